@@ -1,0 +1,91 @@
+import type { DeadLetter, Header, Origin } from "@/lib/core/dead-letter";
+
+/** What is sent out for one attempt. Payload and content type are those parked, byte for byte. */
+export type OutboundMessage = {
+  eventId: string;
+  payload: Uint8Array;
+  contentType: string;
+  headers: Header[];
+  origin: Origin;
+  /** `<source>:<eventId>`: the same for every repeat of the same event. */
+  idempotencyKey: string;
+  redriveId: string;
+  /** 1-based count of sends of this event within this redrive. */
+  attempt: number;
+  /** `<source name>`; goes out as x-redrive-from. */
+  from: string;
+  traceId: string | null;
+};
+
+/** The sink accepted the message: an HTTP 2xx, or a publisher confirm without a returned message. */
+export type PublishReceipt = { status: string };
+
+/**
+ * A failed publish. `sent` says what is known of the effect: `no` = surely not accepted, safe to repeat;
+ * `maybe` = the bytes may have arrived (ambiguous). The retry engine classifies by `code` and `status`, never by text.
+ */
+export class PublishError extends Error {
+  /** `HTTP_503`, `AMQP_NO_ROUTE`, `ECONNREFUSED`, `ETIMEDOUT`, ... upper snake case. */
+  readonly code: string;
+  readonly status: number | null;
+  readonly sent: "no" | "maybe";
+  /** Raw Retry-After header value, if the sink gave one. */
+  readonly retryAfter: string | null;
+
+  constructor(
+    code: string,
+    message: string,
+    facts: { status?: number; sent: "no" | "maybe"; retryAfter?: string | null; cause?: unknown },
+  ) {
+    super(message, { cause: facts.cause });
+    this.name = "PublishError";
+    this.code = code;
+    this.status = facts.status ?? null;
+    this.sent = facts.sent;
+    this.retryAfter = facts.retryAfter ?? null;
+  }
+}
+
+export type ProbeResult =
+  | { reachable: true; detail: string; depth: number | null; sample: ProbeSample[] }
+  | { reachable: false; detail: string };
+
+/** One message as a probe would read it, without consuming it. */
+export type ProbeSample = { eventId: string; errorCode: string; convention: string; payloadBytes: number };
+
+/** Sends messages to one target. Safe for concurrent use. */
+export interface Publisher {
+  /** Rejects with PublishError, or with `signal.reason` when aborted. */
+  publish(message: OutboundMessage, signal: AbortSignal): Promise<PublishReceipt>;
+  /** Cheap reachability check for the dry run. */
+  probe(signal: AbortSignal): Promise<ProbeResult>;
+  close(): Promise<void>;
+}
+
+/**
+ * Hands over what was read from the DLQ. Resolves after the batch is committed to Postgres; only then does the adapter
+ * acknowledge it. A rejection means nothing was committed: the adapter returns the whole batch to the broker.
+ */
+export type ParkBatch = (batch: DeadLetter[]) => Promise<void>;
+
+export type ConsumerState = {
+  state: "connecting" | "running" | "stopped" | "failing";
+  /** Messages waiting in the DLQ, null when unknown. */
+  lag: number | null;
+  lastError: string | null;
+};
+
+/** Reads one DLQ for as long as it is not stopped, reconnecting with backoff. */
+export interface Consumer {
+  state(): ConsumerState;
+  /** Stops reading, lets the batch in hand finish or returns it to the broker, then closes. */
+  stop(): Promise<void>;
+}
+
+export interface Broker<Config> {
+  readonly kind: string;
+  consume(config: Config, park: ParkBatch): Consumer;
+  /** Can we reach it, and what would we read? Never consumes. */
+  probe(config: Config, signal: AbortSignal): Promise<ProbeResult>;
+  publisher(config: Config): Publisher;
+}

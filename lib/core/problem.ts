@@ -1,0 +1,61 @@
+/**
+ * Every error a person or a client may be told, by stable code. `app/_server/problem.ts` maps each to an HTTP status
+ * in one complete record, so a new code that nobody mapped fails to compile.
+ */
+export const PROBLEM_CODES = [
+  "invalid-request",
+  "invalid-json",
+  "invalid-utf8",
+  "invalid-filter",
+  "invalid-cursor",
+  "invalid-cloudevent",
+  "invalid-config",
+  "payload-too-large",
+  "too-many-headers",
+  "unsupported-media-type",
+  "unknown-source",
+  "unknown-event",
+  "unknown-redrive",
+  "unknown-control",
+  "unknown-target",
+  "unknown-policy",
+  "unknown-view",
+  "unknown-lane",
+  "unknown-page",
+  "empty-selection",
+  "name-taken",
+  "illegal-transition",
+  "idempotency-key-missing",
+  "idempotency-key-reused",
+  "idempotency-key-in-progress",
+  "source-in-use",
+  "read-timeout",
+  "store-unavailable",
+  "queue-unavailable",
+  "broker-unreachable",
+  "not-local",
+  "internal",
+] as const;
+
+export type ProblemCode = (typeof PROBLEM_CODES)[number];
+
+/** One field that is wrong, and what to do about it. `field` is a JSON path (`events[3].eventId`) or a query name. */
+export type FieldError = { field: string; detail: string };
+
+/**
+ * Thrown for what a person must be told. `message` is public and names the fix; `internal` is for the log only and
+ * never reaches a client.
+ */
+export class DomainError extends Error {
+  readonly code: ProblemCode;
+  readonly fields: FieldError[];
+  readonly internal: unknown;
+
+  constructor(code: ProblemCode, publicMessage: string, options: { fields?: FieldError[]; internal?: unknown } = {}) {
+    super(publicMessage, options.internal instanceof Error ? { cause: options.internal } : undefined);
+    this.name = "DomainError";
+    this.code = code;
+    this.fields = options.fields ?? [];
+    this.internal = options.internal;
+  }
+}
