@@ -1,0 +1,21 @@
+export const AUDIT_SUBJECTS = ["event", "redrive", "control", "source", "target", "policy", "view", "setting"] as const;
+export type AuditSubject = (typeof AUDIT_SUBJECTS)[number];
+
+/** GET /api/v1/audit?actor=&action=&subjectKind=&subjectId=&eventId=&redriveId=&from=&to=&limit=&cursor= */
+export type AuditOut = {
+  id: string;
+  at: string;
+  actor: string;
+  /** `<subject>.<verb>`: event.parked, event.queued, event.ignored, redrive.paused, control.imposed ... */
+  action: string;
+  subjectKind: AuditSubject;
+  /** null when the entry covers several events. */
+  subjectId: string | null;
+  redriveId: string | null;
+  reason: string | null;
+  before: unknown;
+  after: unknown;
+  /** How many state changes the entry stands for. */
+  count: number;
+};
+export type AuditList = { items: AuditOut[]; nextCursor: string | null };

@@ -1,0 +1,42 @@
+import * as z from "zod/mini";
+import { reasonSchema } from "@/lib/contract/selection";
+
+const value = z.string().check(z.minLength(1), z.maxLength(512));
+
+/** Exactly one scope: a control over an event, an aggregate, an error code or a source. */
+export const controlScopeSchema = z.union(
+  [
+    z.strictObject({ eventId: value }),
+    z.strictObject({ aggregateId: value }),
+    z.strictObject({ errorCode: value }),
+    z.strictObject({ source: value }),
+  ],
+  "must name exactly one of eventId, aggregateId, errorCode, source",
+);
+
+export const controlRequestSchema = z.strictObject({
+  kind: z.enum(["blacklist", "whitelist", "cooldown"], "must be blacklist, whitelist or cooldown"),
+  scope: controlScopeSchema,
+  reason: reasonSchema,
+  /** ISO 8601 with an offset; a cooldown must have one. */
+  expiresAt: z.nullish(z.iso.datetime({ offset: true, error: "must be an ISO 8601 time with an offset" })),
+});
+export type ControlRequest = z.infer<typeof controlRequestSchema>;
+export type ControlScopeName = "eventId" | "aggregateId" | "errorCode" | "source";
+
+export type ControlOut = {
+  id: string;
+  kind: "blacklist" | "whitelist" | "cooldown";
+  scope: Partial<Record<ControlScopeName, string>>;
+  reason: string;
+  origin: "person" | "automatic";
+  createdBy: string;
+  createdAt: string;
+  expiresAt: string | null;
+  liftedAt: string | null;
+  liftedBy: string | null;
+  liftReason: string | null;
+  /** Parked events it catches now; null = unknown. */
+  catches: number | null;
+};
+export type ControlList = { items: ControlOut[]; nextCursor: string | null };

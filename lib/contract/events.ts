@@ -1,0 +1,125 @@
+import type { Header, Origin } from "@/lib/core/dead-letter";
+import type { EventStatus } from "@/lib/core/event-state";
+
+/** One event on the wire. Times are ISO 8601 UTC; `version` is text when beyond 2^53, else a number. */
+export type EventOut = {
+  id: string;
+  source: string;
+  eventId: string;
+  aggregateId: string | null;
+  aggregateType: string | null;
+  version: number | string | null;
+  eventType: string | null;
+  errorCode: string;
+  fingerprint: string;
+  status: EventStatus;
+  attempts: number;
+  bounces: number;
+  firstSeen: string;
+  failedAt: string | null;
+  lastAttemptAt: string | null;
+  lastErrorCode: string | null;
+  lastError: string | null;
+  lastOperator: string | null;
+  redriveAt: string | null;
+  confirmedAt: string | null;
+  cooldownUntil: string | null;
+  traceId: string | null;
+  payloadBytes: number;
+  tags: Record<string, string>;
+};
+
+export type EventList = { items: EventOut[]; nextCursor: string | null; prevCursor: string | null };
+
+/** How many match. `atLeast`: counting stopped at the bound; `estimated`: by the planner; null value: unknown. */
+export type CountOut = { value: number | null; kind: "exact" | "estimated" | "atLeast"; asOf: string };
+
+/** GET /api/v1/events/count?filter -> total, and the same by shown status. */
+export type EventCounts = { total: CountOut; byStatus: Partial<Record<string, CountOut>> };
+
+export type BodyOut = {
+  contentType: string;
+  /** The payload as text when it is valid UTF-8, else null. Exact bytes: GET /api/v1/events/{id}/payload. */
+  text: string | null;
+  base64: string;
+  bytes: number;
+};
+
+/** One fact in an event's history, oldest first. `text` is ready to show; the rest is for linking and detail. */
+export type HistoryEntry = {
+  at: string;
+  kind: "parked" | "bounced" | "duplicate" | "verdict" | "attempt" | "state" | "control" | "confirmed";
+  text: string;
+  actor: string | null;
+  reason: string | null;
+  redriveId: string | null;
+  auditId: string | null;
+  detail: Record<string, unknown>;
+};
+
+export type AppliedControl = {
+  id: string;
+  kind: "blacklist" | "whitelist" | "cooldown";
+  scope: string;
+  value: string;
+  reason: string;
+  createdBy: string;
+  expiresAt: string | null;
+};
+
+export type AggregateMember = {
+  id: string;
+  eventId: string;
+  version: number | string | null;
+  eventType: string | null;
+  errorCode: string;
+  status: EventStatus;
+  bounces: number;
+  confirmedAt: string | null;
+  cooldownUntil: string | null;
+  firstSeen: string;
+  head: boolean;
+};
+
+/** GET /api/v1/events/{id} */
+export type EventDetail = EventOut & {
+  body: BodyOut;
+  headers: Header[];
+  errorDetail: { type: string | null; message: string | null; stack: string | null };
+  origin: Origin;
+  history: HistoryEntry[];
+  aggregate: AggregateMember[];
+  controls: AppliedControl[];
+  group: { fingerprint: string; pattern: string; parked: number } | null;
+  target: { main: string | null; slow: string | null };
+};
+
+/** GET /api/v1/events/{id}/neighbours?filter: the previous and next of the filtered list. */
+export type Neighbours = { previous: string | null; next: string | null };
+
+/** POST /api/v1/events -> 202 */
+export type ParkAnswer = {
+  accepted: number;
+  duplicates: number;
+  bounced: number;
+  rejected: { index: number; code: string; detail: string; field?: string }[];
+};
+
+export type GroupOut = {
+  fingerprint: string;
+  errorCode: string;
+  exceptionType: string | null;
+  pattern: string;
+  firstFrame: string | null;
+  sampleEvent: string;
+  firstSeen: string;
+  lastSeen: string;
+  counts: Record<EventStatus, number>;
+  sources: string[];
+  /** Parked per hour over the last 24 h, oldest first. */
+  trend: number[];
+};
+export type GroupList = { items: GroupOut[]; nextCursor: string | null };
+
+/** POST /api/v1/events/ignore | release -> 202. Reasons as in Refusal, or `not-pending`, `not-ignored`. */
+export type ChangeAnswer = { changed: number; refused: Record<string, number> };

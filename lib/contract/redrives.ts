@@ -1,0 +1,120 @@
+import * as z from "zod/mini";
+import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
+import type { RedriveState } from "@/lib/core/redrive-state";
+
+export const laneSchema = z.enum(["main", "slow"], "must be main or slow");
+const rate = z
+  .number("must be a number of events per second")
+  .check(z.gt(0, "must be above 0; to stop a redrive, pause it"), z.lte(100_000, "must be at most 100,000"));
+
+export const canarySchema = z.strictObject({
+  /** Cumulative sizes of the stages before everything is released. */
+  steps: z._default(z.array(z.int().check(z.gt(0))).check(z.minLength(1), z.maxLength(10)), [1, 10, 100]),
+  /** Share of failures and bounces among the last `window` outcomes above which the redrive pauses. */
+  stopAtFailureRatio: z._default(z.number().check(z.gt(0), z.lte(1)), 0.2),
+  window: z._default(z.int().check(z.gte(1), z.lte(1_000)), 50),
+});
+export type Canary = z.infer<typeof canarySchema>;
+
+export const previewRequestSchema = z.strictObject({
+  select: selectionSchema,
+  mode: z._default(z.enum(["deliver", "verify"]), "deliver"),
+  lane: z._default(laneSchema, "slow"),
+  ratePerSecond: z.nullish(rate),
+});
+export type PreviewRequest = z.infer<typeof previewRequestSchema>;
+
+export const redriveRequestSchema = z.strictObject({
+  select: selectionSchema,
+  mode: z._default(z.enum(["deliver", "verify"], "must be deliver or verify"), "deliver"),
+  lane: z._default(laneSchema, "slow"),
+  ratePerSecond: z.nullish(rate),
+  canary: z.nullish(z.union([z.boolean(), canarySchema])),
+  reason: reasonSchema,
+});
+export type RedriveRequest = z.infer<typeof redriveRequestSchema>;
+
+export const redriveChangeSchema = z.union([
+  z.strictObject({ action: z.enum(["pause", "resume", "cancel"]), reason: z.optional(reasonSchema) }),
+  z.strictObject({ ratePerSecond: z.nullable(rate) }),
+  z.strictObject({ lane: laneSchema }),
+]);
+export type RedriveChange = z.infer<typeof redriveChangeSchema>;
+
+/** POST /api/v1/redrives/preview. `kind` says what `total` is; `etaMs` null = no rate, or unknown total. */
+export type PreviewOut = {
+  total: number | null;
+  kind: "exact" | "estimated" | "atLeast";
+  eligible: number | null;
+  refused: Record<string, number>;
+  byErrorCode: Record<string, number>;
+  ratePerSecond: number | null;
+  etaMs: number | null;
+  cutoff: string;
+};
+
+export type RedriveOut = {
+  id: string;
+  state: RedriveState;
+  mode: "deliver" | "verify";
+  lane: "main" | "slow";
+  /** As asked; null = the target's own rate. */
+  ratePerSecond: number | null;
+  /** What holds now: the smaller of the redrive's and the slowest target's rate; null = unlimited. */
+  effectiveRatePerSecond: number | null;
+  total: number;
+  delivered: number;
+  confirmed: number;
+  failed: number;
+  refused: number;
+  cancelled: number;
+  bounced: number;
+  open: number;
+  refusedByReason: Record<string, number>;
+  failedByReason: Record<string, number>;
+  canary: (Canary & { released: number | null }) | null;
+  pauseReason: string | null;
+  createdBy: string;
+  reason: string;
+  selection: unknown;
+  createdAt: string;
+  plannedAt: string | null;
+  startedAt: string | null;
+  finishedAt: string | null;
+  /** Sends per second over the last 30 s; null when nothing ran. */
+  rateNow: number | null;
+  etaMs: number | null;
+};
+export type RedriveList = { items: RedriveOut[]; nextCursor: string | null };
+
+/** GET /api/v1/redrives/{id}/items?state=&result= */
+export type RedriveItemOut = {
+  eventId: string;
+  id: string;
+  source: string;
+  aggregateId: string | null;
+  version: number | string | null;
+  errorCode: string;
+  state: "open" | "delivered" | "failed" | "refused" | "cancelled";
+  result: string | null;
+  detail: string | null;
+  attempts: number;
+  findings: Finding[];
+  finishedAt: string | null;
+};
+export type RedriveItemList = { items: RedriveItemOut[]; nextCursor: string | null };
+
+/** One named check of the dry run. */
+export type Finding = { check: string; ok: boolean; detail: string };
+
+/** GET /api/v1/redrives/{id}/rate -> sends over time, 5 s buckets */
+export type RedriveRate = {
+  buckets: { at: string; delivered: number; failed: number; refused: number }[];
+  bucketMs: number;
+  asOf: string;
+};
+
+/** GET /api/v1/redrives/{id}/failures -> failures and refusals grouped by cause, with samples */
+export type RedriveCauses = {
+  causes: { outcome: "failed" | "refused"; result: string; count: number; samples: RedriveItemOut[] }[];
+};

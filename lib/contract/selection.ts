@@ -1,0 +1,25 @@
+import * as z from "zod/mini";
+import { eventFilterSchema } from "@/lib/contract/event-filter";
+
+/** How many ids one request may name; a larger set is a filter. Keeps a request below a megabyte. */
+export const SELECTED_IDS_MAX = 10_000;
+
+/** What an operation works on: named events, or all that match a filter at this moment. Never both. */
+export const selectionSchema = z.union([
+  z.strictObject({
+    ids: z
+      .array(z.uuid("must be an event's id (a UUID, not its eventId)"))
+      .check(
+        z.minLength(1, "selects nothing: name at least one event id"),
+        z.maxLength(SELECTED_IDS_MAX, `more than ${SELECTED_IDS_MAX} ids: use a filter`),
+      ),
+  }),
+  z.strictObject({ filter: eventFilterSchema }),
+]);
+export type Selection = z.infer<typeof selectionSchema>;
+
+/** Why somebody does something: kept in the audit for ever. */
+export const reasonSchema = z.string().check(
+  z.refine((text) => text.trim().length > 0, "say why: the reason is kept in the audit"),
+  z.maxLength(2_000, "at most 2,000 characters"),
+);

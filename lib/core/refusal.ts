@@ -1,0 +1,47 @@
+/**
+ * Why an event is not sent. The first group is decided by the gate (at request time and again at run time), the second
+ * by the dry run.
+ */
+export const GATE_REFUSALS = [
+  "already-queued",
+  "already-redriven",
+  "ignored",
+  "blacklisted",
+  "cooling",
+  "redrive-limit",
+  "not-found",
+] as const;
+export type GateRefusal = (typeof GATE_REFUSALS)[number];
+
+export const DRY_RUN_REFUSALS = [
+  "payload-unparsable",
+  "schema-mismatch",
+  "payload-too-large",
+  "no-target",
+  "target-unreachable",
+  "breaker-open",
+  "version-superseded",
+  "held-by-head",
+] as const;
+export type DryRunRefusal = (typeof DRY_RUN_REFUSALS)[number];
+
+export type Refusal = GateRefusal | DryRunRefusal;
+
+/** What a person reads, and what they can do about it. */
+export const REFUSAL_TEXT: Record<Refusal, string> = {
+  "already-queued": "is already in another open redrive",
+  "already-redriven": "was redriven and has not come back",
+  ignored: "is ignored: release it first",
+  blacklisted: "is blacklisted: lift the control first",
+  cooling: "is cooling down after a failure: wait, or whitelist it",
+  "redrive-limit": "has reached the redrive limit",
+  "not-found": "no longer exists",
+  "payload-unparsable": "has a payload that does not parse as its content type",
+  "schema-mismatch": "has a payload that does not match the source's JSON Schema",
+  "payload-too-large": "is larger than its target accepts",
+  "no-target": "has no target on this lane: configure its source",
+  "target-unreachable": "has a target that cannot be reached",
+  "breaker-open": "has a target whose circuit breaker is open",
+  "version-superseded": "is older than a version of its aggregate that was already processed",
+  "held-by-head": "is held back: an earlier event of its aggregate failed or cools down",
+};
