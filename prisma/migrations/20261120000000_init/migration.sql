@@ -98,7 +98,11 @@ create table dlq_event_bodies (
   primary key (id)
 ) partition by range (id);
 -- Payloads are compressed JSON more often than not; lz4 costs a tenth of pglz on the ingest path.
-alter table dlq_event_bodies alter column payload set compression lz4;
+-- Used where the server was built with it; the embedded one is not, and keeps pglz.
+do $$ begin
+  alter table dlq_event_bodies alter column payload set compression lz4;
+exception when feature_not_supported then null;
+end $$;
 
 -- A partitioned table cannot hold a global unique key: this one deduplicates.
 create table event_keys (

@@ -1,0 +1,49 @@
+import pg from "pg";
+import { describe, expect, test } from "vitest";
+import { testDatabase } from "./postgres.ts";
+import { redisInstalled, testRedis } from "./redis.ts";
+
+async function query(url: string, text: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await client.query(text);
+  } finally {
+    await client.end();
+  }
+}
+
+describe("test databases", () => {
+  test("are migrated, and what one writes the other does not see", async () => {
+    const [a, b] = await Promise.all([testDatabase(), testDatabase()]);
+    await query(a.url, "create table mine ()");
+    const seen = await query(b.url, "select to_regclass('mine') as mine, to_regclass('_prisma_migrations') as applied");
+    expect(seen.rows[0]).toEqual({ mine: null, applied: "_prisma_migrations" });
+    await Promise.all([a.drop(), b.drop()]);
+  });
+
+  test("report a connection that the test left open", async () => {
+    const database = await testDatabase();
+    const leaked = new pg.Client({ connectionString: database.url });
+    leaked.on("error", () => undefined);
+    await leaked.connect();
+    await leaked.query("select 'left behind'");
+    await expect(database.drop()).rejects.toThrow("left behind");
+  });
+});
+
+describe.skipIf(!redisInstalled)("test Redis", () => {
+  test("loses everything when killed and comes back empty on the same port", async () => {
+    const { Redis } = await import("ioredis");
+    const server = await testRedis();
+    const client = new Redis(server.url, { retryStrategy: () => 20 });
+    client.on("error", () => undefined);
+    await client.set("key", "value");
+    await server.kill();
+    await server.restart();
+    await expect.poll(() => client.exists("key").catch(() => "unreachable")).toBe(0);
+    expect((await client.config("GET", "maxmemory-policy")) as string[]).toContain("noeviction");
+    client.disconnect();
+    await server.stop();
+  });
+});

@@ -1,0 +1,426 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { freePort, isPortFree } from "./free-port.ts";
+import { guardAgainstOrphan } from "./orphan-guard.ts";
+import { type Binaries, canEnter, placeFor, postgresBinaries, type RunAs, runAsFor } from "./postgres-binaries.ts";
+import { commandLine, isAlive, releaseLock, takeLock } from "./process-identity.ts";
+import { errorCode, errorText, StartError } from "./start-error.ts";
+
+const MAJOR = "18";
+const USER = "parkade";
+const DATABASE = "parkade";
+
+const READY_MS = 60_000;
+/** A fast shutdown writes a checkpoint, which on a slow disk takes its time; after this the server is stopped hard. */
+const STOP_MS = 60_000;
+/** After the death of the launcher web and worker get this long to put down what they hold before the store goes. */
+const ORPHAN_GRACE_S = 10;
+/** Below this the first checkpoint or initdb would fail halfway through: refuse before anything is written. */
+const FREE_BYTES_MIN = { create: 300 * 2 ** 20, start: 64 * 2 ** 20 };
+const LOG_BYTES_MAX = 10 * 2 ** 20;
+
+/** Settings of the server; everything else is PostgreSQL's default. jit costs more than it saves on short queries. */
+const SETTINGS: Record<string, string> = {
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "",
+  shared_buffers: "256MB",
+  max_wal_size: "4GB",
+  synchronous_commit: "on",
+  max_connections: "100",
+  random_page_cost: "1.1",
+  jit: "off",
+  // Queue-like tables turn over in minutes: look often, and do not throttle the cleaning to a spinning disk's pace.
+  autovacuum_naptime: "15s",
+  autovacuum_vacuum_cost_limit: "1000",
+  log_checkpoints: "off",
+  timezone: "UTC",
+  log_timezone: "UTC",
+};
+
+export type EmbeddedPostgres = {
+  /** Connection string of the database, for a superuser of this cluster. Holds the password. */
+  url: string;
+  port: number;
+  pid: number;
+  /** Where the cluster lies: below the data folder, or below /var/lib/parkade when root's folder is closed to others. */
+  clusterDir: string;
+  logFile: string;
+  /** Settles when the server has ended, for whatever reason. */
+  exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  /** Fast shutdown; resolves when the server is gone and the folder is free for another start. */
+  stop(): Promise<void>;
+};
+
+export type EmbeddedOptions = {
+  /** Absolute folder that holds the cluster, its port and its password. Made if missing. */
+  dataDir: string;
+  /** Settings on top of the standard ones. */
+  settings?: Record<string, string>;
+  /** Skips the syncs of initdb; for throw-away clusters. */
+  ephemeral?: boolean;
+};
+
+/** What must outlive a start. Mode 0600: it holds the superuser's password. */
+type Remembered = { clusterDir: string; port: number; password: string };
+
+/**
+ * Starts PostgreSQL 18 on the cluster of `dataDir`, making it on first use. A server left over by a killed launcher is
+ * stopped first, so the data has one owner. Throws StartError with one sentence when the disk, a permission, another
+ * launcher or the platform stands in the way.
+ */
+export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const { dataDir } = options;
+  prepareFolder(dataDir);
+  const lock = join(dataDir, "postgres.lock");
+  const holder = takeLock(lock);
+  if (holder !== null) {
+    throw new StartError(
+      `Parkade already runs on ${dataDir} (process ${holder}): stop it, or set PARKADE_DATA_DIR to another folder.`,
+    );
+  }
+  try {
+    return await startLocked(options, lock);
+  } catch (error) {
+    releaseLock(lock);
+    throw diskError(error, dataDir) ?? error;
+  }
+}
+
+async function startLocked(options: EmbeddedOptions, lock: string): Promise<EmbeddedPostgres> {
+  const { dataDir, settings = {}, ephemeral = false } = options;
+  const known = recall(dataDir);
+  const user = runAsFor(known?.clusterDir ?? null);
+  const binaries = await postgresBinaries(user);
+  const memory = known ?? {
+    clusterDir: join(placeFor(dataDir, user), "postgres"),
+    port: 0,
+    password: randomBytes(24).toString("base64url"),
+  };
+  if (!known) remember(dataDir, memory);
+  const { clusterDir } = memory;
+  checkReach(clusterDir, user);
+  const fresh = !existsSync(join(clusterDir, "PG_VERSION"));
+  checkSpace(dirname(clusterDir), fresh ? FREE_BYTES_MIN.create : FREE_BYTES_MIN.start);
+  if (fresh) initialise(clusterDir, { binaries, user, password: memory.password, ephemeral });
+  checkVersion(clusterDir);
+  await stopLeftover(clusterDir);
+
+  const logFile = openLogFile(dataDir);
+  const started = await launch({ dataDir, memory, binaries, user, logFile, settings: { ...SETTINGS, ...settings } });
+  void started.exited.then(() => releaseLock(lock));
+  try {
+    await createDatabase(started.port, memory.password);
+  } catch (error) {
+    await started.stop();
+    throw error;
+  }
+  return { ...started, url: urlFor(started.port, memory.password, DATABASE), clusterDir, logFile };
+}
+
+function urlFor(port: number, password: string, database: string): string {
+  return `postgresql://${USER}:${password}@127.0.0.1:${port}/${database}`;
+}
+
+// --- the data folder ------------------------------------------------------------------------------------------------
+
+function prepareFolder(dataDir: string): void {
+  try {
+    mkdirSync(join(dataDir, "logs"), { recursive: true });
+    const probe = join(dataDir, `.write-test-${process.pid}`);
+    writeFileSync(probe, "");
+    rmSync(probe);
+  } catch (error) {
+    throw (
+      diskError(error, dataDir) ??
+      new StartError(
+        `The data folder ${dataDir} cannot be written (${errorText(error)}): set PARKADE_DATA_DIR to a folder that you may write.`,
+      )
+    );
+  }
+}
+
+function diskError(error: unknown, dataDir: string): StartError | null {
+  if (errorCode(error) !== "ENOSPC" && errorCode(error) !== "EDQUOT") return null;
+  return new StartError(
+    `The disk that holds ${dataDir} is full: free some space, or set PARKADE_DATA_DIR to a folder on another disk.`,
+  );
+}
+
+function checkSpace(dir: string, bytesMin: number): void {
+  const { bavail, bsize } = statfsSync(dir);
+  const free = bavail * bsize;
+  if (free >= bytesMin) return;
+  const mib = (bytes: number) => `${Math.floor(bytes / 2 ** 20)} MB`;
+  throw new StartError(
+    `The disk that holds ${dir} is full (${mib(free)} free, ${mib(bytesMin)} needed): free some space, or set PARKADE_DATA_DIR to a folder on another disk.`,
+  );
+}
+
+function recall(dataDir: string): Remembered | null {
+  const path = join(dataDir, "postgres.json");
+  if (!existsSync(path)) return null;
+  try {
+    const memory: Remembered = JSON.parse(readFileSync(path, "utf8"));
+    return memory;
+  } catch (error) {
+    throw new StartError(
+      `${path} cannot be read (${errorText(error)}); it holds the password of the embedded database: restore it, or set PARKADE_DATA_DIR to an empty folder to start anew.`,
+    );
+  }
+}
+
+function remember(dataDir: string, memory: Remembered): void {
+  const path = join(dataDir, "postgres.json");
+  writeFileSync(`${path}.new`, `${JSON.stringify(memory, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}
+
+function checkReach(clusterDir: string, user: RunAs): void {
+  if (canEnter(dirname(clusterDir), user)) return;
+  throw new StartError(
+    `The user that runs PostgreSQL (uid ${user?.uid}) can no longer enter ${dirname(clusterDir)}: open the folder again (chmod a+x on each folder above it), or set PARKADE_DATA_DIR to an empty folder to start anew.`,
+  );
+}
+
+function checkVersion(clusterDir: string): void {
+  const major = readFileSync(join(clusterDir, "PG_VERSION"), "utf8").trim();
+  if (major === MAJOR) return;
+  throw new StartError(
+    `${clusterDir} was made by PostgreSQL ${major}, this release embeds ${MAJOR}: dump it with the old release and load it here, or set PARKADE_DATA_DIR to an empty folder.`,
+  );
+}
+
+function openLogFile(dataDir: string): string {
+  const logFile = join(dataDir, "logs", "postgres.log");
+  if (existsSync(logFile) && statSync(logFile).size > LOG_BYTES_MAX) renameSync(logFile, `${logFile}.1`);
+  return logFile;
+}
+
+// --- making the cluster ---------------------------------------------------------------------------------------------
+
+type Making = { binaries: Binaries; user: RunAs; password: string; ephemeral: boolean };
+
+/** initdb beside the final place and a rename: a start killed halfway leaves nothing that looks like a cluster. */
+function initialise(clusterDir: string, { binaries, user, password, ephemeral }: Making): void {
+  const parent = dirname(clusterDir);
+  const prefix = `${basename(clusterDir)}.part-`;
+  for (const left of readdirSync(parent).filter((name) => name.startsWith(prefix))) {
+    rmSync(join(parent, left), { recursive: true, force: true });
+  }
+  const part = join(parent, prefix + process.pid);
+  mkdirSync(part, { mode: 0o700 });
+  const passwordFile = join(part, "..", `${prefix}password`);
+  writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
+  if (user) {
+    chownSync(part, user.uid, user.gid);
+    chownSync(passwordFile, user.uid, user.gid);
+  }
+  try {
+    const made = spawnSync(
+      binaries.initdb,
+      [
+        `--pgdata=${part}`,
+        `--username=${USER}`,
+        `--pwfile=${passwordFile}`,
+        "--auth=scram-sha-256",
+        "--encoding=UTF8",
+        // PostgreSQL's own UTF-8 rules: the same order on every machine, whatever locales it has.
+        "--locale-provider=builtin",
+        "--builtin-locale=C.UTF-8",
+        "--locale=C",
+        ...(ephemeral ? ["--no-sync"] : []),
+      ],
+      { ...user, cwd: parent, encoding: "utf8", env: serverEnv() },
+    );
+    if (made.status !== 0) throw serverError(`${made.stderr ?? ""}${made.error?.message ?? ""}`, parent);
+    rmSync(clusterDir, { recursive: true, force: true });
+    renameSync(part, clusterDir);
+  } finally {
+    rmSync(passwordFile, { force: true });
+    rmSync(part, { recursive: true, force: true });
+  }
+}
+
+/** No PG* variable of the person's shell may reach the server, and messages must be English: they are read below. */
+function serverEnv(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith("PG") && !name.startsWith("LC_"));
+  return { ...Object.fromEntries(kept), LC_ALL: "C", LANG: "C" };
+}
+
+/** PostgreSQL's own words for the known troubles, as one sentence with the fix; else its last words. */
+function serverError(log: string, dir: string): StartError {
+  if (/No space left on device|Disk quota exceeded/.test(log)) {
+    return new StartError(
+      `The disk that holds ${dir} is full: free some space, or set PARKADE_DATA_DIR to a folder on another disk.`,
+    );
+  }
+  if (/could not (access|create|open|change permissions|read).*Permission denied|EACCES/s.test(log)) {
+    return new StartError(
+      `PostgreSQL may not use ${dir} (permission denied): give its user the folder back, or set PARKADE_DATA_DIR to another folder.`,
+    );
+  }
+  const lines = log.split("\n").filter((line) => line.trim() !== "");
+  const last = lines.findLast((line) => /FATAL|PANIC|error/i.test(line)) ?? lines.at(-1) ?? "no message";
+  return new StartError(
+    `The embedded PostgreSQL did not start (${last.trim()}): see logs/postgres.log in the data folder, or set DATABASE_URL to a server of your own.`,
+  );
+}
+
+// --- a server that outlived its launcher ----------------------------------------------------------------------------
+
+/** Stops the postmaster of this cluster that a killed launcher left; a foreign process with the same id is left alone. */
+async function stopLeftover(clusterDir: string): Promise<void> {
+  const path = join(clusterDir, "postmaster.pid");
+  if (!existsSync(path)) return;
+  const pid = Number(readFileSync(path, "utf8").split("\n")[0]);
+  if (Number.isInteger(pid) && pid > 1 && isPostmasterOf(pid, clusterDir)) await endServer(pid);
+  rmSync(path, { force: true });
+}
+
+function isPostmasterOf(pid: number, clusterDir: string): boolean {
+  return commandLine(pid)?.includes(`postgres -D ${clusterDir} `) ?? false;
+}
+
+/** SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one (recovers from the log at the next start). */
+async function endServer(pid: number): Promise<void> {
+  for (const signal of ["SIGINT", "SIGQUIT", "SIGKILL"] as const) {
+    sendSignal(pid, signal);
+    const until = performance.now() + STOP_MS;
+    while (performance.now() < until) {
+      if (!isAlive(pid)) return;
+      await sleep(20);
+    }
+  }
+  throw new StartError(`PostgreSQL (process ${pid}) does not end: end it by hand, then start again.`);
+}
+
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (errorCode(error) !== "ESRCH") throw error;
+  }
+}
+
+// --- running --------------------------------------------------------------------------------------------------------
+
+type Launch = {
+  dataDir: string;
+  memory: Remembered;
+  binaries: Binaries;
+  user: RunAs;
+  logFile: string;
+  settings: Record<string, string>;
+};
+
+type Running = Pick<EmbeddedPostgres, "port" | "pid" | "exited" | "stop">;
+
+/** Keeps the remembered port while it is free, so that a connection string noted yesterday still works. */
+async function launch(options: Launch): Promise<Running> {
+  const { dataDir, memory } = options;
+  for (let attempt = 1; ; attempt++) {
+    const port = memory.port !== 0 && attempt === 1 && (await isPortFree(memory.port)) ? memory.port : await freePort();
+    if (port !== memory.port) {
+      memory.port = port;
+      remember(dataDir, memory);
+    }
+    const outcome = await runOnce(options, port);
+    if (typeof outcome !== "string") return outcome;
+    // Someone took the port in between, or the processes of a killed server still hold its memory for a moment.
+    const passing = /could not bind|Address already in use|pre-existing shared memory block/.test(outcome);
+    if (!passing || attempt === 10) throw serverError(outcome, dirname(memory.clusterDir));
+    await sleep(attempt * 100);
+  }
+}
+
+/** One try: the running server, or what it wrote before it ended. */
+async function runOnce(options: Launch, port: number): Promise<Running | string> {
+  const { memory, binaries, user, logFile, settings } = options;
+  const logStart = existsSync(logFile) ? statSync(logFile).size : 0;
+  const log = openSync(logFile, "a", 0o600);
+  const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  // Its own process group: Ctrl-C in the terminal must reach the launcher alone, or the store would go before the worker.
+  const server = spawn(binaries.postgres, ["-D", memory.clusterDir, "-p", String(port), ...flags], {
+    ...user,
+    cwd: memory.clusterDir,
+    env: serverEnv(),
+    detached: true,
+    stdio: ["ignore", log, log],
+  });
+  closeSync(log);
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    server.once("exit", (code, signal) => resolve({ code, signal }));
+    server.once("error", () => resolve({ code: null, signal: null }));
+  });
+  const ready = await untilReady(server, exited, memory.clusterDir);
+  if (!ready || server.pid === undefined) {
+    if (server.pid !== undefined && server.exitCode === null) await endServer(server.pid);
+    return readFileSync(logFile).subarray(logStart).toString("utf8") || `${binaries.postgres} could not be run`;
+  }
+  const pid = server.pid;
+  const callOff = guardAgainstOrphan(pid, {
+    signal: "INT",
+    graceSeconds: ORPHAN_GRACE_S,
+    pidFile: join(memory.clusterDir, "postmaster.pid"),
+    user,
+  });
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    callOff();
+    if (server.exitCode === null && server.signalCode === null) await endServer(pid);
+    await exited;
+  };
+  return { port, pid, exited, stop: () => (stopping ??= stop()) };
+}
+
+async function untilReady(server: ChildProcess, exited: Promise<unknown>, clusterDir: string): Promise<boolean> {
+  let ended = false;
+  void exited.then(() => {
+    ended = true;
+  });
+  const until = performance.now() + READY_MS;
+  while (!ended && performance.now() < until) {
+    if (postmasterStatus(clusterDir, server.pid) === "ready") return true;
+    await sleep(20);
+  }
+  return false;
+}
+
+/** Line 8 of postmaster.pid: `starting`, `ready`, ... ; null while the file is missing, half written or another's. */
+function postmasterStatus(clusterDir: string, pid: number | undefined): string | null {
+  try {
+    const lines = readFileSync(join(clusterDir, "postmaster.pid"), "utf8").split("\n");
+    return Number(lines[0]) === pid ? (lines[7]?.trim() ?? null) : null;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return null;
+    throw error;
+  }
+}
+
+async function createDatabase(port: number, password: string): Promise<void> {
+  const client = new pg.Client({ connectionString: urlFor(port, password, "postgres") });
+  await client.connect();
+  try {
+    const found = await client.query("select 1 from pg_database where datname = $1", [DATABASE]);
+    if (found.rowCount === 0) await client.query(`create database ${DATABASE}`);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,49 @@
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { runCommand, StartError } from "./start-error.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const SCHEMA = join(ROOT, "prisma", "schema.prisma");
+const OUTPUT = join(ROOT, "lib", "store", "generated");
+const MARK = join(OUTPUT, ".made-from");
+
+/** Makes the Prisma client from the schema; does nothing when it was made from this schema by this version. */
+export function generate(): "made" | "up to date" | "no schema" {
+  if (!existsSync(SCHEMA)) return "no schema";
+  const mark = fingerprint();
+  if (existsSync(MARK) && readFileSync(MARK, "utf8") === mark) return "up to date";
+  const prisma = join(ROOT, "node_modules", "prisma", "build", "index.js");
+  const run = spawnSync(process.execPath, [prisma, "generate"], {
+    cwd: ROOT,
+    encoding: "utf8",
+    env: {
+      ...process.env,
+      // `generate` never runs the schema engine, yet the CLI would fetch it from the network. Any executable will do.
+      PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
+      PRISMA_HIDE_UPDATE_MESSAGE: "1",
+      CHECKPOINT_DISABLE: "1",
+    },
+  });
+  if (run.status !== 0) {
+    throw new StartError(`The Prisma client could not be made:\n${run.stdout ?? ""}${run.stderr ?? ""}`);
+  }
+  mkdirSync(OUTPUT, { recursive: true });
+  writeFileSync(MARK, mark);
+  return "made";
+}
+
+function fingerprint(): string {
+  const hash = createHash("sha256");
+  for (const path of [SCHEMA, join(ROOT, "prisma.config.ts"), join(ROOT, "node_modules", "prisma", "package.json")]) {
+    hash.update(readFileSync(path)).update("\0");
+  }
+  return hash.digest("hex");
+}
+
+if (import.meta.main) {
+  await runCommand(async () => {
+    console.log(`Prisma client: ${generate()}`);
+  });
+}

@@ -1,0 +1,134 @@
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
+import { connectPostgres } from "./servers.ts";
+import { runCommand, StartError } from "./start-error.ts";
+
+const FOLDER = join(import.meta.dirname, "..", "prisma", "migrations");
+
+/** The key that `prisma migrate deploy` locks with: the two runners exclude each other. */
+const LOCK_KEY = 72707369;
+/** Two machines that deploy at once: the second waits for the first, but not for ever. */
+const LOCK_TIMEOUT_MS = 120_000;
+
+/** Prisma's own bookkeeping, column for column, so that `prisma migrate deploy` and `status` keep working. */
+const TABLE = `create table if not exists _prisma_migrations (
+  id varchar(36) primary key not null,
+  checksum varchar(64) not null,
+  finished_at timestamptz,
+  migration_name varchar(255) not null,
+  logs text,
+  rolled_back_at timestamptz,
+  started_at timestamptz not null default now(),
+  applied_steps_count integer not null default 0
+)`;
+
+type Migration = { name: string; sql: string; checksum: string };
+type Applied = { migration_name: string; checksum: string; finished_at: Date | null };
+
+/**
+ * Brings the database to the state of prisma/migrations: each folder's migration.sql in order of its name, one
+ * transaction each, under an advisory lock. Returns the names applied now. Throws StartError when the server cannot be
+ * reached or is older than PostgreSQL 15, when an applied file was changed since, or when a migration fails (which
+ * leaves the database as it was before that migration).
+ */
+export async function migrate(databaseUrl: string, folder: string = FOLDER): Promise<string[]> {
+  const client = await connectPostgres(databaseUrl);
+  try {
+    await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    await lock(client);
+    await client.query("set lock_timeout = 0");
+    await client.query("set client_min_messages = warning");
+    await client.query(TABLE);
+    const pending = await pendingOf(client, migrationsIn(folder));
+    for (const migration of pending) await apply(client, migration);
+    return pending.map((migration) => migration.name);
+  } finally {
+    // Ends the session and with it the lock.
+    await client.end();
+  }
+}
+
+/** The migrations of a folder in the order they apply. A folder without migration.sql is none. */
+export function migrationsIn(folder: string): Migration[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && existsSync(join(folder, entry.name, "migration.sql")))
+    .map((entry) => entry.name)
+    .sort()
+    .map((name) => {
+      const bytes = readFileSync(join(folder, name, "migration.sql"));
+      return { name, sql: bytes.toString("utf8"), checksum: createHash("sha256").update(bytes).digest("hex") };
+    });
+}
+
+async function lock(client: pg.Client): Promise<void> {
+  try {
+    await client.query("select pg_advisory_lock($1)", [LOCK_KEY]);
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError) || error.code !== "55P03") throw error;
+    throw new StartError(
+      `Another migration has held the database of DATABASE_URL for ${LOCK_TIMEOUT_MS / 1000} s: wait until it ends, then start again.`,
+    );
+  }
+}
+
+async function pendingOf(client: pg.Client, migrations: Migration[]): Promise<Migration[]> {
+  const { rows } = await client.query<Applied>(
+    "select migration_name, checksum, finished_at from _prisma_migrations where rolled_back_at is null",
+  );
+  const applied = new Map(rows.map((row) => [row.migration_name, row]));
+  for (const row of rows) checkApplied(row, migrations);
+  return migrations.filter((migration) => !applied.has(migration.name));
+}
+
+function checkApplied(row: Applied, migrations: Migration[]): void {
+  const { migration_name: name, checksum, finished_at } = row;
+  if (finished_at === null) {
+    throw new StartError(
+      `Migration ${name} was begun by another tool and never finished: settle it with \`prisma migrate resolve\`, then start again.`,
+    );
+  }
+  const migration = migrations.find((candidate) => candidate.name === name);
+  if (!migration) {
+    throw new StartError(
+      `The database of DATABASE_URL holds migration ${name}, which this release does not know: start the newer release that made it.`,
+    );
+  }
+  if (migration.checksum !== checksum) {
+    throw new StartError(
+      `Migration ${name} was changed after it was applied to the database of DATABASE_URL: restore the file, and put the change into a new migration.`,
+    );
+  }
+}
+
+async function apply(client: pg.Client, migration: Migration): Promise<void> {
+  await client.query("begin");
+  try {
+    await client.query(migration.sql);
+    await client.query(
+      `insert into _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+       values ($1, $2, $3, transaction_timestamp(), clock_timestamp(), 1)`,
+      [randomUUID(), migration.checksum, migration.name],
+    );
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback");
+    if (!(error instanceof pg.DatabaseError)) throw error;
+    const line = error.position ? migration.sql.slice(0, Number(error.position)).split("\n").length : null;
+    throw new StartError(
+      `Migration ${migration.name} failed${line ? ` at line ${line}` : ""} (${error.message}); nothing of it was kept.`,
+      { cause: error },
+    );
+  }
+}
+
+if (import.meta.main) {
+  await runCommand(async () => {
+    const databaseUrl = process.env.DATABASE_URL;
+    if (!databaseUrl) throw new StartError("DATABASE_URL is not set: give the PostgreSQL to migrate.");
+    const names = await migrate(databaseUrl);
+    console.log(names.length > 0 ? `Applied ${names.join(", ")}` : "The database is up to date");
+  });
+}

@@ -1,0 +1,84 @@
+import { execFileSync } from "node:child_process";
+import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { platform } from "node:os";
+import { errorCode } from "./start-error.ts";
+
+/** True when a process of this id exists, whoever owns it. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return errorCode(error) === "EPERM";
+  }
+}
+
+/** The command line of a process, or null when it is gone. */
+export function commandLine(pid: number): string | null {
+  try {
+    if (platform() === "linux")
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim() || null;
+    return execFileSync("ps", ["-o", "command=", "-p", String(pid)], { encoding: "utf8" }).trim() || null;
+  } catch {
+    // No such process: both the file and `ps` say so by failing.
+    return null;
+  }
+}
+
+/** When a process started, in a form that only equals itself; with the pid it names one process even after pid reuse. */
+function startMark(pid: number): string | null {
+  try {
+    if (platform() === "linux") {
+      const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+      // The second field may hold spaces and brackets, so count from the last bracket: start time is field 22.
+      return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+    }
+    return execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8" }).trim() || null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Takes the lock file `path` for this process. Returns null when it is ours now, or the id of the live process that
+ * holds it. A holder that was killed leaves a file whose pid and start time match no process: such a file is taken over.
+ */
+export function takeLock(path: string): number | null {
+  // Written apart and linked: a lock that exists always has its content, so nobody takes a fresh one for a stale one.
+  const ours = `${path}.${process.pid}`;
+  writeFileSync(ours, `${process.pid} ${startMark(process.pid)}\n`);
+  try {
+    for (;;) {
+      try {
+        linkSync(ours, path);
+        return null;
+      } catch (error) {
+        if (errorCode(error) !== "EEXIST") throw error;
+      }
+      const holder = lockHolder(path);
+      if (holder !== null) return holder;
+      rmSync(path, { force: true });
+    }
+  } finally {
+    rmSync(ours, { force: true });
+  }
+}
+
+function lockHolder(path: string): number | null {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return null;
+    throw error;
+  }
+  const [pid = "", ...mark] = text.trim().split(" ");
+  const id = Number(pid);
+  if (!Number.isInteger(id) || id <= 0 || !isAlive(id)) return null;
+  return startMark(id) === mark.join(" ") ? id : null;
+}
+
+/** Gives the lock back, only if it is still ours. */
+export function releaseLock(path: string): void {
+  if (lockHolder(path) === process.pid) rmSync(path, { force: true });
+}

@@ -1,0 +1,114 @@
+import { Redis } from "ioredis";
+import pg from "pg";
+import { errorCode, errorText, StartError } from "./start-error.ts";
+
+const POSTGRES_MAJOR_MIN = 15;
+const REDIS_MIN = [6, 2] as const;
+const CONNECT_MS = 10_000;
+
+/** A connected client, or a StartError that names DATABASE_URL and the fix. The caller ends it. */
+export async function connectPostgres(databaseUrl: string): Promise<pg.Client> {
+  const where = shownUrl(databaseUrl, "DATABASE_URL", ["postgres:", "postgresql:"]);
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: CONNECT_MS,
+    application_name: "parkade-start",
+  });
+  try {
+    await client.connect();
+  } catch (error) {
+    throw new StartError(`DATABASE_URL ${where} cannot be used (${errorText(error)}): ${postgresFix(error)}.`, {
+      cause: error,
+    });
+  }
+  try {
+    await checkVersion(client, where);
+    return client;
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
+}
+
+async function checkVersion(client: pg.Client, where: string): Promise<void> {
+  const { rows } = await client.query<{ num: string; shown: string }>(
+    "select current_setting('server_version_num') as num, current_setting('server_version') as shown",
+  );
+  const row = rows[0]!;
+  if (Math.floor(Number(row.num) / 10_000) >= POSTGRES_MAJOR_MIN) return;
+  throw new StartError(
+    `DATABASE_URL ${where} is PostgreSQL ${row.shown}, Parkade needs ${POSTGRES_MAJOR_MIN} or newer: upgrade that server, or unset DATABASE_URL to use the embedded one.`,
+  );
+}
+
+function postgresFix(error: unknown): string {
+  switch (errorCode(error)) {
+    case "28P01":
+    case "28000":
+      return "correct its user and password, or unset it to use the embedded PostgreSQL";
+    case "3D000":
+      return "create that database, or correct its name";
+    case "53300":
+      return "that server has no connection left, raise its max_connections";
+    default:
+      return "start that server or correct the address, or unset it to use the embedded PostgreSQL";
+  }
+}
+
+/** Throws a StartError that names REDIS_URL unless the server answers, is 6.2 or newer and never evicts keys. */
+export async function checkRedis(redisUrl: string): Promise<void> {
+  const where = shownUrl(redisUrl, "REDIS_URL", ["redis:", "rediss:"]);
+  const redis = new Redis(redisUrl, {
+    lazyConnect: true,
+    connectTimeout: CONNECT_MS,
+    commandTimeout: CONNECT_MS,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  });
+  let reason: unknown;
+  redis.on("error", (error) => {
+    reason = error;
+  });
+  let info: string;
+  try {
+    await redis.connect();
+    info = await redis.info();
+  } catch (error) {
+    // "Connection is closed" says less than the error event before it.
+    throw new StartError(
+      `REDIS_URL ${where} cannot be used (${errorText(reason ?? error)}): start that server or correct the address, or unset it to run the queue on PostgreSQL.`,
+      { cause: error },
+    );
+  } finally {
+    redis.disconnect();
+  }
+  checkRedisInfo(info, where);
+}
+
+function checkRedisInfo(info: string, where: string): void {
+  const field = (name: string) => new RegExp(`^${name}:(.*)$`, "m").exec(info)?.[1]?.trim();
+  const version = field("redis_version") ?? "unknown";
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major < REDIS_MIN[0] || (major === REDIS_MIN[0] && minor < REDIS_MIN[1])) {
+    throw new StartError(
+      `REDIS_URL ${where} is Redis ${version}, Parkade needs ${REDIS_MIN.join(".")} or newer: upgrade that server, or unset REDIS_URL to run the queue on PostgreSQL.`,
+    );
+  }
+  const policy = field("maxmemory_policy");
+  if (policy !== undefined && policy !== "noeviction") {
+    throw new StartError(
+      `REDIS_URL ${where} evicts keys (maxmemory-policy ${policy}), which would lose queued work: run \`CONFIG SET maxmemory-policy noeviction\` there, or use another Redis.`,
+    );
+  }
+}
+
+/** The address without its password, for messages. Refuses what is no such URL. */
+function shownUrl(url: string, variable: string, protocols: string[]): string {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  if (!parsed || !protocols.includes(parsed.protocol)) {
+    throw new StartError(
+      `${variable} is not a ${protocols[0]}// URL: give it as ${protocols[0]}//user:password@host:port${variable === "DATABASE_URL" ? "/database" : ""}.`,
+    );
+  }
+  return `(${parsed.protocol}//${parsed.username ? `${parsed.username}@` : ""}${parsed.host}${parsed.pathname})`;
+}
