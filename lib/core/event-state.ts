@@ -4,7 +4,8 @@
  * It is parked as PENDING. A redrive that freezes it makes it QUEUED: exactly as long as it has an open item. When the
  * item is delivered it is REDRIVEN, and stays so unless the same event is parked again: that bounce makes it PENDING.
  * When the item is refused, failed or cancelled it is PENDING again. PENDING and IGNORED change into each other by an
- * operator's word, or to IGNORED by the redrive limit; only a person releases. Blacklisted, cooling and confirmed are
+ * operator's word, or to IGNORED by the redrive limit; only a person releases. Ignoring beats a queued redrive that has
+ * not sent the event yet: its item is refused in the same transaction. Blacklisted, cooling and confirmed are
  * no states: they are facts beside it (a control, `cooldownUntil`, `confirmedAt`).
  */
 export const EVENT_STATUSES = ["PENDING", "QUEUED", "REDRIVEN", "IGNORED"] as const;
@@ -30,7 +31,7 @@ const MOVES: Record<EventMove, Partial<Record<EventStatus, EventStatus>>> = {
   cancel: { QUEUED: "PENDING" },
   // A bounce may overtake the finish of its own delivery: the finish then parks it, see `afterDelivery`.
   bounce: { REDRIVEN: "PENDING" },
-  ignore: { PENDING: "IGNORED" },
+  ignore: { PENDING: "IGNORED", QUEUED: "IGNORED" },
   exhaust: { PENDING: "IGNORED", QUEUED: "IGNORED" },
   release: { IGNORED: "PENDING" },
   // The consumer's word that it processed the event, also when it came there by another way.

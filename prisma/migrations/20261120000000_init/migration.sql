@@ -84,6 +84,7 @@ create index dlq_events_source      on dlq_events (source_id, id);
 create index dlq_events_event_type  on dlq_events (event_type, id) where event_type is not null;
 create index dlq_events_aggregate   on dlq_events (aggregate_id, id) where aggregate_id is not null;
 create index dlq_events_trace       on dlq_events (trace_id, id) where trace_id is not null;
+create index dlq_events_unconfirmed on dlq_events (redrive_at) where status = 'REDRIVEN' and confirmed_at is null;
 create index dlq_events_tags        on dlq_events using gin (tags jsonb_path_ops);
 
 create table dlq_event_bodies (

@@ -1,0 +1,50 @@
+import { applyingControls, type ControlFacts, type ControlIndex, ruleControls } from "@/lib/core/control";
+import type { EventStatus } from "@/lib/core/event-state";
+import type { GateRefusal } from "@/lib/core/refusal";
+
+/** What the gate looks at. Times are epoch milliseconds of the wall clock. */
+export type GateFacts = ControlFacts & {
+  status: EventStatus;
+  cooldownUntilMs: number | null;
+  /** Deliver redrives that already sent this event. */
+  redrives: number;
+};
+
+export type GateRules = {
+  controls: ControlIndex;
+  redriveLimit: number;
+  nowMs: number;
+  /** At request time the event must be PENDING; at run time its own open item has made it QUEUED. */
+  at: "request" | "run";
+};
+
+export type GateRuling = { pass: true; whitelisted: boolean } | { pass: false; refusal: GateRefusal };
+
+/**
+ * May this event be sent? Decided when a redrive freezes it and again when a worker claims it, since controls may have
+ * changed between. The order of the checks is the order in which a person would want to be told.
+ */
+export function gate(facts: GateFacts, rules: GateRules): GateRuling {
+  const state = refuseByStatus(facts.status, rules.at);
+  if (state) return { pass: false, refusal: state };
+  const ruling = ruleControls(applyingControls(rules.controls, facts, rules.nowMs));
+  if (ruling.blacklisted) return { pass: false, refusal: "blacklisted" };
+  const whitelisted = ruling.whitelisted !== null;
+  const coolingDown = facts.cooldownUntilMs !== null && facts.cooldownUntilMs > rules.nowMs;
+  if (ruling.cooling || (coolingDown && !whitelisted)) return { pass: false, refusal: "cooling" };
+  if (facts.redrives >= rules.redriveLimit && !whitelisted) return { pass: false, refusal: "redrive-limit" };
+  return { pass: true, whitelisted };
+}
+
+function refuseByStatus(status: EventStatus, at: "request" | "run"): GateRefusal | null {
+  switch (status) {
+    case "PENDING":
+      return null;
+    case "QUEUED":
+      return at === "run" ? null : "already-queued";
+    case "REDRIVEN":
+      return "already-redriven";
+    case "IGNORED":
+      return "ignored";
+  }
+}

@@ -1,0 +1,75 @@
+import type { EventStatus } from "@/lib/core/event-state";
+import type { Refusal } from "@/lib/core/refusal";
+import { cooldownAfter, type Settings } from "@/lib/core/settings";
+
+/**
+ * How one claimed item ended. `back` hands it back unchanged (pause, shutdown); `later` keeps it open until `untilMs`
+ * (a Retry-After that did not fit the deadline); `verified` is a verify run's pass.
+ */
+export type ItemOutcome =
+  | { kind: "delivered"; code: string }
+  | { kind: "already-processed"; detail: string }
+  | { kind: "verified" }
+  | { kind: "failed"; code: string; detail: string }
+  | { kind: "refused"; refusal: Refusal; detail: string }
+  | { kind: "later"; untilMs: number }
+  | { kind: "back" };
+
+/** What the event becomes. Times are epoch milliseconds. */
+export type EventAfter = {
+  status: EventStatus;
+  failures: number;
+  redrives: number;
+  cooldownUntilMs: number | null;
+  confirmedAtMs: number | null;
+};
+
+export type EventBefore = { failures: number; redrives: number; cooldownUntilMs: number | null };
+
+/**
+ * The event after its item closed. A send that failed counts against the redrive limit like one that was delivered:
+ * the limit is against loops, not against success.
+ */
+export function eventAfter(
+  outcome: ItemOutcome,
+  before: EventBefore,
+  settings: Settings,
+  nowMs: number,
+): EventAfter | null {
+  const unchanged = { ...before, status: "PENDING" as const, confirmedAtMs: null };
+  switch (outcome.kind) {
+    case "delivered":
+      return {
+        status: "REDRIVEN",
+        failures: 0,
+        redrives: before.redrives + 1,
+        cooldownUntilMs: null,
+        confirmedAtMs: null,
+      };
+    case "already-processed":
+      return {
+        status: "REDRIVEN",
+        failures: 0,
+        redrives: before.redrives,
+        cooldownUntilMs: null,
+        confirmedAtMs: nowMs,
+      };
+    case "failed": {
+      const failures = before.failures + 1;
+      const redrives = before.redrives + 1;
+      return {
+        status: redrives >= settings.redriveLimit ? "IGNORED" : "PENDING",
+        failures,
+        redrives,
+        cooldownUntilMs: nowMs + cooldownAfter(failures, settings),
+        confirmedAtMs: null,
+      };
+    }
+    case "verified":
+    case "refused":
+      return unchanged;
+    case "later":
+    case "back":
+      return null;
+  }
+}

@@ -1,0 +1,52 @@
+/** What an operator may set, with its default and bounds. Durations in milliseconds. */
+export type Settings = {
+  /** Deliver redrives of one event before it is ignored automatically. */
+  redriveLimit: number;
+  /** First cooldown after a failed redrive; doubles with each further failure. */
+  cooldownMs: number;
+  cooldownMsMax: number;
+  /** Consecutive failures of an aggregate before it is blacklisted automatically. */
+  aggregateFailureLimit: number;
+  /** A redriven event that has not come back for this long is confirmed. */
+  quietWindowMs: number;
+  /** Payloads above this are refused by the dry run. */
+  payloadBytesMax: number;
+};
+
+export const SETTING_BOUNDS: { [Name in keyof Settings]: { initial: number; min: number; max: number; text: string } } =
+  {
+    redriveLimit: { initial: 3, min: 1, max: 100, text: "redrives of one event before it is ignored" },
+    cooldownMs: { initial: 15 * 60_000, min: 0, max: 86_400_000, text: "first cooldown after a failed redrive, ms" },
+    cooldownMsMax: { initial: 86_400_000, min: 0, max: 30 * 86_400_000, text: "longest cooldown, ms" },
+    aggregateFailureLimit: {
+      initial: 3,
+      min: 1,
+      max: 100,
+      text: "failures in a row before an aggregate is blacklisted",
+    },
+    quietWindowMs: {
+      initial: 10 * 60_000,
+      min: 1_000,
+      max: 7 * 86_400_000,
+      text: "quiet time that confirms a redrive, ms",
+    },
+    payloadBytesMax: { initial: 1_048_576, min: 1_024, max: 104_857_600, text: "largest payload that is sent, bytes" },
+  };
+
+export const SETTING_NAMES = Object.keys(SETTING_BOUNDS) as (keyof Settings)[];
+
+/** Stored values over the defaults. Unknown names are left out. */
+export function settingsFrom(stored: Record<string, unknown>): Settings {
+  const settings = {} as Settings;
+  for (const name of SETTING_NAMES) {
+    const value = stored[name];
+    settings[name] = typeof value === "number" ? value : SETTING_BOUNDS[name].initial;
+  }
+  return settings;
+}
+
+/** Cooldown after the n-th consecutive failure (n >= 1): first, doubled, doubled again, up to the cap. Milliseconds. */
+export function cooldownAfter(failures: number, settings: Pick<Settings, "cooldownMs" | "cooldownMsMax">): number {
+  const doublings = Math.min(Math.max(failures, 1) - 1, 40);
+  return Math.min(settings.cooldownMs * 2 ** doublings, settings.cooldownMsMax);
+}
