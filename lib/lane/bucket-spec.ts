@@ -1,0 +1,30 @@
+import type { BucketSpec } from "./port";
+
+/**
+ * Rounding leaves 0.9999999999 where a token is due: it counts as one, and the bucket goes below zero by as much, so
+ * that nothing is gained over time.
+ */
+export const TOKEN_EPSILON = 1e-9;
+
+/** Throws RangeError for a spec that no bucket can serve, or a cost that it can never pay. */
+export function assertTakeable({ ratePerSecond, burst }: BucketSpec, cost: number): void {
+  if (!(Number.isFinite(ratePerSecond) && ratePerSecond >= 0)) {
+    throw new RangeError(`ratePerSecond must be 0 or more, and finite: ${ratePerSecond}`);
+  }
+  if (!(Number.isFinite(burst) && burst >= 1)) throw new RangeError(`burst must be 1 or more, and finite: ${burst}`);
+  if (!(Number.isFinite(cost) && cost > 0)) throw new RangeError(`cost must be above 0, and finite: ${cost}`);
+}
+
+/** As `assertTakeable`, for a take of all or nothing. */
+export function assertAffordable(spec: BucketSpec, cost: number): void {
+  assertTakeable(spec, cost);
+  if (cost > spec.burst)
+    throw new RangeError(`cost ${cost} is above the burst of ${spec.burst}: it could never be paid`);
+}
+
+/** Milliseconds until `wanted` tokens are there, given `tokens` now. Infinity at a rate of 0. */
+export function waitMsUntil(wanted: number, tokens: number, ratePerSecond: number): number {
+  const missing = wanted - tokens;
+  if (missing <= TOKEN_EPSILON) return 0;
+  return ratePerSecond === 0 ? Number.POSITIVE_INFINITY : (missing / ratePerSecond) * 1000;
+}

@@ -1,0 +1,186 @@
+import {
+  createPostgresBackend,
+  type Job,
+  Queue,
+  type QueueOptions,
+  UnsupportedPostgresVersionError,
+  Worker,
+  type WorkerListener,
+  type WorkerOptions,
+} from "bullmq";
+import type { Redis } from "ioredis";
+import type { DomainError } from "@/lib/core/problem";
+import {
+  COMMAND_TIMEOUT_MS,
+  CONNECT_TIMEOUT_MS,
+  type LaneConnection,
+  POSTGRES_SCHEMA_DEFAULT,
+  QUEUE_NAMES,
+  REDIS_PREFIX_DEFAULT,
+} from "./connection";
+import type { LaneName, SliceJob } from "./port";
+import { asQueueProblem, queueUnfit } from "./queue-unavailable";
+import { connectRedis } from "./redis-client";
+
+/** What the lane uses of BullMQ's Queue and Worker, the same on both backends. */
+export type LaneBullQueue = Pick<Queue<SliceJob>, "addBulk" | "getRanges" | "getVersion" | "close">;
+export type LaneBullWorker = {
+  run(): Promise<void>;
+  pause(doNotWaitActive: boolean): Promise<void>;
+  close(): Promise<void>;
+  waitUntilReady(): Promise<unknown>;
+  on<E extends keyof WorkerListener<unknown, void>>(event: E, listener: WorkerListener<unknown, void>[E]): unknown;
+};
+
+export type SliceProcessor = (job: Job<unknown>, token: string | undefined) => Promise<void>;
+
+/** We read no event streams: keep what BullMQ writes into them short. */
+const EVENTS_KEPT = 100;
+
+/** A producer holds few connections; the web process has one pool for each lane. */
+const PRODUCER_CONNECTIONS_MAX = 2;
+const WORKER_CONNECTIONS_MAX = 5;
+
+export type OpenQueues = { queues: Record<LaneName, LaneBullQueue>; close(): Promise<void> };
+
+/**
+ * Connects and brings the queue tables up to date on Postgres. Rejects with DomainError `queue-unavailable` and leaves
+ * nothing open.
+ */
+export async function openQueues(connection: LaneConnection, onError: (error: Error) => void): Promise<OpenQueues> {
+  if (connection.kind === "redis") {
+    const client = await connectRedis(connection.url, "fail-fast", onError);
+    const options = { connection: client, prefix: connection.prefix ?? REDIS_PREFIX_DEFAULT };
+    return openBoth((name) => new Queue<SliceJob>(name, queueOptions(options)), {
+      kind: "redis",
+      onError,
+      release: () => closeRedis(client),
+    });
+  }
+  const options = { connection: postgresOptions(connection, PRODUCER_CONNECTIONS_MAX) };
+  return openBoth((name) => new Queue(name, queueOptions(options), createPostgresBackend), {
+    kind: "postgres",
+    onError,
+    release: async () => {},
+  });
+}
+
+type ClosableQueue = LaneBullQueue & {
+  waitUntilReady(): Promise<unknown>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+};
+
+async function openBoth(
+  open: (name: string) => ClosableQueue,
+  how: { kind: LaneConnection["kind"]; onError: (error: Error) => void; release: () => Promise<void> },
+): Promise<OpenQueues> {
+  const queues = { main: open(QUEUE_NAMES.main), slow: open(QUEUE_NAMES.slow) };
+  const both = [queues.main, queues.slow];
+  const close = async () => {
+    await Promise.allSettled(both.map((queue) => queue.close()));
+    await how.release();
+  };
+  for (const queue of both) queue.on("error", how.onError);
+  try {
+    // One after the other: the first one migrates, the second finds it done.
+    for (const queue of both) await queue.waitUntilReady();
+  } catch (error) {
+    await close();
+    throw readable(how.kind, error);
+  }
+  return { queues, close };
+}
+
+/** Options of a queue, whatever its connection. */
+function queueOptions<O extends object>(options: O): O & Pick<QueueOptions, "streams" | "defaultJobOptions"> {
+  return { ...options, streams: { events: { maxLen: EVENTS_KEPT } } };
+}
+
+export type OpenWorkerOptions = Pick<
+  WorkerOptions,
+  "concurrency" | "lockDuration" | "stalledInterval" | "drainDelay" | "maxStalledCount" | "runRetryDelay"
+>;
+
+export type OpenWorker = {
+  worker: LaneBullWorker;
+  /** Resolves when the server answers. */
+  ping(): Promise<unknown>;
+  /** Gives up on commands that wait for a server which does not come back, and drops the connection. */
+  cut(): void;
+  /** Closes what BullMQ leaves open. */
+  release(): Promise<void>;
+};
+
+/** A worker that is connected and does not run yet. Rejects with DomainError `queue-unavailable`. */
+export async function openWorker(
+  connection: LaneConnection,
+  lane: LaneName,
+  how: { process: SliceProcessor; options: OpenWorkerOptions; onError: (error: Error) => void },
+): Promise<OpenWorker> {
+  const options = { ...how.options, autorun: false };
+  if (connection.kind === "redis") {
+    const client = await connectRedis(connection.url, "wait-forever", how.onError);
+    const prefix = connection.prefix ?? REDIS_PREFIX_DEFAULT;
+    const worker = new Worker(QUEUE_NAMES[lane], how.process, { ...options, prefix, connection: client });
+    const open = { cut: () => client.disconnect(), release: () => closeRedis(client) };
+    return ready(worker, "redis", { ...open, onError: how.onError });
+  }
+  const postgres = postgresOptions(connection, WORKER_CONNECTIONS_MAX);
+  const worker = new Worker(
+    QUEUE_NAMES[lane],
+    how.process,
+    { ...options, connection: postgres },
+    createPostgresBackend,
+  );
+  // Statements end by their timeout, and the pool closes with the worker.
+  return ready(worker, "postgres", { cut: () => {}, release: async () => {}, onError: how.onError });
+}
+
+type AnyWorker = LaneBullWorker & {
+  getBackend(): { getQueueMetaField(field: string): Promise<unknown> };
+};
+
+async function ready(
+  worker: AnyWorker,
+  kind: LaneConnection["kind"],
+  open: { cut: () => void; release: () => Promise<void>; onError: (error: Error) => void },
+): Promise<OpenWorker> {
+  worker.on("error", open.onError);
+  try {
+    await worker.waitUntilReady();
+  } catch (error) {
+    await worker.close();
+    await open.release();
+    throw readable(kind, error);
+  }
+  const ping = () => worker.getBackend().getQueueMetaField("version");
+  return { worker, ping, cut: open.cut, release: open.release };
+}
+
+function postgresOptions(connection: Extract<LaneConnection, { kind: "postgres" }>, maxDefault: number) {
+  return {
+    connectionString: connection.connectionString,
+    schema: connection.schema ?? POSTGRES_SCHEMA_DEFAULT,
+    max: connection.max ?? maxDefault,
+    migrate: true,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: COMMAND_TIMEOUT_MS,
+    application_name: "parkade-lane",
+  };
+}
+
+function readable(kind: LaneConnection["kind"], error: unknown): DomainError {
+  if (error instanceof UnsupportedPostgresVersionError) {
+    return queueUnfit(
+      `The Postgres at DATABASE_URL is version ${error.serverVersion}, which is too old for the queue: use ${error.minimumVersion} or later.`,
+      error,
+    );
+  }
+  return asQueueProblem(kind, error);
+}
+
+/** QUIT lets replies in flight arrive; where there is no connection any more there is nothing to wait for. */
+async function closeRedis(client: Redis): Promise<void> {
+  if (client.status === "ready") await client.quit().catch(() => client.disconnect());
+  else client.disconnect();
+}

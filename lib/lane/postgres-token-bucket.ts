@@ -1,0 +1,80 @@
+import type { Pool } from "pg";
+import { assertAffordable, assertTakeable, TOKEN_EPSILON, waitMsUntil } from "./bucket-spec";
+import type { BucketSpec, TokenBucket } from "./port";
+
+/**
+ * $1 key, $2 rate per second, $3 burst, $4 cost, $5 all or none. One row if the bucket exists, else none.
+ *
+ * The row is locked before anything is computed, and the clock is read after the lock was got: `now()` or a clock read
+ * outside would be as old as the wait for the lock, and two workers would share out the same interval twice. A clock
+ * that is set back credits nothing for that interval, one that is set forward at most the burst.
+ */
+const TAKE_SQL = `
+with locked as materialized (
+  select tokens, updated_at from rate_buckets where key = $1 for update
+), timed as materialized (
+  select tokens, updated_at, clock_timestamp() as at from locked
+), refilled as (
+  select at, least($3::float8,
+    tokens + greatest(0, extract(epoch from at - updated_at)::float8) * $2::float8) as tokens
+  from timed
+), decided as (
+  select at, tokens, case
+    when $2::float8 = 0 then 0
+    when not $5::boolean then greatest(0, least($4::float8, floor(tokens + ${TOKEN_EPSILON})))
+    when tokens + ${TOKEN_EPSILON} >= $4::float8 then $4::float8
+    else 0 end as granted
+  from refilled
+)
+update rate_buckets as b set tokens = d.tokens - d.granted, updated_at = d.at
+from decided d where b.key = $1
+returning d.granted, b.tokens`;
+
+/** A bucket that is not there starts empty: a lost table never allows more than the bound. */
+const START_SQL = `insert into rate_buckets (key, tokens, updated_at) values ($1, 0, clock_timestamp())
+on conflict (key) do nothing`;
+
+const LEVEL_SQL = `select least($3::float8,
+  tokens + greatest(0, extract(epoch from clock_timestamp() - updated_at)::float8) * $2::float8) as tokens
+from rate_buckets where key = $1`;
+
+/**
+ * Token bucket on Postgres, table `rate_buckets`. Bound: with R the highest rate and B the highest burst in force
+ * during a window of t seconds, at most R * t + B tokens are issued in it; with unchanged settings that is
+ * rate * t + burst. A crash of the server keeps it: a token counts as issued when its statement is committed. The time
+ * since the last take is credited at the rate of the take that follows it.
+ *
+ * Rejects with what pg says when Postgres is away: no token without Postgres. The pool stays the caller's.
+ */
+export function createPostgresTokenBucket(pool: Pool): TokenBucket {
+  async function call({ key, ratePerSecond, burst }: BucketSpec, cost: number, all: boolean) {
+    const { rows } = await pool.query<{ granted: number; tokens: number }>({
+      name: "parkade-take-tokens",
+      text: TAKE_SQL,
+      values: [key, ratePerSecond, burst, cost, all],
+    });
+    if (rows[0]) return rows[0];
+    await pool.query(START_SQL, [key]);
+    return { granted: 0, tokens: 0 };
+  }
+
+  return {
+    take: async (spec, cost) => {
+      assertAffordable(spec, cost);
+      const { granted, tokens } = await call(spec, cost, true);
+      if (granted > 0) return { granted: true };
+      return { granted: false, waitMs: waitMsUntil(cost, tokens, spec.ratePerSecond) };
+    },
+    takeUpTo: async (spec, cost) => {
+      assertTakeable(spec, cost);
+      const { granted, tokens } = await call(spec, cost, false);
+      return { granted, waitMs: waitMsUntil(1, tokens, spec.ratePerSecond) };
+    },
+    // For display only, so unknown instead of an error.
+    level: (spec) =>
+      pool.query<{ tokens: number }>(LEVEL_SQL, [spec.key, spec.ratePerSecond, spec.burst]).then(
+        ({ rows }) => Math.max(0, rows[0]?.tokens ?? 0),
+        () => null,
+      ),
+  };
+}

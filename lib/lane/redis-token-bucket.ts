@@ -1,0 +1,88 @@
+import type { Redis } from "ioredis";
+import { assertAffordable, assertTakeable, TOKEN_EPSILON, waitMsUntil } from "./bucket-spec";
+import { REDIS_PREFIX_DEFAULT } from "./connection";
+import type { BucketSpec, TokenBucket } from "./port";
+
+/** A bucket that nobody used for a day is forgotten; the next use starts it empty. */
+const IDLE_MS = 86_400_000;
+
+/**
+ * KEYS[1]  hash of one bucket: tokens, at (server time, microseconds), run (run id of the server that wrote it)
+ * ARGV     rate per second, burst, cost, mode: all (all or none) | some (up to cost) | peek (change nothing)
+ * returns  { granted, tokens left }
+ *
+ * Redis runs it alone, so the workers share one bucket without a race, on the server's clock. A clock that is set back
+ * credits nothing for that interval; one that is set forward credits at most the burst.
+ *
+ * A bucket that is not there starts empty, and so does one that another run of the server wrote: a restart from an old
+ * snapshot, or a failover, would bring back tokens that are spent.
+ */
+const TAKE_LUA = `
+local rate, burst, cost, mode = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+local info = redis.pcall('INFO', 'server')
+local run = type(info) == 'string' and string.match(info, 'run_id:(%w+)') or ''
+local state = redis.call('HMGET', KEYS[1], 'tokens', 'at', 'run')
+local tokens, at = 0, now
+if state[1] and state[2] and state[3] == run then
+  tokens, at = tonumber(state[1]), tonumber(state[2])
+end
+tokens = math.min(burst, tokens + math.max(0, now - at) * rate / 1000000)
+local granted = 0
+if rate > 0 and mode == 'all' and tokens + ${TOKEN_EPSILON} >= cost then
+  granted = cost
+elseif rate > 0 and mode == 'some' then
+  granted = math.max(0, math.min(cost, math.floor(tokens + ${TOKEN_EPSILON})))
+end
+if mode ~= 'peek' then
+  tokens = tokens - granted
+  redis.call('HSET', KEYS[1], 'tokens', string.format('%.17g', tokens), 'at', string.format('%.0f', now), 'run', run)
+  redis.call('PEXPIRE', KEYS[1], ${IDLE_MS})
+end
+return { tostring(granted), string.format('%.17g', tokens) }
+`;
+
+type Mode = "all" | "some" | "peek";
+
+type BucketRedis = Redis & {
+  parkadeTake(key: string, rate: number, burst: number, cost: number, mode: Mode): Promise<[string, string]>;
+};
+
+/**
+ * Token bucket on Redis. Bound: with R the highest rate and B the highest burst in force during a window of t seconds,
+ * at most R * t + B tokens are issued in it; with unchanged settings that is rate * t + burst. FLUSHALL, restart and
+ * failover keep the bound, since the bucket then starts empty. The time since the last take is credited at the rate of
+ * the take that follows it.
+ *
+ * Rejects with what ioredis says when Redis is away: no token without Redis.
+ */
+export function createRedisTokenBucket(client: Redis, prefix: string = REDIS_PREFIX_DEFAULT): TokenBucket {
+  client.defineCommand("parkadeTake", { numberOfKeys: 1, lua: TAKE_LUA });
+  const redis = client as BucketRedis;
+
+  async function call({ key, ratePerSecond, burst }: BucketSpec, cost: number, mode: Mode) {
+    const [granted, tokens] = await redis.parkadeTake(`${prefix}:bucket:${key}`, ratePerSecond, burst, cost, mode);
+    return { granted: Number(granted), tokens: Number(tokens) };
+  }
+
+  return {
+    take: async (spec, cost) => {
+      assertAffordable(spec, cost);
+      const { granted, tokens } = await call(spec, cost, "all");
+      if (granted > 0) return { granted: true };
+      return { granted: false, waitMs: waitMsUntil(cost, tokens, spec.ratePerSecond) };
+    },
+    takeUpTo: async (spec, cost) => {
+      assertTakeable(spec, cost);
+      const { granted, tokens } = await call(spec, cost, "some");
+      return { granted, waitMs: waitMsUntil(1, tokens, spec.ratePerSecond) };
+    },
+    // For display only, so unknown instead of an error.
+    level: (spec) =>
+      call(spec, 0, "peek").then(
+        ({ tokens }) => Math.max(0, tokens),
+        () => null,
+      ),
+  };
+}

@@ -1,0 +1,87 @@
+import type { Clock } from "@/lib/platform/clock";
+
+/** Why a running slice must stop. `lock-lost`: somebody else may run it already. `stopping`: hand it back. */
+export type AbortCause = "lock-lost" | "stopping";
+
+/** Reason of a slice's AbortSignal. */
+export class SliceAborted extends Error {
+  override readonly cause: AbortCause;
+
+  constructor(cause: AbortCause) {
+    super(cause === "lock-lost" ? "the lock of the slice was lost" : "the worker stops");
+    this.name = "SliceAborted";
+    this.cause = cause;
+  }
+}
+
+/** One slice while it runs here. */
+export type SliceHold = { signal: AbortSignal; aborted(): AbortCause | null; end(): void };
+
+export type SliceHolds = {
+  begin(jobId: string): SliceHold;
+  /** The server extended these locks. */
+  renewed(jobIds: string[]): void;
+  /** The server says that these locks are gone, or somebody else's. */
+  lost(jobIds: string[]): void;
+  stopAll(): void;
+  count(): number;
+  /** Resolves when nothing is held. */
+  idle(): Promise<void>;
+};
+
+type Held = { abort: AbortController; cancelExpiry: () => void };
+
+/**
+ * The slices that run in this process and their locks. A lock lasts `lockMs` on the server; when no renewal was heard
+ * of for that long (the server is unreachable, or says nothing), it may have expired and another worker may have
+ * started the slice, so the run here is aborted without waiting to be told.
+ */
+export function createSliceHolds(clock: Clock, lockMs: number): SliceHolds {
+  /** The holder of each job's lock, as far as we know. */
+  const held = new Map<string, Held>();
+  /** Everything that has not ended, also what was aborted. */
+  const running = new Set<Held>();
+  let whenIdle: (() => void)[] = [];
+
+  const abort = (jobId: string, cause: AbortCause) => held.get(jobId)?.abort.abort(new SliceAborted(cause));
+  const armExpiry = (jobId: string) => clock.timer(lockMs, () => abort(jobId, "lock-lost"));
+
+  return {
+    begin: (jobId) => {
+      // Given the same job again: the earlier run lost its lock, or the queue would not have handed it out.
+      abort(jobId, "lock-lost");
+      held.get(jobId)?.cancelExpiry();
+      const mine: Held = { abort: new AbortController(), cancelExpiry: armExpiry(jobId) };
+      held.set(jobId, mine);
+      running.add(mine);
+      return {
+        signal: mine.abort.signal,
+        aborted: () => (mine.abort.signal.reason as SliceAborted | undefined)?.cause ?? null,
+        end: () => {
+          mine.cancelExpiry();
+          if (held.get(jobId) === mine) held.delete(jobId);
+          running.delete(mine);
+          if (running.size > 0) return;
+          for (const resolve of whenIdle) resolve();
+          whenIdle = [];
+        },
+      };
+    },
+    renewed: (jobIds) => {
+      for (const jobId of jobIds) {
+        const mine = held.get(jobId);
+        if (!mine) continue;
+        mine.cancelExpiry();
+        mine.cancelExpiry = armExpiry(jobId);
+      }
+    },
+    lost: (jobIds) => {
+      for (const jobId of jobIds) abort(jobId, "lock-lost");
+    },
+    stopAll: () => {
+      for (const jobId of held.keys()) abort(jobId, "stopping");
+    },
+    count: () => running.size,
+    idle: () => (running.size === 0 ? Promise.resolve() : new Promise((resolve) => whenIdle.push(resolve))),
+  };
+}

@@ -1,0 +1,38 @@
+import pg from "pg";
+import { COMMAND_TIMEOUT_MS, CONNECT_TIMEOUT_MS, type LaneConnection } from "./connection";
+import type { TokenBucket } from "./port";
+import { createPostgresTokenBucket } from "./postgres-token-bucket";
+import { connectRedis } from "./redis-client";
+import { createRedisTokenBucket } from "./redis-token-bucket";
+
+/** Takes are short and few: each feeder has one in flight per target. */
+const CONNECTIONS_MAX = 4;
+
+export type OpenTokenBucket = { bucket: TokenBucket; close(): Promise<void> };
+
+/**
+ * The token bucket of the lane's backend, on a connection of its own. `onError` gets errors of idle connections; takes
+ * reject by themselves. Rejects with DomainError `queue-unavailable` when Redis cannot be reached or is unfit; a
+ * Postgres pool connects on first use.
+ */
+export async function openTokenBucket(
+  connection: LaneConnection,
+  onError: (error: Error) => void,
+): Promise<OpenTokenBucket> {
+  if (connection.kind === "redis") {
+    const client = await connectRedis(connection.url, "fail-fast", onError);
+    return {
+      bucket: createRedisTokenBucket(client, connection.prefix),
+      close: async () => client.disconnect(),
+    };
+  }
+  const pool = new pg.Pool({
+    connectionString: connection.connectionString,
+    max: connection.max ?? CONNECTIONS_MAX,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: COMMAND_TIMEOUT_MS,
+    application_name: "parkade-bucket",
+  });
+  pool.on("error", onError);
+  return { bucket: createPostgresTokenBucket(pool), close: () => pool.end() };
+}

@@ -1,0 +1,69 @@
+import type { Clock } from "@/lib/platform/clock";
+
+/** Between two checks whether the trouble is over. */
+const PROBE_MS = 1_000;
+
+export type TroubleOptions = {
+  clock: Clock;
+  /** The first error of its kind since all was well. */
+  onTrouble(error: unknown): void;
+  /** All is well again; `suppressed` errors were not passed on meanwhile. */
+  onOver(suppressed: number): void;
+  /** Resolves when the connection answers. */
+  probe(): Promise<unknown>;
+};
+
+export type Trouble = {
+  /** Takes every error as it comes. */
+  report(error: unknown): void;
+  stop(): void;
+};
+
+/**
+ * Tells an outage apart from its thousand errors: a lost Redis makes every reconnect and every command fail. Each kind
+ * of error (by code, else by name) is passed on once per outage; a probe finds out when the outage is over.
+ */
+export function watchTrouble(options: TroubleOptions): Trouble {
+  const kinds = new Set<string>();
+  let suppressed = 0;
+  let stopped = false;
+  let cancelProbe: () => void = () => {};
+
+  const probeLater = () => {
+    if (stopped) return;
+    cancelProbe = options.clock.timer(PROBE_MS, () => {
+      // A failed probe is no news: the outage was reported when it began.
+      options.probe().then(over, probeLater);
+    });
+  };
+  const over = () => {
+    if (stopped || kinds.size === 0) return;
+    kinds.clear();
+    const count = suppressed;
+    suppressed = 0;
+    options.onOver(count);
+  };
+  return {
+    report: (error) => {
+      if (stopped) return;
+      const kind = kindOf(error);
+      if (kinds.has(kind)) {
+        suppressed++;
+        return;
+      }
+      if (kinds.size === 0) probeLater();
+      kinds.add(kind);
+      options.onTrouble(error);
+    },
+    stop: () => {
+      stopped = true;
+      cancelProbe();
+    },
+  };
+}
+
+function kindOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  const code = "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : error.name;
+}

@@ -1,0 +1,186 @@
+import { DelayedError, type Job, UnrecoverableError, WaitingError } from "bullmq";
+import { sliceJobSchema } from "@/lib/contract/jobs";
+import { type Clock, systemClock } from "@/lib/platform/clock";
+import { type OpenWorker, openWorker } from "./bullmq-backend";
+import type { LaneConnection } from "./connection";
+import type { LaneName, LaneWorker, RunSlice, SliceJob } from "./port";
+import { createSliceHolds, type SliceHold, type SliceHolds } from "./slice-holds";
+import { watchTrouble } from "./trouble";
+
+/** Longest time a slice keeps its place while it waits to run again: shorter waits are not worth two round trips. */
+const INSIDE_MS_MAX = 2_000;
+
+/** A wait without end (a rate of 0) is looked at again after this long. */
+const DELAY_MS_MAX = 3_600_000;
+
+/** A worker that died is noticed within LOCK_MS plus twice STALLED_CHECK_MS; its slices then start elsewhere. */
+const LOCK_MS = 30_000;
+const STALLED_CHECK_MS = 10_000;
+
+/** Deaths of its workers after which BullMQ gives a slice up. Above what a rough deploy causes: the reconciler rings again anyway. */
+const STALLED_COUNT_MAX = 10;
+
+/** A pause before the next try while the server refuses connections. */
+const RECONNECT_MS = 1_000;
+
+/** An idle worker asks for delayed slices this often, seconds. */
+const DRAIN_SECONDS = 5;
+
+/** Longest wait for the queue to take back slices once nothing runs any more. What it misses starts again when the lock expires. */
+const HAND_BACK_MS = 5_000;
+
+export type LaneLog = Record<"info" | "warn" | "error", (fields: Record<string, unknown>, message: string) => void>;
+
+export type LaneWorkerOptions = {
+  connection: LaneConnection;
+  lane: LaneName;
+  /** Slices that run at the same time in this process. */
+  concurrency: number;
+  run: RunSlice;
+  /** Trouble with the queue itself: each kind of error once per outage. A slice that throws is logged, not passed here. */
+  onError: (error: unknown) => void;
+  log: LaneLog;
+  clock?: Clock;
+  timing?: { lockMs?: number; stalledCheckMs?: number };
+};
+
+/**
+ * Takes slices of one lane and runs them. Rejects with DomainError `queue-unavailable` when the queue cannot be reached
+ * at start or is unfit; afterwards it outlives every outage and takes up work again by itself.
+ *
+ * A slice that throws is logged and dropped from the queue: its items are still open in Postgres, from where the
+ * reconciler rings it again.
+ */
+export async function startLaneWorker(options: LaneWorkerOptions): Promise<LaneWorker> {
+  const { clock = systemClock, lane, log, timing = {} } = options;
+  const lockMs = timing.lockMs ?? LOCK_MS;
+  const holds = createSliceHolds(clock, lockMs);
+  let ping: () => Promise<unknown> = () => Promise.reject(new Error("not connected yet"));
+  const trouble = watchTrouble({
+    clock,
+    probe: () => ping(),
+    onTrouble: (error) => {
+      log.warn({ lane, err: error }, "lane queue in trouble");
+      options.onError(error);
+    },
+    onOver: (suppressed) => log.info({ lane, suppressed }, "lane queue answers again"),
+  });
+
+  const opened = await openWorker(options.connection, lane, {
+    process: (job, token) => processSlice({ job, token, holds, clock, log, lane, run: options.run }),
+    options: {
+      concurrency: options.concurrency,
+      lockDuration: lockMs,
+      stalledInterval: timing.stalledCheckMs ?? STALLED_CHECK_MS,
+      maxStalledCount: STALLED_COUNT_MAX,
+      drainDelay: DRAIN_SECONDS,
+      runRetryDelay: RECONNECT_MS,
+    },
+    onError: trouble.report,
+  }).catch((error) => {
+    trouble.stop();
+    throw error;
+  });
+  ping = opened.ping;
+  listen(opened.worker, { lane, holds, log });
+  opened.worker.run().catch(trouble.report);
+
+  let stopping: Promise<void> | null = null;
+  return {
+    running: holds.count,
+    stop: (graceMs) => {
+      stopping ??= stop(opened, { clock, holds, graceMs }).finally(trouble.stop);
+      return stopping;
+    },
+  };
+}
+
+function listen(
+  worker: OpenWorker["worker"],
+  { lane, holds, log }: { lane: LaneName; holds: SliceHolds; log: LaneLog },
+): void {
+  worker.on("locksRenewed", ({ jobIds }) => holds.renewed(jobIds));
+  worker.on("lockRenewalFailed", (jobIds) => holds.lost(jobIds));
+  worker.on("failed", (job, error) => log.error({ lane, ...idsOf(job), err: error }, "slice failed"));
+  worker.on("stalled", (jobId) => log.warn({ lane, jobId }, "slice lost its worker, it starts again"));
+}
+
+function idsOf(job: Job<unknown> | undefined): Record<string, unknown> {
+  const slice = sliceJobSchema.safeParse(job?.data);
+  return { jobId: job?.id, ...(slice.success ? slice.data : {}) };
+}
+
+type Processing = {
+  job: Job<unknown>;
+  token: string | undefined;
+  holds: SliceHolds;
+  clock: Clock;
+  log: LaneLog;
+  lane: LaneName;
+  run: RunSlice;
+};
+
+/** Returns to complete the job. BullMQ's own errors say that the job was moved, any other that the slice failed. */
+async function processSlice(processing: Processing): Promise<void> {
+  const { job, token, holds, clock, log, lane } = processing;
+  const slice = sliceJobSchema.safeParse(job.data);
+  if (!slice.success) throw new UnrecoverableError("not the payload of a slice");
+  const hold = holds.begin(job.id!);
+  let end: SliceEnd;
+  try {
+    end = await runHeld(slice.data, hold, processing);
+  } finally {
+    hold.end();
+  }
+  switch (end.kind) {
+    case "done":
+      return;
+    case "later":
+      await job.moveToDelayed(clock.wallMs() + Math.min(end.delayMs, DELAY_MS_MAX), token);
+      throw new DelayedError();
+    case "stopping":
+      await job.moveToWait(token);
+      throw new WaitingError();
+    case "lock-lost":
+      log.warn({ lane, ...slice.data }, "slice aborted: its lock was lost");
+      // The job is no longer ours to move: this error tells BullMQ to leave it as it is.
+      throw new DelayedError();
+  }
+}
+
+type SliceEnd = { kind: "done" } | { kind: "later"; delayMs: number } | { kind: "stopping" } | { kind: "lock-lost" };
+
+async function runHeld(slice: SliceJob, hold: SliceHold, { clock, log, lane, run }: Processing): Promise<SliceEnd> {
+  const leaveAtMs = clock.nowMs() + INSIDE_MS_MAX;
+  try {
+    for (;;) {
+      const outcome = await run(slice, hold.signal);
+      if (hold.aborted() === "lock-lost") return { kind: "lock-lost" };
+      if (outcome.kind === "done") return { kind: "done" };
+      if (clock.nowMs() + outcome.delayMs > leaveAtMs) return { kind: "later", delayMs: outcome.delayMs };
+      await clock.sleep(outcome.delayMs, hold.signal);
+    }
+  } catch (error) {
+    const cause = hold.aborted();
+    if (cause === null) throw error;
+    if (error !== hold.signal.reason)
+      log.warn({ lane, ...slice, err: error }, `slice aborted (${cause}) with an error`);
+    return { kind: cause };
+  }
+}
+
+async function stop(
+  opened: OpenWorker,
+  { clock, holds, graceMs }: { clock: Clock; holds: SliceHolds; graceMs: number },
+): Promise<void> {
+  await opened.worker.pause(true);
+  const cancelGrace = clock.timer(graceMs, holds.stopAll);
+  const closed = opened.worker.close();
+  await holds.idle();
+  cancelGrace();
+  // With the server away the hand back would wait for it for ever.
+  const cancelCut = clock.timer(HAND_BACK_MS, opened.cut);
+  await closed;
+  cancelCut();
+  await opened.release();
+}
