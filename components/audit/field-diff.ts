@@ -1,0 +1,57 @@
+export type FieldChange = {
+  /** JSON path: `policy.retry.maxAttempts`, `steps[2]`. Empty for a bare value. */
+  path: string;
+  kind: "added" | "removed" | "changed" | "same";
+  before: string | null;
+  after: string | null;
+};
+
+/** Deeper or wider values are shown as one JSON text: a diff of a payload is not the place to unfold a megabyte. */
+const DEPTH_MAX = 8;
+const FIELDS_MAX = 500;
+
+/**
+ * Before and after, field by field, in the order of `before` and then what is new. `null`, `undefined` and an absent
+ * whole mean "there was nothing": creating lists only additions, deleting only removals.
+ */
+export function fieldDiff(before: unknown, after: unknown): FieldChange[] {
+  const old = leaves(before);
+  const fresh = leaves(after);
+  const paths = [...old.keys(), ...[...fresh.keys()].filter((path) => !old.has(path))];
+  return paths.map((path) => {
+    const was = old.get(path) ?? null;
+    const is = fresh.get(path) ?? null;
+    const kind = was === null ? "added" : is === null ? "removed" : was === is ? "same" : "changed";
+    return { path, kind, before: was, after: is };
+  });
+}
+
+function leaves(whole: unknown): Map<string, string> {
+  const found = new Map<string, string>();
+  if (whole !== null && whole !== undefined) collect(found, "", whole, 0);
+  return found;
+}
+
+function collect(found: Map<string, string>, path: string, value: unknown, depth: number): void {
+  const inner = typeof value === "object" && value !== null ? Object.entries(value) : [];
+  if (inner.length === 0 || depth === DEPTH_MAX || found.size + inner.length > FIELDS_MAX) {
+    found.set(path, JSON.stringify(value) ?? "undefined");
+    return;
+  }
+  for (const [key, child] of inner) {
+    const step = Array.isArray(value) ? `[${key}]` : path === "" ? key : `.${key}`;
+    collect(found, path + step, child, depth + 1);
+  }
+}
+
+/** What changed in one line: `state: "RUNNING" → "PAUSED"`, at most `most` fields. */
+export function diffSummary(changes: FieldChange[], most = 2): string {
+  const real = changes.filter((change) => change.kind !== "same");
+  const shown = real.slice(0, most).map((change) => {
+    const name = change.path === "" ? "value" : change.path;
+    if (change.kind === "added") return `${name}: ${change.after}`;
+    if (change.kind === "removed") return `${name} removed`;
+    return `${name}: ${change.before} → ${change.after}`;
+  });
+  return real.length > most ? `${shown.join(", ")}, ${real.length - most} more` : shown.join(", ");
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { draggedWindow, groupMarkers } from "@/components/charts/marker-layout";
+
+const marker = (second: number, kind: "redrive" | "control") => ({
+  at: new Date(Date.UTC(2026, 10, 20, 12, 0, second)).toISOString(),
+  kind,
+  label: `${kind} at ${second}`,
+  id: `${kind}-${second}`,
+});
+
+describe("markers on a chart", () => {
+  it("joins what would overlap and keeps the rest apart, in order of time", () => {
+    const groups = groupMarkers(
+      [marker(50, "control"), marker(0, "redrive"), marker(9, "redrive"), marker(4, "control")],
+      10_000,
+    );
+    expect(groups.map((group) => [group.items.length, group.kinds])).toEqual([
+      [3, ["redrive", "control"]],
+      [1, ["control"]],
+    ]);
+  });
+
+  it("does not let a chain of near ones run along the axis", () => {
+    expect(
+      groupMarkers(
+        [0, 6, 12, 18].map((second) => marker(second, "redrive")),
+        10_000,
+      ),
+    ).toHaveLength(2);
+  });
+});
+
+describe("dragging over a chart", () => {
+  it("covers both ends in either direction", () => {
+    expect(draggedWindow(7_000, 3_000, 1_000)).toEqual({ fromMs: 3_000, toMs: 8_000 });
+    expect(draggedWindow(3_000, 7_000, 1_000)).toEqual({ fromMs: 3_000, toMs: 8_000 });
+  });
+  it("is nothing for a click", () => {
+    expect(draggedWindow(3_000, 3_000, 1_000)).toBeNull();
+    expect(draggedWindow(3_000, null, 1_000)).toBeNull();
+  });
+});

@@ -1,0 +1,47 @@
+import type { ControlRequest, ControlScopeName } from "@/lib/contract/controls";
+
+export type ControlDraft = {
+  kind: ControlRequest["kind"];
+  scopeName: ControlScopeName;
+  scopeValue: string;
+  reason: string;
+  /** `never`, minutes from now as text, or `at` with a local date-time. */
+  until: string;
+  untilAt: string;
+};
+
+/** Offered ends, in minutes: how long outages last, and over the weekend. */
+export const UNTIL_MINUTES = [15, 60, 240, 1_440, 4_320] as const;
+
+export type DraftResult =
+  | { ok: true; request: ControlRequest }
+  | { ok: false; errors: Partial<Record<"scopeValue" | "reason" | "until", string>> };
+
+/** What the dialog would send, or what is still missing, per field. The server checks again. */
+export function controlRequest(draft: ControlDraft, nowMs: number): DraftResult {
+  const errors: Partial<Record<"scopeValue" | "reason" | "until", string>> = {};
+  const scopeValue = draft.scopeValue.trim();
+  if (scopeValue === "") errors.scopeValue = "Name what it holds for.";
+  if (draft.reason.trim() === "") errors.reason = "Say why: the reason is kept in the audit.";
+  const expiresAtMs = expiry(draft, nowMs);
+  if (expiresAtMs === null && draft.kind === "cooldown") errors.until = "A cooldown needs an end.";
+  if (Number.isNaN(expiresAtMs)) errors.until = "Choose a date and time.";
+  else if (expiresAtMs !== null && expiresAtMs <= nowMs) errors.until = "The end must be in the future.";
+  if (Object.keys(errors).length > 0) return { ok: false, errors };
+  return {
+    ok: true,
+    request: {
+      kind: draft.kind,
+      scope: { [draft.scopeName]: scopeValue } as ControlRequest["scope"],
+      reason: draft.reason.trim(),
+      expiresAt: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
+    },
+  };
+}
+
+/** Epoch ms; null = no end; NaN = not a time. */
+function expiry(draft: ControlDraft, nowMs: number): number | null {
+  if (draft.until === "never") return null;
+  if (draft.until === "at") return Date.parse(draft.untilAt);
+  return nowMs + Number(draft.until) * 60_000;
+}

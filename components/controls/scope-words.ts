@@ -1,0 +1,42 @@
+import type { ControlOut, ControlScopeName } from "@/lib/contract/controls";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { PARKED_STATUSES } from "@/lib/core/event-state";
+
+export const SCOPE_NAMES: readonly ControlScopeName[] = ["aggregateId", "errorCode", "source", "eventId"];
+
+export const SCOPE_LABEL: Record<ControlScopeName, string> = {
+  eventId: "event",
+  aggregateId: "aggregate",
+  errorCode: "error code",
+  source: "source",
+};
+
+export const KIND_EFFECT: Record<ControlOut["kind"], string> = {
+  blacklist: "Nothing it catches is redriven until it is lifted.",
+  whitelist: "What it catches may be redriven while it cools down. A blacklist still wins.",
+  cooldown: "What it catches waits until the time set, then may be redriven again.",
+};
+
+/** The one scope a control has. A control without one cannot be made; null keeps the page standing if it ever was. */
+export function scopeOf(scope: ControlOut["scope"]): { name: ControlScopeName; value: string } | null {
+  for (const name of SCOPE_NAMES) {
+    const value = scope[name];
+    if (value !== undefined) return { name, value };
+  }
+  return null;
+}
+
+/** The parked events a scope catches, as the filter of the list and of the count. */
+export function scopeFilter(name: ControlScopeName, value: string): EventFilter {
+  return { [name]: [value], status: [...PARKED_STATUSES] };
+}
+
+/** `in force`, or how it ended. A control past its expiry has ended also before the janitor has marked it. */
+export function controlEnd(
+  control: Pick<ControlOut, "expiresAt" | "liftedAt">,
+  nowMs: number,
+): "in-force" | "lifted" | "expired" {
+  if (control.liftedAt !== null) return "lifted";
+  if (control.expiresAt !== null && Date.parse(control.expiresAt) <= nowMs) return "expired";
+  return "in-force";
+}

@@ -1,0 +1,92 @@
+import { refusalSentence } from "@/components/redrives/refusal-words";
+import type { RedriveCauses, RedriveItemOut, RedriveOut } from "@/lib/contract/redrives";
+
+export type CauseView = {
+  key: string;
+  outcome: "failed" | "refused";
+  result: string;
+  /** What a person reads: `412 answered UPSTREAM_5XX`, `120 blacklisted: lift the control first`. */
+  title: string;
+  count: number;
+  /** Share of all that did not go out, 0..1. */
+  share: number;
+  samples: RedriveItemOut[];
+  /** Distinct texts among the samples, most frequent first: one long stack repeated five times is one line. */
+  texts: { text: string; count: number }[];
+  /** Why sending these again now is not likely to help; null when it may. */
+  advice: string | null;
+};
+
+/** Causes that stay until somebody acts: sending again would only be refused again. */
+const NEEDS_ACTION = new Set([
+  "ignored",
+  "blacklisted",
+  "redrive-limit",
+  "not-found",
+  "payload-unparsable",
+  "schema-mismatch",
+  "payload-too-large",
+  "no-target",
+  "version-superseded",
+]);
+
+/** Causes of what failed or was refused, merged by outcome and result, failures first, then by count. */
+export function causeViews(causes: RedriveCauses["causes"]): CauseView[] {
+  const merged = new Map<
+    string,
+    { outcome: "failed" | "refused"; result: string; count: number; samples: RedriveItemOut[] }
+  >();
+  for (const cause of causes) {
+    const key = `${cause.outcome}:${cause.result}`;
+    const known = merged.get(key);
+    if (known)
+      merged.set(key, { ...known, count: known.count + cause.count, samples: [...known.samples, ...cause.samples] });
+    else merged.set(key, cause);
+  }
+  const total = [...merged.values()].reduce((sum, cause) => sum + cause.count, 0);
+  return [...merged]
+    .map(([key, cause]) => ({
+      ...cause,
+      key,
+      title: cause.outcome === "failed" ? failureSentence(cause.result) : refusalSentence(cause.result),
+      share: total === 0 ? 0 : cause.count / total,
+      texts: distinctTexts(cause.samples),
+      advice: NEEDS_ACTION.has(cause.result) ? "Sent again now, these would be refused again." : null,
+    }))
+    .sort((a, b) => a.outcome.localeCompare(b.outcome) || b.count - a.count || a.key.localeCompare(b.key));
+}
+
+const FAILURES: Record<string, string> = {
+  TIMEOUT: "did not answer in time",
+  UPSTREAM_5XX: "was answered with a server error",
+  UPSTREAM_4XX: "was answered with a client error",
+  exhausted: "failed on every attempt",
+  ambiguous: "was sent, but the answer is unknown",
+};
+
+function failureSentence(result: string): string {
+  return Object.hasOwn(FAILURES, result) ? FAILURES[result]! : "failed";
+}
+
+function distinctTexts(samples: RedriveItemOut[]): { text: string; count: number }[] {
+  const counts = new Map<string, number>();
+  for (const sample of samples) {
+    const text = sample.detail?.trim() || sample.findings.find((finding) => !finding.ok)?.detail;
+    if (text) counts.set(text, (counts.get(text) ?? 0) + 1);
+  }
+  return [...counts].map(([text, count]) => ({ text, count })).sort((a, b) => b.count - a.count);
+}
+
+/** Which of the redrive's outcomes can be listed, with how many there are. */
+export function outcomeTabs(
+  redrive: Pick<RedriveOut, "delivered" | "failed" | "refused" | "cancelled" | "open" | "mode">,
+) {
+  const verify = redrive.mode === "verify";
+  return [
+    { state: "failed" as const, label: "failed", count: redrive.failed },
+    { state: "refused" as const, label: verify ? "would be refused" : "refused", count: redrive.refused },
+    { state: "delivered" as const, label: verify ? "would be sent" : "delivered", count: redrive.delivered },
+    { state: "open" as const, label: verify ? "not checked yet" : "open", count: redrive.open },
+    { state: "cancelled" as const, label: "cancelled", count: redrive.cancelled },
+  ];
+}

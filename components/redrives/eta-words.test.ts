@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { etaBefore, etaLeft, etaMsAt, rateWords, spanWords } from "@/components/redrives/eta-words";
+
+describe("time a redrive takes", () => {
+  it.each([
+    [12_300, 5, 2_460_000],
+    [1, 0.5, 2_000],
+    [0, 5, 0],
+    [null, 5, null],
+    [12_300, null, null],
+    [12_300, 0, null],
+  ])("%s events at %s/s take %s ms", (events, rate, expected) => {
+    expect(etaMsAt(events, rate)).toBe(expected);
+  });
+
+  it.each([
+    [0, "1 s"],
+    [400, "1 s"],
+    [40_000, "40 s"],
+    [59_600, "1 min"],
+    [90_000, "1 min 30 s"],
+    [2_460_000, "41 min"],
+    [59.7 * 60_000, "1 h"],
+    [3 * 3_600_000 + 20 * 60_000, "3 h 20 min"],
+    [3_600_000 * 9 + 59.8 * 60_000, "10 h"],
+    [3_600_000 * 23.8, "1 d"],
+    [3_600_000 * 14.2, "14 h"],
+    [86_400_000 * 2 + 3_600_000 * 4, "2 d 4 h"],
+    [86_400_000 * 400, "400 d"],
+  ])("reads %s ms as %s", (ms, words) => {
+    expect(spanWords(ms)).toBe(words);
+  });
+
+  it("says what it does not know instead of a number", () => {
+    expect(etaBefore(null)).toBe("as fast as the targets take them");
+    expect(etaLeft(null)).toBe("time left unknown");
+    expect(etaBefore(900)).toBe("takes about a second");
+    expect(etaLeft(2_460_000)).toBe("about 41 min left");
+  });
+
+  it.each([
+    [5, "5/s"],
+    [0.25, "0.25/s"],
+    [1234.56, "1,234.6/s"],
+    [null, "unlimited"],
+  ])("reads the rate %s as %s", (rate, words) => {
+    expect(rateWords(rate)).toBe(words);
+  });
+});

@@ -1,0 +1,55 @@
+/** Milliseconds a send of `events` takes at `ratePerSecond`; null when either is unknown or the rate is unlimited. */
+export function etaMsAt(events: number | null, ratePerSecond: number | null): number | null {
+  if (events === null || ratePerSecond === null || ratePerSecond <= 0) return null;
+  return (events / ratePerSecond) * 1000;
+}
+
+const UNITS = [
+  { ms: 86_400_000, word: "d" },
+  { ms: 3_600_000, word: "h" },
+  { ms: 60_000, word: "min" },
+  { ms: 1_000, word: "s" },
+] as const;
+
+/**
+ * A span in its two largest units, rounded so that it never promises less than a second: `41 min`, `3 h 20 min`.
+ * Above ten of the larger unit the smaller one is noise and is left out.
+ */
+export function spanWords(ms: number): string {
+  const seconds = Math.max(1, Math.round(ms / 1000)) * 1000;
+  const index = UNITS.findIndex((unit) => seconds >= unit.ms);
+  const large = UNITS[index === -1 ? UNITS.length - 1 : index]!;
+  const small = UNITS[index + 1];
+  if (!small) return `${seconds / large.ms} ${large.word}`;
+  const inLarge = seconds / large.ms;
+  if (inLarge >= 10) return carry(Math.round(inLarge), index);
+  const whole = Math.floor(inLarge);
+  const rest = Math.round((seconds - whole * large.ms) / small.ms);
+  if (rest === large.ms / small.ms) return carry(whole + 1, index);
+  return rest === 0 ? `${whole} ${large.word}` : `${whole} ${large.word} ${rest} ${small.word}`;
+}
+
+/** Rounding up may fill the next unit: 59.7 minutes are one hour, not `60 min`. */
+function carry(whole: number, index: number): string {
+  const unit = UNITS[index]!;
+  const larger = UNITS[index - 1];
+  return larger && whole * unit.ms >= larger.ms ? `1 ${larger.word}` : `${whole} ${unit.word}`;
+}
+
+/** What a person reads before the send: `takes about 41 min`. */
+export function etaBefore(ms: number | null): string {
+  if (ms === null) return "as fast as the targets take them";
+  return ms < 1_500 ? "takes about a second" : `takes about ${spanWords(ms)}`;
+}
+
+/** What a person reads while it runs: `about 41 min left`. */
+export function etaLeft(ms: number | null): string {
+  if (ms === null) return "time left unknown";
+  return ms < 1_500 ? "about a second left" : `about ${spanWords(ms)} left`;
+}
+
+/** `5/s`, `0.5/s`, `unlimited`. */
+export function rateWords(ratePerSecond: number | null): string {
+  if (ratePerSecond === null) return "unlimited";
+  return `${ratePerSecond.toLocaleString("en-US", { maximumFractionDigits: ratePerSecond < 10 ? 2 : 1 })}/s`;
+}

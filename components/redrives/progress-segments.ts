@@ -1,0 +1,127 @@
+import type { RedriveOut } from "@/lib/contract/redrives";
+
+export const SEGMENT_KINDS = [
+  "confirmed",
+  "delivered",
+  "bounced",
+  "failed",
+  "refused",
+  "held",
+  "cancelled",
+  "open",
+] as const;
+export type SegmentKind = (typeof SEGMENT_KINDS)[number];
+
+export type Segment = {
+  kind: SegmentKind;
+  label: string;
+  count: number;
+  /** Share of the total, 0..1. */
+  share: number;
+  /** Width to draw, percent: what is there is seen, so that one failure in a million is not invisible. */
+  widthPercent: number;
+};
+
+export type ProgressCounts = Pick<
+  RedriveOut,
+  | "mode"
+  | "total"
+  | "delivered"
+  | "confirmed"
+  | "bounced"
+  | "failed"
+  | "refused"
+  | "cancelled"
+  | "open"
+  | "refusedByReason"
+>;
+
+const LABELS: Record<RedriveOut["mode"], Record<SegmentKind, string>> = {
+  deliver: {
+    confirmed: "confirmed",
+    delivered: "delivered",
+    bounced: "bounced",
+    failed: "failed",
+    refused: "refused",
+    held: "held",
+    cancelled: "cancelled",
+    open: "open",
+  },
+  verify: {
+    confirmed: "confirmed",
+    delivered: "would be sent",
+    bounced: "bounced",
+    failed: "failed",
+    refused: "would be refused",
+    held: "would be held",
+    cancelled: "cancelled",
+    open: "not checked yet",
+  },
+};
+
+const WIDTH_PERCENT_MIN = 0.6;
+
+/**
+ * The bar of a redrive: every item in exactly one segment, empty ones left out. Delivered splits into confirmed,
+ * bounced and not yet known; refused splits into held by an earlier event of its aggregate and the rest.
+ */
+export function progressSegments(counts: ProgressCounts): Segment[] {
+  const held = Math.min(counts.refusedByReason["held-by-head"] ?? 0, counts.refused);
+  const confirmed = Math.min(counts.confirmed, counts.delivered);
+  const bounced = Math.min(counts.bounced, counts.delivered - confirmed);
+  const byKind: Record<SegmentKind, number> = {
+    confirmed,
+    delivered: counts.delivered - confirmed - bounced,
+    bounced,
+    failed: counts.failed,
+    refused: counts.refused - held,
+    held,
+    cancelled: counts.cancelled,
+    open: counts.open,
+  };
+  const sum = SEGMENT_KINDS.reduce((total, kind) => total + byKind[kind], 0);
+  const present = SEGMENT_KINDS.filter((kind) => byKind[kind] > 0);
+  return widened(
+    present.map((kind) => ({
+      kind,
+      label: LABELS[counts.mode][kind],
+      count: byKind[kind],
+      share: byKind[kind] / sum,
+      widthPercent: 0,
+    })),
+  );
+}
+
+/** Lifts slivers to the minimum and takes it from the wide ones in proportion, so that the bar stays 100 %. */
+function widened(segments: Segment[]): Segment[] {
+  const isSliver = (segment: Segment) => segment.share * 100 < WIDTH_PERCENT_MIN;
+  const slivers = segments.filter(isSliver).length;
+  const wideShare = segments.reduce((sum, segment) => sum + (isSliver(segment) ? 0 : segment.share), 0);
+  const left = 100 - slivers * WIDTH_PERCENT_MIN;
+  return segments.map((segment) => ({
+    ...segment,
+    widthPercent: isSliver(segment) ? WIDTH_PERCENT_MIN : (segment.share / wideShare) * left,
+  }));
+}
+
+/** Items decided so far, any way. */
+export function decided(counts: Pick<RedriveOut, "total" | "open">): number {
+  return Math.max(0, counts.total - counts.open);
+}
+
+/** Rounded so that it is 0 % only when nothing and 100 % only when everything is there. */
+export function percentWords(part: number, total: number): string {
+  if (total <= 0) return "0 %";
+  const percent = (part / total) * 100;
+  if (part > 0 && percent < 1) return "< 1 %";
+  if (part < total && percent > 99) return `${(Math.floor(percent * 10) / 10).toFixed(1)} %`;
+  return `${Math.round(percent)} %`;
+}
+
+/** The bar in one sentence, for `aria-label` and for the live region. Never reads as solved when it is only decided. */
+export function progressSentence(counts: ProgressCounts): string {
+  if (counts.total === 0) return "No items.";
+  const parts = progressSegments(counts).map((segment) => `${segment.count.toLocaleString("en-US")} ${segment.label}`);
+  const done = decided(counts).toLocaleString("en-US");
+  return `${done} of ${counts.total.toLocaleString("en-US")} decided: ${parts.join(", ")}.`;
+}

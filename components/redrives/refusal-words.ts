@@ -1,0 +1,55 @@
+import { REFUSAL_TEXT, type Refusal } from "@/lib/core/refusal";
+
+/** Short names for a line of counts; the full text is in REFUSAL_TEXT. */
+const SHORT: Record<Refusal, string> = {
+  "already-queued": "in another redrive",
+  "already-redriven": "already redriven",
+  ignored: "ignored",
+  blacklisted: "blacklisted",
+  cooling: "cooling",
+  "redrive-limit": "at the redrive limit",
+  "not-found": "gone",
+  "payload-unparsable": "unparsable payload",
+  "schema-mismatch": "schema mismatch",
+  "payload-too-large": "too large",
+  "no-target": "no target",
+  "target-unreachable": "target unreachable",
+  "breaker-open": "breaker open",
+  "version-superseded": "superseded version",
+  "held-by-head": "held by an earlier event",
+};
+
+function isRefusal(reason: string): reason is Refusal {
+  return Object.hasOwn(REFUSAL_TEXT, reason);
+}
+
+/** A reason that this build does not know is shown as it came: better odd than hidden. */
+export function refusalShort(reason: string): string {
+  return isRefusal(reason) ? SHORT[reason] : reason.replaceAll("-", " ");
+}
+
+export function refusalSentence(reason: string): string {
+  return isRefusal(reason) ? REFUSAL_TEXT[reason] : `was refused: ${reason}`;
+}
+
+export type RefusalLine = { reason: string; short: string; sentence: string; count: number };
+
+/** Reasons by count, largest first; zero counts are left out. */
+export function refusalLines(refused: Record<string, number>): RefusalLine[] {
+  return Object.entries(refused)
+    .filter(([, count]) => count > 0)
+    .sort(([a, countA], [b, countB]) => countB - countA || a.localeCompare(b))
+    .map(([reason, count]) => ({ reason, short: refusalShort(reason), sentence: refusalSentence(reason), count }));
+}
+
+export function refusedTotal(refused: Record<string, number>): number {
+  return Object.values(refused).reduce((sum, count) => sum + count, 0);
+}
+
+/** `blacklisted 120 · cooling 41 · ignored 20`, the smaller ones past `most` folded into one. */
+export function refusalSummary(refused: Record<string, number>, most = 4): string {
+  const lines = refusalLines(refused);
+  const shown = lines.slice(0, most).map((line) => `${line.short} ${line.count.toLocaleString("en-US")}`);
+  const rest = lines.slice(most).reduce((sum, line) => sum + line.count, 0);
+  return rest > 0 ? [...shown, `other ${rest.toLocaleString("en-US")}`].join(" · ") : shown.join(" · ");
+}
