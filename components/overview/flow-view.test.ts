@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { flowRows, flowTile, perMinuteWords, successWords } from "@/components/overview/flow-view";
+
+const bucket = (minute: number, over: object = {}) => ({
+  at: new Date(Date.UTC(2026, 10, 20, 12, minute)).toISOString(),
+  parked: 0,
+  redriven: 0,
+  confirmed: 0,
+  failed: 0,
+  bounced: 0,
+  ignored: 0,
+  released: 0,
+  ...over,
+});
+
+describe("inflow and outflow", () => {
+  it("counts each way into and out of the parked set once", () => {
+    const full = bucket(0, {
+      parked: 100,
+      bounced: 20,
+      released: 3,
+      redriven: 50,
+      ignored: 7,
+      confirmed: 999,
+      failed: 888,
+    });
+    expect(flowRows({ buckets: [full] })).toEqual([{ atMs: Date.UTC(2026, 10, 20, 12), in: 123, out: 57 }]);
+  });
+
+  it("is a rate per minute over the last five, whatever the bucket", () => {
+    const buckets = [
+      bucket(0, { parked: 9_999 }),
+      ...[1, 2, 3, 4, 5].map((at) => bucket(at, { parked: 10 * at, redriven: 2 })),
+    ];
+    expect(flowTile({ buckets, bucketMs: 60_000 })).toMatchObject({ inPerMinute: 30, outPerMinute: 2 });
+    expect(flowTile({ buckets: buckets.slice(-1), bucketMs: 600_000 }).inPerMinute).toBe(5);
+    expect(flowTile({ buckets: [], bucketMs: 60_000 })).toEqual({ inPerMinute: 0, outPerMinute: 0, spark: [] });
+  });
+
+  it.each([
+    [0, "0"],
+    [0.02, "< 0.1"],
+    [0.44, "0.4"],
+    [41.4, "41"],
+    [12_345.6, "12,346"],
+  ])("reads %s per minute as %s", (rate, words) => {
+    expect(perMinuteWords(rate)).toBe(words);
+  });
+
+  it.each([
+    [null, "none settled"],
+    [1, "100 %"],
+    [0.99999, "99.9 %"],
+    [0.982, "98.2 %"],
+    [0, "0.0 %"],
+  ])("reads the success rate %s as %s", (rate, words) => {
+    expect(successWords(rate)).toBe(words);
+  });
+});
