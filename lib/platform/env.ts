@@ -1,0 +1,104 @@
+import * as z from "zod";
+
+/**
+ * What the environment says, parsed once when a process starts (never at import: a build or a test has none of it).
+ * Each error names the variable, what it holds and the fix.
+ */
+
+/** A payload above this is refused, never cut. 1 MiB is what most brokers accept as one message. */
+const PAYLOAD_BYTES_MAX_DEFAULT = 1024 * 1024;
+/** Kafka and AMQP messages carry tens of headers; hundreds mean a loop that appends. */
+const HEADERS_MAX_DEFAULT = 200;
+/** A request body that is not streamed is held in memory while it is parsed. */
+const REQUEST_BYTES_MAX_DEFAULT = 64 * 1024 * 1024;
+/** A read that takes longer is worth an honest "timed out", not a held connection. */
+const STATEMENT_TIMEOUT_MS_DEFAULT = 5_000;
+const POOL_MAX_DEFAULT = 10;
+const LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"];
+
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+
+/** An empty variable is an unset one: that is what `VAR= npm start` and compose files with a blank mean. */
+function orDefault<T>(schema: z.ZodType<T>, fallback: T) {
+  return z.preprocess((value) => (value === undefined || value === "" ? fallback : value), schema);
+}
+
+function whole(min: number, max: number) {
+  const rule = `must be a whole number from ${min} to ${max}`;
+  return z.coerce.number(rule).int(rule).min(min, rule).max(max, rule);
+}
+
+function url(protocols: string[], example: string) {
+  const rule = `must look like ${example}`;
+  return z.string(rule).refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), rule);
+}
+
+const schema = z.object({
+  DATABASE_URL: z.preprocess(
+    (value) => (value === "" ? undefined : value),
+    url(["postgres:", "postgresql:"], "postgres://user:password@host:5432/database"),
+  ),
+  REDIS_URL: orDefault(z.nullable(url(["redis:", "rediss:"], "redis://host:6379")), null),
+  PORT: orDefault(whole(0, 65_535), 3000),
+  PARKADE_HOST: orDefault(z.string(), "127.0.0.1"),
+  PARKADE_ALLOWED_HOSTS: orDefault(z.string(), LOCAL_HOSTS.join(",")),
+  PARKADE_LOG_LEVEL: orDefault(z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`), "info"),
+  PARKADE_DATABASE_POOL: orDefault(whole(1, 200), POOL_MAX_DEFAULT),
+  PARKADE_STATEMENT_TIMEOUT_MS: orDefault(whole(100, 600_000), STATEMENT_TIMEOUT_MS_DEFAULT),
+  PARKADE_PAYLOAD_BYTES_MAX: orDefault(whole(1, 256 * 1024 * 1024), PAYLOAD_BYTES_MAX_DEFAULT),
+  PARKADE_HEADERS_MAX: orDefault(whole(0, 10_000), HEADERS_MAX_DEFAULT),
+  PARKADE_REQUEST_BYTES_MAX: orDefault(whole(1024, 1024 * 1024 * 1024), REQUEST_BYTES_MAX_DEFAULT),
+});
+
+export type Env = {
+  databaseUrl: string;
+  /** null = BullMQ and the token bucket run on Postgres. */
+  redisUrl: string | null;
+  port: number;
+  host: string;
+  /** Host names the console answers to; `*` = any. Guards a local console against DNS rebinding. */
+  allowedHosts: string[];
+  logLevel: (typeof LOG_LEVELS)[number];
+  databasePool: number;
+  statementTimeoutMs: number;
+  payloadBytesMax: number;
+  headersMax: number;
+  requestBytesMax: number;
+};
+
+/** The environment cannot be used. `message` has one sentence for each variable: its name, the fault and the fix. */
+export class EnvError extends Error {
+  constructor(problems: string[]) {
+    super(problems.join("\n"));
+    this.name = "EnvError";
+  }
+}
+
+/** Parses the environment. Throws EnvError. */
+export function readEnv(source: Record<string, string | undefined> = process.env): Env {
+  const parsed = schema.safeParse(source);
+  if (!parsed.success) {
+    throw new EnvError(parsed.error.issues.map((issue) => sentence(String(issue.path[0]), issue.message, source)));
+  }
+  const env = parsed.data;
+  return {
+    databaseUrl: env.DATABASE_URL,
+    redisUrl: env.REDIS_URL,
+    port: env.PORT,
+    host: env.PARKADE_HOST,
+    allowedHosts: env.PARKADE_ALLOWED_HOSTS.split(",").map((host) => host.trim().toLowerCase()),
+    logLevel: env.PARKADE_LOG_LEVEL,
+    databasePool: env.PARKADE_DATABASE_POOL,
+    statementTimeoutMs: env.PARKADE_STATEMENT_TIMEOUT_MS,
+    payloadBytesMax: env.PARKADE_PAYLOAD_BYTES_MAX,
+    headersMax: env.PARKADE_HEADERS_MAX,
+    requestBytesMax: env.PARKADE_REQUEST_BYTES_MAX,
+  };
+}
+
+/** A URL may hold a password, so its value is never repeated. */
+function sentence(name: string, rule: string, source: Record<string, string | undefined>): string {
+  const value = source[name];
+  if (value === undefined || value === "") return `${name} is not set: it ${rule}.`;
+  return name.endsWith("_URL") ? `${name} ${rule}.` : `${name} is "${value}": it ${rule}.`;
+}

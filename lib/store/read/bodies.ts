@@ -1,0 +1,23 @@
+import type { Header, Origin } from "@/lib/core/dead-letter";
+import type { Db } from "@/lib/store/db";
+
+export type EventBody = { payload: Uint8Array; contentType: string; headers: Header[]; origin: Origin };
+
+/** Bodies by event id. An id without a body is missing from the map. */
+export async function readBodies(db: Db, ids: readonly string[]): Promise<Map<string, EventBody>> {
+  const rows = await db.query<{
+    id: string;
+    payload: Buffer;
+    content_type: string;
+    headers: Header[];
+    origin: Origin;
+  }>("select id, payload, content_type, headers, origin from dlq_event_bodies where id = any($1::uuid[])", [ids], {
+    name: "read-bodies",
+  });
+  return new Map(
+    rows.map((row) => [
+      row.id,
+      { payload: row.payload, contentType: row.content_type, headers: row.headers, origin: row.origin },
+    ]),
+  );
+}

@@ -1,0 +1,60 @@
+import type { AuditSubject } from "@/lib/contract/audit";
+import { uuidv7 } from "@/lib/platform/ids";
+import type { Tx } from "@/lib/store/db";
+
+export type AuditEntry = {
+  /** Who: a person, `api`, or a part of Parkade such as `worker`. */
+  actor: string;
+  /** `<subject>.<verb>`: event.parked, event.queued, redrive.paused ... */
+  action: string;
+  subjectKind: AuditSubject;
+  /** Events, redrives, controls: their id. Sources, targets, policies, views: their name. null = covers several. */
+  subjectId: string | null;
+  redriveId?: string | null;
+  reason?: string | null;
+  /** What was and what is: small facts, never a payload, never a secret. */
+  before: unknown;
+  after: unknown;
+  /** How many state changes it stands for. */
+  count: number;
+  atMs: number;
+  /** The events whose state it changes: each shows up in that event's history. */
+  eventIds?: string[];
+};
+
+/**
+ * Appends one entry, and one subject row for each event it covers, in one statement. Takes a transaction so that it
+ * commits with the change or not at all. Returns the entry's id.
+ */
+export async function appendAudit(tx: Tx, entry: AuditEntry): Promise<string> {
+  const id = uuidv7(entry.atMs);
+  await tx.run(
+    `with entry as (
+       insert into audit_entries
+         (id, at, actor, action, subject_kind, subject_id, redrive_id, reason, before, after, count)
+       values ($1, to_timestamp($2::float8 / 1000), $3, $4, $5, $6, $7, $8, $9::jsonb, $10::jsonb, $11)
+     )
+     insert into audit_subjects (event_id, entry_id) select unnest($12::uuid[]), $1`,
+    [
+      id,
+      entry.atMs,
+      entry.actor,
+      entry.action,
+      entry.subjectKind,
+      entry.subjectId,
+      entry.redriveId ?? null,
+      entry.reason ?? null,
+      toJson(entry.before),
+      toJson(entry.after),
+      entry.count,
+      entry.eventIds ?? [],
+    ],
+    { name: "append_audit" },
+  );
+  return id;
+}
+
+/** undefined and null are both "nothing": SQL null rather than JSON null. */
+function toJson(value: unknown): string | null {
+  return value === undefined || value === null ? null : JSON.stringify(value);
+}

@@ -1,0 +1,198 @@
+import type { EventStatus } from "@/lib/core/event-state";
+import type { Db } from "@/lib/store/db";
+
+/**
+ * How far a claim looks into a slice's open items. The window is a prefix of the slice's order, so what blocks an
+ * aggregate within this redrive always lies inside it; a giant aggregate costs one window a claim, not a scan.
+ */
+const CLAIM_WINDOW = 400;
+
+/** SQL of an item's place in its aggregate; the same order as `compareItems` in core/redrive-plan. */
+const ORDER = "coalesce(version, 9223372036854775807)";
+
+/** Place and id as one sortable text: PostgreSQL before 18 has no min() over records. Biased, so that it never is negative. */
+function placeKey(place: string, id: string): string {
+  return `lpad((${place}::numeric + 9223372036854775808)::text, 20, '0') || ${id}::text`;
+}
+
+/**
+ * One statement: pick the head of the slice, leave out what must wait (claimed, deferred, behind an earlier item of
+ * another open redrive), take the aggregates' leases, and claim with a new fence. Two workers that race meet at the row
+ * locks: the loser's re-check finds `claimed_until` in the future and skips.
+ */
+const CLAIM = `
+with live as (
+  select id from redrives where id = $1 and state = 'RUNNING'
+), head as materialized (
+  select i.id, i.source_id, i.aggregate_id, ${ORDER} as place,
+         (i.claimed_until >= now() or i.not_before > now()) is true as waits
+    from redrive_items i join live on live.id = i.redrive_id
+   where i.redrive_id = $1 and i.slice between $2 and $3 and i.state = 'open'
+   order by i.slice, ${ORDER}, i.id
+   limit ${CLAIM_WINDOW}
+), spans as (
+  select source_id, aggregate_id, max(place) as place, min(${placeKey("place", "id")}) filter (where waits) as own_block
+    from head where aggregate_id is not null
+   group by source_id, aggregate_id
+), blocks as (
+  select s.source_id, s.aggregate_id, s.own_block, other.block as other_block
+    from spans s
+    left join lateral (
+      select ${placeKey(ORDER, "o.id")} as block
+        from redrive_items o
+       where o.aggregate_id = s.aggregate_id and o.source_id = s.source_id and o.state = 'open'
+         and o.redrive_id <> $1 and ${ORDER} <= s.place
+       order by ${ORDER}, o.id
+       limit 1
+    ) other on true
+), ready as materialized (
+  select h.id, h.source_id, h.aggregate_id
+    from head h
+    left join blocks b on b.aggregate_id = h.aggregate_id and b.source_id = h.source_id
+   where not h.waits
+     and (b.own_block is null or ${placeKey("h.place", "h.id")} < b.own_block)
+     and (b.other_block is null or ${placeKey("h.place", "h.id")} < b.other_block)
+   order by h.place, h.id
+   limit $4
+), leased as (
+  insert into aggregates (source_id, aggregate_id, lease_redrive, lease_slice, lease_until)
+  select distinct source_id, aggregate_id, $1::uuid, $2::int, now() + make_interval(secs => $5)
+    from ready where aggregate_id is not null order by aggregate_id, source_id
+  on conflict (aggregate_id, source_id) do update
+     set lease_redrive = excluded.lease_redrive, lease_slice = excluded.lease_slice, lease_until = excluded.lease_until
+   where aggregates.lease_until is null or aggregates.lease_until < now()
+      or (aggregates.lease_redrive = excluded.lease_redrive and aggregates.lease_slice = excluded.lease_slice)
+  returning source_id, aggregate_id
+), claimed as (
+  update redrive_items i
+     set fence = i.fence + 1, claimed_until = now() + make_interval(secs => $5)
+    from ready r
+   where i.id = r.id and i.redrive_id = $1 and i.state = 'open'
+     and (i.claimed_until is null or i.claimed_until < now())
+     and (r.aggregate_id is null or exists (
+           select 1 from leased l where l.source_id = r.source_id and l.aggregate_id = r.aggregate_id))
+  returning i.id, i.fence, i.attempts
+)
+select c.id, c.fence::text as fence, c.attempts as item_attempts,
+       e.source_id, s.name as source, e.event_id, e.aggregate_id, e.version::text as version, e.error_code,
+       e.fingerprint, e.status, e.redrives, e.failures, e.trace_id, e.payload_bytes,
+       extract(epoch from e.cooldown_until) * 1000 as cooldown_until_ms
+  from claimed c join dlq_events e on e.id = c.id join sources s on s.id = e.source_id`;
+
+type ClaimRow = {
+  id: string;
+  fence: string;
+  item_attempts: number;
+  source_id: string;
+  source: string;
+  event_id: string;
+  aggregate_id: string | null;
+  version: string | null;
+  error_code: string;
+  fingerprint: string;
+  status: EventStatus;
+  redrives: number;
+  failures: number;
+  trace_id: string | null;
+  payload_bytes: number;
+  cooldown_until_ms: string | number | null;
+};
+
+/** One item in a worker's hand, with what the gate and the send need of its event. */
+export type ClaimedItem = {
+  /** The event's id. */
+  id: string;
+  redriveId: string;
+  fence: bigint;
+  /** Sends of this event within this redrive before this claim. */
+  attempts: number;
+  sourceId: string;
+  source: string;
+  eventId: string;
+  aggregateId: string | null;
+  version: bigint | null;
+  errorCode: string;
+  fingerprint: string;
+  status: EventStatus;
+  redrives: number;
+  failures: number;
+  traceId: string | null;
+  payloadBytes: number;
+  cooldownUntilMs: number | null;
+};
+
+export type ClaimRequest = {
+  redriveId: string;
+  /** Inclusive range of slices: one slice, or all of them for a canary. */
+  slices: [first: number, last: number];
+  limit: number;
+  leaseMs: number;
+};
+
+/** Claims up to `limit` items that may go now. Empty when the redrive does not run, or everything open must wait. */
+export async function claimItems(db: Db, request: ClaimRequest): Promise<ClaimedItem[]> {
+  const rows = await db.query<ClaimRow>(
+    CLAIM,
+    [request.redriveId, request.slices[0], request.slices[1], request.limit, request.leaseMs / 1000],
+    { name: "claim-items" },
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    redriveId: request.redriveId,
+    fence: BigInt(row.fence),
+    attempts: row.item_attempts,
+    sourceId: row.source_id,
+    source: row.source,
+    eventId: row.event_id,
+    aggregateId: row.aggregate_id,
+    version: row.version === null ? null : BigInt(row.version),
+    errorCode: row.error_code,
+    fingerprint: row.fingerprint,
+    status: row.status,
+    redrives: row.redrives,
+    failures: row.failures,
+    traceId: row.trace_id,
+    payloadBytes: row.payload_bytes,
+    cooldownUntilMs: row.cooldown_until_ms === null ? null : Number(row.cooldown_until_ms),
+  }));
+}
+
+/** Extends the hold on items still in work. Returns the ids that are still ours: the others were taken or closed. */
+export async function renewClaims(db: Db, items: readonly ClaimedItem[], leaseMs: number): Promise<Set<string>> {
+  const rows = await db.query<{ id: string }>(
+    `with mine as (
+       update redrive_items i set claimed_until = now() + make_interval(secs => $4)
+         from unnest($2::uuid[], $3::bigint[]) as w(id, fence)
+        where i.id = w.id and i.redrive_id = $1 and i.fence = w.fence and i.state = 'open'
+       returning i.id, i.source_id, i.aggregate_id
+     ), leases as (
+       update aggregates a set lease_until = now() + make_interval(secs => $4)
+         from (select distinct source_id, aggregate_id from mine where aggregate_id is not null) m
+        where a.source_id = m.source_id and a.aggregate_id = m.aggregate_id and a.lease_redrive = $1
+     )
+     select id from mine`,
+    [items[0]!.redriveId, items.map((item) => item.id), items.map((item) => item.fence.toString()), leaseMs / 1000],
+    { name: "renew-claims" },
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
+/** What is left to do in a range of slices, to decide whether and when to come back. */
+export type SliceRest = {
+  open: number;
+  /** Milliseconds until the first waiting item may go: a claim's end or a deferral's; null = nothing to wait for. */
+  waitMs: number | null;
+};
+
+export async function sliceRest(db: Db, redriveId: string, slices: [number, number]): Promise<SliceRest> {
+  const [row] = await db.query<{ open: number; wait_ms: number | null }>(
+    `select count(*)::int as open,
+            extract(epoch from min(greatest(coalesce(claimed_until, now()), coalesce(not_before, now()))) - now())::float8
+              * 1000 as wait_ms
+       from redrive_items
+      where redrive_id = $1 and slice between $2 and $3 and state = 'open'`,
+    [redriveId, ...slices],
+    { name: "slice-rest" },
+  );
+  return { open: row!.open, waitMs: row!.open === 0 ? null : Math.max(row!.wait_ms ?? 0, 0) };
+}

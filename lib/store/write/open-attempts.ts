@@ -1,0 +1,96 @@
+import type { Db } from "@/lib/store/db";
+
+/** One send about to be made. */
+export type AttemptIntent = {
+  id: string;
+  redriveId: string;
+  fence: bigint;
+  attempt: number;
+  /** Name of the target. */
+  target: string;
+  idempotencyKey: string;
+  eventId: string;
+  aggregateId: string | null;
+  errorCode: string;
+  source: string;
+  /** A whitelist lets the event past an automatic blacklist, never past a person's. */
+  whitelisted: boolean;
+};
+
+/**
+ * The last gate, in the statement that records the intent: a row is written only while the redrive runs, the fence is
+ * ours and no blacklist stands. So pause, cancel, ignore and blacklist stop even an item that already waits for a token.
+ */
+const OPEN = `
+with want as (
+  select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[],
+                       $9::text[], $10::text[], $11::boolean[])
+    as w(id, redrive_id, fence, attempt, target, idempotency_key, event_id, aggregate_id, error_code, source, whitelisted)
+)
+insert into redrive_attempts (id, redrive_id, attempt, fence, target, idempotency_key, opened_at)
+select w.id, w.redrive_id, w.attempt, w.fence, w.target, w.idempotency_key, clock_timestamp()
+  from want w
+  join redrive_items i on i.id = w.id and i.redrive_id = w.redrive_id and i.state = 'open' and i.fence = w.fence
+  join redrives r on r.id = w.redrive_id and r.state = 'RUNNING'
+ where not exists (
+   select 1 from controls c
+    where c.lifted_at is null and c.kind = 'blacklist' and (c.expires_at is null or c.expires_at > now())
+      and (c.origin = 'person' or not w.whitelisted)
+      and (   (c.scope = 'eventId' and c.value = w.event_id)
+           or (c.scope = 'aggregateId' and c.value = w.aggregate_id)
+           or (c.scope = 'errorCode' and c.value = w.error_code)
+           or (c.scope = 'source' and c.value = w.source)))
+on conflict (id, redrive_id, attempt) do nothing
+returning id, attempt`;
+
+/** Records intents; returns the keys (`attemptKey`) of those that may be sent. */
+export async function openAttempts(db: Db, intents: readonly AttemptIntent[]): Promise<Set<string>> {
+  const rows = await db.query<{ id: string; attempt: number }>(
+    OPEN,
+    [
+      intents.map((intent) => intent.id),
+      intents.map((intent) => intent.redriveId),
+      intents.map((intent) => intent.fence.toString()),
+      intents.map((intent) => intent.attempt),
+      intents.map((intent) => intent.target),
+      intents.map((intent) => intent.idempotencyKey),
+      intents.map((intent) => intent.eventId),
+      intents.map((intent) => intent.aggregateId),
+      intents.map((intent) => intent.errorCode),
+      intents.map((intent) => intent.source),
+      intents.map((intent) => intent.whitelisted),
+    ],
+    { name: "open-attempts" },
+  );
+  return new Set(rows.map((row) => attemptKey(row.id, row.attempt)));
+}
+
+export function attemptKey(id: string, attempt: number): string {
+  return `${id}#${attempt}`;
+}
+
+/**
+ * Attempts found open under an older fence were cut off between send and mark: they may have been delivered. They are
+ * marked ambiguous; the next attempt repeats with the same idempotency key. Returns the highest attempt number an item.
+ */
+export async function markAmbiguous(
+  db: Db,
+  redriveId: string,
+  items: readonly { id: string; fence: bigint }[],
+): Promise<Map<string, number>> {
+  if (items.length === 0) return new Map();
+  const values = [redriveId, items.map((item) => item.id), items.map((item) => item.fence.toString())];
+  await db.query(
+    `update redrive_attempts a set state = 'ambiguous', closed_at = now(), code = 'WORKER_LOST',
+            detail = 'the worker stopped between send and mark: it may have been delivered'
+       from unnest($2::uuid[], $3::bigint[]) as w(id, fence)
+      where a.id = w.id and a.redrive_id = $1 and a.state = 'open' and a.fence < w.fence`,
+    values,
+  );
+  const rows = await db.query<{ id: string; attempt: number }>(
+    `select a.id, max(a.attempt)::int as attempt from redrive_attempts a
+      where a.redrive_id = $1 and a.id = any($2::uuid[]) group by a.id`,
+    values.slice(0, 2),
+  );
+  return new Map(rows.map((row) => [row.id, row.attempt]));
+}
