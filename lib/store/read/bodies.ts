@@ -1,10 +1,10 @@
 import type { Header, Origin } from "@/lib/core/dead-letter";
-import type { Db } from "@/lib/store/db";
+import type { Queryable } from "@/lib/store/db";
 
 export type EventBody = { payload: Uint8Array; contentType: string; headers: Header[]; origin: Origin };
 
 /** Bodies by event id. An id without a body is missing from the map. */
-export async function readBodies(db: Db, ids: readonly string[]): Promise<Map<string, EventBody>> {
+export async function readBodies(db: Queryable, ids: readonly string[]): Promise<Map<string, EventBody>> {
   const rows = await db.query<{
     id: string;
     payload: Buffer;

@@ -1,0 +1,167 @@
+import { type EventFilter, type FilterStatus, resolveWindow } from "@/lib/contract/event-filter";
+import { EVENT_STATUSES, type EventStatus } from "@/lib/core/event-state";
+import { uuidv7LowerBound } from "@/lib/platform/ids";
+
+/**
+ * The one compiler from the filter to SQL, over the alias `e` of dlq_events. What selects (list, count, export, bulk)
+ * uses exactly these conditions; a read may add a way to find the rows faster, never another condition.
+ *
+ * `q`: every word must occur, case-insensitively, in the event's group (error code, exception type, message pattern,
+ * first own stack frame). A word with a digit may also occur in the event's own last error, since patterns have their
+ * numbers and ids stripped; such a word scans, so it wants a time window or another name beside it.
+ */
+
+export type FilterField = keyof EventFilter | "window";
+export type Condition = { field: FilterField; sql: string };
+
+export type CompiledFilter = {
+  /** A boolean expression, `true` when nothing restricts. Parameters `$first` and up. */
+  where: string;
+  values: unknown[];
+  /** The same, one by one. */
+  conditions: Condition[];
+  /** First seen in [fromMs, toMs), null = open. Part of `where` as a range over the id. */
+  fromMs: number | null;
+  toMs: number | null;
+};
+
+/** Collects values and hands out their `$n`. */
+export type Params = { values: unknown[]; add(value: unknown): string };
+
+export function paramsFrom(first = 1): Params {
+  const values: unknown[] = [];
+  return {
+    values,
+    add: (value) => {
+      values.push(value);
+      return `$${first + values.length - 1}`;
+    },
+  };
+}
+
+/**
+ * Compiles for this moment: relative times and COOLING are resolved against `nowMs` (epoch milliseconds).
+ * `firstParam` is the number of the first `$n`. Throws DomainError `invalid-filter` for a reversed window.
+ */
+export function compileFilter(
+  filter: EventFilter,
+  nowMs: number,
+  options: { firstParam?: number } = {},
+): CompiledFilter {
+  const params = paramsFrom(options.firstParam);
+  const { fromMs, toMs } = resolveWindow(filter, nowMs);
+  const conditions = [
+    ...windowConditions(fromMs, toMs, params),
+    ...valueConditions(filter, params),
+    ...statusConditions(filter.status, nowMs, params),
+    ...tagConditions(filter.tags, params),
+    ...wordConditions(filter.q, params),
+  ];
+  const where = conditions.length === 0 ? "true" : conditions.map((condition) => condition.sql).join(" and ");
+  return { where, values: params.values, conditions, fromMs, toMs };
+}
+
+/** An id holds the millisecond it was parked in: a window is a range over the primary key. */
+function windowConditions(fromMs: number | null, toMs: number | null, params: Params): Condition[] {
+  const conditions: Condition[] = [];
+  const bound = (ms: number) => `${params.add(uuidv7LowerBound(Math.ceil(ms)))}::uuid`;
+  if (fromMs !== null) conditions.push({ field: "window", sql: `e.id >= ${bound(fromMs)}` });
+  if (toMs !== null) conditions.push({ field: "window", sql: `e.id < ${bound(toMs)}` });
+  return conditions;
+}
+
+const COLUMNS = {
+  aggregateId: "e.aggregate_id",
+  eventType: "e.event_type",
+  errorCode: "e.error_code",
+  fingerprint: "e.fingerprint",
+  traceId: "e.trace_id",
+} as const;
+
+function valueConditions(filter: EventFilter, params: Params): Condition[] {
+  const conditions: Condition[] = [];
+  if (filter.eventId) {
+    const ids = `select k.id from event_keys k where k.event_id = any(${params.add(filter.eventId)}::text[])`;
+    conditions.push({ field: "eventId", sql: `e.id = any(array(${ids}))` });
+  }
+  if (filter.source) {
+    const ids = `select s.id from sources s where s.name = any(${params.add(filter.source)}::text[])`;
+    conditions.push({ field: "source", sql: `e.source_id = any(array(${ids}))` });
+  }
+  for (const field of Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]) {
+    const list = filter[field];
+    if (list) conditions.push({ field, sql: `${COLUMNS[field]} = any(${params.add(list)}::text[])` });
+  }
+  return conditions;
+}
+
+/** Stored statuses asked for, and the refinements that no asked status already covers. */
+export function splitStatuses(statuses: readonly FilterStatus[]): {
+  stored: EventStatus[];
+  refined: Exclude<FilterStatus, EventStatus>[];
+} {
+  const stored = EVENT_STATUSES.filter((status) => statuses.includes(status));
+  const refined = (["BOUNCED", "CONFIRMED", "COOLING"] as const).filter(
+    (status) => statuses.includes(status) && !stored.includes(PARENT[status]),
+  );
+  return { stored, refined };
+}
+
+/** The stored status that a refinement is a part of. */
+const PARENT = { BOUNCED: "PENDING", COOLING: "PENDING", CONFIRMED: "REDRIVEN" } as const;
+
+function statusConditions(statuses: readonly FilterStatus[] | undefined, nowMs: number, params: Params): Condition[] {
+  if (!statuses) return [];
+  const { stored, refined } = splitStatuses(statuses);
+  const any: string[] = [];
+  if (stored.length > 0) any.push(`e.status = any(${params.add(stored)}::text[])`);
+  for (const status of refined) any.push(refinement(status, nowMs, params));
+  return [{ field: "status", sql: any.length === 1 ? any[0]! : `(${any.join(" or ")})` }];
+}
+
+function refinement(status: Exclude<FilterStatus, EventStatus>, nowMs: number, params: Params): string {
+  switch (status) {
+    case "BOUNCED":
+      return "(e.status = 'PENDING' and e.bounces > 0)";
+    case "CONFIRMED":
+      return "(e.status = 'REDRIVEN' and e.confirmed_at is not null)";
+    case "COOLING":
+      return `(e.status = 'PENDING' and e.cooldown_until > to_timestamp(${params.add(nowMs)}::float8 / 1000))`;
+  }
+}
+
+function tagConditions(tags: EventFilter["tags"], params: Params): Condition[] {
+  return Object.entries(tags ?? {}).map(([key, list]) => {
+    const any = list.map((value) => `e.tags @> ${params.add(JSON.stringify({ [key]: value }))}::jsonb`);
+    return { field: "tags", sql: any.length === 1 ? any[0]! : `(${any.join(" or ")})` };
+  });
+}
+
+/** The words of `q`. `plain` ones are looked up in groups alone, `numbered` ones also in the event's last error. */
+export function splitWords(q: string): { plain: string[]; numbered: string[] } {
+  const words = q.split(/\s+/).filter((word) => word !== "");
+  return { plain: words.filter((word) => !/\d/.test(word)), numbered: words.filter((word) => /\d/.test(word)) };
+}
+
+const GROUP_TEXT = "lower(concat_ws(' ', g.error_code, g.exception_type, g.message_pattern, g.first_frame))";
+
+/** Fingerprints of the groups whose text holds each of the words. `words` is the `$n` of a text array. */
+export function groupsHolding(words: string): string {
+  return `select g.fingerprint from dlq_groups g
+    where (select bool_and(strpos(${GROUP_TEXT}, lower(word)) > 0) from unnest(${words}::text[]) word)`;
+}
+
+function wordConditions(q: string | undefined, params: Params): Condition[] {
+  if (q === undefined) return [];
+  const { plain, numbered } = splitWords(q);
+  const conditions: Condition[] = [];
+  if (plain.length > 0) {
+    conditions.push({ field: "q", sql: `e.fingerprint = any(array(${groupsHolding(params.add(plain))}))` });
+  }
+  for (const word of numbered) {
+    const one = params.add([word]);
+    const inGroup = `e.fingerprint = any(array(${groupsHolding(one)}))`;
+    conditions.push({ field: "q", sql: `(${inGroup} or strpos(lower(e.last_error), lower((${one}::text[])[1])) > 0)` });
+  }
+  return conditions;
+}
