@@ -64,8 +64,11 @@ export type EmbeddedPostgres = {
   logFile: string;
   /** Settles when the server has ended, for whatever reason. */
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-  /** Fast shutdown; resolves when the server is gone and the folder is free for another start. */
-  stop(): Promise<void>;
+  /**
+   * Resolves when the server is gone and the folder is free for another start. `fast` rolls back what is open and writes
+   * a checkpoint; `immediate` ends at once and leaves the recovery to the next start.
+   */
+  stop(mode?: "fast" | "immediate"): Promise<void>;
 };
 
 export type EmbeddedOptions = {
@@ -260,8 +263,11 @@ function initialise(clusterDir: string, { binaries, user, password, ephemeral }:
 
 /** No PG* variable of the person's shell may reach the server, and messages must be English: they are read below. */
 function serverEnv(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith("PG") && !name.startsWith("LC_"));
-  return { ...Object.fromEntries(kept), LC_ALL: "C", LANG: "C" };
+  const env = { ...process.env, LC_ALL: "C", LANG: "C" };
+  for (const name of Object.keys(env)) {
+    if (/^(PG|LC_(?!ALL))/.test(name)) Reflect.deleteProperty(env, name);
+  }
+  return env;
 }
 
 /** PostgreSQL's own words for the known troubles, as one sentence with the fix; else its last words. */
@@ -299,8 +305,8 @@ function isPostmasterOf(pid: number, clusterDir: string): boolean {
 }
 
 /** SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one (recovers from the log at the next start). */
-async function endServer(pid: number): Promise<void> {
-  for (const signal of ["SIGINT", "SIGQUIT", "SIGKILL"] as const) {
+async function endServer(pid: number, signals: NodeJS.Signals[] = ["SIGINT", "SIGQUIT", "SIGKILL"]): Promise<void> {
+  for (const signal of signals) {
     sendSignal(pid, signal);
     const until = performance.now() + STOP_MS;
     while (performance.now() < until) {
@@ -381,13 +387,13 @@ async function runOnce(options: Launch, port: number): Promise<Running | string>
     pidFile: join(memory.clusterDir, "postmaster.pid"),
     user,
   });
-  let stopping: Promise<void> | undefined;
-  const stop = async () => {
+  const stop = async (mode: "fast" | "immediate" = "fast") => {
     callOff();
-    if (server.exitCode === null && server.signalCode === null) await endServer(pid);
+    const running = server.exitCode === null && server.signalCode === null;
+    if (running) await endServer(pid, mode === "fast" ? undefined : ["SIGQUIT", "SIGKILL"]);
     await exited;
   };
-  return { port, pid, exited, stop: () => (stopping ??= stop()) };
+  return { port, pid, exited, stop };
 }
 
 async function untilReady(server: ChildProcess, exited: Promise<unknown>, clusterDir: string): Promise<boolean> {

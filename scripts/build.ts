@@ -1,0 +1,119 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { build as bundle } from "esbuild";
+import { generate } from "./generate.ts";
+import { runTool } from "./run-tool.ts";
+import { runCommand, StartError } from "./start-error.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+
+/** Programs beside Next, each bundled with everything it imports: the image needs no node_modules for them. */
+const BUNDLES: Record<string, string> = {
+  web: "scripts/web-server.ts",
+  worker: "workers/main.ts",
+  migrate: "scripts/migrate.ts",
+  "demo-seed": "prisma/seed.ts",
+  "demo-downstream": "workers/demo-downstream.ts",
+};
+
+/** Next finds its own files beside itself. The others are optional accelerators that their packages do without. */
+const EXTERNAL = ["next", "pg-native", "msgpackr-extract"];
+
+const WEB_INPUTS = ["app", "components", "lib", "public", "next.config.ts", "postcss.config.mjs", "tsconfig.json"];
+const BUNDLE_INPUTS = ["lib", "workers", "scripts", "prisma"];
+const ALWAYS = ["package-lock.json", "prisma/schema.prisma"];
+
+/**
+ * Brings .next and dist up to date with the sources; what has not changed since the last build is left alone.
+ * Throws StartError with the compiler's words.
+ */
+export async function buildAll(say: (line: string) => void, signal?: AbortSignal): Promise<void> {
+  generate();
+  await step("dist/.built-from", fingerprint([...BUNDLE_INPUTS, ...ALWAYS]), async () => {
+    say("Bundling the worker");
+    await bundleAll();
+  });
+  await step(".next/.built-from", fingerprint([...WEB_INPUTS, ...ALWAYS]), async () => {
+    say("Building the console (about a minute, only after a change)");
+    await buildNext(signal);
+  });
+}
+
+/** The mark is removed first and written last: a build that was killed counts as none. */
+async function step(markFile: string, mark: string, work: () => Promise<void>): Promise<void> {
+  const path = join(ROOT, markFile);
+  if (existsSync(path) && readFileSync(path, "utf8") === mark) return;
+  rmSync(path, { force: true });
+  await work();
+  mkdirSync(join(path, ".."), { recursive: true });
+  writeFileSync(path, mark);
+}
+
+async function bundleAll(): Promise<void> {
+  rmSync(join(ROOT, "dist"), { recursive: true, force: true });
+  const entries = Object.entries(BUNDLES).filter(([, source]) => existsSync(join(ROOT, source)));
+  try {
+    await bundle({
+      absWorkingDir: ROOT,
+      entryPoints: entries.map(([out, source]) => ({ in: source, out })),
+      outdir: "dist",
+      outExtension: { ".js": ".mjs" },
+      bundle: true,
+      platform: "node",
+      target: "node22",
+      format: "esm",
+      sourcemap: "linked",
+      sourcesContent: false,
+      keepNames: true,
+      logLevel: "silent",
+      external: EXTERNAL,
+      // CommonJS packages inside an ES module bundle still call require() for Node's own modules.
+      banner: {
+        js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+      },
+    });
+  } catch (error) {
+    throw new StartError(`The worker could not be bundled: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+async function buildNext(signal: AbortSignal | undefined): Promise<void> {
+  const next = join(ROOT, "node_modules/next/dist/bin/next");
+  const run = await runTool(process.execPath, [next, "build"], {
+    cwd: ROOT,
+    env: { NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" },
+    signal,
+  });
+  signal?.throwIfAborted();
+  if (run.code !== 0) throw new StartError(`The console could not be built:\n${run.output}`);
+}
+
+/** One hash over the content of all source files below `inputs`; tests and generated code do not count. */
+function fingerprint(inputs: string[]): string {
+  const hash = createHash("sha256").update(process.versions.node);
+  for (const path of inputs.flatMap((input) => filesOf(join(ROOT, input)))) {
+    hash.update(relative(ROOT, path)).update("\0").update(readFileSync(path)).update("\0");
+  }
+  return hash.digest("hex");
+}
+
+const NOT_BUILT = /\.(test|itest|e2e)\.tsx?$|\/lib\/testing\/|\/lib\/store\/generated\/|\/lib\/retry\/vectors\.json$/;
+
+function filesOf(path: string): string[] {
+  if (!existsSync(path)) return [];
+  const entries = readdirOrNull(path);
+  if (!entries) return NOT_BUILT.test(path) ? [] : [path];
+  return entries.sort((a, b) => (a < b ? -1 : 1)).flatMap((name) => filesOf(join(path, name)));
+}
+
+function readdirOrNull(path: string): string[] | null {
+  try {
+    return readdirSync(path);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOTDIR") return null;
+    throw error;
+  }
+}
+
+if (import.meta.main) await runCommand(() => buildAll((line) => console.log(line)));

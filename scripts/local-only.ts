@@ -1,0 +1,61 @@
+/** What the decision needs of a request: its method, its path and its headers as Node gives them (lower case names). */
+export type RequestFacts = {
+  method: string;
+  path: string;
+  host: string | undefined;
+  origin: string | undefined;
+  /** Sec-Fetch-Site, sent by every current browser and not settable by a page. */
+  fetchSite: string | undefined;
+};
+
+const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
+const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
+/** Probes of an orchestrator come by address, with any Host; these two answer with a state and no data. */
+const PROBES = new Set(["/healthz", "/readyz"]);
+
+/**
+ * Null when the request may pass, else the reason for a person. There is no sign-in yet, so whoever reaches the port may
+ * do everything; two doors that stay open on a loopback address are closed here: a foreign web page that resolves its own
+ * name to 127.0.0.1 (DNS rebinding: its Host is not ours), and a foreign page that posts a form to us (CSRF).
+ * `allowedHosts`: further names, `host` or `host:port`, lower case, for a deployment behind an authenticating proxy.
+ */
+export function refusalOf(request: RequestFacts, allowedHosts: ReadonlySet<string>): string | null {
+  if (PROBES.has(request.path) && SAFE_METHODS.has(request.method)) return null;
+  const host = request.host?.toLowerCase();
+  if (!host || !isKnown(host, allowedHosts)) {
+    return `The console answers on this machine only, and not to the host ${JSON.stringify(host ?? "")}: open it as localhost or 127.0.0.1, or name the host in PARKADE_ALLOWED_HOSTS when an authenticating proxy stands in front.`;
+  }
+  if (SAFE_METHODS.has(request.method)) return null;
+  const { origin, fetchSite } = request;
+  if (origin !== undefined && !isOwnOrigin(origin, host, allowedHosts)) {
+    return `A page of ${origin} may not change anything here: use the console's own pages, or a client that is no browser.`;
+  }
+  if (fetchSite !== undefined && fetchSite !== "same-origin" && fetchSite !== "none") {
+    return "A page of another site may not change anything here: use the console's own pages, or a client that is no browser.";
+  }
+  return null;
+}
+
+/** Parses PARKADE_ALLOWED_HOSTS: names separated by commas or blanks. */
+export function parseAllowedHosts(list: string | undefined): ReadonlySet<string> {
+  return new Set(
+    (list ?? "")
+      .toLowerCase()
+      .split(/[\s,]+/)
+      .filter(Boolean),
+  );
+}
+
+function isKnown(host: string, allowedHosts: ReadonlySet<string>): boolean {
+  const name = host.replace(/:\d*$/, "");
+  return LOOPBACK.has(name) || allowedHosts.has(host) || allowedHosts.has(name);
+}
+
+/** The page came from the very host and port it talks to; a proxy that rewrites Host may name its public host instead. */
+function isOwnOrigin(origin: string, host: string, allowedHosts: ReadonlySet<string>): boolean {
+  if (!URL.canParse(origin)) return false;
+  const url = new URL(origin);
+  if (url.protocol !== "http:" && url.protocol !== "https:") return false;
+  const own = URL.canParse(`${url.protocol}//${host}`) ? new URL(`${url.protocol}//${host}`).host : host;
+  return url.host === own || allowedHosts.has(url.host) || allowedHosts.has(url.hostname);
+}

@@ -1,0 +1,152 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "./free-port.ts";
+import { StartError } from "./start-error.ts";
+import { type SupervisedProcess, superviseProcess } from "./supervised-process.ts";
+
+export const ROOT = join(import.meta.dirname, "..");
+
+const READY_MS = 90_000;
+const WEB_STOP_MS = 15_000;
+/** The worker finishes or hands back the slice it holds; each attempt in it is bounded by its own deadline. */
+const WORKER_STOP_MS = 30_000;
+
+export type StackOptions = {
+  port: number;
+  dataDir: string;
+  databaseUrl: string;
+  redisUrl: string | null;
+  /** Also run the flaky downstream that the demo data points to. */
+  demoPort?: number | null;
+  /** Sources under a compiler instead of the build. */
+  dev?: boolean;
+  /** Further variables for web and worker. */
+  env?: Record<string, string>;
+  /** Ends a start that is under way. */
+  signal?: AbortSignal;
+  /** Receives what a person should see of the processes. */
+  say: (line: string) => void;
+};
+
+export type Stack = {
+  url: string;
+  web: SupervisedProcess;
+  worker: SupervisedProcess;
+  /** All running processes with a part of their command line. */
+  children(): { pid: number; marker: string }[];
+  /** In order: no new requests, then the worker, then the downstream it may still be delivering to. */
+  stop(): Promise<void>;
+  force(): void;
+};
+
+/** Starts web and worker (and the demo's downstream) on a migrated database, and resolves when all of them are ready. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const { port, dev = false, say } = options;
+  const running: SupervisedProcess[] = [];
+  const start = async (name: string, script: string, stopMs: number) => {
+    const compiler = script.endsWith(".ts") ? ["--import", "tsx"] : [];
+    const process = await superviseProcess({
+      name,
+      args: ["--enable-source-maps", ...compiler, script],
+      env: childEnv(options),
+      cwd: ROOT,
+      logFile: join(options.dataDir, "logs", `${name}.log`),
+      readyMs: READY_MS,
+      stopMs,
+      signal: options.signal,
+      say,
+    });
+    running.push(process);
+    return process;
+  };
+  const stop = async () => {
+    for (const name of ["web", "worker", "downstream"]) await running.find((process) => process.name === name)?.stop();
+  };
+  try {
+    if (options.demoPort) await start("downstream", script("demo-downstream", dev), WEB_STOP_MS);
+    const [web, worker] = await settled([
+      start("web", script("web", dev), WEB_STOP_MS),
+      start("worker", script("worker", dev), WORKER_STOP_MS),
+    ]);
+    const url = `http://127.0.0.1:${port}`;
+    await untilReadyz(url, options.signal);
+    const children = () =>
+      running.flatMap((process) => {
+        const pid = process.pid();
+        return pid === null ? [] : [{ pid, marker: script(SCRIPT_OF[process.name]!, dev) }];
+      });
+    const force = () => {
+      for (const process of running) process.force();
+    };
+    return { url, web: web!, worker: worker!, children, stop, force };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+const SCRIPT_OF: Record<string, string> = { web: "web", worker: "worker", downstream: "demo-downstream" };
+
+const SOURCE_OF: Record<string, string> = {
+  web: "scripts/web-server.ts",
+  worker: "workers/main.ts",
+  "demo-downstream": "workers/demo-downstream.ts",
+};
+
+function script(name: string, dev: boolean): string {
+  return join(ROOT, dev ? SOURCE_OF[name]! : `dist/${name}.mjs`);
+}
+
+/** Waits for both even when one fails, so that the caller stops every process that came up. */
+async function settled<T>(starts: Promise<T>[]): Promise<T[]> {
+  const outcomes = await Promise.allSettled(starts);
+  const failed = outcomes.find((outcome) => outcome.status === "rejected");
+  if (failed) throw failed.reason;
+  return outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+}
+
+function childEnv(options: StackOptions): NodeJS.ProcessEnv {
+  const { REDIS_URL: _, ...inherited } = process.env;
+  return {
+    ...inherited,
+    NODE_ENV: options.dev ? "development" : "production",
+    NEXT_TELEMETRY_DISABLED: "1",
+    PORT: String(options.port),
+    // No sign-in yet: never further than this machine, whatever the environment says.
+    PARKADE_HOST: "127.0.0.1",
+    PARKADE_DATA_DIR: options.dataDir,
+    DATABASE_URL: options.databaseUrl,
+    ...(options.redisUrl ? { REDIS_URL: options.redisUrl } : {}),
+    ...(options.demoPort ? { PARKADE_DEMO: "1", PARKADE_DEMO_PORT: String(options.demoPort) } : {}),
+    ...options.env,
+  };
+}
+
+async function untilReadyz(url: string, signal: AbortSignal | undefined): Promise<void> {
+  const until = performance.now() + READY_MS;
+  let answer = "no answer";
+  while (performance.now() < until) {
+    signal?.throwIfAborted();
+    try {
+      const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) });
+      if (response.ok) return;
+      answer = `${response.status} ${(await response.text()).slice(0, 300)}`;
+    } catch (error) {
+      answer = error instanceof Error ? error.message : String(error);
+    }
+    await sleep(200);
+  }
+  throw new StartError(
+    `The console is not ready after ${READY_MS / 1000} s (/readyz: ${answer}): see the logs in the data folder.`,
+  );
+}
+
+/** The downstream's port, the same at every start: the demo's sources point to it. */
+export async function demoPortOf(dataDir: string): Promise<number> {
+  const path = join(dataDir, "demo-port");
+  if (existsSync(path)) return Number(readFileSync(path, "utf8"));
+  const port = await freePort();
+  writeFileSync(path, String(port));
+  return port;
+}

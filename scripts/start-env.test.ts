@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { parseStartEnv } from "./start-env.ts";
+
+test("without any variable it is port 3000, .parkade and the embedded servers", () => {
+  const unset = { PORT: "", PARKADE_DATA_DIR: "", DATABASE_URL: "", REDIS_URL: "" };
+  for (const env of [{}, unset]) {
+    expect(parseStartEnv(env, "/clone")).toEqual({
+      port: 3000,
+      dataDir: "/clone/.parkade",
+      databaseUrl: null,
+      redisUrl: null,
+    });
+  }
+});
+
+test("a relative data folder lies in the clone, an absolute one where it says", () => {
+  expect(parseStartEnv({ PARKADE_DATA_DIR: "other/data" }, "/clone").dataDir).toBe("/clone/other/data");
+  expect(parseStartEnv({ PARKADE_DATA_DIR: "/srv/parkade" }, "/clone").dataDir).toBe("/srv/parkade");
+});
+
+test.each(["0", "65536", "-1", "3000.5", "3e3", "http", " "])(
+  "PORT=%s is refused with its name and the bounds",
+  (PORT) => {
+    expect(() => parseStartEnv({ PORT }, "/clone")).toThrow(/^PORT is .*1 to 65535/);
+  },
+);

@@ -1,0 +1,188 @@
+import { existsSync, mkdirSync, watch } from "node:fs";
+import { join } from "node:path";
+import { buildAll } from "./build.ts";
+import { isPortFree } from "./free-port.ts";
+import { generate } from "./generate.ts";
+import { migrate } from "./migrate.ts";
+import { type RunRecord, takeOver } from "./previous-run.ts";
+import { runTool } from "./run-tool.ts";
+import { checkRedis, connectPostgres } from "./servers.ts";
+import { demoPortOf, ROOT, type Stack, startStack } from "./stack.ts";
+import { parseStartEnv, type StartEnv } from "./start-env.ts";
+import { errorCode, errorText, runCommand, StartError } from "./start-error.ts";
+import { type SupervisedPostgres, supervisePostgres } from "./supervised-postgres.ts";
+
+/** npm forwards the Ctrl-C that the terminal has already sent us: within this time a second signal is the same one. */
+const SAME_SIGNAL_MS = 1_000;
+const PARENT_CHECK_MS = 500;
+const NOTE_MS = 1_000;
+
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+type Options = { demo: boolean; dev: boolean };
+
+type Launcher = {
+  record: RunRecord | null;
+  postgres: SupervisedPostgres | null;
+  stack: Stack | null;
+};
+
+/** `npm start`: everything from a fresh clone to two running processes and one URL. */
+async function main(): Promise<void> {
+  const options: Options = { demo: process.argv.includes("--demo"), dev: process.argv.includes("--dev") };
+  const unknown = process.argv.slice(2).filter((argument) => argument !== "--demo" && argument !== "--dev");
+  if (unknown.length > 0) throw new StartError(`Unknown option ${unknown.join(" ")}: there are --demo and --dev.`);
+  const env = parseStartEnv(process.env, ROOT);
+  const launcher: Launcher = { record: null, postgres: null, stack: null };
+  const { signal } = stopOnSignals(launcher);
+  try {
+    await bringUp(env, options, launcher, signal);
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  } catch (error) {
+    // Whatever a Ctrl-C broke off in the middle is no news.
+    if (!signal.aborted) throw error;
+    process.exitCode = 130;
+  } finally {
+    await stopAll(launcher);
+  }
+}
+
+async function bringUp(env: StartEnv, options: Options, launcher: Launcher, signal: AbortSignal): Promise<void> {
+  makeDataDir(env.dataDir);
+  launcher.record = await takeOver(env.dataDir, say);
+  await checkPort(env.port);
+  // Whatever can be refused is refused before the minutes of a build.
+  if (env.redisUrl) await checkRedis(env.redisUrl);
+  if (env.databaseUrl) await (await connectPostgres(env.databaseUrl)).end();
+  const databaseUrl = env.databaseUrl ?? (await embedded(env, launcher));
+  signal.throwIfAborted();
+  if (options.dev) generate();
+  else await buildAll(say, signal);
+  const applied = await migrate(databaseUrl);
+  if (applied.length > 0) say(`Applied ${applied.length === 1 ? "1 migration" : `${applied.length} migrations`}`);
+  signal.throwIfAborted();
+  const demoPort = options.demo ? await demoPortOf(env.dataDir) : null;
+  if (demoPort !== null) await loadDemo(databaseUrl, { demoPort, dataDir: env.dataDir, signal });
+  say("Starting web and worker");
+  const stack = await startStack({ ...env, databaseUrl, demoPort, dev: options.dev, signal, say });
+  launcher.stack = stack;
+  noteChildren(launcher);
+  if (options.dev) restartOnChange(stack);
+  signal.throwIfAborted();
+  say(`Parkade is ready: ${stack.url}`);
+  say("It listens on 127.0.0.1 only, until sign-in exists. Ctrl-C stops it.");
+}
+
+async function embedded(env: StartEnv, launcher: Launcher): Promise<string> {
+  say("Starting the embedded PostgreSQL");
+  launcher.postgres = await supervisePostgres({ dataDir: env.dataDir }, say);
+  return launcher.postgres.url;
+}
+
+function makeDataDir(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true });
+  } catch (error) {
+    const full = errorCode(error) === "ENOSPC";
+    throw new StartError(
+      full
+        ? `The disk that holds ${dataDir} is full: free some space, or set PARKADE_DATA_DIR to a folder on another disk.`
+        : `The data folder ${dataDir} cannot be made (${errorText(error)}): set PARKADE_DATA_DIR to a folder that you may write.`,
+    );
+  }
+}
+
+async function checkPort(port: number): Promise<void> {
+  if (await isPortFree(port)) return;
+  throw new StartError(
+    port < 1024
+      ? `Port ${port} cannot be used (taken, or reserved for root): set PORT to a free port above 1023.`
+      : `Port ${port} is taken by another program: stop it, or set PORT to a free port.`,
+  );
+}
+
+type Demo = { demoPort: number; dataDir: string; signal: AbortSignal };
+
+/** Runs the seed, which leaves alone what an earlier `--demo` has loaded. */
+async function loadDemo(databaseUrl: string, { demoPort, dataDir, signal }: Demo): Promise<void> {
+  const seed = join(ROOT, "dist", "demo-seed.mjs");
+  if (!existsSync(seed)) throw new StartError("There is no demo data in this build: start without --demo.");
+  say("Loading the demo's dead letters");
+  const env = {
+    NODE_ENV: "production",
+    DATABASE_URL: databaseUrl,
+    PARKADE_DATA_DIR: dataDir,
+    PARKADE_DEMO: "1",
+    PARKADE_DEMO_PORT: String(demoPort),
+  };
+  const run = await runTool(process.execPath, [seed], { cwd: ROOT, env, signal });
+  signal.throwIfAborted();
+  if (run.code !== 0) throw new StartError(`The demo data could not be loaded:\n${run.output.trim()}`);
+}
+
+/** Keeps the list of processes current, so that a start after a kill -9 knows whom to wait for. */
+function noteChildren(launcher: Launcher): void {
+  let noted = "";
+  const note = () => {
+    const children = launcher.stack?.children() ?? [];
+    const text = JSON.stringify(children);
+    if (text !== noted) launcher.record?.note(children);
+    noted = text;
+  };
+  note();
+  setInterval(note, NOTE_MS).unref();
+}
+
+/** Next watches its own files; the worker is started again when its sources change. */
+function restartOnChange(stack: Stack): void {
+  let pending: NodeJS.Timeout | undefined;
+  for (const folder of ["lib", "workers"]) {
+    watch(join(ROOT, folder), { recursive: true }, (_, file) => {
+      if (!file || !/\.ts$/.test(file) || /\.(test|itest)\.ts$/.test(file)) return;
+      clearTimeout(pending);
+      pending = setTimeout(() => stack.worker.restart(), 300);
+    });
+  }
+}
+
+// --- the end --------------------------------------------------------------------------------------------------------
+
+/** The signal aborts on the first Ctrl-C (or the death of npm), for an orderly stop; a second does it the hard way. */
+function stopOnSignals(launcher: Launcher): AbortController {
+  const stop = new AbortController();
+  let firstMs = 0;
+  const onSignal = () => {
+    if (!stop.signal.aborted) {
+      firstMs = performance.now();
+      say("Stopping (Ctrl-C again to stop at once)");
+      stop.abort(new Error("stopped"));
+    } else if (performance.now() - firstMs > SAME_SIGNAL_MS) {
+      say("Stopping at once");
+      launcher.stack?.force();
+      // What it could not write down it recovers at the next start; an error changes nothing any more.
+      void launcher.postgres?.force().finally(() => process.exit(130));
+    }
+  };
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, onSignal);
+  // npm killed with -9 cannot pass anything on: without this check the console would run on with nobody to stop it.
+  const parent = process.ppid;
+  if (process.env.npm_lifecycle_event) {
+    const check = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(check);
+      onSignal();
+    }, PARENT_CHECK_MS);
+    check.unref();
+  }
+  return stop;
+}
+
+async function stopAll(launcher: Launcher): Promise<void> {
+  await launcher.stack?.stop();
+  await launcher.postgres?.stop();
+  launcher.record?.end();
+}
+
+await runCommand(main);
+// Whatever timer or pipe is left has nothing more to do.
+process.exit();

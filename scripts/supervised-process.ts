@@ -1,0 +1,229 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createWriteStream, existsSync, mkdirSync, renameSync, statSync, type WriteStream } from "node:fs";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { pathToFileURL } from "node:url";
+import { StartError } from "./start-error.ts";
+
+const RESTART_MS = { first: 500, max: 30_000 };
+/** A process that ran this long was healthy: its next crash starts again with the short pause. */
+const HEALTHY_MS = 60_000;
+const LOG_BYTES_MAX = 20 * 2 ** 20;
+
+const TIED = pathToFileURL(join(import.meta.dirname, "tied.mjs")).href;
+
+export type ProcessOptions = {
+  /** Prefix of its lines on the screen and name of its log file. */
+  name: string;
+  /** Arguments for Node: the script and its own arguments. */
+  args: string[];
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+  logFile: string;
+  /** How long it may take to say that it is ready, at the first start and at each restart. */
+  readyMs: number;
+  /** How long it gets after SIGTERM. */
+  stopMs: number;
+  /** Ends the first start before it is ready. */
+  signal?: AbortSignal;
+  /** Receives what a person should see: warnings, errors, restarts. */
+  say: (line: string) => void;
+};
+
+export type SupervisedProcess = {
+  name: string;
+  /** Of the running process; null between a crash and the restart. */
+  pid(): number | null;
+  /** Ends it for good: SIGTERM, then SIGKILL after `stopMs`, or at once when `force` is called. */
+  stop(): Promise<void>;
+  force(): void;
+  /** Ends it and starts it anew without the pause of a crash. */
+  restart(): void;
+};
+
+/**
+ * Starts a Node process and resolves when it says that it is ready: by the IPC message `{ kind: "ready" }` or a JSON log
+ * line whose `msg` is `<name> ready`. One that ends before is an error with its last words; one that ends later is
+ * started again, with a growing pause.
+ */
+export async function superviseProcess(options: ProcessOptions): Promise<SupervisedProcess> {
+  const log = openLog(options.logFile);
+  const last = { line: "" };
+  let child: ChildProcess | null = null;
+  let stopping = false;
+  let wasReady = false;
+  let crashes = 0;
+  let pause: NodeJS.Timeout | undefined;
+  let startedMs = 0;
+  let restartNow = false;
+
+  const launch = (): Promise<void> => {
+    startedMs = performance.now();
+    child = run(options);
+    child.once("exit", (code, signal) => ended(code, signal));
+    return untilReady(child, options, (line) => record(options, log, line, last));
+  };
+
+  const ended = (code: number | null, signal: NodeJS.Signals | null) => {
+    child = null;
+    // Before the first readiness the caller hears of it as an error and nothing is tried again.
+    if (stopping || !wasReady) return;
+    if (restartNow) {
+      restartNow = false;
+      relaunch();
+      return;
+    }
+    if (performance.now() - startedMs > HEALTHY_MS) crashes = 0;
+    const pauseMs = Math.min(RESTART_MS.first * 2 ** crashes++, RESTART_MS.max);
+    options.say(`${options.name}: ended (${signal ?? `code ${code}`}), starting again in ${pauseMs / 1000} s`);
+    pause = setTimeout(relaunch, pauseMs);
+  };
+
+  const relaunch = () => {
+    launch().then(
+      () => options.say(`${options.name}: running again`),
+      // It ended, which has planned the next start, or it is slow, which its log tells better.
+      (error: Error) => options.say(`${options.name}: ${error.message}`),
+    );
+  };
+
+  const stop = async () => {
+    stopping = true;
+    clearTimeout(pause);
+    const running = child;
+    if (running) {
+      const gone = new Promise<void>((resolve) => running.once("exit", () => resolve()));
+      running.kill("SIGTERM");
+      const hard = setTimeout(() => running.kill("SIGKILL"), options.stopMs);
+      await gone;
+      clearTimeout(hard);
+    }
+    await new Promise<void>((resolve) => log.end(resolve));
+  };
+
+  const giveUp = () => child?.kill("SIGTERM");
+  options.signal?.addEventListener("abort", giveUp, { once: true });
+  try {
+    options.signal?.throwIfAborted();
+    await launch();
+    wasReady = true;
+  } catch (error) {
+    await stop();
+    throw error;
+  } finally {
+    options.signal?.removeEventListener("abort", giveUp);
+  }
+  return {
+    name: options.name,
+    pid: () => child?.pid ?? null,
+    stop,
+    force: () => {
+      stopping = true;
+      child?.kill("SIGKILL");
+    },
+    restart: () => {
+      restartNow = true;
+      child?.kill("SIGTERM");
+    },
+  };
+}
+
+function run({ args, env, cwd }: ProcessOptions): ChildProcess {
+  return spawn(process.execPath, ["--import", TIED, ...args], {
+    cwd,
+    env,
+    // Its own process group: Ctrl-C reaches the launcher alone, which then stops everything in order.
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+}
+
+function untilReady(child: ChildProcess, options: ProcessOptions, record: (line: string) => void): Promise<void> {
+  const { name, readyMs, logFile } = options;
+  let lastLine = "";
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(
+      () => reject(new StartError(`${name} is not ready after ${readyMs / 1000} s: see ${logFile}.`)),
+      readyMs,
+    );
+    const settle = (outcome: () => void) => {
+      clearTimeout(late);
+      outcome();
+    };
+    child.on("message", (message) => {
+      if (isReady(message)) settle(resolve);
+    });
+    const onLine = (line: string) => {
+      record(line);
+      if (line.trim() !== "") lastLine = line;
+      if (parseLog(line)?.msg === `${name} ready`) settle(resolve);
+    };
+    linesOf(child.stdout, onLine);
+    linesOf(child.stderr, onLine);
+    child.once("error", (error) => settle(() => reject(error)));
+    // `close` and not `exit`: the last words may still be on their way.
+    child.once("close", (code, signal) =>
+      settle(() => {
+        const words = parseLog(lastLine)?.msg ?? lastLine;
+        reject(
+          new StartError(
+            `${name} ended before it was ready (${signal ?? `code ${code}`}: ${words.trim()}): see ${logFile}.`,
+          ),
+        );
+      }),
+    );
+  });
+}
+
+function isReady(message: unknown): boolean {
+  return typeof message === "object" && message !== null && "kind" in message && message.kind === "ready";
+}
+
+function linesOf(stream: Readable | null, onLine: (line: string) => void): void {
+  if (stream) createInterface({ input: stream }).on("line", onLine);
+}
+
+// --- logs -----------------------------------------------------------------------------------------------------------
+
+function openLog(path: string): WriteStream {
+  mkdirSync(dirname(path), { recursive: true });
+  if (existsSync(path) && statSync(path).size > LOG_BYTES_MAX) renameSync(path, `${path}.1`);
+  return createWriteStream(path, { flags: "a" });
+}
+
+function record(options: ProcessOptions, log: WriteStream, line: string, last: { line: string }): void {
+  log.write(`${line}\n`);
+  const shown = important(line);
+  // A failing loop says the same thing for hours: once is enough on the screen, the file has them all.
+  if (shown === null || shown === last.line) return;
+  last.line = shown;
+  options.say(`${options.name}: ${shown}`);
+}
+
+type LogLine = { level?: number | string; msg?: string; err?: { message?: string } };
+
+/** pino's numbers; 40 is a warning. */
+const WARN = 40;
+
+/** What of a log line a person should see at once; null for the ordinary. Output that is no JSON is Next's or Node's. */
+export function important(line: string): string | null {
+  const parsed = parseLog(line);
+  if (!parsed) return /^\s*(⨯|Error\b|\w*Error:|Uncaught|FATAL)/.test(line) ? line.trim() : null;
+  const level =
+    typeof parsed.level === "string" ? ({ warn: 40, error: 50, fatal: 60 }[parsed.level] ?? 30) : parsed.level;
+  if (level === undefined || level < WARN) return null;
+  const cause = parsed.err?.message;
+  return `${parsed.msg ?? ""}${cause && cause !== parsed.msg ? ` (${cause})` : ""}`.trim() || null;
+}
+
+function parseLog(line: string): LogLine | null {
+  if (!line.startsWith("{")) return null;
+  try {
+    const parsed: LogLine = JSON.parse(line);
+    return parsed;
+  } catch {
+    // A line that only looks like JSON is shown as text.
+    return null;
+  }
+}

@@ -1,0 +1,121 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { join } from "node:path";
+import { parseAllowedHosts, refusalOf } from "./local-only.ts";
+
+/** How long requests may take to finish after SIGTERM; then their connections are cut. */
+const DRAIN_MS = 10_000;
+/** Longer than the 60 s that load balancers keep an idle connection, so that they close first and never hit a reset. */
+const KEEP_ALIVE_MS = 65_000;
+
+/**
+ * Puts the guard and the security headers in front of Next's handler. They live here and not in Next's `proxy.ts`,
+ * because a proxy makes Next buffer every request body, cut at 10 MB: an ingest stream of a gigabyte must pass untouched.
+ */
+export function guarded(handle: RequestListener, allowedHosts: ReadonlySet<string>): RequestListener {
+  return (request, response) => {
+    const refusal = refusalOf(
+      {
+        method: request.method ?? "GET",
+        path: (request.url ?? "/").split("?", 1)[0]!,
+        host: request.headers.host,
+        origin: request.headers.origin,
+        fetchSite: header(request, "sec-fetch-site"),
+      },
+      allowedHosts,
+    );
+    if (refusal !== null) return refuse(response, refusal);
+    secure(request, response);
+    return handle(request, response);
+  };
+}
+
+function header(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function refuse(response: ServerResponse, detail: string): void {
+  const body = JSON.stringify({ type: "about:blank", title: "Not local", status: 403, code: "not-local", detail });
+  // The body of a refused upload is not read: the connection ends with the answer.
+  response.writeHead(403, { "content-type": "application/problem+json", connection: "close" }).end(body);
+}
+
+/**
+ * Scripts run by nonce only: Next finds it in the request's policy and puts it on its own scripts, pages put it on theirs
+ * from `x-nonce`. Whatever a client sends under these two names is overwritten. Styles may be inline: charts and the
+ * editor set them from script.
+ */
+function secure(request: IncomingMessage, response: ServerResponse): void {
+  const nonce = randomBytes(16).toString("base64");
+  const scripts = process.env.NODE_ENV === "development" ? " 'unsafe-eval'" : "";
+  const policy = [
+    "default-src 'self'",
+    `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${scripts}`,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+  request.headers["content-security-policy"] = policy;
+  request.headers["x-nonce"] = nonce;
+  response.setHeader("content-security-policy", policy);
+  response.setHeader("x-content-type-options", "nosniff");
+  response.setHeader("x-frame-options", "DENY");
+  response.setHeader("referrer-policy", "same-origin");
+  response.setHeader("cross-origin-opener-policy", "same-origin");
+  response.setHeader("cross-origin-resource-policy", "same-origin");
+}
+
+/** The configuration as the build wrote it: the source of next.config.ts need not be there, nor a compiler to read it. */
+function applyBuiltConfig(dir: string): void {
+  const path = join(dir, ".next", "required-server-files.json");
+  if (!existsSync(path)) throw new Error(`there is no production build in ${dir}: run \`npm run build\``);
+  const built: { config: unknown } = JSON.parse(readFileSync(path, "utf8"));
+  process.env.__NEXT_PRIVATE_STANDALONE_CONFIG = JSON.stringify(built.config);
+}
+
+/** The web process: Next on PARKADE_HOST:PORT (default 127.0.0.1:3000) until SIGTERM or SIGINT. */
+async function serve(): Promise<void> {
+  const dev = process.env.NODE_ENV === "development";
+  const dir = process.cwd();
+  const hostname = process.env.PARKADE_HOST || "127.0.0.1";
+  const port = Number(process.env.PORT || 3000);
+  if (!dev) applyBuiltConfig(dir);
+
+  const { default: next } = await import("next");
+  const server = createServer();
+  const app = next({ dev, dir, hostname, port, httpServer: server });
+  await app.prepare();
+  const handle = app.getRequestHandler();
+  const allowedHosts = parseAllowedHosts(process.env.PARKADE_ALLOWED_HOSTS);
+  server.on(
+    "request",
+    guarded((request, response) => void handle(request, response), allowedHosts),
+  );
+  // An ingest stream takes as long as it takes; a client that stalls in its headers is still cut by headersTimeout.
+  server.requestTimeout = 0;
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.listen(port, hostname, () => process.send?.({ kind: "ready" }));
+
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  const stop = () => {
+    server.close(() => process.exit(0));
+    setTimeout(() => {
+      for (const socket of sockets) socket.destroy();
+    }, DRAIN_MS).unref();
+  };
+  process.once("SIGTERM", stop);
+  process.once("SIGINT", stop);
+}
+
+if (import.meta.main) await serve();
