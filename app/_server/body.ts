@@ -1,0 +1,52 @@
+import { DomainError } from "@/lib/core/problem";
+
+/** Largest body of a request that is no ingest: 10,000 ids and their reason are below half of it. */
+const JSON_BYTES_MAX = 1024 * 1024;
+
+/** The media type without parameters, lower case; null when the request names none. */
+export function mediaTypeOf(request: Request): string | null {
+  return request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() || null;
+}
+
+/** Reads a JSON body of at most a megabyte. Throws DomainError naming what is wrong with it. */
+export async function readJson(request: Request, bytesMax = JSON_BYTES_MAX): Promise<unknown> {
+  const type = mediaTypeOf(request);
+  if (type !== null && type !== "application/json" && !type.endsWith("+json")) {
+    throw new DomainError("unsupported-media-type", `${type} is not read here: send application/json`, {
+      fields: [{ field: "content-type", detail: "must be application/json" }],
+    });
+  }
+  const text = decodeUtf8(await readBytes(request, Math.min(bytesMax, JSON_BYTES_MAX)));
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new DomainError("invalid-json", text === "" ? "The body is empty: send JSON" : "The body is not JSON", {
+      internal: error,
+    });
+  }
+}
+
+/** The whole body. Throws DomainError `payload-too-large` as soon as it exceeds `bytesMax`. */
+export async function readBytes(request: Request, bytesMax: number): Promise<Buffer> {
+  const tooLarge = () => new DomainError("payload-too-large", `The body is larger than ${bytesMax} bytes`);
+  if (Number(request.headers.get("content-length") ?? 0) > bytesMax) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of request.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+
+/** Throws DomainError `invalid-utf8`: a replaced character would be a changed one. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch (error) {
+    throw new DomainError("invalid-utf8", "The body is not valid UTF-8", { internal: error });
+  }
+}

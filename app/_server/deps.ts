@@ -1,0 +1,50 @@
+import type { LaneQueue } from "@/lib/lane/port";
+import { createLaneQueue } from "@/lib/lane/queue";
+import { type Clock, systemClock } from "@/lib/platform/clock";
+import { type Env, readEnv } from "@/lib/platform/env";
+import { createLog, type Log } from "@/lib/platform/log";
+import { createDb, type Db } from "@/lib/store/db";
+
+/** What the web process is made of. Operations and reads get the parts they need, never the environment. */
+export type Deps = {
+  env: Env;
+  db: Db;
+  lane: LaneQueue;
+  clock: Clock;
+  log: Log;
+  /** Closes what it holds. */
+  close(): Promise<void>;
+};
+
+// On globalThis: Next loads a route and a page as separate bundles, and in development reloads them.
+const holder = globalThis as typeof globalThis & { parkadeDeps?: Deps };
+
+/** The one set of this process, made on first use: a build imports this file and has no environment. */
+export function deps(): Deps {
+  holder.parkadeDeps ??= createDeps(readEnv());
+  return holder.parkadeDeps;
+}
+
+/** Puts a test's own set in place; null forgets it. */
+export function setDeps(next: Deps | null): void {
+  holder.parkadeDeps = next ?? undefined;
+}
+
+export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel, process: "web" })): Deps {
+  const db = createDb(env.databaseUrl, {
+    max: env.databasePool,
+    statementTimeoutMs: env.statementTimeoutMs,
+    applicationName: "parkade-web",
+    onIdleError: (error) => log.warn({ err: error }, "an idle store connection broke"),
+  });
+  const lane = createLaneQueue(
+    env.redisUrl === null
+      ? { kind: "postgres", connectionString: env.databaseUrl, max: 4 }
+      : { kind: "redis", url: env.redisUrl },
+  );
+  const close = async () => {
+    await lane.close();
+    await db.end();
+  };
+  return { env, db, lane, clock: systemClock, log, close };
+}

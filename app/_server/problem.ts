@@ -1,0 +1,152 @@
+import * as z from "zod/mini";
+import { DomainError, type FieldError, type ProblemCode } from "@/lib/core/problem";
+
+/** Complete on purpose: a new code that has no status here does not compile. */
+export const STATUS: Record<ProblemCode, number> = {
+  "invalid-request": 400,
+  "invalid-json": 400,
+  "invalid-utf8": 400,
+  "invalid-filter": 400,
+  "invalid-cursor": 400,
+  "invalid-cloudevent": 400,
+  "invalid-config": 422,
+  "payload-too-large": 413,
+  "too-many-headers": 422,
+  "unsupported-media-type": 415,
+  "unknown-source": 404,
+  "unknown-event": 404,
+  "unknown-redrive": 404,
+  "unknown-control": 404,
+  "unknown-target": 404,
+  "unknown-policy": 404,
+  "unknown-view": 404,
+  "unknown-lane": 400,
+  "unknown-page": 404,
+  "empty-selection": 422,
+  "name-taken": 409,
+  "illegal-transition": 409,
+  "idempotency-key-missing": 400,
+  "idempotency-key-reused": 422,
+  "idempotency-key-in-progress": 409,
+  "source-in-use": 409,
+  "read-timeout": 503,
+  "store-unavailable": 503,
+  "queue-unavailable": 503,
+  "broker-unreachable": 502,
+  "not-local": 403,
+  internal: 500,
+};
+
+const TITLE: Record<ProblemCode, string> = {
+  "invalid-request": "The request is not valid",
+  "invalid-json": "The body is not JSON",
+  "invalid-utf8": "The body is not UTF-8",
+  "invalid-filter": "The filter is not valid",
+  "invalid-cursor": "The cursor is not valid",
+  "invalid-cloudevent": "The CloudEvent is not valid",
+  "invalid-config": "The configuration is not valid",
+  "payload-too-large": "The payload is too large",
+  "too-many-headers": "The event has too many headers",
+  "unsupported-media-type": "The content type is not supported",
+  "unknown-source": "There is no such source",
+  "unknown-event": "There is no such event",
+  "unknown-redrive": "There is no such redrive",
+  "unknown-control": "There is no such control",
+  "unknown-target": "There is no such target",
+  "unknown-policy": "There is no such policy",
+  "unknown-view": "There is no such saved view",
+  "unknown-lane": "There is no such lane",
+  "unknown-page": "There is no such page",
+  "empty-selection": "Nothing is selected",
+  "name-taken": "The name is taken",
+  "illegal-transition": "Not possible in this state",
+  "idempotency-key-missing": "The Idempotency-Key is missing",
+  "idempotency-key-reused": "The Idempotency-Key was used for another request",
+  "idempotency-key-in-progress": "The first request with this Idempotency-Key still runs",
+  "source-in-use": "The source is in use",
+  "read-timeout": "The store took too long",
+  "store-unavailable": "The store cannot be reached",
+  "queue-unavailable": "The queue cannot be reached",
+  "broker-unreachable": "The broker cannot be reached",
+  "not-local": "The request did not come from this console",
+  internal: "Something went wrong inside Parkade",
+};
+
+/** Codes that a later identical request may not meet. */
+const RETRY_AFTER_S: Partial<Record<ProblemCode, number>> = {
+  "read-timeout": 5,
+  "store-unavailable": 5,
+  "queue-unavailable": 5,
+  "idempotency-key-in-progress": 1,
+};
+
+/** RFC 9457, with our stable `code`, the fields that are wrong, and the id under which the log knows the request. */
+export type Problem = {
+  type: string;
+  title: string;
+  status: number;
+  code: ProblemCode;
+  detail: string;
+  instance: string;
+  errors?: FieldError[];
+};
+
+export function problemResponse(error: DomainError, requestId: string): Response {
+  const problem: Problem = {
+    type: `urn:parkade:problem:${error.code}`,
+    title: TITLE[error.code],
+    status: STATUS[error.code],
+    code: error.code,
+    detail: error.message,
+    instance: `urn:uuid:${requestId}`,
+    ...(error.fields.length > 0 ? { errors: error.fields } : {}),
+  };
+  const headers = new Headers({ "content-type": "application/problem+json", "cache-control": "no-store" });
+  const retryAfter = RETRY_AFTER_S[error.code];
+  if (retryAfter !== undefined) headers.set("retry-after", String(retryAfter));
+  return new Response(JSON.stringify(problem), { status: problem.status, headers });
+}
+
+/** What a person may be told of any error: a zod error becomes `invalid-request`, an unknown one loses its text. */
+export function toDomainError(error: unknown, code: ProblemCode = "invalid-request"): DomainError {
+  if (error instanceof DomainError) return error;
+  if (error instanceof z.core.$ZodError) {
+    const fields = fieldErrors(error.issues);
+    const detail = fields.map((fault) => `${fault.field}: ${fault.detail}`).join("; ");
+    return new DomainError(code, detail, { fields });
+  }
+  return new DomainError("internal", "The log has the details under the id in `instance`", { internal: error });
+}
+
+/** Longest list of faults one answer repeats: enough to fix a request, too little to amplify one. */
+const FAULTS_MAX = 20;
+
+/** One entry for each wrong field; of a union the branch that came closest. */
+export function fieldErrors(issues: readonly z.core.$ZodIssue[], prefix: PropertyKey[] = []): FieldError[] {
+  return issues.flatMap((issue) => fieldError(issue, prefix)).slice(0, FAULTS_MAX);
+}
+
+function fieldError(issue: z.core.$ZodIssue, prefix: PropertyKey[]): FieldError[] {
+  const path = [...prefix, ...issue.path];
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => ({ field: pathText([...path, key]), detail: "unknown: leave it out" }));
+  }
+  if (issue.code === "invalid_union" && issue.errors.length > 0) {
+    const closest = issue.errors.reduce((best, branch) => (distance(branch) < distance(best) ? branch : best));
+    if (closest.some((inner) => inner.path.length > 0)) return fieldErrors(closest, path);
+  }
+  return [{ field: pathText(path), detail: issue.message }];
+}
+
+/** A branch whose keys are all known is nearer than one that misses the point; then fewer faults are nearer. */
+function distance(branch: readonly z.core.$ZodIssue[]): number {
+  const foreign = branch.filter((issue) => issue.code === "unrecognized_keys").length;
+  return foreign * 100 + branch.length;
+}
+
+function pathText(path: readonly PropertyKey[]): string {
+  if (path.length === 0) return "body";
+  return path
+    .map((part, index) => (typeof part === "number" ? `[${part}]` : `${index > 0 ? "." : ""}${String(part)}`))
+    .join("");
+}
