@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sparkPoints, trendOf } from "@/components/groups/trend-view";
+import { trendOf } from "@/components/groups/trend-view";
 
 describe("trend of a group", () => {
   it.each([
@@ -19,15 +19,5 @@ describe("trend of a group", () => {
   it("says how much it rises", () => {
     expect(trendOf([10, 10, 34]).words).toBe("rising: 3.4 × the usual hour");
     expect(trendOf([1, 1, 120]).words).toBe("rising: 120 × the usual hour");
-  });
-});
-
-describe("sparkline", () => {
-  it("fills its box: the largest at the top, zero at the bottom", () => {
-    expect(sparkPoints([0, 5, 10], 60, 20)).toBe("0,20 30,10 60,0");
-  });
-  it("is flat at the bottom for nothing, and absent for one point", () => {
-    expect(sparkPoints([0, 0], 60, 20)).toBe("0,20 60,20");
-    expect(sparkPoints([3], 60, 20)).toBe("");
   });
 });

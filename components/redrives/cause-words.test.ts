@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { causeViews } from "@/components/redrives/cause-words";
+import { causeViews, outcomeTabs } from "@/components/redrives/cause-words";
 import type { RedriveItemOut } from "@/lib/contract/redrives";
 
 const item = (over: Partial<RedriveItemOut>): RedriveItemOut => ({
@@ -68,5 +68,30 @@ describe("failures by cause", () => {
       { outcome: "failed", result: "TIMEOUT", count: 1, samples: [] },
     ]).map((view) => [view.result, view.advice !== null]);
     expect(Object.fromEntries(advice)).toEqual({ blacklisted: true, "breaker-open": false, TIMEOUT: false });
+  });
+});
+
+describe("outcomes that can be listed", () => {
+  const counts = { delivered: 60, passed: 9, failed: 7, refused: 12, cancelled: 3, open: 18 };
+  it("are sends for a delivery and verdicts for a dry run", () => {
+    expect(outcomeTabs({ ...counts, mode: "deliver" })[0]).toEqual({
+      state: "delivered",
+      label: "delivered",
+      count: 60,
+    });
+    expect(outcomeTabs({ ...counts, mode: "verify" })[0]).toEqual({
+      state: "passed",
+      label: "would be sent",
+      count: 9,
+    });
+  });
+  it("carry the count of their own outcome", () => {
+    expect(outcomeTabs({ ...counts, mode: "deliver" }).map((tab) => [tab.state, tab.count])).toEqual([
+      ["delivered", 60],
+      ["failed", 7],
+      ["refused", 12],
+      ["open", 18],
+      ["cancelled", 3],
+    ]);
   });
 });

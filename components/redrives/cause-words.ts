@@ -1,3 +1,4 @@
+import { segmentLabel } from "@/components/redrives/progress-segments";
 import { refusalSentence } from "@/components/redrives/refusal-words";
 import type { RedriveCauses, RedriveItemOut, RedriveOut } from "@/lib/contract/redrives";
 
@@ -77,16 +78,17 @@ function distinctTexts(samples: RedriveItemOut[]): { text: string; count: number
   return [...counts].map(([text, count]) => ({ text, count })).sort((a, b) => b.count - a.count);
 }
 
-/** Which of the redrive's outcomes can be listed, with how many there are. */
+export type OutcomeTab = { state: RedriveItemOut["state"]; label: string; count: number };
+
+/** Outcomes whose items can be listed, with how many there are. A dry run delivers nothing, a delivery passes nothing. */
 export function outcomeTabs(
-  redrive: Pick<RedriveOut, "delivered" | "failed" | "refused" | "cancelled" | "open" | "mode">,
-) {
-  const verify = redrive.mode === "verify";
-  return [
-    { state: "failed" as const, label: "failed", count: redrive.failed },
-    { state: "refused" as const, label: verify ? "would be refused" : "refused", count: redrive.refused },
-    { state: "delivered" as const, label: verify ? "would be sent" : "delivered", count: redrive.delivered },
-    { state: "open" as const, label: verify ? "not checked yet" : "open", count: redrive.open },
-    { state: "cancelled" as const, label: "cancelled", count: redrive.cancelled },
-  ];
+  redrive: Pick<RedriveOut, "delivered" | "passed" | "failed" | "refused" | "cancelled" | "open" | "mode">,
+): OutcomeTab[] {
+  const { mode } = redrive;
+  const went = mode === "verify" ? "passed" : "delivered";
+  return ([went, "failed", "refused", "open", "cancelled"] as const).map((state) => ({
+    state,
+    label: segmentLabel(state, mode),
+    count: redrive[state],
+  }));
 }

@@ -19,14 +19,14 @@ describe("freezing what the preview counted", () => {
   });
 
   it("keeps an end before the cutoff", () => {
-    expect(pin({ to: "2026-11-19T00:00:00Z" })).toEqual({ filter: { to: "2026-11-19T00:00:00Z" } });
+    expect(pin({ to: "2026-11-19T00:00:00Z" })).toEqual({ filter: { to: "2026-11-19T00:00:00.000Z" } });
     expect(pin({ to: "-1h" })).toEqual({ filter: { to: "2026-11-20T13:02:11.250Z" } });
   });
 
   it("stops a relative start from sliding", () => {
     expect(pin({ from: "-24h" })).toEqual({ filter: { from: "2026-11-19T14:02:11.250Z", to: cutoff } });
     expect(pin({ from: "-15m" })).toEqual({ filter: { from: "2026-11-20T13:47:11.250Z", to: cutoff } });
-    expect(pin({ from: "2026-11-01" })).toEqual({ filter: { from: "2026-11-01", to: cutoff } });
+    expect(pin({ from: "2026-11-01" })).toEqual({ filter: { from: "2026-11-01T00:00:00.000Z", to: cutoff } });
   });
 
   it("leaves what it cannot read to the server", () => {

@@ -11,6 +11,7 @@ const counts = (over: Partial<ProgressCounts>): ProgressCounts => ({
   mode: "deliver",
   total: 100,
   delivered: 0,
+  passed: 0,
   confirmed: 0,
   bounced: 0,
   failed: 0,
@@ -92,7 +93,7 @@ describe("the bar of a redrive", () => {
   });
 
   it("speaks of verdicts, not of sends, in verify mode", () => {
-    const sentence = progressSentence(counts({ mode: "verify", total: 12, delivered: 9, refused: 3, open: 0 }));
+    const sentence = progressSentence(counts({ mode: "verify", total: 12, passed: 9, refused: 3, open: 0 }));
     expect(sentence).toBe("12 of 12 decided: 9 would be sent, 3 would be refused.");
   });
 

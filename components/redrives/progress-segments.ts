@@ -4,6 +4,7 @@ export const SEGMENT_KINDS = [
   "confirmed",
   "delivered",
   "bounced",
+  "passed",
   "failed",
   "refused",
   "held",
@@ -27,6 +28,7 @@ export type ProgressCounts = Pick<
   | "mode"
   | "total"
   | "delivered"
+  | "passed"
   | "confirmed"
   | "bounced"
   | "failed"
@@ -36,28 +38,29 @@ export type ProgressCounts = Pick<
   | "refusedByReason"
 >;
 
-const LABELS: Record<RedriveOut["mode"], Record<SegmentKind, string>> = {
-  deliver: {
-    confirmed: "confirmed",
-    delivered: "delivered",
-    bounced: "bounced",
-    failed: "failed",
-    refused: "refused",
-    held: "held",
-    cancelled: "cancelled",
-    open: "open",
-  },
-  verify: {
-    confirmed: "confirmed",
-    delivered: "would be sent",
-    bounced: "bounced",
-    failed: "failed",
-    refused: "would be refused",
-    held: "would be held",
-    cancelled: "cancelled",
-    open: "not checked yet",
-  },
+const LABELS: Record<SegmentKind, string> = {
+  confirmed: "confirmed",
+  delivered: "delivered",
+  bounced: "bounced",
+  passed: "passed",
+  failed: "failed",
+  refused: "refused",
+  held: "held",
+  cancelled: "cancelled",
+  open: "open",
 };
+
+/** A dry run sends nothing: its words are verdicts. */
+const VERDICTS: Partial<Record<SegmentKind, string>> = {
+  passed: "would be sent",
+  refused: "would be refused",
+  held: "would be held",
+  open: "not checked yet",
+};
+
+export function segmentLabel(kind: SegmentKind, mode: RedriveOut["mode"]): string {
+  return (mode === "verify" ? VERDICTS[kind] : undefined) ?? LABELS[kind];
+}
 
 const WIDTH_PERCENT_MIN = 0.6;
 
@@ -73,6 +76,7 @@ export function progressSegments(counts: ProgressCounts): Segment[] {
     confirmed,
     delivered: counts.delivered - confirmed - bounced,
     bounced,
+    passed: counts.passed,
     failed: counts.failed,
     refused: counts.refused - held,
     held,
@@ -84,7 +88,7 @@ export function progressSegments(counts: ProgressCounts): Segment[] {
   return widened(
     present.map((kind) => ({
       kind,
-      label: LABELS[counts.mode][kind],
+      label: segmentLabel(kind, counts.mode),
       count: byKind[kind],
       share: byKind[kind] / sum,
       widthPercent: 0,

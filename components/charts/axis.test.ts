@@ -1,0 +1,50 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { durationTicks, roundAbove, timeTicks } from "@/components/charts/axis";
+
+const at = (hour: number, minute = 0, day = 20) => Date.UTC(2026, 10, day, hour, minute);
+const HOUR = 3_600_000;
+
+describe("axis of time", () => {
+  it("ticks at round moments", () => {
+    expect(timeTicks(at(13, 7), at(19, 21), 7)).toEqual([14, 15, 16, 17, 18, 19].map((hour) => at(hour)));
+    expect(timeTicks(at(13, 7), at(13, 22), 4)).toEqual([at(13, 10), at(13, 15), at(13, 20)]);
+  });
+  it("begins days at midnight of the zone shown", () => {
+    expect(timeTicks(at(9), at(9, 0, 24), 6, 5.5 * HOUR)).toEqual([20, 21, 22, 23].map((day) => at(18, 30, day)));
+  });
+  it("never has more than asked, whatever the window", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1_000, max: 400 * 86_400_000 }), fc.integer({ min: 2, max: 12 }), (span, most) => {
+        const ticks = timeTicks(at(3), at(3) + span, most);
+        expect(ticks.length).toBeLessThanOrEqual(most + 1);
+        expect(ticks.every((tick) => tick >= at(3) && tick <= at(3) + span)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe("axis of durations", () => {
+  it("encloses what it shows", () => {
+    expect(durationTicks(90_000, 5 * HOUR)).toEqual([60_000, 600_000, HOUR, 6 * HOUR]);
+  });
+  it("ends above the longest it knows", () => {
+    const ticks = durationTicks(1, 400 * 86_400_000);
+    expect(ticks[0]).toBe(1_000);
+    expect(ticks.at(-1)).toBe(400 * 86_400_000);
+  });
+});
+
+describe("axis of counts", () => {
+  it.each([
+    [0, 1],
+    [1, 1],
+    [3, 5],
+    [5, 5],
+    [21, 25],
+    [9_999, 10_000],
+    [12_481, 20_000],
+  ])("ends %s at %s", (value, top) => {
+    expect(roundAbove(value)).toBe(top);
+  });
+});

@@ -1,0 +1,142 @@
+"use client";
+
+import { useState } from "react";
+import {
+  Area,
+  AreaChart,
+  CartesianGrid,
+  ReferenceArea,
+  ReferenceLine,
+  ResponsiveContainer,
+  Tooltip,
+  XAxis,
+  YAxis,
+} from "recharts";
+import { seriesColour } from "@/components/charts/chart-palette";
+import { ChartTooltip } from "@/components/charts/chart-tooltip";
+import { draggedWindow, type MarkerGroup } from "@/components/charts/marker-layout";
+import type { SizeSeries } from "@/components/charts/size-series";
+import { AXIS_TICK, CHART_MARGIN, CURSOR, GRID, timeAxis } from "@/components/charts/time-axis";
+import { useZone } from "@/lib/browser/clock-zone";
+import { formatAbsolute, formatCompact, formatNumber } from "@/lib/browser/format";
+import "./charts.css";
+
+export type SizeChartProps = {
+  data: SizeSeries;
+  markers: MarkerGroup[];
+  /** Window chosen by dragging, drawn until it is dropped; null = none. */
+  chosen: { fromMs: number; toMs: number } | null;
+  onChoose: (window: { fromMs: number; toMs: number } | null) => void;
+};
+
+const GLYPH = { redrive: "▲", control: "■" } as const;
+
+/** dlq_size as stacked areas, one an error code. Drag across it to choose a window. */
+export default function SizeChart({ data, markers, chosen, onChoose }: SizeChartProps) {
+  const zone = useZone();
+  const [drag, setDrag] = useState<{ fromMs: number; toMs: number } | null>(null);
+  const shaded = drag && drag.fromMs !== drag.toMs ? drag : chosen;
+  const finish = () => {
+    if (!drag) return;
+    onChoose(draggedWindow(drag.fromMs, drag.toMs, data.bucketMs));
+    setDrag(null);
+  };
+
+  return (
+    <ResponsiveContainer width="100%" height="100%">
+      <AreaChart
+        data={data.rows}
+        margin={CHART_MARGIN}
+        style={{ cursor: "crosshair", userSelect: "none" }}
+        onMouseDown={(state) => {
+          const atMs = Number(state.activeLabel);
+          if (Number.isFinite(atMs)) setDrag({ fromMs: atMs, toMs: atMs });
+        }}
+        onMouseMove={(state) => {
+          const atMs = Number(state.activeLabel);
+          if (drag && Number.isFinite(atMs)) setDrag({ ...drag, toMs: atMs });
+        }}
+        onMouseUp={finish}
+        onMouseLeave={finish}
+      >
+        <CartesianGrid {...GRID} />
+        <XAxis {...timeAxis(data.rows, zone)} />
+        <YAxis
+          width={44}
+          tick={AXIS_TICK}
+          tickLine={false}
+          axisLine={false}
+          tickFormatter={formatCompact}
+          allowDecimals={false}
+        />
+        {data.series.map((series, index) => (
+          <Area
+            key={series.key}
+            type="stepAfter"
+            stackId="size"
+            dataKey={(row: SizeSeries["rows"][number]) => row.values[series.key] ?? 0}
+            name={series.key}
+            stroke="var(--surface)"
+            strokeWidth={1}
+            fill={seriesColour(series.key, index)}
+            fillOpacity={0.9}
+            isAnimationActive={false}
+            activeDot={false}
+          />
+        ))}
+        {markers.map((group) => (
+          <ReferenceLine
+            key={group.items[0]?.id}
+            x={group.atMs}
+            stroke="var(--muted)"
+            strokeDasharray="2 3"
+            label={{
+              value: group.kinds.map((kind) => GLYPH[kind]).join(""),
+              position: "insideTop",
+              fill: "var(--muted)",
+              fontSize: 10,
+            }}
+          />
+        ))}
+        {shaded ? (
+          <ReferenceArea
+            x1={shaded.fromMs}
+            x2={Math.min(shaded.toMs, data.rows.at(-1)?.atMs ?? shaded.toMs)}
+            fill="var(--accent)"
+            fillOpacity={0.18}
+            stroke="var(--accent)"
+          />
+        ) : null}
+        <Tooltip
+          isAnimationActive={false}
+          cursor={CURSOR}
+          content={({ active, label }) => {
+            const row = active ? data.rows.find((candidate) => candidate.atMs === label) : undefined;
+            if (!row) return null;
+            const near = markers
+              .filter((group) => Math.abs(group.atMs - row.atMs) <= data.bucketMs)
+              .flatMap((group) => group.items);
+            return (
+              <ChartTooltip
+                title={`${formatAbsolute(row.atMs, zone)} · ${formatNumber(row.total)} parked`}
+                lines={data.series
+                  .map((series, index) => ({
+                    key: series.key,
+                    label: series.key,
+                    value: formatNumber(row.values[series.key] ?? 0),
+                    colour: seriesColour(series.key, index),
+                  }))
+                  .reverse()}
+                note={near.slice(0, 3).map((marker) => (
+                  <p key={marker.id} className="mt-1 truncate text-muted">
+                    {GLYPH[marker.kind]} {marker.label}
+                  </p>
+                ))}
+              />
+            );
+          }}
+        />
+      </AreaChart>
+    </ResponsiveContainer>
+  );
+}

@@ -1,0 +1,96 @@
+"use client";
+
+import { CartesianGrid, Line, LineChart, ReferenceLine, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
+import { ChartTooltip } from "@/components/charts/chart-tooltip";
+import { AXIS_TICK, CHART_MARGIN, CURSOR, GRID, timeAxis } from "@/components/charts/time-axis";
+import { useZone } from "@/lib/browser/clock-zone";
+import { formatAbsolute } from "@/lib/browser/format";
+import "./charts.css";
+
+export type LineSeries = {
+  key: string;
+  label: string;
+  colour: string;
+  /** A dash tells lines apart without colour. */
+  dash?: string;
+  step?: boolean;
+};
+
+export type LineRow = { atMs: number; values: Record<string, number | null> };
+
+export type TimeLinesProps = {
+  rows: LineRow[];
+  series: LineSeries[];
+  format: (value: number) => string;
+  /** `log` needs values above zero and its own ticks. */
+  scale?: "linear" | "log";
+  ticks?: number[];
+  /** A level drawn across, with its name: the rate that is set. */
+  level?: { value: number; label: string } | null;
+};
+
+/** Lines over time: ages, flows, rates. Gaps stay gaps. */
+export default function TimeLines({ rows, series, format, scale = "linear", ticks, level }: TimeLinesProps) {
+  const zone = useZone();
+  return (
+    <ResponsiveContainer width="100%" height="100%">
+      <LineChart data={rows} margin={CHART_MARGIN}>
+        <CartesianGrid {...GRID} />
+        <XAxis {...timeAxis(rows, zone, 5)} />
+        <YAxis
+          width={48}
+          scale={scale}
+          domain={ticks ? [ticks[0] ?? 0, ticks.at(-1) ?? 1] : [0, "auto"]}
+          {...(ticks ? { ticks } : {})}
+          tick={AXIS_TICK}
+          tickLine={false}
+          axisLine={false}
+          tickFormatter={format}
+          interval={0}
+        />
+        {level ? (
+          <ReferenceLine
+            y={level.value}
+            stroke="var(--muted)"
+            strokeDasharray="6 4"
+            ifOverflow="extendDomain"
+            label={{ value: level.label, position: "insideTopRight", fill: "var(--muted)", fontSize: 11 }}
+          />
+        ) : null}
+        {series.map((line) => (
+          <Line
+            key={line.key}
+            type={line.step ? "stepAfter" : "linear"}
+            dataKey={(row: LineRow) => row.values[line.key] ?? null}
+            name={line.label}
+            stroke={line.colour}
+            strokeWidth={1.75}
+            {...(line.dash ? { strokeDasharray: line.dash } : {})}
+            dot={rows.length === 1}
+            activeDot={{ r: 3, strokeWidth: 0 }}
+            isAnimationActive={false}
+            connectNulls={false}
+          />
+        ))}
+        <Tooltip
+          isAnimationActive={false}
+          cursor={CURSOR}
+          content={({ active, label }) => {
+            const row = active ? rows.find((candidate) => candidate.atMs === label) : undefined;
+            if (!row) return null;
+            const lines = series.map((line) => {
+              const value = row.values[line.key];
+              return {
+                key: line.key,
+                label: line.label,
+                colour: line.colour,
+                value: value == null ? "none" : format(value),
+              };
+            });
+            return <ChartTooltip title={formatAbsolute(row.atMs, zone)} lines={lines} />;
+          }}
+        />
+      </LineChart>
+    </ResponsiveContainer>
+  );
+}

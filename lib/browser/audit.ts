@@ -1,0 +1,47 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { AuditList, AuditSubject } from "@/lib/contract/audit";
+import { fetchJson } from "./fetch-json";
+import { keys } from "./keys";
+
+const POLL_MS = 10_000;
+const PAGE = 100;
+
+/** What the log can be narrowed by; the names are those of the query string. */
+export const AUDIT_FILTER_NAMES = [
+  "actor",
+  "action",
+  "subjectKind",
+  "subjectId",
+  "eventId",
+  "redriveId",
+  "from",
+  "to",
+] as const;
+export type AuditFilterName = (typeof AUDIT_FILTER_NAMES)[number];
+export type AuditFilter = Partial<Record<Exclude<AuditFilterName, "subjectKind">, string>> & {
+  subjectKind?: AuditSubject;
+};
+
+export function auditParams(filter: AuditFilter): URLSearchParams {
+  const params = new URLSearchParams();
+  for (const name of AUDIT_FILTER_NAMES) if (filter[name]) params.set(name, filter[name]);
+  return params;
+}
+
+/** The log, newest first, page by page. */
+export function useAudit(filter: AuditFilter) {
+  const query = auditParams(filter).toString();
+  return useInfiniteQuery({
+    queryKey: keys.audit({ query }),
+    queryFn: ({ signal, pageParam }) => {
+      const params = new URLSearchParams(query);
+      params.set("limit", String(PAGE));
+      if (pageParam) params.set("cursor", pageParam);
+      return fetchJson<AuditList>(`/api/v1/audit?${params}`, { signal });
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    // Only the newest page follows: a line that is open must not move.
+    refetchInterval: (held) => ((held.state.data?.pages.length ?? 0) <= 1 ? POLL_MS : false),
+  });
+}

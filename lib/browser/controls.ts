@@ -1,0 +1,51 @@
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ControlList, ControlOut, ControlRequest } from "@/lib/contract/controls";
+import { type EventFilter, toSearchParams } from "@/lib/contract/event-filter";
+import type { EventCounts } from "@/lib/contract/events";
+import { type ApiError, fetchJson } from "./fetch-json";
+import { invalidateAfter, keys } from "./keys";
+
+const POLL_MS = 10_000;
+const PAGE = 50;
+
+/** @param state `live`: in force now; `ended`: lifted or expired, newest first */
+export function useControls(state: "live" | "ended") {
+  return useInfiniteQuery({
+    queryKey: keys.controls({ state }),
+    queryFn: ({ signal, pageParam }) => {
+      const params = new URLSearchParams({ state, limit: String(PAGE) });
+      if (pageParam) params.set("cursor", pageParam);
+      return fetchJson<ControlList>(`/api/v1/controls?${params}`, { signal });
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    refetchInterval: state === "live" ? POLL_MS : false,
+  });
+}
+
+/** How many events a filter catches now. `enabled` false while there is nothing to count. */
+export function useCaught(filter: EventFilter, enabled: boolean) {
+  return useQuery<EventCounts, ApiError>({
+    queryKey: keys.events.count(filter),
+    queryFn: ({ signal }) => fetchJson<EventCounts>(`/api/v1/events/count?${toSearchParams(filter)}`, { signal }),
+    enabled,
+    staleTime: POLL_MS,
+  });
+}
+
+export function useImposeControl() {
+  const client = useQueryClient();
+  return useMutation<ControlOut, ApiError, ControlRequest>({
+    mutationFn: (body) => fetchJson<ControlOut>("/api/v1/controls", { method: "POST", body }),
+    onSuccess: () => invalidateAfter(client, "controls"),
+  });
+}
+
+export function useLiftControl() {
+  const client = useQueryClient();
+  return useMutation<unknown, ApiError, { id: string; reason: string }>({
+    mutationFn: ({ id, reason }) =>
+      fetchJson(`/api/v1/controls/${encodeURIComponent(id)}`, { method: "DELETE", body: { reason } }),
+    onSuccess: () => invalidateAfter(client, "controls"),
+  });
+}

@@ -1,0 +1,26 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { type EventFilter, toSearchParams } from "@/lib/contract/event-filter";
+import type { GroupList } from "@/lib/contract/events";
+import { fetchJson } from "./fetch-json";
+import { keys } from "./keys";
+
+const POLL_MS = 15_000;
+const PAGE = 50;
+
+/** Groups that have events matching the filter, page by page. */
+export function useGroups(filter: EventFilter) {
+  const query = toSearchParams(filter).toString();
+  return useInfiniteQuery({
+    queryKey: keys.groups({ query }),
+    queryFn: ({ signal, pageParam }) => {
+      const params = new URLSearchParams(query);
+      params.set("limit", String(PAGE));
+      if (pageParam) params.set("cursor", pageParam);
+      return fetchJson<GroupList>(`/api/v1/groups?${params}`, { signal });
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    // A list that a person has paged through must not move under the eye.
+    refetchInterval: (held) => ((held.state.data?.pages.length ?? 0) <= 1 ? POLL_MS : false),
+  });
+}

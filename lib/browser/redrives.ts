@@ -1,0 +1,184 @@
+import {
+  type InfiniteData,
+  keepPreviousData,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import type {
+  PreviewOut,
+  PreviewRequest,
+  RedriveCauses,
+  RedriveChange,
+  RedriveItemList,
+  RedriveItemOut,
+  RedriveList,
+  RedriveOut,
+  RedriveRate,
+  RedriveRequest,
+} from "@/lib/contract/redrives";
+import { SELECTED_IDS_MAX } from "@/lib/contract/selection";
+import type { RedriveState } from "@/lib/core/redrive-state";
+import { fetchJson } from "./fetch-json";
+import { invalidateAfter, keys } from "./keys";
+
+const LIVE_MS = 1_000;
+const LIST_LIVE_MS = 3_000;
+const LIST_IDLE_MS = 15_000;
+const PAGE = 50;
+
+/** A redrive that nothing can change any more. */
+export function isFinal(state: RedriveState): boolean {
+  return state === "DONE" || state === "CANCELLED";
+}
+
+/** Delivered events are confirmed or come back for a while after the end: keep looking, but seldom. */
+const SETTLING_MS = 15_000;
+
+function pollOne(redrive: RedriveOut | undefined): number | false {
+  if (redrive === undefined) return LIVE_MS;
+  if (!isFinal(redrive.state)) return LIVE_MS;
+  return redrive.mode === "deliver" && redrive.delivered > redrive.confirmed + redrive.bounced ? SETTLING_MS : false;
+}
+
+export function useRedrive(id: string) {
+  return useQuery({
+    queryKey: keys.redrives.detail(id),
+    queryFn: ({ signal }) => fetchJson<RedriveOut>(`/api/v1/redrives/${encodeURIComponent(id)}`, { signal }),
+    refetchInterval: (query) => pollOne(query.state.data),
+  });
+}
+
+/** `live`: poll with the redrive; when it ends it is read once more by the caller's invalidation. */
+export function useRedriveRate(id: string, live: boolean) {
+  return useQuery({
+    queryKey: keys.redrives.rate(id),
+    queryFn: ({ signal }) => fetchJson<RedriveRate>(`/api/v1/redrives/${encodeURIComponent(id)}/rate`, { signal }),
+    refetchInterval: live ? 2 * LIVE_MS : false,
+  });
+}
+
+export function useRedriveCauses(id: string, live: boolean) {
+  return useQuery({
+    queryKey: keys.redrives.causes(id),
+    queryFn: ({ signal }) => fetchJson<RedriveCauses>(`/api/v1/redrives/${encodeURIComponent(id)}/causes`, { signal }),
+    refetchInterval: live ? 3 * LIVE_MS : false,
+  });
+}
+
+type ItemQuery = { state: RedriveItemOut["state"]; result?: string | null; limit?: number; cursor?: string | null };
+
+function itemsPath(id: string, query: ItemQuery): string {
+  const params = new URLSearchParams({ state: query.state, limit: String(query.limit ?? PAGE) });
+  if (query.result) params.set("result", query.result);
+  if (query.cursor) params.set("cursor", query.cursor);
+  return `/api/v1/redrives/${encodeURIComponent(id)}/items?${params}`;
+}
+
+export function useRedriveItems(id: string, state: RedriveItemOut["state"], result: string | null, live: boolean) {
+  return useInfiniteQuery({
+    queryKey: keys.redrives.items(id, { state, result }),
+    queryFn: ({ signal, pageParam }) =>
+      fetchJson<RedriveItemList>(itemsPath(id, { state, result, cursor: pageParam }), { signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    placeholderData: keepPreviousData,
+    // Once a person has paged on, rows must not move under the eye: only the first page follows the run.
+    refetchInterval: (query) => (live && (query.state.data?.pages.length ?? 0) <= 1 ? 3 * LIVE_MS : false),
+  });
+}
+
+export const ITEM_PAGE_MAX = 500;
+
+/**
+ * The events of one outcome, as a selection for the next redrive: page by page, at most SELECTED_IDS_MAX. `more` says
+ * that there were more, so that nobody takes a part for the whole.
+ */
+export async function collectItemIds(
+  id: string,
+  query: { state: RedriveItemOut["state"]; result: string },
+  signal?: AbortSignal,
+): Promise<{ ids: string[]; more: boolean }> {
+  const ids: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const path = itemsPath(id, { ...query, limit: ITEM_PAGE_MAX, cursor });
+    const page: RedriveItemList = await fetchJson<RedriveItemList>(path, signal ? { signal } : {});
+    ids.push(...page.items.map((item) => item.id));
+    cursor = page.nextCursor;
+  } while (cursor !== null && ids.length < SELECTED_IDS_MAX);
+  return { ids: ids.slice(0, SELECTED_IDS_MAX), more: cursor !== null || ids.length > SELECTED_IDS_MAX };
+}
+
+function hasLive(data: InfiniteData<RedriveList> | undefined): boolean {
+  return data?.pages.some((page) => page.items.some((redrive) => !isFinal(redrive.state))) ?? false;
+}
+
+/** @param state `all`, or one state */
+export function useRedrives(state: RedriveState | "all") {
+  return useInfiniteQuery({
+    queryKey: keys.redrives.list({ state }),
+    queryFn: ({ signal, pageParam }) => {
+      const params = new URLSearchParams({ limit: String(PAGE) });
+      if (state !== "all") params.set("state", state);
+      if (pageParam) params.set("cursor", pageParam);
+      return fetchJson<RedriveList>(`/api/v1/redrives?${params}`, { signal });
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    refetchInterval: (query) => (hasLive(query.state.data) ? LIST_LIVE_MS : LIST_IDLE_MS),
+  });
+}
+
+/** What is under way now, for the overview: every state that is not final. */
+export function useRunningRedrives(limit = 5) {
+  return useQuery({
+    queryKey: keys.redrives.list({ running: limit }),
+    queryFn: ({ signal }) => {
+      const params = new URLSearchParams({ limit: String(limit) });
+      for (const state of ["PLANNING", "PLANNED", "RUNNING", "PAUSED"]) params.append("state", state);
+      return fetchJson<RedriveList>(`/api/v1/redrives?${params}`, { signal });
+    },
+    refetchInterval: (query) => (query.state.data?.items.length ? LIST_LIVE_MS : LIST_IDLE_MS),
+  });
+}
+
+/** Counted once per dialog: a number that changes while it is read cannot be confirmed. */
+export function useRedrivePreview(request: PreviewRequest, enabled = true) {
+  return useQuery({
+    queryKey: keys.redrives.preview(request),
+    queryFn: ({ signal }) =>
+      fetchJson<PreviewOut>("/api/v1/redrives/preview", { method: "POST", body: request, signal }),
+    enabled,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  });
+}
+
+export type RedriveAccepted = { id: string; total: number; refused: Record<string, number> };
+
+export function useRequestRedrive() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ request, idempotencyKey }: { request: RedriveRequest; idempotencyKey: string }) =>
+      fetchJson<RedriveAccepted>("/api/v1/redrives", {
+        method: "POST",
+        body: request,
+        headers: { "idempotency-key": idempotencyKey },
+      }),
+    onSuccess: () => invalidateAfter(client, "redrives"),
+  });
+}
+
+export function useChangeRedrive(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (change: RedriveChange) =>
+      fetchJson<RedriveOut>(`/api/v1/redrives/${encodeURIComponent(id)}`, { method: "PATCH", body: change }),
+    onSuccess: (redrive) => {
+      client.setQueryData(keys.redrives.detail(id), redrive);
+      return invalidateAfter(client, "redrives");
+    },
+  });
+}

@@ -1,0 +1,56 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ProbeOut, SourceList, SourceOut } from "@/lib/contract/sources";
+import { type ApiError, fetchJson } from "./fetch-json";
+import { invalidateAfter, keys } from "./keys";
+
+const POLL_MS = 5_000;
+
+export function useSources() {
+  return useQuery<SourceList, ApiError>({
+    queryKey: keys.sources,
+    queryFn: ({ signal }) => fetchJson<SourceList>("/api/v1/sources?limit=200", { signal }),
+    refetchInterval: POLL_MS,
+    retry: false,
+  });
+}
+
+export type SourceBody = {
+  name: string;
+  kind: string;
+  config: Record<string, unknown>;
+  payloadSchema?: Record<string, unknown> | null;
+  enabled?: boolean;
+};
+
+const path = (name: string) => `/api/v1/sources/${encodeURIComponent(name)}`;
+
+/** Makes a source when `name` is null, else changes the one of that name. Name and kind never change. */
+export function useSaveSource(name: string | null) {
+  const client = useQueryClient();
+  return useMutation<SourceOut, ApiError, SourceBody>({
+    mutationFn: (source) => {
+      if (name === null) return fetchJson<SourceOut>("/api/v1/sources", { method: "POST", body: source });
+      const { name: _name, kind: _kind, ...changes } = source;
+      return fetchJson<SourceOut>(path(name), { method: "PATCH", body: changes });
+    },
+    onSuccess: () => invalidateAfter(client, "sources"),
+  });
+}
+
+export function useDeleteSource() {
+  const client = useQueryClient();
+  return useMutation<unknown, ApiError, { name: string }>({
+    mutationFn: ({ name }) => fetchJson(path(name), { method: "DELETE" }),
+    onSuccess: () => invalidateAfter(client, "sources"),
+  });
+}
+
+/** Can we reach it, and what would we read? A stored source by name, or one that is still being written. */
+export function useProbe() {
+  return useMutation<ProbeOut, ApiError, { name: string } | { kind: string; config: Record<string, unknown> }>({
+    mutationFn: (probe) =>
+      "name" in probe
+        ? fetchJson<ProbeOut>(`${path(probe.name)}/probe`, { method: "POST" })
+        : fetchJson<ProbeOut>("/api/v1/sources/probe", { method: "POST", body: probe }),
+  });
+}

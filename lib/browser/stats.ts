@@ -1,0 +1,41 @@
+import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { type EventFilter, toSearchParams } from "@/lib/contract/event-filter";
+import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats, TopErrors } from "@/lib/contract/stats";
+import { type ApiError, fetchJson } from "./fetch-json";
+import { keys } from "./keys";
+
+const POLL_MS = 10_000;
+
+type StatsByName = {
+  size: SizeStats;
+  flow: FlowStats;
+  age: AgeStats;
+  "top-errors": TopErrors;
+  "redrive-success": RedriveSuccess;
+  markers: Markers;
+};
+
+/** How the buckets of a chart are cut; without it the server chooses by the window. */
+export type Bucketing = { bucket?: string };
+
+/**
+ * One part of the overview. Each is read on its own, so that one that times out takes no other with it; the last good
+ * answer stays on screen while a poll fails.
+ */
+export function useStats<Name extends keyof StatsByName>(
+  name: Name,
+  filter: EventFilter,
+  { bucket }: Bucketing = {},
+): UseQueryResult<StatsByName[Name], ApiError> {
+  const params = toSearchParams(filter);
+  if (bucket !== undefined) params.set("bucket", bucket);
+  const query = params.toString();
+  return useQuery<StatsByName[Name], ApiError>({
+    queryKey: keys.stats(name, { query }),
+    queryFn: ({ signal }) => fetchJson<StatsByName[Name]>(`/api/v1/stats/${name}?${query}`, { signal }),
+    refetchInterval: POLL_MS,
+    placeholderData: keepPreviousData,
+    // The next poll is the retry.
+    retry: false,
+  });
+}
