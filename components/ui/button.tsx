@@ -1,0 +1,71 @@
+import Link from "next/link";
+import type { ComponentProps, ReactNode } from "react";
+import { classNames } from "./class-names";
+
+export type ButtonLook = {
+  /** `primary`: what the page or dialog is for, at most one in view. `danger`: takes something away. */
+  variant?: "primary" | "secondary" | "ghost" | "danger";
+  size?: "sm" | "md";
+};
+
+const VARIANTS: Record<NonNullable<ButtonLook["variant"]>, string> = {
+  primary: "bg-accent text-on-accent border-transparent hover:bg-accent-hover",
+  secondary: "bg-raised text-ink border-line-strong hover:bg-hover",
+  ghost: "bg-transparent text-muted border-transparent hover:bg-hover hover:text-ink",
+  danger: "bg-raised text-danger border-line-strong hover:border-danger",
+};
+
+export function buttonClass({ variant = "secondary", size = "md" }: ButtonLook, extra?: string): string {
+  return classNames(
+    "inline-flex shrink-0 items-center justify-center gap-1.5 rounded-md border font-medium whitespace-nowrap select-none",
+    "transition-colors duration-100 disabled:opacity-50 aria-disabled:opacity-50 disabled:pointer-events-none",
+    size === "sm" ? "h-6 px-2 text-sm" : "h-7 px-2.5",
+    VARIANTS[variant],
+    extra,
+  );
+}
+
+export type ButtonProps = ComponentProps<"button"> &
+  ButtonLook & { /** Shown while it works; also disables. */ busy?: boolean };
+
+export function Button({ variant, size, busy, className, disabled, children, ...rest }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      disabled={disabled || busy}
+      aria-busy={busy || undefined}
+      className={buttonClass({ variant, size }, className)}
+    >
+      {children}
+    </button>
+  );
+}
+
+export function LinkButton({ variant, size, className, ...rest }: ComponentProps<typeof Link> & ButtonLook) {
+  return <Link {...rest} className={buttonClass({ variant, size }, className)} />;
+}
+
+/** A square button that shows only an icon; its label is its name and its tooltip. */
+export function IconButton({
+  label,
+  shortcut,
+  size = "md",
+  variant = "ghost",
+  className,
+  children,
+  ...rest
+}: Omit<ButtonProps, "aria-label"> & { label: string; shortcut?: string; children: ReactNode }) {
+  return (
+    <Button
+      {...rest}
+      variant={variant}
+      size={size}
+      aria-label={label}
+      data-tip={shortcut ? `${label}  ${shortcut}` : label}
+      className={classNames(size === "sm" ? "w-6 px-0!" : "w-7 px-0!", className)}
+    >
+      {children}
+    </Button>
+  );
+}

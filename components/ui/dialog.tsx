@@ -1,0 +1,65 @@
+"use client";
+
+import { Dialog as Base } from "@base-ui/react/dialog";
+import { X } from "lucide-react";
+import type { ReactNode } from "react";
+import { buttonClass } from "./button";
+import { classNames } from "./class-names";
+
+const WIDTHS = { sm: "sm:w-[440px]", md: "sm:w-[640px]", lg: "sm:w-[880px]" };
+
+/**
+ * A modal dialog. Mount it to open, unmount it to close: what dies with it is its state. On a phone it fills the
+ * bottom of the screen. Load files that use it lazily (`next/dynamic`).
+ */
+export function Dialog({
+  title,
+  description,
+  size = "md",
+  onClose,
+  footer,
+  children,
+}: {
+  title: ReactNode;
+  description?: ReactNode;
+  size?: keyof typeof WIDTHS;
+  onClose: () => void;
+  /** Buttons, right-aligned; the one that does it comes last. */
+  footer?: ReactNode;
+  children: ReactNode;
+}) {
+  return (
+    <Base.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
+      <Base.Portal>
+        <Base.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_11_14/0.45)]" />
+        <Base.Popup
+          className={classNames(
+            "enter fixed z-50 flex max-h-[90dvh] flex-col border border-line-strong bg-raised text-ink shadow-pop outline-none",
+            "inset-x-0 bottom-0 rounded-t-lg sm:inset-x-auto sm:top-[10dvh] sm:bottom-auto sm:left-1/2 sm:max-h-[80dvh] sm:-translate-x-1/2 sm:rounded-lg",
+            WIDTHS[size],
+          )}
+        >
+          <header className="flex items-start gap-3 border-b border-line px-4 py-3">
+            <div className="min-w-0 flex-1">
+              <Base.Title className="text-lg font-semibold text-balance">{title}</Base.Title>
+              {description ? <Base.Description className="mt-0.5 text-muted">{description}</Base.Description> : null}
+            </div>
+            <Base.Close
+              aria-label="Close"
+              data-tip="Close  esc"
+              className={buttonClass({ variant: "ghost" }, "-mr-1 w-7 px-0!")}
+            >
+              <X size={14} aria-hidden />
+            </Base.Close>
+          </header>
+          <div className="min-h-0 flex-1 overflow-y-auto px-4 py-3">{children}</div>
+          {footer ? (
+            <footer className="flex flex-wrap items-center justify-end gap-2 border-t border-line px-4 py-3">
+              {footer}
+            </footer>
+          ) : null}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}

@@ -1,0 +1,73 @@
+"use client";
+
+import { RotateCw } from "lucide-react";
+import type { ReactNode } from "react";
+import { ApiError, type ApiErrorCode } from "@/lib/browser/fetch-json";
+import { Button } from "./button";
+import { classNames } from "./class-names";
+import { Shape } from "./shape";
+
+/** What a person calls it. Everything else goes by the server's own sentence. */
+const TITLES: Partial<Record<ApiErrorCode, string>> = {
+  offline: "Parkade does not answer",
+  "read-timeout": "That took too long",
+  "store-unavailable": "The database cannot be reached",
+  "queue-unavailable": "The queue cannot be reached",
+  "invalid-filter": "This filter cannot be used",
+  "not-local": "Not allowed from here",
+  internal: "Something broke on the server",
+};
+
+const READ_TIMEOUT_HINT = "Narrow the time window or add a filter; what is shown elsewhere is not affected.";
+
+/**
+ * A failed read in the place of its data, or (`inline`) as a banner above data that is still there. Shows the server's
+ * public sentence and each wrong field, never a stack.
+ */
+export function ErrorPanel({
+  error,
+  onRetry,
+  inline,
+  children,
+}: {
+  error: unknown;
+  onRetry?: () => void;
+  inline?: boolean;
+  children?: ReactNode;
+}) {
+  const api = error instanceof ApiError ? error : null;
+  const title = (api && TITLES[api.code]) ?? "This could not be loaded";
+  return (
+    <div
+      role="alert"
+      className={classNames(
+        "flex items-start gap-2 border-danger bg-surface px-3 py-2",
+        inline ? "border-y border-l-2" : "m-4 rounded-md border border-l-2",
+      )}
+    >
+      <Shape name="triangle" className="mt-1 shrink-0 text-danger" />
+      <div className="min-w-0 flex-1">
+        <p className="font-medium">{title}</p>
+        <p className="max-h-40 overflow-y-auto text-muted wrap-anywhere">
+          {api ? api.detail : "An unexpected error happened in this page."}
+          {api?.code === "read-timeout" ? ` ${READ_TIMEOUT_HINT}` : null}
+        </p>
+        {api && api.fields.length > 0 ? (
+          <ul className="mt-1 text-muted">
+            {api.fields.map((field) => (
+              <li key={field.field}>
+                <code className="font-mono text-sm text-ink">{field.field}</code> {field.detail}
+              </li>
+            ))}
+          </ul>
+        ) : null}
+        {children}
+      </div>
+      {onRetry ? (
+        <Button size="sm" onClick={onRetry}>
+          <RotateCw size={12} aria-hidden /> Try again
+        </Button>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,25 @@
+"use client";
+
+import { useZone } from "@/lib/browser/clock-zone";
+import { formatClock, formatNumber } from "@/lib/browser/format";
+import type { CountOut } from "@/lib/contract/events";
+import { countText } from "./count-text";
+
+const KINDS: Record<CountOut["kind"], string> = {
+  exact: "exact",
+  estimated: "estimated by the planner",
+  atLeast: "at least: counting stopped here",
+};
+
+/** A number that says what it is: `12,481`, `≈ 3.2 M`, `≥ 10,000`, and how old on hover. Unknown is `?`, never 0. */
+export function NumberWithKind({ count, className }: { count: CountOut; className?: string }) {
+  const zone = useZone();
+  const asOf = `as of ${formatClock(Date.parse(count.asOf), zone)}`;
+  const whole =
+    count.value === null ? "unknown: counting took too long" : `${formatNumber(count.value)}, ${KINDS[count.kind]}`;
+  return (
+    <span data-tip={`${whole}\n${asOf}`} className={className ?? "whitespace-nowrap"}>
+      {countText(count)}
+    </span>
+  );
+}

@@ -1,0 +1,33 @@
+import type { ReactNode } from "react";
+import { classNames } from "./class-names";
+
+/** A titled surface: a tile, a chart, a list beside a list. */
+export function Panel({
+  title,
+  meta,
+  actions,
+  className,
+  bodyClassName,
+  children,
+}: {
+  title?: ReactNode;
+  /** Quiet text after the title: a count, `as of …`. */
+  meta?: ReactNode;
+  actions?: ReactNode;
+  className?: string;
+  bodyClassName?: string;
+  children: ReactNode;
+}) {
+  return (
+    <section className={classNames("flex min-w-0 flex-col rounded-lg border border-line bg-surface", className)}>
+      {title || actions ? (
+        <header className="flex min-h-9 shrink-0 items-center gap-2 px-3 pt-1">
+          <h2 className="truncate font-medium">{title}</h2>
+          {meta ? <span className="truncate text-sm text-faint">{meta}</span> : null}
+          {actions ? <div className="ml-auto flex items-center gap-1">{actions}</div> : null}
+        </header>
+      ) : null}
+      <div className={classNames("min-w-0 flex-1", bodyClassName)}>{children}</div>
+    </section>
+  );
+}

@@ -1,0 +1,42 @@
+"use client";
+
+import { shortenId } from "@/lib/browser/format";
+import { classNames } from "./class-names";
+import { useCopy } from "./copy-button";
+
+/** An id with its middle cut out: whole on hover and to a screen reader, copied by a click. */
+export function ShortId({
+  id,
+  label = "id",
+  head,
+  tail,
+  className,
+}: {
+  id: string;
+  /** What it is: `event id`, `trace id`. */
+  label?: string;
+  head?: number;
+  tail?: number;
+  className?: string;
+}) {
+  const { state, copy } = useCopy();
+  const shown = shortenId(id, head, tail);
+  return (
+    <button
+      type="button"
+      aria-label={`Copy ${label} ${id}`}
+      data-tip={state === "copied" ? "Copied" : state === "failed" ? "Copying was refused" : `${id}\nclick to copy`}
+      onClick={(event) => {
+        event.stopPropagation();
+        copy(id);
+      }}
+      className={classNames(
+        "max-w-full truncate rounded-sm font-mono text-sm decoration-faint decoration-dotted underline-offset-3 hover:underline",
+        state === "copied" && "text-ok",
+        className,
+      )}
+    >
+      {shown}
+    </button>
+  );
+}

@@ -1,0 +1,27 @@
+import { classNames } from "./class-names";
+
+/** A grey bar of the true size, while the first data is on its way. */
+export function Skeleton({ className }: { className?: string }) {
+  return <div aria-hidden className={classNames("skeleton h-3", className)} />;
+}
+
+const WIDTHS = ["w-3/4", "w-1/2", "w-5/6", "w-2/3", "w-2/5"];
+
+/** Rows of the true height; `columns` are the widths of their cells as classes (`w-24`, `flex-1`). */
+export function SkeletonRows({ rows, columns, className }: { rows: number; columns: string[]; className?: string }) {
+  return (
+    <div role="status" aria-label="Loading" className={className}>
+      {Array.from({ length: rows }, (_, row) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: rows without identity, never reordered
+        <div key={row} className="flex h-8 items-center gap-3 border-b border-line px-3">
+          {columns.map((width, column) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: as above
+            <div key={column} className={width}>
+              <Skeleton className={WIDTHS[(row + column) % WIDTHS.length]} />
+            </div>
+          ))}
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,77 @@
+import { formatDuration } from "@/lib/browser/format";
+import type { ShownState } from "@/lib/core/event-state";
+import type { RedriveState } from "@/lib/core/redrive-state";
+import { classNames } from "./class-names";
+import { Shape, type ShapeName } from "./shape";
+
+type Look = { shape: ShapeName; colour: string };
+
+/** Word, shape and colour of each state of an event: the same everywhere. */
+export const STATE_LOOKS: Record<ShownState, Look> = {
+  PENDING: { shape: "disc", colour: "text-pending" },
+  QUEUED: { shape: "half", colour: "text-queued" },
+  REDRIVEN: { shape: "arrow", colour: "text-redriven" },
+  CONFIRMED: { shape: "check", colour: "text-confirmed" },
+  BOUNCED: { shape: "return", colour: "text-bounced" },
+  IGNORED: { shape: "barred", colour: "text-ignored" },
+  BLACKLISTED: { shape: "triangle", colour: "text-blacklisted" },
+  COOLING: { shape: "clock", colour: "text-cooling" },
+};
+
+const REDRIVE_LOOKS: Record<RedriveState, Look> = {
+  PLANNING: { shape: "ring", colour: "text-muted" },
+  PLANNED: { shape: "half", colour: "text-queued" },
+  RUNNING: { shape: "arrow", colour: "text-queued" },
+  PAUSED: { shape: "pause", colour: "text-pending" },
+  DONE: { shape: "check", colour: "text-confirmed" },
+  CANCELLED: { shape: "cross", colour: "text-ignored" },
+};
+
+function Badge({ look, word, detail, className }: { look: Look; word: string; detail?: string; className?: string }) {
+  return (
+    <span
+      className={classNames(
+        "inline-flex items-center gap-1.5 font-mono text-sm whitespace-nowrap",
+        look.colour,
+        className,
+      )}
+    >
+      <Shape name={look.shape} />
+      {word}
+      {detail ? <span>{detail}</span> : null}
+    </span>
+  );
+}
+
+/** `remainingMs`: how long a cooling event still cools. */
+export function StateBadge({
+  state,
+  remainingMs,
+  className,
+}: {
+  state: ShownState;
+  remainingMs?: number | null;
+  className?: string;
+}) {
+  const detail = state === "COOLING" && remainingMs ? formatDuration(remainingMs) : undefined;
+  return <Badge look={STATE_LOOKS[state]} word={state} detail={detail} className={className} />;
+}
+
+export function RedriveBadge({ state, className }: { state: RedriveState; className?: string }) {
+  return <Badge look={REDRIVE_LOOKS[state]} word={state} className={className} />;
+}
+
+/** A dot with its word: `worker ● alive`. For health, where there is no state of an event. */
+export function Health({ ok, word, unknown }: { ok: boolean; word: string; unknown?: boolean }) {
+  return (
+    <span
+      className={classNames(
+        "inline-flex items-center gap-1 whitespace-nowrap",
+        unknown ? "text-muted" : ok ? "text-ok" : "text-danger",
+      )}
+    >
+      <Shape name={unknown ? "ring" : ok ? "disc" : "triangle"} className="size-2.5 shrink-0" />
+      {word}
+    </span>
+  );
+}

@@ -1,0 +1,39 @@
+import type { ComponentProps } from "react";
+import { classNames } from "./class-names";
+
+/** A plain table of 32 px rows for lists that fit a page. The events list has its own, virtualised one. */
+export function Table({ className, ...rest }: ComponentProps<"table">) {
+  return (
+    // Wide tables scroll inside themselves; the region must be reachable by keyboard to be scrolled.
+    <div className="overflow-x-auto">
+      <table {...rest} className={classNames("w-full border-collapse text-left", className)} />
+    </div>
+  );
+}
+
+export function Th({ className, numeric, ...rest }: ComponentProps<"th"> & { numeric?: boolean }) {
+  return (
+    <th
+      scope="col"
+      {...rest}
+      className={classNames(
+        "h-8 border-b border-line px-3 text-sm font-medium whitespace-nowrap text-faint",
+        numeric && "text-right",
+        className,
+      )}
+    />
+  );
+}
+
+export function Tr({ className, ...rest }: ComponentProps<"tr">) {
+  return <tr {...rest} className={classNames("hover:bg-hover", className)} />;
+}
+
+export function Td({ className, numeric, ...rest }: ComponentProps<"td"> & { numeric?: boolean }) {
+  return (
+    <td
+      {...rest}
+      className={classNames("h-8 border-b border-line px-3 py-1 align-middle", numeric && "text-right", className)}
+    />
+  );
+}

@@ -1,0 +1,33 @@
+"use client";
+
+import { useNow, useZone } from "@/lib/browser/clock-zone";
+import { formatAbsolute, formatAgo, formatShort } from "@/lib/browser/format";
+
+/** `3m ago`, and the whole time in the chosen zone on hover. Before hydration, when no clock is known: `20 Nov 14:02`. */
+export function TimeAgo({ at, className }: { at: string | null; className?: string }) {
+  const now = useNow();
+  const zone = useZone();
+  if (at === null) return <span className="text-faint">never</span>;
+  const ms = Date.parse(at);
+  return (
+    <time dateTime={at} data-tip={formatAbsolute(ms, zone)} className={className ?? "whitespace-nowrap"}>
+      {now === 0 ? formatShort(ms, "utc") : formatAgo(ms, now)}
+    </time>
+  );
+}
+
+/** The whole time in the chosen zone, and how long ago on hover. */
+export function TimeAbsolute({ at, className }: { at: string; className?: string }) {
+  const now = useNow();
+  const zone = useZone();
+  const ms = Date.parse(at);
+  return (
+    <time
+      dateTime={at}
+      data-tip={now === 0 ? undefined : formatAgo(ms, now)}
+      className={className ?? "whitespace-nowrap"}
+    >
+      {formatAbsolute(ms, zone)}
+    </time>
+  );
+}

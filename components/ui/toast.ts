@@ -1,0 +1,42 @@
+/**
+ * Toasts, by sonner, which is fetched with the first of them. A toast confirms or offers Undo; an error that needs
+ * reading belongs in an `ErrorPanel`.
+ */
+export type Toast = {
+  title: string;
+  detail?: string;
+  tone?: "neutral" | "success" | "error";
+  /** A button in the toast: Undo, View. */
+  action?: { label: string; onSelect: () => void };
+  /** How long it stays, ms; one with an action stays 10 s, so that Undo can be reached. */
+  durationMs?: number;
+};
+
+type Wanted = () => void;
+
+let requested = false;
+const listeners = new Set<Wanted>();
+
+/** Whether a toast was ever asked for: the frame then mounts sonner's region. */
+export function toasterWanted(): boolean {
+  return requested;
+}
+
+export function onToasterWanted(listener: Wanted): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export async function showToast({ title, detail, tone = "neutral", action, durationMs }: Toast): Promise<void> {
+  if (!requested) {
+    requested = true;
+    for (const listener of listeners) listener();
+  }
+  const { toast } = await import("sonner");
+  const show = tone === "success" ? toast.success : tone === "error" ? toast.error : toast;
+  show(title, {
+    description: detail,
+    duration: durationMs ?? (action ? 10_000 : 5_000),
+    action: action ? { label: action.label, onClick: action.onSelect } : undefined,
+  });
+}

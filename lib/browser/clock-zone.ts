@@ -1,0 +1,62 @@
+import { useSyncExternalStore } from "react";
+import { storedValue, useStoredValue } from "./stored-value";
+
+/** Absolute times are shown in one zone, chosen once: UTC (what logs say) or the zone of this machine. */
+export type Zone = "utc" | "local";
+
+const stored = storedValue("parkade.zone");
+
+export function zoneOf(value: string | null): Zone {
+  return value === "local" ? "local" : "utc";
+}
+
+export function useZone(): Zone {
+  return zoneOf(useStoredValue(stored));
+}
+
+/** The zone now, for handlers and for tooltips that are made at hover. */
+export function currentZone(): Zone {
+  return zoneOf(stored.get());
+}
+
+export function setZone(zone: Zone): void {
+  stored.set(zone);
+}
+
+const TICK_MS = 5_000;
+const listeners = new Set<() => void>();
+let nowMs = 0;
+let timer: ReturnType<typeof setInterval> | null = null;
+
+function tick() {
+  nowMs = Date.now();
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void) {
+  listeners.add(listener);
+  if (timer === null) {
+    nowMs = Date.now();
+    timer = setInterval(tick, TICK_MS);
+  }
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size === 0 && timer !== null) {
+      clearInterval(timer);
+      timer = null;
+    }
+  };
+}
+
+function snapshot(): number {
+  if (nowMs === 0) nowMs = Date.now();
+  return nowMs;
+}
+
+/**
+ * Wall clock of this browser in epoch milliseconds, the same value for every component, renewed every 5 s. 0 on the
+ * server and while hydrating: what shows a relative time then shows the absolute one.
+ */
+export function useNow(): number {
+  return useSyncExternalStore(subscribe, snapshot, () => 0);
+}

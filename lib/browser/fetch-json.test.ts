@@ -1,0 +1,60 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { ApiError, fetchJson } from "./fetch-json";
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+function answering(body: string, init: ResponseInit) {
+  const fetched = vi.fn(async (_path: string, _init: RequestInit) => new Response(body, init));
+  vi.stubGlobal("fetch", fetched);
+  return fetched;
+}
+
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => {
+      throw new Error("it did not fail");
+    },
+    (error: unknown) => error as ApiError,
+  );
+
+describe("fetchJson", () => {
+  it("gives the answer of a good call", async () => {
+    answering('{"items":[1]}', { status: 200 });
+    expect(await fetchJson("/x")).toEqual({ items: [1] });
+  });
+
+  it("throws the server's problem with its code, sentence and fields", async () => {
+    answering(
+      '{"code":"invalid-filter","title":"t","detail":"from is after to","fields":[{"field":"from","detail":"is after to"}]}',
+      { status: 400, headers: { "content-type": "application/problem+json" } },
+    );
+    const error = await failure(fetchJson("/x"));
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ code: "invalid-filter", detail: "from is after to", status: 400, passing: false });
+    expect(error.fields).toEqual([{ field: "from", detail: "is after to" }]);
+  });
+
+  it("does not show a proxy's HTML as an error text", async () => {
+    answering("<h1>Bad gateway</h1>", { status: 502, headers: { "content-type": "text/html" } });
+    expect(await failure(fetchJson("/x"))).toMatchObject({ code: "unexpected-answer", status: 502, passing: true });
+  });
+
+  it("tells a missing network from an abort of the caller's", async () => {
+    vi.stubGlobal("fetch", async () => {
+      throw new TypeError("Failed to fetch");
+    });
+    expect(await failure(fetchJson("/x"))).toMatchObject({ code: "offline", status: 0 });
+    vi.stubGlobal("fetch", async () => {
+      throw new DOMException("aborted", "AbortError");
+    });
+    expect(await failure(fetchJson("/x"))).toMatchObject({ name: "AbortError" });
+  });
+
+  it("sends a body as JSON", async () => {
+    const fetched = answering("{}", { status: 202 });
+    await fetchJson("/x", { method: "POST", body: { ids: ["a"] } });
+    expect(fetched.mock.calls[0]?.[1]).toMatchObject({ method: "POST", body: '{"ids":["a"]}' });
+  });
+});

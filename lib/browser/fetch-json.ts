@@ -1,0 +1,99 @@
+import type { FieldError, ProblemCode } from "@/lib/core/problem";
+import { actorName } from "./actor";
+
+/** `offline` and `unexpected-answer` are ours: no server said them. */
+export type ApiErrorCode = ProblemCode | "offline" | "unexpected-answer";
+
+/** What an API call failed with: the server's problem (RFC 9457), or that there was none. */
+export class ApiError extends Error {
+  readonly code: ApiErrorCode;
+  /** HTTP status; 0 when no answer came. */
+  readonly status: number;
+  readonly fields: FieldError[];
+
+  constructor(
+    code: ApiErrorCode,
+    detail: string,
+    options: { status?: number; fields?: FieldError[]; cause?: unknown },
+  ) {
+    super(detail, { cause: options.cause });
+    this.name = "ApiError";
+    this.code = code;
+    this.status = options.status ?? 0;
+    this.fields = options.fields ?? [];
+  }
+
+  get detail(): string {
+    return this.message;
+  }
+
+  /** Whether the same call may succeed a little later, without anybody changing anything. */
+  get passing(): boolean {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+}
+
+export type JsonRequest = {
+  method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+};
+
+type Problem = { code?: unknown; detail?: unknown; title?: unknown; fields?: unknown };
+
+function fieldsOf(value: unknown): FieldError[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter(
+    (entry): entry is FieldError =>
+      typeof entry === "object" &&
+      entry !== null &&
+      typeof entry.field === "string" &&
+      typeof entry.detail === "string",
+  );
+}
+
+async function problemOf(response: Response): Promise<ApiError> {
+  const type = response.headers.get("content-type") ?? "";
+  if (!type.includes("json")) {
+    return new ApiError("unexpected-answer", `The server answered ${response.status} without saying why.`, {
+      status: response.status,
+    });
+  }
+  const problem = (await response.json()) as Problem;
+  const detail = [problem.detail, problem.title].find((text) => typeof text === "string");
+  return new ApiError(
+    typeof problem.code === "string" ? (problem.code as ProblemCode) : "unexpected-answer",
+    typeof detail === "string" ? detail : `The server answered ${response.status}.`,
+    { status: response.status, fields: fieldsOf(problem.fields) },
+  );
+}
+
+/**
+ * Calls our own API and returns its JSON. Throws `ApiError` for a problem and for a missing network; an abort by the
+ * caller's signal stays an `AbortError`. The answer is trusted: the server serialised it from the same contract.
+ */
+export async function fetchJson<Answer>(path: string, request: JsonRequest = {}): Promise<Answer> {
+  const actor = actorName();
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method: request.method ?? "GET",
+      headers: {
+        accept: "application/json",
+        ...(request.body === undefined ? {} : { "content-type": "application/json" }),
+        // Header values are bytes: a name beyond Latin-1 would make fetch throw.
+        ...(actor === null ? {} : { "x-actor": encodeURIComponent(actor) }),
+        ...request.headers,
+      },
+      body: request.body === undefined ? null : JSON.stringify(request.body),
+      signal: request.signal ?? null,
+    });
+  } catch (cause) {
+    if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
+    throw new ApiError("offline", "Parkade does not answer. Check that its web process runs.", { cause });
+  }
+  if (!response.ok) throw await problemOf(response);
+  if (response.status === 204) return undefined as Answer;
+  return (await response.json()) as Answer;
+}

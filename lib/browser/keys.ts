@@ -1,0 +1,51 @@
+import type { QueryClient } from "@tanstack/react-query";
+import type { EventFilter } from "@/lib/contract/event-filter";
+
+/**
+ * Every react-query key, and what each kind of change makes stale. A key begins with its noun, so that a noun alone
+ * invalidates all that was read about it.
+ */
+type Params = Record<string, unknown>;
+
+export const keys = {
+  status: ["status"] as const,
+  events: {
+    list: (filter: EventFilter) => ["events", "list", filter] as const,
+    newer: (filter: EventFilter) => ["events", "newer", filter] as const,
+    count: (filter: EventFilter) => ["events", "count", filter] as const,
+    detail: (id: string) => ["events", "detail", id] as const,
+    neighbours: (id: string, filter: EventFilter) => ["events", "neighbours", id, filter] as const,
+  },
+  views: ["views"] as const,
+  groups: (params: Params = {}) => ["groups", params] as const,
+  redrives: {
+    list: (params: Params = {}) => ["redrives", "list", params] as const,
+    detail: (id: string) => ["redrives", "detail", id] as const,
+    items: (id: string, params: Params = {}) => ["redrives", "items", id, params] as const,
+    rate: (id: string) => ["redrives", "rate", id] as const,
+    causes: (id: string) => ["redrives", "causes", id] as const,
+    preview: (params: Params) => ["redrives", "preview", params] as const,
+  },
+  controls: (params: Params = {}) => ["controls", params] as const,
+  audit: (params: Params = {}) => ["audit", params] as const,
+  targets: ["targets"] as const,
+  sources: ["sources"] as const,
+  stats: (name: string, params: Params = {}) => ["stats", name, params] as const,
+};
+
+export type Change = "events" | "redrives" | "controls" | "sources" | "targets" | "views";
+
+const STALE_AFTER: Record<Change, string[]> = {
+  events: ["events", "groups", "stats", "audit"],
+  redrives: ["redrives", "events", "groups", "stats", "audit", "status", "targets"],
+  // A control changes how events are shown (blacklisted, cooling) and what a redrive would refuse.
+  controls: ["controls", "events", "redrives", "audit"],
+  sources: ["sources", "targets", "status", "audit"],
+  targets: ["targets", "status", "audit"],
+  views: ["views"],
+};
+
+/** To be called when a change of ours succeeded: refetches what is on screen and marks the rest stale. */
+export async function invalidateAfter(client: QueryClient, change: Change): Promise<void> {
+  await Promise.all(STALE_AFTER[change].map((noun) => client.invalidateQueries({ queryKey: [noun] })));
+}

@@ -1,0 +1,146 @@
+import { type EventFilter, FILTER_NAMES, FILTER_STATUSES, type FilterStatus } from "@/lib/contract/event-filter";
+
+/**
+ * The language of the search box: `errorCode:TIMEOUT aggregateId:"order 77" tag.region:eu words of the error`.
+ * A known name before a colon qualifies; everything else is words. An unknown name is words too, since error texts are
+ * full of colons (`http://stock`, `Error:`).
+ */
+export type ListName = "source" | "eventId" | "aggregateId" | "eventType" | "errorCode" | "fingerprint" | "traceId";
+
+const NAMES = new Map(FILTER_NAMES.map((name) => [name.toLowerCase(), name]));
+const STATUSES = new Set<string>(FILTER_STATUSES);
+const TAG = "tag.";
+
+/** One restriction of a filter, as the chip shows it and as it is taken out again. */
+export type Term = { name: string; value: string };
+
+/** `name:value`, `name:"value"`, `"several words"` or a bare word, in the order written. */
+function tokensOf(text: string): string[] {
+  return text.match(/(?:[^\s"]|"[^"]*(?:"|$))+/g) ?? [];
+}
+
+const unquote = (text: string) => text.replaceAll('"', "");
+
+function termOf(token: string): Term | null {
+  const colon = token.indexOf(":");
+  if (colon <= 0) return null;
+  const value = unquote(token.slice(colon + 1));
+  const given = token.slice(0, colon);
+  if (value === "") return null;
+  if (given.toLowerCase().startsWith(TAG) && given.length > TAG.length) {
+    return { name: TAG + given.slice(TAG.length), value };
+  }
+  const name = NAMES.get(given.toLowerCase());
+  if (name === undefined) return null;
+  if (name !== "status") return { name, value };
+  const status = value.toUpperCase();
+  return STATUSES.has(status) ? { name, value: status } : null;
+}
+
+/** Splits what was typed into qualified terms and the words that remain. */
+export function parseSearch(text: string): { terms: Term[]; words: string } {
+  const terms: Term[] = [];
+  const words: string[] = [];
+  for (const token of tokensOf(text)) {
+    const term = termOf(token);
+    if (term) terms.push(term);
+    else words.push(unquote(token));
+  }
+  return { terms, words: words.join(" ").trim() };
+}
+
+function added(list: string[] | undefined, value: string): string[] {
+  return list?.includes(value) ? list : [...(list ?? []), value];
+}
+
+/** The filter with one more restriction; of one name any value may match. */
+export function addTerm(filter: EventFilter, { name, value }: Term): EventFilter {
+  if (name.startsWith(TAG)) {
+    const key = name.slice(TAG.length);
+    return { ...filter, tags: { ...filter.tags, [key]: added(filter.tags?.[key], value) } };
+  }
+  if (name === "q" || name === "from" || name === "to") return { ...filter, [name]: value };
+  if (name === "status") return { ...filter, status: added(filter.status, value) as FilterStatus[] };
+  const list = name as ListName;
+  return { ...filter, [list]: added(filter[list], value) };
+}
+
+/** The filter after a search was entered: its terms are added, its words replace the words before. */
+export function applySearch(filter: EventFilter, text: string): EventFilter {
+  const { terms, words } = parseSearch(text);
+  const next = terms.reduce(addTerm, filter);
+  return words === "" ? next : { ...next, q: words };
+}
+
+function without<T>(list: T[] | undefined, value: T): T[] | undefined {
+  const rest = list?.filter((entry) => entry !== value);
+  return rest?.length ? rest : undefined;
+}
+
+/** The filter without one restriction; a name with no value left is gone. */
+export function removeTerm(filter: EventFilter, { name, value }: Term): EventFilter {
+  const next: EventFilter = { ...filter };
+  if (name.startsWith(TAG)) {
+    const key = name.slice(TAG.length);
+    const { [key]: list, ...others } = filter.tags ?? {};
+    const rest = without(list, value);
+    const tags = rest ? { ...others, [key]: rest } : others;
+    if (Object.keys(tags).length > 0) next.tags = tags;
+    else delete next.tags;
+    return next;
+  }
+  if (name === "q" || name === "from" || name === "to") {
+    delete next[name];
+    return next;
+  }
+  const list = name as ListName | "status";
+  const rest = without<string>(filter[list], value);
+  if (rest) Object.assign(next, { [list]: rest });
+  else delete next[list];
+  return next;
+}
+
+const CHIP_NAMES = [
+  "errorCode",
+  "status",
+  "source",
+  "aggregateId",
+  "eventType",
+  "eventId",
+  "fingerprint",
+  "traceId",
+] as const;
+
+/** The restrictions of a filter in a fixed order. The time window is left out: it has its own control. */
+export function termsOf(filter: EventFilter): Term[] {
+  const terms: Term[] = [];
+  for (const name of CHIP_NAMES) for (const value of filter[name] ?? []) terms.push({ name, value });
+  for (const [key, list] of Object.entries(filter.tags ?? {})) {
+    for (const value of list) terms.push({ name: TAG + key, value });
+  }
+  if (filter.q !== undefined) terms.push({ name: "q", value: filter.q });
+  return terms;
+}
+
+/** A term as it is typed: `aggregateId:order-77`, quoted where it holds spaces; words as they are. */
+export function writeTerm({ name, value }: Term): string {
+  if (name === "q") return value;
+  return /\s/.test(value) ? `${name}:"${value}"` : `${name}:${value}`;
+}
+
+/** What is being typed at the caret: the qualifier so far, for suggestions. Only the last token is completed. */
+export function typedToken(text: string): { before: string; name: string | null; part: string } {
+  const start = Math.max(text.lastIndexOf(" "), text.lastIndexOf("\t")) + 1;
+  const token = text.slice(start);
+  const colon = token.indexOf(":");
+  const before = text.slice(0, start);
+  if (colon <= 0) return { before, name: null, part: token };
+  const given = token.slice(0, colon);
+  const name = given.toLowerCase().startsWith(TAG) ? given : (NAMES.get(given.toLowerCase()) ?? null);
+  return { before, name, part: unquote(token.slice(colon + 1)) };
+}
+
+/** Whether nothing restricts: "none exist" and "your filters hide all" are two different sentences. */
+export function isEmptyFilter(filter: EventFilter): boolean {
+  return Object.keys(filter).length === 0;
+}
