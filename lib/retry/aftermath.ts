@@ -1,0 +1,95 @@
+import type { AttemptEnd } from "@/lib/retry/attempt";
+import type { NextStep, Outcome } from "@/lib/retry/call";
+import type { Verdict } from "@/lib/retry/classify/verdict";
+import { decide, hintOf } from "@/lib/retry/decide";
+import type { Operation } from "@/lib/retry/operation";
+
+/** An attempt that was sent and failed. */
+export type Failed = Extract<AttemptEnd<unknown>, { kind: "failed" }>;
+
+/** What an operation remembers from one attempt to the next. */
+export type History = {
+  last: Failed | null;
+  /** How often in a row the last code has come. */
+  sameCode: number;
+  /** The delay before the last attempt, null before the first. */
+  delayMs: number | null;
+};
+
+export function remember(history: History, end: Failed): void {
+  history.sameCode = end.verdict.code === history.last?.verdict.code ? history.sameCode + 1 : 1;
+  history.last = end;
+}
+
+/** Puts the operation's situation before `decide`. @param bounds what a hedge decides differently */
+export function nextStep(
+  operation: Operation<unknown>,
+  attempt: number,
+  { sameCode, last, delayMs }: History & { last: Failed },
+  bounds: { lastAttempt: number; backoffFactor: number } = {
+    lastAttempt: operation.lastAttempt,
+    backoffFactor: operation.target.healer?.backoffFactor ?? 1,
+  },
+): NextStep {
+  const { call, clock, policy, random, target, deadlineMs } = operation;
+  const nowMs = clock.nowMs();
+  return decide({
+    policy,
+    call,
+    verdict: last.verdict,
+    attempt,
+    ...bounds,
+    curtailed: operation.curtailed,
+    sameCode,
+    leftMs: deadlineMs - nowMs,
+    wallMs: clock.wallMs(),
+    previousDelayMs: delayMs,
+    blocked: target.breaker !== null && target.breaker.waitMs(nowMs) !== 0,
+    withdraw: (cost) => target.budget.withdraw(cost, nowMs),
+    random,
+  });
+}
+
+/** The outcome of a failed attempt that nothing follows. */
+export function stopped<T>(
+  operation: Operation<T>,
+  { verdict, error }: Failed,
+  next: Exclude<NextStep, { kind: "retry" }>,
+): Outcome<T> {
+  if (verdict.kind === "cancelled") return operation.cancel(error);
+  if (next.kind === "defer") return operation.defer("retry-after", verdict.code, error, next.waitMs);
+  // An attempt that the operation's own deadline cut has not used up its tries, it has run out of time.
+  const reason = verdict.code === "TIMEOUT_DEADLINE" && next.reason === "exhausted" ? "deadline" : next.reason;
+  return operation.fail(reason, verdict.code, error, waitOf(operation, verdict, reason));
+}
+
+/** The outcome when an attempt was not even opened. `last` is the failure before it, if there was one. */
+export function refused<T>(
+  operation: Operation<T>,
+  why: Extract<AttemptEnd<T>, { kind: "unopened" }>["why"],
+  last: Failed | null,
+): Outcome<T> {
+  const error = last?.error ?? null;
+  switch (why) {
+    case "cancelled":
+      return operation.cancel(operation.cancelled?.reason);
+    case "deadline":
+      // Nothing was tried, so nothing has failed: the caller may simply come again.
+      if (last === null) return operation.defer("no-permit", "NO_PERMIT", null, 0);
+      return operation.fail("deadline", last.verdict.code, error);
+    case "breaker-open":
+      return operation.fail(why, last?.verdict.code ?? "BREAKER_OPEN", error, breakerWaitMs(operation));
+    case "bulkhead-full":
+      return operation.fail(why, last?.verdict.code ?? "BULKHEAD_FULL", error);
+  }
+}
+
+/** Milliseconds after which trying again could make sense, as far as anybody has said. */
+function waitOf(operation: Operation<unknown>, verdict: Verdict, reason: string): number | null {
+  if (reason === "breaker-open") return breakerWaitMs(operation);
+  return hintOf({ verdict, policy: operation.policy, wallMs: operation.clock.wallMs() });
+}
+
+function breakerWaitMs({ target, clock }: Operation<unknown>): number | null {
+  return target.breaker?.waitMs(clock.nowMs()) ?? null;
+}

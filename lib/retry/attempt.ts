@@ -1,0 +1,248 @@
+import { outgoingRetryCount } from "@/lib/retry/amplification";
+import { DENIED } from "@/lib/retry/breaker/breaker";
+import type { AttemptContext } from "@/lib/retry/call";
+import { classify, timeoutVerdict } from "@/lib/retry/classify/classify";
+import { CANCELLED, type Verdict, verdict } from "@/lib/retry/classify/verdict";
+import { Alarm } from "@/lib/retry/deadline/alarm";
+import { TimeoutError } from "@/lib/retry/errors";
+import type { Operation } from "@/lib/retry/operation";
+import { dynamicTimeoutMs } from "@/lib/retry/timeout/dynamic";
+import { type Phase, phaseLimit, type TimeoutCode } from "@/lib/retry/timeout/phases";
+
+/** How one attempt ended. */
+export type AttemptEnd<T> =
+  | { kind: "ok"; value: T }
+  | { kind: "failed"; verdict: Verdict; error: unknown }
+  /** Cancelled after it had opened. `sent`: whether the send had begun. */
+  | { kind: "cancelled"; verdict: Verdict; error: unknown }
+  /** Never opened: a guard refused it, the deadline came while it waited, or it was cancelled while it waited. */
+  | { kind: "unopened"; why: "breaker-open" | "bulkhead-full" | "deadline" | "cancelled" };
+
+/**
+ * One attempt through all guards: breaker permit, bulkhead, rate token, open, timeout, send, record. It owns one abort
+ * signal and one timer, both gone when it ends. It never rejects except when `takeToken` or `onOpen` does.
+ */
+export class Attempt<T> implements AttemptContext {
+  readonly attempt: number;
+  readonly hedge: boolean;
+  /** Monotonic ms at which the send began; NaN until then. */
+  startedMs = Number.NaN;
+  startedWallMs = Number.NaN;
+  endedMs = Number.NaN;
+  waitedMs = 0;
+  timeoutMs = 0;
+
+  #operation: Operation<T>;
+  /** What the budget was paid for it. */
+  #withdrawn: number;
+  #alarm: Alarm;
+  #controller: AbortController | null = null;
+  /** Why it was stopped from outside: a timeout's code, or the cancellation. */
+  #stop: { code: TimeoutCode | "CANCELLED"; reason: unknown } | null = null;
+  /** Ends the wait that is on, if any. */
+  #wake: (() => void) | null = null;
+  #phase: Phase = "connecting";
+  #permit = 0;
+  #inBulkhead = false;
+
+  constructor(operation: Operation<T>, attempt: number, paid: { withdrawn: number; hedge: boolean }) {
+    this.#operation = operation;
+    this.attempt = attempt;
+    this.hedge = paid.hedge;
+    this.#withdrawn = paid.withdrawn;
+    this.#alarm = new Alarm(operation.clock, operation.policy.attemptTimeoutMs, () => this.#timeUp());
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#stop !== null) this.#controller.abort(this.#stop.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  get retryCount(): number {
+    return outgoingRetryCount(this.#operation.call.incomingRetryCount ?? 0, this.attempt);
+  }
+
+  reached(phase: Exclude<Phase, "connecting">): void {
+    this.#phase = phase;
+    if (this.#wake !== null) this.#alarm.set(this.#limit().dueMs, this.#operation.clock.nowMs());
+  }
+
+  /** Ends it at once: the waits wake up and the signal aborts. */
+  cancel(reason: unknown): void {
+    this.#halt("CANCELLED", reason);
+  }
+
+  /** @param nowMs monotonic time, read by the caller */
+  async run(nowMs: number): Promise<AttemptEnd<T>> {
+    const { breaker, budget, bulkhead } = this.#operation.target;
+    let ok: boolean | null = null;
+    try {
+      const refusal = this.#enter(nowMs) ?? (await this.#waitForTurn(nowMs));
+      if (refusal !== null) return { kind: "unopened", why: refusal };
+      if (this.#operation.call.onOpen) await this.#operation.call.onOpen(this.attempt);
+      const end = await this.#send();
+      ok = end.kind === "ok";
+      this.#report(end);
+      return end;
+    } finally {
+      this.#alarm.clear();
+      budget.settle(ok === true, this.#withdrawn, ok === null ? nowMs : this.endedMs);
+      if (ok === null && this.#permit !== DENIED) breaker?.release(this.#permit);
+      if (this.#inBulkhead) bulkhead?.release();
+    }
+  }
+
+  /** Breaker and bulkhead, without waiting. null = go on. */
+  #enter(nowMs: number): "breaker-open" | "bulkhead-full" | null {
+    const { breaker, bulkhead } = this.#operation.target;
+    if (breaker !== null) this.#permit = breaker.acquire(nowMs);
+    if (this.#permit === DENIED) return "breaker-open";
+    if (bulkhead === null) return null;
+    this.#inBulkhead = bulkhead.tryEnter();
+    return this.#inBulkhead || bulkhead.hasRoom() ? null : "bulkhead-full";
+  }
+
+  /** The waits: for a place in the bulkhead and for a rate token. null = the send may begin. */
+  async #waitForTurn(nowMs: number): Promise<"breaker-open" | "deadline" | "cancelled" | null> {
+    const { call, clock, target, deadlineMs } = this.#operation;
+    if (this.#inBulkhead && !call.takeToken) return this.#halted();
+    this.#alarm.set(deadlineMs, nowMs);
+    if (!this.#inBulkhead) await this.#queue();
+    if (this.#stop === null && call.takeToken) await this.#untilHalted(call.takeToken(this.signal));
+    const afterMs = clock.nowMs();
+    this.waitedMs = afterMs - nowMs;
+    const halted = this.#halted();
+    if (halted !== null || target.breaker === null || target.breaker.holds(this.#permit, afterMs)) return halted;
+    // The breaker has moved while this call waited: what was true when it asked is not any more.
+    this.#permit = target.breaker.acquire(afterMs);
+    return this.#permit === DENIED ? "breaker-open" : null;
+  }
+
+  #halted(): "deadline" | "cancelled" | null {
+    if (this.#stop === null) return null;
+    return this.#stop.code === "CANCELLED" ? "cancelled" : "deadline";
+  }
+
+  #queue(): Promise<void> {
+    return new Promise((resolve) => {
+      const place = this.#operation.target.bulkhead?.queue(() => {
+        this.#inBulkhead = true;
+        this.#wake = null;
+        resolve();
+      });
+      this.#wake = () => {
+        place?.leave();
+        resolve();
+      };
+    });
+  }
+
+  /** Waits for `promise`, or until this attempt is halted; then the promise's own end no longer matters. */
+  #untilHalted(promise: Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#wake = resolve;
+      promise.then(
+        () => {
+          this.#wake = null;
+          resolve();
+        },
+        (error: unknown) => (this.#stop === null ? reject(error) : resolve()),
+      );
+    });
+  }
+
+  #send(): Promise<AttemptEnd<T>> {
+    const { call, clock, policy, target } = this.#operation;
+    this.startedMs = clock.nowMs();
+    if (call.onClose) this.startedWallMs = clock.wallMs();
+    this.timeoutMs =
+      policy.dynamicTimeout === null
+        ? policy.attemptTimeoutMs
+        : dynamicTimeoutMs(policy.dynamicTimeout, target.latency, policy.attemptTimeoutMs);
+    if (this.#stop !== null) return Promise.resolve(this.#stopped("no"));
+    return new Promise((resolve) => {
+      this.#wake = () => resolve(this.#stopped("maybe"));
+      this.#alarm.set(this.#limit().dueMs, this.startedMs);
+      const failed = (error: unknown) => {
+        this.#wake = null;
+        if (this.#stop === null) resolve({ kind: "failed", verdict: classify(error), error });
+      };
+      try {
+        call.attempt(this).then((value) => {
+          this.#wake = null;
+          resolve({ kind: "ok", value });
+        }, failed);
+      } catch (error) {
+        failed(error);
+      }
+    });
+  }
+
+  /** The nearest limit now, as monotonic ms: of the phase, of the attempt, or of the operation. */
+  #limit(): { dueMs: number; code: TimeoutCode } {
+    const { deadlineMs, policy } = this.#operation;
+    const { ms, code } = phaseLimit(this.#phase, policy.phases, this.timeoutMs);
+    const dueMs = this.startedMs + ms;
+    return dueMs < deadlineMs ? { dueMs, code } : { dueMs: deadlineMs, code: "TIMEOUT_DEADLINE" };
+  }
+
+  #timeUp(): void {
+    const code = Number.isNaN(this.startedMs) ? "TIMEOUT_DEADLINE" : this.#limit().code;
+    const sinceMs = code === "TIMEOUT_DEADLINE" ? this.#operation.startedMs : this.startedMs;
+    this.#halt(code, new TimeoutError(code, this.#operation.clock.nowMs() - sinceMs));
+  }
+
+  #halt(code: TimeoutCode | "CANCELLED", reason: unknown): void {
+    if (this.#stop !== null) return;
+    this.#stop = { code, reason };
+    const wake = this.#wake;
+    this.#wake = null;
+    wake?.();
+    // After the wait is over, so that the transport's own rejection on abort comes too late to be heard.
+    this.#controller?.abort(reason);
+  }
+
+  #stopped(sent: "no" | "maybe"): AttemptEnd<T> {
+    const { code, reason } = this.#stop!;
+    if (code === "CANCELLED") {
+      return { kind: "cancelled", verdict: { ...verdict(code, CANCELLED), sent }, error: reason };
+    }
+    const answer = timeoutVerdict(code);
+    return { kind: "failed", verdict: sent === "no" ? { ...answer, sent } : answer, error: reason };
+  }
+
+  /** Tells the shared state what this attempt has shown about the target. */
+  #report(end: AttemptEnd<T>): void {
+    const { breaker, counters, healer, latency } = this.#operation.target;
+    const nowMs = this.#operation.clock.nowMs();
+    this.endedMs = nowMs;
+    const elapsedMs = nowMs - this.startedMs;
+    const timedOut = end.kind === "failed" && end.error instanceof TimeoutError && end.error === this.#stop?.reason;
+    counters.attempts++;
+    if (this.hedge) counters.hedges++;
+    else if (this.attempt > this.#operation.firstAttempt) counters.retries++;
+    if (timedOut) counters.timeouts++;
+    if (end.kind === "ok") latency.record(elapsedMs);
+    else if (timedOut) latency.recordCensored(elapsedMs);
+    healer?.observe({ retry: this.attempt > this.#operation.firstAttempt, timeout: timedOut }, nowMs);
+    if (end.kind === "failed" && end.verdict.kind === "throttled") counters.throttled++;
+    if (breaker === null) return;
+    if (tells(end)) breaker.record(this.#permit, countsAsFailure(end), elapsedMs, nowMs);
+    else breaker.release(this.#permit);
+  }
+}
+
+/** Whether an end says anything about the target: not when we stopped it ourselves, or were short of something. */
+function tells(end: AttemptEnd<unknown>): boolean {
+  if (end.kind === "ok") return true;
+  if (end.kind !== "failed") return false;
+  return end.verdict.kind !== "cancelled" && end.verdict.blame === "target" && end.verdict.code !== "TIMEOUT_DEADLINE";
+}
+
+/** A permanent refusal is an answer of a healthy target. */
+function countsAsFailure(end: AttemptEnd<unknown>): boolean {
+  return end.kind === "failed" && end.verdict.kind !== "permanent";
+}

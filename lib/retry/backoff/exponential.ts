@@ -1,0 +1,29 @@
+import type { Random } from "@/lib/retry/clock";
+
+/** base, base * factor, base * factor^2 ... up to the cap. */
+export type ExponentialBackoff = { kind: "exponential"; baseMs: number; factor: number; capMs: number };
+
+/**
+ * Milliseconds before retry `retry` (1-based), capped, before jitter: min(cap, base * factor^(retry-1)).
+ * The power overflows to Infinity near retry 1,000 and the cap takes it; 0 * Infinity would be NaN, hence the guard.
+ */
+export function exponentialMs(backoff: ExponentialBackoff, retry: number): number {
+  if (backoff.baseMs === 0) return 0;
+  return Math.min(backoff.baseMs * backoff.factor ** (retry - 1), backoff.capMs);
+}
+
+/**
+ * Decorrelated jitter: min(cap, uniform(base, 3 * previous)), where the first "previous" is the base.
+ * Grows with its own last answer instead of the attempt number. Source: Brooker 2015, `Decorr`.
+ */
+export function decorrelatedMs(backoff: ExponentialBackoff, previousMs: number, random: Random): number {
+  const low = backoff.baseMs;
+  const high = Math.max(low, previousMs * 3);
+  return Math.min(backoff.capMs, low + (high - low) * random());
+}
+
+/** Largest decorrelated delay before retry `retry`: every draw at its top, base * 3^retry, capped. */
+export function decorrelatedMsMax(backoff: ExponentialBackoff, retry: number): number {
+  if (backoff.baseMs === 0) return 0;
+  return Math.min(backoff.capMs, backoff.baseMs * 3 ** retry);
+}

@@ -1,0 +1,164 @@
+import { type Probes, probeSlots } from "@/lib/retry/breaker/probes";
+import { isSlow, probeGauge, type Trip, type TripCounts, type TripGauge, tripGauge } from "@/lib/retry/breaker/trip";
+
+export type BreakerPolicy = {
+  trip: Trip;
+  /** How long the breaker stays open before it lets probes through. Doubles with each failed probe, up to openMsMax. */
+  openMs: number;
+  openMsMax: number;
+  /** Probes of the half-open state: as many may be under way, and all must pass before it closes. */
+  probes: number;
+  /** A probe that has not reported by then is lost: it counts as failed, so a leaked permit cannot hold the state. */
+  probeMsMax: number;
+};
+
+/** `forced-*` are an operator's: nothing but `force` or `reset` leaves them. */
+export type BreakerState = "closed" | "open" | "half-open" | "forced-open" | "forced-closed";
+
+/** Why the state moved: a threshold, the end of the open time, probes, or an operator. */
+export type BreakerChange = { from: BreakerState; to: BreakerState; cause: "trip" | "timer" | "probe" | "operator" };
+
+export type BreakerSnapshot = TripCounts & {
+  state: BreakerState;
+  /** Milliseconds until a call may pass, 0 when one may now, null when only an operator can open the way. */
+  waitMs: number | null;
+  /** Share of this breaker's life spent open, 0..1. */
+  openRatio: number;
+  probesInFlight: number;
+};
+
+/** `acquire` answers this when the call may not pass. */
+export const DENIED = -1;
+
+/**
+ * Circuit breaker of one target.
+ *
+ * closed: every call passes and is counted; reaching the trip opens it. open: nothing passes for openMs, then the next
+ * call makes it half-open. half-open: at most `probes` calls pass, the rest are denied; a failed or lost probe opens it
+ * again for twice as long, all probes passing closes it with an empty window.
+ *
+ * Each passage is a permit that belongs to the state it was given in: a result that arrives after the state has moved
+ * is ignored. Sources: Polly and resilience4j for the states; expiring permits after resilience4j's
+ * maxWaitDurationInHalfOpenState.
+ */
+export class Breaker {
+  #policy: BreakerPolicy;
+  #state: BreakerState = "closed";
+  #gauge: TripGauge;
+  #closedGauge: TripGauge;
+  #probes: Probes;
+  /** Permits of a closed state are all equal to its epoch; a probe's permit is its own number. */
+  #epoch = 0;
+  #openings = 0;
+  #openUntilMs = 0;
+  #bornMs: number;
+  #openSinceMs = 0;
+  #openTotalMs = 0;
+  #onChange: (change: BreakerChange) => void;
+
+  /** @param nowMs monotonic time of birth, from which the open ratio is counted */
+  constructor(policy: BreakerPolicy, nowMs: number, onChange: (change: BreakerChange) => void = () => {}) {
+    this.#policy = policy;
+    this.#closedGauge = tripGauge(policy.trip);
+    this.#gauge = this.#closedGauge;
+    this.#probes = probeSlots(policy.probes, policy.probeMsMax);
+    this.#bornMs = nowMs;
+    this.#onChange = onChange;
+  }
+
+  /** Asks to pass at `nowMs`. @returns a permit for exactly one of `record` and `release`, or DENIED. */
+  acquire(nowMs: number): number {
+    if (this.#state === "closed" || this.#state === "forced-closed") return this.#epoch;
+    this.#settle(nowMs);
+    if (this.#state === "open" && nowMs >= this.#openUntilMs) this.#halfOpen(nowMs);
+    if (this.#state !== "half-open" || !this.#probes.take(this.#epoch + 1, nowMs)) return DENIED;
+    this.#epoch++;
+    return this.#epoch;
+  }
+
+  /** Whether a permit is still of the present state: after a wait, a stale one must be acquired anew. */
+  holds(permit: number, nowMs: number): boolean {
+    this.#settle(nowMs);
+    return this.#state === "half-open" ? this.#probes.has(permit) : !this.#blocks() && permit === this.#epoch;
+  }
+
+  /** Reports a result. Ignored when the permit's state is gone. @param elapsedMs how long the call took */
+  record(permit: number, failed: boolean, elapsedMs: number, nowMs: number): void {
+    if (!this.holds(permit, nowMs) || this.#state === "forced-closed") return;
+    const probing = this.#state === "half-open";
+    if (probing) this.#probes.report(permit);
+    if (this.#gauge.record(failed, isSlow(this.#policy.trip, elapsedMs), nowMs)) {
+      this.#open(nowMs, probing ? "probe" : "trip");
+    } else if (probing && this.#probes.reported >= this.#policy.probes) {
+      this.#openings = 0;
+      this.#move("closed", nowMs, "probe");
+    }
+  }
+
+  /** Hands a permit back unused: the call was cancelled or says nothing about the target. */
+  release(permit: number): void {
+    if (this.#state === "half-open") this.#probes.release(permit);
+  }
+
+  /** An operator's order. `auto` ends it and starts closed with an empty window. */
+  force(order: "open" | "closed" | "auto", nowMs: number): void {
+    this.#openings = 0;
+    const to = order === "open" ? "forced-open" : order === "closed" ? "forced-closed" : "closed";
+    this.#move(to, nowMs, "operator");
+  }
+
+  snapshot(nowMs: number): BreakerSnapshot {
+    this.#settle(nowMs);
+    const openMs = this.#openTotalMs + (this.#blocks() ? nowMs - this.#openSinceMs : 0);
+    const lifeMs = nowMs - this.#bornMs;
+    return {
+      ...this.#gauge.counts(nowMs),
+      state: this.#state,
+      waitMs: this.waitMs(nowMs),
+      openRatio: lifeMs > 0 ? openMs / lifeMs : 0,
+      probesInFlight: this.#probes.inFlight,
+    };
+  }
+
+  /** Milliseconds until a call may pass; null when only an operator can open the way. */
+  waitMs(nowMs: number): number | null {
+    if (this.#state === "forced-open") return null;
+    return this.#state === "open" ? Math.max(0, this.#openUntilMs - nowMs) : 0;
+  }
+
+  #blocks(): boolean {
+    return this.#state === "open" || this.#state === "forced-open";
+  }
+
+  /** A lost probe opened the breaker at the moment it expired, not when somebody next looked. */
+  #settle(nowMs: number): void {
+    if (this.#state !== "half-open") return;
+    const expiredMs = this.#probes.expiredMs(nowMs);
+    if (expiredMs !== null) this.#open(expiredMs, "probe");
+  }
+
+  #open(nowMs: number, cause: BreakerChange["cause"]): void {
+    this.#openings++;
+    const { openMs, openMsMax } = this.#policy;
+    this.#openUntilMs = nowMs + Math.min(openMs * 2 ** (this.#openings - 1), openMsMax);
+    this.#move("open", nowMs, cause);
+  }
+
+  #halfOpen(nowMs: number): void {
+    this.#move("half-open", nowMs, "timer");
+    this.#gauge = probeGauge(this.#policy.trip, this.#policy.probes);
+  }
+
+  #move(to: BreakerState, nowMs: number, cause: BreakerChange["cause"]): void {
+    const from = this.#state;
+    const blocked = this.#blocks();
+    this.#state = to;
+    if (blocked && !this.#blocks()) this.#openTotalMs += nowMs - this.#openSinceMs;
+    if (!blocked && this.#blocks()) this.#openSinceMs = nowMs;
+    this.#epoch++;
+    this.#closedGauge.clear();
+    this.#gauge = this.#closedGauge;
+    this.#probes.clear();
+    if (from !== to) this.#onChange({ from, to, cause });
+  }
+}

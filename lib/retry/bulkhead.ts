@@ -1,0 +1,62 @@
+export type BulkheadPolicy = {
+  /** Calls that may be under way at once. */
+  permits: number;
+  /** Calls that may wait for a permit; one more is rejected at once. */
+  queueMax: number;
+};
+
+export type BulkheadSnapshot = { permits: number; inUse: number; queued: number; queueMax: number };
+
+/** A place in the queue. */
+export type BulkheadWaiter = {
+  /** Leaves the queue; false when the permit was already granted. */
+  leave(): boolean;
+};
+
+/**
+ * Bounds how many calls of one target are under way. Permits are handed over in order of arrival: a released permit
+ * goes to the oldest waiter before a newcomer can take it.
+ */
+export class Bulkhead {
+  #policy: BulkheadPolicy;
+  #inUse = 0;
+  /** A Set keeps arrival order and lets an aborted waiter leave from the middle at no cost. */
+  #waiters = new Set<() => void>();
+
+  constructor(policy: BulkheadPolicy) {
+    this.#policy = policy;
+  }
+
+  /** Takes a permit now; false when none is free. Each true needs one `release`. */
+  tryEnter(): boolean {
+    if (this.#inUse >= this.#policy.permits) return false;
+    this.#inUse++;
+    return true;
+  }
+
+  /** Whether `queue` would answer a place now. */
+  hasRoom(): boolean {
+    return this.#waiters.size < this.#policy.queueMax;
+  }
+
+  /** Queues for a permit; `granted` is called once, holding the permit. null when the queue is full. */
+  queue(granted: () => void): BulkheadWaiter | null {
+    if (!this.hasRoom()) return null;
+    const waiter = () => granted();
+    this.#waiters.add(waiter);
+    return { leave: () => this.#waiters.delete(waiter) };
+  }
+
+  release(): void {
+    for (const waiter of this.#waiters) {
+      this.#waiters.delete(waiter);
+      waiter();
+      return;
+    }
+    this.#inUse--;
+  }
+
+  snapshot(): BulkheadSnapshot {
+    return { ...this.#policy, inUse: this.#inUse, queued: this.#waiters.size };
+  }
+}

@@ -1,0 +1,120 @@
+import type { Sent, Verdict } from "@/lib/retry/classify/verdict";
+import type { Clock, Random } from "@/lib/retry/clock";
+import type { Policy } from "@/lib/retry/policy";
+import type { TargetState } from "@/lib/retry/target";
+import type { Phase } from "@/lib/retry/timeout/phases";
+
+/** What one attempt is given. */
+export type AttemptContext = {
+  /** 1-based; goes on counting where `firstAttempt` says. */
+  readonly attempt: number;
+  /** Aborts on the attempt's timeout, on the deadline, and when the operation is cancelled. Made on first reading. */
+  readonly signal: AbortSignal;
+  /** What to pass on as x-retry-count: the incoming count plus the repeats made here. */
+  readonly retryCount: number;
+  /** Tells how far the transport has come, for phased timeouts. Optional to call. */
+  reached(phase: Exclude<Phase, "connecting">): void;
+};
+
+/** One operation on a target. */
+export type Call<T> = {
+  /** The same for every repeat; null = a repeat after a possible effect is forbidden. */
+  idempotencyKey: string | null;
+  /** The target is on the whitelist of those that may be called again. */
+  retryable: boolean;
+  /** Sends. Everything it throws or rejects with is classified. */
+  attempt(context: AttemptContext): Promise<T>;
+  /** Waits for the distributed rate token; once per attempt, before it opens. A wait is not an attempt. */
+  takeToken?(signal: AbortSignal): Promise<void>;
+  /** Intent before effect: awaited before the send. A rejection ends the operation with it, unsent. */
+  onOpen?(attempt: number): Promise<void>;
+  /** Awaited after the decision on what follows and before any backoff. A rejection ends the operation with it. */
+  onClose?(record: AttemptRecord): void | Promise<void>;
+  /** x-retry-count of the request that caused this call: its repeats count against ours. */
+  incomingRetryCount?: number;
+  /** Number of the first attempt made here, when earlier runs made some. Default 1. */
+  firstAttempt?: number;
+  /** An earlier attempt was found open: it may have been delivered, so without a key nothing is sent. */
+  ambiguous?: boolean;
+};
+
+export type ExecuteOptions = {
+  policy: Policy;
+  target: TargetState;
+  clock: Clock;
+  random: Random;
+  /** Cancels the operation: every wait ends at once and nothing more is sent. */
+  signal?: AbortSignal;
+};
+
+/** What follows an attempt. `delayMs` is the wait before the next one. */
+export type NextStep =
+  | { kind: "retry"; delayMs: number; withdrawn: number; honored: boolean }
+  | { kind: "give-up"; reason: FailureReason }
+  | { kind: "defer"; waitMs: number };
+
+export type FailureReason =
+  | "permanent"
+  | "exhausted"
+  | "deadline"
+  | "budget"
+  | "breaker-open"
+  | "bulkhead-full"
+  | "ambiguous"
+  | "not-retryable"
+  | "amplified";
+
+/** Everything about one attempt, for the attempt's row and for one wide log line. Never contains a payload. */
+export type AttemptRecord = {
+  attempt: number;
+  result: "ok" | "failed" | "cancelled";
+  /** null when it succeeded. */
+  verdict: Verdict | null;
+  /** As thrown; null when it succeeded. */
+  error: unknown;
+  hedge: boolean;
+  /** Epoch ms at which the send began. */
+  startedWallMs: number;
+  /** Milliseconds the send took. */
+  elapsedMs: number;
+  /** Milliseconds waited for permit and token before it. */
+  waitedMs: number;
+  /** Milliseconds the send was allowed to take. */
+  timeoutMs: number;
+  /** null after success, or when something else ended the operation. */
+  next: NextStep | null;
+};
+
+type Spent = {
+  /** Attempts opened here. */
+  attempts: number;
+  elapsedMs: number;
+};
+
+/** How an operation ended. `sent` says whether any of its sends may have had an effect. Times `untilMs` are epoch ms. */
+export type Outcome<T> = Success<T> | Failure | Deferral | Cancellation;
+
+export type Success<T> = Spent & { kind: "ok"; value: T };
+
+export type Failure = Spent & {
+  kind: "failed";
+  reason: FailureReason;
+  /** Code of the last attempt, or of what refused the first. */
+  code: string;
+  error: unknown;
+  sent: Sent;
+  /** When trying again could make sense: the breaker's next probe, or Retry-After. null = unknown. */
+  untilMs: number | null;
+};
+
+/** Not failed, only not now: the target asked for more patience than the deadline has, or no permit came in time. */
+export type Deferral = Spent & {
+  kind: "deferred";
+  cause: "retry-after" | "no-permit";
+  code: string;
+  error: unknown;
+  sent: Sent;
+  untilMs: number;
+};
+
+export type Cancellation = Spent & { kind: "cancelled"; reason: unknown; sent: Sent };

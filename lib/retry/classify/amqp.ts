@@ -1,0 +1,56 @@
+import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, THROTTLED, UNKNOWN } from "@/lib/retry/classify/verdict";
+
+/**
+ * AMQP 0-9-1 reply codes. A channel error on a publish means it was refused; a connection error leaves publishes
+ * without a confirm unknown. Source: AMQP 0-9-1 specification, section 1.2 (constants); RabbitMQ "Publisher confirms".
+ */
+const REPLY_CODES: Readonly<Record<number, CodeRule>> = {
+  // content-too-large: marked a soft error by the specification, permanent for one and the same message.
+  311: PERMANENT,
+  312: PERMANENT, // no-route: nothing is bound; a person must bind it
+  313: NOT_SENT, // no-consumers
+  320: MAYBE_SENT, // connection-forced: an operator or a node shutdown
+  402: PERMANENT, // invalid-path
+  403: PERMANENT, // access-refused
+  404: PERMANENT, // not-found
+  405: NOT_SENT, // resource-locked: an exclusive queue of another connection
+  406: PERMANENT, // precondition-failed
+  501: PERMANENT, // frame-error
+  502: PERMANENT, // syntax-error
+  503: PERMANENT, // command-invalid
+  504: PERMANENT, // channel-error
+  505: PERMANENT, // unexpected-frame
+  506: THROTTLED, // resource-error: memory or disk alarm
+  530: PERMANENT, // not-allowed
+  540: PERMANENT, // not-implemented
+  541: MAYBE_SENT, // internal-error
+};
+
+const CODES: Readonly<Record<string, CodeRule>> = {
+  AMQP_NO_ROUTE: PERMANENT,
+  AMQP_NO_CONSUMERS: NOT_SENT,
+  AMQP_NOT_FOUND: PERMANENT,
+  AMQP_ACCESS_REFUSED: PERMANENT,
+  AMQP_PRECONDITION_FAILED: PERMANENT,
+  AMQP_CONTENT_TOO_LARGE: PERMANENT,
+  // basic.nack of a publish: the broker says it did not take the message (queue length limit, quorum lost).
+  AMQP_NACK: NOT_SENT,
+  AMQP_BLOCKED: THROTTLED,
+  AMQP_CONNECTION_FORCED: MAYBE_SENT,
+  AMQP_RESOURCE_ERROR: THROTTLED,
+  AMQP_CONFIRM_TIMEOUT: UNKNOWN,
+  AMQP_CONFIRM_LOST: UNKNOWN,
+  AMQP_CHANNEL_CLOSED: UNKNOWN,
+  AMQP_CONNECTION_CLOSED: UNKNOWN,
+};
+
+/** Rule of an AMQP reply code, as amqplib puts it into `error.code` beside `classId` and `methodId`. */
+export function amqpReplyRule(replyCode: number): CodeRule | null {
+  return REPLY_CODES[replyCode] ?? null;
+}
+
+/** Rule of an adapter's code: `AMQP_NO_ROUTE`, or `AMQP_404` with the bare reply code. */
+export function amqpRule(code: string): CodeRule | null {
+  const numbered = /^AMQP_(\d{3})$/.exec(code);
+  return CODES[code] ?? (numbered ? amqpReplyRule(Number(numbered[1])) : null);
+}

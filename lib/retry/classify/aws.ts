@@ -1,0 +1,64 @@
+import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, THROTTLED } from "@/lib/retry/classify/verdict";
+
+/**
+ * Error codes of AWS services and of SQS in particular, as `error.name` or `error.Code`. They beat the status: AWS
+ * throttles with 400, 403, 502 and 503 alike.
+ * Sources: botocore retries/standard.py and test_special.py; smithy-typescript constants; SQS API reference.
+ */
+const CODES: Readonly<Record<string, CodeRule>> = {
+  Throttling: THROTTLED,
+  ThrottlingException: THROTTLED,
+  ThrottledException: THROTTLED,
+  RequestThrottledException: THROTTLED,
+  RequestThrottled: THROTTLED,
+  TooManyRequestsException: THROTTLED,
+  ProvisionedThroughputExceededException: THROTTLED,
+  TransactionInProgressException: THROTTLED,
+  RequestLimitExceeded: THROTTLED,
+  BandwidthLimitExceeded: THROTTLED,
+  LimitExceededException: THROTTLED,
+  SlowDown: THROTTLED,
+  PriorRequestNotComplete: THROTTLED,
+  EC2ThrottledException: THROTTLED,
+  OverLimit: THROTTLED,
+  KmsThrottled: THROTTLED,
+  RequestTimeout: MAYBE_SENT,
+  RequestTimeoutException: MAYBE_SENT,
+  InternalError: MAYBE_SENT,
+  InternalFailure: MAYBE_SENT,
+  ServiceUnavailable: MAYBE_SENT,
+  // Signed too long ago: the SDK corrects its clock from the answer, so one repeat is enough.
+  RequestTimeTooSkewed: { ...NOT_SENT, repeatsMax: 1 },
+  RequestExpired: { ...NOT_SENT, repeatsMax: 1 },
+  AccessDenied: PERMANENT,
+  AccessDeniedException: PERMANENT,
+  InvalidClientTokenId: PERMANENT,
+  SignatureDoesNotMatch: PERMANENT,
+  UnrecognizedClientException: PERMANENT,
+  QueueDoesNotExist: PERMANENT,
+  NonExistentQueue: PERMANENT,
+  InvalidMessageContents: PERMANENT,
+  BatchRequestTooLong: PERMANENT,
+  UnsupportedOperation: PERMANENT,
+  InvalidParameterValue: PERMANENT,
+  MissingParameter: PERMANENT,
+  KmsAccessDenied: PERMANENT,
+  KmsDisabled: PERMANENT,
+  KmsNotFound: PERMANENT,
+};
+
+/** The same names as adapters write them: `SQS_THROTTLING_EXCEPTION`, `QUEUE_DOES_NOT_EXIST`. */
+const UPPER: Readonly<Record<string, CodeRule>> = Object.fromEntries(
+  Object.entries(CODES).map(([name, rule]) => [upperSnake(name), rule]),
+);
+
+/** `EC2ThrottledException` -> `EC2_THROTTLED_EXCEPTION`. */
+export function upperSnake(name: string): string {
+  return name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase();
+}
+
+/** Rule of an AWS error code; namespaces such as `AWS.SimpleQueueService.NonExistentQueue` are dropped. */
+export function awsRule(code: string): CodeRule | null {
+  const name = code.slice(code.lastIndexOf(".") + 1);
+  return CODES[name] ?? UPPER[name] ?? UPPER[name.replace(/^(SQS|AWS)_/, "")] ?? null;
+}

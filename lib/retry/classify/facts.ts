@@ -1,0 +1,88 @@
+import type { Sent } from "@/lib/retry/classify/verdict";
+
+/**
+ * What one link of an error chain says of itself, whoever threw it. Read by shape, so that no client library is
+ * imported: a broker adapter's PublishError, a Node system error, an AWS SDK exception, an amqplib close frame.
+ */
+export type Facts = {
+  name: string;
+  code: string | number | null;
+  status: number | null;
+  /** Stated by our own adapters; null from anyone else. */
+  sent: Sent | null;
+  retryAfter: string | null;
+  /** The system call that failed was `connect`: nothing had been sent yet, whatever the code. */
+  connecting: boolean;
+  /** amqplib marks protocol closes with classId and methodId: only then a number is an AMQP reply code. */
+  amqp: boolean;
+  /** JetStream's err_code, or the type of a Kafka protocol error. */
+  jetStream: number | null;
+  kafkaType: string | null;
+  /** A layer below has retried already, or the target forbids a repeat. */
+  stop: boolean;
+};
+
+/** How deep a chain of causes is followed. */
+const DEPTH_MAX = 10;
+
+/** The error and its causes, outermost first; a cycle ends it. An AggregateError is followed through its first error. */
+export function chain(error: unknown): Record<string, unknown>[] {
+  const links: Record<string, unknown>[] = [];
+  let next = error;
+  while (isObject(next) && links.length < DEPTH_MAX && !links.includes(next)) {
+    links.push(next);
+    next = next.cause ?? (Array.isArray(next.errors) ? next.errors[0] : undefined);
+  }
+  return links;
+}
+
+export function factsOf(link: Record<string, unknown>): Facts {
+  return {
+    name: text(link.name) ?? "",
+    code: codeOf(link),
+    status: statusOf(link),
+    sent: link.sent === "no" || link.sent === "maybe" ? link.sent : null,
+    retryAfter: text(link.retryAfter),
+    connecting: link.syscall === "connect",
+    amqp: typeof link.classId === "number" && typeof link.methodId === "number",
+    jetStream: number(link.err_code) ?? number(member(link.api_error, "err_code")),
+    kafkaType: text(link.type),
+    stop: link.retriesExhausted === true || forbids(link.pushback),
+  };
+}
+
+/** gRPC pushback: anything but a non-negative decimal number of milliseconds forbids the repeat. Source: gRPC A6. */
+export function forbids(pushback: unknown): boolean {
+  if (pushback === undefined || pushback === null) return false;
+  return typeof pushback !== "string" || !/^\d+$/.test(pushback);
+}
+
+function codeOf(link: Record<string, unknown>): string | number | null {
+  const code = link.code ?? link.Code;
+  return typeof code === "string" || typeof code === "number" ? code : null;
+}
+
+function statusOf(link: Record<string, unknown>): number | null {
+  return (
+    number(link.status) ??
+    number(link.statusCode) ??
+    number(member(link.$metadata, "httpStatusCode")) ??
+    number(member(link.response, "status"))
+  );
+}
+
+function member(value: unknown, key: string): unknown {
+  return isObject(value) ? value[key] : undefined;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function text(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function number(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}

@@ -1,0 +1,22 @@
+import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, THROTTLED } from "@/lib/retry/classify/verdict";
+
+/**
+ * The rule of an HTTP status that is not a success.
+ *
+ * 408 and 425 were not processed (RFC 9110 15.5.9, RFC 8470 5.2). 429 is throttling, 503 only with a usable hint.
+ * 501, 505 and 511 do not pass on their own (RFC 9110 15.6.2, 15.6.6, RFC 6585 6). Other 5xx may have been
+ * processed before they failed. Other 4xx and the redirects a publisher did not follow are permanent.
+ *
+ * @param hinted whether a well-formed Retry-After came with it
+ * @returns null for 1xx, 2xx and anything that is not an HTTP status
+ */
+export function httpRule(status: number, hinted: boolean): CodeRule | null {
+  if (!Number.isInteger(status) || status < 300 || status > 599) return null;
+  if (status === 429) return THROTTLED;
+  if (status === 408 || status === 425) return NOT_SENT;
+  if (status < 500) return PERMANENT;
+  if (status === 501 || status === 505 || status === 511) return PERMANENT;
+  // Bandwidth limit exceeded: not registered, sent by hosting panels and treated as throttling by the AWS SDKs.
+  if (status === 509) return THROTTLED;
+  return status === 503 && hinted ? THROTTLED : MAYBE_SENT;
+}

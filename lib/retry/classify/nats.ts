@@ -1,0 +1,59 @@
+import { type CodeRule, NOT_SENT, PERMANENT, THROTTLED, UNKNOWN } from "@/lib/retry/classify/verdict";
+
+/**
+ * NATS and JetStream conditions. A publish without an ack in time is unknown: repeat it with its Nats-Msg-Id.
+ * Sources: nats.js core errors, nats-server server/errors.json (JetStream `err_code`).
+ */
+const CODES: Readonly<Record<string, CodeRule>> = {
+  NATS_NO_RESPONDERS: NOT_SENT,
+  NATS_TIMEOUT: UNKNOWN,
+  NATS_CONNECTION_CLOSED: UNKNOWN,
+  NATS_CONNECTION_REFUSED: NOT_SENT,
+  NATS_DISCONNECT: UNKNOWN,
+  NATS_DRAINING: NOT_SENT,
+  NATS_AUTHORIZATION_VIOLATION: PERMANENT,
+  NATS_PERMISSIONS_VIOLATION: PERMANENT,
+  NATS_MAX_PAYLOAD_EXCEEDED: PERMANENT,
+  NATS_INVALID_SUBJECT: PERMANENT,
+};
+
+const NAMES: Readonly<Record<string, string>> = {
+  NoRespondersError: "NATS_NO_RESPONDERS",
+  ClosedConnectionError: "NATS_CONNECTION_CLOSED",
+  DrainingConnectionError: "NATS_DRAINING",
+  AuthorizationError: "NATS_AUTHORIZATION_VIOLATION",
+  UserAuthenticationExpiredError: "NATS_AUTHORIZATION_VIOLATION",
+  PermissionViolationError: "NATS_PERMISSIONS_VIOLATION",
+  InvalidSubjectError: "NATS_INVALID_SUBJECT",
+};
+
+const JETSTREAM: Readonly<Record<number, CodeRule>> = {
+  10008: NOT_SENT, // cluster not available: no meta leader yet
+  10009: NOT_SENT, // no cluster leader
+  10023: THROTTLED, // insufficient resources
+  10047: THROTTLED, // storage resources exceeded
+  10028: THROTTLED, // memory resources exceeded
+  10054: PERMANENT, // message size exceeds the stream's maximum
+  10059: PERMANENT, // stream not found
+  10060: PERMANENT, // expected stream does not match
+  10070: PERMANENT, // wrong last msg id
+  10071: PERMANENT, // wrong last sequence
+  10076: PERMANENT, // JetStream not enabled
+  10077: NOT_SENT, // stream store failed: nothing was stored
+};
+
+/** Rule of an adapter's `NATS_...` code, or of `NATS_<err_code>` of JetStream. */
+export function natsRule(code: string): CodeRule | null {
+  const numbered = /^NATS_(\d{5})$/.exec(code);
+  return CODES[code] ?? (numbered ? jetStreamRule(Number(numbered[1])) : null);
+}
+
+/** Code of a nats.js error by its `name`; null when it is none of theirs. */
+export function natsName(name: string): string | null {
+  return NAMES[name] ?? null;
+}
+
+/** Rule of JetStream's `err_code` (five digits). */
+export function jetStreamRule(errCode: number): CodeRule | null {
+  return JETSTREAM[errCode] ?? null;
+}

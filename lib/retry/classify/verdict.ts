@@ -1,0 +1,53 @@
+/**
+ * What a failure means for the next step.
+ * - transient: may pass on its own. - throttled: the target asks for less. - permanent: repeating cannot help.
+ * - cancelled: our own side stopped it. - ambiguous: it was sent and nothing is known of the answer.
+ */
+export type VerdictKind = "transient" | "throttled" | "permanent" | "cancelled" | "ambiguous";
+
+/** Whether the target may have acted on the send: `maybe` is repeated only with an idempotency key. */
+export type Sent = "no" | "maybe";
+
+export type Verdict = {
+  kind: VerdictKind;
+  /** Stable, upper snake case: `HTTP_503`, `ECONNRESET`, `TIMEOUT_CONNECT`, `AMQP_404`, ... */
+  code: string;
+  sent: Sent;
+  /** How often this same code may be repeated within one operation; null = as often as the policy allows. */
+  repeatsMax: number | null;
+  /** `local`: our own machine is short of something; says nothing about the target and costs it no budget. */
+  blame: "target" | "local";
+  /** Raw Retry-After value, when the target gave one. */
+  retryAfter: string | null;
+  /** The target, or a layer below us that has already retried, asks not to be called again. */
+  stop: boolean;
+};
+
+/** What a table of codes says of one code; the rest is filled in. */
+export type CodeRule = {
+  kind: VerdictKind;
+  sent: Sent;
+  repeatsMax?: number;
+  blame?: "local";
+};
+
+/** A complete verdict from a rule. */
+export function verdict(code: string, rule: CodeRule): Verdict {
+  return {
+    kind: rule.kind,
+    code,
+    sent: rule.sent,
+    repeatsMax: rule.repeatsMax ?? null,
+    blame: rule.blame ?? "target",
+    retryAfter: null,
+    stop: false,
+  };
+}
+
+/** Shorthand for the tables. */
+export const NOT_SENT = { kind: "transient", sent: "no" } as const satisfies CodeRule;
+export const MAYBE_SENT = { kind: "transient", sent: "maybe" } as const satisfies CodeRule;
+export const UNKNOWN = { kind: "ambiguous", sent: "maybe" } as const satisfies CodeRule;
+export const THROTTLED = { kind: "throttled", sent: "no" } as const satisfies CodeRule;
+export const PERMANENT = { kind: "permanent", sent: "no" } as const satisfies CodeRule;
+export const CANCELLED = { kind: "cancelled", sent: "maybe" } as const satisfies CodeRule;

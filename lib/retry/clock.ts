@@ -1,0 +1,17 @@
+/**
+ * Time and chance as arguments. The platform's system clock satisfies this shape; a test passes a manual one, so that
+ * a wall clock that jumps an hour changes no delay.
+ */
+export type Clock = {
+  /** Monotonic milliseconds since an arbitrary origin: every delay, deadline and latency is measured with it. */
+  nowMs(): number;
+  /** Wall clock, epoch milliseconds: audit rows and HTTP dates only. */
+  wallMs(): number;
+  /** Resolves after `ms` milliseconds; rejects with `signal.reason` at once when the signal aborts. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `fire` once after `ms` milliseconds unless the returned function is called first. */
+  timer(ms: number, fire: () => void): () => void;
+};
+
+/** Uniform in [0, 1). */
+export type Random = () => number;

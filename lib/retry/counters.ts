@@ -1,0 +1,60 @@
+/** What has happened at one target since its state was made; only grows. Names follow the exported metrics. */
+export type Counters = {
+  operations: number;
+  succeeded: number;
+  failed: number;
+  deferred: number;
+  cancelled: number;
+  attempts: number;
+  /** Attempts that were repeats; hedges are counted apart. */
+  retries: number;
+  hedges: number;
+  timeouts: number;
+  throttled: number;
+  /** Retries the engine decided on. */
+  retryAllowed: number;
+  /** Operations whose attempts ran out. */
+  retryExhausted: number;
+  /** Delays that a Retry-After set, whether waited here or by deferring. */
+  retryAfterHonored: number;
+  budgetDenied: number;
+  breakerDenied: number;
+  bulkheadDenied: number;
+  /** Operations that were not run because their idempotency key had been seen. */
+  dedupDropped: number;
+};
+
+export function zeroCounters(): Counters {
+  return {
+    operations: 0,
+    succeeded: 0,
+    failed: 0,
+    deferred: 0,
+    cancelled: 0,
+    attempts: 0,
+    retries: 0,
+    hedges: 0,
+    timeouts: 0,
+    throttled: 0,
+    retryAllowed: 0,
+    retryExhausted: 0,
+    retryAfterHonored: 0,
+    budgetDenied: 0,
+    breakerDenied: 0,
+    bulkheadDenied: 0,
+    dedupDropped: 0,
+  };
+}
+
+/** Shares derived from the counters, 0 when nothing has happened yet. */
+export type Rates = { retryRate: number; timeoutRate: number; dedupDropRate: number };
+
+/** retryRate and timeoutRate are per attempt; dedupDropRate is per operation asked for, the dropped included. */
+export function ratesOf(counters: Counters): Rates {
+  const share = (part: number, whole: number) => (whole === 0 ? 0 : part / whole);
+  return {
+    retryRate: share(counters.retries, counters.attempts),
+    timeoutRate: share(counters.timeouts, counters.attempts),
+    dedupDropRate: share(counters.dedupDropped, counters.operations + counters.dedupDropped),
+  };
+}

@@ -1,0 +1,147 @@
+import { type Failed, type History, nextStep, refused, remember, stopped } from "@/lib/retry/aftermath";
+import { Attempt, type AttemptEnd } from "@/lib/retry/attempt";
+import type { Outcome } from "@/lib/retry/call";
+import type { HedgePolicy } from "@/lib/retry/hedge/hedge-policy";
+import { Inbox } from "@/lib/retry/hedge/inbox";
+import type { Operation } from "@/lib/retry/operation";
+
+type Sent<T> = { attempt: Attempt<T>; end: AttemptEnd<T> };
+
+/** How to answer, once nothing is under way any more. */
+type Verdict<T> = () => Outcome<T>;
+
+const NEVER_MS = Number.POSITIVE_INFINITY;
+
+/** Why the sends that were overtaken are cancelled. */
+const SUPERSEDED = { name: "AbortError", code: "SUPERSEDED" } as const;
+
+/**
+ * Sends side by side. The first at once; another after each `delayMs` of silence, or at once when one fails without
+ * ruling out success (a Retry-After delays it). The first success wins and the rest are cancelled; a permanent
+ * failure cancels all. Every send after the first is paid from the retry budget; when that is empty, those under way
+ * are waited for. Nothing is retried after all have failed. Source: gRPC A6, "Hedging policy".
+ */
+export async function hedged<T>(operation: Operation<T>, policy: HedgePolicy): Promise<Outcome<T>> {
+  const race = new Race(operation, policy);
+  try {
+    race.send(0);
+    for (;;) {
+      const arrived = await race.next();
+      const answer = arrived === null ? race.silence() : await race.settle(arrived);
+      if (answer !== null) return await race.finish(answer);
+    }
+  } finally {
+    race.dispose();
+  }
+}
+
+class Race<T> {
+  #operation: Operation<T>;
+  #delayMs: number;
+  #inbox: Inbox<Sent<T>>;
+  #live = new Set<Attempt<T>>();
+  #number: number;
+  #lastNumber: number;
+  /** When the next send starts, monotonic ms. */
+  #nextMs = NEVER_MS;
+  /** What was paid for a send that a Retry-After holds back; null = none is. */
+  #held: number | null = null;
+  #history: History = { last: null, sameCode: 0, delayMs: null };
+
+  constructor(operation: Operation<T>, { delayMs, sendsMax }: HedgePolicy) {
+    this.#operation = operation;
+    this.#delayMs = delayMs;
+    this.#inbox = new Inbox(operation.clock);
+    this.#number = operation.firstAttempt;
+    this.#lastNumber = Math.min(operation.lastAttempt, operation.firstAttempt + sendsMax - 1);
+    operation.join(this.#inbox);
+  }
+
+  /** The next end of a send; null when it is time for another one, or when cancelled. */
+  next(): Promise<Sent<T> | null> {
+    return this.#inbox.take(this.#nextMs);
+  }
+
+  send(withdrawn: number): void {
+    const nowMs = this.#operation.clock.nowMs();
+    const hedge = this.#number > this.#operation.firstAttempt;
+    const attempt = new Attempt(this.#operation, this.#number++, { withdrawn, hedge });
+    this.#nextMs = this.#number > this.#lastNumber ? NEVER_MS : nowMs + this.#delayMs;
+    this.#held = null;
+    this.#live.add(attempt);
+    this.#inbox.expect(this.#operation.run(attempt, nowMs).then((end) => ({ attempt, end })));
+  }
+
+  /** Nobody has answered for a while: another send, if time and budget allow. */
+  silence(): Verdict<T> | null {
+    const { cancelled, clock, deadlineMs, policy, target } = this.#operation;
+    if (cancelled !== null) return () => this.#operation.cancel(cancelled.reason);
+    const nowMs = clock.nowMs();
+    const late = deadlineMs - nowMs <= policy.marginMs;
+    const withdrawn = this.#held ?? (late ? null : target.budget.withdraw("transient", nowMs));
+    if (withdrawn === null) this.#nextMs = NEVER_MS;
+    else this.send(withdrawn);
+    return null;
+  }
+
+  /** One send has ended. @returns how to answer when that decides the operation, null while others may still */
+  async settle({ attempt, end }: Sent<T>): Promise<Verdict<T> | null> {
+    this.#live.delete(attempt);
+    if (end.kind === "failed") return this.#failed(attempt, end);
+    if (end.kind === "unopened") {
+      this.#nextMs = NEVER_MS;
+      return this.#live.size > 0 ? null : () => refused(this.#operation, end.why, this.#history.last);
+    }
+    await this.#operation.close(attempt, end, null);
+    return () =>
+      end.kind === "ok"
+        ? this.#operation.succeed(end.value)
+        : this.#operation.cancel(this.#operation.cancelled?.reason);
+  }
+
+  /** Cancels what is under way and lets each write its record. A success that was just too late still counts. */
+  async finish(answer: Verdict<T>): Promise<Outcome<T>> {
+    let final = answer;
+    for (const attempt of this.#live) attempt.cancel(SUPERSEDED);
+    while (this.#live.size > 0) {
+      const arrived = await this.#inbox.take(NEVER_MS);
+      if (arrived === null) continue;
+      const { attempt, end } = arrived;
+      this.#live.delete(attempt);
+      if (end.kind !== "unopened") await this.#operation.close(attempt, end, null);
+      if (end.kind === "ok") final = () => this.#operation.succeed(end.value);
+    }
+    return final();
+  }
+
+  /** Leaves nothing running, also when a hook has rejected. */
+  dispose(): void {
+    for (const attempt of this.#live) attempt.cancel(SUPERSEDED);
+    this.#giveBack();
+    this.#operation.leave(this.#inbox);
+  }
+
+  /** The permission for a send that will not be made. */
+  #giveBack(): void {
+    if (this.#held !== null) this.#operation.target.budget.settle(false, this.#held, this.#operation.clock.nowMs());
+    this.#held = null;
+  }
+
+  async #failed(attempt: Attempt<T>, end: Failed): Promise<Verdict<T> | null> {
+    remember(this.#history, end);
+    // No backoff: a failure brings the next send forward, unless the target itself asks for a delay.
+    const bounds = { lastAttempt: this.#lastNumber, backoffFactor: 0 };
+    const next = nextStep(this.#operation, this.#number - 1, { ...this.#history, last: end }, bounds);
+    await this.#operation.close(attempt, end, next);
+    if (next.kind === "retry") {
+      if (next.honored) this.#operation.target.counters.retryAfterHonored++;
+      this.#giveBack();
+      this.#held = next.withdrawn;
+      this.#nextMs = this.#operation.clock.nowMs() + next.delayMs;
+      return null;
+    }
+    this.#nextMs = NEVER_MS;
+    const final = next.kind === "give-up" && next.reason === "permanent";
+    return this.#live.size > 0 && !final ? null : () => stopped(this.#operation, end, next);
+  }
+}

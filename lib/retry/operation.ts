@@ -1,0 +1,169 @@
+import { attemptsAllowed } from "@/lib/retry/amplification";
+import type { Attempt, AttemptEnd } from "@/lib/retry/attempt";
+import type {
+  AttemptRecord,
+  Call,
+  Cancellation,
+  Deferral,
+  ExecuteOptions,
+  Failure,
+  FailureReason,
+  NextStep,
+  Success,
+} from "@/lib/retry/call";
+import type { Sent } from "@/lib/retry/classify/verdict";
+import type { Clock, Random } from "@/lib/retry/clock";
+import type { Policy } from "@/lib/retry/policy";
+import type { TargetState } from "@/lib/retry/target";
+
+/** Something that is to end when the operation is cancelled. */
+export type Halt = { cancel(reason: unknown): void };
+
+/**
+ * One operation: its deadline, its place in the abort tree, and what it has spent. A cancellation reaches every attempt
+ * and every wait that is on.
+ */
+export class Operation<T> {
+  readonly call: Call<T>;
+  readonly policy: Policy;
+  readonly target: TargetState;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Monotonic ms. */
+  readonly startedMs: number;
+  readonly deadlineMs: number;
+  readonly firstAttempt: number;
+  readonly lastAttempt: number;
+  /** The caller's own repeats left fewer attempts than the policy has. */
+  readonly curtailed: boolean;
+
+  /** Attempts that were opened. */
+  attempts = 0;
+  sent: Sent;
+  cancelled: { reason: unknown } | null = null;
+  #signal: AbortSignal | undefined;
+  #halts = new Set<Halt>();
+
+  constructor(call: Call<T>, { policy, target, clock, random, signal }: ExecuteOptions) {
+    this.call = call;
+    this.policy = policy;
+    this.target = target;
+    this.clock = clock;
+    this.random = random;
+    this.startedMs = clock.nowMs();
+    this.deadlineMs = this.startedMs + policy.deadlineMs;
+    this.firstAttempt = call.firstAttempt ?? 1;
+    const allowed = attemptsAllowed(policy.maxAttempts, call.incomingRetryCount ?? 0);
+    this.lastAttempt = Math.max(this.firstAttempt, allowed);
+    this.curtailed = this.lastAttempt < policy.maxAttempts;
+    this.sent = call.ambiguous ? "maybe" : "no";
+    this.#signal = signal;
+    signal?.addEventListener("abort", this);
+    target.counters.operations++;
+    target.budget.begin(this.startedMs);
+  }
+
+  /** The abort listener: the operation itself, so that adding and removing it makes no closure. */
+  handleEvent(): void {
+    this.cancelled = { reason: this.#signal?.reason };
+    for (const halt of this.#halts) halt.cancel(this.cancelled.reason);
+  }
+
+  /** Puts a wait under this operation's cancellation, until it `leaves`. */
+  join(halt: Halt): void {
+    this.#halts.add(halt);
+  }
+
+  leave(halt: Halt): void {
+    this.#halts.delete(halt);
+  }
+
+  /** Runs an attempt inside this operation's abort tree. */
+  async run(attempt: Attempt<T>, nowMs: number): Promise<AttemptEnd<T>> {
+    this.#halts.add(attempt);
+    try {
+      const end = await attempt.run(nowMs);
+      if (end.kind !== "unopened") {
+        this.attempts++;
+        if (end.kind !== "ok" && end.verdict.sent === "maybe") this.sent = "maybe";
+      }
+      return end;
+    } finally {
+      this.#halts.delete(attempt);
+    }
+  }
+
+  /** Waits `ms`, or until cancelled. Leaves no timer behind. */
+  sleep(ms: number): Promise<void> {
+    if (this.cancelled !== null) return Promise.resolve();
+    return new Promise((resolve) => {
+      const wait = {
+        cancel: () => {
+          disarm();
+          resolve();
+        },
+      };
+      const disarm = this.clock.timer(ms, () => {
+        this.#halts.delete(wait);
+        resolve();
+      });
+      this.#halts.add(wait);
+    });
+  }
+
+  /** Writes an attempt's record, when somebody wants it. */
+  async close(attempt: Attempt<T>, end: Exclude<AttemptEnd<T>, { kind: "unopened" }>, next: NextStep | null) {
+    if (!this.call.onClose) return;
+    const record: AttemptRecord = {
+      attempt: attempt.attempt,
+      result: end.kind,
+      verdict: end.kind === "ok" ? null : end.verdict,
+      error: end.kind === "ok" ? null : end.error,
+      hedge: attempt.hedge,
+      startedWallMs: attempt.startedWallMs,
+      elapsedMs: attempt.endedMs - attempt.startedMs,
+      waitedMs: attempt.waitedMs,
+      timeoutMs: attempt.timeoutMs,
+      next,
+    };
+    await this.call.onClose(record);
+  }
+
+  /** Takes the operation out of the abort tree. */
+  dispose(): void {
+    this.#signal?.removeEventListener("abort", this);
+    this.target.budget.end();
+  }
+
+  succeed(value: T): Success<T> {
+    this.target.counters.succeeded++;
+    return { kind: "ok", value, ...this.#spent() };
+  }
+
+  fail(reason: FailureReason, code: string, error: unknown, waitMs: number | null = null): Failure {
+    const { counters } = this.target;
+    counters.failed++;
+    if (reason === "exhausted") counters.retryExhausted++;
+    if (reason === "budget") counters.budgetDenied++;
+    if (reason === "breaker-open") counters.breakerDenied++;
+    if (reason === "bulkhead-full") counters.bulkheadDenied++;
+    const untilMs = waitMs === null ? null : this.clock.wallMs() + waitMs;
+    return { kind: "failed", reason, code, error, sent: this.sent, untilMs, ...this.#spent() };
+  }
+
+  defer(cause: Deferral["cause"], code: string, error: unknown, waitMs: number): Deferral {
+    this.target.counters.deferred++;
+    if (cause === "retry-after") this.target.counters.retryAfterHonored++;
+    const untilMs = this.clock.wallMs() + waitMs;
+    return { kind: "deferred", cause, code, error, sent: this.sent, untilMs, ...this.#spent() };
+  }
+
+  cancel(reason: unknown): Cancellation {
+    this.target.counters.cancelled++;
+    return { kind: "cancelled", reason, sent: this.sent, ...this.#spent() };
+  }
+
+  #spent(): { attempts: number; elapsedMs: number } {
+    return { attempts: this.attempts, elapsedMs: this.clock.nowMs() - this.startedMs };
+  }
+}

@@ -1,0 +1,171 @@
+import type { Backoff } from "@/lib/retry/backoff/backoff";
+import { fitsDeadline, upperBoundMs } from "@/lib/retry/bounds";
+import type { BreakerPolicy } from "@/lib/retry/breaker/breaker";
+import type { BudgetPolicy } from "@/lib/retry/budget/budget";
+import type { BulkheadPolicy } from "@/lib/retry/bulkhead";
+import type { HealingPolicy } from "@/lib/retry/healing/healing";
+import type { HedgePolicy } from "@/lib/retry/hedge/hedge-policy";
+import { checkPolicy, type Violation } from "@/lib/retry/policy-check";
+import type { DynamicTimeout } from "@/lib/retry/timeout/dynamic";
+import type { PhaseTimeouts } from "@/lib/retry/timeout/phases";
+
+/** How one target is called: a plain JSON value that is stored, versioned and edited. Times are milliseconds. */
+export type Policy = {
+  /** Counts the first attempt: 1 never repeats. */
+  maxAttempts: number;
+  attemptTimeoutMs: number;
+  /** The whole operation, waits for permits and tokens included. */
+  deadlineMs: number;
+  /** Kept free before the deadline, so that the last answer can still be recorded. */
+  marginMs: number;
+  backoff: Backoff;
+  /** Used instead of `backoff` after a throttled attempt without Retry-After; null = the same. */
+  throttledBackoff: Backoff | null;
+  /** Longest Retry-After that is believed; a longer one defers by this much. */
+  retryAfterMsMax: number;
+  budget: BudgetPolicy;
+  breaker: BreakerPolicy | null;
+  bulkhead: BulkheadPolicy | null;
+  phases: PhaseTimeouts | null;
+  dynamicTimeout: DynamicTimeout | null;
+  hedge: HedgePolicy | null;
+  healing: HealingPolicy | null;
+};
+
+/** A policy may not run: it is malformed, or its attempts do not fit its deadline. */
+export class PolicyError extends Error {
+  readonly violations: readonly Violation[];
+
+  constructor(violations: readonly Violation[]) {
+    super(`policy refused: ${violations.map((v) => `${v.field} = ${show(v.value)}, ${v.bound}`).join("; ")}`);
+    this.name = "PolicyError";
+    this.violations = violations;
+  }
+}
+
+/**
+ * Everything that is wrong with a policy from outside (a form, a JSON column), each by field, value and bound; empty
+ * when it may run. Checks the shape first and only then whether the attempts fit the deadline.
+ */
+export function validatePolicy(candidate: unknown): Violation[] {
+  const violations = checkPolicy(candidate);
+  return violations.length > 0 ? violations : fitViolations(candidate as Policy);
+}
+
+/** The candidate as a policy, or a PolicyError that lists what is wrong. */
+export function parsePolicy(candidate: unknown): Policy {
+  const violations = validatePolicy(candidate);
+  if (violations.length > 0) throw new PolicyError(violations);
+  return candidate as Policy;
+}
+
+const asserted = new WeakSet<Policy>();
+
+/**
+ * Refuses to run a policy that cannot keep its own promise: sum of the backoff bounds + maxAttempts * attemptTimeoutMs
+ * must be <= deadlineMs - marginMs. Throws PolicyError. A policy that passed is remembered by identity: do not change
+ * it afterwards.
+ */
+export function assertPolicy(policy: Policy): void {
+  if (asserted.has(policy)) return;
+  parsePolicy(policy);
+  asserted.add(policy);
+}
+
+function fitViolations(policy: Policy): Violation[] {
+  if (fitsDeadline(policy)) return [];
+  return [
+    {
+      field: "deadlineMs",
+      value: policy.deadlineMs,
+      bound: `>= ${upperBoundMs(policy) + policy.marginMs} (all attempts, their longest delays and the margin)`,
+    },
+  ];
+}
+
+function show(value: unknown): string {
+  return value === undefined ? "nothing" : (JSON.stringify(value) ?? String(value));
+}
+
+const SHARED = {
+  throttledBackoff: null,
+  retryAfterMsMax: 24 * 60 * 60 * 1000,
+  phases: null,
+  dynamicTimeout: null,
+  hedge: null,
+} as const;
+
+/** Retries may add a tenth to the load, three a second are always allowed. */
+const BUDGET: BudgetPolicy = {
+  kind: "ratio",
+  ratio: 0.1,
+  windowMs: 10_000,
+  floorPerSecond: 3,
+  ceilingPerSecond: 50,
+  deposit: "request",
+  cost: { transient: 1, throttled: 1 },
+};
+
+const BREAKER: BreakerPolicy = {
+  trip: { kind: "time", windowMs: 30_000, callsMin: 10, failureRatio: 0.5, slowCallMs: null, slowRatio: 1 },
+  openMs: 30_000,
+  openMsMax: 300_000,
+  probes: 3,
+  probeMsMax: 60_000,
+};
+
+const HEALING: HealingPolicy = {
+  retryRatio: 0.3,
+  timeoutRatio: 0.2,
+  callsMin: 20,
+  windowMs: 60_000,
+  stepFactor: 2,
+  stepsMax: 3,
+  quietRatio: 0.5,
+  cooldownMs: 60_000,
+};
+
+/** Ready-made policies. Each fits its deadline; `assertPolicy` accepts all three. */
+export const POLICY_PRESETS = {
+  /** Somebody waits: one retry soon, another a little later, an answer within 10 s. */
+  interactive: {
+    ...SHARED,
+    maxAttempts: 3,
+    attemptTimeoutMs: 3_000,
+    deadlineMs: 10_000,
+    marginMs: 500,
+    backoff: { kind: "exponential", baseMs: 100, factor: 2, capMs: 1_000, jitter: { kind: "full" } },
+    budget: BUDGET,
+    breaker: BREAKER,
+    bulkhead: { permits: 20, queueMax: 20 },
+    healing: null,
+  },
+  /** Nobody waits: patience before pressure. */
+  "slow-lane": {
+    ...SHARED,
+    maxAttempts: 5,
+    attemptTimeoutMs: 3_000,
+    deadlineMs: 60_000,
+    marginMs: 5_000,
+    backoff: { kind: "exponential", baseMs: 1_000, factor: 2, capMs: 30_000, jitter: { kind: "full" } },
+    budget: BUDGET,
+    breaker: BREAKER,
+    bulkhead: { permits: 20, queueMax: 100 },
+    healing: HEALING,
+  },
+  /** Delays that can be told in advance, for targets whose owners want to know them. */
+  ladder: {
+    ...SHARED,
+    maxAttempts: 6,
+    attemptTimeoutMs: 3_000,
+    deadlineMs: 30_000,
+    marginMs: 1_000,
+    backoff: { kind: "ladder", stepsMs: [200, 500, 1_200, 2_500, 5_000], jitter: { kind: "none" } },
+    budget: BUDGET,
+    breaker: BREAKER,
+    bulkhead: { permits: 20, queueMax: 100 },
+    healing: HEALING,
+  },
+} as const satisfies Record<string, Policy>;
+
+export type PolicyPreset = keyof typeof POLICY_PRESETS;
