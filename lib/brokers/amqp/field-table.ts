@@ -1,0 +1,345 @@
+import type { Header } from "@/lib/core/dead-letter";
+
+/**
+ * An AMQP 0-9-1 field value with the type it had on the wire. Client libraries fold all integers into one number and
+ * all strings into UTF-8; a consumer in another language sees the difference, so a redrive must write the same field
+ * again. Type tags as RabbitMQ uses them: https://www.rabbitmq.com/amqp-0-9-1-errata#section_3
+ */
+export type FieldValue =
+  | { type: "longstr"; value: string }
+  /** A longstr that is not UTF-8 text (or holds NUL): .NET and PHP clients send binary under the string tag. */
+  | { type: "longstr-bytes"; value: Uint8Array }
+  | { type: "bytes"; value: Uint8Array }
+  | { type: "bool"; value: boolean }
+  | { type: SmallInteger; value: number }
+  | { type: "int64" | "timestamp"; value: bigint }
+  | { type: "float" | "double"; value: number }
+  | { type: "decimal"; places: number; digits: number }
+  | { type: "void" }
+  | { type: "array"; value: FieldValue[] }
+  | { type: "table"; value: FieldTable };
+
+type SmallInteger = "int8" | "uint8" | "int16" | "uint16" | "int32" | "uint32";
+
+/** In wire order, duplicates kept. */
+export type FieldTable = [name: string, value: FieldValue][];
+
+/** The bytes do not form a field table, or a value cannot be written as one. */
+export class FieldTableError extends Error {
+  override readonly name = "FieldTableError";
+}
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** UTF-8 text of the bytes, or null when they are no UTF-8 or hold a NUL, which PostgreSQL text cannot store. */
+export function textOrNull(bytes: Uint8Array): string | null {
+  if (bytes.includes(0)) return null;
+  try {
+    return strictUtf8.decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** Names are shown and stored as text: NUL becomes its visible symbol, invalid UTF-8 the replacement character. */
+function nameOf(bytes: Buffer): string {
+  return bytes.toString("utf8").replaceAll("\u0000", "\u2400");
+}
+
+class Reader {
+  private at = 0;
+  private readonly bytes: Buffer;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  get done(): boolean {
+    return this.at >= this.bytes.length;
+  }
+
+  take(length: number): Buffer {
+    if (this.at + length > this.bytes.length) throw new FieldTableError("field table ends in the middle of a value");
+    this.at += length;
+    return this.bytes.subarray(this.at - length, this.at);
+  }
+
+  long(): Buffer {
+    return this.take(this.take(4).readUInt32BE());
+  }
+
+  value(depth: number): FieldValue {
+    const tag = String.fromCharCode(this.take(1)[0]!);
+    switch (tag) {
+      case "S": {
+        const bytes = this.long();
+        const text = textOrNull(bytes);
+        return text === null ? { type: "longstr-bytes", value: bytes } : { type: "longstr", value: text };
+      }
+      case "x":
+        return { type: "bytes", value: this.long() };
+      case "t":
+        return { type: "bool", value: this.take(1)[0] !== 0 };
+      case "b":
+        return { type: "int8", value: this.take(1).readInt8() };
+      case "B":
+        return { type: "uint8", value: this.take(1).readUInt8() };
+      case "s":
+        return { type: "int16", value: this.take(2).readInt16BE() };
+      case "u":
+        return { type: "uint16", value: this.take(2).readUInt16BE() };
+      case "I":
+        return { type: "int32", value: this.take(4).readInt32BE() };
+      case "i":
+        return { type: "uint32", value: this.take(4).readUInt32BE() };
+      case "l":
+        return { type: "int64", value: this.take(8).readBigInt64BE() };
+      case "T":
+        return { type: "timestamp", value: this.take(8).readBigUInt64BE() };
+      case "f":
+        return { type: "float", value: this.take(4).readFloatBE() };
+      case "d":
+        return { type: "double", value: this.take(8).readDoubleBE() };
+      case "D":
+        return { type: "decimal", places: this.take(1)[0]!, digits: this.take(4).readUInt32BE() };
+      case "V":
+        return { type: "void" };
+      case "A":
+        return { type: "array", value: arrayIn(this.long(), depth + 1) };
+      case "F":
+        return { type: "table", value: tableIn(this.long(), depth + 1) };
+      default:
+        throw new FieldTableError(`unknown field type tag ${JSON.stringify(tag)}`);
+    }
+  }
+
+  name(): string {
+    return nameOf(this.take(this.take(1)[0]!));
+  }
+}
+
+/** Deeper nesting than this is an attack on the stack, not a header. */
+const DEPTH_MAX = 64;
+
+function arrayIn(bytes: Buffer, depth: number): FieldValue[] {
+  if (depth > DEPTH_MAX) throw new FieldTableError(`field values nest deeper than ${DEPTH_MAX}`);
+  const reader = new Reader(bytes);
+  const values: FieldValue[] = [];
+  while (!reader.done) values.push(reader.value(depth));
+  return values;
+}
+
+function tableIn(bytes: Uint8Array, depth: number): FieldTable {
+  if (depth > DEPTH_MAX) throw new FieldTableError(`field values nest deeper than ${DEPTH_MAX}`);
+  const reader = new Reader(bytes);
+  const table: FieldTable = [];
+  while (!reader.done) table.push([reader.name(), reader.value(depth)]);
+  return table;
+}
+
+/** Decodes the content of a field table, without its length prefix. Throws FieldTableError. */
+export function decodeTable(bytes: Uint8Array): FieldTable {
+  return tableIn(bytes, 0);
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+function prefixed(tag: string, content: Uint8Array): Buffer {
+  return Buffer.concat([Buffer.from(tag, "latin1"), uint32(content.length), content]);
+}
+
+function fixed(tag: string, length: number, write: (bytes: Buffer) => void): Buffer {
+  const bytes = Buffer.alloc(1 + length);
+  bytes.write(tag, "latin1");
+  write(bytes);
+  return bytes;
+}
+
+function encodeValue(field: FieldValue): Buffer {
+  switch (field.type) {
+    case "longstr":
+      return prefixed("S", Buffer.from(field.value, "utf8"));
+    case "longstr-bytes":
+      return prefixed("S", field.value);
+    case "bytes":
+      return prefixed("x", field.value);
+    case "bool":
+      return fixed("t", 1, (bytes) => bytes.writeUInt8(field.value ? 1 : 0, 1));
+    case "int8":
+      return fixed("b", 1, (bytes) => bytes.writeInt8(field.value, 1));
+    case "uint8":
+      return fixed("B", 1, (bytes) => bytes.writeUInt8(field.value, 1));
+    case "int16":
+      return fixed("s", 2, (bytes) => bytes.writeInt16BE(field.value, 1));
+    case "uint16":
+      return fixed("u", 2, (bytes) => bytes.writeUInt16BE(field.value, 1));
+    case "int32":
+      return fixed("I", 4, (bytes) => bytes.writeInt32BE(field.value, 1));
+    case "uint32":
+      return fixed("i", 4, (bytes) => bytes.writeUInt32BE(field.value, 1));
+    case "int64":
+      return fixed("l", 8, (bytes) => bytes.writeBigInt64BE(field.value, 1));
+    case "timestamp":
+      return fixed("T", 8, (bytes) => bytes.writeBigUInt64BE(field.value, 1));
+    case "float":
+      return fixed("f", 4, (bytes) => bytes.writeFloatBE(field.value, 1));
+    case "double":
+      return fixed("d", 8, (bytes) => bytes.writeDoubleBE(field.value, 1));
+    case "decimal":
+      return fixed("D", 5, (bytes) => {
+        bytes.writeUInt8(field.places, 1);
+        bytes.writeUInt32BE(field.digits, 2);
+      });
+    case "void":
+      return Buffer.from("V", "latin1");
+    case "array":
+      return prefixed("A", Buffer.concat(field.value.map(encodeValue)));
+    case "table":
+      return prefixed("F", encodeTable(field.value));
+  }
+}
+
+/** Encodes the content of a field table, without its length prefix. Throws FieldTableError or RangeError. */
+export function encodeTable(table: FieldTable): Buffer {
+  const parts: Buffer[] = [];
+  for (const [name, value] of table) {
+    const bytes = Buffer.from(name, "utf8");
+    if (bytes.length > 255) throw new FieldTableError(`header name is longer than 255 bytes: ${name.slice(0, 40)}...`);
+    parts.push(Buffer.from([bytes.length]), bytes, encodeValue(value));
+  }
+  return Buffer.concat(parts);
+}
+
+// JSON form of a typed value, kept in the third kind of Header. Text, booleans, null, arrays and plain tables look as
+// one expects; everything whose type JSON would lose is `{ "!": type, "value": ... }`.
+
+const TYPE_KEY = "!";
+
+/** Finite numbers as they are; the rest as the hex of their bits, since JSON has no NaN, infinity or -0. */
+function floatToJson(type: "float" | "double", value: number): unknown {
+  if (Number.isFinite(value) && !Object.is(value, -0)) return value;
+  return encodeValue({ type, value }).subarray(1).toString("hex");
+}
+
+function tableToJson(table: FieldTable): unknown {
+  const names = table.map(([name]) => name);
+  // An object would merge duplicates, reorder names that look like integers, and mistake "!" for a type.
+  const plain =
+    new Set(names).size === names.length && names.every((name) => name !== TYPE_KEY && !/^(\d+|__proto__)$/.test(name));
+  if (plain) return Object.fromEntries(table.map(([name, value]) => [name, fieldToJson(value)]));
+  return { [TYPE_KEY]: "table", value: table.map(([name, value]) => [name, fieldToJson(value)]) };
+}
+
+function fieldToJson(field: FieldValue): unknown {
+  switch (field.type) {
+    case "longstr":
+    case "bool":
+      return field.value;
+    case "void":
+      return null;
+    case "array":
+      return field.value.map(fieldToJson);
+    case "table":
+      return tableToJson(field.value);
+    case "longstr-bytes":
+    case "bytes":
+      return { [TYPE_KEY]: field.type, value: Buffer.from(field.value).toString("base64") };
+    case "int64":
+    case "timestamp": {
+      const number = Number(field.value);
+      return { [TYPE_KEY]: field.type, value: Number.isSafeInteger(number) ? number : String(field.value) };
+    }
+    case "float":
+    case "double":
+      return { [TYPE_KEY]: field.type, value: floatToJson(field.type, field.value) };
+    case "decimal":
+      return { [TYPE_KEY]: "decimal", value: { places: field.places, digits: field.digits } };
+    default:
+      return { [TYPE_KEY]: field.type, value: field.value };
+  }
+}
+
+function integerOf(value: unknown): bigint {
+  if (typeof value === "number" && Number.isInteger(value)) return BigInt(value);
+  if (typeof value === "string" && /^-?\d{1,20}$/.test(value)) return BigInt(value);
+  throw new FieldTableError(`not an integer: ${JSON.stringify(value)}`);
+}
+
+function typedFromJson(type: unknown, value: unknown): FieldValue {
+  switch (type) {
+    case "int8":
+    case "uint8":
+    case "int16":
+    case "uint16":
+    case "int32":
+    case "uint32":
+      return { type, value: Number(integerOf(value)) };
+    case "int64":
+    case "timestamp":
+      return { type, value: integerOf(value) };
+    case "float":
+    case "double": {
+      if (typeof value === "number") return { type, value };
+      const bytes = Buffer.from(String(value), "hex");
+      if (bytes.length !== (type === "float" ? 4 : 8)) throw new FieldTableError(`not the bits of a ${type}`);
+      return { type, value: type === "float" ? bytes.readFloatBE() : bytes.readDoubleBE() };
+    }
+    case "bytes":
+    case "longstr-bytes":
+      if (typeof value !== "string") throw new FieldTableError(`${type} needs base64 text`);
+      return { type, value: Buffer.from(value, "base64") };
+    case "decimal": {
+      const { places, digits } = (value ?? {}) as { places?: unknown; digits?: unknown };
+      return { type, places: Number(integerOf(places)), digits: Number(integerOf(digits)) };
+    }
+    case "table":
+      if (!Array.isArray(value)) throw new FieldTableError("a typed table is a list of [name, value]");
+      return { type, value: value.map(([name, entry]) => [String(name), fieldFromJson(entry)]) };
+    default:
+      throw new FieldTableError(`unknown field type ${JSON.stringify(type)}`);
+  }
+}
+
+function fieldFromJson(json: unknown): FieldValue {
+  if (json === null) return { type: "void" };
+  if (typeof json === "string") return { type: "longstr", value: json };
+  if (typeof json === "boolean") return { type: "bool", value: json };
+  // A bare number comes from a person who edited the header; the narrowest common reading is a 64-bit integer.
+  if (typeof json === "number")
+    return Number.isSafeInteger(json) ? { type: "int64", value: BigInt(json) } : { type: "double", value: json };
+  if (Array.isArray(json)) return { type: "array", value: json.map(fieldFromJson) };
+  const object = json as Record<string, unknown>;
+  if (Object.hasOwn(object, TYPE_KEY)) return typedFromJson(object[TYPE_KEY], object.value);
+  return { type: "table", value: Object.entries(object).map(([name, value]) => [name, fieldFromJson(value)]) };
+}
+
+/** One AMQP field as a Header: text, null and byte arrays plain, every other type as JSON with encoding `amqp`. */
+export function toHeader(name: string, field: FieldValue): Header {
+  switch (field.type) {
+    case "longstr":
+      return [name, field.value];
+    case "void":
+      return [name, null];
+    case "bytes":
+      return [name, Buffer.from(field.value).toString("base64"), "bytes"];
+    default:
+      return [name, JSON.stringify(fieldToJson(field)), "amqp"];
+  }
+}
+
+/** The field a Header stands for. Inverse of `toHeader`. Throws FieldTableError when its JSON is malformed. */
+export function fromHeader(header: Header): FieldValue {
+  const [name, value, encoding = "text"] = header;
+  if (value === null) return { type: "void" };
+  if (encoding === "text") return { type: "longstr", value };
+  if (encoding === "bytes") return { type: "bytes", value: Buffer.from(value, "base64") };
+  try {
+    return fieldFromJson(JSON.parse(value));
+  } catch (cause) {
+    throw new FieldTableError(`header ${name} is not a typed AMQP value: ${String(cause)}`);
+  }
+}

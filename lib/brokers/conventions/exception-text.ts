@@ -1,0 +1,73 @@
+/** One link of an exception chain, outermost first. */
+export type ExceptionLink = { type: string; message: string };
+
+/**
+ * Exceptions that only carry another one: frameworks throw them around the consumer's own failure, and grouping by
+ * them would put every failure into one group.
+ */
+const WRAPPERS = new Set([
+  "ListenerExecutionFailedException",
+  "MessagingException",
+  "MessageHandlingException",
+  "AmqpRejectAndDontRequeueException",
+  "ImmediateAcknowledgeAmqpException",
+  "UndeclaredThrowableException",
+  "InvocationTargetException",
+  "ExecutionException",
+  "CompletionException",
+  "AggregateException",
+  "TargetInvocationException",
+  "MassTransitException",
+  "ConsumerException",
+]);
+
+/** `org.acme.Outer$BadAmount` -> `BadAmount`; .NET generics and nested types likewise. */
+export function simpleName(type: string): string {
+  return (
+    type
+      .replace(/`\d.*$/, "")
+      .split(/[.$+:/\\]/)
+      .at(-1) ?? type
+  );
+}
+
+/** The failure a person wants to see: the first link that is no mere wrapper, else the innermost. */
+export function significant(chain: readonly ExceptionLink[]): ExceptionLink | null {
+  return chain.find((link) => !WRAPPERS.has(simpleName(link.type))) ?? chain.at(-1) ?? null;
+}
+
+// Namespace, then name. `$` belongs to names only: as a separator too it would make matching exponential.
+const TYPE = String.raw`(?:[A-Za-z_][\w$]*[.+])+[A-Za-z_][\w$]*(?:\x60\d+(?:\[[^\]]*\])?)?`;
+const JAVA_LINK = new RegExp(`^(?:Caused by: )?(${TYPE})(?:: (.*))?$`);
+const DOTNET_LINK = new RegExp(String.raw`^\s*(?:\(Inner Exception #\d+\) )?(${TYPE})(?: \(0x[0-9A-Fa-f]+\))?: ?(.*)$`);
+
+/** Chain of a Java stack trace: its first line, then each `Caused by:`. Suppressed exceptions are left out. */
+export function javaChain(stack: string): ExceptionLink[] {
+  const lines = stack.split(/\r?\n/);
+  const chain: ExceptionLink[] = [];
+  for (const [index, line] of lines.entries()) {
+    if (index > 0 && !line.startsWith("Caused by: ")) continue;
+    const match = JAVA_LINK.exec(line.trimEnd());
+    if (match !== null) chain.push({ type: match[1]!, message: match[2] ?? "" });
+  }
+  return chain;
+}
+
+/**
+ * Chain of .NET's `Exception.ToString()`: `Type: message`, then ` ---> Inner: message`, on one line or on several,
+ * before the frames. The first line that names a type starts it: some frameworks put their own words first.
+ */
+export function dotnetChain(text: string): ExceptionLink[] {
+  const chain: ExceptionLink[] = [];
+  for (const line of text.split(/\r?\n/)) {
+    if (/^\s+at /.test(line) || line.includes("--- End of")) {
+      if (chain.length > 0) break;
+      continue;
+    }
+    for (const part of line.split("---> ")) {
+      const match = DOTNET_LINK.exec(part);
+      if (match !== null) chain.push({ type: match[1]!, message: match[2]!.trim() });
+    }
+  }
+  return chain;
+}

@@ -1,0 +1,68 @@
+import {
+  type Convention,
+  type DeliveryView,
+  type HeaderView,
+  instantMs,
+  messageIdOf,
+  type Reading,
+} from "@/lib/brokers/conventions/delivery";
+import type { DeadLetterError } from "@/lib/core/dead-letter";
+
+/** Names under which consumers without a framework describe their failure. */
+const TYPE_NAMES = ["x-error-type", "x-exception-type", "error-type", "exception-type"];
+const MESSAGE_NAMES = [
+  "x-error-message",
+  "x-exception-message",
+  "error-message",
+  "exception-message",
+  "x-error",
+  "error",
+];
+const STACK_NAMES = ["x-error-stack", "x-exception-stacktrace", "x-exception-stack", "error-stack", "exception-stack"];
+const COUNT_NAMES = ["x-attempts", "x-retry-count", "x-retries", "retry-count", "x-delivery-count"];
+
+/** The failure as a consumer wrote it into headers of its own. */
+export function consumerError(headers: HeaderView): DeadLetterError {
+  return {
+    type: headers.firstText(TYPE_NAMES),
+    message: headers.firstText(MESSAGE_NAMES),
+    stack: headers.firstText(STACK_NAMES),
+  };
+}
+
+/**
+ * Headers Parkade documents for consumers that dead-letter by hand. They describe one failure, so a redrive drops
+ * them: left on, the next failure would be filed under the old error.
+ */
+const DOCUMENTED = new Set([
+  "x-error-code",
+  "x-error-type",
+  "x-error-message",
+  "x-error-stack",
+  "x-attempts",
+  "x-failed-at",
+]);
+
+export function isConsumerErrorHeader(headerName: string): boolean {
+  return DOCUMENTED.has(headerName);
+}
+
+function read({ delivery, headers }: DeliveryView): Reading {
+  const error = consumerError(headers);
+  const counts = COUNT_NAMES.map((name) => headers.count(name)).filter((count) => count !== null);
+  return {
+    convention: "generic",
+    origin: {},
+    error,
+    exceptionTypes: error.type === null ? [] : [error.type],
+    reason: null,
+    attempts: counts[0] ?? 0,
+    failedAtMs: instantMs(headers.text("x-failed-at")),
+    messageId: messageIdOf(delivery.properties),
+    eventType: null,
+    inner: null,
+  };
+}
+
+/** Anything else that lies in a dead-letter queue. Reads everything, so it comes last. */
+export const generic: Convention = { name: "generic", owns: isConsumerErrorHeader, read };

@@ -1,0 +1,174 @@
+import { createHash } from "node:crypto";
+import { type ShortText, shortText } from "@/lib/brokers/amqp/basic-properties";
+import type { CloudEventAttributes } from "@/lib/brokers/conventions/cloud-event";
+import { clean, type Delivery, type HeaderView, type Reading } from "@/lib/brokers/conventions/delivery";
+import type { PayloadJson } from "@/lib/brokers/conventions/payload-json";
+import type { Mapping } from "@/lib/contract/source-config";
+
+/** Everything a mapping may draw from. `delivery` is the original message, unwrapped. */
+export type MappingInput = {
+  delivery: Delivery;
+  headers: HeaderView;
+  payload: PayloadJson;
+  cloudEvent: CloudEventAttributes | null;
+  reading: Reading;
+};
+
+export type MappedFields = {
+  /** null: the message carries no id of any kind. */
+  eventId: string | null;
+  aggregateType: string | null;
+  aggregateId: string | null;
+  version: bigint | null;
+  eventType: string | null;
+  /** null: the consumer wrote none; derive it. */
+  errorCode: string | null;
+  tags: Record<string, string>;
+};
+
+const AGGREGATE_ID_HEADERS = ["aggregate-id", "x-aggregate-id", "aggregateid", "aggregate_id"];
+const AGGREGATE_TYPE_HEADERS = ["aggregate-type", "x-aggregate-type", "aggregatetype", "aggregate_type"];
+const VERSION_HEADERS = ["aggregate-version", "x-aggregate-version", "aggregateversion", "aggregate_version"];
+const EVENT_TYPE_HEADERS = ["event-type", "x-event-type", "eventtype", "event_type"];
+const ERROR_CODE_HEADERS = ["x-error-code", "error-code", "errorcode", "error_code"];
+const EVENT_ID_HEADERS = ["idempotency-key", "event-id", "x-event-id", "eventid", "event_id"];
+/** Debezium's outbox router writes the event id under this bare name. */
+const DEBEZIUM_ID_HEADER = "id";
+
+/** Where the business object may lie: the body itself, CloudEvents `data`, MassTransit's envelope. */
+const PAYLOAD_ROOTS = ["", "/data", "/message"];
+
+/** Index entries have a size limit, and an id this long was no id. */
+const ID_CHARS_MAX = 400;
+const CODE_CHARS_MAX = 100;
+const TAG_CHARS_MAX = 256;
+
+const INT64_MAX = 2n ** 63n - 1n;
+
+/** `Idempotency-Key` is a structured-field string: with quotes by its draft, without by habit. */
+function unquoted(text: string): string {
+  const match = /^"(.*)"$/.exec(text.trim());
+  return match === null ? text.trim() : match[1]!.replace(/\\(["\\])/g, "$1");
+}
+
+function property(delivery: Delivery, name: string): string | null {
+  const value = delivery.properties[name as keyof Delivery["properties"]];
+  if (typeof value === "number" || typeof value === "bigint") return String(value);
+  return Array.isArray(value) ? null : shortText(value as ShortText | undefined);
+}
+
+/** `/json/pointer` into the payload, `property:correlationId`, else a header name. */
+function select(selector: string | undefined, input: MappingInput): string | null {
+  if (selector === undefined) return null;
+  if (selector.startsWith("/")) return input.payload.scalar(selector);
+  if (selector.startsWith("property:")) return property(input.delivery, selector.slice("property:".length));
+  return input.headers.text(selector);
+}
+
+function fromPayload(input: MappingInput, field: string): string | null {
+  for (const root of PAYLOAD_ROOTS) {
+    const value = input.payload.scalar(`${root}/${field}`);
+    if (value !== null) return value;
+  }
+  return null;
+}
+
+/** A decimal integer that fits PostgreSQL's bigint; null otherwise. */
+export function versionOf(text: string | null): bigint | null {
+  if (text === null || !/^-?\d{1,19}$/.test(text.trim())) return null;
+  const version = BigInt(text.trim());
+  return version <= INT64_MAX && version >= -INT64_MAX ? version : null;
+}
+
+function limited(text: string | null, charsMax: number): string | null {
+  const trimmed = text === null ? "" : clean(text).trim();
+  return trimmed === "" ? null : trimmed.slice(0, charsMax).toWellFormed();
+}
+
+/** Cutting an event id would make two events one, so a long one keeps its start and gets a hash of all of it. */
+export function limitedEventId(text: string | null): string | null {
+  const trimmed = text === null ? "" : clean(text).trim();
+  if (trimmed.length <= ID_CHARS_MAX) return trimmed === "" ? null : trimmed;
+  const start = trimmed.slice(0, ID_CHARS_MAX / 2).toWellFormed();
+  return `${start}~${createHash("sha256").update(trimmed).digest("hex")}`;
+}
+
+function eventIdOf(mapping: Mapping, input: MappingInput): string | null {
+  const { headers, cloudEvent, reading, delivery } = input;
+  const idempotencyOrId = headers.firstText(EVENT_ID_HEADERS);
+  return (
+    select(mapping.eventId, input) ??
+    cloudEvent?.get("id") ??
+    (idempotencyOrId === null ? null : unquoted(idempotencyOrId)) ??
+    headers.text(DEBEZIUM_ID_HEADER) ??
+    reading.messageId ??
+    shortText(delivery.properties.messageId)
+  );
+}
+
+function aggregateIdOf(mapping: Mapping, input: MappingInput): string | null {
+  const { headers, cloudEvent } = input;
+  return (
+    select(mapping.aggregateId, input) ??
+    headers.firstText(AGGREGATE_ID_HEADERS) ??
+    cloudEvent?.get("aggregateid") ??
+    cloudEvent?.get("partitionkey") ??
+    cloudEvent?.get("subject") ??
+    fromPayload(input, "aggregateId")
+  );
+}
+
+function eventTypeOf(mapping: Mapping, input: MappingInput): string | null {
+  const { headers, cloudEvent, reading, delivery, payload } = input;
+  const envelope = payload.value("/messageType/0"); // MassTransit
+  return (
+    select(mapping.eventType, input) ??
+    cloudEvent?.get("type") ??
+    headers.firstText(EVENT_TYPE_HEADERS) ??
+    reading.eventType ??
+    shortText(delivery.properties.type) ??
+    headers.text("__TypeId__") ??
+    (typeof envelope === "string" ? envelope : null) ??
+    fromPayload(input, "eventType")
+  );
+}
+
+function tagsOf(mapping: Mapping, input: MappingInput): Record<string, string> {
+  const tags: Record<string, string> = {};
+  for (const [key, selector] of Object.entries(mapping.tags ?? {})) {
+    const value = limited(select(selector, input), TAG_CHARS_MAX);
+    if (value !== null) tags[key] = value;
+  }
+  return tags;
+}
+
+/**
+ * Facts of the business event. For each: the source's own mapping, then standard attributes and customary headers, the
+ * payload last. Absent facts are null.
+ */
+export function mapFields(mapping: Mapping, input: MappingInput): MappedFields {
+  const { headers, cloudEvent } = input;
+  return {
+    eventId: limitedEventId(eventIdOf(mapping, input)),
+    aggregateType: limited(
+      select(mapping.aggregateType, input) ??
+        headers.firstText(AGGREGATE_TYPE_HEADERS) ??
+        cloudEvent?.get("aggregatetype") ??
+        fromPayload(input, "aggregateType"),
+      ID_CHARS_MAX,
+    ),
+    aggregateId: limited(aggregateIdOf(mapping, input), ID_CHARS_MAX),
+    version: versionOf(
+      select(mapping.version, input) ??
+        headers.firstText(VERSION_HEADERS) ??
+        cloudEvent?.get("aggregateversion") ??
+        fromPayload(input, "version"),
+    ),
+    eventType: limited(eventTypeOf(mapping, input), ID_CHARS_MAX),
+    errorCode: limited(
+      select(mapping.errorCode, input) ?? headers.firstText(ERROR_CODE_HEADERS) ?? cloudEvent?.get("errorcode") ?? null,
+      CODE_CHARS_MAX,
+    ),
+    tags: tagsOf(mapping, input),
+  };
+}

@@ -1,0 +1,64 @@
+import {
+  type Convention,
+  type DeliveryView,
+  dotnetTypeName,
+  messageIdOf,
+  type Reading,
+} from "@/lib/brokers/conventions/delivery";
+import { dotnetChain } from "@/lib/brokers/conventions/exception-text";
+
+/**
+ * NServiceBus writes `yyyy-MM-dd HH:mm:ss:ffffff Z`, with a colon before the microseconds, which no date parser takes.
+ * Epoch milliseconds, null when the text has another form.
+ */
+export function nserviceBusTimeMs(text: string | null): number | null {
+  const match = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d):(\d{3})\d{3} Z$/.exec(text?.trim() ?? "");
+  if (match === null) return null;
+  const ms = Date.parse(`${match[1]}T${match[2]}.${match[3]}Z`);
+  return Number.isNaN(ms) ? null : ms;
+}
+
+/** Transport address to queue name: MSMQ adds the machine (`Billing@HOST`). */
+function queueOf(address: string | null): string | null {
+  return address?.split("@", 1)[0] || null;
+}
+
+function read({ headers, delivery }: DeliveryView): Reading | null {
+  const failedQueue = headers.text("NServiceBus.FailedQ");
+  const type = headers.text("NServiceBus.ExceptionInfo.ExceptionType");
+  if (failedQueue === null && type === null) return null;
+  const stack = headers.text("NServiceBus.ExceptionInfo.StackTrace");
+  const inner = headers.text("NServiceBus.ExceptionInfo.InnerExceptionType");
+  const queue = queueOf(failedQueue);
+  const consumer = headers.text("NServiceBus.ProcessingEndpoint");
+  return {
+    convention: "nservicebus",
+    origin: { ...(queue === null ? {} : { queue }), ...(consumer === null ? {} : { consumer }) },
+    error: { type, message: headers.text("NServiceBus.ExceptionInfo.Message"), stack },
+    exceptionTypes: [type, inner, ...dotnetChain(stack ?? "").map((link) => link.type)].filter((name) => name !== null),
+    reason: null,
+    // The retry counters are removed on the way to the error queue; at least one delivery failed.
+    attempts: 1,
+    failedAtMs: nserviceBusTimeMs(headers.text("NServiceBus.TimeOfFailure")),
+    messageId: headers.text("NServiceBus.MessageId") ?? messageIdOf(delivery.properties),
+    eventType: dotnetTypeName(headers.text("NServiceBus.EnclosedMessageTypes")),
+    inner: null,
+  };
+}
+
+/** The prefixes that ServiceControl itself strips when it retries a message. */
+const OWNED_PREFIXES = [
+  "nservicebus.retries",
+  "nservicebus.flretries",
+  "nservicebus.failedq",
+  "nservicebus.timeoffailure",
+  "nservicebus.exceptioninfo.",
+  "servicecontrol.editof",
+];
+
+/** NServiceBus: a central queue, usually `error`; the body is the unchanged original. */
+export const nserviceBus: Convention = {
+  name: "nservicebus",
+  owns: (headerName) => OWNED_PREFIXES.some((prefix) => headerName.startsWith(prefix)),
+  read,
+};

@@ -1,0 +1,25 @@
+import type { HeaderView } from "@/lib/brokers/conventions/delivery";
+import type { RedriveMark } from "@/lib/core/dead-letter";
+
+/** Written on every redrive, read back when the message is parked again. */
+export const REDRIVE_ID = "x-redrive-id";
+export const REDRIVE_ATTEMPT = "x-redrive-attempt";
+export const REDRIVE_FROM = "x-redrive-from";
+/**
+ * The event id under which the message is parked. It makes a bounce the same event even when the message itself
+ * carries no id (then the id was a hash that a new death changes) or when an operator edited the payload.
+ */
+export const REDRIVE_EVENT_ID = "x-redrive-event-id";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export function isRedriveHeader(headerName: string): boolean {
+  return headerName.startsWith("x-redrive-");
+}
+
+/** null: Parkade did not send it. An id that is no UUID was not ours and is ignored. */
+export function redriveMarkIn(headers: HeaderView): RedriveMark | null {
+  const redriveId = headers.text(REDRIVE_ID)?.trim() ?? "";
+  if (!UUID.test(redriveId)) return null;
+  return { redriveId: redriveId.toLowerCase(), attempt: Math.max(headers.count(REDRIVE_ATTEMPT) ?? 1, 1) };
+}
