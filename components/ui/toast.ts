@@ -12,24 +12,22 @@ export type Toast = {
   durationMs?: number;
 };
 
-type Wanted = () => void;
-
-let requested = false;
-const listeners = new Set<Wanted>();
+let wanted = false;
+const listeners = new Set<() => void>();
 
 /** Whether a toast was ever asked for: the frame then mounts sonner's region. */
 export function toasterWanted(): boolean {
-  return requested;
+  return wanted;
 }
 
-export function onToasterWanted(listener: Wanted): () => void {
+export function onToasterWanted(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
 export async function showToast({ title, detail, tone = "neutral", action, durationMs }: Toast): Promise<void> {
-  if (!requested) {
-    requested = true;
+  if (!wanted) {
+    wanted = true;
     for (const listener of listeners) listener();
   }
   const { toast } = await import("sonner");

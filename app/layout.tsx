@@ -1,0 +1,39 @@
+import { GeistMono } from "geist/font/mono";
+import { GeistSans } from "geist/font/sans";
+import type { Metadata, Viewport } from "next";
+import type { ReactNode } from "react";
+import { Frame } from "@/components/shell/frame";
+import { QueryProvider } from "@/lib/browser/query-client";
+import { THEME_SCRIPT } from "@/lib/browser/theme";
+import "./globals.css";
+
+export const metadata: Metadata = {
+  title: { default: "Parkade", template: "%s · Parkade" },
+  description: "The operations console for dead letters.",
+  robots: { index: false, follow: false },
+};
+
+export const viewport: Viewport = {
+  width: "device-width",
+  initialScale: 1,
+  themeColor: [
+    { media: "(prefers-color-scheme: light)", color: "#f5f6f8" },
+    { media: "(prefers-color-scheme: dark)", color: "#0d0e11" },
+  ],
+};
+
+export default function RootLayout({ children }: { children: ReactNode }) {
+  return (
+    <html lang="en" className={`${GeistSans.variable} ${GeistMono.variable}`} suppressHydrationWarning>
+      <head>
+        {/* biome-ignore lint/security/noDangerouslySetInnerHtml: a constant of ours that must run before the first paint */}
+        <script dangerouslySetInnerHTML={{ __html: THEME_SCRIPT }} />
+      </head>
+      <body>
+        <QueryProvider>
+          <Frame>{children}</Frame>
+        </QueryProvider>
+      </body>
+    </html>
+  );
+}

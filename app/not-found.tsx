@@ -1,0 +1,21 @@
+import type { Metadata } from "next";
+import { LinkButton } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+
+export const metadata: Metadata = { title: "Not found" };
+
+export default function NotFound() {
+  return (
+    <EmptyState
+      title="There is nothing at this address"
+      action={
+        <>
+          <LinkButton href="/events">Events</LinkButton>
+          <LinkButton href="/">Overview</LinkButton>
+        </>
+      }
+    >
+      The page does not exist, or what it showed is past its retention.
+    </EmptyState>
+  );
+}

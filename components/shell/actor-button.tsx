@@ -1,0 +1,54 @@
+"use client";
+
+import { UserRound } from "lucide-react";
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Field, Input } from "@/components/ui/input";
+import { PopoverButton } from "@/components/ui/popover-button";
+import { setActorName, useActorName } from "@/lib/browser/actor";
+
+function ActorForm({ onDone }: { onDone: () => void }) {
+  const actor = useActorName();
+  const [name, setName] = useState(actor ?? "");
+  return (
+    <form
+      className="flex w-64 flex-col gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        setActorName(name);
+        onDone();
+      }}
+    >
+      <Field label="Your name" hint="Stands in the audit beside everything you change from this browser.">
+        {(control) => (
+          <Input {...control} value={name} maxLength={100} onChange={(event) => setName(event.target.value)} />
+        )}
+      </Field>
+      <Button type="submit" variant="primary" className="self-end">
+        Save
+      </Button>
+    </form>
+  );
+}
+
+/** Who acts here. Until sign-in exists it is the person's word. */
+export function ActorButton() {
+  const actor = useActorName();
+  return (
+    <PopoverButton
+      name={actor ? `You act as ${actor}` : "Say who you are"}
+      tip={actor ? `You act as ${actor}` : "Say who you are: it stands in the audit"}
+      label={
+        <>
+          <UserRound size={14} aria-hidden />
+          {actor ? <span className="hidden max-w-24 truncate lg:inline">{actor}</span> : null}
+        </>
+      }
+      variant="ghost"
+      align="end"
+      className="px-1.5!"
+    >
+      {(close) => <ActorForm onDone={close} />}
+    </PopoverButton>
+  );
+}

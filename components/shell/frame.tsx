@@ -1,0 +1,44 @@
+import type { ReactNode } from "react";
+import { GlobalKeys } from "./global-keys";
+import { OfflineStrip } from "./offline-strip";
+import { BottomBar, Rail } from "./rail";
+import { StatusStrip } from "./status-strip";
+import { TipLayer } from "./tip-layer";
+import { LazyToaster } from "./toaster";
+import { TopBar } from "./top-bar";
+
+/**
+ * What stands around every page. The page scrolls inside `main`, so that the strip with what flows now is always in
+ * view; on a phone the rail lies at the bottom.
+ */
+export function Frame({ children }: { children: ReactNode }) {
+  return (
+    <>
+      <a
+        href="#page"
+        className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-[70] focus:rounded-md focus:bg-raised focus:px-3 focus:py-2 focus:shadow-pop"
+      >
+        Skip to the page
+      </a>
+      <div className="grid h-dvh grid-cols-[minmax(0,1fr)] grid-rows-[auto_minmax(0,1fr)_auto_auto] sm:grid-cols-[auto_minmax(0,1fr)] sm:grid-rows-[auto_minmax(0,1fr)_auto]">
+        <Rail />
+        <TopBar />
+        <div className="flex min-h-0 min-w-0 flex-col">
+          <OfflineStrip />
+          <main
+            id="page"
+            tabIndex={-1}
+            className="min-h-0 min-w-0 flex-1 overflow-y-auto bg-surface outline-none [[data-offline]~&]:opacity-60 [[data-offline]~&]:grayscale"
+          >
+            {children}
+          </main>
+        </div>
+        <StatusStrip />
+        <BottomBar />
+      </div>
+      <GlobalKeys />
+      <TipLayer />
+      <LazyToaster />
+    </>
+  );
+}

@@ -1,0 +1,26 @@
+"use client";
+
+import dynamic from "next/dynamic";
+import { useRouter } from "next/navigation";
+import { useState } from "react";
+import { type Hotkeys, useHotkeys } from "@/lib/browser/hotkeys";
+import { PAGES } from "./navigation";
+
+const Palette = dynamic(() => import("./palette").then((module) => module.Palette), { ssr: false });
+const KeyboardHelp = dynamic(() => import("./keyboard-help").then((module) => module.KeyboardHelp), { ssr: false });
+
+/** Keys that work on every page, and the two overlays they open. */
+export function GlobalKeys() {
+  const router = useRouter();
+  const [open, setOpen] = useState<"palette" | "help" | null>(null);
+  const hotkeys: Hotkeys = {
+    "mod+k": () => setOpen((now) => (now === "palette" ? null : "palette")),
+    "?": () => setOpen("help"),
+  };
+  for (const page of PAGES) hotkeys[`g ${page.key}`] = () => router.push(page.href);
+  useHotkeys(hotkeys);
+  const close = () => setOpen(null);
+  if (open === "palette") return <Palette onClose={close} onHelp={() => setOpen("help")} />;
+  if (open === "help") return <KeyboardHelp onClose={close} />;
+  return null;
+}

@@ -1,0 +1,21 @@
+/** The pages of the console, in the order of the rail. `key` is the second half of the `g …` shortcut. */
+export const PAGES = [
+  { href: "/", label: "Overview", key: "o" },
+  { href: "/events", label: "Events", key: "e" },
+  { href: "/groups", label: "Groups", key: "g" },
+  { href: "/redrives", label: "Redrives", key: "r" },
+  { href: "/controls", label: "Controls", key: "c" },
+  { href: "/targets", label: "Targets", key: "t" },
+  { href: "/sources", label: "Sources", key: "s" },
+  { href: "/audit", label: "Audit", key: "a" },
+] as const;
+
+export type PageHref = (typeof PAGES)[number]["href"];
+
+/** How many the bottom bar of a phone holds; the rest is under More. */
+export const BAR_PAGES = 5;
+
+/** The page an address belongs to: `/redrives/41` is Redrives, `/` only itself. */
+export function isPage(pathname: string, href: PageHref): boolean {
+  return href === "/" ? pathname === "/" : pathname === href || pathname.startsWith(`${href}/`);
+}

@@ -1,0 +1,99 @@
+import {
+  Ban,
+  Crosshair,
+  Ellipsis,
+  Gauge,
+  Layers,
+  type LucideIcon,
+  PlugZap,
+  Rows3,
+  ScrollText,
+  Undo2,
+} from "lucide-react";
+import Link from "next/link";
+import { MoreMenu } from "./more-menu";
+import { NavLink } from "./nav-link";
+import { BAR_PAGES, PAGES, type PageHref } from "./navigation";
+
+const ICONS: Record<PageHref, LucideIcon> = {
+  "/": Gauge,
+  "/events": Rows3,
+  "/groups": Layers,
+  "/redrives": Undo2,
+  "/controls": Ban,
+  "/targets": Crosshair,
+  "/sources": PlugZap,
+  "/audit": ScrollText,
+};
+
+/** The way to every page: words beside their icon; icons alone where the window is narrow. */
+export function Rail() {
+  return (
+    <nav
+      aria-label="Pages"
+      className="row-span-3 hidden w-12 flex-col border-r border-line bg-canvas px-1.5 py-2 sm:flex lg:w-40 lg:px-2"
+    >
+      <Link
+        href="/"
+        prefetch={false}
+        className="mb-3 flex h-8 items-center gap-2 rounded-md px-2 text-lg font-semibold tracking-tight"
+      >
+        <Mark />
+        <span className="hidden lg:inline">Parkade</span>
+        <span className="sr-only lg:hidden">Parkade</span>
+      </Link>
+      <ul className="flex flex-col gap-0.5">
+        {PAGES.map((page) => {
+          const Icon = ICONS[page.href];
+          return (
+            <li key={page.href}>
+              <NavLink
+                href={page.href}
+                tip={`${page.label}  g ${page.key}`}
+                className="flex h-8 items-center justify-center gap-2.5 rounded-md px-2 text-muted hover:bg-hover hover:text-ink aria-[current=page]:bg-hover aria-[current=page]:font-medium aria-[current=page]:text-ink lg:justify-start"
+              >
+                <Icon size={15} strokeWidth={1.75} aria-hidden />
+                <span className="sr-only lg:not-sr-only">{page.label}</span>
+              </NavLink>
+            </li>
+          );
+        })}
+      </ul>
+    </nav>
+  );
+}
+
+/** The rail of a phone: five pages under the thumb, and the others behind More. */
+export function BottomBar() {
+  return (
+    <nav aria-label="Pages" className="flex border-t border-line bg-canvas pb-[env(safe-area-inset-bottom)] sm:hidden">
+      {PAGES.slice(0, BAR_PAGES).map((page) => {
+        const Icon = ICONS[page.href];
+        return (
+          <NavLink
+            key={page.href}
+            href={page.href}
+            className="flex h-13 min-w-0 flex-1 flex-col items-center justify-center gap-0.5 text-xs text-muted aria-[current=page]:font-medium aria-[current=page]:text-ink"
+          >
+            <Icon size={18} strokeWidth={1.75} aria-hidden />
+            {page.label}
+          </NavLink>
+        );
+      })}
+      <MoreMenu>
+        <Ellipsis size={18} strokeWidth={1.75} aria-hidden />
+        More
+      </MoreMenu>
+    </nav>
+  );
+}
+
+/** A bay with one parked car in it. */
+function Mark() {
+  return (
+    <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden className="shrink-0">
+      <path d="M1.5 1v14M14.5 1v14" stroke="currentColor" strokeWidth="1.5" strokeLinecap="round" />
+      <rect x="4.5" y="5" width="7" height="9" rx="2" className="fill-accent" />
+    </svg>
+  );
+}

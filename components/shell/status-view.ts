@@ -1,0 +1,20 @@
+import type { StatusOut } from "@/lib/contract/stats";
+
+/** How many of five bars are lit: none only when nothing flows, all only at the set rate. */
+export function gaugeLevel(lane: Pick<StatusOut["lanes"][number], "ratePerSecondNow" | "ratePerSecondSet">): number {
+  const { ratePerSecondNow: now, ratePerSecondSet: set } = lane;
+  if (now === null || now <= 0) return 0;
+  // Without a limit there is no share to show: one bar says that something flows.
+  if (set === null || set <= 0) return 1;
+  return Math.min(5, Math.max(1, Math.floor((now / set) * 5 + 0.05)));
+}
+
+export function workerHealth(worker: StatusOut["worker"]): { ok: boolean; unknown: boolean; detail: string } {
+  if (worker === null) return { ok: false, unknown: true, detail: "it is not known whether a worker runs" };
+  if (worker.alive === 0) return { ok: false, unknown: false, detail: "no worker runs: redrives wait" };
+  return {
+    ok: true,
+    unknown: false,
+    detail: worker.alive === 1 ? "1 worker runs" : `${worker.alive} workers run`,
+  };
+}

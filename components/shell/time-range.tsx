@@ -1,0 +1,56 @@
+"use client";
+
+import { Clock } from "lucide-react";
+import dynamic from "next/dynamic";
+import { usePathname } from "next/navigation";
+import { PopoverButton } from "@/components/ui/popover-button";
+import { useZone } from "@/lib/browser/clock-zone";
+import { useEventFilter } from "@/lib/browser/filter-url";
+import { windowLabel } from "@/lib/browser/time-window";
+
+const TimeRangeForm = dynamic(() => import("./time-range-form").then((module) => module.TimeRangeForm), { ssr: false });
+
+/** Pages whose data has a window, and what none in the address means there. */
+const OPEN_WINDOW: Record<string, string> = {
+  "/": "Last 24 h",
+  "/events": "Any time",
+  "/groups": "Any time",
+  "/audit": "Any time",
+};
+
+/** The time window of the page, in its address like the rest of the filter. */
+export function TimeRange() {
+  const zone = useZone();
+  const open = OPEN_WINDOW[usePathname()];
+  const { filter, patch } = useEventFilter();
+  if (open === undefined || filter === null) return null;
+  const label = windowLabel(filter, zone, open);
+  return (
+    <PopoverButton
+      name={`Time window: ${label}`}
+      label={
+        <>
+          <Clock size={13} aria-hidden />
+          <span className="hidden sm:inline">{label}</span>
+          <span aria-hidden className="hidden text-faint sm:inline">
+            ▾
+          </span>
+        </>
+      }
+      variant={filter.from || filter.to ? "secondary" : "ghost"}
+      align="end"
+      className="px-2!"
+    >
+      {(close) => (
+        <TimeRangeForm
+          value={{ from: filter.from, to: filter.to }}
+          openLabel={open}
+          onChange={(next) => {
+            patch({ from: next.from, to: next.to });
+            close();
+          }}
+        />
+      )}
+    </PopoverButton>
+  );
+}

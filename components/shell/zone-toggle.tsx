@@ -1,0 +1,22 @@
+"use client";
+
+import { Button } from "@/components/ui/button";
+import { setZone, useZone } from "@/lib/browser/clock-zone";
+
+/** The zone of every absolute time: UTC as in the logs, or this machine's. */
+export function ZoneToggle() {
+  const zone = useZone();
+  const other = zone === "utc" ? "local" : "utc";
+  const words = { utc: "UTC", local: "Local" };
+  return (
+    <Button
+      variant="ghost"
+      onClick={() => setZone(other)}
+      aria-label={`Times in ${words[zone]}. Switch to ${words[other]}`}
+      data-tip={`Times in ${words[zone]}: switch to ${words[other]}`}
+      className="px-1.5!"
+    >
+      {words[zone]}
+    </Button>
+  );
+}

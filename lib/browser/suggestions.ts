@@ -1,0 +1,81 @@
+import { useQuery } from "@tanstack/react-query";
+import { FILTER_NAMES, FILTER_STATUSES } from "@/lib/contract/event-filter";
+import type { GroupList } from "@/lib/contract/events";
+import type { SourceList } from "@/lib/contract/sources";
+import type { TopErrors } from "@/lib/contract/stats";
+import { fetchJson } from "./fetch-json";
+
+/** Values worth offering change slowly. */
+const STALE_MS = 60_000;
+
+export type Suggestion = { value: string; hint?: string };
+
+const NAME_HINTS: Record<string, string> = {
+  errorCode: "class of the failure",
+  source: "where it was parked from",
+  aggregateId: "the entity it belongs to",
+  eventId: "the producer's id",
+  eventType: "what happened",
+  fingerprint: "one group",
+  status: "state of the event",
+  traceId: "one trace",
+};
+
+/** Names a filter may have, for the first half of a qualifier. The window and the words have their own controls. */
+export const NAME_SUGGESTIONS: Suggestion[] = [
+  "errorCode",
+  "status",
+  "source",
+  "aggregateId",
+  "eventType",
+  "eventId",
+  "fingerprint",
+  "traceId",
+]
+  .filter((name) => FILTER_NAMES.includes(name))
+  .map((value) => ({ value, hint: NAME_HINTS[value] }));
+
+const STATUS_SUGGESTIONS: Suggestion[] = FILTER_STATUSES.map((value) => ({ value }));
+
+async function fetchValues(name: string, signal: AbortSignal): Promise<Suggestion[]> {
+  switch (name) {
+    case "errorCode": {
+      const top = await fetchJson<TopErrors>("/api/v1/stats/top-errors", { signal });
+      return top.buckets.map((entry) => ({ value: entry.errorCode, hint: entry.count.toLocaleString("en-GB") }));
+    }
+    case "source": {
+      const sources = await fetchJson<SourceList>("/api/v1/sources", { signal });
+      return sources.items.map((source) => ({ value: source.name, hint: source.kind }));
+    }
+    case "fingerprint": {
+      const groups = await fetchJson<GroupList>("/api/v1/groups?limit=50", { signal });
+      return groups.items.map((group) => ({ value: group.fingerprint, hint: group.pattern }));
+    }
+    default:
+      return [];
+  }
+}
+
+/** Known values of one name; empty where the set is open (ids). Best effort: a failed read only offers nothing. */
+export function useValueSuggestions(name: string | null): Suggestion[] {
+  const { data } = useQuery({
+    queryKey: ["suggestions", name],
+    queryFn: ({ signal }) => fetchValues(name ?? "", signal),
+    enabled: name === "errorCode" || name === "source" || name === "fingerprint",
+    staleTime: STALE_MS,
+    retry: false,
+  });
+  if (name === "status") return STATUS_SUGGESTIONS;
+  return data ?? [];
+}
+
+/** Those that begin with what was typed, then those that hold it; case does not matter. */
+export function matching(all: Suggestion[], part: string, limit = 8): Suggestion[] {
+  const wanted = part.toLowerCase();
+  const starts = all.filter(({ value }) => value.toLowerCase().startsWith(wanted));
+  const holds = all.filter(({ value, hint }) => {
+    const lower = value.toLowerCase();
+    return !lower.startsWith(wanted) && (lower.includes(wanted) || hint?.toLowerCase().includes(wanted));
+  });
+  return [...starts, ...holds].slice(0, limit);
+}
