@@ -5,21 +5,23 @@ import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Field, Input } from "@/components/ui/input";
 import { PopoverButton } from "@/components/ui/popover-button";
-import { setActorName, useActorName } from "@/lib/browser/actor";
+import { actorFault, setActorName, useActorName } from "@/lib/browser/actor";
 
 function ActorForm({ onDone }: { onDone: () => void }) {
   const actor = useActorName();
   const [name, setName] = useState(actor ?? "");
+  const fault = actorFault(name);
   return (
     <form
       className="flex w-64 flex-col gap-3"
       onSubmit={(event) => {
         event.preventDefault();
+        if (fault) return;
         setActorName(name);
         onDone();
       }}
     >
-      <Field label="Your name" hint="Stands in the audit beside everything you change from this browser.">
+      <Field label="Your name" hint="Stands in the audit beside everything you change from this browser." error={fault}>
         {(control) => (
           <Input {...control} value={name} maxLength={100} onChange={(event) => setName(event.target.value)} />
         )}

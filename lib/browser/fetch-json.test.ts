@@ -27,7 +27,7 @@ describe("fetchJson", () => {
 
   it("throws the server's problem with its code, sentence and fields", async () => {
     answering(
-      '{"code":"invalid-filter","title":"t","detail":"from is after to","fields":[{"field":"from","detail":"is after to"}]}',
+      '{"code":"invalid-filter","title":"t","detail":"from is after to","errors":[{"field":"from","detail":"is after to"}]}',
       { status: 400, headers: { "content-type": "application/problem+json" } },
     );
     const error = await failure(fetchJson("/x"));

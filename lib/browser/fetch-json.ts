@@ -40,7 +40,7 @@ export type JsonRequest = {
   signal?: AbortSignal;
 };
 
-type Problem = { code?: unknown; detail?: unknown; title?: unknown; fields?: unknown };
+type Problem = { code?: unknown; detail?: unknown; title?: unknown; errors?: unknown };
 
 function fieldsOf(value: unknown): FieldError[] {
   if (!Array.isArray(value)) return [];
@@ -65,7 +65,7 @@ async function problemOf(response: Response): Promise<ApiError> {
   return new ApiError(
     typeof problem.code === "string" ? (problem.code as ProblemCode) : "unexpected-answer",
     typeof detail === "string" ? detail : `The server answered ${response.status}.`,
-    { status: response.status, fields: fieldsOf(problem.fields) },
+    { status: response.status, fields: fieldsOf(problem.errors) },
   );
 }
 
@@ -82,8 +82,7 @@ export async function fetchJson<Answer>(path: string, request: JsonRequest = {})
       headers: {
         accept: "application/json",
         ...(request.body === undefined ? {} : { "content-type": "application/json" }),
-        // Header values are bytes: a name beyond Latin-1 would make fetch throw.
-        ...(actor === null ? {} : { "x-actor": encodeURIComponent(actor) }),
+        ...(actor === null ? {} : { "x-actor": actor }),
         ...request.headers,
       },
       body: request.body === undefined ? null : JSON.stringify(request.body),

@@ -1,15 +1,9 @@
 import { storedValue, useStoredValue } from "./stored-value";
+import { THEME_KEY } from "./theme-script";
 
 export type Theme = "light" | "dark" | "system";
 
-const KEY = "parkade.theme";
-const stored = storedValue(KEY);
-
-/**
- * Runs in <head> before the first paint, so that no page flashes in the other theme. Without a choice the attribute
- * stays away and the system decides, also when it changes at dusk.
- */
-export const THEME_SCRIPT = `try{var t=localStorage.getItem(${JSON.stringify(KEY)});if(t==="light"||t==="dark")document.documentElement.dataset.theme=t}catch(e){}`;
+const stored = storedValue(THEME_KEY);
 
 function themeOf(value: string | null): Theme {
   return value === "light" || value === "dark" ? value : "system";

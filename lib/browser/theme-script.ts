@@ -1,0 +1,8 @@
+/** Where the choice of a theme is remembered. */
+export const THEME_KEY = "parkade.theme";
+
+/**
+ * Runs in <head> before the first paint, so that no page flashes in the other theme. Without a choice the attribute
+ * stays away and the system decides, also when it changes at dusk.
+ */
+export const THEME_SCRIPT = `try{var t=localStorage.getItem(${JSON.stringify(THEME_KEY)});if(t==="light"||t==="dark")document.documentElement.dataset.theme=t}catch(e){}`;
