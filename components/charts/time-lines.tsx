@@ -20,7 +20,7 @@ export type LineRow = { atMs: number; values: Record<string, number | null> };
 
 export type TimeLinesProps = {
   rows: LineRow[];
-  series: LineSeries[];
+  series: readonly LineSeries[];
   format: (value: number) => string;
   /** `log` needs values above zero and its own ticks. */
   scale?: "linear" | "log";

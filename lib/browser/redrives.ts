@@ -6,6 +6,7 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
+import { useEffect } from "react";
 import type {
   PreviewOut,
   PreviewRequest,
@@ -50,7 +51,19 @@ export function useRedrive(id: string) {
   });
 }
 
-/** `live`: poll with the redrive; when it ends it is read once more by the caller's invalidation. */
+/** Reads the parts of a redrive once more when it ends: what polled while it ran must show its last second too. */
+export function useLastLook(id: string, state: RedriveState | undefined): void {
+  const client = useQueryClient();
+  const ended = state !== undefined && isFinal(state);
+  useEffect(() => {
+    if (!ended) return;
+    void client.invalidateQueries({ queryKey: keys.redrives.rate(id) });
+    void client.invalidateQueries({ queryKey: keys.redrives.causes(id) });
+    void client.invalidateQueries({ queryKey: ["redrives", "items", id] });
+  }, [client, id, ended]);
+}
+
+/** @param live poll with the redrive; `useLastLook` reads it once more when that ends */
 export function useRedriveRate(id: string, live: boolean) {
   return useQuery({
     queryKey: keys.redrives.rate(id),

@@ -1,0 +1,132 @@
+"use client";
+
+import { type ReactNode, useId, useState } from "react";
+import { Button } from "@/components/ui/button";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { Panel } from "@/components/ui/panel";
+import { Skeleton } from "@/components/ui/skeleton";
+import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { useZone } from "@/lib/browser/clock-zone";
+import { formatAbsolute, formatClock } from "@/lib/browser/format";
+
+export type ChartPanelProps<Row extends { atMs: number }> = {
+  title: string;
+  /** What the chart shows, in one sentence: its text alternative. */
+  summary: string;
+  /** ISO 8601; how old the numbers are. */
+  asOf: string | undefined;
+  /** undefined while they are read for the first time. */
+  rows: Row[] | undefined;
+  error: unknown;
+  onRetry: () => void;
+  legend?: readonly { key: string; label: string; colour: string; dash?: string }[];
+  /** The same numbers as a table. */
+  columns: { label: string; value: (row: Row) => ReactNode }[];
+  /** What to say when there is nothing to draw. */
+  empty: string;
+  height?: string;
+  actions?: ReactNode;
+  className?: string;
+  children: (rows: Row[]) => ReactNode;
+};
+
+/**
+ * The frame of every chart: title, legend, age, and the same numbers as a table. A chart that cannot be read says so in
+ * its own place; the last good one stays, with a line above it.
+ */
+export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<Row>) {
+  const { rows, error } = props;
+  const [asTable, setAsTable] = useState(false);
+  const zone = useZone();
+  const id = useId();
+  return (
+    <Panel
+      title={props.title}
+      meta={props.asOf ? <span data-tip="exact">as of {formatClock(Date.parse(props.asOf), zone)}</span> : undefined}
+      className={props.className}
+      actions={
+        <>
+          {props.actions}
+          {rows && rows.length > 0 ? (
+            <Button size="sm" variant="ghost" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
+              {asTable ? "Chart" : "Table"}
+            </Button>
+          ) : null}
+        </>
+      }
+    >
+      {error ? <ErrorPanel error={error} onRetry={props.onRetry} inline={rows !== undefined} /> : null}
+      {rows === undefined ? (
+        error ? null : (
+          <div role="status" aria-label={`Loading ${props.title}`} className={props.height ?? "h-48"}>
+            <Skeleton className="m-3 h-[calc(100%-24px)]!" />
+          </div>
+        )
+      ) : rows.length === 0 ? (
+        <p className={`grid place-items-center px-3 text-muted ${props.height ?? "h-48"}`}>{props.empty}</p>
+      ) : asTable ? (
+        <ChartTable rows={rows} columns={props.columns} title={props.title} />
+      ) : (
+        <figure aria-labelledby={id}>
+          <figcaption id={id} className="sr-only">
+            {props.summary}
+          </figcaption>
+          <div className={`px-2 pt-1 ${props.height ?? "h-48"}`}>{props.children(rows)}</div>
+          {props.legend ? <Legend legend={props.legend} /> : <div className="h-2" />}
+        </figure>
+      )}
+    </Panel>
+  );
+}
+
+function Legend({ legend }: { legend: NonNullable<ChartPanelProps<{ atMs: number }>["legend"]> }) {
+  return (
+    <ul className="flex flex-wrap gap-x-4 gap-y-0.5 px-3 pt-1 pb-2 text-sm text-muted">
+      {legend.map((entry) => (
+        <li key={entry.key} className="flex min-w-0 items-center gap-1.5">
+          <svg aria-hidden="true" width="14" height="8" className="shrink-0">
+            <line x1="0" x2="14" y1="4" y2="4" stroke={entry.colour} strokeWidth="2.5" strokeDasharray={entry.dash} />
+          </svg>
+          <span className="truncate">{entry.label}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function ChartTable<Row extends { atMs: number }>({
+  rows,
+  columns,
+  title,
+}: Pick<ChartPanelProps<Row>, "columns" | "title"> & { rows: Row[] }) {
+  const zone = useZone();
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section className="max-h-72 overflow-y-auto" aria-label={`${title} as a table`} tabIndex={0}>
+      <Table>
+        <thead className="sticky top-0 bg-surface">
+          <tr>
+            <Th>time</Th>
+            {columns.map((column) => (
+              <Th key={column.label} numeric>
+                {column.label}
+              </Th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.toReversed().map((row) => (
+            <Tr key={row.atMs}>
+              <Td className="whitespace-nowrap">{formatAbsolute(row.atMs, zone)}</Td>
+              {columns.map((column) => (
+                <Td key={column.label} numeric className="font-mono">
+                  {column.value(row)}
+                </Td>
+              ))}
+            </Tr>
+          ))}
+        </tbody>
+      </Table>
+    </section>
+  );
+}

@@ -1,0 +1,76 @@
+"use client";
+
+import { useEffect, useId, useState } from "react";
+import { Input } from "@/components/ui/input";
+import { formatRate } from "@/lib/browser/format";
+import { POSITIONS, parseRate, positionOf, RATE_MAX_UNLIMITED, rateAt } from "./rate-scale";
+
+/**
+ * Slider and number for one rate, events per second. The slider calls `onChange` while it moves and `onCommit` when it
+ * is let go; the number commits on Enter and when it is left.
+ */
+export function RateField({
+  rate,
+  laneRate,
+  label = "rate",
+  disabled,
+  onChange,
+  onCommit,
+}: {
+  rate: number;
+  /** Right end of the slider; null = unlimited. */
+  laneRate: number | null;
+  label?: string;
+  disabled?: boolean;
+  onChange: (rate: number) => void;
+  onCommit?: (rate: number) => void;
+}) {
+  const id = useId();
+  const max = laneRate ?? RATE_MAX_UNLIMITED;
+  const [text, setText] = useState(String(rate));
+  useEffect(() => setText(String(rate)), [rate]);
+  const typed = parseRate(text);
+  const leave = () => {
+    if (typed === null) return setText(String(rate));
+    onChange(typed);
+    onCommit?.(typed);
+  };
+
+  return (
+    <div className="flex min-w-0 flex-1 items-center gap-2">
+      <input
+        type="range"
+        aria-label={label}
+        aria-valuetext={formatRate(rate)}
+        min={0}
+        max={POSITIONS}
+        step={1}
+        value={positionOf(rate, max)}
+        disabled={disabled}
+        onChange={(event) => onChange(rateAt(Number(event.target.value), max))}
+        onPointerUp={(event) => onCommit?.(rateAt(Number(event.currentTarget.value), max))}
+        onKeyUp={(event) => onCommit?.(rateAt(Number(event.currentTarget.value), max))}
+        className="h-6 min-w-24 flex-1"
+      />
+      <Input
+        id={id}
+        inputMode="decimal"
+        aria-label={`${label}, events per second`}
+        aria-invalid={typed === null || undefined}
+        value={text}
+        disabled={disabled}
+        onChange={(event) => {
+          setText(event.target.value);
+          const next = parseRate(event.target.value);
+          if (next !== null) onChange(next);
+        }}
+        onBlur={leave}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") leave();
+        }}
+        className="w-16! text-right font-mono"
+      />
+      <span className="text-muted">/s</span>
+    </div>
+  );
+}

@@ -1,0 +1,110 @@
+"use client";
+
+import dynamic from "next/dynamic";
+import Link from "next/link";
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { Panel } from "@/components/ui/panel";
+import { Shape } from "@/components/ui/shape";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { formatNumber, plural, shortenId } from "@/lib/browser/format";
+import { collectItemIds, useRedriveCauses } from "@/lib/browser/redrives";
+import type { RedriveOut } from "@/lib/contract/redrives";
+import { type CauseView, causeViews } from "./cause-words";
+import { percentWords } from "./progress-segments";
+
+const RedriveDialog = dynamic(() => import("./redrive-dialog").then((module) => module.RedriveDialog), { ssr: false });
+
+type Chosen = { ids: string[]; more: boolean };
+
+/** What did not go out, grouped by cause, each with samples and a way to send it again. */
+export function RedriveCauses({ redrive, live }: { redrive: RedriveOut; live: boolean }) {
+  const causes = useRedriveCauses(redrive.id, live);
+  const [chosen, setChosen] = useState<Chosen | null>(null);
+  const views = causes.data ? causeViews(causes.data.causes) : [];
+  if (!live && causes.isSuccess && views.length === 0) return null;
+  return (
+    <Panel title={redrive.mode === "verify" ? "Why some would not go" : "What did not go out"} meta="by cause">
+      {causes.isError ? <ErrorPanel error={causes.error} onRetry={() => causes.refetch()} /> : null}
+      {causes.isPending ? <SkeletonRows rows={2} columns={["w-16", "flex-1"]} /> : null}
+      {causes.isSuccess && views.length === 0 ? (
+        <p className="px-3 pb-3 text-muted">Nothing failed and nothing was refused so far.</p>
+      ) : null}
+      <ul>
+        {views.map((view) => (
+          <Cause key={view.key} view={view} redrive={redrive} onChosen={setChosen} />
+        ))}
+      </ul>
+      {chosen ? (
+        <RedriveDialog selection={{ ids: chosen.ids }} total={chosen.ids.length} onClose={() => setChosen(null)} />
+      ) : null}
+    </Panel>
+  );
+}
+
+function Cause(props: { view: CauseView; redrive: RedriveOut; onChosen: (chosen: Chosen) => void }) {
+  const { view, redrive, onChosen } = props;
+  const [state, setState] = useState<{ busy: boolean; error: unknown }>({ busy: false, error: null });
+  const [open, setOpen] = useState(false);
+  const collect = async () => {
+    setState({ busy: true, error: null });
+    try {
+      onChosen(await collectItemIds(redrive.id, { state: view.outcome, result: view.result }));
+      setState({ busy: false, error: null });
+    } catch (error) {
+      setState({ busy: false, error });
+    }
+  };
+  const failed = view.outcome === "failed";
+  return (
+    <li className="grid gap-1 border-t border-line px-3 py-2">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <Shape
+          name={failed ? "triangle" : "barred"}
+          className={failed ? "shrink-0 text-danger" : "shrink-0 text-ignored"}
+        />
+        <span className="font-mono">{formatNumber(view.count)}</span>
+        <span className="font-medium wrap-anywhere">{view.result}</span>
+        <span className="min-w-0 text-muted">{view.title}</span>
+        <span className="text-sm text-faint">{percentWords(view.share * 1_000, 1_000)}</span>
+        <div className="ml-auto flex gap-2">
+          <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
+            {open ? "Hide samples" : "Samples"}
+          </Button>
+          <Button size="sm" busy={state.busy} onClick={collect}>
+            Redrive these…
+          </Button>
+        </div>
+      </div>
+      {view.advice ? <p className="text-sm text-warning">{view.advice}</p> : null}
+      {view.texts.slice(0, open ? 5 : 1).map((entry) => (
+        <p
+          key={entry.text}
+          className={
+            open
+              ? "max-h-40 overflow-y-auto font-mono text-sm whitespace-pre-wrap wrap-anywhere"
+              : "truncate font-mono text-sm text-muted"
+          }
+        >
+          {entry.text}
+        </p>
+      ))}
+      {open ? <Samples view={view} /> : null}
+      {state.error ? <ErrorPanel error={state.error} onRetry={collect} inline /> : null}
+    </li>
+  );
+}
+
+function Samples({ view }: { view: CauseView }) {
+  return (
+    <p className="flex flex-wrap gap-x-3 gap-y-1 text-sm">
+      <span className="text-muted">{plural(view.samples.length, "sample")}:</span>
+      {view.samples.map((item) => (
+        <Link key={item.id} href={`/events/${item.id}`} className="font-mono text-accent hover:underline">
+          {shortenId(item.eventId)}
+        </Link>
+      ))}
+    </p>
+  );
+}

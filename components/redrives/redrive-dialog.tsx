@@ -1,0 +1,138 @@
+"use client";
+
+import { useRouter } from "next/navigation";
+import { useRef, useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Dialog } from "@/components/ui/dialog";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { showToast } from "@/components/ui/toast";
+import { plural } from "@/lib/browser/format";
+import { type RedriveAccepted, useRedrivePreview, useRequestRedrive } from "@/lib/browser/redrives";
+import type { RedriveOut } from "@/lib/contract/redrives";
+import type { Selection } from "@/lib/contract/selection";
+import { idempotencyKeys, randomKey } from "./idempotency-keys";
+import { buttonWords, draftProblems, type RedriveDraft, redriveRequest, titleWords } from "./redrive-draft";
+import { RedriveForm, RedriveFormSkeleton } from "./redrive-form";
+import { refusalSummary } from "./refusal-words";
+
+export type RedriveDialogProps = {
+  /** Named events, or all that match a filter. */
+  selection: Selection;
+  /** How many the caller shows, for the title until the preview has counted; null = unknown. */
+  total: number | null;
+  onClose: () => void;
+  initialMode?: RedriveOut["mode"];
+};
+
+const DRAFT: RedriveDraft = { lane: "slow", ratePerSecond: null, canary: true, reason: "", typed: "" };
+
+/**
+ * Preview, then start a redrive or a dry run over a selection. What was started runs on whether this stays open or
+ * not; a double click starts one (see idempotency-keys).
+ */
+export function RedriveDialog({ selection, total, onClose, initialMode = "deliver" }: RedriveDialogProps) {
+  const router = useRouter();
+  const [mode, setMode] = useState(initialMode);
+  const [draft, setDraft] = useState(DRAFT);
+  const [pressed, setPressed] = useState(false);
+  const [keyFor] = useState(() => idempotencyKeys(randomKey));
+  const reason = useRef<HTMLTextAreaElement>(null);
+  const typed = useRef<HTMLInputElement>(null);
+  const request = useRequestRedrive();
+
+  const previewOf = (lane: RedriveDraft["lane"]) => ({ select: selection, mode, lane });
+  const current = useRedrivePreview(previewOf(draft.lane));
+  // Only for the rate beside its name, so it waits until the count that matters is there.
+  const other = useRedrivePreview(previewOf(draft.lane === "slow" ? "main" : "slow"), current.isSuccess);
+  const preview = current.data;
+
+  const start = async (as: RedriveOut["mode"]) => {
+    if (!preview) return;
+    setPressed(true);
+    const problems = draftProblems(as, draft, preview);
+    if (problems.reason) return reason.current?.focus();
+    if (problems.typed) return typed.current?.focus();
+    const body = redriveRequest(selection, as, draft, preview.cutoff);
+    let accepted: RedriveAccepted;
+    try {
+      accepted = await request.mutateAsync({ request: body, idempotencyKey: keyFor(body) });
+    } catch {
+      return; // shown from request.error; the dialog stays, with everything that was typed
+    }
+    onClose();
+    void showToast({
+      ...startedWords(as, accepted),
+      action: { label: "View", onSelect: () => router.push(`/redrives/${accepted.id}`) },
+    });
+  };
+
+  const nothing = preview !== undefined && (mode === "verify" ? preview.total === 0 : preview.eligible === 0);
+  const problems = pressed && preview ? draftProblems(mode, draft, preview) : {};
+  return (
+    <Dialog
+      title={preview ? titleWords(mode, preview) : headline(mode, total)}
+      description={mode === "verify" ? "Runs every check and sends nothing." : undefined}
+      onClose={onClose}
+      footer={
+        <>
+          {mode === "deliver" ? (
+            <Button disabled={!preview || preview.total === 0} busy={request.isPending} onClick={() => start("verify")}>
+              Verify only
+            </Button>
+          ) : (
+            <Button onClick={() => setMode("deliver")}>Redrive instead…</Button>
+          )}
+          <Button
+            variant="primary"
+            disabled={!preview || nothing}
+            busy={request.isPending}
+            data-tip="Ctrl/Cmd + Enter"
+            onClick={() => start(mode)}
+          >
+            {preview ? buttonWords(mode, preview) : mode === "verify" ? "Verify" : "Redrive"}
+          </Button>
+        </>
+      }
+    >
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: a shortcut for the button that is also there */}
+      <div
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void start(mode);
+        }}
+      >
+        {request.isError ? <ErrorPanel error={request.error} inline /> : null}
+        {current.isError ? (
+          <ErrorPanel error={current.error} onRetry={() => current.refetch()} />
+        ) : preview ? (
+          <RedriveForm
+            mode={mode}
+            draft={draft}
+            onDraft={setDraft}
+            preview={preview}
+            otherLaneRate={other.data?.ratePerSecond}
+            filtered={"filter" in selection}
+            problems={problems}
+            reasonRef={reason}
+            typedRef={typed}
+          />
+        ) : (
+          <RedriveFormSkeleton />
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+function headline(mode: RedriveOut["mode"], total: number | null): string {
+  const verb = mode === "verify" ? "Verify" : "Redrive";
+  return total === null ? `${verb} all matching events` : `${verb} ${plural(total, "event")}`;
+}
+
+function startedWords(mode: RedriveOut["mode"], accepted: RedriveAccepted) {
+  const refused = refusalSummary(accepted.refused);
+  return {
+    title: `${mode === "verify" ? "Dry run" : "Redrive"} started: ${plural(accepted.total, "event")}`,
+    tone: "success" as const,
+    ...(refused === "" ? {} : { detail: `Refused: ${refused}` }),
+  };
+}

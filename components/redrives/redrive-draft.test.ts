@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import { idempotencyKeys } from "@/components/redrives/idempotency-keys";
+import {
+  buttonWords,
+  canaryWords,
+  draftEtaMs,
+  draftProblems,
+  type RedriveDraft,
+  redriveRequest,
+  titleWords,
+} from "@/components/redrives/redrive-draft";
+import { type PreviewOut, redriveRequestSchema } from "@/lib/contract/redrives";
+
+const cutoff = "2026-11-20T14:02:11.000Z";
+const preview = (over: Partial<PreviewOut> = {}): PreviewOut => ({
+  total: 12_481,
+  kind: "exact",
+  eligible: 12_300,
+  refused: { blacklisted: 120, cooling: 41, ignored: 20 },
+  byErrorCode: { UPSTREAM_5XX: 12_002, TIMEOUT: 298 },
+  ratePerSecond: 5,
+  etaMs: 2_460_000,
+  cutoff,
+  ...over,
+});
+const draft = (over: Partial<RedriveDraft> = {}): RedriveDraft => ({
+  lane: "slow",
+  ratePerSecond: null,
+  canary: true,
+  reason: "stock service back since 13:58",
+  typed: "",
+  ...over,
+});
+const selection = { filter: { errorCode: ["UPSTREAM_5XX"] } };
+
+describe("what the dialog sends", () => {
+  it("is what the contract takes, frozen at the preview", () => {
+    const request = redriveRequest(selection, "deliver", draft({ ratePerSecond: 2.5 }), cutoff);
+    expect(redriveRequestSchema.parse(request)).toEqual({
+      select: { filter: { errorCode: ["UPSTREAM_5XX"], to: cutoff } },
+      mode: "deliver",
+      lane: "slow",
+      ratePerSecond: 2.5,
+      canary: true,
+      reason: "stock service back since 13:58",
+    });
+  });
+
+  it("asks nobody why they only look, and sends no canary ahead of a dry run", () => {
+    const request = redriveRequest(selection, "verify", draft({ reason: " " }), cutoff);
+    expect(redriveRequestSchema.parse(request)).toMatchObject({ mode: "verify", canary: false });
+    expect(draftProblems("verify", draft({ reason: "", typed: "" }), preview())).toEqual({});
+  });
+
+  it("has one key for the same request, another for a changed one, and the first again when changed back", () => {
+    let made = 0;
+    const keyFor = idempotencyKeys(() => `key-${++made}`);
+    const first = redriveRequest(selection, "deliver", draft(), cutoff);
+    expect([first, { ...first }, { ...first, lane: "main" }, first].map(keyFor)).toEqual([
+      "key-1",
+      "key-1",
+      "key-2",
+      "key-1",
+    ]);
+  });
+});
+
+describe("what keeps it from being sent", () => {
+  it("is a missing reason and, above 1,000, a count that was not typed", () => {
+    expect(Object.keys(draftProblems("deliver", draft({ reason: "" }), preview()))).toEqual(["reason", "typed"]);
+    expect(draftProblems("deliver", draft({ typed: "12300" }), preview())).toEqual({});
+    expect(draftProblems("deliver", draft({ typed: "12481" }), preview())).toHaveProperty("typed");
+    expect(draftProblems("deliver", draft(), preview({ eligible: 900 }))).toEqual({});
+  });
+});
+
+describe("what it says", () => {
+  it.each([
+    ["deliver", {}, "Redrive 12,300 of 12,481", "Redrive 12,300 events"],
+    ["deliver", { eligible: 1, total: 1 }, "Redrive 1 event", "Redrive 1 event"],
+    ["deliver", { eligible: null, total: null }, "Redrive all matching events", "Redrive all matching events"],
+    [
+      "deliver",
+      { eligible: 10_000, total: 10_000, kind: "atLeast" },
+      "Redrive ≥ 10,000 events",
+      "Redrive ≥ 10,000 events",
+    ],
+    ["verify", {}, "Verify 12,481 events", "Verify 12,481 events"],
+  ] as const)("%s %o: %s", (mode, over, title, button) => {
+    expect(titleWords(mode, preview(over))).toBe(title);
+    expect(buttonWords(mode, preview(over))).toBe(button);
+  });
+
+  it("never promises more than the lane's rate", () => {
+    expect(draftEtaMs(draft({ ratePerSecond: 500 }), preview())).toBe(2_460_000);
+    expect(draftEtaMs(draft({ ratePerSecond: 1 }), preview())).toBe(12_300_000);
+    expect(draftEtaMs(draft(), preview({ ratePerSecond: null }))).toBeNull();
+    expect(draftEtaMs(draft({ ratePerSecond: 100 }), preview({ ratePerSecond: null }))).toBe(123_000);
+  });
+
+  it.each([
+    [12_300, "1, 10, 100, then all"],
+    [100, "1, 10, then all"],
+    [1, "all at once"],
+    [null, "1, 10, 100, then all"],
+  ])("names the canary's stages for %s events", (eligible, words) => {
+    expect(canaryWords(eligible)).toBe(words);
+  });
+});

@@ -1,0 +1,99 @@
+import { type Confirmation, confirmationFor, isConfirmed } from "@/components/redrives/confirmation";
+import { etaMsAt } from "@/components/redrives/eta-words";
+import { pinSelection } from "@/components/redrives/pin-selection";
+import { refusedTotal } from "@/components/redrives/refusal-words";
+import { formatNumber, plural } from "@/lib/browser/format";
+import type { PreviewOut, RedriveOut, RedriveRequest } from "@/lib/contract/redrives";
+import type { Selection } from "@/lib/contract/selection";
+
+/** What the dialog holds until it is sent. */
+export type RedriveDraft = {
+  lane: "main" | "slow";
+  /** null = the lane's own rate, also when that changes later. */
+  ratePerSecond: number | null;
+  canary: boolean;
+  reason: string;
+  typed: string;
+};
+
+const CANARY_STEPS = [1, 10, 100];
+/** A dry run changes nothing, so nobody is made to explain it. */
+const VERIFY_REASON = "Dry run before a redrive";
+
+export function redriveRequest(
+  selection: Selection,
+  mode: RedriveOut["mode"],
+  draft: RedriveDraft,
+  cutoff: string,
+): RedriveRequest {
+  return {
+    select: pinSelection(selection, cutoff),
+    mode,
+    lane: draft.lane,
+    ratePerSecond: draft.ratePerSecond,
+    canary: mode === "deliver" && draft.canary,
+    reason: draft.reason.trim() || (mode === "verify" ? VERIFY_REASON : ""),
+  };
+}
+
+/** Problems that keep a draft from being sent, by field. */
+export type DraftProblems = { reason?: string; typed?: string };
+
+export function draftProblems(mode: RedriveOut["mode"], draft: RedriveDraft, preview: PreviewOut): DraftProblems {
+  if (mode === "verify") return {};
+  const problems: DraftProblems = {};
+  if (draft.reason.trim() === "") problems.reason = "Say why: the reason is kept in the audit.";
+  const confirmation = confirmationOf(preview);
+  if (confirmation.kind === "typed" && !isConfirmed(confirmation, draft.typed))
+    problems.typed = `Type ${confirmation.expected} to confirm.`;
+  return problems;
+}
+
+export function confirmationOf(preview: PreviewOut): Confirmation {
+  return confirmationFor(preview.eligible, preview.kind);
+}
+
+/** What would hold: the asked rate, but never above the lane's. null = unlimited. */
+export function effectiveRate(asked: number | null, laneRate: number | null): number | null {
+  if (asked === null) return laneRate;
+  return laneRate === null ? asked : Math.min(asked, laneRate);
+}
+
+/** How long the draft would take, ms; null when that cannot be known. */
+export function draftEtaMs(draft: RedriveDraft, preview: PreviewOut): number | null {
+  return etaMsAt(preview.eligible, effectiveRate(draft.ratePerSecond, preview.ratePerSecond));
+}
+
+/** `12,300 events`, `≥ 10,000 events`, `all matching events`. */
+export function countWords(count: number | null, kind: PreviewOut["kind"]): string {
+  if (count === null) return "all matching events";
+  const sign = kind === "atLeast" ? "≥ " : kind === "estimated" ? "≈ " : "";
+  return sign + plural(count, "event");
+}
+
+/** What the button does, said on it. A dry run looks at the refused ones too: it is how one learns why. */
+export function buttonWords(mode: RedriveOut["mode"], preview: PreviewOut): string {
+  return mode === "verify"
+    ? `Verify ${countWords(preview.total, preview.kind)}`
+    : `Redrive ${countWords(preview.eligible, preview.kind)}`;
+}
+
+/** `Redrive 12,300 of 12,481`; without refusals only the one number. */
+export function titleWords(mode: RedriveOut["mode"], preview: PreviewOut): string {
+  if (mode === "verify" || preview.eligible === null || preview.total === null || preview.eligible === preview.total)
+    return buttonWords(mode, preview);
+  return `Redrive ${formatNumber(preview.eligible)} of ${formatNumber(preview.total)}`;
+}
+
+/** Share that will be sent, 0..1, for the bar. */
+export function eligibleShare(preview: PreviewOut): number {
+  const refused = refusedTotal(preview.refused);
+  const eligible = preview.eligible ?? 0;
+  return eligible + refused === 0 ? 0 : eligible / (eligible + refused);
+}
+
+/** `1, 10, 100, then all`: only the stages that are smaller than the set. */
+export function canaryWords(eligible: number | null): string {
+  const steps = CANARY_STEPS.filter((step) => eligible === null || step < eligible);
+  return steps.length === 0 ? "all at once" : `${steps.join(", ")}, then all`;
+}

@@ -1,0 +1,86 @@
+"use client";
+
+import Link from "next/link";
+import type { ReactNode } from "react";
+import { Panel } from "@/components/ui/panel";
+import { ShortId } from "@/components/ui/short-id";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { formatDuration, plural } from "@/lib/browser/format";
+import type { RedriveOut } from "@/lib/contract/redrives";
+import { selectionTerms } from "./redrive-title";
+
+/** Who, why, what and when: what somebody asks a month later. */
+export function RedriveFacts({ redrive }: { redrive: RedriveOut }) {
+  const { startedAt, finishedAt } = redrive;
+  return (
+    <Panel title="Who and why" bodyClassName="p-3">
+      <dl className="grid grid-cols-[6rem_1fr] gap-x-3 gap-y-1.5">
+        <Fact name="by">{redrive.createdBy}</Fact>
+        <Fact name="reason">
+          <span className="block max-h-40 overflow-y-auto whitespace-pre-wrap wrap-anywhere">{redrive.reason}</span>
+        </Fact>
+        <Fact name="selected">
+          <Selected selection={redrive.selection} />
+        </Fact>
+        <Fact name="asked">
+          <TimeAgo at={redrive.createdAt} />
+        </Fact>
+        {redrive.plannedAt ? (
+          <Fact name="frozen">
+            <TimeAgo at={redrive.plannedAt} />
+          </Fact>
+        ) : null}
+        {startedAt ? (
+          <Fact name="started">
+            <TimeAgo at={startedAt} />
+          </Fact>
+        ) : null}
+        {finishedAt ? (
+          <Fact name="ended">
+            <TimeAgo at={finishedAt} />
+            {startedAt ? (
+              <span className="text-muted">
+                {" "}
+                after {formatDuration(Date.parse(finishedAt) - Date.parse(startedAt))}
+              </span>
+            ) : null}
+          </Fact>
+        ) : null}
+        <Fact name="canary">{redrive.canary ? `${redrive.canary.steps.join(", ")}, then all` : "none"}</Fact>
+        <Fact name="id">
+          <ShortId id={redrive.id} label="redrive id" />
+        </Fact>
+        <Fact name="audit">
+          <Link className="text-accent hover:underline" href={`/audit?redriveId=${redrive.id}`}>
+            what was done and by whom
+          </Link>
+        </Fact>
+      </dl>
+    </Panel>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt className="text-muted">{name}</dt>
+      <dd className="min-w-0 wrap-anywhere">{children}</dd>
+    </>
+  );
+}
+
+function Selected({ selection }: { selection: unknown }) {
+  const selected = selectionTerms(selection);
+  if (selected.kind === "ids") return <>{plural(selected.count, "event")}, one by one</>;
+  if (selected.terms.length === 0) return <>everything parked</>;
+  return (
+    <ul className="grid gap-0.5">
+      {selected.terms.map((term) => (
+        <li key={term.name}>
+          <span className="text-muted">{term.name}</span>{" "}
+          <span className="font-mono text-sm">{term.values.join(", ")}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,210 @@
+"use client";
+
+import { type RefObject, useId } from "react";
+import { Checkbox, Field, Input, Radio, Textarea } from "@/components/ui/input";
+import { Skeleton } from "@/components/ui/skeleton";
+import { useZone } from "@/lib/browser/clock-zone";
+import { formatClock, formatNumber, formatRate } from "@/lib/browser/format";
+import type { PreviewOut, RedriveOut } from "@/lib/contract/redrives";
+import { etaBefore, rateWords } from "./eta-words";
+import { LabelledRow } from "./labelled-row";
+import { RateField } from "./rate-field";
+import { RATE_MAX_UNLIMITED } from "./rate-scale";
+import { canaryWords, confirmationOf, type DraftProblems, draftEtaMs, type RedriveDraft } from "./redrive-draft";
+import { RefusalBar } from "./refusal-bar";
+
+export type RedriveFormProps = {
+  mode: RedriveOut["mode"];
+  draft: RedriveDraft;
+  onDraft: (draft: RedriveDraft) => void;
+  preview: PreviewOut;
+  /** Rate of the lane that is not chosen; undefined while it is read. */
+  otherLaneRate: number | null | undefined;
+  filtered: boolean;
+  problems: DraftProblems;
+  reasonRef: RefObject<HTMLTextAreaElement | null>;
+  typedRef: RefObject<HTMLInputElement | null>;
+};
+
+/** What a person reads and decides before a redrive, top to bottom in the order it matters. */
+export function RedriveForm(props: RedriveFormProps) {
+  const { mode, draft, onDraft, preview } = props;
+  const set = (part: Partial<RedriveDraft>) => onDraft({ ...draft, ...part });
+  const nothing = preview.eligible === 0;
+  return (
+    <div className="flex flex-col gap-4">
+      <RefusalBar preview={preview} />
+      {nothing && mode === "deliver" ? (
+        <p className="text-warning">
+          {preview.total === 0
+            ? "Nothing matches any more: another redrive or operator was first."
+            : "None of these can be sent now. Verify them to see each one's verdict."}
+        </p>
+      ) : null}
+      <LabelledRow label="By code">
+        <ErrorCodes byErrorCode={preview.byErrorCode} />
+      </LabelledRow>
+      <LabelledRow label="Frozen">
+        <Cutoff preview={preview} filtered={props.filtered} />
+      </LabelledRow>
+      <LabelledRow label="Lane">
+        <LaneChoice {...props} set={set} />
+      </LabelledRow>
+      {mode === "deliver" ? <PaceRows draft={draft} preview={preview} set={set} /> : null}
+      <Field
+        label="Reason"
+        optional={mode === "verify"}
+        error={props.problems.reason}
+        hint={mode === "deliver" ? "Kept in the audit for ever." : undefined}
+      >
+        {(control) => (
+          <Textarea
+            {...control}
+            ref={props.reasonRef}
+            rows={2}
+            maxLength={2_000}
+            value={draft.reason}
+            placeholder="stock service back since 13:58"
+            onChange={(event) => set({ reason: event.target.value })}
+          />
+        )}
+      </Field>
+      {mode === "deliver" ? <TypedCount {...props} set={set} /> : null}
+    </div>
+  );
+}
+
+type Part = { set: (part: Partial<RedriveDraft>) => void };
+
+const CODES_SHOWN = 5;
+
+function ErrorCodes({ byErrorCode }: { byErrorCode: Record<string, number> }) {
+  const codes = Object.entries(byErrorCode).sort(([, a], [, b]) => b - a);
+  const rest = codes.length - CODES_SHOWN;
+  return (
+    <p className="flex flex-wrap gap-x-3 wrap-anywhere">
+      {codes.slice(0, CODES_SHOWN).map(([code, count]) => (
+        <span key={code}>
+          <span className="font-mono text-sm">{code}</span> {formatNumber(count)}
+        </span>
+      ))}
+      {rest > 0 ? <span className="text-muted">and {rest} more codes</span> : null}
+      {codes.length === 0 ? <span className="text-muted">none</span> : null}
+    </p>
+  );
+}
+
+function Cutoff({ preview, filtered }: { preview: PreviewOut; filtered: boolean }) {
+  const zone = useZone();
+  const at = formatClock(Date.parse(preview.cutoff), zone);
+  return (
+    <p className="text-muted">
+      {filtered ? `at ${at}: later arrivals are not included` : `exactly the events selected, counted at ${at}`}
+    </p>
+  );
+}
+
+const LANES = [
+  { lane: "slow", hint: "isolated, gentle on the target" },
+  { lane: "main", hint: "back to the origin queue" },
+] as const;
+
+function LaneChoice({ draft, preview, otherLaneRate, set }: RedriveFormProps & Part) {
+  const name = useId();
+  return (
+    <div role="radiogroup" aria-label="Lane" className="flex flex-wrap gap-x-6 gap-y-1">
+      {LANES.map(({ lane, hint }) => {
+        const rate = lane === draft.lane ? preview.ratePerSecond : otherLaneRate;
+        return (
+          <label key={lane} htmlFor={`${name}-${lane}`} className="flex items-center gap-2" data-tip={hint}>
+            <Radio
+              id={`${name}-${lane}`}
+              name={name}
+              checked={draft.lane === lane}
+              // The other lane has another limit: a rate chosen for this one means nothing there.
+              onChange={() => set({ lane, ratePerSecond: null })}
+            />
+            {lane}
+            <span className="text-muted">{rate === undefined ? "…" : rateWords(rate)}</span>
+          </label>
+        );
+      })}
+    </div>
+  );
+}
+
+function PaceRows({ draft, preview, set }: { draft: RedriveDraft; preview: PreviewOut } & Part) {
+  const canary = useId();
+  const laneRate = preview.ratePerSecond;
+  const rate = draft.ratePerSecond ?? laneRate ?? RATE_MAX_UNLIMITED;
+  const capped = laneRate !== null && draft.ratePerSecond !== null && draft.ratePerSecond > laneRate;
+  return (
+    <>
+      <LabelledRow label="Rate">
+        <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
+          <RateField
+            rate={rate}
+            laneRate={laneRate}
+            onChange={(next) => set({ ratePerSecond: next === laneRate ? null : next })}
+          />
+          <output className="basis-52">{etaBefore(draftEtaMs(draft, preview))}</output>
+        </div>
+        {capped ? (
+          <p className="text-sm text-warning">The lane takes {formatRate(laneRate)} at most; raise it on Targets.</p>
+        ) : null}
+      </LabelledRow>
+      <LabelledRow label="Canary">
+        <label htmlFor={canary} className="flex items-baseline gap-2">
+          <Checkbox
+            id={canary}
+            className="translate-y-0.5"
+            checked={draft.canary}
+            onChange={(event) => set({ canary: event.target.checked })}
+          />
+          <span>{canaryWords(preview.eligible)}; pauses by itself at 20 % failures</span>
+        </label>
+      </LabelledRow>
+    </>
+  );
+}
+
+function TypedCount({ draft, preview, problems, typedRef, set }: RedriveFormProps & Part) {
+  const confirmation = confirmationOf(preview);
+  if (confirmation.kind === "click" || preview.eligible === 0) return null;
+  return (
+    <Field
+      label={
+        <>
+          Type <span className="font-mono text-ink">{confirmation.expected}</span> to confirm
+        </>
+      }
+      error={problems.typed}
+    >
+      {(control) => (
+        <Input
+          {...control}
+          ref={typedRef}
+          value={draft.typed}
+          onChange={(event) => set({ typed: event.target.value })}
+          className="w-40! font-mono"
+        />
+      )}
+    </Field>
+  );
+}
+
+const ROWS = ["w-2/3", "w-1/2", "w-3/4", "w-full", "w-2/3"];
+
+export function RedriveFormSkeleton() {
+  return (
+    <div className="flex flex-col gap-4" role="status" aria-label="Counting">
+      <Skeleton className="h-2!" />
+      {ROWS.map((width, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: rows without identity, never reordered
+        <LabelledRow key={index} label={<Skeleton className="w-14" />}>
+          <Skeleton className={width} />
+        </LabelledRow>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,68 @@
+"use client";
+
+import { Ban, Pause, Play } from "lucide-react";
+import dynamic from "next/dynamic";
+import Link from "next/link";
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { RedriveBadge } from "@/components/ui/state-badge";
+import { useChangeRedrive } from "@/lib/browser/redrives";
+import type { RedriveOut } from "@/lib/contract/redrives";
+import { nextRedriveState } from "@/lib/core/redrive-state";
+import { redriveTitle } from "./redrive-title";
+
+const CancelDialog = dynamic(() => import("./cancel-dialog").then((module) => module.CancelDialog), { ssr: false });
+
+export function RedriveHeader({ redrive }: { redrive: RedriveOut }) {
+  const change = useChangeRedrive(redrive.id);
+  const [cancelling, setCancelling] = useState(false);
+  const may = (move: "pause" | "resume" | "cancel") => nextRedriveState(redrive.state, move) !== null;
+  return (
+    <>
+      <header className="flex min-h-12 flex-wrap items-center gap-x-3 gap-y-2 px-4 py-2">
+        <nav aria-label="Breadcrumb" className="text-muted">
+          <Link href="/redrives" className="hover:text-ink hover:underline">
+            Redrives
+          </Link>
+          <span aria-hidden> /</span>
+        </nav>
+        <h1 className="line-clamp-2 min-w-0 text-xl font-semibold tracking-tight wrap-anywhere" title={redrive.reason}>
+          {redriveTitle(redrive)}
+        </h1>
+        <RedriveBadge state={redrive.state} />
+        <span className="text-muted">
+          {redrive.mode === "verify" ? "dry run, sends nothing" : `${redrive.lane} lane`}
+        </span>
+        <div className="ml-auto flex gap-2">
+          {may("pause") ? (
+            <Button busy={change.isPending} onClick={() => change.mutate({ action: "pause" })}>
+              <Pause size={13} aria-hidden /> Pause
+            </Button>
+          ) : null}
+          {may("resume") ? (
+            <Button variant="primary" busy={change.isPending} onClick={() => change.mutate({ action: "resume" })}>
+              <Play size={13} aria-hidden /> Resume
+            </Button>
+          ) : null}
+          {may("cancel") ? (
+            <Button variant="danger" onClick={() => setCancelling(true)}>
+              <Ban size={13} aria-hidden /> Cancel…
+            </Button>
+          ) : null}
+        </div>
+      </header>
+      {redrive.state === "PAUSED" && redrive.pauseReason ? (
+        <p className="mx-3 mb-3 rounded-md border border-l-2 border-warning bg-surface px-3 py-2 wrap-anywhere">
+          <strong className="font-medium">Paused:</strong> {redrive.pauseReason}
+        </p>
+      ) : null}
+      {change.isError ? (
+        <div className="px-3 pb-3">
+          <ErrorPanel error={change.error} inline />
+        </div>
+      ) : null}
+      {cancelling ? <CancelDialog redrive={redrive} onClose={() => setCancelling(false)} /> : null}
+    </>
+  );
+}

@@ -1,0 +1,178 @@
+"use client";
+
+import Link from "next/link";
+import { Fragment, useState } from "react";
+import { Button } from "@/components/ui/button";
+import { classNames } from "@/components/ui/class-names";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { Panel } from "@/components/ui/panel";
+import { Shape } from "@/components/ui/shape";
+import { ShortId } from "@/components/ui/short-id";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { eventsHref, usePageParam } from "@/lib/browser/filter-url";
+import { formatNumber, shortenId } from "@/lib/browser/format";
+import { useRedriveItems } from "@/lib/browser/redrives";
+import type { Finding, RedriveItemOut, RedriveOut } from "@/lib/contract/redrives";
+import { outcomeTabs } from "./cause-words";
+
+/** Every event of the redrive, by what became of it. */
+export function RedriveItems({ redrive, live }: { redrive: RedriveOut; live: boolean }) {
+  const [param, setParam] = usePageParam("tab");
+  const tabs = outcomeTabs(redrive);
+  const chosen = tabs.find((tab) => tab.state === param) ?? tabs.find((tab) => tab.count > 0) ?? tabs[0]!;
+  const items = useRedriveItems(redrive.id, chosen.state, null, live);
+  const rows = items.data?.pages.flatMap((page) => page.items) ?? [];
+  return (
+    <Panel title="Events" meta={`${formatNumber(redrive.total)} in this redrive`}>
+      <fieldset aria-label="Outcome" className="flex flex-wrap gap-1 border-b border-line px-3 pb-2">
+        {tabs.map((tab) => (
+          <button
+            key={tab.state}
+            type="button"
+            aria-pressed={tab.state === chosen.state}
+            onClick={() => setParam(tab.state)}
+            className={classNames(
+              "h-6 rounded-md px-2 text-sm",
+              tab.state === chosen.state ? "bg-selected text-ink" : "text-muted hover:bg-hover",
+            )}
+          >
+            {tab.label} <span className="font-mono">{formatNumber(tab.count)}</span>
+          </button>
+        ))}
+      </fieldset>
+      {items.isError ? (
+        <ErrorPanel error={items.error} inline={rows.length > 0} onRetry={() => items.refetch()} />
+      ) : null}
+      {items.isPending ? <SkeletonRows rows={5} columns={["w-28", "w-28", "flex-1", "w-16"]} /> : null}
+      {items.isSuccess && rows.length === 0 ? (
+        <p className="px-3 py-6 text-center text-muted">No event is {chosen.label}.</p>
+      ) : null}
+      {rows.length > 0 ? <Items rows={rows} /> : null}
+      {items.hasNextPage ? (
+        <div className="flex justify-center p-3">
+          <Button busy={items.isFetchingNextPage} onClick={() => items.fetchNextPage()}>
+            More events
+          </Button>
+        </div>
+      ) : null}
+    </Panel>
+  );
+}
+
+function Items({ rows }: { rows: RedriveItemOut[] }) {
+  return (
+    <Table>
+      <thead>
+        <tr>
+          <Th>event</Th>
+          <Th>aggregate</Th>
+          <Th>error code</Th>
+          <Th>result</Th>
+          <Th numeric>tries</Th>
+          <Th>when</Th>
+          <Th>
+            <span className="sr-only">Findings</span>
+          </Th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((item) => (
+          <ItemRow key={item.id} item={item} />
+        ))}
+      </tbody>
+    </Table>
+  );
+}
+
+function ItemRow({ item }: { item: RedriveItemOut }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <Fragment>
+      <Tr>
+        <Td className="whitespace-nowrap">
+          <Link
+            href={`/events/${item.id}`}
+            className="font-mono text-sm text-accent hover:underline"
+            data-tip={item.eventId}
+          >
+            {shortenId(item.eventId)}
+          </Link>
+        </Td>
+        <Td className="whitespace-nowrap">
+          {item.aggregateId === null ? (
+            <span className="text-faint">none</span>
+          ) : (
+            <Link
+              href={eventsHref({ aggregateId: [item.aggregateId] })}
+              className="hover:underline"
+              data-tip={item.aggregateId}
+            >
+              {shortenId(item.aggregateId, 14, 6)}
+              {item.version === null ? null : <span className="text-muted"> v{item.version}</span>}
+            </Link>
+          )}
+        </Td>
+        <Td className="max-w-48 truncate font-mono text-sm">{item.errorCode}</Td>
+        <Td className="max-w-[28rem]">
+          <span className="line-clamp-1 wrap-anywhere">
+            {item.result ?? item.state}
+            {item.detail ? <span className="text-muted"> {item.detail}</span> : null}
+          </span>
+        </Td>
+        <Td numeric className="font-mono">
+          {item.attempts}
+        </Td>
+        <Td>{item.finishedAt ? <TimeAgo at={item.finishedAt} /> : <span className="text-faint">not yet</span>}</Td>
+        <Td className="text-right">
+          <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
+            {findingsWords(item.findings)}
+          </Button>
+        </Td>
+      </Tr>
+      {open ? (
+        <tr>
+          <td colSpan={7} className="border-b border-line bg-canvas px-3 py-2">
+            <Detail item={item} />
+          </td>
+        </tr>
+      ) : null}
+    </Fragment>
+  );
+}
+
+function findingsWords(findings: Finding[]): string {
+  if (findings.length === 0) return "details";
+  const failed = findings.filter((finding) => !finding.ok).length;
+  return failed === 0 ? `${findings.length} checks passed` : `${failed} of ${findings.length} checks failed`;
+}
+
+function Detail({ item }: { item: RedriveItemOut }) {
+  return (
+    <div className="grid gap-2">
+      <p>
+        <span className="text-muted">event id </span>
+        <ShortId id={item.eventId} label="event id" head={40} tail={20} />
+        <span className="text-muted"> from </span>
+        {item.source}
+      </p>
+      {item.detail ? (
+        <p className="max-h-40 overflow-y-auto font-mono text-sm whitespace-pre-wrap wrap-anywhere">{item.detail}</p>
+      ) : null}
+      <ul className="grid gap-1">
+        {item.findings.map((finding) => (
+          <li key={finding.check} className="flex gap-2">
+            <Shape
+              name={finding.ok ? "check" : "cross"}
+              className={classNames("mt-1 shrink-0", finding.ok ? "text-ok" : "text-danger")}
+            />
+            <span className="sr-only">{finding.ok ? "passed:" : "failed:"}</span>
+            <span className="w-40 shrink-0 font-medium">{finding.check}</span>
+            <span className="max-h-40 min-w-0 overflow-y-auto text-muted wrap-anywhere">{finding.detail}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

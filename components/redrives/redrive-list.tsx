@@ -1,0 +1,176 @@
+"use client";
+
+import Link from "next/link";
+import { Button, LinkButton } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { PageHeader } from "@/components/ui/page-header";
+import { Select } from "@/components/ui/select";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { RedriveBadge } from "@/components/ui/state-badge";
+import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { usePageParam } from "@/lib/browser/filter-url";
+import { formatNumber } from "@/lib/browser/format";
+import { isFinal, useRedrives } from "@/lib/browser/redrives";
+import type { RedriveOut } from "@/lib/contract/redrives";
+import { REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
+import { etaLeft, rateWords } from "./eta-words";
+import { decided, percentWords } from "./progress-segments";
+import { redriveTitle } from "./redrive-title";
+import { SegmentedBar } from "./segmented-bar";
+
+const STATES = [
+  { value: "all", label: "any state" },
+  ...REDRIVE_STATES.map((state) => ({ value: state, label: state })),
+];
+
+function asState(value: string | null): RedriveState | "all" {
+  return REDRIVE_STATES.find((state) => state === value) ?? "all";
+}
+
+/** Every redrive there ever was, newest first; what runs moves by itself. */
+export function RedrivesPage() {
+  const [param, setParam] = usePageParam("state");
+  const state = asState(param);
+  const redrives = useRedrives(state);
+  const items = redrives.data?.pages.flatMap((page) => page.items) ?? [];
+  return (
+    <>
+      <PageHeader
+        title="Redrives"
+        meta={redrives.data ? `${formatNumber(items.length)}${redrives.hasNextPage ? "+" : ""} shown` : undefined}
+        actions={
+          <Select
+            aria-label="State"
+            options={STATES}
+            value={state}
+            onChange={(event) => setParam(event.target.value === "all" ? null : event.target.value)}
+          />
+        }
+      />
+      {redrives.isError ? (
+        <ErrorPanel error={redrives.error} onRetry={() => redrives.refetch()} inline={items.length > 0} />
+      ) : null}
+      {redrives.isPending ? (
+        <SkeletonRows rows={8} columns={["w-24", "flex-1", "w-40", "w-24"]} />
+      ) : items.length > 0 ? (
+        <Redrives items={items} />
+      ) : redrives.isError ? null : (
+        <NoRedrives filtered={state !== "all"} onClear={() => setParam(null)} />
+      )}
+      {redrives.hasNextPage ? (
+        <div className="flex justify-center p-3">
+          <Button busy={redrives.isFetchingNextPage} onClick={() => redrives.fetchNextPage()}>
+            Older redrives
+          </Button>
+        </div>
+      ) : null}
+    </>
+  );
+}
+
+function Redrives({ items }: { items: RedriveOut[] }) {
+  return (
+    <>
+      <div className="hidden md:block">
+        <Table>
+          <thead>
+            <tr>
+              <Th>state</Th>
+              <Th>what</Th>
+              <Th className="w-64">progress</Th>
+              <Th numeric>events</Th>
+              <Th>pace</Th>
+              <Th>by</Th>
+              <Th>when</Th>
+            </tr>
+          </thead>
+          <tbody>
+            {items.map((redrive) => (
+              <Row key={redrive.id} redrive={redrive} />
+            ))}
+          </tbody>
+        </Table>
+      </div>
+      <ul className="grid gap-2 px-3 pb-3 md:hidden">
+        {items.map((redrive) => (
+          <Card key={redrive.id} redrive={redrive} />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Row({ redrive }: { redrive: RedriveOut }) {
+  return (
+    <Tr className="relative">
+      <Td>
+        <RedriveBadge state={redrive.state} />
+      </Td>
+      <Td className="max-w-96">
+        {/* The link covers the row, so the whole row opens it and it is still one link to a keyboard. */}
+        <Link href={`/redrives/${redrive.id}`} className="block truncate font-medium after:absolute after:inset-0">
+          {redriveTitle(redrive)}
+        </Link>
+      </Td>
+      <Td>
+        <div className="flex items-center gap-2">
+          <SegmentedBar counts={redrive} className="min-w-24 flex-1" />
+          <span className="w-12 text-right text-sm text-muted">{percentWords(decided(redrive), redrive.total)}</span>
+        </div>
+      </Td>
+      <Td numeric className="font-mono">
+        {formatNumber(redrive.total)}
+      </Td>
+      <Td className="whitespace-nowrap text-muted">{pace(redrive)}</Td>
+      <Td className="max-w-40 truncate">{redrive.createdBy}</Td>
+      <Td>
+        <TimeAgo at={redrive.createdAt} />
+      </Td>
+    </Tr>
+  );
+}
+
+function Card({ redrive }: { redrive: RedriveOut }) {
+  return (
+    <li className="relative grid gap-1.5 rounded-lg border border-line bg-surface p-3">
+      <div className="flex items-center justify-between gap-2">
+        <RedriveBadge state={redrive.state} />
+        <TimeAgo at={redrive.createdAt} className="text-sm whitespace-nowrap text-muted" />
+      </div>
+      <Link href={`/redrives/${redrive.id}`} className="line-clamp-2 font-medium after:absolute after:inset-0">
+        {redriveTitle(redrive)}
+      </Link>
+      <SegmentedBar counts={redrive} />
+      <p className="text-sm text-muted">
+        {percentWords(decided(redrive), redrive.total)} of {formatNumber(redrive.total)} · {pace(redrive)} ·{" "}
+        {redrive.createdBy}
+      </p>
+    </li>
+  );
+}
+
+function pace(redrive: RedriveOut): string {
+  if (isFinal(redrive.state)) return redrive.mode === "verify" ? "dry run" : `${redrive.lane} lane`;
+  if (redrive.state === "RUNNING") {
+    return `${redrive.rateNow === null ? "starting" : rateWords(redrive.rateNow)} · ${etaLeft(redrive.etaMs)}`;
+  }
+  return `${redrive.lane} lane, ${rateWords(redrive.effectiveRatePerSecond)}`;
+}
+
+function NoRedrives({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
+  if (filtered) {
+    return (
+      <EmptyState title="No redrive is in this state" action={<Button onClick={onClear}>Show all redrives</Button>}>
+        There are redrives in other states.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title="Nothing was redriven yet" action={<LinkButton href="/events">Find events</LinkButton>}>
+      Select events in the list and press <b>Redrive</b>. Each redrive stays here for ever, with what became of every
+      event.
+    </EmptyState>
+  );
+}

@@ -1,0 +1,76 @@
+"use client";
+
+import { useEffect, useId, useState } from "react";
+import { Button } from "@/components/ui/button";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { Radio } from "@/components/ui/input";
+import { Panel } from "@/components/ui/panel";
+import { useChangeRedrive } from "@/lib/browser/redrives";
+import { useTargets } from "@/lib/browser/targets";
+import type { RedriveOut } from "@/lib/contract/redrives";
+import type { TargetOut } from "@/lib/contract/sources";
+import { etaBefore, etaMsAt, rateWords } from "./eta-words";
+import { RateField } from "./rate-field";
+import { effectiveRate } from "./redrive-draft";
+
+/** The fastest any target of the lane may go; null = one of them is unlimited, or none is known. */
+function laneRateOf(targets: TargetOut[] | undefined, lane: RedriveOut["lane"]): number | null {
+  const rates = (targets ?? []).filter((target) => target.lane === lane).map((target) => target.ratePerSecond);
+  return rates.length === 0 || rates.includes(null) ? null : Math.max(...rates.filter((rate) => rate !== null));
+}
+
+/** Rate and lane, changed while it runs. Each change is sent when the hand lets go, and takes effect within seconds. */
+export function RedrivePace({ redrive }: { redrive: RedriveOut }) {
+  const change = useChangeRedrive(redrive.id);
+  const targets = useTargets();
+  const laneRate = laneRateOf(targets.data?.items, redrive.lane);
+  const set = redrive.ratePerSecond ?? redrive.effectiveRatePerSecond ?? laneRate ?? 1;
+  const [rate, setRate] = useState(set);
+  // Follows the server while nobody holds the slider: another operator may have moved it.
+  useEffect(() => setRate(set), [set]);
+  const name = useId();
+  const eta = etaMsAt(redrive.open, effectiveRate(rate, laneRate));
+
+  return (
+    <Panel title="Pace" bodyClassName="grid gap-3 p-3">
+      <RateField
+        rate={rate}
+        laneRate={laneRate}
+        onChange={setRate}
+        onCommit={(next) => {
+          if (next !== redrive.ratePerSecond && next !== set) change.mutate({ ratePerSecond: next });
+        }}
+      />
+      <p className="text-muted">
+        {rate === set
+          ? `set to ${redrive.ratePerSecond === null ? `the lane's own rate, ${rateWords(redrive.effectiveRatePerSecond)}` : rateWords(redrive.ratePerSecond)}`
+          : `the rest ${etaBefore(eta)}`}
+        {redrive.ratePerSecond !== null &&
+        redrive.effectiveRatePerSecond !== null &&
+        redrive.effectiveRatePerSecond < redrive.ratePerSecond
+          ? `, held to ${rateWords(redrive.effectiveRatePerSecond)} by its target`
+          : null}
+      </p>
+      {redrive.ratePerSecond !== null ? (
+        <Button size="sm" className="justify-self-start" onClick={() => change.mutate({ ratePerSecond: null })}>
+          Use the lane's own rate
+        </Button>
+      ) : null}
+      <div role="radiogroup" aria-label="Lane" className="flex gap-6">
+        {(["slow", "main"] as const).map((lane) => (
+          <label key={lane} htmlFor={`${name}-${lane}`} className="flex items-center gap-2">
+            <Radio
+              id={`${name}-${lane}`}
+              name={name}
+              checked={redrive.lane === lane}
+              disabled={change.isPending}
+              onChange={() => change.mutate({ lane })}
+            />
+            {lane} lane
+          </label>
+        ))}
+      </div>
+      {change.isError ? <ErrorPanel error={change.error} inline /> : null}
+    </Panel>
+  );
+}

@@ -1,0 +1,65 @@
+"use client";
+
+import { useMemo } from "react";
+import { Panel } from "@/components/ui/panel";
+import { formatNumber } from "@/lib/browser/format";
+import { isFinal } from "@/lib/browser/redrives";
+import type { RedriveOut } from "@/lib/contract/redrives";
+import { etaLeft, rateWords } from "./eta-words";
+import { decided, percentWords, progressSentence } from "./progress-segments";
+import { SegmentedBar, SegmentLegend } from "./segmented-bar";
+
+export function RedriveProgress({ redrive }: { redrive: RedriveOut }) {
+  return (
+    <Panel bodyClassName="grid gap-3 p-3">
+      <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
+        <p className="text-2xl font-semibold">{percentWords(decided(redrive), redrive.total)}</p>
+        <p className="text-muted">
+          {formatNumber(decided(redrive))} of {formatNumber(redrive.total)} decided
+        </p>
+        <p className="ml-auto text-muted">{paceWords(redrive)}</p>
+      </div>
+      <SegmentedBar counts={redrive} className="h-3!" />
+      <SegmentLegend counts={redrive} />
+      {redrive.canary && redrive.canary.released !== null && !isFinal(redrive.state) ? (
+        <p className="text-muted">
+          Canary: {formatNumber(redrive.canary.released)} released of {formatNumber(redrive.total)}; pauses by itself
+          when {Math.round(redrive.canary.stopAtFailureRatio * 100)} % of the last {redrive.canary.window} fail.
+        </p>
+      ) : null}
+      {redrive.state === "PLANNING" ? (
+        <p className="text-muted">Freezing the set; sending begins when it is complete.</p>
+      ) : null}
+      <Announcement redrive={redrive} />
+    </Panel>
+  );
+}
+
+function paceWords(redrive: RedriveOut): string {
+  switch (redrive.state) {
+    case "RUNNING":
+      return `${redrive.rateNow === null ? "starting" : rateWords(redrive.rateNow)} · ${etaLeft(redrive.etaMs)}`;
+    case "PLANNING":
+      return "freezing the set";
+    case "PLANNED":
+      return "waiting for a worker";
+    case "PAUSED":
+      return "paused: nothing is sent";
+    case "DONE":
+      return "every event is decided";
+    case "CANCELLED":
+      return "cancelled";
+  }
+}
+
+/** Spoken at every tenth and when the state changes: a voice that talks each second cannot be worked beside. */
+function Announcement({ redrive }: { redrive: RedriveOut }) {
+  const tenth = redrive.total === 0 ? 0 : Math.floor((decided(redrive) / redrive.total) * 10);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: renewed by tenth and state only, on purpose
+  const text = useMemo(() => `${redrive.state}. ${progressSentence(redrive)}`, [tenth, redrive.state]);
+  return (
+    <p aria-live="polite" className="sr-only">
+      {text}
+    </p>
+  );
+}

@@ -1,0 +1,48 @@
+"use client";
+
+import { useMemo } from "react";
+import { ChartPanel } from "@/components/charts/chart-panel";
+import { TimeLines } from "@/components/charts/lazy-charts";
+import { formatRate } from "@/lib/browser/format";
+import { useRedriveRate } from "@/lib/browser/redrives";
+import type { RedriveOut } from "@/lib/contract/redrives";
+import { rateWords } from "./eta-words";
+import { type RateRow, rateRows } from "./rate-rows";
+
+const SERIES = [
+  { key: "delivered", label: "delivered", colour: "var(--state-redriven)", step: true },
+  { key: "failed", label: "failed", colour: "var(--state-blacklisted)", dash: "4 2", step: true },
+  { key: "refused", label: "refused", colour: "var(--state-ignored)", dash: "1 3", step: true },
+] as const;
+
+/** Outcomes per second over time, with the set rate as a line. */
+export function RedriveRateChart({ redrive, live }: { redrive: RedriveOut; live: boolean }) {
+  const rate = useRedriveRate(redrive.id, live);
+  const rows = useMemo(() => (rate.data ? rateRows(rate.data) : undefined), [rate.data]);
+  const set = redrive.effectiveRatePerSecond;
+  return (
+    <ChartPanel
+      title="Rate over time"
+      summary={`Events per second${set === null ? "" : `; the set rate is ${rateWords(set)}`}`}
+      asOf={rate.data?.asOf}
+      rows={rows}
+      error={rate.error}
+      onRetry={() => rate.refetch()}
+      legend={SERIES}
+      columns={SERIES.map((series) => ({
+        label: series.label,
+        value: (row: RateRow) => formatRate(row.values[series.key]),
+      }))}
+      empty={live ? "Nothing was sent yet." : "Nothing was sent."}
+    >
+      {(drawn) => (
+        <TimeLines
+          rows={drawn}
+          series={SERIES}
+          format={formatRate}
+          level={set === null ? null : { value: set, label: `set ${rateWords(set)}` }}
+        />
+      )}
+    </ChartPanel>
+  );
+}

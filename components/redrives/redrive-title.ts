@@ -1,0 +1,35 @@
+import { plural } from "@/lib/browser/format";
+import type { RedriveOut } from "@/lib/contract/redrives";
+
+/** What a redrive is called: its reason is why somebody looks for it; the id says nothing. */
+export function redriveTitle(redrive: Pick<RedriveOut, "mode" | "reason" | "total">): string {
+  const reason = redrive.reason.trim();
+  const verb = redrive.mode === "verify" ? "Verify" : "Redrive";
+  return reason === "" ? `${verb} ${plural(redrive.total, "event")}` : reason;
+}
+
+type Term = { name: string; values: string[] };
+
+/**
+ * What was selected, as terms to show: `errorCode: UPSTREAM_5XX`. A selection is stored as it was asked and older
+ * builds may have asked otherwise, so anything that is no filter and no id list has no terms.
+ */
+export function selectionTerms(selection: unknown): { kind: "ids"; count: number } | { kind: "filter"; terms: Term[] } {
+  if (isRecord(selection) && Array.isArray(selection.ids)) return { kind: "ids", count: selection.ids.length };
+  const filter = isRecord(selection) && isRecord(selection.filter) ? selection.filter : {};
+  const terms: Term[] = [];
+  for (const [name, value] of Object.entries(filter)) {
+    if (name === "tags" && isRecord(value)) {
+      for (const [key, list] of Object.entries(value)) terms.push({ name: `tag.${key}`, values: texts(list) });
+    } else terms.push({ name, values: texts(value) });
+  }
+  return { kind: "filter", terms };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function texts(value: unknown): string[] {
+  return (Array.isArray(value) ? value : [value]).filter((entry) => entry !== undefined && entry !== null).map(String);
+}
