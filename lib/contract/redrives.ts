@@ -64,6 +64,8 @@ export type RedriveOut = {
   effectiveRatePerSecond: number | null;
   total: number;
   delivered: number;
+  /** Verify runs only: events the dry run found nothing against. A deliver run has none. */
+  passed: number;
   confirmed: number;
   failed: number;
   refused: number;
@@ -95,7 +97,7 @@ export type RedriveItemOut = {
   aggregateId: string | null;
   version: number | string | null;
   errorCode: string;
-  state: "open" | "delivered" | "failed" | "refused" | "cancelled";
+  state: "open" | "delivered" | "passed" | "failed" | "refused" | "cancelled";
   result: string | null;
   detail: string | null;
   attempts: number;

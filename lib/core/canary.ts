@@ -23,8 +23,8 @@ export function brakes(recent: string, rule: CanaryRule): boolean {
 }
 
 /**
- * How many items may have been started once `finished` are decided: the first step not yet reached, or null for all.
- * A refused item proves nothing, but it must not stall the stage: it counts as finished.
+ * How many items may have been sent once `finished` were delivered or failed: the first step not yet reached, or null
+ * for all. A refused item proves nothing and counts for nothing: the stage takes the next one in its place.
  */
 export function releasedItems(finished: number, rule: CanaryRule): number | null {
   return rule.steps.find((step) => step > finished) ?? null;

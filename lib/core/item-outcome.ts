@@ -3,14 +3,15 @@ import type { Refusal } from "@/lib/core/refusal";
 import { cooldownAfter, type Settings } from "@/lib/core/settings";
 
 /**
- * How one claimed item ended. `back` hands it back unchanged (pause, shutdown); `later` keeps it open until `untilMs`
+ * How one claimed item ended. `untilMs` of a failure is when the target said it may be asked again: the cooldown never
+ * ends before that. `back` hands it back unchanged (pause, shutdown); `later` keeps it open until `untilMs`
  * (a Retry-After that did not fit the deadline); `verified` is a verify run's pass.
  */
 export type ItemOutcome =
   | { kind: "delivered"; code: string }
   | { kind: "already-processed"; detail: string }
   | { kind: "verified" }
-  | { kind: "failed"; code: string; detail: string }
+  | { kind: "failed"; code: string; detail: string; untilMs?: number | null }
   | { kind: "refused"; refusal: Refusal; detail: string }
   | { kind: "later"; untilMs: number }
   | { kind: "back" };
@@ -61,7 +62,7 @@ export function eventAfter(
         status: redrives >= settings.redriveLimit ? "IGNORED" : "PENDING",
         failures,
         redrives,
-        cooldownUntilMs: nowMs + cooldownAfter(failures, settings),
+        cooldownUntilMs: Math.max(nowMs + cooldownAfter(failures, settings), outcome.untilMs ?? 0),
         confirmedAtMs: null,
       };
     }

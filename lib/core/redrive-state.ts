@@ -31,12 +31,14 @@ export function redriveStatesBefore(move: RedriveMove): RedriveState[] {
 export type RedriveCounts = {
   total: number;
   delivered: number;
+  /** Verify runs only: the dry run found nothing against sending it. */
+  passed: number;
   failed: number;
   refused: number;
   cancelled: number;
 };
 
-/** Items not yet decided. Invariant: total = delivered + failed + refused + cancelled + open. */
+/** Items not yet decided. Invariant: total = delivered + passed + failed + refused + cancelled + open. */
 export function openItems(counts: RedriveCounts): number {
-  return counts.total - counts.delivered - counts.failed - counts.refused - counts.cancelled;
+  return counts.total - counts.delivered - counts.passed - counts.failed - counts.refused - counts.cancelled;
 }

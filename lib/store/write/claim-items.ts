@@ -1,5 +1,5 @@
 import type { EventStatus } from "@/lib/core/event-state";
-import type { Db } from "@/lib/store/db";
+import type { Queryable } from "@/lib/store/db";
 
 /**
  * How far a claim looks into a slice's open items. The window is a prefix of the slice's order, so what blocks an
@@ -76,7 +76,7 @@ with live as (
 select c.id, c.fence::text as fence, c.attempts as item_attempts,
        e.source_id, s.name as source, e.event_id, e.aggregate_id, e.version::text as version, e.error_code,
        e.fingerprint, e.status, e.redrives, e.failures, e.trace_id, e.payload_bytes,
-       extract(epoch from e.cooldown_until) * 1000 as cooldown_until_ms
+       (extract(epoch from e.cooldown_until) * 1000)::float8 as cooldown_until_ms
   from claimed c join dlq_events e on e.id = c.id join sources s on s.id = e.source_id`;
 
 type ClaimRow = {
@@ -95,7 +95,7 @@ type ClaimRow = {
   failures: number;
   trace_id: string | null;
   payload_bytes: number;
-  cooldown_until_ms: string | number | null;
+  cooldown_until_ms: number | null;
 };
 
 /** One item in a worker's hand, with what the gate and the send need of its event. */
@@ -130,7 +130,7 @@ export type ClaimRequest = {
 };
 
 /** Claims up to `limit` items that may go now. Empty when the redrive does not run, or everything open must wait. */
-export async function claimItems(db: Db, request: ClaimRequest): Promise<ClaimedItem[]> {
+export async function claimItems(db: Queryable, request: ClaimRequest): Promise<ClaimedItem[]> {
   const rows = await db.query<ClaimRow>(
     CLAIM,
     [request.redriveId, request.slices[0], request.slices[1], request.limit, request.leaseMs / 1000],
@@ -153,12 +153,12 @@ export async function claimItems(db: Db, request: ClaimRequest): Promise<Claimed
     failures: row.failures,
     traceId: row.trace_id,
     payloadBytes: row.payload_bytes,
-    cooldownUntilMs: row.cooldown_until_ms === null ? null : Number(row.cooldown_until_ms),
+    cooldownUntilMs: row.cooldown_until_ms,
   }));
 }
 
 /** Extends the hold on items still in work. Returns the ids that are still ours: the others were taken or closed. */
-export async function renewClaims(db: Db, items: readonly ClaimedItem[], leaseMs: number): Promise<Set<string>> {
+export async function renewClaims(db: Queryable, items: readonly ClaimedItem[], leaseMs: number): Promise<Set<string>> {
   const rows = await db.query<{ id: string }>(
     `with mine as (
        update redrive_items i set claimed_until = now() + make_interval(secs => $4)
@@ -184,7 +184,7 @@ export type SliceRest = {
   waitMs: number | null;
 };
 
-export async function sliceRest(db: Db, redriveId: string, slices: [number, number]): Promise<SliceRest> {
+export async function sliceRest(db: Queryable, redriveId: string, slices: [number, number]): Promise<SliceRest> {
   const [row] = await db.query<{ open: number; wait_ms: number | null }>(
     `select count(*)::int as open,
             extract(epoch from min(greatest(coalesce(claimed_until, now()), coalesce(not_before, now()))) - now())::float8

@@ -1,4 +1,4 @@
-import type { Db } from "@/lib/store/db";
+import type { Queryable } from "@/lib/store/db";
 
 /** One send about to be made. */
 export type AttemptIntent = {
@@ -44,7 +44,7 @@ on conflict (id, redrive_id, attempt) do nothing
 returning id, attempt`;
 
 /** Records intents; returns the keys (`attemptKey`) of those that may be sent. */
-export async function openAttempts(db: Db, intents: readonly AttemptIntent[]): Promise<Set<string>> {
+export async function openAttempts(db: Queryable, intents: readonly AttemptIntent[]): Promise<Set<string>> {
   const rows = await db.query<{ id: string; attempt: number }>(
     OPEN,
     [
@@ -74,7 +74,7 @@ export function attemptKey(id: string, attempt: number): string {
  * marked ambiguous; the next attempt repeats with the same idempotency key. Returns the highest attempt number an item.
  */
 export async function markAmbiguous(
-  db: Db,
+  db: Queryable,
   redriveId: string,
   items: readonly { id: string; fence: bigint }[],
 ): Promise<Map<string, number>> {

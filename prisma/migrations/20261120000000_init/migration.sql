@@ -170,6 +170,7 @@ create table redrives (
   policies          jsonb not null default '{}',     -- target id -> policy body it started with
   total             bigint not null default 0,
   delivered         bigint not null default 0,
+  passed            bigint not null default 0,       -- verify runs only
   confirmed         bigint not null default 0,
   failed            bigint not null default 0,
   refused           bigint not null default 0,
@@ -195,7 +196,7 @@ create table redrive_items (
   aggregate_id  text,
   version       bigint,
   error_code    text not null,
-  state         text not null,                       -- open delivered failed refused cancelled
+  state         text not null,                       -- open delivered passed failed refused cancelled
   fence         bigint not null default 0,
   claimed_until timestamptz,
   not_before    timestamptz,                         -- deferred by a Retry-After that did not fit the deadline
@@ -207,8 +208,9 @@ create table redrive_items (
   primary key (id, redrive_id)
 );
 create unique index redrive_items_one_open on redrive_items (id) where state = 'open';
-create index redrive_items_claim   on redrive_items (redrive_id, slice) where state = 'open';
-create index redrive_items_order   on redrive_items (source_id, aggregate_id) where state = 'open' and aggregate_id is not null;
+-- Both keep an aggregate's order: version, events without one last, then the time they were parked.
+create index redrive_items_claim   on redrive_items (redrive_id, slice, coalesce(version, 9223372036854775807), id) where state = 'open';
+create index redrive_items_order   on redrive_items (aggregate_id, source_id, coalesce(version, 9223372036854775807), id) where state = 'open' and aggregate_id is not null;
 create index redrive_items_outcome on redrive_items (redrive_id, state, id);
 
 create table redrive_attempts (

@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import { Refused } from "@/lib/contract/arrival";
+import { type ReadOptions, readEventIn } from "@/lib/contract/event-in";
+import { endOfValue } from "@/lib/contract/raw-json";
+
+const options: ReadOptions = { payloadBytesMax: 1_000, headersMax: 5, defaultSource: null };
+
+function read(text: string | Uint8Array, more: Partial<ReadOptions> = {}) {
+  const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;
+  return readEventIn(bytes, { start: 0, end: endOfValue(bytes, 0) }, { ...options, ...more });
+}
+
+function event(members: Record<string, unknown>): string {
+  return JSON.stringify({ source: "orders", eventId: "e-1", errorCode: "TIMEOUT", payload: { a: 1 }, ...members });
+}
+
+function rejection(text: string | Uint8Array, more: Partial<ReadOptions> = {}) {
+  try {
+    read(text, more);
+  } catch (error) {
+    if (error instanceof Refused) return error.rejection;
+    throw error;
+  }
+  return null;
+}
+
+const payloadText = (text: string) => new TextDecoder().decode(read(text).letter.payload);
+
+describe("an event of our JSON", () => {
+  test("keeps the payload byte for byte: big integers, order, spaces, escapes, repeated names", () => {
+    const payload = '{ "b" : 9007199254740993.10,\t"a":"\\u00e9\\/é",  "a" : [1e400, -0] }';
+    const text = `{"source":"s","payload": ${payload} ,"eventId":"e","errorCode":"X"}`;
+    expect(payloadText(text)).toBe(payload);
+    expect(read(text).letter.contentType).toBe("application/json");
+  });
+
+  test("finds the payload behind escaped names and texts that look like JSON", () => {
+    expect(
+      payloadText(String.raw`{"source":"s","eventId":"\"payload\":1","errorCode":"}{][","pay\u006coad":[1, 2]}`),
+    ).toBe("[1, 2]");
+  });
+
+  test.each(["null", "0", '"text"', "true", "[]"])("takes %s as a payload", (payload) => {
+    expect(payloadText(`{"source":"s","eventId":"e","errorCode":"X","payload":${payload}}`)).toBe(payload);
+  });
+
+  test("takes bytes as base64, with their content type", () => {
+    const { letter } = read(
+      event({ payload: undefined, payloadBase64: "AP/+", contentType: "application/x-protobuf" }),
+    );
+    expect([...letter.payload]).toEqual([0, 0xff, 0xfe]);
+    expect(letter.contentType).toBe("application/x-protobuf");
+  });
+
+  test("reads versions beyond 2^53 exactly, as number or text", () => {
+    const of = (version: string) => read(event({}).replace("{", `{"version":${version},`)).letter.version;
+    expect(of("9007199254740993")).toBe(9007199254740993n);
+    expect(of('"9223372036854775807"')).toBe(9223372036854775807n);
+    expect(of("null")).toBeNull();
+  });
+
+  test("keeps headers in order with duplicates, and reads our mark and the trace from them", () => {
+    const headers = [
+      ["b", "1"],
+      ["traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"],
+      ["b", null],
+      ["X-Redrive-Id", "018F9C4E-0000-7000-8000-000000000001"],
+      ["x-redrive-attempt", "2"],
+    ];
+    const { letter } = read(event({ headers }));
+    expect(letter.headers).toEqual(headers);
+    expect(letter.traceId).toBe("0af7651916cd43dd8448eb211c80319c");
+    expect(letter.redrive).toEqual({ redriveId: "018f9c4e-0000-7000-8000-000000000001", attempt: 2 });
+  });
+
+  test.each([
+    ["no source", event({ source: undefined }), "invalid-request", "source"],
+    ["no eventId", event({ eventId: undefined }), "invalid-request", "eventId"],
+    ["an empty eventId", event({ eventId: "" }), "invalid-request", "eventId"],
+    ["no errorCode", event({ errorCode: undefined }), "invalid-request", "errorCode"],
+    ["no payload", event({ payload: undefined }), "invalid-request", "payload"],
+    ["two payloads", event({ payloadBase64: "AA==" }), "invalid-request", "payload"],
+    ["broken base64", event({ payload: undefined, payloadBase64: "A*==" }), "invalid-request", "payloadBase64"],
+    ["an unknown name", event({ agregateId: "x" }), "invalid-request", "agregateId"],
+    ["a NUL in a text", event({ aggregateId: "a\0b" }), "invalid-request", "aggregateId"],
+    ["a NUL in the error", event({ error: { message: "a\0b" } }), "invalid-request", "error.message"],
+    ["half a surrogate pair", event({ eventType: "\ud800" }), "invalid-request", "eventType"],
+    ["a NUL in a header", event({ headers: [["a", "b\0"]] }), "invalid-request", "headers[0][1]"],
+    ["a header that is no pair", event({ headers: [["a"]] }), "invalid-request", "headers"],
+    ["a fraction as version", event({ version: 1.5 }), "invalid-request", "version"],
+    ["a version beyond 64 bits", event({ version: "9223372036854775808" }), "invalid-request", "version"],
+    ["negative attempts", event({ attempts: -1 }), "invalid-request", "attempts"],
+    ["a relative failedAt", event({ failedAt: "-1h" }), "invalid-request", "failedAt"],
+    ["a text for a list", '"text"', "invalid-request", undefined],
+    [
+      "too many tags",
+      event({ tags: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${i}`, "v"])) }),
+      "invalid-request",
+      "tags",
+    ],
+    ["too many headers", event({ headers: Array(6).fill(["a", "b"]) }), "too-many-headers", "headers"],
+    ["a payload over the limit", event({ payload: "x".repeat(999) }), "payload-too-large", "payload"],
+    [
+      "base64 over the limit",
+      event({ payload: undefined, payloadBase64: "AAAA".repeat(334) }),
+      "payload-too-large",
+      "payloadBase64",
+    ],
+    ["a deep payload", event({}).replace('{"a":1}', "[".repeat(300) + "]".repeat(300)), "invalid-request", "payload"],
+    ["broken JSON inside", event({}).replace('{"a":1}', '{"a":tru}'), "invalid-json", undefined],
+  ])("refuses %s", (_, text, code, field) => {
+    const refused = rejection(text);
+    expect(refused?.code).toBe(code);
+    if (field !== undefined) expect(refused?.field).toContain(field);
+    expect(refused?.detail.length).toBeGreaterThan(5);
+  });
+
+  test("refuses bytes that are no UTF-8", () => {
+    const bytes = new TextEncoder().encode(event({ eventType: "Z" }));
+    bytes[bytes.indexOf("Z".charCodeAt(0))] = 0xff;
+    expect(rejection(bytes)?.code).toBe("invalid-utf8");
+  });
+
+  test("says missing for what is missing, and takes the request's source for an event without one", () => {
+    expect(rejection(event({ eventId: undefined }))?.detail).toBe("eventId is missing");
+    expect(read(event({ source: undefined }), { defaultSource: "billing" }).source).toBe("billing");
+  });
+});

@@ -1,0 +1,251 @@
+import * as z from "zod/mini";
+import {
+  type Arrival,
+  type ArrivalLimits,
+  decodeBase64,
+  Refused,
+  redriveMarkOf,
+  traceIdOf,
+  versionOf,
+} from "@/lib/contract/arrival";
+import { resolveInstant } from "@/lib/contract/event-filter";
+import { depthOf, isObjectAt, JSON_DEPTH_MAX, type Member, membersOf, type Span } from "@/lib/contract/raw-json";
+import type { DeadLetter, DeadLetterError, Header } from "@/lib/core/dead-letter";
+import { isStorableText, TAGS_MAX, TEXT_MAX } from "@/lib/core/storable";
+
+/**
+ * One event of our own JSON:
+ *
+ *     { source, eventId, aggregateId?, aggregateType?, version?, eventType?, errorCode,
+ *       error?: { type, message, stack }, attempts?, traceId?, failedAt?,
+ *       payload (any JSON) | payloadBase64, contentType?, headers?: [[name, value]] | {}, tags?: {}, origin?: {} }
+ *
+ * `payload` is stored as the very bytes that stand in the request, whatever `contentType` says; bytes that are no JSON
+ * go as `payloadBase64`.
+ */
+
+const STORABLE = "must not hold a NUL character or half a surrogate pair";
+
+function text(max: number) {
+  return z
+    .string("must be text")
+    .check(
+      z.minLength(1, "must not be empty"),
+      z.maxLength(max, `at most ${max} characters`),
+      z.refine(isStorableText, STORABLE),
+    );
+}
+
+/** As `text`, but empty is fine. */
+function freeText(max: number) {
+  return z
+    .string("must be text")
+    .check(z.maxLength(max, `at most ${max} characters`), z.refine(isStorableText, STORABLE));
+}
+
+const HEADER_CHARS_MAX = 65_536;
+
+const headerName = text(1_024);
+const headerValue = z.nullable(freeText(HEADER_CHARS_MAX));
+const encoding = z.enum(["text", "bytes", "amqp"], "must be text, bytes or amqp");
+
+const headersSchema = z.union(
+  [
+    z.array(
+      z.union(
+        [z.tuple([headerName, headerValue]), z.tuple([headerName, headerValue, encoding])],
+        "must be [name, value] with text or null as value",
+      ),
+    ),
+    z.record(headerName, headerValue),
+  ],
+  "must be a list of [name, value], or an object of texts",
+);
+
+const errorSchema = z.strictObject({
+  type: z.nullish(freeText(TEXT_MAX.errorType)),
+  message: z.nullish(freeText(TEXT_MAX.errorMessage)),
+  stack: z.nullish(freeText(TEXT_MAX.errorStack)),
+});
+
+const instant = z.union(
+  [
+    z.string().check(z.refine((value) => !/^(now|[+-]?\d+[smhdw])/.test(value) && resolveInstant(value, 0) !== null)),
+    z.number().check(z.gte(0), z.lte(8.64e15)),
+  ],
+  "must be an ISO 8601 time or epoch milliseconds",
+);
+
+/** Everything but `payload`, `payloadBase64` and `version`, which are read from the text itself. */
+export const eventInSchema = z.strictObject({
+  source: z.optional(text(256)),
+  eventId: text(TEXT_MAX.eventId),
+  aggregateId: z.nullish(text(TEXT_MAX.aggregateId)),
+  aggregateType: z.nullish(text(TEXT_MAX.aggregateType)),
+  version: z.optional(z.unknown()),
+  eventType: z.nullish(text(TEXT_MAX.eventType)),
+  errorCode: text(TEXT_MAX.errorCode),
+  error: z.nullish(errorSchema),
+  attempts: z.nullish(z.int("must be a whole number").check(z.gte(0, "must not be negative"), z.lte(2 ** 31 - 1))),
+  traceId: z.nullish(text(TEXT_MAX.traceId)),
+  failedAt: z.nullish(instant),
+  payload: z.optional(z.unknown()),
+  payloadBase64: z.optional(z.unknown()),
+  contentType: z.nullish(text(TEXT_MAX.contentType)),
+  headers: z.nullish(headersSchema),
+  tags: z.nullish(z.record(text(TEXT_MAX.tagKey), freeText(TEXT_MAX.tagValue))),
+  origin: z.nullish(z.record(z.string(), z.unknown())),
+});
+type EventIn = z.infer<typeof eventInSchema>;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+export type ReadOptions = ArrivalLimits & { defaultSource: string | null };
+
+/** Reads the event that stands at `span`. Throws Refused. */
+export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions): Arrival {
+  if (!isObjectAt(bytes, span.start)) throw new Refused({ code: "invalid-request", detail: "An event is an object" });
+  const members = lastOfEach(membersOf(bytes, span.start).members);
+  const body = readPayload(bytes, members, options);
+  const event = parseEnvelope(bytes, span);
+  const source = event.source ?? options.defaultSource;
+  if (source === null) refuse("source", "is missing: name the source this event comes from");
+  const headers = readHeaders(event.headers, options.headersMax);
+  const letter: DeadLetter = {
+    eventId: event.eventId,
+    aggregateType: event.aggregateType ?? null,
+    aggregateId: event.aggregateId ?? null,
+    version: readVersion(bytes, members),
+    eventType: event.eventType ?? null,
+    traceId: event.traceId ?? traceIdOf(headers),
+    errorCode: event.errorCode,
+    error: readError(event.error),
+    attempts: event.attempts ?? 0,
+    failedAtMs: readFailedAt(event.failedAt),
+    payload: body.payload,
+    contentType: event.contentType ?? body.contentType,
+    headers,
+    tags: readTags(event.tags),
+    origin: { convention: "http", ...event.origin },
+    redrive: redriveMarkOf(headers),
+  };
+  return { source, letter };
+}
+
+function refuse(field: string, detail: string): never {
+  throw new Refused({ code: "invalid-request", field, detail: `${field} ${detail}` });
+}
+
+/** As JSON.parse does: of equal names the last one counts. */
+function lastOfEach(members: Member[]): Map<string, Member> {
+  return new Map(members.map((member) => [member.key, member]));
+}
+
+function parseEnvelope(bytes: Uint8Array, span: Span): EventIn {
+  const parsed = eventInSchema.safeParse(parseJson(bytes, span));
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  if (issue.code === "unrecognized_keys") refuse(issue.keys[0]!, "is unknown: leave it out");
+  refuse(fieldOf(issue), issue.input === undefined && isMissing(issue) ? "is missing" : deepest(issue).message);
+}
+
+function isMissing(issue: z.core.$ZodIssue): boolean {
+  return issue.code === "invalid_type" && issue.message.startsWith("must be");
+}
+
+/** Inside a union: the fault of the branch that got furthest. */
+function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== "invalid_union") return issue;
+  const inner = issue.errors.map((branch) => branch[0]).find((first) => first !== undefined && first.path.length > 1);
+  return inner && inner.code !== "invalid_type" ? inner : issue;
+}
+
+function fieldOf(issue: z.core.$ZodIssue): string {
+  const path = [...issue.path, ...(deepest(issue) === issue ? [] : deepest(issue).path)];
+  return path
+    .map((part, index) => (typeof part === "number" ? `[${part}]` : `${index > 0 ? "." : ""}${String(part)}`))
+    .join("");
+}
+
+/** The value at `span`. Throws Refused for text that is no UTF-8 or no JSON. */
+export function parseJson(bytes: Uint8Array, span: Span): unknown {
+  return parseText(decode(bytes, span));
+}
+
+export function decode(bytes: Uint8Array, span: Span): string {
+  try {
+    return utf8.decode(bytes.subarray(span.start, span.end));
+  } catch {
+    throw new Refused({ code: "invalid-utf8", detail: "The event is not valid UTF-8" });
+  }
+}
+
+function parseText(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw new Refused({ code: "invalid-json", detail: "The event is not valid JSON" });
+  }
+}
+
+type Body = { payload: Uint8Array; contentType: string };
+
+function readPayload(bytes: Uint8Array, members: Map<string, Member>, { payloadBytesMax }: ArrivalLimits): Body {
+  const json = members.get("payload");
+  const base64 = members.get("payloadBase64");
+  if (json && base64) refuse("payload", "and payloadBase64 are both given: give one");
+  if (json) {
+    assertSize("payload", json.end - json.start, payloadBytesMax);
+    assertDepth("payload", bytes, json);
+    // A copy: a view would keep the whole request in memory for as long as one event of it.
+    return { payload: bytes.slice(json.start, json.end), contentType: "application/json" };
+  }
+  if (!base64) refuse("payload", "is missing: give payload, or payloadBase64 with contentType");
+  assertSize("payloadBase64", Math.floor(((base64.end - base64.start - 2) / 4) * 3) - 2, payloadBytesMax);
+  const value = parseJson(bytes, base64);
+  const payload = typeof value === "string" ? decodeBase64(value) : null;
+  if (payload === null) refuse("payloadBase64", "must be base64 text");
+  assertSize("payloadBase64", payload.byteLength, payloadBytesMax);
+  return { payload, contentType: "application/octet-stream" };
+}
+
+export function assertSize(field: string, payloadBytes: number, payloadBytesMax: number): void {
+  if (payloadBytes <= payloadBytesMax) return;
+  const detail = `The payload has ${payloadBytes} bytes, the limit is ${payloadBytesMax} (PARKADE_PAYLOAD_BYTES_MAX)`;
+  throw new Refused({ code: "payload-too-large", field, detail });
+}
+
+export function assertDepth(field: string, bytes: Uint8Array, span: Span): void {
+  if (depthOf(bytes, span) > JSON_DEPTH_MAX) refuse(field, `is nested deeper than ${JSON_DEPTH_MAX}`);
+}
+
+/** From the digits in the text: as a number it would be rounded beyond 2^53. Text is taken as well. */
+function readVersion(bytes: Uint8Array, members: Map<string, Member>): bigint | null {
+  const member = members.get("version");
+  if (!member) return null;
+  const raw = decode(bytes, member);
+  if (raw === "null") return null;
+  return versionOf(raw.replace(/^"|"$/g, "")) ?? refuse("version", "must be a 64-bit integer");
+}
+
+function readError(error: EventIn["error"]): DeadLetterError {
+  return { type: error?.type ?? null, message: error?.message ?? null, stack: error?.stack ?? null };
+}
+
+function readFailedAt(failedAt: EventIn["failedAt"]): number | null {
+  if (failedAt === null || failedAt === undefined) return null;
+  return typeof failedAt === "number" ? failedAt : resolveInstant(failedAt, 0);
+}
+
+function readHeaders(given: EventIn["headers"], headersMax: number): Header[] {
+  const headers: Header[] = Array.isArray(given) ? given : Object.entries(given ?? {});
+  if (headers.length <= headersMax) return headers;
+  const detail = `The event has ${headers.length} headers, the limit is ${headersMax} (PARKADE_HEADERS_MAX)`;
+  throw new Refused({ code: "too-many-headers", field: "headers", detail });
+}
+
+function readTags(tags: EventIn["tags"]): Record<string, string> {
+  const given = tags ?? {};
+  if (Object.keys(given).length > TAGS_MAX) refuse("tags", `has more than ${TAGS_MAX} keys`);
+  return given;
+}

@@ -1,0 +1,101 @@
+import type { DryRunRefusal } from "@/lib/core/refusal";
+
+/** What the dry run looks at, for one event. */
+export type DryRunFacts = {
+  payload: {
+    bytes: number;
+    bytesMax: number;
+    parses: { ok: boolean; detail: string };
+    schema: { ok: boolean; detail: string };
+  };
+  /** null = the source has no target on this lane. */
+  target: { name: string; reachable: boolean; detail: string; breakerOpen: boolean } | null;
+  version: bigint | null;
+  /** Highest version of the aggregate known to be processed or redriven. */
+  versionProcessed: bigint | null;
+  /** An earlier event of the aggregate that is parked and cools down. */
+  coolingHead: string | null;
+  /** Consumers that reported this event as processed. */
+  processedBy: string[];
+};
+
+/** One named check. */
+export type Check = { check: string; ok: boolean; detail: string };
+
+export type Verdict =
+  | { kind: "send"; findings: Check[] }
+  | { kind: "already-processed"; findings: Check[]; detail: string }
+  | { kind: "refuse"; findings: Check[]; refusal: DryRunRefusal; detail: string };
+
+type Ruled = Check & { refusal: DryRunRefusal };
+
+/**
+ * The checks before a send. All of them run, so that a person sees everything that is wrong at once; the first that
+ * fails names the refusal. An event its consumer has already processed is closed as done whatever else is wrong.
+ */
+export function dryRun(facts: DryRunFacts): Verdict {
+  const ruled = [...payloadChecks(facts.payload), ...targetChecks(facts.target), ...orderChecks(facts)];
+  const inbox = inboxCheck(facts.processedBy);
+  const findings = [...ruled.map(({ check, ok, detail }) => ({ check, ok, detail })), inbox];
+  if (!inbox.ok) return { kind: "already-processed", findings, detail: inbox.detail };
+  const failed = ruled.find((finding) => !finding.ok);
+  if (failed) return { kind: "refuse", findings, refusal: failed.refusal, detail: failed.detail };
+  return { kind: "send", findings };
+}
+
+function payloadChecks({ bytes, bytesMax, parses, schema }: DryRunFacts["payload"]): Ruled[] {
+  return [
+    { check: "payload-parses", ...parses, refusal: "payload-unparsable" },
+    { check: "payload-schema", ...schema, refusal: "schema-mismatch" },
+    {
+      check: "payload-size",
+      ok: bytes <= bytesMax,
+      detail: bytes <= bytesMax ? `${bytes} of at most ${bytesMax} bytes` : `${bytes} bytes, at most ${bytesMax}`,
+      refusal: "payload-too-large",
+    },
+  ];
+}
+
+function targetChecks(target: DryRunFacts["target"]): Ruled[] {
+  if (target === null) {
+    const detail = "the source has no target on this lane";
+    return [{ check: "target", ok: false, detail, refusal: "no-target" }];
+  }
+  return [
+    { check: "target-reachable", ok: target.reachable, detail: target.detail, refusal: "target-unreachable" },
+    {
+      check: "breaker",
+      ok: !target.breakerOpen,
+      detail: target.breakerOpen ? `the breaker of ${target.name} is open` : `the breaker of ${target.name} is closed`,
+      refusal: "breaker-open",
+    },
+  ];
+}
+
+function orderChecks({ version, versionProcessed, coolingHead }: DryRunFacts): Ruled[] {
+  const superseded = version !== null && versionProcessed !== null && versionProcessed > version;
+  return [
+    {
+      check: "version-order",
+      ok: !superseded,
+      detail: superseded
+        ? `version ${versionProcessed} of the aggregate was already processed, this is version ${version}`
+        : "no newer version of the aggregate was processed",
+      refusal: "version-superseded",
+    },
+    {
+      check: "aggregate-head",
+      ok: coolingHead === null,
+      detail: coolingHead === null ? "nothing earlier holds it" : `event ${coolingHead} comes first and cools down`,
+      refusal: "held-by-head",
+    },
+  ];
+}
+
+function inboxCheck(processedBy: string[]): Check {
+  return {
+    check: "inbox",
+    ok: processedBy.length === 0,
+    detail: processedBy.length === 0 ? "no consumer has reported it" : `already processed by ${processedBy.join(", ")}`,
+  };
+}

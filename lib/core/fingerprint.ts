@@ -1,0 +1,130 @@
+import type { DeadLetter, DeadLetterError } from "./dead-letter";
+import { hash64 } from "./hash";
+
+/** What makes two failures the same: error code, exception type, first own stack frame, message without its facts. */
+export type Fingerprint = {
+  /** 16 hex digits. */
+  fingerprint: string;
+  exceptionType: string | null;
+  /** The message with ids, numbers and quoted text replaced: `order-<n> not found in <text>`. */
+  pattern: string;
+  firstFrame: string | null;
+};
+
+/** A message is mostly told in its first words; what follows is often a dump of the very facts to strip. */
+const MESSAGE_CHARS = 600;
+const PATTERN_CHARS_MAX = 300;
+const FRAME_CHARS_MAX = 300;
+/** Frames of the code that failed are near the top (in Python: the bottom); a recursion has thousands. */
+const STACK_CHARS = 32_768;
+
+export function fingerprintOf(letter: Pick<DeadLetter, "errorCode" | "error">): Fingerprint {
+  const exceptionType = exceptionTypeOf(letter.error);
+  const pattern = messagePattern(letter.error.message ?? "");
+  const firstFrame = letter.error.stack === null ? null : firstOwnFrame(letter.error.stack);
+  const identity = [letter.errorCode, exceptionType ?? "", firstFrame ?? "", pattern].join("\u0001");
+  return { fingerprint: hash64(identity), exceptionType, pattern, firstFrame };
+}
+
+/** The type as given, else what stands before the colon on the stack's first line. */
+function exceptionTypeOf(error: DeadLetterError): string | null {
+  if (error.type) return error.type;
+  const first =
+    error.stack === null ? null : /^\s*([A-Za-z_][\w.$]*(?:Exception|Error|Fault|Failure))\b/.exec(error.stack);
+  return first?.[1] ?? null;
+}
+
+/**
+ * One pass, most specific first. A quote opens only after a non-word character, so that the apostrophe of "can't" is
+ * none. A token that mixes letters and digits over 15 characters is an id, whatever it spells.
+ */
+const FACTS = new RegExp(
+  [
+    /(?<uuid>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})/,
+    /(?<time>\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?)/,
+    /(?<text>(?<!\w)"(?:[^"\\]|\\.)*"|(?<!\w)'[^']*'(?!\w)|`[^`]*`|\u201c[^\u201d]*\u201d)/,
+    /(?<email>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)/,
+    /(?<addr>\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b)/,
+    /(?<hex>\b0x[0-9a-f]+\b|\b(?=[a-f]*\d)[0-9a-f]{8,}\b)/,
+    /(?<id>\b(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{16,}\b)/,
+    /(?<n>\d+(?:[.,]\d+)*)/,
+  ]
+    .map((part) => part.source)
+    .join("|"),
+  "gi",
+);
+
+/** A message without its facts. At most 300 characters. */
+export function messagePattern(message: string): string {
+  const stripped = message.slice(0, MESSAGE_CHARS).replace(FACTS, (...match) => {
+    const groups = match.at(-1) as Record<string, string | undefined>;
+    for (const name in groups) if (groups[name] !== undefined) return `<${name}>`;
+    return "";
+  });
+  return stripped.replace(/\s+/g, " ").trim().slice(0, PATTERN_CHARS_MAX);
+}
+
+/** Runtimes and frameworks: their frames say how the failing code was called, not which code failed. */
+const FOREIGN = [
+  /^(?:java|javax|jakarta|jdk|sun|com\.sun|kotlin|kotlinx|scala|akka|groovy|reactor|io\.netty|io\.micrometer)\./,
+  /^(?:org\.springframework|org\.hibernate|org\.apache|org\.eclipse|org\.jboss|com\.fasterxml|com\.rabbitmq|com\.zaxxer)\./,
+  /^(?:System|Microsoft|MassTransit|NServiceBus|Rebus|EasyNetQ|Newtonsoft|Npgsql|Polly)\./,
+  /node_modules|node:|^internal\/|site-packages|dist-packages|lib\/python\d|\/gems\/|\/vendor\/|^runtime\.|\/usr\/(?:local\/)?(?:lib|go)\//,
+];
+
+/** The first frame of the application's own code without line numbers; the first of all when none is its own. */
+export function firstOwnFrame(stack: string): string | null {
+  const frames = framesOf(stack.slice(0, STACK_CHARS));
+  const own = frames.find((frame) => !FOREIGN.some((pattern) => pattern.test(frame)));
+  return (own ?? frames[0])?.slice(0, FRAME_CHARS_MAX) ?? null;
+}
+
+function framesOf(stack: string): string[] {
+  const frames: string[] = [];
+  let python = false;
+  for (const line of stack.split("\n")) {
+    const frame = frameOf(line);
+    if (frame === null) continue;
+    python ||= line.trimStart().startsWith('File "');
+    frames.push(frame);
+  }
+  // Python prints the most recent call last.
+  return python ? frames.reverse() : frames;
+}
+
+/** One line of a Java, .NET, JavaScript, Python, Go, Ruby or PHP stack as `function (file)`, null for any other line. */
+function frameOf(line: string): string | null {
+  const text = line.trim();
+  const python = /^File "([^"]+)", line \d+(?:, in (.+))?$/.exec(text);
+  if (python) return withFile(python[2], python[1]!);
+  const at = /^at (.+)$/.exec(text);
+  if (at) return atFrame(at[1]!);
+  const ruby = /^(?:from )?(\/?[\w./-]+\.rb):\d+:in [`'](.+)'$/.exec(text);
+  if (ruby) return withFile(ruby[2], ruby[1]!);
+  const php = /^#\d+ (\S+)\(\d+\): (.+)$/.exec(text);
+  if (php) return withFile(php[2]!.replace(/\(.*$/, ""), php[1]!);
+  const go = /^([\w./*()-]+\.[\w.*()-]+)\(.*\)$/.exec(text);
+  return go ? go[1]! : null;
+}
+
+function atFrame(text: string): string {
+  const dotnet = /^(.+?\)) in (.+):line \d+$/.exec(text);
+  if (dotnet) return stable(dotnet[1]!);
+  const named = /^(?:async |new )?(.+?) \((.+?)(?::\d+)*\)$/.exec(text);
+  if (named) return withFile(named[1], named[2]!);
+  const java = /^(?:[\w.-]+@?[\w.-]*\/)?([\w.$<>]+)\([^)]*\)/.exec(text);
+  if (java) return stable(java[1]!);
+  return stable(text.replace(/(?::\d+)+$/, ""));
+}
+
+function withFile(name: string | undefined, file: string): string {
+  return stable(name ? `${name} (${file})` : file);
+}
+
+/** What changes from build to build or run to run: lambda numbers, proxies, addresses. */
+function stable(frame: string): string {
+  return frame
+    .replace(/\$\$(?:Lambda|EnhancerBy\w+|FastClassBy\w+|SpringCGLIB)[\w$./]*/g, "$$$$")
+    .replace(/0x[0-9a-f]+/gi, "0x")
+    .replace(/\$\d+/g, "$");
+}

@@ -1,0 +1,116 @@
+import type { DeadLetter, Header } from "./dead-letter";
+import { hash64 } from "./hash";
+
+/**
+ * Postgres text holds neither NUL nor half a surrogate pair, and an index key has an end. A broker's message cannot be
+ * sent back to be written better, so whatever it holds is made storable here: visibly, and never in the payload, which
+ * is bytes. (What comes over HTTP is refused instead, with the field: see `lib/contract/event-in.ts`.)
+ */
+
+export const TEXT_MAX = {
+  eventId: 512,
+  aggregateId: 512,
+  aggregateType: 256,
+  eventType: 256,
+  traceId: 256,
+  errorCode: 256,
+  errorType: 512,
+  /** 64 Ki characters. */
+  errorMessage: 65_536,
+  /** 1 Mi characters. */
+  errorStack: 1_048_576,
+  contentType: 256,
+  tagKey: 128,
+  tagValue: 512,
+} as const;
+
+export const TAGS_MAX = 16;
+/** `last_error` is a summary for the list; the whole message is in the body. UTF-8 bytes. */
+export const SUMMARY_BYTES_MAX = 2_048;
+
+const NUL_SHOWN = "\u2400";
+
+/** False for text that Postgres would refuse or change. */
+export function isStorableText(text: string): boolean {
+  return !text.includes("\0") && text.isWellFormed();
+}
+
+export function storableText(text: string): string {
+  return isStorableText(text) ? text : text.replaceAll("\0", NUL_SHOWN).toWellFormed();
+}
+
+/** The letter with every text storable and every key within its bound. The payload is untouched. */
+export function storable(letter: DeadLetter): DeadLetter {
+  return {
+    ...letter,
+    eventId: key(letter.eventId, TEXT_MAX.eventId),
+    aggregateType: letter.aggregateType && key(letter.aggregateType, TEXT_MAX.aggregateType),
+    aggregateId: letter.aggregateId && key(letter.aggregateId, TEXT_MAX.aggregateId),
+    eventType: letter.eventType && key(letter.eventType, TEXT_MAX.eventType),
+    traceId: letter.traceId && key(letter.traceId, TEXT_MAX.traceId),
+    errorCode: key(letter.errorCode, TEXT_MAX.errorCode),
+    contentType: key(letter.contentType, TEXT_MAX.contentType),
+    error: {
+      type: letter.error.type && cut(letter.error.type, TEXT_MAX.errorType),
+      message: letter.error.message && cut(letter.error.message, TEXT_MAX.errorMessage),
+      stack: letter.error.stack && cut(letter.error.stack, TEXT_MAX.errorStack),
+    },
+    headers: letter.headers.every(isStorableHeader) ? letter.headers : letter.headers.map(storableHeader),
+    tags: storableTags(letter.tags),
+    origin: storableJson(letter.origin) as DeadLetter["origin"],
+  };
+}
+
+/** A key that is too long keeps its start for a person and a hash of all of it for its identity. */
+function key(text: string, max: number): string {
+  const clean = storableText(text);
+  return clean.length <= max ? clean : `${clean.slice(0, max - 17).toWellFormed()}~${hash64(clean)}`;
+}
+
+function cut(text: string, max: number): string {
+  const clean = storableText(text);
+  if (clean.length <= max) return clean;
+  const mark = ` [cut: ${clean.length} characters]`;
+  return clean.slice(0, max - mark.length).toWellFormed() + mark;
+}
+
+function isStorableHeader([name, value]: Header): boolean {
+  return isStorableText(name) && (value === null || isStorableText(value));
+}
+
+/** Text that cannot be stored goes as its bytes: a redrive sends what came. */
+function storableHeader(header: Header): Header {
+  if (isStorableHeader(header)) return header;
+  const [name, value, encoding] = header;
+  if (value === null || isStorableText(value)) return [storableText(name), value, encoding ?? "text"];
+  const bytes = new TextEncoder().encode(value);
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return [storableText(name), btoa(binary), "bytes"];
+}
+
+function storableTags(tags: Record<string, string>): Record<string, string> {
+  const entries = Object.entries(tags).slice(0, TAGS_MAX);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [key(name, TEXT_MAX.tagKey), key(value, TEXT_MAX.tagValue)]),
+  );
+}
+
+/** Free-form facts: every text in it, at any depth. */
+function storableJson(value: unknown): unknown {
+  if (typeof value === "string") return storableText(value);
+  if (Array.isArray(value)) return value.map(storableJson);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [storableText(name), storableJson(inner)]));
+}
+
+/** The start of an error for the list: its message, else its type. At most 2 KB of UTF-8. */
+export function errorSummary(error: DeadLetter["error"]): string | null {
+  const text = error.message || error.type;
+  if (!text) return null;
+  // 4 bytes a code point at the most: a short text needs no measuring.
+  if (text.length * 3 <= SUMMARY_BYTES_MAX) return text;
+  const buffer = new Uint8Array(SUMMARY_BYTES_MAX - 3);
+  const { read, written } = new TextEncoder().encodeInto(text, buffer);
+  return read === text.length ? text : `${new TextDecoder().decode(buffer.subarray(0, written))}\u2026`;
+}

@@ -1,0 +1,50 @@
+import type { Deps } from "@/lib/operations/deps";
+import { appendAudit } from "@/lib/store/write/audit";
+import { NO_DELTA } from "@/lib/store/write/finish-items";
+import { countItems, lockRedrive } from "@/lib/store/write/redrive";
+import { cancelOpenItems } from "@/lib/store/write/withdraw-items";
+
+/** Items taken back in one transaction. */
+const CANCEL_CHUNK = 5_000;
+
+/**
+ * Gives back what a CANCELLED redrive still holds, chunk by chunk. Ran once by the request for its first chunk and by the
+ * worker's reconciler until nothing is left. Returns how many items were cancelled.
+ */
+export async function cancelItems(
+  deps: Pick<Deps, "db" | "clock">,
+  redriveId: string,
+  chunks: number,
+): Promise<number> {
+  let cancelled = 0;
+  for (let chunk = 0; chunk < chunks; chunk++) {
+    const count = await cancelChunk(deps, redriveId);
+    cancelled += count;
+    if (count < CANCEL_CHUNK) break;
+  }
+  return cancelled;
+}
+
+async function cancelChunk(deps: Pick<Deps, "db" | "clock">, redriveId: string): Promise<number> {
+  return deps.db.transaction(async (tx) => {
+    const redrive = await lockRedrive(tx, redriveId);
+    if (redrive?.state !== "CANCELLED") return 0;
+    const ids = await cancelOpenItems(tx, redriveId, CANCEL_CHUNK, redrive.createdBy);
+    if (ids.length === 0) return 0;
+    await countItems(tx, redriveId, { ...NO_DELTA, cancelled: ids.length });
+    await appendAudit(tx, {
+      actor: redrive.createdBy,
+      action: "event.withdrawn",
+      subjectKind: "event",
+      subjectId: ids.length === 1 ? ids[0]! : null,
+      redriveId,
+      reason: "the redrive was cancelled",
+      before: { status: "QUEUED" },
+      after: { status: "PENDING" },
+      count: ids.length,
+      atMs: deps.clock.wallMs(),
+      eventIds: ids,
+    });
+    return ids.length;
+  });
+}

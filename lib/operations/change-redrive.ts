@@ -1,0 +1,121 @@
+import type { RedriveChange } from "@/lib/contract/redrives";
+import { DomainError } from "@/lib/core/problem";
+import { nextRedriveState, type RedriveMove } from "@/lib/core/redrive-state";
+import { cancelItems } from "@/lib/operations/cancel-items";
+import type { Deps } from "@/lib/operations/deps";
+import { ringRedrive } from "@/lib/operations/ring-redrive";
+import type { Tx } from "@/lib/store/db";
+import { openSlices } from "@/lib/store/read/open-slices";
+import { appendAudit } from "@/lib/store/write/audit";
+import { lockRedrive, moveRedrive, type RedriveRow, setRedriveLane, setRedriveRate } from "@/lib/store/write/redrive";
+
+/**
+ * Pause, resume, cancel, another rate, another lane: live, at once, audited. Repeating a change that is already in force
+ * changes nothing. Throws DomainError `unknown-redrive`, `illegal-transition`.
+ */
+export async function changeRedrive(
+  deps: Deps,
+  input: { id: string; change: RedriveChange },
+  actor: string,
+): Promise<void> {
+  const nowMs = deps.clock.wallMs();
+  const after = await deps.db.transaction(async (tx) => {
+    const redrive = await lockRedrive(tx, input.id);
+    if (!redrive) throw unknownRedrive(input.id);
+    const changed = await apply(tx, redrive, input.change);
+    if (changed) await auditChange(tx, redrive, input.change, { ...changed, actor, nowMs });
+    return changed ? await lockRedrive(tx, input.id) : null;
+  });
+  if (after) await followUp(deps, after, input.change);
+}
+
+export function unknownRedrive(id: string): DomainError {
+  return new DomainError("unknown-redrive", `There is no redrive ${id}`, {
+    fields: [{ field: "id", detail: "list redrives with GET /api/v1/redrives" }],
+  });
+}
+
+type Change = { action: string; before: Record<string, unknown>; after: Record<string, unknown> };
+
+/** null = already so. */
+async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange): Promise<Change | null> {
+  if ("ratePerSecond" in change) {
+    refuseIfFinal(redrive, "another rate");
+    if (redrive.ratePerSecond === change.ratePerSecond) return null;
+    await setRedriveRate(tx, redrive.id, change.ratePerSecond);
+    return {
+      action: "redrive.rate-changed",
+      before: { ratePerSecond: redrive.ratePerSecond },
+      after: { ratePerSecond: change.ratePerSecond },
+    };
+  }
+  if ("lane" in change) {
+    refuseIfFinal(redrive, "another lane");
+    if (redrive.lane === change.lane) return null;
+    await setRedriveLane(tx, redrive.id, change.lane);
+    return { action: "redrive.lane-changed", before: { lane: redrive.lane }, after: { lane: change.lane } };
+  }
+  return applyMove(tx, redrive, change.action);
+}
+
+const PAST: Record<"pause" | "resume" | "cancel", string> = { pause: "paused", resume: "resumed", cancel: "cancelled" };
+const ALREADY = { pause: "PAUSED", resume: "RUNNING", cancel: "CANCELLED" } as const;
+
+async function applyMove(tx: Tx, redrive: RedriveRow, move: "pause" | "resume" | "cancel"): Promise<Change | null> {
+  if (redrive.state === ALREADY[move]) return null;
+  const to = nextRedriveState(redrive.state, move satisfies RedriveMove);
+  if (to === null) {
+    throw new DomainError("illegal-transition", `A redrive that is ${redrive.state} cannot be ${PAST[move]}`, {
+      fields: [{ field: "action", detail: `it is ${redrive.state}` }],
+    });
+  }
+  await moveRedrive(tx, redrive.id, {
+    from: [redrive.state],
+    to,
+    pauseReason: move === "pause" ? "paused by a person" : null,
+  });
+  return { action: `redrive.${PAST[move]}`, before: { state: redrive.state }, after: { state: to } };
+}
+
+function refuseIfFinal(redrive: RedriveRow, what: string): void {
+  if (redrive.state !== "DONE" && redrive.state !== "CANCELLED") return;
+  throw new DomainError("illegal-transition", `A redrive that is ${redrive.state} cannot get ${what}`, {
+    fields: [{ field: "id", detail: "start a new redrive" }],
+  });
+}
+
+async function auditChange(
+  tx: Tx,
+  redrive: RedriveRow,
+  change: RedriveChange,
+  facts: Change & { actor: string; nowMs: number },
+): Promise<void> {
+  await appendAudit(tx, {
+    actor: facts.actor,
+    action: facts.action,
+    subjectKind: "redrive",
+    subjectId: redrive.id,
+    redriveId: redrive.id,
+    reason: "reason" in change ? (change.reason ?? null) : null,
+    before: facts.before,
+    after: facts.after,
+    count: 1,
+    atMs: facts.nowMs,
+  });
+}
+
+/** After the commit: what a person waits to see. The reconciler repeats each of these, so a failure only delays. */
+async function followUp(deps: Deps, redrive: RedriveRow, change: RedriveChange): Promise<void> {
+  try {
+    if (redrive.state === "CANCELLED") await cancelItems(deps, redrive.id, 1);
+    const ringsAgain = "lane" in change || ("action" in change && change.action === "resume");
+    if (redrive.state !== "RUNNING" || !ringsAgain) return;
+    const canary = redrive.released !== null;
+    await ringRedrive(deps, { id: redrive.id, lane: redrive.lane, canary }, await openSlices(deps.db, redrive.id));
+  } catch (error) {
+    deps.log.warn(
+      { redriveId: redrive.id, err: error },
+      "follow-up of a redrive change failed, the reconciler repeats it",
+    );
+  }
+}

@@ -1,0 +1,137 @@
+import type { Check } from "@/lib/core/dry-run";
+import { dryRun } from "@/lib/core/dry-run";
+import { gate } from "@/lib/core/gate";
+import type { ItemOutcome } from "@/lib/core/item-outcome";
+import type { Settings } from "@/lib/core/settings";
+import { type Rules, readRules } from "@/lib/operations/read-rules";
+import type { RedriveSession, SliceDeps, SliceTarget, TargetHealth } from "@/lib/operations/slice-deps";
+import { type EventBody, readBodies } from "@/lib/store/read/bodies";
+import { type OrderFacts, readOrderFacts } from "@/lib/store/read/dry-run-facts";
+import type { ClaimedItem } from "@/lib/store/write/claim-items";
+import { markAmbiguous } from "@/lib/store/write/open-attempts";
+
+/** A target that was well a moment ago may be restarting: its items wait this long before they are refused. */
+const UNREACHABLE_HOLD_MS = 15_000;
+const BREAKER_HOLD_MS = 60_000;
+
+/** A claimed item with everything that was decided about it before the send. */
+export type ExaminedItem = {
+  item: ClaimedItem;
+  findings: Check[];
+  settings: Settings;
+  /** Ended before a send (or handed back), else what to send and where. */
+  decided: ItemOutcome | null;
+  send: { target: SliceTarget; body: EventBody; whitelisted: boolean; ambiguous: boolean } | null;
+};
+
+export type Examined = { items: ExaminedItem[]; held: boolean };
+
+/** Gate and dry run of one claim: batched reads, then pure decisions. */
+export async function examineItems(
+  deps: SliceDeps,
+  session: RedriveSession,
+  claimed: readonly ClaimedItem[],
+): Promise<Examined> {
+  const rules = await readRules(deps.db);
+  const bodies = await readBodies(
+    deps.db,
+    claimed.map((item) => item.id),
+  );
+  const order = await readOrderFacts(deps.db, claimed);
+  // A first claim has fence 1: only a later one may find attempts that were cut off.
+  const resumed = await markAmbiguous(
+    deps.db,
+    session.redrive().id,
+    claimed.filter((item) => item.fence > 1n),
+  );
+  const targets = await findTargets(deps, session, claimed);
+  const nowMs = deps.clock.wallMs();
+  const items = claimed.map((item) => {
+    const attempts = Math.max(item.attempts, resumed.get(item.id) ?? 0);
+    const facts: Facts = {
+      item: { ...item, attempts },
+      ambiguous: resumed.has(item.id),
+      body: bodies.get(item.id),
+      order: order.get(item.id)!,
+      target: targets.get(item.sourceId) ?? null,
+    };
+    return examine(deps, session, facts, rules, nowMs);
+  });
+  return { items, held: items.some(({ decided }) => decided?.kind === "back") };
+}
+
+type Found = { target: SliceTarget; health: TargetHealth };
+
+async function findTargets(
+  deps: SliceDeps,
+  session: RedriveSession,
+  claimed: readonly ClaimedItem[],
+): Promise<Map<string, Found>> {
+  const sources = [...new Set(claimed.map((item) => item.sourceId))];
+  const found = await Promise.all(
+    sources.map(async (sourceId) => {
+      const target = await deps.targets.find(sourceId, session.redrive());
+      return target && ([sourceId, { target, health: await target.health() }] as const);
+    }),
+  );
+  return new Map(found.filter((entry) => entry !== null));
+}
+
+type Facts = {
+  item: ClaimedItem;
+  ambiguous: boolean;
+  body: EventBody | undefined;
+  order: OrderFacts;
+  target: Found | null;
+};
+
+function examine(deps: SliceDeps, session: RedriveSession, facts: Facts, rules: Rules, nowMs: number): ExaminedItem {
+  const { item, body } = facts;
+  const base = { item, settings: rules.settings, findings: [], send: null };
+  const ruling = gate(item, {
+    controls: rules.index,
+    redriveLimit: rules.settings.redriveLimit,
+    nowMs,
+    at: "run",
+  });
+  if (!ruling.pass) return { ...base, decided: { kind: "refused", refusal: ruling.refusal, detail: "" } };
+  if (!body) return { ...base, decided: { kind: "refused", refusal: "not-found", detail: "its body is gone" } };
+  const verify = session.redrive().mode === "verify";
+  if (!verify && holds(facts.target?.health)) return { ...base, decided: { kind: "back" } };
+  const verdict = dryRun({
+    payload: {
+      bytes: body.payload.byteLength,
+      bytesMax: rules.settings.payloadBytesMax,
+      ...deps.checkPayload(body.payload, body.contentType, facts.target?.target.row.payloadSchema ?? null),
+    },
+    target: facts.target && { name: facts.target.target.row.name, ...facts.target.health },
+    version: item.version,
+    ...facts.order,
+  });
+  const judged = { ...base, findings: verdict.findings };
+  switch (verdict.kind) {
+    case "already-processed":
+      return {
+        ...judged,
+        decided: verify ? { kind: "verified" } : { kind: "already-processed", detail: verdict.detail },
+      };
+    case "refuse":
+      return { ...judged, decided: { kind: "refused", refusal: verdict.refusal, detail: verdict.detail } };
+    case "send": {
+      if (verify) return { ...judged, decided: { kind: "verified" } };
+      const { target } = facts.target!;
+      return {
+        ...judged,
+        decided: null,
+        send: { target, body, whitelisted: ruling.whitelisted, ambiguous: facts.ambiguous },
+      };
+    }
+  }
+}
+
+/** Does the target's trouble look like a blip that is worth waiting for? */
+function holds(health: TargetHealth | undefined): boolean {
+  if (!health) return false;
+  if (!health.reachable) return health.unavailableMs < UNREACHABLE_HOLD_MS;
+  return health.breakerOpen && health.unavailableMs < BREAKER_HOLD_MS;
+}

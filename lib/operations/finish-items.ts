@@ -1,0 +1,180 @@
+import { aggregateResults } from "@/lib/core/aggregate-result";
+import { appendOutcomes, brakes, failureRatio, type OutcomeMark, releasedItems } from "@/lib/core/canary";
+import type { EventAfter } from "@/lib/core/item-outcome";
+import type { Settings } from "@/lib/core/settings";
+import type { Deps } from "@/lib/operations/deps";
+import { settleRedrive } from "@/lib/operations/settle-redrive";
+import type { Finish } from "@/lib/operations/slice-deps";
+import type { Tx } from "@/lib/store/db";
+import { readSettings } from "@/lib/store/read/settings";
+import { appendAudit } from "@/lib/store/write/audit";
+import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
+import {
+  closeAttempts,
+  closeItems,
+  deltaOf,
+  type MovedEvent,
+  moveFinishedEvents,
+  settleAggregates,
+} from "@/lib/store/write/finish-items";
+import { countItems, lockRedrive, moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
+
+const ACTOR = "worker";
+
+/** What the batch changed beyond its items. */
+export type FinishResult = {
+  /** Ids this worker still held. */
+  won: Set<string>;
+  /** The canary is over: all slices may go now. */
+  releasedAll: boolean;
+};
+
+/**
+ * Commits the ends of a batch of items of one redrive: items and attempts, events, rollups, audit, counters, canary and
+ * brake, aggregates, and the redrive's own end. ONE transaction; every item by compare-and-set on its fence.
+ */
+export async function finishItems(
+  deps: Pick<Deps, "db" | "clock">,
+  redriveId: string,
+  batch: readonly Finish[],
+): Promise<FinishResult> {
+  const nowMs = deps.clock.wallMs();
+  return deps.db.transaction(async (tx) => {
+    const settings = await readSettings(tx);
+    await closeAttempts(
+      tx,
+      batch.flatMap((finish) => finish.closes),
+    );
+    const won = await closeItems(tx, redriveId, batch);
+    const held = batch.filter((finish) => won.has(finish.item.id));
+    const ended = held.filter((finish): finish is Finish & { after: EventAfter } => finish.after !== null);
+    const moved = await moveFinishedEvents(tx, redriveId, ended, { actor: ACTOR, redriveLimit: settings.redriveLimit });
+    await auditMoves(tx, redriveId, ended, moved, nowMs);
+    const releasedAll = await advanceRedrive(tx, redriveId, ended, nowMs);
+    await settleOrder(tx, redriveId, held, settings, nowMs);
+    return { won, releasedAll };
+  });
+}
+
+/** One audit entry for each kind of end in the batch, covering its events. */
+async function auditMoves(
+  tx: Tx,
+  redriveId: string,
+  ended: readonly Finish[],
+  moved: readonly MovedEvent[],
+  nowMs: number,
+): Promise<void> {
+  const statusOf = new Map(moved.map((event) => [event.id, event.status]));
+  const kinds = new Map<
+    string,
+    { ids: string[]; after: Record<string, unknown>; action: string; reason: string | null }
+  >();
+  for (const { item, outcome } of ended) {
+    const status = statusOf.get(item.id);
+    if (status === undefined) continue;
+    const result = outcome.kind === "refused" ? outcome.refusal : outcome.kind === "failed" ? outcome.code : undefined;
+    const key = `${outcome.kind} ${result} ${status}`;
+    const entry = kinds.get(key) ?? {
+      ids: [],
+      action: actionOf(outcome.kind),
+      after: { status, ...(result === undefined ? {} : { result }) },
+      reason: status === "IGNORED" ? "the redrive limit is reached" : null,
+    };
+    entry.ids.push(item.id);
+    kinds.set(key, entry);
+  }
+  for (const { ids, action, after, reason } of kinds.values()) {
+    await appendAudit(tx, {
+      actor: ACTOR,
+      action,
+      subjectKind: "event",
+      subjectId: ids.length === 1 ? ids[0]! : null,
+      redriveId,
+      reason,
+      before: { status: "QUEUED" },
+      after,
+      count: ids.length,
+      atMs: nowMs,
+      eventIds: ids,
+    });
+  }
+}
+
+function actionOf(kind: Finish["outcome"]["kind"]): string {
+  switch (kind) {
+    case "delivered":
+      return "event.redriven";
+    case "already-processed":
+      return "event.confirmed";
+    case "verified":
+      return "event.verified";
+    case "failed":
+      return "event.failed";
+    case "refused":
+      return "event.refused";
+    case "later":
+    case "back":
+      return "event.queued";
+  }
+}
+
+/** Counters, canary, brake and end. True = the canary has just released everything. */
+async function advanceRedrive(tx: Tx, redriveId: string, ended: readonly Finish[], nowMs: number): Promise<boolean> {
+  if (ended.length === 0) return false;
+  const before = await lockRedrive(tx, redriveId);
+  if (!before) return false;
+  const delta = deltaOf(ended);
+  const rule = before.canary;
+  const recent = rule ? appendOutcomes(before.recent, marksOf(ended), rule.window) : before.recent;
+  const sent = before.delivered + before.failed + delta.delivered + delta.failed;
+  const released = rule && before.released !== null ? releasedItems(sent, rule) : before.released;
+  await countItems(tx, redriveId, delta, rule ? { recent, released } : undefined);
+  const after = (await lockRedrive(tx, redriveId))!;
+  if (await settleRedrive(tx, after, nowMs)) return false;
+  if (rule && after.state === "RUNNING" && brakes(recent, rule)) {
+    await brake(tx, after, recent, nowMs);
+    return false;
+  }
+  return before.released !== null && released === null;
+}
+
+function marksOf(ended: readonly Finish[]): string {
+  return ended
+    .map(({ outcome }): OutcomeMark | "" => {
+      if (outcome.kind === "delivered") return "d";
+      return outcome.kind === "failed" ? "f" : "";
+    })
+    .join("");
+}
+
+async function brake(tx: Tx, redrive: RedriveRow, recent: string, nowMs: number): Promise<void> {
+  const percent = Math.round((failureRatio(recent) ?? 0) * 100);
+  const pauseReason = `brake: ${percent} % of the last ${recent.length} failed or bounced`;
+  await moveRedrive(tx, redrive.id, { from: ["RUNNING"], to: "PAUSED", pauseReason });
+  await appendAudit(tx, {
+    actor: ACTOR,
+    action: "redrive.braked",
+    subjectKind: "redrive",
+    subjectId: redrive.id,
+    redriveId: redrive.id,
+    reason: pauseReason,
+    before: { state: "RUNNING" },
+    after: { state: "PAUSED" },
+    count: 1,
+    atMs: nowMs,
+  });
+}
+
+/** Leases, runs of failures, and the automatic blacklist. */
+async function settleOrder(
+  tx: Tx,
+  redriveId: string,
+  held: readonly Finish[],
+  settings: Settings,
+  nowMs: number,
+): Promise<void> {
+  const limit = settings.aggregateFailureLimit;
+  for (const failed of await settleAggregates(tx, redriveId, aggregateResults(held), limit)) {
+    await blacklistAggregate(tx, failed, { redriveId, limit, nowMs });
+  }
+}

@@ -1,0 +1,168 @@
+import type { Canary, RedriveRequest } from "@/lib/contract/redrives";
+import { canarySchema } from "@/lib/contract/redrives";
+import { releasedItems } from "@/lib/core/canary";
+import { PLAN_SLICE } from "@/lib/core/lane-slices";
+import { DomainError } from "@/lib/core/problem";
+import { sliceCount } from "@/lib/core/redrive-plan";
+import type { RedriveState } from "@/lib/core/redrive-state";
+import type { Deps } from "@/lib/operations/deps";
+import { freezeChunk } from "@/lib/operations/freeze-chunk";
+import { readRules } from "@/lib/operations/read-rules";
+import { ringRedrive, ringSlices } from "@/lib/operations/ring-redrive";
+import { uuidv7, uuidv7LowerBound } from "@/lib/platform/ids";
+import type { Queryable, Tx } from "@/lib/store/db";
+import { countUpTo, readCandidates } from "@/lib/store/read/candidates";
+import { estimateCandidates } from "@/lib/store/read/estimate";
+import { readPolicies } from "@/lib/store/read/policies";
+import { appendAudit } from "@/lib/store/write/audit";
+import { claimRequest, type IdempotentRequest, rememberAnswer } from "@/lib/store/write/idempotent-request";
+import { insertRedrive, moveRedrive, type NewRedrive } from "@/lib/store/write/redrive";
+
+/** Sets up to this size are frozen in the request's own transaction; larger ones by the worker in chunks. */
+export const FREEZE_INLINE_MAX = 2_000;
+
+/** 202. `total` null: the set is still being frozen, see the redrive. */
+export type RedriveAnswer = {
+  id: string;
+  state: RedriveState;
+  total: number | null;
+  refused: number;
+  refusedByReason: Record<string, number>;
+};
+
+/**
+ * Freezes a selection into a new redrive and rings the lane. ONE transaction: items, events QUEUED, redrive, audit, and
+ * the answer under the Idempotency-Key, so that a repeated request gets the same answer and nothing is frozen twice.
+ * Throws DomainError: `empty-selection`, `unknown-event`, `invalid-filter`, `idempotency-key-reused`.
+ */
+export async function requestRedrive(
+  deps: Deps,
+  input: { request: RedriveRequest; idempotency: IdempotentRequest | null },
+  actor: string,
+): Promise<RedriveAnswer> {
+  const nowMs = deps.clock.wallMs();
+  const selected = { selection: input.request.select, asOfMs: nowMs, cutoff: uuidv7LowerBound(nowMs + 1) };
+  const done = await deps.db.transaction(async (tx) => {
+    const known = input.idempotency ? await claimRequest<RedriveAnswer>(tx, input.idempotency, nowMs) : null;
+    if (known) return { answer: known, slices: null };
+    const size = await countUpTo(tx, selected, FREEZE_INLINE_MAX + 1);
+    if (size === 0) throw nothingSelected(input.request);
+    const redrive = await newRedrive(tx, input.request, selected, actor, nowMs, size);
+    const frozen =
+      size > FREEZE_INLINE_MAX ? await leaveToWorker(tx, redrive) : await freezeNow(tx, redrive, selected, nowMs);
+    if (input.idempotency) await rememberAnswer(tx, input.idempotency, frozen.answer);
+    return frozen;
+  });
+  if (done.slices) await ringOrLog(deps, done.answer, input.request, done.slices);
+  return done.answer;
+}
+
+type Frozen = { answer: RedriveAnswer; slices: number[] | null };
+type Selected = Parameters<typeof countUpTo>[1];
+
+function nothingSelected(request: RedriveRequest): DomainError {
+  if ("ids" in request.select) {
+    return new DomainError("unknown-event", "None of the selected events exists", {
+      fields: [{ field: "select.ids", detail: "use the `id` of events as listed, not their eventId" }],
+    });
+  }
+  return new DomainError("empty-selection", "The filter matches no event: there is nothing to redrive", {
+    fields: [{ field: "select.filter", detail: "widen the filter or check its values" }],
+  });
+}
+
+async function newRedrive(
+  tx: Tx,
+  request: RedriveRequest,
+  selected: Selected,
+  actor: string,
+  nowMs: number,
+  size: number,
+): Promise<NewRedrive> {
+  const expected = size > FREEZE_INLINE_MAX ? await estimateCandidates(tx, selected, size) : size;
+  const canary = request.mode === "deliver" ? canaryOf(request.canary) : null;
+  const redrive: NewRedrive = {
+    id: uuidv7(nowMs),
+    state: size > FREEZE_INLINE_MAX ? "PLANNING" : "PLANNED",
+    mode: request.mode,
+    lane: request.lane,
+    ratePerSecond: request.ratePerSecond ?? null,
+    selection: { ...request.select, asOfMs: nowMs },
+    cutoff: selected.cutoff,
+    slices: sliceCount(expected),
+    canary,
+    released: canary ? releasedItems(0, canary) : null,
+    policies: await readPolicies(tx),
+    createdBy: actor,
+    reason: request.reason,
+    atMs: nowMs,
+  };
+  await insertRedrive(tx, redrive);
+  await appendAudit(tx, {
+    actor,
+    action: "redrive.requested",
+    subjectKind: "redrive",
+    subjectId: redrive.id,
+    redriveId: redrive.id,
+    reason: request.reason,
+    before: null,
+    after: { mode: redrive.mode, lane: redrive.lane, ratePerSecond: redrive.ratePerSecond, canary },
+    count: 1,
+    atMs: nowMs,
+  });
+  return redrive;
+}
+
+function canaryOf(asked: RedriveRequest["canary"]): Canary | null {
+  if (!asked) return null;
+  return asked === true ? canarySchema.parse({}) : asked;
+}
+
+async function leaveToWorker(_tx: Tx, redrive: NewRedrive): Promise<Frozen> {
+  const answer = { id: redrive.id, state: redrive.state, total: null, refused: 0, refusedByReason: {} };
+  return { answer, slices: [PLAN_SLICE] };
+}
+
+async function freezeNow(tx: Tx, redrive: NewRedrive, selected: Selected, nowMs: number): Promise<Frozen> {
+  const candidates = await readCandidates(tx, { ...selected, after: null, limit: FREEZE_INLINE_MAX + 1 });
+  const rules = await readRules(tx as Queryable);
+  const frozen = await freezeChunk(tx, { ...redrive, actor: redrive.createdBy }, candidates, rules, nowMs);
+  const state = await startOrFinish(tx, redrive, frozen.open, nowMs);
+  const refused = frozen.total - frozen.open;
+  const answer = { id: redrive.id, state, total: frozen.total, refused, refusedByReason: frozen.refused };
+  return { answer, slices: frozen.open === 0 ? null : [...frozen.slices] };
+}
+
+/** A complete manifest runs at once; one whose items were all refused is done. */
+export async function startOrFinish(
+  tx: Tx,
+  redrive: { id: string; createdBy: string },
+  open: number,
+  nowMs: number,
+): Promise<RedriveState> {
+  const to = open === 0 ? "DONE" : "RUNNING";
+  await moveRedrive(tx, redrive.id, { from: ["PLANNED"], to });
+  await appendAudit(tx, {
+    actor: redrive.createdBy,
+    action: to === "DONE" ? "redrive.finished" : "redrive.started",
+    subjectKind: "redrive",
+    subjectId: redrive.id,
+    redriveId: redrive.id,
+    before: { state: "PLANNED" },
+    after: { state: to },
+    count: 1,
+    atMs: nowMs,
+  });
+  return to;
+}
+
+/** The redrive is committed: a queue that is away delays it until the reconciler rings, and loses nothing. */
+async function ringOrLog(deps: Deps, answer: RedriveAnswer, request: RedriveRequest, slices: number[]) {
+  try {
+    if (slices[0] === PLAN_SLICE) await ringSlices(deps, request.lane, answer.id, slices);
+    else
+      await ringRedrive(deps, { id: answer.id, lane: request.lane, canary: canaryOf(request.canary) !== null }, slices);
+  } catch (error) {
+    deps.log.warn({ redriveId: answer.id, err: error }, "ring failed, the reconciler will ring");
+  }
+}

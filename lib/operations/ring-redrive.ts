@@ -1,0 +1,25 @@
+import { CANARY_SLICE } from "@/lib/core/lane-slices";
+import type { LaneName } from "@/lib/lane/port";
+import type { Deps } from "@/lib/operations/deps";
+
+/** Rings slices of a redrive on its lane. Ringing one twice is harmless: the second finds nothing to claim. */
+export async function ringSlices(
+  deps: Pick<Deps, "lane">,
+  lane: LaneName,
+  redriveId: string,
+  slices: readonly number[],
+): Promise<void> {
+  await deps.lane.ring(
+    lane,
+    slices.map((slice) => ({ redriveId, slice })),
+  );
+}
+
+/** Rings a started redrive: while its canary holds it back one job works all slices in turn. */
+export async function ringRedrive(
+  deps: Pick<Deps, "lane">,
+  redrive: { id: string; lane: LaneName; canary: boolean },
+  slices: readonly number[],
+): Promise<void> {
+  await ringSlices(deps, redrive.lane, redrive.id, redrive.canary ? [CANARY_SLICE] : slices);
+}

@@ -1,0 +1,142 @@
+import { CANARY_SLICE, PLAN_SLICE, SLICE_MAX } from "@/lib/core/lane-slices";
+import { aggregateRuns } from "@/lib/core/redrive-plan";
+import type { SliceJob, SliceOutcome } from "@/lib/lane/port";
+import { examineItems } from "@/lib/operations/examine-items";
+import { planRedrive } from "@/lib/operations/plan-redrive";
+import { ringSlices } from "@/lib/operations/ring-redrive";
+import { sendRun } from "@/lib/operations/send-run";
+import type { RedriveSession, SliceDeps } from "@/lib/operations/slice-deps";
+import { canaryAllowance } from "@/lib/store/read/canary-allowance";
+import { openSlices } from "@/lib/store/read/open-slices";
+import { type ClaimedItem, claimItems, renewClaims, sliceRest } from "@/lib/store/write/claim-items";
+
+/** Items claimed at once. */
+const CLAIM_ITEMS_MAX = 100;
+/** A claim holds about this much work at the redrive's rate, so that a pause or a crash finds little in hand. */
+const CLAIM_WORK_MS = 10_000;
+/** How long a claim holds without a sign of life: what a killed worker's items wait before another takes them. */
+export const CLAIM_LEASE_MS = 30_000;
+const CLAIM_RENEW_MS = CLAIM_LEASE_MS / 3;
+
+/** Bounds of the wait before a slice whose open items all wait is looked at again. */
+const AGAIN_MS_MIN = 250;
+const AGAIN_MS_MAX = 15_000;
+
+const DONE: SliceOutcome = { kind: "done" };
+
+/**
+ * Works one slice of a redrive: claim, gate, dry run, send in order per aggregate, finish; again until nothing of it may
+ * go now. Everything it decides on is read from Postgres, so it may be rung twice, killed at any point, or run beside
+ * another worker. Resolves with `again` when items must wait; rejects when the store fails: the reconciler rings anew.
+ */
+export async function runSlice(deps: SliceDeps, job: SliceJob, signal: AbortSignal): Promise<SliceOutcome> {
+  if (job.slice === PLAN_SLICE) {
+    await planRedrive(deps, job.redriveId, AbortSignal.any([signal, deps.stopping]));
+    return DONE;
+  }
+  const session = await deps.openSession(job.redriveId);
+  if (session === null) return DONE;
+  try {
+    return await workSlice(deps, session, job, signal);
+  } finally {
+    session.release();
+  }
+}
+
+async function workSlice(
+  deps: SliceDeps,
+  session: RedriveSession,
+  job: SliceJob,
+  signal: AbortSignal,
+): Promise<SliceOutcome> {
+  const slices: [number, number] = job.slice === CANARY_SLICE ? [0, SLICE_MAX] : [job.slice, job.slice];
+  const halted = () => signal.aborted || session.stopped.aborted || deps.stopping.aborted;
+  while (!halted()) {
+    const limit = await claimLimit(deps, session, job);
+    if (limit === "released") return ringReleased(deps, session);
+    const claimed = limit === 0 ? [] : await claimItems(deps.db, claimOf(job, slices, limit));
+    if (claimed.length === 0) return await rest(deps, job, slices);
+    const worked = await workClaim(deps, session, claimed, signal);
+    if (worked === "held") return { kind: "again", delayMs: AGAIN_MS_MIN * 8 };
+  }
+  // Stopped by a person: nothing to come back to, resume rings. Stopping worker: the job goes back to the lane.
+  return session.stopped.aborted ? DONE : { kind: "again", delayMs: 0 };
+}
+
+function claimOf(job: SliceJob, slices: [number, number], limit: number) {
+  return { redriveId: job.redriveId, slices, limit, leaseMs: CLAIM_LEASE_MS };
+}
+
+/** How many items to claim; "released" when this is a canary's job and the canary is over. */
+async function claimLimit(deps: SliceDeps, session: RedriveSession, job: SliceJob): Promise<number | "released"> {
+  const { ratePerSecond } = session.redrive();
+  const byRate = ratePerSecond === null ? CLAIM_ITEMS_MAX : Math.ceil((ratePerSecond * CLAIM_WORK_MS) / 1000);
+  const limit = Math.min(Math.max(byRate, 1), CLAIM_ITEMS_MAX);
+  const allowance = await canaryAllowance(deps.db, job.redriveId);
+  if (job.slice === CANARY_SLICE) return allowance === null ? "released" : Math.min(limit, allowance);
+  // A slice rung while the canary still holds the redrive back has nothing to do: the release rings it.
+  return allowance === null ? limit : 0;
+}
+
+async function ringReleased(deps: SliceDeps, session: RedriveSession): Promise<SliceOutcome> {
+  const { id, lane } = session.redrive();
+  await ringSlices(deps, lane, id, await openSlices(deps.db, id));
+  return DONE;
+}
+
+/** Nothing may go now: done when nothing is open, else come back when the first wait ends. */
+async function rest(deps: SliceDeps, job: SliceJob, slices: [number, number]): Promise<SliceOutcome> {
+  if (job.slice !== CANARY_SLICE && (await canaryAllowance(deps.db, job.redriveId)) !== null) return DONE;
+  const left = await sliceRest(deps.db, job.redriveId, slices);
+  if (left.open === 0) return DONE;
+  return { kind: "again", delayMs: Math.min(Math.max(left.waitMs ?? 0, AGAIN_MS_MIN), AGAIN_MS_MAX) };
+}
+
+/** One claim from examination to commit. "held": its target does not take sends now, everything was handed back. */
+async function workClaim(
+  deps: SliceDeps,
+  session: RedriveSession,
+  claimed: ClaimedItem[],
+  signal: AbortSignal,
+): Promise<"worked" | "held"> {
+  const renewal = keepClaims(deps, claimed);
+  try {
+    const examined = await examineItems(deps, session, claimed);
+    const runs = aggregateRuns(examined.items.map((item) => ({ ...item.item, examined: item })));
+    await Promise.all(
+      runs.map((run) =>
+        sendRun(
+          deps,
+          session,
+          run.map(({ examined: item }) => item),
+          signal,
+        ),
+      ),
+    );
+    return examined.held ? "held" : "worked";
+  } finally {
+    renewal.stop();
+  }
+}
+
+/** Renews the claim's hold until stopped. A renewal that fails is tried again: the fence, not the lease, is the guard. */
+function keepClaims(deps: SliceDeps, claimed: readonly ClaimedItem[]): { stop(): void } {
+  let cancel = () => {};
+  let stopped = false;
+  const arm = () => {
+    cancel = deps.clock.timer(CLAIM_RENEW_MS, () => {
+      renewClaims(deps.db, claimed, CLAIM_LEASE_MS)
+        .catch((error) => deps.log.warn({ redriveId: claimed[0]?.redriveId, err: error }, "claim not renewed"))
+        .finally(() => {
+          if (!stopped) arm();
+        });
+    });
+  };
+  arm();
+  return {
+    stop: () => {
+      stopped = true;
+      cancel();
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { openItems } from "@/lib/core/redrive-state";
+import type { Tx } from "@/lib/store/db";
+import { appendAudit } from "@/lib/store/write/audit";
+import { moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
+
+/**
+ * Marks a redrive DONE when nothing of it is open any more; inside the transaction that closed its last item, with the
+ * redrive's row locked and its counters current.
+ */
+export async function settleRedrive(tx: Tx, redrive: RedriveRow, nowMs: number): Promise<boolean> {
+  if (openItems(redrive) > 0 || (redrive.state !== "RUNNING" && redrive.state !== "PAUSED")) return false;
+  if (!(await moveRedrive(tx, redrive.id, { from: ["RUNNING", "PAUSED"], to: "DONE" }))) return false;
+  await appendAudit(tx, {
+    actor: "worker",
+    action: "redrive.finished",
+    subjectKind: "redrive",
+    subjectId: redrive.id,
+    redriveId: redrive.id,
+    before: { state: redrive.state },
+    after: {
+      state: "DONE",
+      delivered: redrive.delivered,
+      passed: redrive.passed,
+      failed: redrive.failed,
+      refused: redrive.refused,
+      cancelled: redrive.cancelled,
+    },
+    count: 1,
+    atMs: nowMs,
+  });
+  return true;
+}

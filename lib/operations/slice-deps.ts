@@ -1,0 +1,60 @@
+import type { Publisher } from "@/lib/brokers/port";
+import type { PayloadChecker } from "@/lib/operations/check-payload";
+import type { Deps } from "@/lib/operations/deps";
+import type { Policy } from "@/lib/retry/policy";
+import type { TargetState } from "@/lib/retry/target";
+import type { TargetRow } from "@/lib/store/read/targets";
+import type { AttemptClose, FinishedItem } from "@/lib/store/write/finish-items";
+import type { AttemptIntent } from "@/lib/store/write/open-attempts";
+import type { RedriveRow } from "@/lib/store/write/redrive";
+
+/** Whether a target takes sends now. `unavailableMs`: for how long it has not, 0 when it does. */
+export type TargetHealth = { reachable: boolean; detail: string; breakerOpen: boolean; unavailableMs: number };
+
+/** One target as this worker holds it: shared by all slices that send to it. */
+export type SliceTarget = {
+  row: TargetRow;
+  publisher: Publisher;
+  policy: Policy;
+  state: TargetState;
+  /** Waits for a free place among the target's concurrent sends, then for a token of its bucket. */
+  enter(signal: AbortSignal): Promise<() => void>;
+  /** A token of the target's bucket; for a repeat, which already has its place. */
+  takeToken(signal: AbortSignal): Promise<void>;
+  health(): Promise<TargetHealth>;
+};
+
+export interface TargetDirectory {
+  /** null = the source has no target on this lane that can be sent to. */
+  find(sourceId: string, redrive: RedriveRow): Promise<SliceTarget | null>;
+}
+
+/** A finished item with the attempts it closes. */
+export type Finish = FinishedItem & { closes: AttemptClose[] };
+
+/** One redrive as this worker works on it: shared by all its slices here. */
+export type RedriveSession = {
+  /** Its row, a moment old. */
+  redrive(): RedriveRow;
+  /** Aborts when the redrive no longer runs, or runs on another lane. */
+  stopped: AbortSignal;
+  /** A token of the redrive's own rate; passes at once when it has none. */
+  takeToken(signal: AbortSignal): Promise<void>;
+  /** Resolves when committed. False: the fence was lost, nothing was changed. */
+  finish(finish: Finish): Promise<boolean>;
+  release(): void;
+};
+
+export type SliceDeps = Deps & {
+  random: () => number;
+  targets: TargetDirectory;
+  checkPayload: PayloadChecker;
+  /** null = it does not run. */
+  openSession(redriveId: string): Promise<RedriveSession | null>;
+  /** Records an intent, together with those of other items. False = it may not be sent (any more). */
+  openAttempt(intent: AttemptIntent): Promise<boolean>;
+  /** Records the end of an attempt that will be repeated. */
+  closeAttempt(close: AttemptClose): Promise<void>;
+  /** Aborts when the worker was told to stop: nothing new is claimed, what waits is handed back. */
+  stopping: AbortSignal;
+};

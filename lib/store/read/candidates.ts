@@ -1,0 +1,120 @@
+import type { Selection } from "@/lib/contract/selection";
+import type { Control } from "@/lib/core/control";
+import type { GateFacts } from "@/lib/core/gate";
+import type { Queryable } from "@/lib/store/db";
+import { statementName } from "@/lib/store/db";
+import { type CompiledFilter, compileFilter } from "@/lib/store/read/event-filter-sql";
+
+/** An event as a bulk operation meets it: what the gate looks at, and where it would go. */
+export type Candidate = GateFacts & {
+  id: string;
+  sourceId: string;
+  version: string | null;
+};
+
+const COLUMNS = `e.id, e.source_id as "sourceId", s.name as source, e.event_id as "eventId",
+  e.aggregate_id as "aggregateId", e.version::text as version, e.error_code as "errorCode", e.status, e.redrives,
+  (extract(epoch from e.cooldown_until) * 1000)::float8 as "cooldownUntilMs"`;
+
+/** What a selection compiles to, over the alias `e`. Ids are a condition like any other. */
+export function compileSelection(selection: Selection, asOfMs: number, firstParam: number): CompiledFilter {
+  if ("filter" in selection) return compileFilter(selection.filter, asOfMs, { firstParam });
+  return {
+    where: `e.id = any($${firstParam}::uuid[])`,
+    values: [selection.ids],
+    conditions: [],
+    fromMs: null,
+    toMs: null,
+  };
+}
+
+export type CandidatePage = {
+  selection: Selection;
+  /** The moment relative times refer to. */
+  asOfMs: number;
+  /** Later arrivals are not included: ids above this are left out. */
+  cutoff: string;
+  /** The last id of the page before; null = start. */
+  after: string | null;
+  limit: number;
+};
+
+/** Selected events, newest first, keyset-paged: a chunk of a plan. */
+export async function readCandidates(db: Queryable, page: CandidatePage): Promise<Candidate[]> {
+  const compiled = compileSelection(page.selection, page.asOfMs, 4);
+  const text = `select ${COLUMNS} from dlq_events e join sources s on s.id = e.source_id
+     where e.id <= $1 and ($2::uuid is null or e.id < $2) and ${compiled.where}
+     order by e.id desc limit $3`;
+  return db.query<Candidate>(text, [page.cutoff, page.after, page.limit, ...compiled.values], {
+    name: statementName("candidates", text),
+  });
+}
+
+/** Events of one kind, as far as the gate can tell them apart without event and aggregate controls. */
+export type CandidateGroup = Omit<GateFacts, "eventId" | "aggregateId" | "cooldownUntilMs" | "redrives"> & {
+  cooling: boolean;
+  exhausted: boolean;
+  count: number;
+};
+
+/**
+ * Counts the selection by what the gate looks at, so that a preview of millions is decided by the same gate from a few
+ * hundred groups. Events that a control on their eventId or aggregateId may touch are left out: they are decided one by
+ * one, see `readTouched`.
+ */
+export async function groupCandidates(
+  db: Queryable,
+  page: Omit<CandidatePage, "after" | "limit">,
+  options: { redriveLimit: number; touched: readonly string[] },
+): Promise<CandidateGroup[]> {
+  const compiled = compileSelection(page.selection, page.asOfMs, 5);
+  return db.query<CandidateGroup>(
+    `select s.name as source, g.error_code as "errorCode", g.status, g.cooling, g.exhausted, g.n as count
+       from (select e.source_id, e.error_code, e.status,
+                    (e.cooldown_until > to_timestamp($2::float8 / 1000)) is true as cooling,
+                    e.redrives >= $3 as exhausted, count(*) as n
+               from dlq_events e
+              where e.id <= $1 and e.id <> all($4::uuid[]) and ${compiled.where}
+              group by 1, 2, 3, 4, 5) g
+       join sources s on s.id = g.source_id`,
+    [page.cutoff, page.asOfMs, options.redriveLimit, options.touched, ...compiled.values],
+  );
+}
+
+/** How many events with their own or their aggregate's control a preview decides one by one. */
+export const TOUCHED_MAX = 20_000;
+
+/** Selected events whose eventId or aggregateId stands under a control in force. */
+export async function readTouched(
+  db: Queryable,
+  page: Omit<CandidatePage, "after" | "limit">,
+  controls: readonly Control[],
+): Promise<Candidate[]> {
+  const events = controls.filter((control) => control.scope === "eventId").map((control) => control.value);
+  const aggregates = controls.filter((control) => control.scope === "aggregateId").map((control) => control.value);
+  if (events.length === 0 && aggregates.length === 0) return [];
+  const compiled = compileSelection(page.selection, page.asOfMs, 5);
+  return db.query<Candidate>(
+    `select ${COLUMNS} from dlq_events e join sources s on s.id = e.source_id
+      where e.id <= $1
+        and (e.id in (select id from event_keys where event_id = any($2::text[])) or e.aggregate_id = any($3::text[]))
+        and ${compiled.where}
+      limit $4`,
+    [page.cutoff, events, aggregates, TOUCHED_MAX, ...compiled.values],
+  );
+}
+
+/** Up to `limit` matches: tells "none", "few" from "many" without counting millions. */
+export async function countUpTo(
+  db: Queryable,
+  page: Omit<CandidatePage, "after" | "limit">,
+  limit: number,
+): Promise<number> {
+  const compiled = compileSelection(page.selection, page.asOfMs, 3);
+  const [row] = await db.query<{ n: number }>(
+    `select count(*) as n from (
+       select 1 from dlq_events e where e.id <= $1 and ${compiled.where} limit $2) few`,
+    [page.cutoff, limit, ...compiled.values],
+  );
+  return row!.n;
+}

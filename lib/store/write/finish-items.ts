@@ -1,0 +1,275 @@
+import type { Finding } from "@/lib/contract/redrives";
+import type { AggregateResult } from "@/lib/core/aggregate-result";
+import type { EventStatus } from "@/lib/core/event-state";
+import type { EventAfter, ItemOutcome } from "@/lib/core/item-outcome";
+import type { Tx } from "@/lib/store/db";
+import type { ClaimedItem } from "@/lib/store/write/claim-items";
+import { type FlowKind, rollupOf } from "@/lib/store/write/rollup";
+
+/** One claimed item's end, decided by core, on its way into the store. */
+export type FinishedItem = {
+  item: ClaimedItem;
+  outcome: ItemOutcome;
+  /** null: the event stays QUEUED, the item stays open (`later`, `back`). */
+  after: EventAfter | null;
+  /** Sends within this redrive, all claims together. */
+  attempts: number;
+  findings: Finding[];
+};
+
+export type AttemptClose = {
+  id: string;
+  redriveId: string;
+  attempt: number;
+  state: "delivered" | "failed" | "ambiguous";
+  latencyMs: number;
+  code: string;
+  detail: string | null;
+};
+
+type ItemState = "open" | "delivered" | "passed" | "failed" | "refused";
+
+function itemState(outcome: ItemOutcome): ItemState {
+  switch (outcome.kind) {
+    case "delivered":
+    case "already-processed":
+      return "delivered";
+    case "verified":
+      return "passed";
+    case "failed":
+      return "failed";
+    case "refused":
+      return "refused";
+    case "later":
+    case "back":
+      return "open";
+  }
+}
+
+function resultOf(outcome: ItemOutcome): { result: string | null; detail: string | null } {
+  switch (outcome.kind) {
+    case "delivered":
+      return { result: outcome.code, detail: null };
+    case "already-processed":
+      return { result: "ALREADY_PROCESSED", detail: outcome.detail };
+    case "verified":
+      return { result: "PASSED", detail: null };
+    case "failed":
+      return { result: outcome.code, detail: outcome.detail };
+    case "refused":
+      return { result: outcome.refusal, detail: outcome.detail };
+    case "later":
+    case "back":
+      return { result: null, detail: null };
+  }
+}
+
+/** Longest text kept of an answer: the summary of DESIGN's data model. */
+const DETAIL_CHARS_MAX = 2_048;
+
+/**
+ * Closes or hands back items: compare-and-set on the fence. Returns the ids this worker still held; for all others
+ * nothing was changed, and nothing that hangs on them may be written.
+ */
+export async function closeItems(tx: Tx, redriveId: string, finished: readonly FinishedItem[]): Promise<Set<string>> {
+  const results = finished.map(({ outcome }) => resultOf(outcome));
+  const rows = await tx.query<{ id: string }>(
+    `update redrive_items i
+        set state = w.state, claimed_until = null, not_before = to_timestamp(w.not_before / 1000), attempts = w.attempts,
+            result = w.result, detail = w.detail, verdict = coalesce(w.verdict::jsonb, i.verdict),
+            finished_at = case when w.state <> 'open' then now() end
+       from unnest($2::uuid[], $3::bigint[], $4::text[], $5::float8[], $6::int[], $7::text[], $8::text[], $9::text[])
+         as w(id, fence, state, not_before, attempts, result, detail, verdict)
+      where i.id = w.id and i.redrive_id = $1 and i.fence = w.fence and i.state = 'open'
+     returning i.id`,
+    [
+      redriveId,
+      finished.map(({ item }) => item.id),
+      finished.map(({ item }) => item.fence.toString()),
+      finished.map(({ outcome }) => itemState(outcome)),
+      finished.map(({ outcome }) => (outcome.kind === "later" ? outcome.untilMs : null)),
+      finished.map(({ attempts }) => attempts),
+      results.map(({ result }) => result),
+      results.map(({ detail }) => detail?.slice(0, DETAIL_CHARS_MAX) ?? null),
+      finished.map(({ findings }) => (findings.length === 0 ? null : JSON.stringify(findings))),
+    ],
+    { name: "close-items" },
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
+export type MovedEvent = { id: string; status: EventStatus };
+
+/**
+ * Flow of the minute beyond the outcome itself: an exhausted event leaves the parked set as `ignored`, one that a
+ * consumer had already processed is `confirmed` at once.
+ */
+const SECOND_FLOW = `, moved_second_flow as (
+  insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
+  select date_trunc('minute', now(), 'UTC'), source_id, error_code, fingerprint, kind, count(*)
+    from (select m.*, case when new_status = 'IGNORED' then 'ignored' when processed then 'confirmed' end as kind
+            from moved m) counted
+   where kind is not null group by source_id, error_code, fingerprint, kind
+)`;
+
+/**
+ * Moves the events of closed items, with their rollups, in one statement. A delivery whose bounce came back before this
+ * finish (park-events left `bounced_redrive`) parks the event instead of marking it REDRIVEN, or ignores it when that
+ * used up its redrive limit. Returns where each went.
+ */
+export async function moveFinishedEvents(
+  tx: Tx,
+  redriveId: string,
+  finished: readonly (FinishedItem & { after: EventAfter })[],
+  options: { actor: string; redriveLimit: number },
+): Promise<MovedEvent[]> {
+  if (finished.length === 0) return [];
+  return tx.query<MovedEvent>(
+    `with moved as (
+       update dlq_events e
+          set status = case when w.flow = 'redriven' and not w.processed and e.bounced_redrive = $1
+                            then case when w.redrives < $3 then 'PENDING' else 'IGNORED' end
+                            else w.status end,
+              failures = w.failures, redrives = w.redrives,
+              cooldown_until = to_timestamp(w.cooldown_until / 1000),
+              confirmed_at = to_timestamp(w.confirmed_at / 1000),
+              redrive_at = case when w.flow = 'redriven' then now() else e.redrive_at end,
+              attempts = e.attempts + w.sends,
+              last_attempt_at = case when w.sends > 0 then now() else e.last_attempt_at end,
+              last_error_code = coalesce(w.error_code, e.last_error_code),
+              last_error = coalesce(w.error_text, e.last_error),
+              last_operator = $2
+         from unnest($4::uuid[], $5::text[], $6::int[], $7::int[], $8::float8[], $9::float8[], $10::int[], $11::text[],
+                     $12::boolean[], $13::text[], $14::text[])
+           as w(id, status, failures, redrives, cooldown_until, confirmed_at, sends, flow, processed, error_code,
+                error_text)
+        where e.id = w.id and e.status = 'QUEUED'
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'QUEUED' as old_status,
+                 e.status as new_status, w.flow, w.processed
+     )${rollupOf("moved", { flow: { kind: { expression: "flow" }, at: "now()" } })}${SECOND_FLOW}
+     select id, new_status as status from moved`,
+    [
+      redriveId,
+      options.actor,
+      options.redriveLimit,
+      finished.map(({ item }) => item.id),
+      finished.map(({ after }) => after.status),
+      finished.map(({ after }) => after.failures),
+      finished.map(({ after }) => after.redrives),
+      finished.map(({ after }) => after.cooldownUntilMs),
+      finished.map(({ after }) => after.confirmedAtMs),
+      finished.map(({ item, attempts }) => attempts - item.attempts),
+      finished.map(({ outcome }) => flowKind(outcome)),
+      finished.map(({ outcome }) => outcome.kind === "already-processed"),
+      finished.map(({ outcome }) => (outcome.kind === "failed" ? outcome.code : null)),
+      finished.map(({ outcome }) => (outcome.kind === "failed" ? outcome.detail.slice(0, DETAIL_CHARS_MAX) : null)),
+    ],
+    { name: "move-finished-events" },
+  );
+}
+
+function flowKind(outcome: ItemOutcome): FlowKind | null {
+  switch (outcome.kind) {
+    case "delivered":
+    case "already-processed":
+      return "redriven";
+    case "failed":
+      return "failed";
+    default:
+      return null;
+  }
+}
+
+/** Closes attempt rows. An attempt that was never opened in the store is not closed either. */
+export async function closeAttempts(tx: Tx, closes: readonly AttemptClose[]): Promise<void> {
+  if (closes.length === 0) return;
+  await tx.run(
+    `update redrive_attempts a
+        set state = w.state, closed_at = now(), latency_ms = w.latency_ms, code = w.code, detail = w.detail
+       from unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::float8[], $6::text[], $7::text[])
+         as w(id, redrive_id, attempt, state, latency_ms, code, detail)
+      where a.id = w.id and a.redrive_id = w.redrive_id and a.attempt = w.attempt`,
+    [
+      closes.map((close) => close.id),
+      closes.map((close) => close.redriveId),
+      closes.map((close) => close.attempt),
+      closes.map((close) => close.state),
+      closes.map((close) => close.latencyMs),
+      closes.map((close) => close.code),
+      closes.map((close) => close.detail?.slice(0, DETAIL_CHARS_MAX) ?? null),
+    ],
+    { name: "close-attempts" },
+  );
+}
+
+/** Decided items, as the redrive's counters and its chart need them. */
+export type RedriveDelta = {
+  delivered: number;
+  passed: number;
+  failed: number;
+  refused: number;
+  cancelled: number;
+  refusedByReason: Record<string, number>;
+  failedByReason: Record<string, number>;
+};
+
+export const NO_DELTA: RedriveDelta = {
+  delivered: 0,
+  passed: 0,
+  failed: 0,
+  refused: 0,
+  cancelled: 0,
+  refusedByReason: {},
+  failedByReason: {},
+};
+
+export function deltaOf(finished: readonly FinishedItem[]): RedriveDelta {
+  const delta: RedriveDelta = { ...NO_DELTA, refusedByReason: {}, failedByReason: {} };
+  for (const { outcome } of finished) {
+    const state = itemState(outcome);
+    if (state === "open") continue;
+    delta[state]++;
+    const { result } = resultOf(outcome);
+    if (state === "refused") delta.refusedByReason[result!] = (delta.refusedByReason[result!] ?? 0) + 1;
+    if (state === "failed") delta.failedByReason[result!] = (delta.failedByReason[result!] ?? 0) + 1;
+  }
+  return delta;
+}
+
+export type FailedAggregate = { sourceId: string; aggregateId: string; failures: number };
+
+/**
+ * Applies each aggregate's result to its run of failures, and releases the lease once this redrive holds nothing of the
+ * aggregate. Returns the aggregates that have failed `limit` times in a row or more.
+ */
+export async function settleAggregates(
+  tx: Tx,
+  redriveId: string,
+  results: readonly AggregateResult[],
+  limit: number,
+): Promise<FailedAggregate[]> {
+  if (results.length === 0) return [];
+  const rows = await tx.query<{ source_id: string; aggregate_id: string; failures: number; failed: boolean }>(
+    `update aggregates a
+        set consecutive_failures = (case when w.reset then 0 else a.consecutive_failures end) + w.failures,
+            lease_until = case when a.lease_redrive = $1 and not exists (
+                select 1 from redrive_items i
+                 where i.aggregate_id = a.aggregate_id and i.source_id = a.source_id and i.state = 'open'
+                   and i.redrive_id = $1 and i.claimed_until >= now())
+              then null else a.lease_until end
+       from unnest($2::uuid[], $3::text[], $4::boolean[], $5::int[]) as w(source_id, aggregate_id, reset, failures)
+      where a.source_id = w.source_id and a.aggregate_id = w.aggregate_id
+     returning a.source_id, a.aggregate_id, a.consecutive_failures as failures, w.failures > 0 as failed`,
+    [
+      redriveId,
+      results.map((result) => result.sourceId),
+      results.map((result) => result.aggregateId),
+      results.map((result) => result.reset),
+      results.map((result) => result.failures),
+    ],
+    { name: "settle-aggregates" },
+  );
+  return rows
+    .filter((row) => row.failed && row.failures >= limit)
+    .map((row) => ({ sourceId: row.source_id, aggregateId: row.aggregate_id, failures: row.failures }));
+}

@@ -1,0 +1,61 @@
+import type { GateRefusal } from "@/lib/core/refusal";
+import type { Tx } from "@/lib/store/db";
+import type { Candidate } from "@/lib/store/read/candidates";
+import { rollupOf } from "@/lib/store/write/rollup";
+
+/** A candidate with its place in the plan and the gate's word; refusal null = freeze it. */
+export type PlannedItem = { candidate: Candidate; slice: number; refusal: GateRefusal | null };
+
+/**
+ * Moves PENDING events to QUEUED: compare-and-set, so of two redrives that overlap one gets the event. Returns the ids
+ * that this call moved.
+ */
+export async function queueEvents(tx: Tx, ids: readonly string[], actor: string): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await tx.query<{ id: string }>(
+    `with moved as (
+       update dlq_events e set status = 'QUEUED', last_operator = $2
+        where e.id = any($1::uuid[]) and e.status = 'PENDING'
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'PENDING' as old_status,
+                 'QUEUED' as new_status
+     )${rollupOf("moved")}
+     select id from moved`,
+    [ids, actor],
+    { name: "queue-events" },
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
+/** Writes the manifest: open items, and the refused ones with their reason. */
+export async function insertItems(tx: Tx, redriveId: string, items: readonly PlannedItem[]): Promise<void> {
+  await tx.run(
+    `insert into redrive_items (id, redrive_id, slice, source_id, aggregate_id, version, error_code, state, result,
+                                finished_at)
+     select w.id, $1, w.slice, w.source_id, w.aggregate_id, w.version, w.error_code,
+            case when w.refusal is null then 'open' else 'refused' end, w.refusal,
+            case when w.refusal is null then null else now() end
+       from unnest($2::uuid[], $3::int[], $4::uuid[], $5::text[], $6::bigint[], $7::text[], $8::text[])
+         as w(id, slice, source_id, aggregate_id, version, error_code, refusal)`,
+    [
+      redriveId,
+      items.map((item) => item.candidate.id),
+      items.map((item) => item.slice),
+      items.map((item) => item.candidate.sourceId),
+      items.map((item) => item.candidate.aggregateId),
+      items.map((item) => item.candidate.version),
+      items.map((item) => item.candidate.errorCode),
+      items.map((item) => item.refusal),
+    ],
+    { name: "insert-items" },
+  );
+}
+
+/** Compare-and-set on the plan's cursor: of two planners one goes on. False = not ours, or no longer PLANNING. */
+export async function advancePlan(tx: Tx, redriveId: string, from: string | null, to: string): Promise<boolean> {
+  const changed = await tx.run(
+    `update redrives set plan_cursor = $3
+      where id = $1 and state in ('PLANNING', 'PLANNED') and plan_cursor is not distinct from $2::uuid`,
+    [redriveId, from, to],
+  );
+  return changed === 1;
+}

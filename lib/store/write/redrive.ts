@@ -1,0 +1,168 @@
+import type { Canary } from "@/lib/contract/redrives";
+import type { Selection } from "@/lib/contract/selection";
+import type { RedriveState } from "@/lib/core/redrive-state";
+import type { Queryable, Tx } from "@/lib/store/db";
+import type { RedriveDelta } from "@/lib/store/write/finish-items";
+
+export type NewRedrive = {
+  id: string;
+  state: RedriveState;
+  mode: "verify" | "deliver";
+  lane: "main" | "slow";
+  ratePerSecond: number | null;
+  selection: FrozenSelection;
+  cutoff: string;
+  slices: number;
+  canary: Canary | null;
+  released: number | null;
+  policies: Record<string, unknown>;
+  createdBy: string;
+  reason: string;
+  atMs: number;
+};
+
+/** The selection as asked, and the moment its relative times refer to. */
+export type FrozenSelection = Selection & { asOfMs: number };
+
+export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<void> {
+  await tx.run(
+    `insert into redrives (id, state, mode, lane, rate_per_second, selection, cutoff, slices, canary, released, policies,
+                           created_by, reason, created_at)
+     values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, to_timestamp($14::float8 / 1000))`,
+    [
+      redrive.id,
+      redrive.state,
+      redrive.mode,
+      redrive.lane,
+      redrive.ratePerSecond,
+      JSON.stringify(redrive.selection),
+      redrive.cutoff,
+      redrive.slices,
+      redrive.canary === null ? null : JSON.stringify(redrive.canary),
+      redrive.released,
+      JSON.stringify(redrive.policies),
+      redrive.createdBy,
+      redrive.reason,
+      redrive.atMs,
+    ],
+  );
+}
+
+/** A live redrive as the worker and the operations need it. */
+export type RedriveRow = {
+  id: string;
+  state: RedriveState;
+  mode: "verify" | "deliver";
+  lane: "main" | "slow";
+  ratePerSecond: number | null;
+  selection: FrozenSelection;
+  cutoff: string;
+  planCursor: string | null;
+  slices: number;
+  canary: Canary | null;
+  released: number | null;
+  recent: string;
+  policies: Record<string, unknown>;
+  total: number;
+  delivered: number;
+  passed: number;
+  failed: number;
+  refused: number;
+  cancelled: number;
+  reason: string;
+  createdBy: string;
+};
+
+const COLUMNS = `id, state, mode, lane, rate_per_second as "ratePerSecond", selection, cutoff, plan_cursor as "planCursor",
+  slices, canary, released, recent, policies, total, delivered, passed, failed, refused, cancelled, reason,
+  created_by as "createdBy"`;
+
+/** null = there is no such redrive. */
+export async function readRedriveRow(db: Queryable, id: string): Promise<RedriveRow | null> {
+  const [row] = await db.query<RedriveRow>(`select ${COLUMNS} from redrives where id = $1`, [id], {
+    name: "redrive-row",
+  });
+  return row ?? null;
+}
+
+/** The same, locked until the transaction ends: whoever decides on counters or state decides alone. */
+export async function lockRedrive(tx: Tx, id: string): Promise<RedriveRow | null> {
+  const [row] = await tx.query<RedriveRow>(`select ${COLUMNS} from redrives where id = $1 for update`, [id], {
+    name: "lock-redrive",
+  });
+  return row ?? null;
+}
+
+/** Compare-and-set on the state. False = it was no longer in `from`. */
+export async function moveRedrive(
+  tx: Tx,
+  id: string,
+  move: { from: readonly RedriveState[]; to: RedriveState; pauseReason?: string | null },
+): Promise<boolean> {
+  const changed = await tx.run(
+    `update redrives
+        set state = $3, pause_reason = $4, recent = case when $3 = 'RUNNING' then '' else recent end,
+            planned_at = case when $3 in ('PLANNED', 'RUNNING', 'DONE') then coalesce(planned_at, now()) else planned_at end,
+            started_at = case when $3 = 'RUNNING' then coalesce(started_at, now()) else started_at end,
+            finished_at = case when $3 in ('DONE', 'CANCELLED') then now() else null end
+      where id = $1 and state = any($2::text[])`,
+    [id, move.from, move.to, move.pauseReason ?? null],
+  );
+  return changed === 1;
+}
+
+/** jsonb `{reason: n}` plus another, as SQL over a column and a parameter. */
+function addedReasons(column: string, parameter: string): string {
+  return `(select coalesce(jsonb_object_agg(key, n), '{}') from (
+             select key, sum(value::bigint) as n
+               from (select * from jsonb_each_text(${column}) union all select * from jsonb_each_text(${parameter}::jsonb)) both_sides
+              group by key) merged)`;
+}
+
+/** Adds decided items to the counters and the 5-second tick of the chart. */
+export async function countItems(
+  tx: Tx,
+  id: string,
+  delta: RedriveDelta & { total?: number },
+  canary?: { recent: string; released: number | null },
+): Promise<void> {
+  await tx.run(
+    `with counted as (
+       update redrives
+          set total = total + $2, delivered = delivered + $3, passed = passed + $4, failed = failed + $5,
+              refused = refused + $6, cancelled = cancelled + $7,
+              refused_by_reason = case when $8::jsonb = '{}' then refused_by_reason else ${addedReasons("refused_by_reason", "$8")} end,
+              failed_by_reason = case when $9::jsonb = '{}' then failed_by_reason else ${addedReasons("failed_by_reason", "$9")} end,
+              recent = coalesce($10, recent),
+              released = case when $10::text is null then released else $11::bigint end
+        where id = $1
+       returning id
+     )
+     insert into redrive_ticks (redrive_id, at, delivered, failed, refused)
+     select id, to_timestamp(floor(extract(epoch from now()) / 5) * 5), $3::int + $4::int, $5, $6
+       from counted where $3::int + $4::int + $5::int + $6::int > 0`,
+    [
+      id,
+      delta.total ?? 0,
+      delta.delivered,
+      delta.passed,
+      delta.failed,
+      delta.refused,
+      delta.cancelled,
+      JSON.stringify(delta.refusedByReason),
+      JSON.stringify(delta.failedByReason),
+      canary?.recent ?? null,
+      canary?.released ?? null,
+    ],
+    { name: "count-items" },
+  );
+}
+
+/** null = the targets' own rates. */
+export async function setRedriveRate(tx: Tx, id: string, ratePerSecond: number | null): Promise<void> {
+  await tx.run("update redrives set rate_per_second = $2 where id = $1", [id, ratePerSecond]);
+}
+
+export async function setRedriveLane(tx: Tx, id: string, lane: "main" | "slow"): Promise<void> {
+  await tx.run("update redrives set lane = $2 where id = $1", [id, lane]);
+}

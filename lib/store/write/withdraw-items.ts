@@ -1,0 +1,56 @@
+import type { GateRefusal } from "@/lib/core/refusal";
+import type { Tx } from "@/lib/store/db";
+import { rollupOf } from "@/lib/store/write/rollup";
+
+/** Items taken back before they were sent, counted by redrive. */
+export type Withdrawn = { redriveId: string; count: number; eventIds: string[] };
+
+/**
+ * Takes back open items of one redrive that nobody holds: items cancelled, events PENDING again, up to `limit`. Items in
+ * a worker's hand are left to it: it meets the cancelled redrive at its next attempt and hands them back.
+ */
+export async function cancelOpenItems(tx: Tx, redriveId: string, limit: number, actor: string): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(
+    `with picked as materialized (
+       select id from redrive_items
+        where redrive_id = $1 and state = 'open' and (claimed_until is null or claimed_until < now())
+        limit $2
+     ), closed as (
+       update redrive_items i
+          set state = 'cancelled', fence = fence + 1, claimed_until = null, finished_at = now(), result = 'cancelled'
+         from picked p
+        where i.id = p.id and i.redrive_id = $1 and i.state = 'open' and (i.claimed_until is null or i.claimed_until < now())
+       returning i.id
+     ), moved as (
+       update dlq_events e set status = 'PENDING', last_operator = $3
+         from closed c where e.id = c.id and e.status = 'QUEUED'
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'QUEUED' as old_status,
+                 'PENDING' as new_status
+     )${rollupOf("moved")}
+     select id from closed`,
+    [redriveId, limit, actor],
+  );
+  return rows.map((row) => row.id);
+}
+
+/**
+ * Takes named events out of whatever open redrive holds them, as refused: ignoring beats a queued redrive. Not those with
+ * a send in flight (an open attempt): what was sent cannot be unsent. The items' fence moves on, so a worker that holds
+ * one finds its next attempt denied.
+ */
+export async function refuseQueuedItems(
+  tx: Tx,
+  eventIds: readonly string[],
+  refusal: GateRefusal,
+): Promise<{ id: string; redriveId: string }[]> {
+  return tx.query<{ id: string; redriveId: string }>(
+    `update redrive_items i
+        set state = 'refused', result = $2, fence = fence + 1, claimed_until = null, finished_at = now()
+      where i.id = any($1::uuid[]) and i.state = 'open'
+        and not exists (select 1 from redrive_attempts a
+                         where a.id = i.id and a.redrive_id = i.redrive_id and a.state = 'open' and a.fence = i.fence
+                           and i.claimed_until >= now())
+     returning i.id, i.redrive_id as "redriveId"`,
+    [eventIds, refusal],
+  );
+}
