@@ -10,7 +10,7 @@ const reconnectDelayMs = (times: number) => Math.min(times * 100, RECONNECT_MS_M
 const REDIS_VERSION_MIN = [6, 2] as const;
 
 /** Commands fail at once while Redis is away instead of piling up in memory, and come back by themselves with it. */
-const FAIL_FAST: RedisOptions = {
+const FAIL_FAST = {
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
   commandTimeout: COMMAND_TIMEOUT_MS,
@@ -20,7 +20,29 @@ const FAIL_FAST: RedisOptions = {
  * Commands wait for Redis to come back: what a BullMQ worker needs (it refuses any other setting). The socket counts as
  * dead when a reply is missing for longer than BullMQ's longest blocking read of 10 s.
  */
-const WAIT_FOREVER: RedisOptions = { enableOfflineQueue: true, maxRetriesPerRequest: null, socketTimeout: 20_000 };
+const WAIT_FOREVER = { enableOfflineQueue: true, maxRetriesPerRequest: null, socketTimeout: 20_000 };
+
+/**
+ * ioredis 6 forgets a client that is disconnected between two attempts to reconnect: it tries no more, but never says
+ * `end`, and what waits in its queue never settles. BullMQ waits for both when a worker closes, so a worker could not
+ * stop while Redis is away. One last attempt brings the client to its end whatever comes of it.
+ */
+class EndingRedis extends Redis {
+  override disconnect(reconnect = false): void {
+    const betweenAttempts = this.status === "reconnecting";
+    super.disconnect(reconnect);
+    if (!betweenAttempts || reconnect) return;
+    // A refusal is what is expected, and ends the client.
+    this.connect().then(
+      () => super.disconnect(),
+      () => {},
+    );
+  }
+
+  override duplicate(override?: Partial<RedisOptions>): Redis {
+    return new EndingRedis({ ...this.options, ...override, replyMapping: "legacy" });
+  }
+}
 
 export type RedisPatience = "fail-fast" | "wait-forever";
 
@@ -37,7 +59,7 @@ export async function connectRedis(
   let handle = (error: Error) => {
     lastError = error;
   };
-  const client = new Redis(url, {
+  const client = new EndingRedis(url, {
     ...(patience === "fail-fast" ? FAIL_FAST : WAIT_FOREVER),
     connectTimeout: CONNECT_TIMEOUT_MS,
     retryStrategy: reconnectDelayMs,

@@ -72,6 +72,13 @@ export function tokenBucketConformance(open: () => Promise<BucketStore>): void {
       expect((await bucket.takeUpTo(spec, 1)).granted).toBe(1);
     });
 
+    test("a token that is almost there is not rounded up, however often one asks", async () => {
+      const spec = slow({ ratePerSecond: 0.0001 });
+      await bucket.takeUpTo(spec, 1);
+      await store.age(spec.key, (0.9996 / 0.0001) * 1000);
+      for (let i = 0; i < 5; i++) expect((await bucket.takeUpTo(spec, 1)).granted).toBe(0);
+    });
+
     test("the announced wait is enough, and not more than needed", async () => {
       const spec = await filled(slow(), 0.25);
       const { waitMs } = await bucket.takeUpTo(spec, 1);

@@ -89,7 +89,7 @@ export async function startLaneWorker(options: LaneWorkerOptions): Promise<LaneW
   return {
     running: holds.count,
     stop: (graceMs) => {
-      stopping ??= stop(opened, { clock, holds, graceMs }).finally(trouble.stop);
+      stopping ??= stop(opened, { clock, holds, graceMs, silence: trouble.stop });
       return stopping;
     },
   };
@@ -171,7 +171,7 @@ async function runHeld(slice: SliceJob, hold: SliceHold, { clock, log, lane, run
 
 async function stop(
   opened: OpenWorker,
-  { clock, holds, graceMs }: { clock: Clock; holds: SliceHolds; graceMs: number },
+  { clock, holds, graceMs, silence }: { clock: Clock; holds: SliceHolds; graceMs: number; silence: () => void },
 ): Promise<void> {
   await opened.worker.pause(true);
   const cancelGrace = clock.timer(graceMs, holds.stopAll);
@@ -179,8 +179,13 @@ async function stop(
   await holds.idle();
   cancelGrace();
   // With the server away the hand back would wait for it for ever.
-  const cancelCut = clock.timer(HAND_BACK_MS, opened.cut);
+  const cancelCut = clock.timer(HAND_BACK_MS, () => {
+    // What is cut off now fails, and that is no news.
+    silence();
+    opened.cut();
+  });
   await closed;
   cancelCut();
+  silence();
   await opened.release();
 }

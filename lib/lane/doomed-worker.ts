@@ -1,0 +1,23 @@
+import type { LaneConnection } from "./connection";
+import type { LaneName } from "./port";
+import { startLaneWorker } from "./worker";
+
+/**
+ * A worker process that a conformance test kills while it holds a slice: it says `holding` over IPC when it has one, and
+ * never lets go. Started with what it needs as one JSON argument.
+ */
+const settings = JSON.parse(process.argv[2]!) as { connection: LaneConnection; lane: LaneName; lockMs: number };
+
+const silent = () => {};
+await startLaneWorker({
+  connection: settings.connection,
+  lane: settings.lane,
+  concurrency: 1,
+  timing: { lockMs: settings.lockMs, stalledCheckMs: settings.lockMs },
+  onError: silent,
+  log: { info: silent, warn: silent, error: silent },
+  run: (job) => {
+    process.send?.({ holding: job });
+    return new Promise<never>(() => {});
+  },
+});

@@ -1,0 +1,506 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { DomainError } from "@/lib/core/problem";
+import type { LaneConnection } from "./connection";
+import type { LaneName, LaneQueue, LaneWorker, RunSlice, SliceJob } from "./port";
+import { createLaneQueue } from "./queue";
+import { type LaneWorkerOptions, startLaneWorker } from "./worker";
+
+/** One server that carries the lanes, and what the suite must be able to do to it. */
+export type LaneServer = {
+  connection: LaneConnection;
+  /** Takes the lock of every active job, as if it had expired and somebody else had the job. */
+  stealLocks(): Promise<void>;
+  /** Loses everything that is queued. */
+  flush(): Promise<void>;
+  /** Puts a job with this payload onto a lane, past the producer. */
+  addRaw(lane: LaneName, data: unknown): Promise<void>;
+  /** Jobs kept in any state, finished ones too. */
+  jobsKept(lane: LaneName): Promise<number>;
+  /** Nobody can connect, and who was connected is not any more. */
+  goAway(): Promise<void>;
+  comeBack(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Short, so that the loss of a lock is noticed within a test. */
+const LOCK_MS = 800;
+
+type LogLine = { level: string; message: string; fields: Record<string, unknown> };
+
+/** What one worker did. */
+type Watched = { worker: LaneWorker; started: SliceJob[]; log: LogLine[]; errors: unknown[] };
+
+/** The guarantees of the lane, for every backend that claims to carry it. */
+export function laneConformance(open: () => Promise<LaneServer>): void {
+  let server: LaneServer;
+  let queue: LaneQueue;
+  let workers: LaneWorker[] = [];
+
+  beforeAll(async () => {
+    server = await open();
+  });
+  afterAll(() => server.close());
+  beforeEach(async () => {
+    await server.flush();
+    queue = createLaneQueue(server.connection);
+  });
+  afterEach(async () => {
+    await Promise.all(workers.map((worker) => worker.stop(0)));
+    workers = [];
+    await queue.close();
+  });
+
+  async function start(run: RunSlice, options: Partial<LaneWorkerOptions> = {}): Promise<Watched> {
+    const started: SliceJob[] = [];
+    const errors: unknown[] = [];
+    const log: LogLine[] = [];
+    const write = (level: string) => (fields: Record<string, unknown>, message: string) =>
+      log.push({ level, message, fields });
+    const worker = await startLaneWorker({
+      connection: server.connection,
+      lane: "main",
+      concurrency: 3,
+      timing: { lockMs: LOCK_MS, stalledCheckMs: LOCK_MS / 2 },
+      onError: (error) => errors.push(error),
+      log: { info: write("info"), warn: write("warn"), error: write("error") },
+      run: (job, signal) => {
+        started.push(job);
+        return run(job, signal);
+      },
+      ...options,
+    });
+    workers.push(worker);
+    return { worker, started, log, errors };
+  }
+
+  describe("carrying", () => {
+    test("runs every slice once, with its ids, and keeps nothing of what is done", async () => {
+      const jobs = slices(25);
+      await queue.ring("main", jobs);
+      const { started } = await start(done);
+      await expect.poll(() => started.length, SOON).toBe(25);
+      expect(sorted(started)).toEqual(sorted(jobs));
+      await expect.poll(() => server.jobsKept("main"), SOON).toBe(0);
+      expect(await queue.waiting("main")).toEqual([]);
+    });
+
+    test("begins a slice at once when the worker is idle", async () => {
+      const { started } = await start(done);
+      const [first, second] = [slices(1), slices(1)];
+      await queue.ring("main", first);
+      await expect.poll(() => started, SOON).toEqual(first);
+      const rungMs = performance.now();
+      await queue.ring("main", second);
+      await expect.poll(() => started.length, { interval: 5, timeout: 3_000 }).toBe(2);
+      expect(performance.now() - rungMs).toBeLessThan(1_000);
+    });
+
+    test("lists what is delayed, waiting and running", async () => {
+      const [running, waiting, delayed] = slices(3);
+      await start(untilAborted, { concurrency: 1 });
+      await queue.ring("main", [running!]);
+      await expect.poll(() => workers[0]!.running(), SOON).toBe(1);
+      await queue.ring("main", [waiting!]);
+      await queue.ring("main", [delayed!], { delayMs: 60_000 });
+      expect(sorted((await queue.waiting("main"))!)).toEqual(sorted([running!, waiting!, delayed!]));
+    });
+
+    test("rings many slices and lists them all", async () => {
+      const jobs = slices(2_345);
+      await queue.ring("main", jobs);
+      expect(sorted((await queue.waiting("main"))!)).toEqual(sorted(jobs));
+    });
+
+    test("a slice rung twice may start twice, and is listed once", async () => {
+      const jobs = slices(1);
+      await queue.ring("main", jobs);
+      await queue.ring("main", jobs);
+      expect(await queue.waiting("main")).toEqual(jobs);
+      const { started } = await start(done);
+      await expect.poll(() => started, SOON).toEqual([...jobs, ...jobs]);
+    });
+
+    test("a slice that is done can be rung again", async () => {
+      const jobs = slices(1);
+      const { started } = await start(done);
+      for (let times = 1; times <= 3; times++) {
+        await queue.ring("main", jobs);
+        await expect.poll(() => started.length, SOON).toBe(times);
+      }
+    });
+
+    test("the lanes are apart", async () => {
+      const [main, slow] = [slices(2), slices(3)];
+      await queue.ring("main", main);
+      await queue.ring("slow", slow);
+      const { started } = await start(done, { lane: "slow" });
+      await expect.poll(() => started.length, SOON).toBe(3);
+      expect(sorted(started)).toEqual(sorted(slow));
+      expect(sorted((await queue.waiting("main"))!)).toEqual(sorted(main));
+    });
+
+    test("never runs more slices at once than its concurrency", async () => {
+      let most = 0;
+      await queue.ring("main", slices(12));
+      const { started, worker } = await start(
+        async () => {
+          most = Math.max(most, worker.running());
+          await tick(20);
+          return { kind: "done" };
+        },
+        { concurrency: 3 },
+      );
+      await expect.poll(() => started.length, SOON).toBe(12);
+      expect(most).toBe(3);
+      await expect.poll(() => worker.running(), SOON).toBe(0);
+    });
+  });
+
+  describe("waiting", () => {
+    test("holds a delayed slice back, then begins it", async () => {
+      const { started } = await start(done);
+      const rungMs = performance.now();
+      await queue.ring("main", slices(1), { delayMs: 600 });
+      await expect.poll(() => started.length, { interval: 5, timeout: 5_000 }).toBe(1);
+      const heldMs = performance.now() - rungMs;
+      expect(heldMs).toBeGreaterThanOrEqual(590);
+      expect(heldMs).toBeLessThan(2_000);
+    });
+
+    test("a short wait keeps the slice's place and runs it again", async () => {
+      const jobs = slices(1);
+      const { started } = await start(
+        again([
+          { kind: "again", delayMs: 40 },
+          { kind: "again", delayMs: 0 },
+        ]),
+      );
+      await queue.ring("main", jobs);
+      await expect.poll(() => started, SOON).toEqual([...jobs, ...jobs, ...jobs]);
+      await expect.poll(() => server.jobsKept("main"), SOON).toBe(0);
+    });
+
+    test("a long wait frees the place for others, and the slice comes back when it is over", async () => {
+      const [waits, other] = slices(2);
+      const startsMs = new Map<string, number[]>();
+      const first = again([{ kind: "again", delayMs: 2_200 }]);
+      await start(
+        (job, signal) => {
+          const key = String(job.slice);
+          startsMs.set(key, [...(startsMs.get(key) ?? []), performance.now()]);
+          return job.slice === waits!.slice ? first(job, signal) : done();
+        },
+        { concurrency: 1 },
+      );
+      await queue.ring("main", [waits!]);
+      await queue.ring("main", [other!]);
+      await expect.poll(() => startsMs.get(String(waits!.slice))?.length, { timeout: 8_000 }).toBe(2);
+      const [firstMs, secondMs] = startsMs.get(String(waits!.slice))!;
+      expect(secondMs! - firstMs!).toBeGreaterThanOrEqual(2_190);
+      expect(startsMs.get(String(other!.slice))![0]).toBeLessThan(secondMs!);
+      await expect.poll(() => server.jobsKept("main"), SOON).toBe(0);
+    });
+
+    test("a wait inside its place ends at once when the worker stops", async () => {
+      const { started, worker } = await start(again([{ kind: "again", delayMs: 1_900 }]));
+      const jobs = slices(1);
+      await queue.ring("main", jobs);
+      await expect.poll(() => started.length, SOON).toBe(1);
+      const stopMs = performance.now();
+      await worker.stop(0);
+      expect(performance.now() - stopMs).toBeLessThan(1_500);
+      expect(started).toHaveLength(1);
+      expect(await queue.waiting("main")).toEqual(jobs);
+    });
+  });
+
+  describe("failing", () => {
+    test("a slice that throws is logged with its ids and dropped; the others run on", async () => {
+      const [bad, ...good] = slices(6);
+      const boom = new Error("boom");
+      const { started, log } = await start((job) => (job.slice === bad!.slice ? Promise.reject(boom) : done()));
+      await queue.ring("main", [bad!, ...good]);
+      await expect.poll(() => started.length, SOON).toBe(6);
+      await expect.poll(() => log, SOON).toHaveLength(1);
+      expect(log[0]).toMatchObject({ level: "error", message: "slice failed", fields: { ...bad, err: boom } });
+      await expect.poll(() => queue.waiting("main"), SOON).toEqual([]);
+      expect(started).toHaveLength(6);
+    });
+
+    test.each([[{ redriveId: "not a uuid", slice: 0 }], [{}], ["text"], [null]])(
+      "a job that carries no slice is logged and dropped: %j",
+      async (data) => {
+        const { started, log } = await start(done);
+        await server.addRaw("main", data);
+        await expect.poll(() => log.map((line) => line.message), SOON).toEqual(["slice failed"]);
+        const jobs = slices(1);
+        await queue.ring("main", jobs);
+        await expect.poll(() => started, SOON).toEqual(jobs);
+      },
+    );
+  });
+
+  describe("locks", () => {
+    test("a slice may run for many times its lock and is started once", async () => {
+      const runs = [await start(forMs(LOCK_MS * 4)), await start(forMs(LOCK_MS * 4))];
+      const jobs = slices(2);
+      await queue.ring("main", jobs);
+      await expect.poll(() => runs.flatMap((one) => one.started).length, SOON).toBe(2);
+      await expect.poll(() => queue.waiting("main"), { timeout: 8_000 }).toEqual([]);
+      expect(sorted(runs.flatMap((one) => one.started))).toEqual(sorted(jobs));
+    });
+
+    test("a lost lock aborts the slice, and it starts again", async () => {
+      const aborted: unknown[] = [];
+      const { started, log } = await start((job, signal) =>
+        started.length === 1 ? untilAborted(job, signal).finally(() => aborted.push(signal.reason)) : done(),
+      );
+      const jobs = slices(1);
+      await queue.ring("main", jobs);
+      await expect.poll(() => started.length, SOON).toBe(1);
+      await server.stealLocks();
+      await expect.poll(() => aborted, { timeout: 8_000 }).toEqual([expect.objectContaining({ cause: "lock-lost" })]);
+      await expect.poll(() => started.length, { timeout: 10_000 }).toBe(2);
+      expect(log.map((line) => line.message)).toContain("slice aborted: its lock was lost");
+      await expect.poll(() => queue.waiting("main"), SOON).toEqual([]);
+    });
+
+    test("a slice whose worker is killed starts on another one", async () => {
+      const jobs = slices(1);
+      const doomed = doomedWorker(server.connection);
+      try {
+        await queue.ring("main", jobs);
+        expect(await holding(doomed)).toEqual(jobs[0]);
+      } finally {
+        doomed.kill("SIGKILL");
+      }
+      const { started, log } = await start(done);
+      await expect.poll(() => started, { timeout: 15_000 }).toEqual(jobs);
+      expect(log.map((line) => line.message)).toContain("slice lost its worker, it starts again");
+      await expect.poll(() => queue.waiting("main"), SOON).toEqual([]);
+    });
+
+    test("losing the queue in mid-run aborts what runs, and what is rung again starts", async () => {
+      const { started } = await start((job, signal) => (started.length === 1 ? untilAborted(job, signal) : done()));
+      const jobs = slices(1);
+      await queue.ring("main", jobs);
+      await expect.poll(() => started.length, SOON).toBe(1);
+      await server.flush();
+      expect(await queue.waiting("main")).toEqual([]);
+      await queue.ring("main", jobs);
+      await expect.poll(() => started, { timeout: 8_000 }).toEqual([...jobs, ...jobs]);
+      await expect.poll(() => workers[0]!.running(), { timeout: 8_000 }).toBe(0);
+    });
+  });
+
+  describe("stopping", () => {
+    test("hands back what does not end within the grace; another worker has it at once", async () => {
+      const aborted: unknown[] = [];
+      const first = await start((job, signal) => untilAborted(job, signal).finally(() => aborted.push(signal.reason)));
+      const jobs = slices(2);
+      await queue.ring("main", jobs);
+      await expect.poll(() => first.worker.running(), SOON).toBe(2);
+      await first.worker.stop(50);
+      expect(first.worker.running()).toBe(0);
+      expect(aborted).toEqual(Array(2).fill(expect.objectContaining({ cause: "stopping" })));
+      expect(sorted((await queue.waiting("main"))!)).toEqual(sorted(jobs));
+
+      const startMs = performance.now();
+      const second = await start(done);
+      await expect.poll(() => sorted(second.started), { interval: 5, timeout: 5_000 }).toEqual(sorted(jobs));
+      expect(performance.now() - startMs).toBeLessThan(LOCK_MS);
+      expect([...first.log, ...second.log].filter((line) => line.level === "error")).toEqual([]);
+    });
+
+    test("lets a slice finish within the grace, and begins no other", async () => {
+      let ended = 0;
+      const first = await start(
+        async () => {
+          await tick(150);
+          ended++;
+          return { kind: "done" };
+        },
+        { concurrency: 1 },
+      );
+      const jobs = slices(3);
+      await queue.ring("main", jobs);
+      await expect.poll(() => first.worker.running(), { interval: 5, timeout: 3_000 }).toBe(1);
+      const begun = first.started.length;
+      await first.worker.stop(10_000);
+      expect(ended).toBe(begun);
+      expect(first.started).toHaveLength(begun);
+      expect(await queue.waiting("main")).toHaveLength(3 - begun);
+    });
+
+    test("is the same stop when asked twice, and an idle worker stops at once", async () => {
+      const { worker } = await start(done);
+      const stopMs = performance.now();
+      await Promise.all([worker.stop(10_000), worker.stop(10_000)]);
+      expect(performance.now() - stopMs).toBeLessThan(1_500);
+    });
+  });
+
+  describe("without a server", () => {
+    test("a start is refused with one clear sentence that names the variable", async () => {
+      const refused = await startFailure(unreachable(server.connection));
+      expect(refused).toBeInstanceOf(DomainError);
+      expect(refused).toMatchObject({
+        code: "queue-unavailable",
+        message: expect.stringMatching(/REDIS_URL|DATABASE_URL/),
+      });
+    });
+
+    test("ringing and pinging reject soon, waiting is null and not empty", async () => {
+      const lost = createLaneQueue(unreachable(server.connection));
+      const startMs = performance.now();
+      await expect(lost.ring("main", slices(1))).rejects.toMatchObject({ code: "queue-unavailable" });
+      await expect(lost.ping()).rejects.toMatchObject({ code: "queue-unavailable" });
+      expect(await lost.waiting("main")).toBeNull();
+      expect(performance.now() - startMs).toBeLessThan(3_000);
+      await lost.close();
+    });
+
+    test("a queue that lost its server rejects soon, and works again when it is back", async () => {
+      await queue.ping();
+      await server.goAway();
+      const startMs = performance.now();
+      await expect(queue.ring("main", slices(1))).rejects.toMatchObject({ code: "queue-unavailable" });
+      expect(await queue.waiting("main")).toBeNull();
+      expect(performance.now() - startMs).toBeLessThan(3_000);
+      await server.comeBack();
+      await expect
+        .poll(
+          () =>
+            queue.ping().then(
+              () => "up",
+              () => "away",
+            ),
+          { timeout: 8_000 },
+        )
+        .toBe("up");
+      const jobs = slices(1);
+      await queue.ring("main", jobs);
+      expect(await queue.waiting("main")).toEqual(jobs);
+    });
+
+    test("a worker outlives the outage, says so once, and takes up work by itself", async () => {
+      const { started, errors, log } = await start(done);
+      await queue.ring("main", slices(1));
+      await expect.poll(() => started.length, SOON).toBe(1);
+      await server.goAway();
+      await expect.poll(() => errors.length, { timeout: 5_000 }).toBeGreaterThan(0);
+      await tick(1_500);
+      // An outage shows in few kinds (cut, refused), each told once, however many commands and reconnects fail.
+      expect(errors.length).toBeLessThanOrEqual(4);
+      expect(log.length).toBeLessThanOrEqual(4);
+      await server.comeBack();
+      await expect.poll(() => log.at(-1)?.message, { timeout: 8_000 }).toBe("lane queue answers again");
+      const jobs = slices(1);
+      await expect
+        .poll(
+          () =>
+            queue.ring("main", jobs).then(
+              () => "rung",
+              () => "away",
+            ),
+          { timeout: 8_000 },
+        )
+        .toBe("rung");
+      await expect.poll(() => started.slice(1), { timeout: 10_000 }).toEqual(jobs);
+    });
+
+    test("a slice that runs while the server is away for longer than its lock is aborted", async () => {
+      const aborted: unknown[] = [];
+      const { started } = await start((job, signal) =>
+        started.length === 1 ? untilAborted(job, signal).finally(() => aborted.push(signal.reason)) : done(),
+      );
+      await queue.ring("main", slices(1));
+      await expect.poll(() => started.length, SOON).toBe(1);
+      await server.goAway();
+      await expect.poll(() => aborted, { timeout: 5_000 }).toEqual([expect.objectContaining({ cause: "lock-lost" })]);
+      await server.comeBack();
+    });
+
+    test("a worker stops also while the server is away", async () => {
+      const { worker, started } = await start(untilAborted);
+      await queue.ring("main", slices(1));
+      await expect.poll(() => started.length, SOON).toBe(1);
+      await server.goAway();
+      const stopMs = performance.now();
+      await worker.stop(0);
+      expect(worker.running()).toBe(0);
+      expect(performance.now() - stopMs).toBeLessThan(9_000);
+      await server.comeBack();
+    });
+  });
+}
+
+const SOON = { timeout: 5_000 };
+
+function slices(count: number): SliceJob[] {
+  const redriveId = randomUUID();
+  return Array.from({ length: count }, (_, i) => ({ redriveId, slice: i }));
+}
+
+const sorted = (jobs: SliceJob[]) => jobs.map((job) => `${job.redriveId}.${job.slice}`).sort();
+
+const done = async (): Promise<{ kind: "done" }> => ({ kind: "done" });
+
+/** Ends in the outcomes given, one per run, then in `done`. */
+function again(outcomes: Awaited<ReturnType<RunSlice>>[]): RunSlice {
+  const left = [...outcomes];
+  return async () => left.shift() ?? { kind: "done" };
+}
+
+const untilAborted: RunSlice = (_job, signal) =>
+  new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+
+/** The work of a slice, or the length of an outage; never a wait for something to happen. */
+const tick = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const forMs =
+  (ms: number): RunSlice =>
+  async () => {
+    await tick(ms);
+    return { kind: "done" };
+  };
+
+/** The same kind of connection to a port where nobody listens. */
+function unreachable(connection: LaneConnection): LaneConnection {
+  return connection.kind === "redis"
+    ? { kind: "redis", url: "redis://127.0.0.1:1" }
+    : { kind: "postgres", connectionString: "postgres://nobody@127.0.0.1:1/none" };
+}
+
+function startFailure(connection: LaneConnection): Promise<unknown> {
+  const silent = () => {};
+  return startLaneWorker({
+    connection,
+    lane: "main",
+    concurrency: 1,
+    run: done,
+    onError: silent,
+    log: { info: silent, warn: silent, error: silent },
+  }).then(
+    () => "started",
+    (error) => error,
+  );
+}
+
+function doomedWorker(connection: LaneConnection): ChildProcess {
+  const script = fileURLToPath(new URL("./doomed-worker.ts", import.meta.url));
+  const settings = JSON.stringify({ connection, lane: "main", lockMs: LOCK_MS });
+  return fork(script, [settings], { execArgv: ["--import", "tsx"] });
+}
+
+function holding(worker: ChildProcess): Promise<SliceJob> {
+  return new Promise((resolve, reject) => {
+    worker.once("message", (message) => resolve((message as { holding: SliceJob }).holding));
+    worker.once("exit", (code) => reject(new Error(`the worker process ended with ${code} before it had a slice`)));
+  });
+}
