@@ -58,7 +58,9 @@ const filterObject = z.strictObject({
   traceId: z.optional(values),
   /** Words of the error; all must occur. See `lib/store/read/event-filter-sql.ts` for what they are looked up in. */
   q: z.optional(text(512)),
-  tags: z.optional(z.record(text(128), values)),
+  tags: z.optional(
+    z.record(text(128), values).check(z.refine((tags) => Object.keys(tags).length > 0, "must name at least one tag")),
+  ),
 });
 
 /** In JSON a tag may be written like in the URL, `"tag.orderId": "77"`, or within `tags`. */
@@ -87,7 +89,7 @@ function foldTags(input: unknown): unknown {
   const folded: Record<string, unknown> = {};
   let tags: Record<string, unknown> | undefined;
   for (const [name, value] of Object.entries(input)) {
-    if (!name.startsWith(TAG_PREFIX)) folded[name] = value;
+    if (!isTagName(name)) folded[name] = value;
     else tags = { ...tags, [name.slice(TAG_PREFIX.length)]: value };
   }
   if (!tags) return folded;
@@ -108,7 +110,7 @@ export function fromSearchParams(params: URLSearchParams, also: readonly string[
     if ((SINGLE_NAMES as readonly string[]).includes(name)) {
       if (all.length > 1) faults.push({ field: name, detail: "must be given once" });
       raw[name] = all[0];
-    } else if ((LIST_NAMES as readonly string[]).includes(name) || name.startsWith(TAG_PREFIX)) {
+    } else if ((LIST_NAMES as readonly string[]).includes(name) || isTagName(name)) {
       raw[name] = all;
     } else {
       faults.push({ field: name, detail: `unknown: use ${FILTER_NAMES.join(", ")} or tag.<key>` });
@@ -122,6 +124,11 @@ export function fromSearchParams(params: URLSearchParams, also: readonly string[
     });
   }
   return parsed.data;
+}
+
+/** Object machinery skips `__proto__`, so a filter by it would select everything. */
+function isTagName(name: string): boolean {
+  return name.startsWith(TAG_PREFIX) && name !== `${TAG_PREFIX}__proto__`;
 }
 
 function sayFault(fault: FieldError): string {

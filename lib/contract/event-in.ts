@@ -197,8 +197,7 @@ function readPayload(bytes: Uint8Array, members: Map<string, Member>, { payloadB
   if (json) {
     assertSize("payload", json.end - json.start, payloadBytesMax);
     assertDepth("payload", bytes, json);
-    // A copy: a view would keep the whole request in memory for as long as one event of it.
-    return { payload: bytes.slice(json.start, json.end), contentType: "application/json" };
+    return { payload: bytes.subarray(json.start, json.end), contentType: "application/json" };
   }
   if (!base64) refuse("payload", "is missing: give payload, or payloadBase64 with contentType");
   assertSize("payloadBase64", Math.floor(((base64.end - base64.start - 2) / 4) * 3) - 2, payloadBytesMax);

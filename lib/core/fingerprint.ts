@@ -112,7 +112,7 @@ function atFrame(text: string): string {
   if (dotnet) return stable(dotnet[1]!);
   const named = /^(?:async |new )?(.+?) \((.+?)(?::\d+)*\)$/.exec(text);
   if (named) return withFile(named[1], named[2]!);
-  const java = /^(?:[\w.-]+@?[\w.-]*\/)?([\w.$<>]+)\([^)]*\)/.exec(text);
+  const java = /^(?:[\w.-]+@?[\w.-]*\/)?([\w.$<>/]+)\([^)]*\)/.exec(text);
   if (java) return stable(java[1]!);
   return stable(text.replace(/(?::\d+)+$/, ""));
 }

@@ -1,0 +1,249 @@
+import { type Arrival, decodeBase64, Refused, redriveMarkOf, traceIdOf, versionOf } from "@/lib/contract/arrival";
+import { assertDepth, assertSize, parseJson, type ReadOptions } from "@/lib/contract/event-in";
+import { isObjectAt, type Member, membersOf, type Span } from "@/lib/contract/raw-json";
+import type { DeadLetter, Header } from "@/lib/core/dead-letter";
+import { isStorableText, TEXT_MAX } from "@/lib/core/storable";
+
+/**
+ * CloudEvents 1.0 (https://github.com/cloudevents/spec) over HTTP: structured, binary, and batches of structured ones.
+ *
+ * | our fact | attribute |
+ * |---|---|
+ * | eventId | `id` |
+ * | eventType | `type` |
+ * | source | query `?source=` or header `x-parkade-source`; else `parkadesource`; else `source` when a source has its name |
+ * | errorCode | `errorcode` (required) |
+ * | error | `errortype`, `errormessage`, `errorstack` |
+ * | aggregateId | `aggregateid`, else `partitionkey`, else `subject` |
+ * | aggregateType, version | `aggregatetype`, `aggregateversion` |
+ * | attempts, failedAt | `attempts`, `failedat` (RFC 3339) |
+ * | traceId | `traceid`, else of `traceparent` |
+ *
+ * The other attributes are kept as binary-mode headers (`ce-id` ...), so that a redrive delivers a CloudEvent again.
+ * A redrive marks itself with `x-redrive-id`; a CloudEvent brings it back as that header or as `redriveid`.
+ */
+
+type Attributes = Map<string, string>;
+
+/** They tell of the failure, not of the event: a redrive without them is the event as it was sent. */
+const ABOUT_THE_FAILURE = new Set([
+  "errorcode",
+  "errortype",
+  "errormessage",
+  "errorstack",
+  "attempts",
+  "failedat",
+  "parkadesource",
+  "redriveid",
+  "redriveattempt",
+]);
+
+const ATTRIBUTE_NAME = /^[a-z0-9]{1,64}$/;
+const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i;
+
+/** `source`: as the request says; null = look at the event. */
+export type CloudEventOptions = Omit<ReadOptions, "defaultSource"> & { source: string | null };
+
+/** True when the request carries a CloudEvent in its headers. All four required attributes may still not be there. */
+export function isBinaryMode(headers: Headers): boolean {
+  return headers.has("ce-specversion") || (headers.has("ce-id") && headers.has("ce-type"));
+}
+
+/** A structured CloudEvent at `span`. Throws Refused. */
+export function readStructured(bytes: Uint8Array, span: Span, options: CloudEventOptions): Arrival {
+  if (!isObjectAt(bytes, span.start)) throw malformed("body", "must be a JSON object");
+  const document = parseJson(bytes, span) as Record<string, unknown>;
+  const members = new Map(membersOf(bytes, span.start).members.map((member) => [member.key, member]));
+  const attributes: Attributes = new Map();
+  for (const [name, value] of Object.entries(document)) {
+    if (name === "data" || name === "data_base64" || value === null) continue;
+    attributes.set(name, attributeText(name, value));
+  }
+  const body = readData(bytes, members, document, attributes.get("datacontenttype") ?? null);
+  return arrival({ attributes, body, carried: [], options });
+}
+
+/** A CloudEvent whose attributes are the request's headers and whose data is its body. Throws Refused. */
+export function readBinary(headers: Headers, payload: Uint8Array, options: CloudEventOptions): Arrival {
+  const attributes: Attributes = new Map();
+  const carried: Header[] = [];
+  for (const [name, value] of headers) {
+    if (name.startsWith("ce-")) attributes.set(name.slice(3), decodeHeader(name, value));
+    else if (isCarried(name)) carried.push([name, value]);
+  }
+  assertSize("body", payload.byteLength, options.payloadBytesMax);
+  const contentType = headers.get("content-type") ?? attributes.get("datacontenttype") ?? "application/octet-stream";
+  return arrival({ attributes, body: { payload, contentType }, carried, options });
+}
+
+/** Headers of the request that belong to the event: its trace, and our own mark when it comes back. */
+function isCarried(name: string): boolean {
+  return name === "traceparent" || name === "tracestate" || name === "baggage" || name.startsWith("x-redrive-");
+}
+
+function malformed(field: string, detail: string): Refused {
+  return new Refused({ code: "invalid-cloudevent", field, detail: `${field} ${detail}` });
+}
+
+function attributeText(name: string, value: unknown): string {
+  if (typeof value === "string") return value;
+  if (typeof value === "boolean") return String(value);
+  if (typeof value === "number" && Number.isSafeInteger(value)) return String(value);
+  throw malformed(name, "must be text, a whole number or a boolean");
+}
+
+/**
+ * One header value as an attribute: unquoted, then percent-decoded once (HTTP binding, section 3.1.3.2). A percent sign
+ * that starts no escape stands for itself.
+ */
+export function decodeHeader(name: string, value: string): string {
+  const unquoted = /^".*"$/s.test(value) ? value.slice(1, -1).replace(/\\(.)/gs, "$1") : value;
+  try {
+    return decodeURIComponent(unquoted.replace(/%(?![0-9a-f]{2})/gi, "%25"));
+  } catch {
+    throw malformed(name, "is not UTF-8 after percent-decoding");
+  }
+}
+
+/** The reverse: space, double quote, percent and everything outside printable ASCII is escaped. */
+export function encodeHeader(value: string): string {
+  return value.replace(/[^\x21-\x7e]|["%]/gu, (character) =>
+    Array.from(
+      new TextEncoder().encode(character),
+      (byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`,
+    ).join(""),
+  );
+}
+
+type Body = { payload: Uint8Array; contentType: string };
+
+/** JSON data are the bytes that stand in the request; text of another media type is the text itself. */
+function readData(
+  bytes: Uint8Array,
+  members: Map<string, Member>,
+  document: Record<string, unknown>,
+  contentType: string | null,
+): Body {
+  const data = members.get("data");
+  const base64 = members.get("data_base64");
+  if (data && base64) throw malformed("data", "and data_base64 are both given: give one");
+  if (base64) {
+    const payload = typeof document.data_base64 === "string" ? decodeBase64(document.data_base64) : null;
+    if (payload === null) throw malformed("data_base64", "must be base64 text");
+    return { payload, contentType: contentType ?? "application/octet-stream" };
+  }
+  if (!data) return { payload: new Uint8Array(), contentType: contentType ?? "application/json" };
+  if (typeof document.data === "string" && contentType !== null && !isJson(contentType)) {
+    return { payload: new TextEncoder().encode(document.data), contentType };
+  }
+  assertDepth("data", bytes, data);
+  return { payload: bytes.subarray(data.start, data.end), contentType: contentType ?? "application/json" };
+}
+
+function isJson(contentType: string): boolean {
+  return /^[^;]*[/+]json\s*(;|$)/i.test(contentType);
+}
+
+type Parts = { attributes: Attributes; body: Body; carried: Header[]; options: CloudEventOptions };
+
+function arrival({ attributes, body, carried, options }: Parts): Arrival {
+  assertAttributes(attributes);
+  assertSize("data", body.payload.byteLength, options.payloadBytesMax);
+  const headers = [...attributeHeaders(attributes), ...carried];
+  if (headers.length > options.headersMax) {
+    const detail = `The event has ${headers.length} attributes and headers, the limit is ${options.headersMax} (PARKADE_HEADERS_MAX)`;
+    throw new Refused({ code: "too-many-headers", field: "attributes", detail });
+  }
+  const mark = [...carried, ...markHeaders(attributes)];
+  const text = (name: string, max: number) => bounded(name, attributes.get(name), max);
+  const letter: DeadLetter = {
+    eventId: text("id", TEXT_MAX.eventId)!,
+    aggregateType: text("aggregatetype", TEXT_MAX.aggregateType),
+    aggregateId:
+      text("aggregateid", TEXT_MAX.aggregateId) ??
+      text("partitionkey", TEXT_MAX.aggregateId) ??
+      text("subject", TEXT_MAX.aggregateId),
+    version: versionAttribute(attributes),
+    eventType: text("type", TEXT_MAX.eventType),
+    traceId: text("traceid", TEXT_MAX.traceId) ?? traceIdOf([...headers, ...asTrace(attributes)]),
+    errorCode: text("errorcode", TEXT_MAX.errorCode)!,
+    error: {
+      type: text("errortype", TEXT_MAX.errorType),
+      message: text("errormessage", TEXT_MAX.errorMessage),
+      stack: text("errorstack", TEXT_MAX.errorStack),
+    },
+    attempts: attemptsAttribute(attributes),
+    failedAtMs: attributes.has("failedat") ? Date.parse(attributes.get("failedat")!) : null,
+    payload: body.payload,
+    contentType: bounded("datacontenttype", body.contentType, TEXT_MAX.contentType)!,
+    headers,
+    tags: {},
+    origin: {
+      convention: "cloudevents",
+      properties: { source: attributes.get("source"), time: attributes.get("time") },
+    },
+    redrive: redriveMarkOf(mark),
+  };
+  return { source: options.source ?? attributes.get("parkadesource") ?? attributes.get("source")!, letter };
+}
+
+function assertAttributes(attributes: Attributes): void {
+  for (const [name, value] of attributes) {
+    if (!ATTRIBUTE_NAME.test(name)) throw malformed(name, "is no attribute name: use lower-case letters and digits");
+    if (!isStorableText(value)) throw malformed(name, "must not hold a NUL character or half a surrogate pair");
+  }
+  for (const name of ["specversion", "id", "source", "type"]) {
+    if (!attributes.get(name)) throw malformed(name, "is missing: a CloudEvent has specversion, id, source and type");
+  }
+  if (attributes.get("specversion") !== "1.0") throw malformed("specversion", 'must be "1.0"');
+  if (!attributes.get("errorcode")) throw malformed("errorcode", "is missing: say why the event was parked");
+  for (const name of ["time", "failedat"]) {
+    const value = attributes.get(name);
+    if (value !== undefined && (!RFC3339.test(value) || Number.isNaN(Date.parse(value)))) {
+      throw malformed(name, "must be an RFC 3339 time");
+    }
+  }
+}
+
+/** Empty text is no fact. */
+function bounded(name: string, value: string | undefined, max: number): string | null {
+  if (!value) return null;
+  if (value.length > max) throw malformed(name, `has more than ${max} characters`);
+  return value;
+}
+
+function versionAttribute(attributes: Attributes): bigint | null {
+  const digits = attributes.get("aggregateversion");
+  if (digits === undefined) return null;
+  const version = versionOf(digits);
+  if (version === null) throw malformed("aggregateversion", "must be a 64-bit integer");
+  return version;
+}
+
+function attemptsAttribute(attributes: Attributes): number {
+  const digits = attributes.get("attempts") ?? "0";
+  if (!/^\d{1,9}$/.test(digits)) throw malformed("attempts", "must be a whole number");
+  return Number(digits);
+}
+
+function attributeHeaders(attributes: Attributes): Header[] {
+  const headers: Header[] = [];
+  for (const [name, value] of attributes) {
+    if (!ABOUT_THE_FAILURE.has(name) && name !== "datacontenttype") headers.push([`ce-${name}`, encodeHeader(value)]);
+  }
+  return headers;
+}
+
+function markHeaders(attributes: Attributes): Header[] {
+  const id = attributes.get("redriveid");
+  if (id === undefined) return [];
+  return [
+    ["x-redrive-id", id],
+    ["x-redrive-attempt", attributes.get("redriveattempt") ?? "1"],
+  ];
+}
+
+function asTrace(attributes: Attributes): Header[] {
+  const traceparent = attributes.get("traceparent");
+  return traceparent === undefined ? [] : [["traceparent", traceparent]];
+}

@@ -1,0 +1,130 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  type EventFilter,
+  eventFilterSchema,
+  FILTER_STATUSES,
+  fromSearchParams,
+  resolveInstant,
+  resolveWindow,
+  toSearchParams,
+} from "@/lib/contract/event-filter";
+import { DomainError } from "@/lib/core/problem";
+
+const NOW = Date.parse("2026-11-20T12:00:00Z");
+
+const text = fc
+  .string({ minLength: 1, maxLength: 40, unit: "binary" })
+  .filter((value) => !value.includes("\0") && value.isWellFormed());
+const list = fc.uniqueArray(text, { minLength: 1, maxLength: 4 });
+const instant = fc.oneof(
+  fc.constantFrom("now", "-15m", "7d", "now-1h", "+5s", "2026-11-20", "2026-11-20T10:00", "1795000000000"),
+  fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }).map((date) => date.toISOString()),
+);
+const filters: fc.Arbitrary<EventFilter> = fc.record(
+  {
+    source: list,
+    eventId: list,
+    aggregateId: list,
+    eventType: list,
+    errorCode: list,
+    fingerprint: list,
+    traceId: list,
+    status: fc.uniqueArray(fc.constantFrom(...FILTER_STATUSES), { minLength: 1 }),
+    from: instant,
+    to: instant,
+    q: text,
+    tags: fc.dictionary(
+      text.filter((key) => key !== "__proto__"),
+      list,
+      { minKeys: 1, maxKeys: 3, noNullPrototype: true },
+    ),
+  },
+  { requiredKeys: [] },
+);
+
+function fault(run: () => unknown) {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof DomainError) return error;
+    throw error;
+  }
+  return null;
+}
+
+describe("the filter in the URL", () => {
+  test("reads what it writes", () => {
+    fc.assert(
+      fc.property(filters, (filter) => {
+        expect(fromSearchParams(new URLSearchParams(toSearchParams(filter).toString()))).toEqual(filter);
+      }),
+    );
+  });
+
+  test("is the same in JSON, with single values and tags as in the URL", () => {
+    expect(
+      eventFilterSchema.parse({ errorCode: "TIMEOUT", status: ["PENDING"], "tag.orderId": "7", tags: { a: ["b"] } }),
+    ).toEqual({
+      errorCode: ["TIMEOUT"],
+      status: ["PENDING"],
+      tags: { a: ["b"], orderId: ["7"] },
+    });
+  });
+
+  test.each([
+    ["errorcode=X", "errorcode"],
+    ["errorCode=", "errorCode"],
+    ["status=OPEN", "status"],
+    ["from=yesterday", "from"],
+    ["from=-1h&from=-2h", "from"],
+    ["q=", "q"],
+    ["q=a%00b", "q"],
+    ["tag.=x", "tag."],
+    ["tag.orderId=", "tag.orderId"],
+    ["tag.__proto__=x", "tag.__proto__"],
+    [Array.from({ length: 101 }, (_, i) => `eventId=${i}`).join("&"), "eventId"],
+  ])("never widens: %s is refused with its field", (query, field) => {
+    const error = fault(() => fromSearchParams(new URLSearchParams(query)));
+    expect(error?.code).toBe("invalid-filter");
+    expect(error?.fields.map((entry) => entry.field)).toContain(field);
+  });
+
+  test("leaves the route's own parameters alone", () => {
+    expect(fromSearchParams(new URLSearchParams("limit=5&cursor=x&q=y"), ["limit", "cursor"])).toEqual({ q: "y" });
+  });
+
+  test("refuses empty lists in JSON: they would select everything", () => {
+    expect(eventFilterSchema.safeParse({ source: [] }).success).toBe(false);
+    expect(eventFilterSchema.safeParse({ tags: { a: [] } }).success).toBe(false);
+    expect(eventFilterSchema.safeParse({ tags: {} }).success).toBe(false);
+    expect(eventFilterSchema.safeParse(JSON.parse('{"tags":{"__proto__":["x"]}}')).success).toBe(false);
+    expect(eventFilterSchema.safeParse({ "tag.__proto__": "x" }).success).toBe(false);
+  });
+});
+
+describe("resolveInstant", () => {
+  test.each([
+    ["now", NOW],
+    ["-24h", NOW - 86_400_000],
+    ["24h", NOW - 86_400_000],
+    ["now-15m", NOW - 900_000],
+    ["now+1h", NOW + 3_600_000],
+    ["-2w", NOW - 2 * 604_800_000],
+    ["2026-11-19", Date.parse("2026-11-19T00:00:00Z")],
+    ["2026-11-19T10:30", Date.parse("2026-11-19T10:30:00Z")],
+    ["2026-11-19T10:30:00.5+02:00", Date.parse("2026-11-19T08:30:00.500Z")],
+    ["1795000000000", 1795000000000],
+    ["2026-13-01", null],
+    ["1795000000", null],
+    ["24", null],
+    ["-1y", null],
+    ["2026-11-19 10:30", null],
+    ["", null],
+  ])("%s", (value, ms) => expect(resolveInstant(value, NOW)).toBe(ms));
+
+  test("refuses a reversed window", () => {
+    expect(fault(() => resolveWindow({ from: "now", to: "-1h" }, NOW))?.code).toBe("invalid-filter");
+    expect(resolveWindow({ from: "-1h", to: "now" }, NOW)).toEqual({ fromMs: NOW - 3_600_000, toMs: NOW });
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import { fingerprintOf, firstOwnFrame, messagePattern } from "./fingerprint";
+
+const error = (message: string | null, type: string | null = null, stack: string | null = null) => ({
+  type,
+  message,
+  stack,
+});
+
+describe("messagePattern strips the facts and keeps the words", () => {
+  test.each([
+    ["order-77 not found", "order-<n> not found"],
+    ["timeout after 3,000.5 ms", "timeout after <n> ms"],
+    ["user 9f31a2b4-1c2d-4e5f-8a9b-0c1d2e3f4a5b is locked", "user <uuid> is locked"],
+    ["no row for 'ada' in \"users\"", "no row for <text> in <text>"],
+    ["can't parse, don't ask", "can't parse, don't ask"],
+    ["failed at 2026-11-20T09:12:33.123Z", "failed at <time>"],
+    ["connect ECONNREFUSED 10.0.0.7:5432", "connect ECONNREFUSED <addr>"],
+    ["mail to ada@example.com bounced", "mail to <email> bounced"],
+    ["object 0x7f3a91c2 freed, commit deadbeef12", "object <hex> freed, commit <hex>"],
+    ["token eyJhbGciOiJIUzI1NiJ9abc expired", "token <id> expired"],
+    ["  many\n  spaces ", "many spaces"],
+    ["", ""],
+  ])("%j", (message, pattern) => expect(messagePattern(message)).toBe(pattern));
+
+  test("stays fast and short on a message made to hurt", () => {
+    const started = performance.now();
+    for (const message of ['"'.repeat(10_000), "'a".repeat(10_000), "a1".repeat(50_000), "1.".repeat(50_000)]) {
+      expect(messagePattern(message).length).toBeLessThanOrEqual(300);
+    }
+    expect(performance.now() - started).toBeLessThan(500);
+  });
+});
+
+describe("firstOwnFrame skips runtimes and frameworks", () => {
+  test.each([
+    [
+      "Java",
+      "java.lang.IllegalStateException: x\n\tat java.base/java.util.Optional.get(Optional.java:143)\n\tat org.springframework.aop.Proxy.invoke(Proxy.java:1)\n\tat com.acme.orders.Stock.reserve(Stock.java:42)",
+      "com.acme.orders.Stock.reserve",
+    ],
+    ["Java lambda", "\tat com.acme.Foo$$Lambda$14/0x0000800.run(Unknown Source)", "com.acme.Foo$$"],
+    [
+      "JavaScript",
+      "Error: x\n    at node:internal/process:1:2\n    at post (/app/node_modules/undici/index.js:1:1)\n    at async Stock.reserve (/app/src/stock.ts:10:5)",
+      "Stock.reserve (/app/src/stock.ts)",
+    ],
+    [
+      "Python, most recent call last",
+      'Traceback (most recent call last):\n  File "/app/main.py", line 3, in run\n  File "/app/stock.py", line 8, in reserve\n  File "/usr/lib/python3/json.py", line 9, in loads\nValueError: x',
+      "reserve (/app/stock.py)",
+    ],
+    [
+      ".NET",
+      "   at System.Net.Http.Send()\n   at Acme.Stock.Reserve(String id) in /src/Stock.cs:line 42",
+      "Acme.Stock.Reserve(String id)",
+    ],
+    [
+      "Go",
+      "goroutine 1 [running]:\nruntime.panic(0x1)\n\t/usr/local/go/src/runtime/panic.go:1\nmain.reserve(0xc000, 0x2)\n\t/app/main.go:12",
+      "main.reserve",
+    ],
+    ["only foreign frames", "\tat java.lang.Thread.run(Thread.java:1)", "java.lang.Thread.run"],
+  ])("%s", (_, stack, frame) => expect(firstOwnFrame(stack)).toBe(frame));
+
+  test("is null for a text without frames", () => expect(firstOwnFrame("it broke")).toBeNull());
+});
+
+describe("fingerprintOf", () => {
+  const base = { errorCode: "TIMEOUT", error: error("order-1 timed out", "E", "at com.acme.A.b(A.java:1)") };
+
+  test("is the same for the same failure with other facts and line numbers", () => {
+    const again = { errorCode: "TIMEOUT", error: error("order-2 timed out", "E", "at com.acme.A.b(A.java:99)") };
+    expect(fingerprintOf(again).fingerprint).toBe(fingerprintOf(base).fingerprint);
+    expect(fingerprintOf(base).fingerprint).toMatch(/^[0-9a-f]{16}$/);
+  });
+
+  test.each([
+    ["error code", { ...base, errorCode: "UPSTREAM_5XX" }],
+    ["exception type", { ...base, error: { ...base.error, type: "F" } }],
+    ["message", { ...base, error: { ...base.error, message: "order-1 was lost" } }],
+    ["frame", { ...base, error: { ...base.error, stack: "at com.acme.A.c(A.java:1)" } }],
+  ])("differs by %s", (_, other) => {
+    expect(fingerprintOf(other).fingerprint).not.toBe(fingerprintOf(base).fingerprint);
+  });
+
+  test("reads the type from the stack when none is given", () => {
+    const letter = {
+      errorCode: "X",
+      error: error(null, null, "com.acme.StockException: gone\n\tat com.acme.A.b(A.java:1)"),
+    };
+    expect(fingerprintOf(letter).exceptionType).toBe("com.acme.StockException");
+  });
+});
