@@ -1,5 +1,6 @@
 import type { AttemptEnd } from "@/lib/retry/attempt";
-import type { NextStep, Outcome } from "@/lib/retry/call";
+import type { CostClass } from "@/lib/retry/budget/budget";
+import type { DecisionInputs, NextStep, Outcome } from "@/lib/retry/call";
 import type { Verdict } from "@/lib/retry/classify/verdict";
 import { decide, hintOf } from "@/lib/retry/decide";
 import type { Operation } from "@/lib/retry/operation";
@@ -21,6 +22,9 @@ export function remember(history: History, end: Failed): void {
   history.last = end;
 }
 
+/** A decision with what it was made from. */
+export type Decided = { next: NextStep; inputs: DecisionInputs };
+
 /** Puts the operation's situation before `decide`. @param bounds what a hedge decides differently */
 export function nextStep(
   operation: Operation<unknown>,
@@ -30,14 +34,10 @@ export function nextStep(
     lastAttempt: operation.lastAttempt,
     backoffFactor: operation.target.healer?.backoffFactor ?? 1,
   },
-): NextStep {
-  const { call, clock, policy, random, target, deadlineMs } = operation;
+): Decided {
+  const { call, clock, policy, target, deadlineMs } = operation;
   const nowMs = clock.nowMs();
-  return decide({
-    policy,
-    call,
-    verdict: last.verdict,
-    attempt,
+  const inputs: DecisionInputs = {
     ...bounds,
     curtailed: operation.curtailed,
     sameCode,
@@ -45,9 +45,19 @@ export function nextStep(
     wallMs: clock.wallMs(),
     previousDelayMs: delayMs,
     blocked: target.breaker !== null && target.breaker.waitMs(nowMs) !== 0,
-    withdraw: (cost) => target.budget.withdraw(cost, nowMs),
-    random,
-  });
+    withdrawn: null,
+    draw: null,
+  };
+  const withdraw = (cost: CostClass) => {
+    inputs.withdrawn = target.budget.withdraw(cost, nowMs);
+    return inputs.withdrawn;
+  };
+  const random = () => {
+    inputs.draw = operation.random();
+    return inputs.draw;
+  };
+  const next = decide({ ...inputs, policy, call, verdict: last.verdict, attempt, withdraw, random });
+  return { next, inputs };
 }
 
 /** The outcome of a failed attempt that nothing follows. */

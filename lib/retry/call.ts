@@ -83,6 +83,24 @@ export type AttemptRecord = {
   timeoutMs: number;
   /** null after success, or when something else ended the operation. */
   next: NextStep | null;
+  /** What `next` was decided from, so that a replay can decide again; null when nothing was decided. */
+  inputs: DecisionInputs | null;
+};
+
+/** Everything but policy, call and verdict that a decision has seen, as plain values. */
+export type DecisionInputs = {
+  lastAttempt: number;
+  curtailed: boolean;
+  sameCode: number;
+  leftMs: number;
+  wallMs: number;
+  previousDelayMs: number | null;
+  blocked: boolean;
+  backoffFactor: number;
+  /** The budget's answer: the amount taken, null = refused or not asked. */
+  withdrawn: number | null;
+  /** The random number that was drawn, null = none was. */
+  draw: number | null;
 };
 
 type Spent = {

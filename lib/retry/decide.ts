@@ -6,7 +6,7 @@ import type { Random } from "@/lib/retry/clock";
 import type { Policy } from "@/lib/retry/policy";
 import { parseRetryAfter } from "@/lib/retry/retry-after";
 
-/** What is known when an attempt has failed. */
+/** What is known when an attempt has failed. Times in milliseconds. */
 export type Situation = {
   policy: Policy;
   call: Pick<Call<unknown>, "idempotencyKey" | "retryable">;
@@ -18,7 +18,7 @@ export type Situation = {
   curtailed: boolean;
   /** How often in a row this code has now come, this time included. */
   sameCode: number;
-  /** Milliseconds until the operation's deadline. */
+  /** Until the operation's deadline. */
   leftMs: number;
   wallMs: number;
   /** Delay before this attempt, null before the first: decorrelated jitter grows from it. */

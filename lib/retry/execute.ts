@@ -53,13 +53,14 @@ async function repeated<T>(operation: Operation<T>): Promise<Outcome<T>> {
       const end = await operation.run(attempt, nowMs);
       if (end.kind === "unopened") return refused(operation, end.why, history.last);
       if (end.kind !== "failed") {
-        await operation.close(attempt, end, null);
+        await operation.close(attempt, end);
         return end.kind === "ok" ? operation.succeed(end.value) : operation.cancel(operation.cancelled?.reason);
       }
       remember(history, end);
-      const next = nextStep(operation, number, { ...history, last: end });
+      const decided = nextStep(operation, number, { ...history, last: end });
+      const { next } = decided;
       if (next.kind === "retry") held = next.withdrawn;
-      await operation.close(attempt, end, next);
+      await operation.close(attempt, end, decided);
       if (next.kind !== "retry") return stopped(operation, end, next);
       history.delayMs = next.delayMs;
       counters.retryAllowed++;

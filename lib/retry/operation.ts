@@ -1,3 +1,4 @@
+import type { Decided } from "@/lib/retry/aftermath";
 import { attemptsAllowed } from "@/lib/retry/amplification";
 import type { Attempt, AttemptEnd } from "@/lib/retry/attempt";
 import type {
@@ -8,13 +9,15 @@ import type {
   ExecuteOptions,
   Failure,
   FailureReason,
-  NextStep,
   Success,
 } from "@/lib/retry/call";
 import type { Sent } from "@/lib/retry/classify/verdict";
 import type { Clock, Random } from "@/lib/retry/clock";
 import type { Policy } from "@/lib/retry/policy";
 import type { TargetState } from "@/lib/retry/target";
+
+type Undecided = { next: null; inputs: null };
+const UNDECIDED: Undecided = { next: null, inputs: null };
 
 /** Something that is to end when the operation is cancelled. */
 export type Halt = { cancel(reason: unknown): void };
@@ -112,7 +115,11 @@ export class Operation<T> {
   }
 
   /** Writes an attempt's record, when somebody wants it. */
-  async close(attempt: Attempt<T>, end: Exclude<AttemptEnd<T>, { kind: "unopened" }>, next: NextStep | null) {
+  async close(
+    attempt: Attempt<T>,
+    end: Exclude<AttemptEnd<T>, { kind: "unopened" }>,
+    { next, inputs }: Decided | Undecided = UNDECIDED,
+  ): Promise<void> {
     if (!this.call.onClose) return;
     const record: AttemptRecord = {
       attempt: attempt.attempt,
@@ -125,6 +132,7 @@ export class Operation<T> {
       waitedMs: attempt.waitedMs,
       timeoutMs: attempt.timeoutMs,
       next,
+      inputs,
     };
     await this.call.onClose(record);
   }

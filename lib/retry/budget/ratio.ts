@@ -1,59 +1,48 @@
 import type { Budget, CostClass } from "@/lib/retry/budget/budget";
-import { rollingSums } from "@/lib/retry/window/rolling-sums";
+import { leakyPool } from "@/lib/retry/budget/pools";
 
 /**
- * Over a sliding window: retries paid <= floor + ratio * deposits, and never above the ceiling.
+ * Over a sliding window: what retries pay <= floor + ratio * deposits, and the retries never exceed the ceiling.
  * Depositing on every request holds the load at 1 + ratio in a full outage; depositing on success only lets it fall
- * to 1. Source: Finagle's RetryBudget (windowed deposits, reserve); ceiling and cost classes are ours.
+ * to 1. Source: Finagle's RetryBudget; the ceiling and the cost classes are ours.
  */
 export type RatioBudget = {
   kind: "ratio";
-  /** Retries earned per deposit, e.g. 0.1. */
+  /** Earned per deposit, e.g. 0.1. */
   ratio: number;
   windowMs: number;
   /** Retries per second that are always allowed, so that a quiet target can be retried at all. */
   floorPerSecond: number;
-  /** Retries per second that are never exceeded; null = no ceiling. */
+  /** Retries per second, over the window, that are never exceeded; null = no ceiling. */
   ceilingPerSecond: number | null;
   deposit: "request" | "success";
   /** What one retry of each class pays. */
   cost: Record<CostClass, number>;
 };
 
-const DEPOSITS = 0;
-const PAID = 1;
-const RETRIES = 2;
-
-/** Ten slots a window: a debit lives between 90 % and 100 % of it. */
-const SLOTS = 10;
-
-/** Sums of tenths (10 x 0.1) miss the integer by an ulp; this much may be missing from the balance. */
-const EPSILON = 1e-9;
-
 export function ratioBudget(policy: RatioBudget): Budget {
-  const sums = rollingSums(3, policy.windowMs, SLOTS);
-  const reserve = policy.floorPerSecond * (policy.windowMs / 1000);
-  const retriesMax =
-    policy.ceilingPerSecond === null ? Number.POSITIVE_INFINITY : policy.ceilingPerSecond * (policy.windowMs / 1000);
-  const balance = (nowMs: number) => reserve + policy.ratio * sums.sum(DEPOSITS, nowMs) - sums.sum(PAID, nowMs);
+  const seconds = policy.windowMs / 1000;
+  const earned = leakyPool(policy.windowMs, policy.floorPerSecond * seconds);
+  const ceiling =
+    policy.ceilingPerSecond === null ? null : leakyPool(policy.windowMs, policy.ceilingPerSecond * seconds);
   return {
     begin(nowMs) {
-      if (policy.deposit === "request") sums.add(DEPOSITS, 1, nowMs);
+      if (policy.deposit === "request") earned.put(policy.ratio, nowMs);
     },
     withdraw(cost, nowMs) {
       const amount = policy.cost[cost];
-      if (balance(nowMs) + EPSILON < amount || sums.sum(RETRIES, nowMs) + 1 > retriesMax) return null;
-      sums.add(PAID, amount, nowMs);
-      sums.add(RETRIES, 1, nowMs);
+      if (ceiling !== null && ceiling.balance(nowMs) < 1) return null;
+      if (!earned.take(amount, nowMs)) return null;
+      ceiling?.take(1, nowMs);
       return amount;
     },
     settle(ok, _withdrawn, nowMs) {
-      if (ok && policy.deposit === "success") sums.add(DEPOSITS, 1, nowMs);
+      if (ok && policy.deposit === "success") earned.put(policy.ratio, nowMs);
     },
     end() {},
     snapshot(nowMs) {
-      const byBalance = Math.floor((balance(nowMs) + EPSILON) / policy.cost.transient);
-      const byCeiling = Math.floor(retriesMax - sums.sum(RETRIES, nowMs));
+      const byBalance = Math.floor((earned.balance(nowMs) + 1e-9) / policy.cost.transient);
+      const byCeiling = ceiling === null ? Number.POSITIVE_INFINITY : Math.floor(ceiling.balance(nowMs));
       return { kind: "ratio", available: Math.max(0, Math.min(byBalance, byCeiling)) };
     },
   };

@@ -92,7 +92,7 @@ class Race<T> {
       this.#nextMs = NEVER_MS;
       return this.#live.size > 0 ? null : () => refused(this.#operation, end.why, this.#history.last);
     }
-    await this.#operation.close(attempt, end, null);
+    await this.#operation.close(attempt, end);
     return () =>
       end.kind === "ok"
         ? this.#operation.succeed(end.value)
@@ -108,7 +108,7 @@ class Race<T> {
       if (arrived === null) continue;
       const { attempt, end } = arrived;
       this.#live.delete(attempt);
-      if (end.kind !== "unopened") await this.#operation.close(attempt, end, null);
+      if (end.kind !== "unopened") await this.#operation.close(attempt, end);
       if (end.kind === "ok") final = () => this.#operation.succeed(end.value);
     }
     return final();
@@ -131,8 +131,9 @@ class Race<T> {
     remember(this.#history, end);
     // No backoff: a failure brings the next send forward, unless the target itself asks for a delay.
     const bounds = { lastAttempt: this.#lastNumber, backoffFactor: 0 };
-    const next = nextStep(this.#operation, this.#number - 1, { ...this.#history, last: end }, bounds);
-    await this.#operation.close(attempt, end, next);
+    const decided = nextStep(this.#operation, this.#number - 1, { ...this.#history, last: end }, bounds);
+    const { next } = decided;
+    await this.#operation.close(attempt, end, decided);
     if (next.kind === "retry") {
       if (next.honored) this.#operation.target.counters.retryAfterHonored++;
       this.#giveBack();
