@@ -87,5 +87,9 @@ export interface Broker<Config> {
   consume(config: Config, park: ParkBatch): Consumer;
   /** Can we reach it, and what would we read? Never consumes. */
   probe(config: Config, signal: AbortSignal): Promise<ProbeResult>;
-  publisher(config: Config): Publisher;
+  /**
+   * A publisher to the source's main destination (the default) or to its slow-lane one. A source without a slow-lane
+   * destination uses the main one for both. `config` has its secrets resolved.
+   */
+  publisher(config: Config, lane?: "main" | "slow"): Publisher;
 }

@@ -1,0 +1,122 @@
+import { type ChannelModel, connect } from "amqplib";
+import { keepExactProperties } from "@/lib/brokers/amqp/exact-properties";
+import type { Clock } from "@/lib/platform/clock";
+
+/** Two missed intervals end the connection: a peer that vanished is noticed within 20 to 30 seconds. */
+const HEARTBEAT_SECONDS = 10;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** How long a close handshake may take before the socket is simply dropped. */
+const CLOSE_TIMEOUT_MS = 3_000;
+
+/** A failed connection, channel or declaration. The message names host and cause and never credentials. */
+export class AmqpError extends Error {
+  override readonly name = "AmqpError";
+  /** `ECONNREFUSED`, `ETIMEDOUT`, `AMQP_ACCESS_REFUSED`, `AMQP_NOT_FOUND`, ... upper snake case. */
+  readonly code: string;
+
+  constructor(code: string, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+  }
+}
+
+/** Reply codes of AMQP 0-9-1 by the names RabbitMQ prints. */
+const REPLY_NAMES: Record<number, string> = {
+  311: "AMQP_CONTENT_TOO_LARGE",
+  320: "AMQP_CONNECTION_FORCED",
+  402: "AMQP_INVALID_PATH",
+  403: "AMQP_ACCESS_REFUSED",
+  404: "AMQP_NOT_FOUND",
+  405: "AMQP_RESOURCE_LOCKED",
+  406: "AMQP_PRECONDITION_FAILED",
+  501: "AMQP_FRAME_ERROR",
+  504: "AMQP_CHANNEL_ERROR",
+  506: "AMQP_RESOURCE_ERROR",
+  530: "AMQP_NOT_ALLOWED",
+  541: "AMQP_INTERNAL_ERROR",
+};
+
+/** Code of an error thrown by amqplib or by the socket below it. */
+export function amqpCode(error: unknown): string {
+  if (error instanceof AmqpError) return error.code;
+  const code = (error as { code?: unknown } | null)?.code;
+  if (typeof code === "string") return code;
+  // A refused handshake carries the reply code in its text alone: `... 403 (ACCESS-REFUSED) with message ...`.
+  const inText = /\b(\d{3}) \([A-Z-]+\)/.exec(error instanceof Error ? error.message : "")?.[1];
+  const reply = typeof code === "number" ? code : Number(inText);
+  return REPLY_NAMES[reply] ?? (Number.isNaN(reply) ? "AMQP_CONNECTION_LOST" : `AMQP_${reply}`);
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** `host:port, vhost /prod`: an address without credentials. */
+export function addressText(url: string): string {
+  const { hostname, port, pathname, protocol } = new URL(url);
+  const vhost = pathname.length > 1 ? decodeURIComponent(pathname.slice(1)) : "/";
+  return `${hostname}:${port || (protocol === "amqps:" ? 5671 : 5672)}, vhost ${vhost}`;
+}
+
+function withHeartbeat(url: string): string {
+  const parsed = new URL(url);
+  if (!parsed.searchParams.has("heartbeat")) parsed.searchParams.set("heartbeat", String(HEARTBEAT_SECONDS));
+  return parsed.href;
+}
+
+/**
+ * Opens a connection that keeps message properties exactly (see exact-properties). Rejects with AmqpError, or with
+ * `signal.reason` when aborted. Its `error` events have a listener, so a lost connection never ends the process; the
+ * caller watches `close`.
+ */
+export async function openConnection(
+  url: string,
+  { name, clock, signal }: { name: string; clock: Clock; signal: AbortSignal },
+): Promise<ChannelModel> {
+  signal.throwIfAborted();
+  const opening = connect(withHeartbeat(url), {
+    noDelay: true,
+    keepAlive: true,
+    timeout: CONNECT_TIMEOUT_MS + 1_000, // amqplib's own timeout has no code; ours below answers first
+    clientProperties: { connection_name: name },
+  });
+  const waiting = new AbortController();
+  const giveUp = Promise.withResolvers<never>();
+  const stopTimer = clock.timer(CONNECT_TIMEOUT_MS, () =>
+    giveUp.reject(new AmqpError("ETIMEDOUT", `no answer from ${addressText(url)} in ${CONNECT_TIMEOUT_MS / 1000} s`)),
+  );
+  signal.addEventListener("abort", () => giveUp.reject(signal.reason), { once: true, signal: waiting.signal });
+  try {
+    const model = await Promise.race([opening, giveUp.promise]);
+    keepExactProperties(model);
+    model.on("error", () => undefined); // `close` follows with the same error
+    return model;
+  } catch (error) {
+    // The handshake may still succeed after we gave up; nobody would close that connection.
+    opening.then(dropConnection, () => undefined);
+    if (error instanceof AmqpError || signal.aborted) throw error;
+    throw new AmqpError(amqpCode(error), `cannot connect to ${addressText(url)}: ${textOf(error)}`, error);
+  } finally {
+    stopTimer();
+    waiting.abort();
+  }
+}
+
+/** Ends a connection at once, without a handshake. Unacknowledged deliveries go back to their queue. */
+export function dropConnection(model: ChannelModel): void {
+  const { stream } = model.connection as unknown as { stream?: { destroy(): void } };
+  stream?.destroy();
+}
+
+/** Closes with the protocol's handshake, which also flushes what was written, or drops the connection after a while. */
+export async function closeConnection(model: ChannelModel, clock: Clock): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const stopTimer = clock.timer(CLOSE_TIMEOUT_MS, () => late.resolve());
+  try {
+    // A connection that is already gone rejects here, and is exactly what was wanted.
+    await Promise.race([model.close().catch(() => undefined), late.promise]);
+  } finally {
+    stopTimer();
+    dropConnection(model);
+  }
+}

@@ -1,0 +1,362 @@
+import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
+import {
+  AmqpError,
+  addressText,
+  amqpCode,
+  closeConnection,
+  dropConnection,
+  openConnection,
+} from "@/lib/brokers/amqp/connection";
+import { receivedProperties } from "@/lib/brokers/amqp/exact-properties";
+import { fieldText } from "@/lib/brokers/amqp/field-table";
+import { Inbox } from "@/lib/brokers/amqp/inbox";
+import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
+import type { Consumer, ConsumerState, ParkBatch } from "@/lib/brokers/port";
+import type { RabbitmqConfig } from "@/lib/contract/source-config";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { Clock } from "@/lib/platform/clock";
+
+const PREFETCH_DEFAULT = 500;
+/** How long a batch waits for company once its first message is there. */
+const LINGER_MS = 20;
+/** Full-jitter bounds of the pause after a lost connection or a batch that could not be committed. */
+const BACKOFF_MS = { first: 500, max: 30_000 };
+/** How often the depth of the queue is asked for. */
+const LAG_EVERY_MS = 5_000;
+/** How long the messages of a poison delivery stay set aside before the broker gets them back. */
+const SET_ASIDE_MS = 60_000;
+/** This many single commits that fail in a row, with none that succeeds, are an outage and not bad messages. */
+const OUTAGE_AFTER = 3;
+/**
+ * A quorum queue counts returned deliveries, and drops a message beyond its delivery limit (20 unless configured, since
+ * RabbitMQ 4.0). From this count on a batch that cannot be committed is held here instead of being returned.
+ */
+const HOLD_FROM_DELIVERY_COUNT = 2;
+
+export type ConsumerDeps = {
+  clock: Clock;
+  /** Uniform in [0, 1). */
+  random: () => number;
+  /** Called with every failure, for the log; a person sees `state()`. */
+  report: (what: string, error: unknown) => void;
+};
+
+type Received = { message: ConsumeMessage; letter: DeadLetter; deliveryCount: number };
+
+/** The commit failed; the broker gets the batch back. */
+class ParkRejected extends Error {
+  override readonly name = "ParkRejected";
+}
+
+function deliveryCountOf(message: ConsumeMessage): number {
+  const received = receivedProperties(message);
+  const field = received.readable
+    ? received.properties.headers?.find(([name]) => name === "x-delivery-count")?.[1]
+    : undefined;
+  const count = Number(field === undefined ? 0 : fieldText(field));
+  return Number.isSafeInteger(count) ? count : 0;
+}
+
+/** Codes are safe to show; the texts of a database are not. */
+function parkFailure(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" && code !== "" ? code : error instanceof Error ? error.name : "unknown error";
+}
+
+function plural(count: number): string {
+  return count === 1 ? "1 message" : `${count} messages`;
+}
+
+/** One connection's worth of consuming. */
+type Session = {
+  channel: Channel;
+  inbox: Inbox<ConsumeMessage>;
+  /** Rejects when the connection, the channel or the queue is gone. */
+  over: Promise<never>;
+  /** Deliveries kept back unacknowledged because they alone could not be committed. */
+  setAside: Set<ConsumeMessage>;
+};
+
+/** Reads one dead-letter queue until stopped. */
+export class RabbitmqConsumer implements Consumer {
+  private readonly config: RabbitmqConfig;
+  private readonly park: ParkBatch;
+  private readonly deps: ConsumerDeps;
+  private readonly stopping = new AbortController();
+  private readonly stopped: Promise<void>;
+  private current: ConsumerState = { state: "connecting", lag: null, lastError: null };
+  private failures = 0;
+  /** Commits fail: a reconnect alone is no recovery. */
+  private parkFails = false;
+
+  constructor(config: RabbitmqConfig, park: ParkBatch, deps: ConsumerDeps) {
+    this.config = config;
+    this.park = park;
+    this.deps = deps;
+    this.stopped = this.run();
+  }
+
+  state(): ConsumerState {
+    return { ...this.current };
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.stopped;
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      try {
+        await this.session(signal);
+      } catch (error) {
+        if (signal.aborted) break;
+        this.failing(error);
+        await this.pause(signal);
+      }
+    }
+    this.current = { ...this.current, state: "stopped" };
+  }
+
+  private failing(error: unknown): void {
+    // A rejected commit has set a better text already.
+    const lastError = error instanceof ParkRejected ? this.current.lastError : this.describe(error);
+    this.current = { state: "failing", lag: null, lastError };
+    if (!(error instanceof ParkRejected)) this.deps.report(`cannot read queue ${this.config.queue}`, error);
+  }
+
+  private describe(error: unknown): string {
+    const where = addressText(this.config.url);
+    const code = amqpCode(error);
+    if (code === "AMQP_NOT_FOUND") return `queue ${this.config.queue} does not exist on ${where}`;
+    if (code === "AMQP_ACCESS_REFUSED")
+      return `${where} refuses access: check the user, the password and the permission to read ${this.config.queue}`;
+    return error instanceof AmqpError ? error.message : `lost ${where} (${code})`;
+  }
+
+  /** Exponential with full jitter, capped; ends at once on stop. */
+  private async pause(signal: AbortSignal): Promise<void> {
+    const ceiling = Math.min(BACKOFF_MS.first * 2 ** Math.min(this.failures, 16), BACKOFF_MS.max);
+    this.failures += 1;
+    // Never nothing: a broker that accepts and drops us must not be hammered.
+    const ms = BACKOFF_MS.first / 2 + this.deps.random() * ceiling;
+    await this.deps.clock.sleep(Math.min(ms, BACKOFF_MS.max), signal).catch(() => undefined); // stopped
+  }
+
+  private async session(signal: AbortSignal): Promise<void> {
+    const { clock } = this.deps;
+    const model = await openConnection(this.config.url, { name: `parkade source ${this.config.queue}`, clock, signal });
+    const ended = new AbortController();
+    let session: Session | null = null;
+    try {
+      session = await this.open(model);
+      this.current = { ...this.current, state: this.parkFails ? "failing" : "running" };
+      if (!this.parkFails) this.current.lastError = null;
+      void this.watchLag(session.channel, AbortSignal.any([signal, ended.signal]));
+      await this.read(session, signal);
+    } finally {
+      ended.abort();
+      if (signal.aborted && session !== null) await this.handBack(session);
+      if (signal.aborted) await closeConnection(model, clock);
+      else dropConnection(model); // the broker returns what was not acknowledged
+    }
+  }
+
+  private async open(model: ChannelModel): Promise<Session> {
+    const over = Promise.withResolvers<never>();
+    over.promise.catch(() => undefined); // nobody may be waiting at the moment it ends
+    const channel = await model.createChannel();
+    let cause: Error | null = null;
+    channel.on("error", (error) => {
+      cause = error;
+    });
+    channel.on("close", () => over.reject(cause ?? new AmqpError("AMQP_CHANNEL_CLOSED", "the channel was closed")));
+    model.on("close", (error) =>
+      over.reject(error ?? new AmqpError("AMQP_CONNECTION_LOST", `lost ${addressText(this.config.url)}`)),
+    );
+    const inbox = new Inbox<ConsumeMessage>();
+    // Passive: a missing queue is an error to show, never one to create.
+    const { messageCount } = await channel.checkQueue(this.config.queue);
+    this.current = { ...this.current, lag: messageCount };
+    await channel.prefetch(this.config.prefetch ?? PREFETCH_DEFAULT);
+    await channel.consume(this.config.queue, (message) => {
+      if (message === null) over.reject(new AmqpError("AMQP_NOT_FOUND", `queue ${this.config.queue} was deleted`));
+      else inbox.push(message);
+    });
+    return { channel, inbox, over: over.promise, setAside: new Set() };
+  }
+
+  private async watchLag(channel: Channel, signal: AbortSignal): Promise<void> {
+    try {
+      for (;;) {
+        await this.deps.clock.sleep(LAG_EVERY_MS, signal);
+        const { messageCount } = await channel.checkQueue(this.config.queue);
+        if (!signal.aborted) this.current = { ...this.current, lag: messageCount };
+      }
+    } catch {
+      // The session ended, or the check closed the channel, which ends it with the reason.
+    }
+  }
+
+  private async read(session: Session, signal: AbortSignal): Promise<void> {
+    const { inbox, over } = session;
+    const batchMax = Math.max(1, Math.floor((this.config.prefetch ?? PREFETCH_DEFAULT) / 2));
+    const leave = new AbortController();
+    const stopped = Promise.withResolvers<void>();
+    signal.addEventListener("abort", () => stopped.resolve(), { once: true, signal: leave.signal });
+    try {
+      while (!signal.aborted) {
+        await Promise.race([inbox.whenAtLeast(1), over, stopped.promise]);
+        if (signal.aborted) return;
+        if (inbox.size < batchMax) await this.linger(session, batchMax, signal);
+        if (signal.aborted) return;
+        await this.settle(
+          session,
+          inbox.take(batchMax).map((message) => this.receive(message)),
+          signal,
+        );
+      }
+    } finally {
+      leave.abort();
+    }
+  }
+
+  private async linger({ inbox, over }: Session, batchMax: number, signal: AbortSignal): Promise<void> {
+    const enough = new AbortController();
+    const waiting = this.deps.clock.sleep(LINGER_MS, AbortSignal.any([signal, enough.signal]));
+    waiting.catch(() => undefined); // ended early
+    try {
+      await Promise.race([waiting, inbox.whenAtLeast(batchMax), over]);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      enough.abort();
+    }
+  }
+
+  private receive(message: ConsumeMessage): Received {
+    const letter = readDeadLetter(
+      {
+        exchange: message.fields.exchange,
+        routingKey: message.fields.routingKey,
+        properties: receivedProperties(message),
+        body: message.content,
+      },
+      { queue: this.config.queue, mapping: this.config.mapping ?? {} },
+    );
+    return { message, letter, deliveryCount: deliveryCountOf(message) };
+  }
+
+  /** Commits a batch, then acknowledges it. Nothing is acknowledged that was not committed. */
+  private async settle(session: Session, batch: Received[], signal: AbortSignal): Promise<void> {
+    try {
+      await this.park(batch.map((one) => one.letter));
+    } catch (error) {
+      this.rejected(batch.length, error);
+      if (batch.length > 1 && (await this.oneByOne(session, batch, signal))) return;
+      await this.giveBackOrHold(session, batch, signal);
+      return;
+    }
+    this.committed();
+    acknowledge(session, batch);
+  }
+
+  private committed(): void {
+    this.failures = 0;
+    this.parkFails = false;
+    this.current = { ...this.current, state: "running", lastError: null };
+  }
+
+  private rejected(count: number, error: unknown): void {
+    this.parkFails = true;
+    const lastError = `${plural(count)} of ${this.config.queue} could not be committed (${parkFailure(error)})`;
+    this.current = { ...this.current, state: "failing", lastError };
+    this.deps.report(`could not park ${plural(count)} of ${this.config.queue}`, error);
+  }
+
+  /**
+   * One bad message must not hold up its neighbours: each is committed alone. False when none could be, which is an
+   * outage. Those that fail while others succeed are set aside and returned later.
+   */
+  private async oneByOne(session: Session, batch: Received[], signal: AbortSignal): Promise<boolean> {
+    const failed: Received[] = [];
+    let succeeded = 0;
+    for (const one of batch) {
+      if (signal.aborted) return true; // the rest goes back with the channel
+      try {
+        await this.park([one.letter]);
+      } catch (error) {
+        failed.push(one);
+        if (succeeded === 0 && failed.length >= OUTAGE_AFTER) return false;
+        this.deps.report(`could not park one message of ${this.config.queue}`, error);
+        continue;
+      }
+      succeeded += 1;
+      session.channel.ack(one.message);
+    }
+    if (succeeded === 0) return false;
+    this.committed();
+    if (failed.length > 0) this.setAside(session, failed);
+    return true;
+  }
+
+  private setAside({ channel, setAside }: Session, failed: Received[]): void {
+    const text = `${plural(failed.length)} of ${this.config.queue} cannot be parked and stays in the queue`;
+    this.current = { ...this.current, lastError: text };
+    for (const { message } of failed) setAside.add(message);
+    const prefetch = this.config.prefetch ?? PREFETCH_DEFAULT;
+    // A window full of them would stop the reading: then the session ends and begins anew after the pause.
+    if (setAside.size >= prefetch) throw new ParkRejected(text);
+    this.deps.clock.timer(SET_ASIDE_MS, () => {
+      for (const { message } of failed) {
+        if (!setAside.delete(message)) continue;
+        try {
+          channel.nack(message, false, true);
+        } catch {
+          return; // the channel is gone, and the broker has them back already
+        }
+      }
+    });
+  }
+
+  private async giveBackOrHold(session: Session, batch: Received[], signal: AbortSignal): Promise<void> {
+    const endangered = batch.some((one) => one.deliveryCount >= HOLD_FROM_DELIVERY_COUNT);
+    if (!endangered) {
+      session.channel.nackAll(true);
+      throw new ParkRejected();
+    }
+    for (;;) {
+      await Promise.race([this.pause(signal), session.over]);
+      if (signal.aborted) return;
+      try {
+        await this.park(batch.map((one) => one.letter));
+      } catch (error) {
+        this.rejected(batch.length, error);
+        continue;
+      }
+      this.committed();
+      acknowledge(session, batch);
+      return;
+    }
+  }
+
+  private async handBack({ channel }: Session): Promise<void> {
+    try {
+      channel.nackAll(true);
+      // Answered after the broker has handled every ack and nack before it. A dead peer is caught by the close timeout.
+      const late = Promise.withResolvers<void>();
+      const stopTimer = this.deps.clock.timer(LAG_EVERY_MS, late.resolve);
+      await Promise.race([channel.close(), late.promise]);
+      stopTimer();
+    } catch {
+      // Already closed: the broker has everything back that was not acknowledged.
+    }
+  }
+}
+
+function acknowledge({ channel, setAside }: Session, batch: Received[]): void {
+  // One frame for all, unless it would acknowledge an older delivery that was set aside.
+  if (setAside.size === 0) channel.ack(batch.at(-1)!.message, true);
+  else for (const { message } of batch) channel.ack(message);
+}

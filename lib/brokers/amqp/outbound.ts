@@ -1,0 +1,128 @@
+import { type BasicProperties, type ShortText, shortText } from "@/lib/brokers/amqp/basic-properties";
+import { type FieldTable, fromHeader } from "@/lib/brokers/amqp/field-table";
+import { UNREADABLE } from "@/lib/brokers/conventions/read-dead-letter";
+import { REDRIVE_ATTEMPT, REDRIVE_EVENT_ID, REDRIVE_FROM, REDRIVE_ID } from "@/lib/brokers/conventions/redrive-mark";
+import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
+import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
+import type { RabbitmqConfig } from "@/lib/contract/source-config";
+
+export type Destination = { exchange: string; routingKey: string };
+export type AmqpOutbound = { to: Destination; properties: BasicProperties; content: Buffer };
+
+function refuse(code: string, message: string, cause?: unknown): PublishError {
+  return new PublishError(code, message, { sent: "no", cause });
+}
+
+/** Where a message goes. The default exchange reaches one queue by its name and nobody else. */
+function destinationOf(message: OutboundMessage, config: RabbitmqConfig, lane: "main" | "slow"): Destination {
+  const { origin } = message;
+  const { redriveTo, slowLaneQueue } = config;
+  if (lane === "slow" && slowLaneQueue !== undefined) return { exchange: "", routingKey: slowLaneQueue };
+  if (redriveTo?.mode === "exchange") {
+    const exchange = redriveTo.exchange ?? origin.exchange;
+    const routingKey = redriveTo.routingKey ?? origin.routingKeys?.[0];
+    if (exchange !== undefined && routingKey !== undefined) return { exchange, routingKey };
+    throw refuse(
+      "AMQP_NO_ORIGIN_EXCHANGE",
+      "the message does not tell the exchange and routing key it came through: set redriveTo.exchange and redriveTo.routingKey",
+    );
+  }
+  const queue = redriveTo?.queue ?? origin.queue;
+  if (queue === undefined || queue === "")
+    throw refuse(
+      "AMQP_NO_ORIGIN_QUEUE",
+      "the message does not tell the queue it died in: set redriveTo.queue in the source's configuration",
+    );
+  return { exchange: "", routingKey: queue };
+}
+
+function text(value: unknown): ShortText | undefined {
+  if (typeof value === "string") return value;
+  const base64 = (value as { base64?: unknown } | null | undefined)?.base64;
+  return typeof base64 === "string" ? { base64 } : undefined;
+}
+
+function octet(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 255 ? value : undefined;
+}
+
+/** RabbitMQ's direct reply-to names a channel that is long gone. */
+function lastingReplyTo(value: ShortText | undefined): ShortText | undefined {
+  return shortText(value)?.startsWith("amq.rabbitmq.reply-to") ? undefined : value;
+}
+
+/**
+ * Properties as received, except: persistent, so that a broker restart does not lose it; no `user_id`, which the broker
+ * checks against our own login; no `expiration`, which would kill it again on its way; no `cluster_id`, which is not ours.
+ */
+function restoredProperties({ origin, contentType }: OutboundMessage): BasicProperties {
+  const stored = origin.properties ?? {};
+  const timestamp = typeof stored.timestamp === "string" && /^\d{1,20}$/.test(stored.timestamp);
+  // A content type that was only assumed for display stays absent, unless a person has changed it since.
+  const stated = contentType !== "" && contentType !== origin.contentTypeAssumed;
+  return {
+    contentType: stated ? contentType : text(stored.contentType),
+    contentEncoding: text(stored.contentEncoding),
+    deliveryMode: 2,
+    priority: octet(stored.priority),
+    correlationId: text(stored.correlationId),
+    replyTo: lastingReplyTo(text(stored.replyTo)),
+    messageId: text(stored.messageId),
+    timestamp: timestamp ? BigInt(stored.timestamp as string) : undefined,
+    type: text(stored.type),
+    appId: text(stored.appId),
+  };
+}
+
+/**
+ * `CC` and `BCC` are instructions to the broker: every key in them is routed too. Towards the default exchange each
+ * would name another queue, so they go out only when the message goes back to its exchange.
+ */
+function routedHeaders(headers: FieldTable, { origin }: OutboundMessage, to: Destination, config: RabbitmqConfig) {
+  const toOriginExchange = config.redriveTo?.mode === "exchange" && to.exchange !== "";
+  if (!toOriginExchange) return headers.filter(([name]) => name !== "CC" && name !== "BCC");
+  const others = (origin.routingKeys ?? []).slice(1);
+  const lost = others.length > 0 && !headers.some(([name]) => name === "CC");
+  // The broker removes CC when it dead-letters with a key of its own; x-death remembers the keys.
+  if (!lost || config.redriveTo?.routingKey !== undefined) return headers;
+  return [
+    ...headers,
+    ["CC", { type: "array", value: others.map((value) => ({ type: "longstr", value })) }],
+  ] as FieldTable;
+}
+
+function mark(name: string, value: string): FieldTable[number] {
+  return [name, { type: "longstr", value }];
+}
+
+/** The AMQP message of one attempt. Throws PublishError (`sent: "no"`) when the event cannot be sent as it is. */
+export function outboundOf(message: OutboundMessage, config: RabbitmqConfig, lane: "main" | "slow"): AmqpOutbound {
+  if (message.origin.convention === UNREADABLE)
+    throw refuse(
+      "AMQP_UNREADABLE",
+      "the properties of this message could not be read, so they cannot be written again",
+    );
+  const to = destinationOf(message, config, lane);
+  let own: FieldTable;
+  try {
+    own = stripFailureHeaders(message.headers, message.origin.convention).map((header) => [
+      header[0],
+      fromHeader(header),
+    ]);
+  } catch (cause) {
+    throw refuse("AMQP_INVALID_HEADER", cause instanceof Error ? cause.message : String(cause), cause);
+  }
+  const headers: FieldTable = [
+    ...routedHeaders(own, message, to, config),
+    mark(REDRIVE_ID, message.redriveId),
+    mark(REDRIVE_ATTEMPT, String(message.attempt)),
+    mark(REDRIVE_FROM, message.from),
+    mark(REDRIVE_EVENT_ID, message.eventId),
+  ];
+  const { payload } = message;
+  return {
+    to,
+    properties: { ...restoredProperties(message), headers },
+    content: Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength),
+  };
+}

@@ -1,0 +1,90 @@
+import type { Channel } from "amqplib";
+import { AmqpError, addressText, amqpCode, closeConnection, openConnection } from "@/lib/brokers/amqp/connection";
+import { receivedProperties } from "@/lib/brokers/amqp/exact-properties";
+import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
+import type { ProbeResult, ProbeSample } from "@/lib/brokers/port";
+import type { RabbitmqConfig } from "@/lib/contract/source-config";
+import type { Clock } from "@/lib/platform/clock";
+
+const SAMPLE_MAX = 3;
+/** A quorum queue counts every look as a delivery; from here on a message is not looked at again. */
+const DELIVERY_COUNT_MAX = 3;
+
+type Peek = { sample: ProbeSample[]; note: string };
+
+/** Reads the first messages and leaves them: closing the channel returns them to where they were. */
+async function peek(channel: Channel, config: RabbitmqConfig): Promise<Peek> {
+  const sample: ProbeSample[] = [];
+  while (sample.length < SAMPLE_MAX) {
+    const message = await channel.get(config.queue, { noAck: false });
+    if (message === false) break;
+    const properties = receivedProperties(message);
+    const { exchange, routingKey } = message.fields;
+    const letter = readDeadLetter(
+      { exchange, routingKey, properties, body: message.content },
+      { queue: config.queue, mapping: config.mapping ?? {} },
+    );
+    sample.push({
+      eventId: letter.eventId,
+      errorCode: letter.errorCode,
+      convention: letter.origin.convention ?? "generic",
+      payloadBytes: letter.payload.byteLength,
+    });
+    const counted = letter.headers.find(([name]) => name === "x-delivery-count")?.[1] ?? "0";
+    const count = Number(/\d+/.exec(counted.replace(/^.*"value":/, ""))?.[0] ?? 0);
+    if (count >= DELIVERY_COUNT_MAX)
+      return { sample, note: "; looked at one message only, because this quorum queue counts each look as a delivery" };
+  }
+  return {
+    sample,
+    note: sample.length === 0 ? "" : `; read ${sample.length} and returned them, marked as redelivered`,
+  };
+}
+
+async function inspect(channel: Channel, config: RabbitmqConfig): Promise<ProbeResult> {
+  const { messageCount, consumerCount } = await channel.checkQueue(config.queue);
+  const detail = `connected to ${addressText(config.url)}, queue ${config.queue}`;
+  // A running consumer holds the head of the queue; taking from behind it would only reorder what it gets.
+  if (consumerCount > 0)
+    return {
+      reachable: true,
+      detail: `${detail}; not sampled, because ${consumerCount} consumer(s) are reading it`,
+      depth: messageCount,
+      sample: [],
+    };
+  const { sample, note } = await peek(channel, config);
+  return { reachable: true, detail: detail + note, depth: messageCount, sample };
+}
+
+function unreachable(config: RabbitmqConfig, error: unknown): ProbeResult {
+  const where = addressText(config.url);
+  const code = amqpCode(error);
+  if (code === "AMQP_NOT_FOUND")
+    return { reachable: false, detail: `queue ${config.queue} does not exist on ${where}` };
+  if (code === "AMQP_ACCESS_REFUSED")
+    return { reachable: false, detail: `${where} refuses access: check the user, the password and the permissions` };
+  return { reachable: false, detail: error instanceof AmqpError ? error.message : `lost ${where} (${code})` };
+}
+
+/** Can the queue be read, how deep is it, what would be read? Consumes nothing and changes no order. */
+export async function probeQueue(config: RabbitmqConfig, clock: Clock, signal: AbortSignal): Promise<ProbeResult> {
+  try {
+    const model = await openConnection(config.url, { name: "parkade probe", clock, signal });
+    const aborted = Promise.withResolvers<never>();
+    aborted.promise.catch(() => undefined);
+    const stop = () => aborted.reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      signal.throwIfAborted();
+      const channel = await model.createChannel();
+      channel.on("error", () => undefined); // the rejected call carries the same error
+      return await Promise.race([inspect(channel, config), aborted.promise]);
+    } finally {
+      signal.removeEventListener("abort", stop);
+      await closeConnection(model, clock);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    return unreachable(config, error);
+  }
+}

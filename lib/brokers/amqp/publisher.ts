@@ -1,0 +1,389 @@
+import type { ChannelModel, ConfirmChannel, Message } from "amqplib";
+import { addressText, amqpCode, closeConnection, openConnection } from "@/lib/brokers/amqp/connection";
+import { HeadersTooLargeError, publishExact, receivedProperties } from "@/lib/brokers/amqp/exact-properties";
+import { type AmqpOutbound, outboundOf } from "@/lib/brokers/amqp/outbound";
+import { HeaderView } from "@/lib/brokers/conventions/delivery";
+import { REDRIVE_ATTEMPT, REDRIVE_EVENT_ID, REDRIVE_ID } from "@/lib/brokers/conventions/redrive-mark";
+import {
+  type OutboundMessage,
+  type ProbeResult,
+  PublishError,
+  type Publisher,
+  type PublishReceipt,
+} from "@/lib/brokers/port";
+import type { RabbitmqConfig } from "@/lib/contract/source-config";
+import type { Clock } from "@/lib/platform/clock";
+
+/** How long an exchange that was found is taken to exist: publishing to a missing one closes the whole channel. */
+const EXCHANGE_KNOWN_MS = 30_000;
+/**
+ * A publish that is given up after at least this long, with no confirm for anybody meanwhile, puts its connection under
+ * suspicion: the next publish opens another one instead of waiting for the heartbeat to notice.
+ */
+const SILENT_MS = 1_000;
+/** How long `close` waits for confirms that are on their way. */
+const CLOSE_GRACE_MS = 5_000;
+
+type Pending = {
+  sentAtMs: number;
+  /** Set when the broker returned the message; the confirm that follows then means nothing. */
+  returned: string | null;
+  settle(outcome: PublishReceipt | PublishError): void;
+};
+
+/** One connection with its confirm channel, and what waits for confirms on it. */
+type Link = {
+  model: ChannelModel;
+  channel: ConfirmChannel;
+  pending: Map<string, Pending[]>;
+  unconfirmed: number;
+  /** Why the broker takes nothing at the moment (memory or disk alarm), or null. */
+  blocked: string | null;
+  /** Resolves when the write buffer has room again; null while it has. */
+  draining: PromiseWithResolvers<void> | null;
+  confirmedAtMs: number;
+  open: boolean;
+  idle: () => void;
+};
+
+export type PublisherDeps = { clock: Clock };
+
+/** Identifies a message in a `basic.return`, which carries no delivery tag. */
+function keyOf(headers: { id: string; attempt: string; eventId: string }): string {
+  return `${headers.id} ${headers.attempt} ${headers.eventId}`;
+}
+
+function keyOfReturned(message: Message): string | null {
+  const received = receivedProperties(message);
+  if (!received.readable) return null;
+  const headers = new HeaderView(received.properties.headers ?? []);
+  const [id, attempt, eventId] = [REDRIVE_ID, REDRIVE_ATTEMPT, REDRIVE_EVENT_ID].map((name) => headers.text(name));
+  return id && attempt && eventId ? keyOf({ id, attempt, eventId }) : null;
+}
+
+/** Rejects with `signal.reason` as soon as it aborts; the work itself goes on. */
+async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const done = new AbortController();
+  const aborted = Promise.withResolvers<never>();
+  signal.addEventListener("abort", () => aborted.reject(signal.reason), { once: true, signal: done.signal });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    done.abort();
+  }
+}
+
+/**
+ * Publishes to one RabbitMQ destination, with `mandatory` and publisher confirms, many at a time over one channel. The
+ * connection opens with the first publish and again after it was lost.
+ */
+export class RabbitmqPublisher implements Publisher {
+  private readonly config: RabbitmqConfig;
+  private readonly lane: "main" | "slow";
+  private readonly clock: Clock;
+  private opening: Promise<Link> | null = null;
+  private readonly links = new Set<Link>();
+  private readonly exchanges = new Map<string, { untilMs: number; found: Promise<void> }>();
+  private readonly closing = new AbortController();
+
+  constructor(config: RabbitmqConfig, lane: "main" | "slow", deps: PublisherDeps) {
+    this.config = config;
+    this.lane = lane;
+    this.clock = deps.clock;
+  }
+
+  async publish(message: OutboundMessage, signal: AbortSignal): Promise<PublishReceipt> {
+    signal.throwIfAborted();
+    const outbound = outboundOf(message, this.config, this.lane);
+    const link = await abortable(this.link(), signal);
+    if (link.blocked !== null)
+      throw new PublishError("AMQP_BLOCKED", `the broker takes no messages: ${link.blocked}`, { sent: "no" });
+    if (outbound.to.exchange !== "") await abortable(this.mustExist(link, outbound.to.exchange), signal);
+    while (link.draining !== null) await abortable(link.draining.promise, signal);
+    const key = keyOf({ id: message.redriveId, attempt: String(message.attempt), eventId: message.eventId });
+    return await this.send(link, key, outbound, signal);
+  }
+
+  private send(link: Link, key: string, outbound: AmqpOutbound, signal: AbortSignal): Promise<PublishReceipt> {
+    const { promise, resolve, reject } = Promise.withResolvers<PublishReceipt>();
+    const done = new AbortController();
+    const pending: Pending = {
+      sentAtMs: this.clock.nowMs(),
+      returned: null,
+      settle: (outcome) => {
+        done.abort();
+        if (outcome instanceof PublishError) reject(outcome);
+        else resolve(outcome);
+      },
+    };
+    const confirmed = (error: Error | null) => {
+      forget(link, key, pending);
+      pending.settle(this.outcomeOf(link, pending, outbound, error));
+    };
+    try {
+      const room = publishExact(link.channel, outbound.to, outbound, confirmed);
+      if (!room) link.draining ??= Promise.withResolvers();
+    } catch (error) {
+      throw this.unsendable(link, error);
+    }
+    const same = link.pending.get(key);
+    if (same) same.push(pending);
+    else link.pending.set(key, [pending]);
+    link.unconfirmed += 1;
+    signal.addEventListener(
+      "abort",
+      () => {
+        this.suspect(link, pending);
+        reject(signal.reason);
+      },
+      { once: true, signal: done.signal },
+    );
+    return promise;
+  }
+
+  private outcomeOf(
+    link: Link,
+    pending: Pending,
+    { to }: AmqpOutbound,
+    error: Error | null,
+  ): PublishReceipt | PublishError {
+    if (pending.returned !== null)
+      return new PublishError(
+        "AMQP_NO_ROUTE",
+        to.exchange === ""
+          ? `there is no queue ${to.routingKey} (${pending.returned})`
+          : `no queue is bound to exchange ${to.exchange} for key ${to.routingKey} (${pending.returned})`,
+        { sent: "no" },
+      );
+    if (error === null) {
+      link.confirmedAtMs = this.clock.nowMs();
+      return { status: "confirmed" };
+    }
+    if (nacking.has(link))
+      return new PublishError("AMQP_NACK", `the broker refused the message for ${to.routingKey || to.exchange}`, {
+        // One queue refused it. Behind an exchange others may have taken it.
+        sent: to.exchange === "" ? "no" : "maybe",
+        cause: error,
+      });
+    const reason = failures.get(link);
+    return new PublishError(
+      reason === undefined ? "AMQP_CONNECTION_LOST" : amqpCode(reason),
+      `the connection to ${addressText(this.config.url)} was lost before the broker confirmed the message`,
+      { sent: "maybe", cause: reason ?? error },
+    );
+  }
+
+  private unsendable(link: Link, error: unknown): PublishError {
+    const text = error instanceof Error ? error.message : String(error);
+    if (error instanceof HeadersTooLargeError)
+      return new PublishError("AMQP_HEADERS_TOO_LARGE", text, { sent: "no", cause: error });
+    // amqplib refuses to write on a channel that closed between our look and the write.
+    if (!link.open) return new PublishError("AMQP_CONNECTION_LOST", text, { sent: "no", cause: error });
+    return new PublishError("AMQP_INVALID_MESSAGE", text, { sent: "no", cause: error });
+  }
+
+  /** The link in use, opened when there is none. Rejects with PublishError. */
+  private link(): Promise<Link> {
+    if (this.closing.signal.aborted)
+      return Promise.reject(new PublishError("AMQP_CLOSED", "the publisher is closed", { sent: "no" }));
+    if (this.opening === null) {
+      const opening = this.open().catch((error: unknown) => {
+        if (this.opening === opening) this.opening = null;
+        throw new PublishError(amqpCode(error), error instanceof Error ? error.message : String(error), {
+          sent: "no",
+          cause: error,
+        });
+      });
+      this.opening = opening;
+    }
+    return this.opening;
+  }
+
+  private async open(): Promise<Link> {
+    const model = await openConnection(this.config.url, {
+      name: `parkade redrive (${this.lane})`,
+      clock: this.clock,
+      signal: this.closing.signal,
+    });
+    try {
+      const channel = await model.createConfirmChannel({ highWaterMark: 4096 });
+      return this.watch(model, channel);
+    } catch (error) {
+      await closeConnection(model, this.clock);
+      throw error;
+    }
+  }
+
+  private watch(model: ChannelModel, channel: ConfirmChannel): Link {
+    const link: Link = {
+      model,
+      channel,
+      pending: new Map(),
+      unconfirmed: 0,
+      blocked: null,
+      draining: null,
+      confirmedAtMs: this.clock.nowMs(),
+      open: true,
+      idle: () => undefined,
+    };
+    this.links.add(link);
+    const ended = () => {
+      link.open = false;
+      this.links.delete(link);
+      this.retire(link);
+      link.draining?.resolve();
+      link.draining = null;
+      // A closed channel leaves its connection open; it has no other use.
+      void closeConnection(model, this.clock);
+    };
+    model.on("error", (error) => failures.set(link, error));
+    model.on("blocked", (reason) => {
+      link.blocked = reason;
+    });
+    model.on("unblocked", () => {
+      link.blocked = null;
+    });
+    model.on("close", ended);
+    channel.on("error", (error) => failures.set(link, error));
+    channel.on("close", ended);
+    channel.on("drain", () => {
+      link.draining?.resolve();
+      link.draining = null;
+    });
+    channel.on("return", (message: Message) => markReturned(link, message));
+    // amqplib reports a nack and a lost channel by the same callback; these two frame its handling of a nack.
+    channel.prependListener("nack", () => nacking.add(link));
+    channel.on("nack", () => nacking.delete(link));
+    return link;
+  }
+
+  /** No new publishes on this link; those in flight keep it. */
+  private retire(link: Link): void {
+    const current = this.opening;
+    if (current === null) return;
+    void current.then(
+      (open) => {
+        if (open === link && this.opening === current) this.opening = null;
+      },
+      () => undefined, // a failed opening clears itself
+    );
+  }
+
+  private suspect(link: Link, pending: Pending): void {
+    const silentMs = this.clock.nowMs() - Math.max(pending.sentAtMs, link.confirmedAtMs);
+    if (silentMs < SILENT_MS || link.blocked !== null) return;
+    this.retire(link);
+    // What is still unconfirmed gets the time of an ordinary close, then counts as lost.
+    void this.finish(link);
+  }
+
+  private async finish(link: Link): Promise<void> {
+    if (link.open && link.unconfirmed > 0) {
+      const settled = new Promise<void>((resolve) => {
+        link.idle = resolve;
+      });
+      const late = Promise.withResolvers<void>();
+      const stopTimer = this.clock.timer(CLOSE_GRACE_MS, late.resolve);
+      await Promise.race([settled, late.promise]);
+      stopTimer();
+    }
+    await closeConnection(link.model, this.clock);
+  }
+
+  /** Looks an exchange up on a channel of its own, whose loss costs nothing. Rejects with PublishError. */
+  private mustExist(link: Link, exchange: string): Promise<void> {
+    const known = this.exchanges.get(exchange);
+    if (known !== undefined && known.untilMs > this.clock.nowMs()) return known.found;
+    const found = this.lookUp(link, exchange);
+    this.exchanges.set(exchange, { untilMs: this.clock.nowMs() + EXCHANGE_KNOWN_MS, found });
+    found.catch(() => this.exchanges.delete(exchange));
+    return found;
+  }
+
+  private async lookUp(link: Link, exchange: string): Promise<void> {
+    try {
+      await withChannel(link.model, (channel) => channel.checkExchange(exchange));
+    } catch (error) {
+      const code = amqpCode(error);
+      throw new PublishError(
+        code === "AMQP_NOT_FOUND" ? "AMQP_NO_EXCHANGE" : code,
+        code === "AMQP_NOT_FOUND" ? `there is no exchange ${exchange}` : `cannot look up exchange ${exchange}`,
+        { sent: "no", cause: error },
+      );
+    }
+  }
+
+  async probe(signal: AbortSignal): Promise<ProbeResult> {
+    const address = addressText(this.config.url);
+    try {
+      const link = await abortable(this.link(), signal);
+      if (link.blocked !== null)
+        return { reachable: false, detail: `${address} takes no messages at the moment: ${link.blocked}` };
+      const queue = this.fixedQueue();
+      if (queue === null) return { reachable: true, detail: `connected to ${address}`, depth: null, sample: [] };
+      const { messageCount } = await abortable(
+        withChannel(link.model, (channel) => channel.checkQueue(queue)),
+        signal,
+      );
+      return { reachable: true, detail: `connected to ${address}, queue ${queue}`, depth: messageCount, sample: [] };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { reachable: false, detail: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  /** The one queue this lane delivers to, when the configuration names it. */
+  private fixedQueue(): string | null {
+    const { redriveTo, slowLaneQueue } = this.config;
+    if (this.lane === "slow" && slowLaneQueue !== undefined) return slowLaneQueue;
+    return redriveTo?.mode === "exchange" ? null : (redriveTo?.queue ?? null);
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort(new PublishError("AMQP_CLOSED", "the publisher is closed", { sent: "no" }));
+    // An opening that fails now has nothing to close.
+    await this.opening?.catch(() => undefined);
+    this.opening = null;
+    await Promise.all([...this.links].map((link) => this.finish(link)));
+  }
+}
+
+/** Why a link ended, as the broker or the socket said it. */
+const failures = new WeakMap<Link, Error>();
+/** Links on which amqplib is just now handling a nack. */
+const nacking = new WeakSet<Link>();
+
+function forget(link: Link, key: string, pending: Pending): void {
+  const left = link.pending.get(key)?.filter((other) => other !== pending) ?? [];
+  if (left.length === 0) link.pending.delete(key);
+  else link.pending.set(key, left);
+  link.unconfirmed -= 1;
+  if (link.unconfirmed === 0) link.idle();
+}
+
+/** A returned message precedes its confirm, so the oldest one with that key that is not yet marked is meant. */
+function markReturned(link: Link, message: Message): void {
+  const key = keyOfReturned(message);
+  const pending = key === null ? undefined : link.pending.get(key)?.find((one) => one.returned === null);
+  const { replyCode, replyText } = message.fields as unknown as { replyCode?: number; replyText?: string };
+  if (pending) pending.returned = `${replyCode ?? 312} ${replyText ?? "NO_ROUTE"}`;
+}
+
+/** Runs a passive declaration on a channel of its own: a failed one closes its channel. */
+async function withChannel<T>(
+  model: ChannelModel,
+  work: (channel: Awaited<ReturnType<ChannelModel["createChannel"]>>) => Promise<T>,
+): Promise<T> {
+  const channel = await model.createChannel();
+  let open = true;
+  channel.on("error", () => undefined); // the rejected call carries the same error
+  channel.on("close", () => {
+    open = false;
+  });
+  try {
+    return await work(channel);
+  } finally {
+    if (open) await channel.close().catch(() => undefined); // lost with its connection
+  }
+}
