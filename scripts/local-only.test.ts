@@ -34,6 +34,12 @@ describe("hosts", () => {
     expect(refusalOf(request({ host: "inner:8081" }), allowed)).not.toBeNull();
   });
 
+  test("* lets any name pass, and still no foreign page may write", () => {
+    const any = parseAllowedHosts("*");
+    expect(refusalOf(request({ host: "whatever.example" }), any)).toBeNull();
+    expect(refusalOf(request({ host: "whatever.example", origin: "https://evil.example" }), any)).not.toBeNull();
+  });
+
   test("a health probe may come by any address, but only to look", () => {
     expect(refusalOf(request({ host: "10.1.2.3:3107", method: "GET", path: "/readyz" }), none)).toBeNull();
     expect(refusalOf(request({ host: "10.1.2.3:3107", method: "POST", path: "/readyz" }), none)).not.toBeNull();

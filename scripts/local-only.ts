@@ -17,7 +17,8 @@ const PROBES = new Set(["/healthz", "/readyz"]);
  * Null when the request may pass, else the reason for a person. There is no sign-in yet, so whoever reaches the port may
  * do everything; two doors that stay open on a loopback address are closed here: a foreign web page that resolves its own
  * name to 127.0.0.1 (DNS rebinding: its Host is not ours), and a foreign page that posts a form to us (CSRF).
- * `allowedHosts`: further names, `host` or `host:port`, lower case, for a deployment behind an authenticating proxy.
+ * `allowedHosts`: further names, `host` or `host:port`, lower case, for a deployment behind an authenticating proxy;
+ * `*` lets any name pass, and still no foreign page writes.
  */
 export function refusalOf(request: RequestFacts, allowedHosts: ReadonlySet<string>): string | null {
   if (PROBES.has(request.path) && SAFE_METHODS.has(request.method)) return null;
@@ -48,7 +49,7 @@ export function parseAllowedHosts(list: string | undefined): ReadonlySet<string>
 
 function isKnown(host: string, allowedHosts: ReadonlySet<string>): boolean {
   const name = host.replace(/:\d*$/, "");
-  return LOOPBACK.has(name) || allowedHosts.has(host) || allowedHosts.has(name);
+  return LOOPBACK.has(name) || allowedHosts.has("*") || allowedHosts.has(host) || allowedHosts.has(name);
 }
 
 /** The page came from the very host and port it talks to; a proxy that rewrites Host may name its public host instead. */

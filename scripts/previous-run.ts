@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { commandLine, isAlive, releaseLock, takeLock } from "./process-identity.ts";
+import { commandLine, isAlive, parentOf, releaseLock, takeLock } from "./process-identity.ts";
 import { StartError } from "./start-error.ts";
 
 /** What a start leaves in the data folder for the next one. `marker` is part of the command line of each child. */
-type Run = { launcher: number; parent: number; children: { pid: number; marker: string }[] };
+type Run = { launcher: number; ancestors: (number | null)[]; children: { pid: number; marker: string }[] };
 
 /** A launcher whose terminal is gone stops by itself, in order; this is longer than that takes. */
 const ENDING_MS = 45_000;
@@ -31,7 +31,7 @@ export async function takeOver(dataDir: string, say: (line: string) => void): Pr
   if (previous) await endChildren(previous.children, say);
   rmSync(path, { force: true });
   const write = (children: Run["children"]) => {
-    const run: Run = { launcher: process.pid, parent: process.ppid, children };
+    const run: Run = { launcher: process.pid, ancestors: ancestorsOf(process.pid), children };
     writeFileSync(path, JSON.stringify(run));
   };
   write([]);
@@ -44,6 +44,12 @@ export async function takeOver(dataDir: string, say: (line: string) => void): Pr
   };
 }
 
+/** npm runs us through a shell: when npm is killed, it is the grandparent that changes. */
+export function ancestorsOf(pid: number): (number | null)[] {
+  const parent = parentOf(pid);
+  return [parent, parent === null ? null : parentOf(parent)];
+}
+
 async function takeLauncherLock(lock: string, path: string, say: (line: string) => void): Promise<void> {
   const until = performance.now() + ENDING_MS;
   let told = false;
@@ -51,7 +57,7 @@ async function takeLauncherLock(lock: string, path: string, say: (line: string) 
     const holder = takeLock(lock);
     if (holder === null) return;
     const run = readRun(path);
-    const ending = run?.launcher === holder && !isAlive(run.parent);
+    const ending = run?.launcher === holder && ancestorsOf(holder).join() !== run.ancestors.join();
     if (!ending || performance.now() > until) {
       throw new StartError(
         `Parkade already runs on this data folder (process ${holder}): stop it, or set PARKADE_DATA_DIR (and PORT) to start another beside it.`,

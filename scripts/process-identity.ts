@@ -27,14 +27,25 @@ export function commandLine(pid: number): string | null {
 
 /** When a process started, in a form that only equals itself; with the pid it names one process even after pid reuse. */
 function startMark(pid: number): string | null {
+  return fact(pid, { statField: 22, psColumn: "lstart" });
+}
+
+/** The parent of a process; null when the process is gone. */
+export function parentOf(pid: number): number | null {
+  const parent = fact(pid, { statField: 4, psColumn: "ppid" });
+  return parent === null ? null : Number(parent);
+}
+
+function fact(pid: number, { statField, psColumn }: { statField: number; psColumn: string }): string | null {
   try {
     if (platform() === "linux") {
       const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-      // The second field may hold spaces and brackets, so count from the last bracket: start time is field 22.
-      return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+      // The second field may hold spaces and brackets, so count from the last bracket: the third comes after it.
+      return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[statField - 3] ?? null;
     }
-    return execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8" }).trim() || null;
+    return execFileSync("ps", ["-o", `${psColumn}=`, "-p", String(pid)], { encoding: "utf8" }).trim() || null;
   } catch {
+    // No such process: both the file and `ps` say so by failing.
     return null;
   }
 }

