@@ -25,8 +25,8 @@ export type TimeLinesProps = {
   /** `log` needs values above zero and its own ticks. */
   scale?: "linear" | "log";
   ticks?: number[];
-  /** A level drawn across, with its name: the rate that is set. */
-  level?: { value: number; label: string } | null;
+  /** A level drawn across; its name stands in the legend, where no line runs through it. */
+  level?: number | null;
 };
 
 /** Lines over time: ages, flows, rates. Gaps stay gaps. */
@@ -48,15 +48,9 @@ export default function TimeLines({ rows, series, format, scale = "linear", tick
           tickFormatter={format}
           interval={0}
         />
-        {level ? (
-          <ReferenceLine
-            y={level.value}
-            stroke="var(--muted)"
-            strokeDasharray="6 4"
-            ifOverflow="extendDomain"
-            label={{ value: level.label, position: "insideTopRight", fill: "var(--muted)", fontSize: 11 }}
-          />
-        ) : null}
+        {level == null ? null : (
+          <ReferenceLine y={level} stroke="var(--muted)" strokeDasharray="6 4" ifOverflow="extendDomain" />
+        )}
         {series.map((line) => (
           <Line
             key={line.key}

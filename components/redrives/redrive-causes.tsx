@@ -19,13 +19,25 @@ const RedriveDialog = dynamic(() => import("./redrive-dialog").then((module) => 
 type Chosen = { ids: string[]; more: boolean };
 
 /** What did not go out, grouped by cause, each with samples and a way to send it again. */
-export function RedriveCauses({ redrive, live }: { redrive: RedriveOut; live: boolean }) {
+export function RedriveCauses({
+  redrive,
+  live,
+  className,
+}: {
+  redrive: RedriveOut;
+  live: boolean;
+  className?: string;
+}) {
   const causes = useRedriveCauses(redrive.id, live);
   const [chosen, setChosen] = useState<Chosen | null>(null);
   const views = causes.data ? causeViews(causes.data.causes) : [];
   if (!live && causes.isSuccess && views.length === 0) return null;
   return (
-    <Panel title={redrive.mode === "verify" ? "Why some would not go" : "What did not go out"} meta="by cause">
+    <Panel
+      className={className}
+      title={redrive.mode === "verify" ? "Why some would not go" : "What did not go out"}
+      meta="by cause"
+    >
       {causes.isError ? <ErrorPanel error={causes.error} onRetry={() => causes.refetch()} /> : null}
       {causes.isPending ? <SkeletonRows rows={2} columns={["w-16", "flex-1"]} /> : null}
       {causes.isSuccess && views.length === 0 ? (
@@ -58,13 +70,13 @@ function Cause(props: { view: CauseView; redrive: RedriveOut; onChosen: (chosen:
   };
   const failed = view.outcome === "failed";
   return (
-    <li className="grid gap-1 border-t border-line px-3 py-2">
+    <li className="grid grid-cols-[minmax(0,1fr)] gap-1 border-t border-line px-3 py-2">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <Shape
           name={failed ? "triangle" : "barred"}
           className={failed ? "shrink-0 text-danger" : "shrink-0 text-ignored"}
         />
-        <span className="font-mono">{formatNumber(view.count)}</span>
+        <span className="min-w-10 text-right font-mono">{formatNumber(view.count)}</span>
         <span className="font-medium wrap-anywhere">{view.result}</span>
         <span className="min-w-0 text-muted">{view.title}</span>
         <span className="text-sm text-faint">{percentWords(view.share * 1_000, 1_000)}</span>

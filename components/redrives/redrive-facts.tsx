@@ -4,16 +4,16 @@ import Link from "next/link";
 import type { ReactNode } from "react";
 import { Panel } from "@/components/ui/panel";
 import { ShortId } from "@/components/ui/short-id";
-import { TimeAgo } from "@/components/ui/time-ago";
+import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
 import { formatDuration, plural } from "@/lib/browser/format";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { selectionTerms } from "./redrive-title";
 
 /** Who, why, what and when: what somebody asks a month later. */
-export function RedriveFacts({ redrive }: { redrive: RedriveOut }) {
+export function RedriveFacts({ redrive, className }: { redrive: RedriveOut; className?: string }) {
   const { startedAt, finishedAt } = redrive;
   return (
-    <Panel title="Who and why" bodyClassName="p-3">
+    <Panel className={className} title="Who and why" bodyClassName="p-3">
       <dl className="grid grid-cols-[6rem_1fr] gap-x-3 gap-y-1.5">
         <Fact name="by">{redrive.createdBy}</Fact>
         <Fact name="reason">
@@ -60,6 +60,11 @@ export function RedriveFacts({ redrive }: { redrive: RedriveOut }) {
   );
 }
 
+/** A bound of the window that is a fixed moment; a relative one (`-24h`) stays as it was asked. */
+function isMoment(term: { name: string; values: string[] }): boolean {
+  return (term.name === "from" || term.name === "to") && !Number.isNaN(Date.parse(term.values[0] ?? ""));
+}
+
 function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <>
@@ -78,7 +83,11 @@ function Selected({ selection }: { selection: unknown }) {
       {selected.terms.map((term) => (
         <li key={term.name}>
           <span className="text-muted">{term.name}</span>{" "}
-          <span className="font-mono text-sm">{term.values.join(", ")}</span>
+          {isMoment(term) ? (
+            <TimeAbsolute at={term.values[0]!} className="wrap-anywhere" />
+          ) : (
+            <span className="font-mono text-sm">{term.values.join(", ")}</span>
+          )}
         </li>
       ))}
     </ul>

@@ -15,17 +15,17 @@ import { eventsHref, usePageParam } from "@/lib/browser/filter-url";
 import { formatNumber, shortenId } from "@/lib/browser/format";
 import { useRedriveItems } from "@/lib/browser/redrives";
 import type { Finding, RedriveItemOut, RedriveOut } from "@/lib/contract/redrives";
-import { outcomeTabs } from "./cause-words";
+import { type OutcomeTab, outcomeTabs } from "./cause-words";
 
 /** Every event of the redrive, by what became of it. */
-export function RedriveItems({ redrive, live }: { redrive: RedriveOut; live: boolean }) {
+export function RedriveItems({ redrive, live, className }: { redrive: RedriveOut; live: boolean; className?: string }) {
   const [param, setParam] = usePageParam("tab");
   const tabs = outcomeTabs(redrive);
-  const chosen = tabs.find((tab) => tab.state === param) ?? tabs.find((tab) => tab.count > 0) ?? tabs[0]!;
+  const chosen = tabs.find((tab) => tab.state === param) ?? firstLook(tabs);
   const items = useRedriveItems(redrive.id, chosen.state, null, live);
   const rows = items.data?.pages.flatMap((page) => page.items) ?? [];
   return (
-    <Panel title="Events" meta={`${formatNumber(redrive.total)} in this redrive`}>
+    <Panel className={className} title="Events" meta={`${formatNumber(redrive.total)} in this redrive`}>
       <fieldset aria-label="Outcome" className="flex flex-wrap gap-1 border-b border-line px-3 pb-2">
         {tabs.map((tab) => (
           <button
@@ -59,6 +59,13 @@ export function RedriveItems({ redrive, live }: { redrive: RedriveOut; live: boo
       ) : null}
     </Panel>
   );
+}
+
+/** What went wrong is what somebody comes for; only then what went well. */
+function firstLook(tabs: OutcomeTab[]): OutcomeTab {
+  const order = ["failed", "refused"] as const;
+  const troubled = order.map((state) => tabs.find((tab) => tab.state === state)).find((tab) => tab && tab.count > 0);
+  return troubled ?? tabs.find((tab) => tab.count > 0) ?? tabs[0]!;
 }
 
 function Items({ rows }: { rows: RedriveItemOut[] }) {

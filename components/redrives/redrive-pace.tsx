@@ -20,7 +20,7 @@ function laneRateOf(targets: TargetOut[] | undefined, lane: RedriveOut["lane"]):
 }
 
 /** Rate and lane, changed while it runs. Each change is sent when the hand lets go, and takes effect within seconds. */
-export function RedrivePace({ redrive }: { redrive: RedriveOut }) {
+export function RedrivePace({ redrive, className }: { redrive: RedriveOut; className?: string }) {
   const change = useChangeRedrive(redrive.id);
   const targets = useTargets();
   const laneRate = laneRateOf(targets.data?.items, redrive.lane);
@@ -32,7 +32,7 @@ export function RedrivePace({ redrive }: { redrive: RedriveOut }) {
   const eta = etaMsAt(redrive.open, effectiveRate(rate, laneRate));
 
   return (
-    <Panel title="Pace" bodyClassName="grid gap-3 p-3">
+    <Panel className={className} title="Pace" bodyClassName="grid gap-3 p-3">
       <RateField
         rate={rate}
         laneRate={laneRate}

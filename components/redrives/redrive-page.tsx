@@ -45,17 +45,17 @@ function Loaded({ redrive }: { redrive: RedriveOut }) {
   return (
     <>
       <RedriveHeader redrive={redrive} />
-      <div className="grid gap-3 px-3 pb-4 lg:grid-cols-[1fr_20rem]">
-        <div className="grid min-w-0 content-start gap-3">
+      {/* On a phone one column, in the order somebody needs it: how far, how fast, what failed, who and why. */}
+      <div className="flex flex-col gap-3 px-3 pb-4 lg:grid lg:grid-cols-[minmax(0,1fr)_20rem] lg:items-start">
+        <div className="contents lg:flex lg:flex-col lg:gap-3">
           <RedriveProgress redrive={redrive} />
-          {sends ? <RedriveRateChart redrive={redrive} live={live} /> : null}
-          <RedriveCauses redrive={redrive} live={live} />
-          <RedriveItems redrive={redrive} live={live} />
+          {sends ? <RedriveRateChart redrive={redrive} live={live} className="order-2 lg:order-none" /> : null}
+          <RedriveCauses redrive={redrive} live={live} className="order-3 lg:order-none" />
+          <RedriveItems redrive={redrive} live={live} className="order-4 lg:order-none" />
         </div>
-        {/* On a phone the controls come first: they are what somebody opened this page for at 3 a.m. */}
-        <div className="order-first grid min-w-0 content-start gap-3 lg:order-none">
-          {live && sends ? <RedrivePace redrive={redrive} /> : null}
-          <RedriveFacts redrive={redrive} />
+        <div className="contents lg:flex lg:flex-col lg:gap-3">
+          {live && sends ? <RedrivePace redrive={redrive} className="order-1 lg:order-none" /> : null}
+          <RedriveFacts redrive={redrive} className="order-5 lg:order-none" />
         </div>
       </div>
     </>

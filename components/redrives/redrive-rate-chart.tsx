@@ -16,33 +16,39 @@ const SERIES = [
 ] as const;
 
 /** Outcomes per second over time, with the set rate as a line. */
-export function RedriveRateChart({ redrive, live }: { redrive: RedriveOut; live: boolean }) {
+export function RedriveRateChart({
+  redrive,
+  live,
+  className,
+}: {
+  redrive: RedriveOut;
+  live: boolean;
+  className?: string;
+}) {
   const rate = useRedriveRate(redrive.id, live);
   const rows = useMemo(() => (rate.data ? rateRows(rate.data) : undefined), [rate.data]);
   const set = redrive.effectiveRatePerSecond;
   return (
     <ChartPanel
       title="Rate over time"
+      className={className}
       summary={`Events per second${set === null ? "" : `; the set rate is ${rateWords(set)}`}`}
       asOf={rate.data?.asOf}
       rows={rows}
       error={rate.error}
       onRetry={() => rate.refetch()}
-      legend={SERIES}
+      legend={
+        set === null
+          ? SERIES
+          : [...SERIES, { key: "set", label: `set rate ${rateWords(set)}`, colour: "var(--muted)", dash: "6 4" }]
+      }
       columns={SERIES.map((series) => ({
         label: series.label,
         value: (row: RateRow) => formatRate(row.values[series.key]),
       }))}
       empty={live ? "Nothing was sent yet." : "Nothing was sent."}
     >
-      {(drawn) => (
-        <TimeLines
-          rows={drawn}
-          series={SERIES}
-          format={formatRate}
-          level={set === null ? null : { value: set, label: `set ${rateWords(set)}` }}
-        />
-      )}
+      {(drawn) => <TimeLines rows={drawn} series={SERIES} format={formatRate} level={set} />}
     </ChartPanel>
   );
 }

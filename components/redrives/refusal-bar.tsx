@@ -33,10 +33,7 @@ export function RefusalBar({ preview }: { preview: PreviewOut }) {
           {lines.map((line) => (
             <li key={line.reason} className="grid grid-cols-[5ch_1fr] gap-3">
               <span className="text-right font-mono">{formatNumber(line.count)}</span>
-              <span>
-                <span className="font-medium">{line.short}</span>
-                <span className="text-muted">: {line.sentence}</span>
-              </span>
+              <span>{line.sentence}</span>
             </li>
           ))}
         </ul>

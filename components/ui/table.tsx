@@ -4,8 +4,8 @@ import { classNames } from "./class-names";
 /** A plain table of 32 px rows for lists that fit a page. The events list has its own, virtualised one. */
 export function Table({ className, ...rest }: ComponentProps<"table">) {
   return (
-    // Wide tables scroll inside themselves; the region must be reachable by keyboard to be scrolled.
-    <div className="overflow-x-auto">
+    // Wide tables scroll inside themselves. `relative` keeps what is only for screen readers inside, too.
+    <div className="relative overflow-x-auto">
       <table {...rest} className={classNames("w-full border-collapse text-left", className)} />
     </div>
   );
