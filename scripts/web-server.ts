@@ -38,7 +38,13 @@ function header(request: IncomingMessage, name: string): string | undefined {
 }
 
 function refuse(response: ServerResponse, detail: string): void {
-  const body = JSON.stringify({ type: "about:blank", title: "Not local", status: 403, code: "not-local", detail });
+  const body = JSON.stringify({
+    type: "urn:parkade:problem:not-local",
+    title: "The request did not come from this console",
+    status: 403,
+    code: "not-local",
+    detail,
+  });
   // The body of a refused upload is not read: the connection ends with the answer.
   response.writeHead(403, { "content-type": "application/problem+json", connection: "close" }).end(body);
 }

@@ -41,7 +41,7 @@ const schema = z.object({
   REDIS_URL: orDefault(z.nullable(url(["redis:", "rediss:"], "redis://host:6379")), null),
   PORT: orDefault(whole(0, 65_535), 3000),
   PARKADE_HOST: orDefault(z.string(), "127.0.0.1"),
-  PARKADE_ALLOWED_HOSTS: orDefault(z.string(), LOCAL_HOSTS.join(",")),
+  PARKADE_ALLOWED_HOSTS: orDefault(z.string(), ""),
   PARKADE_LOG_LEVEL: orDefault(z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`), "info"),
   PARKADE_DATABASE_POOL: orDefault(whole(1, 200), POOL_MAX_DEFAULT),
   PARKADE_STATEMENT_TIMEOUT_MS: orDefault(whole(100, 600_000), STATEMENT_TIMEOUT_MS_DEFAULT),
@@ -56,7 +56,7 @@ export type Env = {
   redisUrl: string | null;
   port: number;
   host: string;
-  /** Host names the console answers to; `*` = any. Guards a local console against DNS rebinding. */
+  /** Host names the console answers to: this machine's own and those of PARKADE_ALLOWED_HOSTS; `*` = any. Guards a local console against DNS rebinding. */
   allowedHosts: string[];
   logLevel: (typeof LOG_LEVELS)[number];
   databasePool: number;
@@ -86,7 +86,7 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     redisUrl: env.REDIS_URL,
     port: env.PORT,
     host: env.PARKADE_HOST,
-    allowedHosts: env.PARKADE_ALLOWED_HOSTS.split(",").map((host) => host.trim().toLowerCase()),
+    allowedHosts: [...LOCAL_HOSTS, ...env.PARKADE_ALLOWED_HOSTS.toLowerCase().split(/[\s,]+/)].filter(Boolean),
     logLevel: env.PARKADE_LOG_LEVEL,
     databasePool: env.PARKADE_DATABASE_POOL,
     statementTimeoutMs: env.PARKADE_STATEMENT_TIMEOUT_MS,
