@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { pinSelection } from "@/components/redrives/pin-selection";
 import type { EventFilter } from "@/lib/contract/event-filter";
 
-const cutoff = "2026-11-20T14:02:11.250Z";
+const cutoff = "2026-11-20T14:02:11.249Z";
+/** The first moment that is left out. */
+const end = "2026-11-20T14:02:11.250Z";
 const pin = (filter: EventFilter) => pinSelection({ filter }, cutoff);
 
 describe("freezing what the preview counted", () => {
@@ -12,10 +14,10 @@ describe("freezing what the preview counted", () => {
   });
 
   it("keeps later arrivals out when the filter is open at its end", () => {
-    expect(pin({ errorCode: ["TIMEOUT"] })).toEqual({ filter: { errorCode: ["TIMEOUT"], to: cutoff } });
-    expect(pin({ to: "now" })).toEqual({ filter: { to: cutoff } });
-    expect(pin({ to: "2031-01-01T00:00:00Z" })).toEqual({ filter: { to: cutoff } });
-    expect(pin({ to: "1924991999000" })).toEqual({ filter: { to: cutoff } });
+    expect(pin({ errorCode: ["TIMEOUT"] })).toEqual({ filter: { errorCode: ["TIMEOUT"], to: end } });
+    expect(pin({ to: "now" })).toEqual({ filter: { to: end } });
+    expect(pin({ to: "2031-01-01T00:00:00Z" })).toEqual({ filter: { to: end } });
+    expect(pin({ to: "1924991999000" })).toEqual({ filter: { to: end } });
   });
 
   it("keeps an end before the cutoff", () => {
@@ -24,9 +26,9 @@ describe("freezing what the preview counted", () => {
   });
 
   it("stops a relative start from sliding", () => {
-    expect(pin({ from: "-24h" })).toEqual({ filter: { from: "2026-11-19T14:02:11.250Z", to: cutoff } });
-    expect(pin({ from: "-15m" })).toEqual({ filter: { from: "2026-11-20T13:47:11.250Z", to: cutoff } });
-    expect(pin({ from: "2026-11-01" })).toEqual({ filter: { from: "2026-11-01T00:00:00.000Z", to: cutoff } });
+    expect(pin({ from: "-24h" })).toEqual({ filter: { from: "2026-11-19T14:02:11.250Z", to: end } });
+    expect(pin({ from: "-15m" })).toEqual({ filter: { from: "2026-11-20T13:47:11.250Z", to: end } });
+    expect(pin({ from: "2026-11-01" })).toEqual({ filter: { from: "2026-11-01T00:00:00.000Z", to: end } });
   });
 
   it("leaves what it cannot read to the server", () => {

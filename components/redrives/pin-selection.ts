@@ -9,7 +9,8 @@ import type { Selection } from "@/lib/contract/selection";
  */
 export function pinSelection(selection: Selection, cutoff: string): Selection {
   if ("ids" in selection) return selection;
-  const cutoffMs = Date.parse(cutoff);
+  // `to` is exclusive and the preview counted the cutoff's own millisecond.
+  const cutoffMs = Date.parse(cutoff) + 1;
   const { from, to } = selection.filter;
   const filter: EventFilter = { ...selection.filter, to: pinned(to ?? "now", cutoffMs, true) };
   if (from !== undefined) filter.from = pinned(from, cutoffMs, false);

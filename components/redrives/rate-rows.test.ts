@@ -7,3 +7,15 @@ it("draws outcomes per second, whatever the bucket", () => {
     { atMs: Date.parse(at), values: { delivered: 5, failed: 1, refused: 0.2 } },
   ]);
 });
+
+it("drops to zero while nothing is sent instead of drawing through it", () => {
+  const bucket = (second: number) => ({
+    at: new Date(Date.UTC(2026, 10, 20, 14, 0, second)).toISOString(),
+    delivered: 5,
+    failed: 0,
+    refused: 0,
+  });
+  const rows = rateRows({ bucketMs: 5_000, buckets: [bucket(0), bucket(5), bucket(20)] });
+  expect(rows.map((row) => row.values.delivered)).toEqual([1, 1, 0, 0, 1]);
+  expect(rows.map((row) => new Date(row.atMs).getUTCSeconds())).toEqual([0, 5, 10, 15, 20]);
+});

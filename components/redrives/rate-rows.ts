@@ -2,15 +2,28 @@ import type { RedriveRate } from "@/lib/contract/redrives";
 
 export type RateRow = { atMs: number; values: { delivered: number; failed: number; refused: number } };
 
-/** Outcomes per second and bucket, so that the set rate is a line in the same unit. */
+/**
+ * Outcomes per second and bucket, so that the set rate is a line in the same unit. Buckets in which nothing happened are
+ * absent from the answer and are zero here: a line drawn across a pause would claim sends.
+ */
 export function rateRows({ buckets, bucketMs }: Pick<RedriveRate, "buckets" | "bucketMs">): RateRow[] {
   const perSecond = (count: number) => (count * 1000) / bucketMs;
-  return buckets.map((bucket) => ({
-    atMs: Date.parse(bucket.at),
-    values: {
-      delivered: perSecond(bucket.delivered),
-      failed: perSecond(bucket.failed),
-      refused: perSecond(bucket.refused),
-    },
-  }));
+  const rows: RateRow[] = [];
+  for (const bucket of buckets) {
+    const atMs = Date.parse(bucket.at);
+    for (let gapMs = (rows.at(-1)?.atMs ?? atMs) + bucketMs; gapMs < atMs; gapMs += bucketMs) rows.push(nothing(gapMs));
+    rows.push({
+      atMs,
+      values: {
+        delivered: perSecond(bucket.delivered),
+        failed: perSecond(bucket.failed),
+        refused: perSecond(bucket.refused),
+      },
+    });
+  }
+  return rows;
+}
+
+function nothing(atMs: number): RateRow {
+  return { atMs, values: { delivered: 0, failed: 0, refused: 0 } };
 }

@@ -129,9 +129,12 @@ function headline(mode: RedriveOut["mode"], total: number | null): string {
 }
 
 function startedWords(mode: RedriveOut["mode"], accepted: RedriveAccepted) {
-  const refused = refusalSummary(accepted.refused);
+  const what = mode === "verify" ? "Dry run" : "Redrive";
+  const refused = refusalSummary(accepted.refusedByReason);
+  if (accepted.total === null)
+    return { title: `${what} accepted`, tone: "success" as const, detail: "Its set is being frozen; sending follows." };
   return {
-    title: `${mode === "verify" ? "Dry run" : "Redrive"} started: ${plural(accepted.total, "event")}`,
+    title: `${what} started: ${plural(accepted.total - accepted.refused, "event")}`,
     tone: "success" as const,
     ...(refused === "" ? {} : { detail: `Refused: ${refused}` }),
   };

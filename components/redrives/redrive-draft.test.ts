@@ -37,7 +37,7 @@ describe("what the dialog sends", () => {
   it("is what the contract takes, frozen at the preview", () => {
     const request = redriveRequest(selection, "deliver", draft({ ratePerSecond: 2.5 }), cutoff);
     expect(redriveRequestSchema.parse(request)).toEqual({
-      select: { filter: { errorCode: ["UPSTREAM_5XX"], to: cutoff } },
+      select: { filter: { errorCode: ["UPSTREAM_5XX"], to: "2026-11-20T14:02:11.001Z" } },
       mode: "deliver",
       lane: "slow",
       ratePerSecond: 2.5,

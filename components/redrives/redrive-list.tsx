@@ -25,7 +25,8 @@ const STATES = [
   ...REDRIVE_STATES.map((state) => ({ value: state, label: state })),
 ];
 
-function asState(value: string | null): RedriveState | "all" {
+function asState(value: string | null): RedriveState | "all" | "live" {
+  if (value === "live") return value;
   return REDRIVE_STATES.find((state) => state === value) ?? "all";
 }
 

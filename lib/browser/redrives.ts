@@ -128,8 +128,8 @@ function hasLive(data: InfiniteData<RedriveList> | undefined): boolean {
   return data?.pages.some((page) => page.items.some((redrive) => !isFinal(redrive.state))) ?? false;
 }
 
-/** @param state `all`, or one state */
-export function useRedrives(state: RedriveState | "all") {
+/** @param state `all`, `live` (not final), or one state */
+export function useRedrives(state: RedriveState | "all" | "live") {
   return useInfiniteQuery({
     queryKey: keys.redrives.list({ state }),
     queryFn: ({ signal, pageParam }) => {
@@ -149,8 +149,7 @@ export function useRunningRedrives(limit = 5) {
   return useQuery({
     queryKey: keys.redrives.list({ running: limit }),
     queryFn: ({ signal }) => {
-      const params = new URLSearchParams({ limit: String(limit) });
-      for (const state of ["PLANNING", "PLANNED", "RUNNING", "PAUSED"]) params.append("state", state);
+      const params = new URLSearchParams({ state: "live", limit: String(limit) });
       return fetchJson<RedriveList>(`/api/v1/redrives?${params}`, { signal });
     },
     refetchInterval: (query) => (query.state.data?.items.length ? LIST_LIVE_MS : LIST_IDLE_MS),
@@ -169,7 +168,14 @@ export function useRedrivePreview(request: PreviewRequest, enabled = true) {
   });
 }
 
-export type RedriveAccepted = { id: string; total: number; refused: Record<string, number> };
+/** POST /api/v1/redrives -> 202. `total` null: the set is large and still being frozen. */
+export type RedriveAccepted = {
+  id: string;
+  state: RedriveState;
+  total: number | null;
+  refused: number;
+  refusedByReason: Record<string, number>;
+};
 
 export function useRequestRedrive() {
   const client = useQueryClient();
