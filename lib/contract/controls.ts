@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { reasonSchema } from "@/lib/contract/selection";
+import { DomainError } from "@/lib/core/problem";
 
 const value = z.string().check(z.minLength(1), z.maxLength(512));
 
@@ -40,3 +41,14 @@ export type ControlOut = {
   catches: number | null;
 };
 export type ControlList = { items: ControlOut[]; nextCursor: string | null };
+
+/** DELETE /api/v1/controls/{id}. Without a body the reason is "lifted". */
+export const liftRequestSchema = z.strictObject({ reason: z._default(reasonSchema, "lifted") });
+
+/** `?state=`: in force or ended; absent = both. Throws DomainError `invalid-request`. */
+export function controlStateFrom(value: string | undefined): "live" | "ended" | null {
+  if (value === undefined || value === "live" || value === "ended") return value ?? null;
+  throw new DomainError("invalid-request", "state: must be live or ended", {
+    fields: [{ field: "state", detail: "must be live or ended" }],
+  });
+}

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
-import type { RedriveState } from "@/lib/core/redrive-state";
+import { DomainError } from "@/lib/core/problem";
+import { REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
 
 export const laneSchema = z.enum(["main", "slow"], "must be main or slow");
 const rate = z
@@ -120,3 +121,15 @@ export type RedriveRate = {
 export type RedriveCauses = {
   causes: { outcome: "failed" | "refused"; result: string; count: number; samples: RedriveItemOut[] }[];
 };
+
+/** `?state=RUNNING` or `?state=live` (not yet final), comma-separated; absent = all. Throws DomainError. */
+export function redriveStatesFrom(value: string | undefined): RedriveState[] | null {
+  if (value === undefined) return null;
+  if (value === "live") return ["PLANNING", "PLANNED", "RUNNING", "PAUSED"];
+  const states = value
+    .split(",")
+    .filter((state): state is RedriveState => REDRIVE_STATES.includes(state as RedriveState));
+  if (states.length === value.split(",").length) return states;
+  const detail = `must be live, or one or more of ${REDRIVE_STATES.join(", ")}`;
+  throw new DomainError("invalid-request", `state: ${detail}`, { fields: [{ field: "state", detail }] });
+}

@@ -23,3 +23,6 @@ export const reasonSchema = z.string().check(
   z.refine((text) => text.trim().length > 0, "say why: the reason is kept in the audit"),
   z.maxLength(2_000, "at most 2,000 characters"),
 );
+
+/** POST /api/v1/events/ignore | release */
+export const bulkChangeSchema = z.strictObject({ select: selectionSchema, reason: reasonSchema });

@@ -22,6 +22,9 @@ const CLAIM_RENEW_MS = CLAIM_LEASE_MS / 3;
 const AGAIN_MS_MIN = 250;
 const AGAIN_MS_MAX = 15_000;
 
+/** A slice that met a stopping worker waits for the lane to take its job back, and starts elsewhere this soon. */
+const STOPPING_MS = 1_000;
+
 const DONE: SliceOutcome = { kind: "done" };
 
 /**
@@ -59,8 +62,8 @@ async function workSlice(
     const worked = await workClaim(deps, session, claimed, signal);
     if (worked === "held") return { kind: "again", delayMs: AGAIN_MS_MIN * 8 };
   }
-  // Stopped by a person: nothing to come back to, resume rings. Stopping worker: the job goes back to the lane.
-  return session.stopped.aborted ? DONE : { kind: "again", delayMs: 0 };
+  // Stopped by a person: nothing to come back to, resume rings. Stopping worker: the lane takes the job back meanwhile.
+  return session.stopped.aborted ? DONE : { kind: "again", delayMs: STOPPING_MS };
 }
 
 function claimOf(job: SliceJob, slices: [number, number], limit: number) {

@@ -16,13 +16,14 @@ export type TargetRow = {
   policyName: string;
   retryable: boolean;
   breakerForce: "open" | "closed" | null;
+  resetAtMs: number | null;
   /** Changes whenever the source or the target does: a publisher made before is stale. */
   revision: string;
 };
 
 const COLUMNS = `t.id, t.name, t.source_id as "sourceId", s.name as source, s.kind, s.config,
   s.payload_schema as "payloadSchema", t.lane, t.rate_per_second as "ratePerSecond", t.burst, t.bulkhead,
-  t.policy_name as "policyName", t.retryable, t.breaker_force as "breakerForce",
+  t.policy_name as "policyName", t.retryable, t.breaker_force as "breakerForce", t.reset_at as "resetAtMs",
   md5(s.updated_at::text || t.updated_at::text) as revision`;
 
 /** All targets; few. */

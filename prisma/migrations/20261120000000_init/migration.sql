@@ -33,11 +33,12 @@ create table targets (
   lane            text not null check (lane in ('main', 'slow')),
   name            text not null unique,
   rate_per_second double precision,                  -- null = unlimited
-  burst           double precision,                  -- null = 1 s worth of the rate, at least 1
+  burst           double precision,                  -- null = a tenth of a second's worth, at least 1
   bulkhead        integer not null default 20,
   policy_name     text not null default 'slow-lane',
   retryable       boolean not null default true,     -- whitelisted for automatic repeats
   breaker_force   text check (breaker_force in ('open', 'closed')),
+  reset_at        timestamptz,                       -- an operator said the target is well: workers forget its history
   updated_at      timestamptz not null default now(),
   unique (source_id, lane)
 );
@@ -228,6 +229,8 @@ create table redrive_attempts (
   detail          text,
   primary key (id, redrive_id, attempt)
 );
+
+create index redrive_attempts_opened on redrive_attempts (opened_at);
 
 create table redrive_ticks (
   redrive_id uuid not null,

@@ -1,0 +1,16 @@
+import { readJson } from "@/app/_server/body";
+import { handle } from "@/app/_server/handle";
+import { liftRequestSchema } from "@/lib/contract/controls";
+import { idParam } from "@/lib/contract/id-page";
+import { liftControl } from "@/lib/operations/lift-control";
+import { readControl } from "@/lib/store/read/control-list";
+
+export const DELETE = handle({
+  run: async ({ deps, request, params, actor }) => {
+    const id = idParam(params.id, "unknown-control");
+    // Many clients cannot send a body with DELETE: then the schema's own reason stands.
+    const { reason } = liftRequestSchema.parse(request.body ? await readJson(request) : {});
+    await liftControl(deps, { id, reason }, actor);
+    return readControl(deps.db, id);
+  },
+});

@@ -1,0 +1,9 @@
+import { handle } from "@/app/_server/handle";
+import { bulkChangeSchema } from "@/lib/contract/selection";
+import { releaseEvents } from "@/lib/operations/ignore-events";
+
+export const POST = handle({
+  body: bulkChangeSchema,
+  status: 202,
+  run: ({ deps, body, actor }) => releaseEvents(deps, body, actor),
+});

@@ -1,0 +1,17 @@
+import { handle } from "@/app/_server/handle";
+import { policyVersions } from "@/app/_server/policies";
+import { policyRequestSchema } from "@/lib/contract/targets";
+import { storePolicy } from "@/lib/operations/store-policy";
+
+export const GET = handle({
+  run: async ({ deps, params }) => ({ items: await policyVersions(deps.db, params.name!) }),
+});
+
+export const PUT = handle({
+  body: policyRequestSchema,
+  run: async ({ deps, params, body, actor }) => {
+    await storePolicy(deps, { name: params.name!, request: body }, actor);
+    const [newest] = await policyVersions(deps.db, params.name!);
+    return newest;
+  },
+});

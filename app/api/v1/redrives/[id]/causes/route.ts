@@ -1,0 +1,7 @@
+import { handle } from "@/app/_server/handle";
+import { idParam } from "@/lib/contract/id-page";
+import { readRedriveCauses } from "@/lib/store/read/redrives";
+
+export const GET = handle({
+  run: ({ deps, params }) => readRedriveCauses(deps.db, idParam(params.id, "unknown-redrive")),
+});

@@ -1,0 +1,25 @@
+import { handle } from "@/app/_server/handle";
+import { idParam } from "@/lib/contract/id-page";
+import { redriveChangeSchema } from "@/lib/contract/redrives";
+import { changeRedrive, unknownRedrive } from "@/lib/operations/change-redrive";
+import type { Queryable } from "@/lib/store/db";
+import { readRedrive } from "@/lib/store/read/redrives";
+
+async function shown(db: Queryable, id: string) {
+  const redrive = await readRedrive(db, id);
+  if (!redrive) throw unknownRedrive(id);
+  return redrive;
+}
+
+export const GET = handle({
+  run: ({ deps, params }) => shown(deps.db, idParam(params.id, "unknown-redrive")),
+});
+
+export const PATCH = handle({
+  body: redriveChangeSchema,
+  run: async ({ deps, params, body, actor }) => {
+    const id = idParam(params.id, "unknown-redrive");
+    await changeRedrive(deps, { id, change: body }, actor);
+    return shown(deps.db, id);
+  },
+});

@@ -1,0 +1,23 @@
+import { handle } from "@/app/_server/handle";
+import { targetAddress } from "@/lib/contract/target-address";
+import { targetChangeSchema } from "@/lib/contract/targets";
+import { changeTarget, unknownTarget } from "@/lib/operations/change-target";
+import type { Queryable } from "@/lib/store/db";
+import { listTargets } from "@/lib/store/read/target-list";
+
+async function shown(db: Queryable, name: string) {
+  const { items } = await listTargets(db, targetAddress);
+  const target = items.find((item) => item.name === name);
+  if (!target) throw unknownTarget(name);
+  return target;
+}
+
+export const GET = handle({ run: ({ deps, params }) => shown(deps.db, params.name!) });
+
+export const PATCH = handle({
+  body: targetChangeSchema,
+  run: async ({ deps, params, body, actor }) => {
+    await changeTarget(deps, { name: params.name!, change: body }, actor);
+    return shown(deps.db, params.name!);
+  },
+});

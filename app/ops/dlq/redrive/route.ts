@@ -1,0 +1,11 @@
+import { handle } from "@/app/_server/handle";
+import { idempotencyOf } from "@/app/_server/idempotency";
+import { opsRedriveFrom } from "@/lib/contract/ops-redrive";
+import { requestRedrive } from "@/lib/operations/request-redrive";
+
+export const POST = handle({
+  query: opsRedriveFrom,
+  status: 202,
+  run: ({ deps, request, query, actor }) =>
+    requestRedrive(deps, { request: query, idempotency: idempotencyOf(request, actor, query) }, actor),
+});

@@ -1,0 +1,35 @@
+import { fromSearchParams } from "@/lib/contract/event-filter";
+import type { RedriveRequest } from "@/lib/contract/redrives";
+import { DomainError } from "@/lib/core/problem";
+
+const OWN_NAMES = ["lane", "mode", "reason", "ratePerSecond"];
+
+/**
+ * POST /ops/dlq/redrive: the one call of scripts and runbooks. The filter's own names select, and at least one must be
+ * given; `lane` defaults to slow. Throws DomainError `invalid-filter`, `unknown-lane`, `invalid-request`.
+ */
+export function opsRedriveFrom(params: URLSearchParams): RedriveRequest {
+  const filter = fromSearchParams(params, OWN_NAMES);
+  if (Object.keys(filter).length === 0) {
+    throw fault("invalid-filter", "eventId", "name what to redrive: eventId, aggregateId, from and to, or any filter");
+  }
+  const lane = params.get("lane") ?? "slow";
+  if (lane !== "main" && lane !== "slow") throw fault("unknown-lane", "lane", "must be main or slow");
+  const mode = params.get("mode") ?? "deliver";
+  if (mode !== "deliver" && mode !== "verify") throw fault("invalid-request", "mode", "must be deliver or verify");
+  const rate = params.get("ratePerSecond");
+  const ratePerSecond = rate === null ? null : Number(rate);
+  if (ratePerSecond !== null && !(ratePerSecond > 0 && ratePerSecond <= 100_000)) {
+    throw fault("invalid-request", "ratePerSecond", "must be a number above 0, events per second");
+  }
+  const reason = params.get("reason")?.trim().slice(0, 2_000) || "POST /ops/dlq/redrive";
+  return { select: { filter }, lane, mode, ratePerSecond, reason };
+}
+
+function fault(
+  code: "invalid-filter" | "unknown-lane" | "invalid-request",
+  field: string,
+  detail: string,
+): DomainError {
+  return new DomainError(code, `${field}: ${detail}`, { fields: [{ field, detail }] });
+}

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { type ArrivalMeaning, type KnownEvent, meaningOf } from "./arrival";
+
+const known: KnownEvent = { status: "PENDING", bouncedRedrive: null, sendingRedrive: null, deliveredRedrive: null };
+const duplicate: ArrivalMeaning = { kind: "duplicate" };
+const bounce = (status: KnownEvent["status"], redriveId: string | null): ArrivalMeaning => ({
+  kind: "bounce",
+  status,
+  redriveId,
+});
+
+test.each<[string, Partial<KnownEvent>, string | null, ArrivalMeaning]>([
+  ["pending, unmarked: the queue delivered it twice", {}, null, duplicate],
+  ["ignored, unmarked", { status: "IGNORED" }, null, duplicate],
+  ["redriven, marked", { status: "REDRIVEN", deliveredRedrive: "r2" }, "r2", bounce("PENDING", "r2")],
+  [
+    "redriven, unmarked: the consumer drops our headers",
+    { status: "REDRIVEN", deliveredRedrive: "r2" },
+    null,
+    bounce("PENDING", "r2"),
+  ],
+  ["redriven, of a redrive not on record", { status: "REDRIVEN" }, null, bounce("PENDING", null)],
+  ["the same bounce again", { bouncedRedrive: "r2" }, "r2", duplicate],
+  [
+    "redriven again, the earlier bounce delivered twice",
+    { status: "REDRIVEN", bouncedRedrive: "r1", deliveredRedrive: "r2" },
+    "r1",
+    duplicate,
+  ],
+  [
+    "redriven again, and back again",
+    { status: "REDRIVEN", bouncedRedrive: "r1", deliveredRedrive: "r2" },
+    "r2",
+    bounce("PENDING", "r2"),
+  ],
+  ["the bounce overtakes the finish", { status: "QUEUED", sendingRedrive: "r2" }, "r2", bounce("QUEUED", "r2")],
+  [
+    "the same from a consumer that drops our headers",
+    { status: "QUEUED", sendingRedrive: "r2" },
+    null,
+    bounce("QUEUED", "r2"),
+  ],
+  ["overtaking, delivered twice", { status: "QUEUED", sendingRedrive: "r2", bouncedRedrive: "r2" }, null, duplicate],
+  ["queued, nothing sent yet", { status: "QUEUED" }, null, duplicate],
+  ["a send that counted as failed arrived after all, and bounced", {}, "r1", bounce("PENDING", "r1")],
+  ["ignored meanwhile: a bounce does not release", { status: "IGNORED" }, "r1", bounce("IGNORED", "r1")],
+])("%s", (_, facts, mark, meaning) => {
+  expect(meaningOf({ ...known, ...facts }, mark)).toEqual(meaning);
+});

@@ -1,0 +1,39 @@
+import { type EventStatus, nextStatus } from "./event-state";
+
+/**
+ * What an arrival means when its event is already known.
+ *
+ * Every dead-letter queue delivers at least once, so the same letter again is a duplicate and changes nothing. It is a
+ * bounce when Parkade had sent the event and it came back: when it carries the mark of a redrive that has not been
+ * counted yet; or, from a consumer that drops our headers, when the event was redriven, or when the redrive that now
+ * holds it has already begun to send it. A bounce that overtakes the end of its own delivery leaves the event QUEUED:
+ * the finish finds the redrive in `bounced_redrive` and parks the event instead of marking it redriven.
+ */
+export type KnownEvent = {
+  status: EventStatus;
+  /** The last redrive whose bounce was counted. */
+  bouncedRedrive: string | null;
+  /** The open redrive, if an attempt of it for this event was ever opened. */
+  sendingRedrive: string | null;
+  /** The redrive that delivered it last. */
+  deliveredRedrive: string | null;
+};
+
+export type ArrivalMeaning =
+  | { kind: "duplicate" }
+  /** `redriveId` null = delivered by a redrive that is no longer on record. */
+  | { kind: "bounce"; status: EventStatus; redriveId: string | null };
+
+/** `markedRedrive`: the redrive named by the arrival's headers, null when there is none that this store knows. */
+export function meaningOf(known: KnownEvent, markedRedrive: string | null): ArrivalMeaning {
+  if (markedRedrive !== null) {
+    return markedRedrive === known.bouncedRedrive ? { kind: "duplicate" } : bounce(known, markedRedrive);
+  }
+  if (known.status === "REDRIVEN") return bounce(known, known.deliveredRedrive);
+  const sending = known.status === "QUEUED" ? known.sendingRedrive : null;
+  return sending !== null && sending !== known.bouncedRedrive ? bounce(known, sending) : { kind: "duplicate" };
+}
+
+function bounce(known: KnownEvent, redriveId: string | null): ArrivalMeaning {
+  return { kind: "bounce", status: nextStatus(known.status, "bounce") ?? known.status, redriveId };
+}

@@ -1,0 +1,48 @@
+import type { ControlRequest } from "@/lib/contract/controls";
+import type { ControlScope } from "@/lib/core/control";
+import { DomainError } from "@/lib/core/problem";
+import type { Deps } from "@/lib/operations/deps";
+import { uuidv7 } from "@/lib/platform/ids";
+import { appendAudit } from "@/lib/store/write/audit";
+import { insertControl } from "@/lib/store/write/controls";
+
+/**
+ * Puts a control in force, for what is parked and for what will be. Returns its id. Throws DomainError
+ * `invalid-request` for an expiry that has passed, or a cooldown without one.
+ */
+export async function imposeControl(deps: Deps, request: ControlRequest, actor: string): Promise<string> {
+  const nowMs = deps.clock.wallMs();
+  const expiresAtMs = request.expiresAt ? Date.parse(request.expiresAt) : null;
+  assertExpiry(request, expiresAtMs, nowMs);
+  const [scope, value] = Object.entries(request.scope)[0] as [ControlScope, string];
+  const id = uuidv7(nowMs);
+  await deps.db.transaction(async (tx) => {
+    const { kind, reason } = request;
+    await insertControl(tx, { id, kind, scope, value, reason, createdBy: actor, atMs: nowMs, expiresAtMs });
+    await appendAudit(tx, {
+      actor,
+      action: "control.imposed",
+      subjectKind: "control",
+      subjectId: id,
+      reason,
+      before: null,
+      after: { kind, scope: request.scope, expiresAt: request.expiresAt ?? null },
+      count: 1,
+      atMs: nowMs,
+    });
+  });
+  return id;
+}
+
+function assertExpiry(request: ControlRequest, expiresAtMs: number | null, nowMs: number): void {
+  if (expiresAtMs === null && request.kind === "cooldown") {
+    throw new DomainError("invalid-request", "expiresAt: a cooldown must end; to refuse for good, blacklist", {
+      fields: [{ field: "expiresAt", detail: "give the time at which the cooldown ends" }],
+    });
+  }
+  if (expiresAtMs !== null && expiresAtMs <= nowMs) {
+    throw new DomainError("invalid-request", "expiresAt: this time has passed", {
+      fields: [{ field: "expiresAt", detail: "give a time in the future" }],
+    });
+  }
+}

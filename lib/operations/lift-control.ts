@@ -1,0 +1,29 @@
+import { DomainError } from "@/lib/core/problem";
+import type { Deps } from "@/lib/operations/deps";
+import { appendAudit } from "@/lib/store/write/audit";
+import { forgetFailures, liftControl as lift } from "@/lib/store/write/controls";
+
+/** Ends a control at once, with a reason. Throws DomainError `unknown-control` when it is not in force. */
+export async function liftControl(deps: Deps, input: { id: string; reason: string }, actor: string): Promise<void> {
+  const atMs = deps.clock.wallMs();
+  await deps.db.transaction(async (tx) => {
+    const lifted = await lift(tx, { ...input, actor, atMs });
+    if (!lifted) {
+      throw new DomainError("unknown-control", `No control ${input.id} is in force`, {
+        fields: [{ field: "id", detail: "list the controls in force with GET /api/v1/controls" }],
+      });
+    }
+    if (lifted.kind === "blacklist" && lifted.scope === "aggregateId") await forgetFailures(tx, lifted.value);
+    await appendAudit(tx, {
+      actor,
+      action: "control.lifted",
+      subjectKind: "control",
+      subjectId: input.id,
+      reason: input.reason,
+      before: { kind: lifted.kind, scope: { [lifted.scope]: lifted.value } },
+      after: null,
+      count: 1,
+      atMs,
+    });
+  });
+}

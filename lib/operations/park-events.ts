@@ -1,0 +1,203 @@
+import type { Arrival } from "@/lib/contract/arrival";
+import { meaningOf } from "@/lib/core/arrival";
+import { storable } from "@/lib/core/storable";
+import type { Clock } from "@/lib/platform/clock";
+import { uuidv7 } from "@/lib/platform/ids";
+import { type Db, sqlState, type Tx } from "@/lib/store/db";
+import { appendAudit } from "@/lib/store/write/audit";
+import {
+  type Bounce,
+  claimKeys,
+  countBounces,
+  findKnown,
+  holdSources,
+  insertEvents,
+  knownRedrives,
+  type Parking,
+  parkingOf,
+  recordBounces,
+  reviveKeys,
+  touchGroups,
+  updateBodies,
+} from "@/lib/store/write/park";
+import { ensurePartitions, NO_PARTITION } from "@/lib/store/write/partitions";
+
+/** Events of one transaction: large enough that a commit costs little, small enough that a refusal wastes little. */
+export const PARK_BATCH_MAX = 1_000;
+
+/** What became of one arrival. */
+export type ParkOutcome = "parked" | "duplicate" | "bounced" | "unknown-source";
+
+/**
+ * Parks a batch of at most PARK_BATCH_MAX arrivals in one transaction: all of it is committed when this resolves, none
+ * of it when it rejects, so that a source may acknowledge. Answers an outcome for each arrival, in their order.
+ *
+ * New events are stored with body, group, counters and one audit entry; an event that is known already is a duplicate
+ * or a bounce, see `lib/core/arrival.ts`. Of two batches that park the same event at the same time exactly one does.
+ */
+export async function parkEvents(
+  deps: { db: Db; clock: Clock },
+  arrivals: readonly Arrival[],
+  actor: string,
+): Promise<ParkOutcome[]> {
+  if (arrivals.length > PARK_BATCH_MAX) throw new RangeError(`at most ${PARK_BATCH_MAX} arrivals at a time`);
+  if (arrivals.length === 0) return [];
+  const clean = arrivals.map(({ source, letter }) => ({ source, letter: storable(letter) }));
+  for (let tries = 1; ; tries++) {
+    const nowMs = deps.clock.wallMs();
+    try {
+      return await deps.db.transaction((tx) => park(tx, clean, { actor, nowMs }));
+    } catch (error) {
+      if (tries === TRIES_MAX || !(await canRepeat(deps.db, error, nowMs))) throw error;
+    }
+  }
+}
+
+/** A day without a partition, or a deadlock: more than a few in a row are something else. */
+const TRIES_MAX = 5;
+const DEADLOCK = "40P01";
+
+async function canRepeat(db: Db, error: unknown, nowMs: number): Promise<boolean> {
+  const state = sqlState(error);
+  if (state === NO_PARTITION) {
+    await ensurePartitions(db, nowMs);
+    return true;
+  }
+  return state === DEADLOCK;
+}
+
+type Facts = { actor: string; nowMs: number };
+
+async function park(tx: Tx, arrivals: readonly Arrival[], facts: Facts): Promise<ParkOutcome[]> {
+  const sources = await holdSources(tx, [...new Set(arrivals.map((arrival) => arrival.source))]);
+  // Ids of one millisecond are random; sorted, they keep the order of arrival, which is the order of an aggregate
+  // whose events carry no version.
+  const ids = arrivals.map(() => uuidv7(facts.nowMs)).sort();
+  const outcomes: ParkOutcome[] = arrivals.map(() => "unknown-source");
+  const places = new Map<string, number>();
+  const firsts: Parking[] = [];
+  const repeats: Parking[] = [];
+  const seen = new Set<string>();
+  arrivals.forEach(({ source, letter }, index) => {
+    const sourceId = sources.get(source);
+    if (sourceId === undefined) return;
+    const parking = parkingOf(ids[index]!, sourceId, letter);
+    places.set(parking.id, index);
+    const key = `${sourceId}${letter.eventId}`;
+    (seen.has(key) ? repeats : firsts).push(parking);
+    seen.add(key);
+  });
+  const settle = (parkings: Parking[], outcome: ParkOutcome) => {
+    for (const { id } of parkings) outcomes[places.get(id)!] = outcome;
+  };
+  const parked = await parkNew(tx, firsts, facts);
+  settle(
+    firsts.filter(({ id }) => parked.has(id)),
+    "parked",
+  );
+  const known = firsts.filter(({ id }) => !parked.has(id));
+  // One at a time of the same event, in the order they came: each finds what the one before it left.
+  for (const group of rounds([...known, ...repeats])) {
+    const bounced = await meetKnown(tx, group, facts);
+    for (const parking of group) settle([parking], bounced.has(parking.id) ? "bounced" : "duplicate");
+  }
+  return outcomes;
+}
+
+/** Splits so that no round holds the same event twice. */
+function rounds(parkings: Parking[]): Parking[][] {
+  const result: Parking[][] = [];
+  const depth = new Map<string, number>();
+  for (const parking of parkings) {
+    const key = `${parking.sourceId}${parking.letter.eventId}`;
+    const round = depth.get(key) ?? 0;
+    depth.set(key, round + 1);
+    if (!result[round]) result[round] = [];
+    result[round].push(parking);
+  }
+  return result;
+}
+
+/** Stores those whose key is free, or was left behind by an event that is gone. Returns their ids. */
+async function parkNew(tx: Tx, parkings: Parking[], { actor, nowMs }: Facts): Promise<Set<string>> {
+  const free = await claimKeys(tx, parkings);
+  const taken = parkings.filter(({ id }) => !free.has(id));
+  if (taken.length > 0) for (const id of await reviveKeys(tx, taken)) free.add(id);
+  const fresh = parkings.filter(({ id }) => free.has(id));
+  await insertEvents(tx, fresh, nowMs);
+  if (fresh.length > 0) {
+    await appendAudit(tx, {
+      actor,
+      action: "event.parked",
+      subjectKind: "event",
+      subjectId: fresh.length === 1 ? fresh[0]!.id : null,
+      before: null,
+      after: { status: "PENDING" },
+      count: fresh.length,
+      atMs: nowMs,
+      eventIds: fresh.map(({ id }) => id),
+    });
+  }
+  return free;
+}
+
+/** Tells bounces from duplicates and records them. Returns the ids (of the arrivals) that were bounces. */
+async function meetKnown(tx: Tx, parkings: Parking[], facts: Facts): Promise<Set<string>> {
+  const marks = parkings.flatMap(({ letter }) => letter.redrive?.redriveId ?? []);
+  const ours = await knownRedrives(tx, [...new Set(marks)]);
+  const bounced = new Set<string>();
+  let left = parkings;
+  while (left.length > 0) {
+    const bounces = await bouncesAmong(tx, left, ours);
+    if (bounces.length === 0) break;
+    const moved = await recordBounces(tx, bounces, facts.nowMs);
+    const done = bounces.filter(({ found }) => moved.has(found.id));
+    if (done.length > 0) await settleBounces(tx, done, facts);
+    for (const { parking } of done) bounced.add(parking.id);
+    // Somebody changed these between the look and the move: look again.
+    left = bounces.filter(({ found }) => !moved.has(found.id)).map(({ parking }) => parking);
+  }
+  return bounced;
+}
+
+async function bouncesAmong(tx: Tx, parkings: Parking[], ours: Set<string>): Promise<Bounce[]> {
+  const found = new Map((await findKnown(tx, parkings)).map((event) => [`${event.sourceId}${event.eventId}`, event]));
+  return parkings.flatMap((parking): Bounce[] => {
+    const event = found.get(`${parking.sourceId}${parking.letter.eventId}`);
+    if (!event) return [];
+    const mark = parking.letter.redrive?.redriveId ?? null;
+    const meaning = meaningOf(event, mark !== null && ours.has(mark) ? mark : null);
+    if (meaning.kind === "duplicate") return [];
+    return [{ found: event, parking, status: meaning.status, redriveId: meaning.redriveId }];
+  });
+}
+
+async function settleBounces(tx: Tx, bounces: Bounce[], { actor, nowMs }: Facts): Promise<void> {
+  const replaced = await updateBodies(tx, bounces);
+  await touchGroups(
+    tx,
+    bounces.map(({ found, parking }) => ({ ...parking, id: found.id })),
+    nowMs,
+  );
+  for (const { found, parking, status, redriveId } of bounces) {
+    await appendAudit(tx, {
+      actor,
+      action: "event.bounced",
+      subjectKind: "event",
+      subjectId: found.id,
+      redriveId,
+      before: { status: found.status, errorCode: found.errorCode, bounces: found.bounces, attempts: found.attempts },
+      after: {
+        status,
+        errorCode: parking.letter.errorCode,
+        bounces: found.bounces + 1,
+        attempts: found.attempts + parking.letter.attempts,
+        ...(replaced.has(found.id) ? { payload: "replaced: it came back with another payload" } : {}),
+      },
+      count: 1,
+      atMs: nowMs,
+      eventIds: [found.id],
+    });
+  }
+  await countBounces(tx, bounces);
+}

@@ -1,0 +1,61 @@
+import type { PolicyRequest } from "@/lib/contract/targets";
+import { DomainError } from "@/lib/core/problem";
+import type { Deps } from "@/lib/operations/deps";
+import { uuidv7 } from "@/lib/platform/ids";
+import { validatePolicy } from "@/lib/retry/policy";
+import { appendAudit } from "@/lib/store/write/audit";
+import { insertPolicy, lockNewestPolicy } from "@/lib/store/write/policies";
+
+const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
+
+/**
+ * Stores a new version of a policy. Redrives that run keep the version they started with. Returns the version. Throws
+ * DomainError `invalid-config` with every field that is wrong, its value and its bound.
+ */
+export async function storePolicy(
+  deps: Deps,
+  input: { name: string; request: PolicyRequest },
+  actor: string,
+): Promise<number> {
+  assertStorable(input.name, input.request.body);
+  const atMs = deps.clock.wallMs();
+  return deps.db.transaction(async (tx) => {
+    const newest = await lockNewestPolicy(tx, input.name);
+    const version = (newest?.version ?? 0) + 1;
+    const { body, reason } = input.request;
+    await insertPolicy(tx, { id: uuidv7(atMs), name: input.name, version, body, reason, createdBy: actor });
+    await appendAudit(tx, {
+      actor,
+      action: "policy.stored",
+      subjectKind: "policy",
+      subjectId: input.name,
+      reason,
+      before: newest,
+      after: { version, body },
+      count: 1,
+      atMs,
+    });
+    return version;
+  });
+}
+
+function assertStorable(name: string, body: unknown): void {
+  if (!NAME.test(name)) {
+    throw new DomainError("invalid-config", "name: use lower-case letters, digits and dashes, at most 63", {
+      fields: [{ field: "name", detail: "use lower-case letters, digits and dashes, at most 63" }],
+    });
+  }
+  const violations = validatePolicy(body);
+  if (violations.length === 0) return;
+  const fields = violations.map((violation) => ({
+    field: `body.${violation.field}`,
+    detail: `is ${JSON.stringify(violation.value) ?? "missing"}: must be ${violation.bound}`,
+  }));
+  throw new DomainError(
+    "invalid-config",
+    `The policy cannot run: ${fields.map((f) => `${f.field} ${f.detail}`).join("; ")}`,
+    {
+      fields,
+    },
+  );
+}

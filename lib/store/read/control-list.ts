@@ -1,0 +1,86 @@
+import type { ControlList, ControlOut, ControlScopeName } from "@/lib/contract/controls";
+import { cutPage, type IdPage } from "@/lib/contract/id-page";
+import type { Queryable } from "@/lib/store/db";
+
+type Row = {
+  id: string;
+  kind: ControlOut["kind"];
+  scope: ControlScopeName;
+  value: string;
+  reason: string;
+  origin: ControlOut["origin"];
+  createdBy: string;
+  createdAtMs: number;
+  expiresAtMs: number | null;
+  liftedAtMs: number | null;
+  liftedBy: string | null;
+  liftReason: string | null;
+  catches: number | null;
+};
+
+/** Counting what one control catches stops here: the list must stay quick. */
+const CATCHES_MAX = 10_000;
+
+/** Parked events under a control's scope. */
+const CATCHES = `case c.scope
+    when 'eventId' then (select count(*) from event_keys k join dlq_events e on e.id = k.id
+                          where k.event_id = c.value and e.status in ('PENDING', 'QUEUED'))
+    when 'aggregateId' then (select count(*) from (select 1 from dlq_events e where e.aggregate_id = c.value
+                          and e.status in ('PENDING', 'QUEUED') limit ${CATCHES_MAX}) few)
+    when 'errorCode' then (select coalesce(sum(l.n), 0)::bigint from dlq_levels l
+                          where l.error_code = c.value and l.status in ('PENDING', 'QUEUED'))
+    else (select coalesce(sum(l.n), 0)::bigint from dlq_levels l join sources s on s.id = l.source_id
+           where s.name = c.value and l.status in ('PENDING', 'QUEUED'))
+  end`;
+
+const COLUMNS = `c.id, c.kind, c.scope, c.value, c.reason, c.origin, c.created_by as "createdBy",
+  c.created_at as "createdAtMs", c.expires_at as "expiresAtMs", c.lifted_at as "liftedAtMs",
+  c.lifted_by as "liftedBy", c.lift_reason as "liftReason"`;
+
+const LIVE = "c.lifted_at is null and (c.expires_at is null or c.expires_at > now())";
+
+/** Controls, newest first: those in force, those that ended, or both. */
+export async function listControls(
+  db: Queryable,
+  query: IdPage & { state: "live" | "ended" | null },
+): Promise<ControlList> {
+  const rows = await db.query<Row>(
+    `select ${COLUMNS}, case when ${LIVE} then ${CATCHES} end as catches
+       from controls c
+      where ($1::uuid is null or c.id < $1) and ($2::boolean is null or (${LIVE}) = $2)
+      order by c.id desc limit $3`,
+    [query.cursor, query.state === null ? null : query.state === "live", query.limit + 1],
+  );
+  const page = cutPage(rows, query.limit, (row) => row.id);
+  return { items: page.items.map(controlOut), nextCursor: page.nextCursor };
+}
+
+/** null = there is no such control, in force or ended. */
+export async function readControl(db: Queryable, id: string): Promise<ControlOut | null> {
+  const [row] = await db.query<Row>(
+    `select ${COLUMNS}, case when ${LIVE} then ${CATCHES} end as catches from controls c where c.id = $1`,
+    [id],
+  );
+  return row ? controlOut(row) : null;
+}
+
+function controlOut(row: Row): ControlOut {
+  return {
+    id: row.id,
+    kind: row.kind,
+    scope: { [row.scope]: row.value },
+    reason: row.reason,
+    origin: row.origin,
+    createdBy: row.createdBy,
+    createdAt: iso(row.createdAtMs)!,
+    expiresAt: iso(row.expiresAtMs),
+    liftedAt: iso(row.liftedAtMs),
+    liftedBy: row.liftedBy,
+    liftReason: row.liftReason,
+    catches: row.catches,
+  };
+}
+
+function iso(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,221 @@
+import { cutPage, type IdPage } from "@/lib/contract/id-page";
+import type {
+  Canary,
+  Finding,
+  RedriveCauses,
+  RedriveItemList,
+  RedriveItemOut,
+  RedriveList,
+  RedriveOut,
+  RedriveRate,
+} from "@/lib/contract/redrives";
+import { effectiveRate, type LaneRates } from "@/lib/core/redrive-rate";
+import { openItems, type RedriveState } from "@/lib/core/redrive-state";
+import type { Queryable } from "@/lib/store/db";
+import type { FrozenSelection } from "@/lib/store/write/redrive";
+
+/** The rate shown is taken over this long, seconds. */
+const RATE_WINDOW_S = 30;
+
+const COLUMNS = `r.id, r.state, r.mode, r.lane, r.rate_per_second as "ratePerSecond", r.selection, r.canary, r.released,
+  r.pause_reason as "pauseReason", r.total, r.delivered, r.passed, r.confirmed, r.failed, r.refused, r.cancelled,
+  r.bounced, r.refused_by_reason as "refusedByReason", r.failed_by_reason as "failedByReason",
+  r.created_by as "createdBy", r.reason, r.created_at as "createdAtMs", r.planned_at as "plannedAtMs",
+  r.started_at as "startedAtMs", r.finished_at as "finishedAtMs",
+  (select coalesce(sum(t.delivered + t.failed), 0) from redrive_ticks t
+    where t.redrive_id = r.id and t.at > now() - interval '${RATE_WINDOW_S} s') as "sentRecently",
+  (select array_agg(distinct s.name) from sources s
+    where r.state in ('RUNNING', 'PAUSED', 'PLANNED', 'PLANNING')
+      and exists (select 1 from redrive_items i where i.redrive_id = r.id and i.state = 'open' and i.source_id = s.id))
+    as "openSources"`;
+
+type Row = {
+  id: string;
+  state: RedriveState;
+  mode: "deliver" | "verify";
+  lane: "main" | "slow";
+  ratePerSecond: number | null;
+  selection: FrozenSelection;
+  canary: Canary | null;
+  released: number | null;
+  pauseReason: string | null;
+  total: number;
+  delivered: number;
+  passed: number;
+  confirmed: number;
+  failed: number;
+  refused: number;
+  cancelled: number;
+  bounced: number;
+  refusedByReason: Record<string, number>;
+  failedByReason: Record<string, number>;
+  createdBy: string;
+  reason: string;
+  createdAtMs: number;
+  plannedAtMs: number | null;
+  startedAtMs: number | null;
+  finishedAtMs: number | null;
+  sentRecently: number;
+  openSources: string[] | null;
+};
+
+type Lanes = Record<"main" | "slow", LaneRates>;
+
+async function readLanes(db: Queryable): Promise<Lanes> {
+  const rows = await db.query<{ lane: "main" | "slow"; source: string; rate: number | null }>(
+    "select t.lane, s.name as source, t.rate_per_second as rate from targets t join sources s on s.id = t.source_id",
+    [],
+    { name: "lanes" },
+  );
+  const lanes: Record<"main" | "slow", Record<string, number | null>> = { main: {}, slow: {} };
+  for (const row of rows) lanes[row.lane][row.source] = row.rate;
+  return lanes;
+}
+
+/** Redrives, newest first; `live` leaves out those that are DONE or CANCELLED. */
+export async function listRedrives(
+  db: Queryable,
+  query: IdPage & { states: readonly RedriveState[] | null },
+): Promise<RedriveList> {
+  const rows = await db.query<Row>(
+    `select ${COLUMNS} from redrives r
+      where ($1::text[] is null or r.state = any($1)) and ($2::uuid is null or r.id < $2)
+      order by r.id desc limit $3`,
+    [query.states, query.cursor, query.limit + 1],
+    { name: "list-redrives" },
+  );
+  const lanes = await readLanes(db);
+  const page = cutPage(rows, query.limit, (row) => row.id);
+  return { items: page.items.map((row) => redriveOut(row, lanes)), nextCursor: page.nextCursor };
+}
+
+/** null = there is no such redrive. */
+export async function readRedrive(db: Queryable, id: string): Promise<RedriveOut | null> {
+  const [row] = await db.query<Row>(`select ${COLUMNS} from redrives r where r.id = $1`, [id], {
+    name: "read-redrive",
+  });
+  return row ? redriveOut(row, await readLanes(db)) : null;
+}
+
+function redriveOut(row: Row, lanes: Lanes): RedriveOut {
+  const open = openItems(row);
+  const running = row.state === "RUNNING";
+  const rateNow = running ? row.sentRecently / RATE_WINDOW_S : null;
+  const effective = effectiveRate(row.ratePerSecond, row.openSources ?? [], lanes[row.lane]);
+  const { asOfMs: _asOfMs, ...selection } = row.selection;
+  return {
+    id: row.id,
+    state: row.state,
+    mode: row.mode,
+    lane: row.lane,
+    ratePerSecond: row.ratePerSecond,
+    effectiveRatePerSecond: row.openSources ? effective : row.ratePerSecond,
+    total: row.total,
+    delivered: row.delivered,
+    passed: row.passed,
+    confirmed: row.confirmed,
+    failed: row.failed,
+    refused: row.refused,
+    cancelled: row.cancelled,
+    bounced: row.bounced,
+    open,
+    refusedByReason: row.refusedByReason,
+    failedByReason: row.failedByReason,
+    canary: row.canary && { ...row.canary, released: row.released },
+    pauseReason: row.pauseReason,
+    createdBy: row.createdBy,
+    reason: row.reason,
+    selection,
+    createdAt: iso(row.createdAtMs)!,
+    plannedAt: iso(row.plannedAtMs),
+    startedAt: iso(row.startedAtMs),
+    finishedAt: iso(row.finishedAtMs),
+    rateNow,
+    etaMs: running && open > 0 ? eta(open, rateNow, effective) : null,
+  };
+}
+
+/** Milliseconds for what is open: at the measured rate once there is one, before that at the set rate. */
+function eta(open: number, rateNow: number | null, set: number | null): number | null {
+  const rate = rateNow || set;
+  return rate ? Math.ceil((open / rate) * 1000) : null;
+}
+
+function iso(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+const ITEM_COLUMNS = `i.id, e.event_id as "eventId", s.name as source, i.aggregate_id as "aggregateId",
+  i.version, i.error_code as "errorCode", i.state, i.result, i.detail, i.attempts, coalesce(i.verdict, '[]') as findings,
+  i.finished_at as "finishedAtMs"`;
+const ITEM_JOINS = `redrive_items i left join dlq_events e on e.id = i.id left join sources s on s.id = i.source_id`;
+
+type ItemRow = Omit<RedriveItemOut, "finishedAt"> & { finishedAtMs: number | null; findings: Finding[] };
+
+function itemOut({ finishedAtMs, ...row }: ItemRow): RedriveItemOut {
+  return { ...row, finishedAt: iso(finishedAtMs) };
+}
+
+export async function listRedriveItems(
+  db: Queryable,
+  query: IdPage & { redriveId: string; state: string | null; result: string | null },
+): Promise<RedriveItemList> {
+  const rows = await db.query<ItemRow>(
+    `select ${ITEM_COLUMNS} from ${ITEM_JOINS}
+      where i.redrive_id = $1 and ($2::text is null or i.state = $2) and ($3::text is null or i.result = $3)
+        and ($4::uuid is null or i.id < $4)
+      order by i.id desc limit $5`,
+    [query.redriveId, query.state, query.result, query.cursor, query.limit + 1],
+  );
+  const page = cutPage(rows, query.limit, (row) => row.id);
+  return { items: page.items.map(itemOut), nextCursor: page.nextCursor };
+}
+
+const CHART_BUCKET_MS = 5_000;
+/** Buckets of one answer; a longer run is shown in wider ones. */
+const CHART_BUCKETS_MAX = 240;
+
+/** Sends over time. Wider buckets for a longer run, so that the answer stays small. */
+export async function readRedriveRate(db: Queryable, id: string, nowMs: number): Promise<RedriveRate> {
+  const [span] = await db.query<{ first: number | null; last: number | null }>(
+    "select min(at) as first, max(at) as last from redrive_ticks where redrive_id = $1",
+    [id],
+  );
+  const asOf = new Date(nowMs).toISOString();
+  if (!span || span.first === null || span.last === null) return { buckets: [], bucketMs: CHART_BUCKET_MS, asOf };
+  const buckets = (span.last - span.first) / CHART_BUCKET_MS + 1;
+  const bucketMs = CHART_BUCKET_MS * Math.max(1, Math.ceil(buckets / CHART_BUCKETS_MAX));
+  const rows = await db.query<{ at: number; delivered: number; failed: number; refused: number }>(
+    `select to_timestamp(floor(extract(epoch from at) * 1000 / $2::float8) * $2::float8 / 1000) as at,
+            sum(delivered) as delivered, sum(failed) as failed, sum(refused) as refused
+       from redrive_ticks where redrive_id = $1 group by 1 order by 1`,
+    [id, bucketMs],
+  );
+  return { buckets: rows.map((row) => ({ ...row, at: iso(row.at)! })), bucketMs, asOf };
+}
+
+/** Samples shown of each cause. */
+const SAMPLES = 3;
+
+/** Failures and refusals by cause, most frequent first. */
+export async function readRedriveCauses(db: Queryable, id: string): Promise<RedriveCauses> {
+  const causes = await db.query<{ outcome: "failed" | "refused"; result: string; count: number }>(
+    `select state as outcome, result, count(*) as count from redrive_items
+      where redrive_id = $1 and state in ('failed', 'refused') group by state, result order by count(*) desc, result`,
+    [id],
+  );
+  const samples = await db.query<ItemRow>(
+    `select ${ITEM_COLUMNS} from (
+        select *, row_number() over (partition by state, result order by id desc) as place
+          from redrive_items where redrive_id = $1 and state in ('failed', 'refused')) i
+       left join dlq_events e on e.id = i.id left join sources s on s.id = i.source_id
+      where i.place <= ${SAMPLES}`,
+    [id],
+  );
+  return {
+    causes: causes.map((cause) => ({
+      ...cause,
+      samples: samples.filter((row) => row.state === cause.outcome && row.result === cause.result).map(itemOut),
+    })),
+  };
+}

@@ -1,0 +1,57 @@
+import type { TargetEngine, TargetList, TargetOut } from "@/lib/contract/sources";
+import type { Queryable } from "@/lib/store/db";
+import { readTargets, type TargetRow } from "@/lib/store/read/targets";
+
+/** What a worker writes with its heartbeat: its engine's state by target name. */
+export type HeartbeatInfo = { running: number; targets: Record<string, Omit<TargetEngine, "asOf">> };
+
+/** A worker that was not heard of for this long is gone. */
+export const HEARTBEAT_LOST_S = 15;
+
+/** The rate shown is taken over this long, seconds. */
+const RATE_WINDOW_S = 10;
+
+/** All targets with what the live workers report of them. `addressOf` names where one sends to, without secrets. */
+export async function listTargets(db: Queryable, addressOf: (target: TargetRow) => string | null): Promise<TargetList> {
+  const targets = await readTargets(db);
+  const beats = await db.query<{ info: HeartbeatInfo; seenAtMs: number }>(
+    `select info, seen_at as "seenAtMs" from worker_heartbeats
+      where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
+  );
+  const sent = await db.query<{ target: string; n: number }>(
+    `select target, count(*) as n from redrive_attempts
+      where opened_at > now() - interval '${RATE_WINDOW_S} s' group by target`,
+  );
+  const sentBy = new Map(sent.map((row) => [row.target, row.n / RATE_WINDOW_S]));
+  const items = targets.map((target): TargetOut => {
+    const engine = beats.flatMap(({ info, seenAtMs }) => {
+      const state = info.targets?.[target.name];
+      return state ? [{ ...state, asOf: new Date(seenAtMs).toISOString() }] : [];
+    });
+    return targetOut(target, addressOf(target), engine, sentBy.get(target.name) ?? (beats.length > 0 ? 0 : null));
+  });
+  return { items, nextCursor: null };
+}
+
+function targetOut(
+  target: TargetRow,
+  address: string | null,
+  engine: TargetEngine[],
+  sentPerSecondNow: number | null,
+): TargetOut {
+  return {
+    id: target.id,
+    name: target.name,
+    source: target.source,
+    lane: target.lane,
+    address,
+    ratePerSecond: target.ratePerSecond,
+    burst: target.burst,
+    bulkhead: target.bulkhead,
+    policyName: target.policyName,
+    retryable: target.retryable,
+    breakerForce: target.breakerForce,
+    engine,
+    sentPerSecondNow,
+  };
+}

@@ -1,0 +1,40 @@
+import type { Tx } from "@/lib/store/db";
+import { rollupOf } from "@/lib/store/write/rollup";
+
+/** PENDING or (its item just withdrawn) QUEUED to IGNORED. Returns what moved, and from where. */
+export async function ignoreEvents(
+  tx: Tx,
+  ids: readonly string[],
+  actor: string,
+): Promise<{ id: string; from: "PENDING" | "QUEUED" }[]> {
+  return tx.query<{ id: string; from: "PENDING" | "QUEUED" }>(
+    `with was as materialized (
+       select id, status from dlq_events where id = any($1::uuid[]) and status in ('PENDING', 'QUEUED')
+     ), moved as (
+       update dlq_events e set status = 'IGNORED', last_operator = $2
+         from was
+        where e.id = was.id and e.status = was.status
+          and (e.status = 'PENDING' or not exists (select 1 from redrive_items i where i.id = e.id and i.state = 'open'))
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, was.status as old_status,
+                 'IGNORED' as new_status
+     )${rollupOf("moved", { flow: { kind: "ignored", at: "now()" } })}
+     select id, old_status as "from" from moved`,
+    [ids, actor],
+  );
+}
+
+/** IGNORED to PENDING, with a fresh redrive limit and no cooldown. Returns the ids that moved. */
+export async function releaseEvents(tx: Tx, ids: readonly string[], actor: string): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(
+    `with moved as (
+       update dlq_events e
+          set status = 'PENDING', last_operator = $2, redrives = 0, failures = 0, cooldown_until = null
+        where e.id = any($1::uuid[]) and e.status = 'IGNORED'
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'IGNORED' as old_status,
+                 'PENDING' as new_status
+     )${rollupOf("moved", { flow: { kind: "released", at: "now()" } })}
+     select id from moved`,
+    [ids, actor],
+  );
+  return rows.map((row) => row.id);
+}

@@ -1,0 +1,353 @@
+import type { KnownEvent } from "@/lib/core/arrival";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { EventStatus } from "@/lib/core/event-state";
+import { type Fingerprint, fingerprintOf } from "@/lib/core/fingerprint";
+import { errorSummary } from "@/lib/core/storable";
+import type { Tx } from "@/lib/store/db";
+import { CopyRows } from "@/lib/store/write/copy-binary";
+import { rollupOf } from "@/lib/store/write/rollup";
+
+/** One letter on its way in, with what is derived from it. `id` is used when the event is new. */
+export type Parking = {
+  id: string;
+  sourceId: string;
+  letter: DeadLetter;
+  group: Fingerprint;
+};
+
+export function parkingOf(id: string, sourceId: string, letter: DeadLetter): Parking {
+  return { id, sourceId, letter, group: fingerprintOf(letter) };
+}
+
+/** Ids of the sources by name, held against deletion until the transaction ends. */
+export async function holdSources(tx: Tx, names: string[]): Promise<Map<string, string>> {
+  const rows = await tx.query<{ id: string; name: string }>(
+    "select id, name from sources where name = any($1::text[]) for key share",
+    [names],
+    { name: "hold_sources" },
+  );
+  return new Map(rows.map((row) => [row.name, row.id]));
+}
+
+/**
+ * Claims the deduplication keys. Returns the ids whose key was free: exactly those events are new, whoever else parks
+ * at the same time. Keys are claimed in one order, so that two batches wait for each other but never in a circle.
+ */
+export async function claimKeys(tx: Tx, parkings: Parking[]): Promise<Set<string>> {
+  const sorted = [...parkings].sort(
+    (a, b) => compare(a.letter.eventId, b.letter.eventId) || compare(a.sourceId, b.sourceId),
+  );
+  const rows = await tx.query<{ id: string }>(
+    `insert into event_keys (source_id, event_id, id)
+     select * from unnest($1::uuid[], $2::text[], $3::uuid[]) on conflict do nothing returning id`,
+    [
+      sorted.map((parking) => parking.sourceId),
+      sorted.map((parking) => parking.letter.eventId),
+      sorted.map((parking) => parking.id),
+    ],
+    { name: "claim_keys" },
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+const EVENT_COLUMNS = [
+  ...["id", "source_id", "event_id", "aggregate_type", "aggregate_id", "version", "event_type", "trace_id"],
+  ...["error_code", "fingerprint", "status", "attempts", "first_seen", "failed_at", "last_attempt_at"],
+  ...["last_error_code", "last_error", "payload_bytes", "tags"],
+];
+const BODY_COLUMNS = [
+  "id",
+  "payload",
+  "content_type",
+  "headers",
+  "error_type",
+  "error_message",
+  "error_detail",
+  "origin",
+];
+
+/**
+ * Stores new events with their bodies, groups and counters. `nowMs` is when they are parked: the time within their ids.
+ * Rejects with SQLSTATE 23514 when the day has no partition.
+ */
+export async function insertEvents(tx: Tx, parkings: Parking[], nowMs: number): Promise<void> {
+  if (parkings.length === 0) return;
+  const events = new CopyRows(EVENT_COLUMNS.length);
+  const bodies = new CopyRows(BODY_COLUMNS.length);
+  for (const parking of parkings) {
+    addEvent(events, parking, nowMs);
+    addBody(bodies, parking);
+  }
+  await tx.copyIn(`copy dlq_events (${EVENT_COLUMNS}) from stdin (format binary)`, events.end());
+  await tx.copyIn(`copy dlq_event_bodies (${BODY_COLUMNS}) from stdin (format binary)`, bodies.end());
+  await countParked(tx, parkings, nowMs);
+  await touchGroups(tx, parkings, nowMs);
+}
+
+function addEvent(rows: CopyRows, { id, sourceId, letter, group }: Parking, nowMs: number): void {
+  rows
+    .row()
+    .uuid(id)
+    .uuid(sourceId)
+    .text(letter.eventId)
+    .text(letter.aggregateType)
+    .text(letter.aggregateId)
+    .int8(letter.version)
+    .text(letter.eventType)
+    .text(letter.traceId)
+    .text(letter.errorCode)
+    .text(group.fingerprint)
+    .text("PENDING")
+    .int4(letter.attempts)
+    .timestamp(nowMs)
+    .timestamp(letter.failedAtMs)
+    .timestamp(letter.failedAtMs)
+    .text(letter.errorCode)
+    .text(errorSummary(letter.error))
+    .int4(letter.payload.byteLength)
+    .jsonb(JSON.stringify(letter.tags));
+}
+
+function addBody(rows: CopyRows, { id, letter }: Parking): void {
+  rows
+    .row()
+    .uuid(id)
+    .bytea(letter.payload)
+    .text(letter.contentType)
+    .jsonb(JSON.stringify(letter.headers))
+    .text(letter.error.type)
+    .text(letter.error.message)
+    .text(letter.error.stack)
+    .jsonb(JSON.stringify(letter.origin));
+}
+
+/** The counters of new events. Counted here rather than by the server: a batch has few groups, and the rows are new. */
+async function countParked(tx: Tx, parkings: Parking[], nowMs: number): Promise<void> {
+  const counts = new Map<string, { sourceId: string; errorCode: string; fingerprint: string; n: number }>();
+  for (const { sourceId, letter, group } of parkings) {
+    const key = `${sourceId}${group.fingerprint}${letter.errorCode}`;
+    const count = counts.get(key);
+    if (count) count.n++;
+    else counts.set(key, { sourceId, errorCode: letter.errorCode, fingerprint: group.fingerprint, n: 1 });
+  }
+  const rows = [...counts.values()];
+  await tx.run(
+    `with parked as (select * from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[])
+                       as p (source_id, error_code, fingerprint, n)),
+     levels as (
+       insert into dlq_levels (source_id, error_code, status, hour, n)
+       select source_id, error_code, 'PENDING', date_trunc('hour', to_timestamp($5::float8 / 1000), 'UTC'), sum(n)
+         from parked group by source_id, error_code),
+     group_levels as (
+       insert into dlq_group_levels (fingerprint, source_id, status, n)
+       select fingerprint, source_id, 'PENDING', sum(n) from parked group by fingerprint, source_id)
+     insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
+     select date_trunc('minute', to_timestamp($5::float8 / 1000), 'UTC'), source_id, error_code, fingerprint, 'parked', n
+       from parked`,
+    [
+      rows.map((row) => row.sourceId),
+      rows.map((row) => row.errorCode),
+      rows.map((row) => row.fingerprint),
+      rows.map((row) => row.n),
+      nowMs,
+    ],
+    { name: "count_parked" },
+  );
+}
+
+/**
+ * How old a group's `last_seen` may be. Every batch of a storm would otherwise wait for the one before it on the same
+ * few rows.
+ */
+const GROUP_STALE_MS = 5_000;
+
+/** Makes the groups of these events known, and their last sight and sample recent. */
+export async function touchGroups(tx: Tx, parkings: Parking[], nowMs: number): Promise<void> {
+  const groups = new Map(parkings.map((parking) => [parking.group.fingerprint, parking]));
+  const fresh = await tx.query<{ fingerprint: string }>(
+    `select fingerprint from dlq_groups
+      where fingerprint = any($1::text[]) and last_seen > to_timestamp($2::float8 / 1000)`,
+    [[...groups.keys()], nowMs - GROUP_STALE_MS],
+    { name: "fresh_groups" },
+  );
+  for (const { fingerprint } of fresh) groups.delete(fingerprint);
+  if (groups.size === 0) return;
+  const stale = [...groups.values()].sort((a, b) => compare(a.group.fingerprint, b.group.fingerprint));
+  await tx.run(
+    `insert into dlq_groups
+       (fingerprint, error_code, exception_type, message_pattern, first_frame, sample_event, first_seen, last_seen)
+     select fingerprint, error_code, exception_type, pattern, frame, sample, at, at
+       from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::uuid[])
+              as g (fingerprint, error_code, exception_type, pattern, frame, sample),
+            to_timestamp($7::float8 / 1000) as at
+     on conflict (fingerprint) do update
+       set last_seen = greatest(dlq_groups.last_seen, excluded.last_seen), sample_event = excluded.sample_event`,
+    [
+      stale.map((parking) => parking.group.fingerprint),
+      stale.map((parking) => parking.letter.errorCode),
+      stale.map((parking) => parking.group.exceptionType),
+      stale.map((parking) => parking.group.pattern),
+      stale.map((parking) => parking.group.firstFrame),
+      stale.map((parking) => parking.id),
+      nowMs,
+    ],
+    { name: "touch_groups" },
+  );
+}
+
+/** A known event as an arrival finds it. */
+export type Found = KnownEvent & {
+  id: string;
+  sourceId: string;
+  eventId: string;
+  errorCode: string;
+  fingerprint: string;
+  attempts: number;
+  bounces: number;
+};
+
+/**
+ * The known events of these keys. A key whose event has left the store (retention) has none: its letter is new again,
+ * see `reviveKeys`.
+ */
+export async function findKnown(tx: Tx, parkings: Parking[]): Promise<Found[]> {
+  return tx.query<Found>(
+    `select e.id, e.source_id as "sourceId", e.event_id as "eventId", e.error_code as "errorCode", e.fingerprint,
+            e.attempts, e.bounces, e.status, e.bounced_redrive as "bouncedRedrive",
+            (select i.redrive_id from redrive_items i
+              where i.id = e.id and i.state = 'open'
+                and exists (select 1 from redrive_attempts t where t.id = i.id and t.redrive_id = i.redrive_id))
+              as "sendingRedrive",
+            (select i.redrive_id from redrive_items i where i.id = e.id and i.state = 'delivered'
+              order by i.finished_at desc limit 1) as "deliveredRedrive"
+       from unnest($1::uuid[], $2::text[]) as w (source_id, event_id)
+       join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id
+       join dlq_events e on e.id = k.id`,
+    [parkings.map((parking) => parking.sourceId), parkings.map((parking) => parking.letter.eventId)],
+    { name: "find_known" },
+  );
+}
+
+/** Points keys whose event is gone to the ids given. Returns the ids that now hold their key. */
+export async function reviveKeys(tx: Tx, parkings: Parking[]): Promise<Set<string>> {
+  const rows = await tx.query<{ id: string }>(
+    `update event_keys k set id = w.id from unnest($1::uuid[], $2::text[], $3::uuid[]) as w (source_id, event_id, id)
+      where k.event_id = w.event_id and k.source_id = w.source_id
+        and not exists (select 1 from dlq_events e where e.id = k.id)
+     returning k.id`,
+    [
+      parkings.map((parking) => parking.sourceId),
+      parkings.map((parking) => parking.letter.eventId),
+      parkings.map((parking) => parking.id),
+    ],
+    { name: "revive_keys" },
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
+/** Which of these redrives are on record: a mark of any other is not ours. */
+export async function knownRedrives(tx: Tx, ids: string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await tx.query<{ id: string }>("select id from redrives where id = any($1::uuid[])", [ids], {
+    name: "known_redrives",
+  });
+  return new Set(rows.map((row) => row.id));
+}
+
+export type Bounce = { found: Found; parking: Parking; status: EventStatus; redriveId: string | null };
+
+/**
+ * Records bounces by compare-and-set on what was found, with counters. Returns the ids that it moved; the others were
+ * changed by somebody meanwhile and must be looked at again.
+ */
+export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): Promise<Set<string>> {
+  const column = <T>(of: (bounce: Bounce) => T) => bounces.map(of);
+  const rows = await tx.query<{ id: string }>(
+    `with moved as (
+       update dlq_events e set
+         status = w.status, bounces = e.bounces + 1, attempts = e.attempts + w.attempts,
+         error_code = w.error_code, fingerprint = w.fingerprint,
+         last_error_code = w.error_code, last_error = w.last_error,
+         failed_at = coalesce(to_timestamp(w.failed_at / 1000), e.failed_at),
+         last_attempt_at = to_timestamp(coalesce(w.failed_at, $13::float8) / 1000),
+         confirmed_at = null, bounced_redrive = w.redrive, payload_bytes = w.payload_bytes
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[],
+                   $9::text[], $10::text[], $11::int[], $12::float8[], $14::int[])
+         as w (id, old_status, status, old_redrive, redrive, old_error_code, error_code, old_fingerprint, fingerprint,
+               last_error, attempts, failed_at, payload_bytes)
+       where e.id = w.id and e.status = w.old_status and e.bounced_redrive is not distinct from w.old_redrive
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, w.old_status,
+                 e.status as new_status, w.old_error_code, w.old_fingerprint
+     )${rollupOf("moved", { flow: { kind: "bounced", at: "to_timestamp($13::float8 / 1000)" }, regrouped: true })}
+     select id from moved`,
+    [
+      column(({ found }) => found.id),
+      column(({ found }) => found.status),
+      column(({ status }) => status),
+      column(({ found }) => found.bouncedRedrive),
+      column(({ redriveId }) => redriveId),
+      column(({ found }) => found.errorCode),
+      column(({ parking }) => parking.letter.errorCode),
+      column(({ found }) => found.fingerprint),
+      column(({ parking }) => parking.group.fingerprint),
+      column(({ parking }) => errorSummary(parking.letter.error)),
+      column(({ parking }) => parking.letter.attempts),
+      column(({ parking }) => parking.letter.failedAtMs),
+      nowMs,
+      column(({ parking }) => parking.letter.payload.byteLength),
+    ],
+    { name: "record_bounces" },
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
+/**
+ * Brings the bodies of bounced events up to date: the error always, payload and content type when they differ from what
+ * is stored. Headers and origin stay those of the first arrival: that is where a redrive sends. Returns the ids whose
+ * payload was replaced.
+ */
+export async function updateBodies(tx: Tx, bounces: Bounce[]): Promise<Set<string>> {
+  const ids = bounces.map(({ found }) => found.id);
+  const payloads = bounces.map(({ parking }) => Buffer.from(parking.letter.payload));
+  await tx.run(
+    `update dlq_event_bodies b set error_type = w.type, error_message = w.message, error_detail = w.stack
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as w (id, type, message, stack) where b.id = w.id`,
+    [
+      ids,
+      bounces.map(({ parking }) => parking.letter.error.type),
+      bounces.map(({ parking }) => parking.letter.error.message),
+      bounces.map(({ parking }) => parking.letter.error.stack),
+    ],
+    { name: "update_body_errors" },
+  );
+  const rows = await tx.query<{ id: string }>(
+    `update dlq_event_bodies b set payload = w.payload, content_type = w.content_type
+       from unnest($1::uuid[], $2::bytea[], $3::text[]) as w (id, payload, content_type)
+      where b.id = w.id and b.payload <> w.payload returning b.id`,
+    [ids, payloads, bounces.map(({ parking }) => parking.letter.contentType)],
+    { name: "update_payloads" },
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
+/** Longest tail of outcomes a canary looks at. */
+const RECENT_MAX = 1_000;
+
+/** Tells each redrive how many of its deliveries came back. In one order: see `claimKeys`. */
+export async function countBounces(tx: Tx, bounces: Bounce[]): Promise<void> {
+  const counts = new Map<string, number>();
+  for (const { redriveId } of bounces) {
+    if (redriveId !== null) counts.set(redriveId, (counts.get(redriveId) ?? 0) + 1);
+  }
+  for (const [redriveId, n] of [...counts].sort(([a], [b]) => compare(a, b))) {
+    await tx.run(
+      `update redrives set bounced = bounced + $2, recent = right(recent || repeat('b', $2), ${RECENT_MAX}) where id = $1`,
+      [redriveId, n],
+      { name: "count_bounces" },
+    );
+  }
+}

@@ -1,0 +1,81 @@
+import { uuidv7LowerBound } from "@/lib/platform/ids";
+import type { Db, Tx } from "@/lib/store/db";
+
+/**
+ * A partition a day, by the time within the UUIDv7 key. There is no default partition (the planner would have to merge
+ * all of them), so a day must exist before its first event: the janitor keeps days ahead, ingest makes a missing one.
+ */
+
+const DAY_MS = 86_400_000;
+const PARTITIONED = ["dlq_events", "dlq_event_bodies"] as const;
+/** SQLSTATE of a row that no partition takes. */
+export const NO_PARTITION = "23514";
+
+/** One maker at a time: two that create the same table would fail on each other. Any constant of our own. */
+const MAKER_LOCK = 7_305_101;
+
+/** Start of the UTC day, epoch milliseconds. */
+export function dayOf(ms: number): number {
+  return Math.floor(ms / DAY_MS) * DAY_MS;
+}
+
+/** `20261120` */
+function dayName(dayMs: number): string {
+  return new Date(dayMs).toISOString().slice(0, 10).replaceAll("-", "");
+}
+
+/** Days that have a partition, epoch milliseconds, oldest first. */
+export async function partitionDays(db: Db | Tx): Promise<number[]> {
+  const rows = await db.query<{ name: string }>(
+    `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = 'dlq_events'::regclass order by 1`,
+  );
+  return rows.flatMap(({ name }) => {
+    const digits = /^dlq_events_(\d{4})(\d{2})(\d{2})$/.exec(name);
+    return digits ? [Date.UTC(Number(digits[1]), Number(digits[2]) - 1, Number(digits[3]))] : [];
+  });
+}
+
+/**
+ * Makes the missing days of [fromMs, toMs]. A day is built aside and then attached, which does not block readers or
+ * writers of the other days (`create table ... partition of` would). Returns the days it made.
+ */
+export async function ensurePartitions(db: Db, fromMs: number, toMs: number = fromMs): Promise<number[]> {
+  return db.transaction(async (tx) => {
+    await tx.run("select pg_advisory_xact_lock($1)", [MAKER_LOCK]);
+    const have = new Set(await partitionDays(tx));
+    const made: number[] = [];
+    for (let day = dayOf(fromMs); day <= toMs; day += DAY_MS) {
+      if (have.has(day)) continue;
+      for (const table of PARTITIONED) await attachDay(tx, table, day);
+      made.push(day);
+    }
+    return made;
+  });
+}
+
+async function attachDay(tx: Tx, table: (typeof PARTITIONED)[number], day: number): Promise<void> {
+  const name = `${table}_${dayName(day)}`;
+  await tx.run(`create table ${name} (like ${table} including all)`);
+  await tx.run(
+    `alter table ${table} attach partition ${name}
+       for values from ('${uuidv7LowerBound(day)}') to ('${uuidv7LowerBound(day + DAY_MS)}')`,
+  );
+}
+
+/**
+ * Takes a day out of the store for good: detached first, so that nothing reads a table that goes. Returns whether it
+ * was there. What still refers to its events (keys, items, audit) is the caller's to settle.
+ */
+export async function dropPartition(db: Db, dayMs: number): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    await tx.run("select pg_advisory_xact_lock($1)", [MAKER_LOCK]);
+    if (!(await partitionDays(tx)).includes(dayOf(dayMs))) return false;
+    for (const table of PARTITIONED) {
+      const name = `${table}_${dayName(dayOf(dayMs))}`;
+      await tx.run(`alter table ${table} detach partition ${name}`);
+      await tx.run(`drop table ${name}`);
+    }
+    return true;
+  });
+}

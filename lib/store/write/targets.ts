@@ -1,0 +1,31 @@
+import type { Tx } from "@/lib/store/db";
+
+export type TargetSettings = {
+  ratePerSecond: number | null;
+  burst: number | null;
+  bulkhead: number;
+  policyName: string;
+  retryable: boolean;
+  breakerForce: "open" | "closed" | null;
+  /** Asks the workers to forget the breaker's and the latency's history. */
+  reset: boolean;
+};
+
+export async function updateTarget(tx: Tx, id: string, target: TargetSettings): Promise<void> {
+  await tx.run(
+    `update targets
+        set rate_per_second = $2, burst = $3, bulkhead = $4, policy_name = $5, retryable = $6, breaker_force = $7,
+            reset_at = case when $8 then now() else reset_at end, updated_at = now()
+      where id = $1`,
+    [
+      id,
+      target.ratePerSecond,
+      target.burst,
+      target.bulkhead,
+      target.policyName,
+      target.retryable,
+      target.breakerForce,
+      target.reset,
+    ],
+  );
+}
