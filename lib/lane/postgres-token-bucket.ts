@@ -2,22 +2,34 @@ import type { Pool } from "pg";
 import { assertAffordable, assertTakeable, TOKEN_EPSILON, waitMsUntil } from "./bucket-spec";
 import type { BucketSpec, TokenBucket } from "./port";
 
+/** Tokens in a bucket at the moment `at`, the clock read where the row was. */
+const REFILLED = `least($3::float8,
+  tokens + greatest(0, extract(epoch from at - updated_at)::float8) * $2::float8)`;
+
 /**
  * $1 key, $2 rate per second, $3 burst, $4 cost, $5 all or none. One row if the bucket exists, else none.
  *
- * The row is locked before anything is computed, and the clock is read after the lock was got: `now()` or a clock read
- * outside would be as old as the wait for the lock, and two workers would share out the same interval twice. A clock
- * that is set back credits nothing for that interval, one that is set forward at most the burst.
+ * First a look without a lock: most takes come too early, and then nothing is locked, written or synced to disk. If
+ * there seems to be enough, the row is locked and everything is computed anew, with the clock read after the lock was
+ * got: `now()` or the first reading would be older than what the holder before us wrote.
+ *
+ * A clock that is set back credits nothing for that interval and must be written down, or the bucket would wait for
+ * it to come round again; one that is set forward credits at most the burst.
  */
 const TAKE_SQL = `
-with locked as materialized (
-  select tokens, updated_at from rate_buckets where key = $1 for update
+with seen as materialized (
+  select tokens, updated_at, clock_timestamp() as at from rate_buckets where key = $1
+), glimpsed as materialized (
+  select at, updated_at, ${REFILLED} as tokens from seen
+), locked as materialized (
+  select b.tokens, b.updated_at from rate_buckets as b, glimpsed as g
+  where b.key = $1 and (g.at < g.updated_at or
+    $2::float8 > 0 and g.tokens + ${TOKEN_EPSILON} >= case when $5::boolean then $4::float8 else 1 end)
+  for update of b
 ), timed as materialized (
   select tokens, updated_at, clock_timestamp() as at from locked
 ), refilled as (
-  select at, least($3::float8,
-    tokens + greatest(0, extract(epoch from at - updated_at)::float8) * $2::float8) as tokens
-  from timed
+  select at, ${REFILLED} as tokens from timed
 ), decided as (
   select at, tokens, case
     when $2::float8 = 0 then 0
@@ -25,24 +37,27 @@ with locked as materialized (
     when tokens + ${TOKEN_EPSILON} >= $4::float8 then $4::float8
     else 0 end as granted
   from refilled
+), taken as (
+  update rate_buckets as b set tokens = d.tokens - d.granted, updated_at = d.at
+  from decided as d where b.key = $1
+  returning d.granted, b.tokens
 )
-update rate_buckets as b set tokens = d.tokens - d.granted, updated_at = d.at
-from decided d where b.key = $1
-returning d.granted, b.tokens`;
+select granted, tokens from taken
+union all
+select 0, tokens from glimpsed where not exists (select from locked)`;
 
 /** A bucket that is not there starts empty: a lost table never allows more than the bound. */
 const START_SQL = `insert into rate_buckets (key, tokens, updated_at) values ($1, 0, clock_timestamp())
 on conflict (key) do nothing`;
 
-const LEVEL_SQL = `select least($3::float8,
-  tokens + greatest(0, extract(epoch from clock_timestamp() - updated_at)::float8) * $2::float8) as tokens
-from rate_buckets where key = $1`;
+const LEVEL_SQL = `select ${REFILLED} as tokens
+from (select tokens, updated_at, clock_timestamp() as at from rate_buckets where key = $1) as seen`;
 
 /**
  * Token bucket on Postgres, table `rate_buckets`. Bound: with R the highest rate and B the highest burst in force
  * during a window of t seconds, at most R * t + B tokens are issued in it; with unchanged settings that is
  * rate * t + burst. A crash of the server keeps it: a token counts as issued when its statement is committed. The time
- * since the last take is credited at the rate of the take that follows it.
+ * since tokens were last taken is credited at the rate of the take that follows.
  *
  * Rejects with what pg says when Postgres is away: no token without Postgres. The pool stays the caller's.
  */
