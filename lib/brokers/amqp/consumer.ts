@@ -7,13 +7,10 @@ import {
   dropConnection,
   openConnection,
 } from "@/lib/brokers/amqp/connection";
-import { receivedProperties } from "@/lib/brokers/amqp/exact-properties";
-import { fieldText } from "@/lib/brokers/amqp/field-table";
 import { Inbox } from "@/lib/brokers/amqp/inbox";
-import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
+import { type Received, receive } from "@/lib/brokers/amqp/receive";
 import type { Consumer, ConsumerState, ParkBatch } from "@/lib/brokers/port";
 import type { RabbitmqConfig } from "@/lib/contract/source-config";
-import type { DeadLetter } from "@/lib/core/dead-letter";
 import type { Clock } from "@/lib/platform/clock";
 
 const PREFETCH_DEFAULT = 500;
@@ -23,8 +20,10 @@ const LINGER_MS = 20;
 const BACKOFF_MS = { first: 500, max: 30_000 };
 /** How often the depth of the queue is asked for. */
 const LAG_EVERY_MS = 5_000;
-/** How long the messages of a poison delivery stay set aside before the broker gets them back. */
+/** How often a message that alone cannot be committed is tried again. */
 const SET_ASIDE_MS = 60_000;
+/** A session that lasted this long was healthy: the next loss starts again with the short pause. */
+const HEALTHY_MS = 30_000;
 /** This many single commits that fail in a row, with none that succeeds, are an outage and not bad messages. */
 const OUTAGE_AFTER = 3;
 /**
@@ -41,20 +40,11 @@ export type ConsumerDeps = {
   report: (what: string, error: unknown) => void;
 };
 
-type Received = { message: ConsumeMessage; letter: DeadLetter; deliveryCount: number };
+type InHand = Received & { message: ConsumeMessage };
 
 /** The commit failed; the broker gets the batch back. */
 class ParkRejected extends Error {
   override readonly name = "ParkRejected";
-}
-
-function deliveryCountOf(message: ConsumeMessage): number {
-  const received = receivedProperties(message);
-  const field = received.readable
-    ? received.properties.headers?.find(([name]) => name === "x-delivery-count")?.[1]
-    : undefined;
-  const count = Number(field === undefined ? 0 : fieldText(field));
-  return Number.isSafeInteger(count) ? count : 0;
 }
 
 /** Codes are safe to show; the texts of a database are not. */
@@ -70,11 +60,11 @@ function plural(count: number): string {
 /** One connection's worth of consuming. */
 type Session = {
   channel: Channel;
+  /** Fails when the connection, the channel or the queue is gone. */
   inbox: Inbox<ConsumeMessage>;
-  /** Rejects when the connection, the channel or the queue is gone. */
-  over: Promise<never>;
-  /** Deliveries kept back unacknowledged because they alone could not be committed. */
-  setAside: Set<ConsumeMessage>;
+  /** Kept unacknowledged because they alone could not be committed; tried again at `retryAtMs`. */
+  setAside: InHand[];
+  retryAtMs: number;
 };
 
 /** Reads one dead-letter queue until stopped. */
@@ -135,7 +125,7 @@ export class RabbitmqConsumer implements Consumer {
     return error instanceof AmqpError ? error.message : `lost ${where} (${code})`;
   }
 
-  /** Exponential with full jitter, capped; ends at once on stop. */
+  /** Exponential, with jitter, capped; ends at once on stop. */
   private async pause(signal: AbortSignal): Promise<void> {
     const ceiling = Math.min(BACKOFF_MS.first * 2 ** Math.min(this.failures, 16), BACKOFF_MS.max);
     this.failures += 1;
@@ -147,6 +137,7 @@ export class RabbitmqConsumer implements Consumer {
   private async session(signal: AbortSignal): Promise<void> {
     const { clock } = this.deps;
     const model = await openConnection(this.config.url, { name: `parkade source ${this.config.queue}`, clock, signal });
+    const startedMs = clock.nowMs();
     const ended = new AbortController();
     let session: Session | null = null;
     try {
@@ -157,6 +148,7 @@ export class RabbitmqConsumer implements Consumer {
       await this.read(session, signal);
     } finally {
       ended.abort();
+      if (!this.parkFails && clock.nowMs() - startedMs > HEALTHY_MS) this.failures = 0;
       if (signal.aborted && session !== null) await this.handBack(session);
       if (signal.aborted) await closeConnection(model, clock);
       else dropConnection(model); // the broker returns what was not acknowledged
@@ -164,27 +156,25 @@ export class RabbitmqConsumer implements Consumer {
   }
 
   private async open(model: ChannelModel): Promise<Session> {
-    const over = Promise.withResolvers<never>();
-    over.promise.catch(() => undefined); // nobody may be waiting at the moment it ends
+    const inbox = new Inbox<ConsumeMessage>();
     const channel = await model.createChannel();
     let cause: Error | null = null;
     channel.on("error", (error) => {
       cause = error;
     });
-    channel.on("close", () => over.reject(cause ?? new AmqpError("AMQP_CHANNEL_CLOSED", "the channel was closed")));
+    channel.on("close", () => inbox.fail(cause ?? new AmqpError("AMQP_CHANNEL_CLOSED", "the channel was closed")));
     model.on("close", (error) =>
-      over.reject(error ?? new AmqpError("AMQP_CONNECTION_LOST", `lost ${addressText(this.config.url)}`)),
+      inbox.fail(error ?? new AmqpError("AMQP_NOT_CONNECTED", `lost ${addressText(this.config.url)}`)),
     );
-    const inbox = new Inbox<ConsumeMessage>();
     // Passive: a missing queue is an error to show, never one to create.
     const { messageCount } = await channel.checkQueue(this.config.queue);
     this.current = { ...this.current, lag: messageCount };
     await channel.prefetch(this.config.prefetch ?? PREFETCH_DEFAULT);
     await channel.consume(this.config.queue, (message) => {
-      if (message === null) over.reject(new AmqpError("AMQP_NOT_FOUND", `queue ${this.config.queue} was deleted`));
+      if (message === null) inbox.fail(new AmqpError("AMQP_NOT_FOUND", `queue ${this.config.queue} was deleted`));
       else inbox.push(message);
     });
-    return { channel, inbox, over: over.promise, setAside: new Set() };
+    return { channel, inbox, setAside: [], retryAtMs: 0 };
   }
 
   private async watchLag(channel: Channel, signal: AbortSignal): Promise<void> {
@@ -200,56 +190,28 @@ export class RabbitmqConsumer implements Consumer {
   }
 
   private async read(session: Session, signal: AbortSignal): Promise<void> {
-    const { inbox, over } = session;
+    const { inbox } = session;
     const batchMax = Math.max(1, Math.floor((this.config.prefetch ?? PREFETCH_DEFAULT) / 2));
-    const leave = new AbortController();
-    const stopped = Promise.withResolvers<void>();
-    signal.addEventListener("abort", () => stopped.resolve(), { once: true, signal: leave.signal });
+    const within = { ms: LINGER_MS, clock: this.deps.clock };
+    const wake = () => inbox.wake();
+    signal.addEventListener("abort", wake, { once: true });
     try {
       while (!signal.aborted) {
-        await Promise.race([inbox.whenAtLeast(1), over, stopped.promise]);
+        await inbox.wait(1, session.setAside.length > 0 ? { ms: SET_ASIDE_MS, clock: this.deps.clock } : undefined);
+        if (!signal.aborted && inbox.size > 0) await inbox.wait(batchMax, within);
         if (signal.aborted) return;
-        if (inbox.size < batchMax) await this.linger(session, batchMax, signal);
-        if (signal.aborted) return;
-        await this.settle(
-          session,
-          inbox.take(batchMax).map((message) => this.receive(message)),
-          signal,
-        );
+        await this.retrySetAside(session, signal);
+        if (inbox.size === 0) continue;
+        const batch = inbox.take(batchMax).map((message) => ({ message, ...receive(message, this.config) }));
+        await this.settle(session, batch, signal);
       }
     } finally {
-      leave.abort();
+      signal.removeEventListener("abort", wake);
     }
-  }
-
-  private async linger({ inbox, over }: Session, batchMax: number, signal: AbortSignal): Promise<void> {
-    const enough = new AbortController();
-    const waiting = this.deps.clock.sleep(LINGER_MS, AbortSignal.any([signal, enough.signal]));
-    waiting.catch(() => undefined); // ended early
-    try {
-      await Promise.race([waiting, inbox.whenAtLeast(batchMax), over]);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    } finally {
-      enough.abort();
-    }
-  }
-
-  private receive(message: ConsumeMessage): Received {
-    const letter = readDeadLetter(
-      {
-        exchange: message.fields.exchange,
-        routingKey: message.fields.routingKey,
-        properties: receivedProperties(message),
-        body: message.content,
-      },
-      { queue: this.config.queue, mapping: this.config.mapping ?? {} },
-    );
-    return { message, letter, deliveryCount: deliveryCountOf(message) };
   }
 
   /** Commits a batch, then acknowledges it. Nothing is acknowledged that was not committed. */
-  private async settle(session: Session, batch: Received[], signal: AbortSignal): Promise<void> {
+  private async settle(session: Session, batch: InHand[], signal: AbortSignal): Promise<void> {
     try {
       await this.park(batch.map((one) => one.letter));
     } catch (error) {
@@ -258,14 +220,18 @@ export class RabbitmqConsumer implements Consumer {
       await this.giveBackOrHold(session, batch, signal);
       return;
     }
-    this.committed();
+    this.committed(session);
     acknowledge(session, batch);
   }
 
-  private committed(): void {
+  private committed({ setAside }: Session): void {
     this.failures = 0;
     this.parkFails = false;
-    this.current = { ...this.current, state: "running", lastError: null };
+    const lastError =
+      setAside.length === 0
+        ? null
+        : `${plural(setAside.length)} of ${this.config.queue} cannot be committed and stays in the queue`;
+    this.current = { ...this.current, state: "running", lastError };
   }
 
   private rejected(count: number, error: unknown): void {
@@ -277,10 +243,10 @@ export class RabbitmqConsumer implements Consumer {
 
   /**
    * One bad message must not hold up its neighbours: each is committed alone. False when none could be, which is an
-   * outage. Those that fail while others succeed are set aside and returned later.
+   * outage. Those that fail while others succeed are set aside and tried again later.
    */
-  private async oneByOne(session: Session, batch: Received[], signal: AbortSignal): Promise<boolean> {
-    const failed: Received[] = [];
+  private async oneByOne(session: Session, batch: InHand[], signal: AbortSignal): Promise<boolean> {
+    const failed: InHand[] = [];
     let succeeded = 0;
     for (const one of batch) {
       if (signal.aborted) return true; // the rest goes back with the channel
@@ -296,46 +262,48 @@ export class RabbitmqConsumer implements Consumer {
       session.channel.ack(one.message);
     }
     if (succeeded === 0) return false;
-    this.committed();
-    if (failed.length > 0) this.setAside(session, failed);
+    session.setAside.push(...failed);
+    session.retryAtMs = this.deps.clock.nowMs() + SET_ASIDE_MS;
+    this.committed(session);
+    // A window full of them would stop the reading: then the session ends, and begins anew after the pause.
+    if (session.setAside.length >= (this.config.prefetch ?? PREFETCH_DEFAULT)) throw new ParkRejected();
     return true;
   }
 
-  private setAside({ channel, setAside }: Session, failed: Received[]): void {
-    const text = `${plural(failed.length)} of ${this.config.queue} cannot be parked and stays in the queue`;
-    this.current = { ...this.current, lastError: text };
-    for (const { message } of failed) setAside.add(message);
-    const prefetch = this.config.prefetch ?? PREFETCH_DEFAULT;
-    // A window full of them would stop the reading: then the session ends and begins anew after the pause.
-    if (setAside.size >= prefetch) throw new ParkRejected(text);
-    this.deps.clock.timer(SET_ASIDE_MS, () => {
-      for (const { message } of failed) {
-        if (!setAside.delete(message)) continue;
-        try {
-          channel.nack(message, false, true);
-        } catch {
-          return; // the channel is gone, and the broker has them back already
-        }
+  private async retrySetAside(session: Session, signal: AbortSignal): Promise<void> {
+    if (session.setAside.length === 0 || this.deps.clock.nowMs() < session.retryAtMs) return;
+    session.retryAtMs = this.deps.clock.nowMs() + SET_ASIDE_MS;
+    for (const one of [...session.setAside]) {
+      if (signal.aborted) return;
+      try {
+        await this.park([one.letter]);
+      } catch (error) {
+        this.deps.report(`could not park one message of ${this.config.queue}`, error);
+        continue;
       }
-    });
+      session.setAside = session.setAside.filter((other) => other !== one);
+      session.channel.ack(one.message);
+      this.committed(session);
+    }
   }
 
-  private async giveBackOrHold(session: Session, batch: Received[], signal: AbortSignal): Promise<void> {
+  private async giveBackOrHold(session: Session, batch: InHand[], signal: AbortSignal): Promise<void> {
     const endangered = batch.some((one) => one.deliveryCount >= HOLD_FROM_DELIVERY_COUNT);
     if (!endangered) {
       session.channel.nackAll(true);
       throw new ParkRejected();
     }
     for (;;) {
-      await Promise.race([this.pause(signal), session.over]);
+      await this.pause(signal);
       if (signal.aborted) return;
+      session.inbox.throwIfFailed(); // the broker has them back and hands them out again
       try {
         await this.park(batch.map((one) => one.letter));
       } catch (error) {
         this.rejected(batch.length, error);
         continue;
       }
-      this.committed();
+      this.committed(session);
       acknowledge(session, batch);
       return;
     }
@@ -355,8 +323,8 @@ export class RabbitmqConsumer implements Consumer {
   }
 }
 
-function acknowledge({ channel, setAside }: Session, batch: Received[]): void {
+function acknowledge({ channel, setAside }: Session, batch: InHand[]): void {
   // One frame for all, unless it would acknowledge an older delivery that was set aside.
-  if (setAside.size === 0) channel.ack(batch.at(-1)!.message, true);
+  if (setAside.length === 0) channel.ack(batch.at(-1)!.message, true);
   else for (const { message } of batch) channel.ack(message);
 }

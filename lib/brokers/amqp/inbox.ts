@@ -1,8 +1,13 @@
-/** Deliveries between the socket and the batch in work. Bounded by the channel's prefetch, not here. */
+import type { Clock } from "@/lib/platform/clock";
+
+/**
+ * Deliveries between the socket and the batch in work, with one reader. Bounded by the channel's prefetch, not here.
+ * Waiting makes no promise that outlives the wait: a session may last for weeks.
+ */
 export class Inbox<T> {
   private items: T[] = [];
-  private wake: PromiseWithResolvers<void> | null = null;
-  private wantedCount = 1;
+  private waiter: { count: number; wake: PromiseWithResolvers<void> } | null = null;
+  private failure: { error: unknown } | null = null;
 
   get size(): number {
     return this.items.length;
@@ -10,15 +15,38 @@ export class Inbox<T> {
 
   push(item: T): void {
     this.items.push(item);
-    if (this.items.length >= this.wantedCount) this.wake?.resolve();
+    if (this.waiter !== null && this.items.length >= this.waiter.count) this.wake();
   }
 
-  /** Resolves when at least `count` items are there. One waiter at a time. */
-  whenAtLeast(count: number): Promise<void> {
-    if (this.items.length >= count) return Promise.resolve();
-    this.wantedCount = count;
-    this.wake = Promise.withResolvers();
-    return this.wake.promise;
+  /** Ends every wait, now and later, with this error. */
+  fail(error: unknown): void {
+    this.failure ??= { error };
+    this.waiter?.wake.reject(this.failure.error);
+    this.waiter = null;
+  }
+
+  throwIfFailed(): void {
+    if (this.failure !== null) throw this.failure.error;
+  }
+
+  /** Ends the present wait early. */
+  wake(): void {
+    this.waiter?.wake.resolve();
+    this.waiter = null;
+  }
+
+  /** Resolves when `count` items are there, or after `withinMs`, or on `wake`. Rejects on `fail`. */
+  async wait(count: number, within?: { ms: number; clock: Clock }): Promise<void> {
+    this.throwIfFailed();
+    if (this.items.length >= count) return;
+    const wake = Promise.withResolvers<void>();
+    this.waiter = { count, wake };
+    const stopTimer = within?.clock.timer(within.ms, () => this.wake());
+    try {
+      await wake.promise;
+    } finally {
+      stopTimer?.();
+    }
   }
 
   take(max: number): T[] {

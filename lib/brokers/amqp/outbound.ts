@@ -110,7 +110,7 @@ export function outboundOf(message: OutboundMessage, config: RabbitmqConfig, lan
       fromHeader(header),
     ]);
   } catch (cause) {
-    throw refuse("AMQP_INVALID_HEADER", cause instanceof Error ? cause.message : String(cause), cause);
+    throw refuse("AMQP_INVALID_MESSAGE", cause instanceof Error ? cause.message : String(cause), cause);
   }
   const headers: FieldTable = [
     ...routedHeaders(own, message, to, config),

@@ -1,7 +1,6 @@
 import type { Channel } from "amqplib";
 import { AmqpError, addressText, amqpCode, closeConnection, openConnection } from "@/lib/brokers/amqp/connection";
-import { receivedProperties } from "@/lib/brokers/amqp/exact-properties";
-import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
+import { receive } from "@/lib/brokers/amqp/receive";
 import type { ProbeResult, ProbeSample } from "@/lib/brokers/port";
 import type { RabbitmqConfig } from "@/lib/contract/source-config";
 import type { Clock } from "@/lib/platform/clock";
@@ -18,21 +17,14 @@ async function peek(channel: Channel, config: RabbitmqConfig): Promise<Peek> {
   while (sample.length < SAMPLE_MAX) {
     const message = await channel.get(config.queue, { noAck: false });
     if (message === false) break;
-    const properties = receivedProperties(message);
-    const { exchange, routingKey } = message.fields;
-    const letter = readDeadLetter(
-      { exchange, routingKey, properties, body: message.content },
-      { queue: config.queue, mapping: config.mapping ?? {} },
-    );
+    const { letter, deliveryCount } = receive(message, config);
     sample.push({
       eventId: letter.eventId,
       errorCode: letter.errorCode,
       convention: letter.origin.convention ?? "generic",
       payloadBytes: letter.payload.byteLength,
     });
-    const counted = letter.headers.find(([name]) => name === "x-delivery-count")?.[1] ?? "0";
-    const count = Number(/\d+/.exec(counted.replace(/^.*"value":/, ""))?.[0] ?? 0);
-    if (count >= DELIVERY_COUNT_MAX)
+    if (deliveryCount >= DELIVERY_COUNT_MAX)
       return { sample, note: "; looked at one message only, because this quorum queue counts each look as a delivery" };
   }
   return {

@@ -64,13 +64,13 @@ function keyOfReturned(message: Message): string | null {
 /** Rejects with `signal.reason` as soon as it aborts; the work itself goes on. */
 async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
-  const done = new AbortController();
-  const aborted = Promise.withResolvers<never>();
-  signal.addEventListener("abort", () => aborted.reject(signal.reason), { once: true, signal: done.signal });
+  const { promise, reject } = Promise.withResolvers<never>();
+  const aborted = () => reject(signal.reason);
+  signal.addEventListener("abort", aborted, { once: true });
   try {
-    return await Promise.race([work, aborted.promise]);
+    return await Promise.race([work, promise]);
   } finally {
-    done.abort();
+    signal.removeEventListener("abort", aborted);
   }
 }
 
@@ -107,12 +107,15 @@ export class RabbitmqPublisher implements Publisher {
 
   private send(link: Link, key: string, outbound: AmqpOutbound, signal: AbortSignal): Promise<PublishReceipt> {
     const { promise, resolve, reject } = Promise.withResolvers<PublishReceipt>();
-    const done = new AbortController();
+    const aborted = () => {
+      this.suspect(link, pending);
+      reject(signal.reason);
+    };
     const pending: Pending = {
       sentAtMs: this.clock.nowMs(),
       returned: null,
       settle: (outcome) => {
-        done.abort();
+        signal.removeEventListener("abort", aborted);
         if (outcome instanceof PublishError) reject(outcome);
         else resolve(outcome);
       },
@@ -131,14 +134,7 @@ export class RabbitmqPublisher implements Publisher {
     if (same) same.push(pending);
     else link.pending.set(key, [pending]);
     link.unconfirmed += 1;
-    signal.addEventListener(
-      "abort",
-      () => {
-        this.suspect(link, pending);
-        reject(signal.reason);
-      },
-      { once: true, signal: done.signal },
-    );
+    signal.addEventListener("abort", aborted, { once: true });
     return promise;
   }
 
@@ -166,11 +162,11 @@ export class RabbitmqPublisher implements Publisher {
         sent: to.exchange === "" ? "no" : "maybe",
         cause: error,
       });
-    const reason = failures.get(link);
+    // Whatever ended the link, this message may have arrived; the reason may be the fault of another one.
     return new PublishError(
-      reason === undefined ? "AMQP_CONNECTION_LOST" : amqpCode(reason),
+      "AMQP_CONFIRM_LOST",
       `the connection to ${addressText(this.config.url)} was lost before the broker confirmed the message`,
-      { sent: "maybe", cause: reason ?? error },
+      { sent: "maybe", cause: failures.get(link) ?? error },
     );
   }
 
@@ -179,7 +175,7 @@ export class RabbitmqPublisher implements Publisher {
     if (error instanceof HeadersTooLargeError)
       return new PublishError("AMQP_HEADERS_TOO_LARGE", text, { sent: "no", cause: error });
     // amqplib refuses to write on a channel that closed between our look and the write.
-    if (!link.open) return new PublishError("AMQP_CONNECTION_LOST", text, { sent: "no", cause: error });
+    if (!link.open) return new PublishError("AMQP_NOT_CONNECTED", text, { sent: "no", cause: error });
     return new PublishError("AMQP_INVALID_MESSAGE", text, { sent: "no", cause: error });
   }
 
@@ -307,7 +303,7 @@ export class RabbitmqPublisher implements Publisher {
     } catch (error) {
       const code = amqpCode(error);
       throw new PublishError(
-        code === "AMQP_NOT_FOUND" ? "AMQP_NO_EXCHANGE" : code,
+        code,
         code === "AMQP_NOT_FOUND" ? `there is no exchange ${exchange}` : `cannot look up exchange ${exchange}`,
         { sent: "no", cause: error },
       );

@@ -1,0 +1,244 @@
+import { type Dispatcher, Pool } from "undici";
+import { requestHeaders } from "@/lib/brokers/http/request";
+import {
+  type OutboundMessage,
+  type ProbeResult,
+  PublishError,
+  type Publisher,
+  type PublishReceipt,
+} from "@/lib/brokers/port";
+import { type HttpConfig, redactUrl } from "@/lib/contract/source-config";
+import type { Clock } from "@/lib/platform/clock";
+
+/** Sockets per target. The bulkhead in front of it is smaller, so no request waits for a socket. */
+const CONNECTIONS = 64;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Last resort against a peer that neither answers nor closes; the caller's signal is the real timeout. */
+const SILENCE_TIMEOUT_MS = 60_000;
+/** Below the 5 s after which common servers close an idle connection, so that we rarely write into a closing one. */
+const KEEP_ALIVE_MS = 4_000;
+/** Of an answer's body, kept for the error text. */
+const EXCERPT_BYTES_MAX = 2_048;
+const EXCERPT_CHARS_MAX = 300;
+/** A bigger answer is cut off: its connection is cheaper than its bytes. */
+const BODY_BYTES_MAX = 256 * 1024;
+
+/** Codes of undici by the names of the system errors they stand for. */
+const CODES: Record<string, string> = {
+  UND_ERR_CONNECT_TIMEOUT: "ETIMEDOUT",
+  UND_ERR_HEADERS_TIMEOUT: "ETIMEDOUT",
+  UND_ERR_BODY_TIMEOUT: "ETIMEDOUT",
+  UND_ERR_SOCKET: "ECONNRESET",
+};
+
+function codeOf(error: Error): string {
+  const code = (error as { code?: unknown }).code;
+  if (typeof code === "string" && code !== "") return CODES[code] ?? code;
+  // A host with several addresses fails with one error for each.
+  const first = error instanceof AggregateError ? error.errors[0] : error.cause;
+  return first instanceof Error ? codeOf(first) : "HTTP_REQUEST_FAILED";
+}
+
+type Answer = { status: number; retryAfter: string | null; excerpt: string };
+
+function single(value: string | string[] | undefined): string | null {
+  return (Array.isArray(value) ? value[0] : value) ?? null;
+}
+
+/** Readable start of an error body; binary and markup noise is not shown. */
+function excerptOf(chunks: Buffer[]): string {
+  const text = Buffer.concat(chunks).subarray(0, EXCERPT_BYTES_MAX).toString("utf8");
+  return text
+    .replace(/[^\P{C}]+/gu, " ")
+    .replace(/\s+/g, " ")
+    .trim()
+    .slice(0, EXCERPT_CHARS_MAX)
+    .toWellFormed();
+}
+
+type Request = { pool: Pool; path: string; method: "POST" | "HEAD"; headers: string[]; body: Uint8Array | null };
+
+/**
+ * One request. Resolves with any answer; rejects with PublishError whose `sent` tells whether a byte of it may have
+ * left, or with `signal.reason`.
+ */
+function send({ pool, path, method, headers, body }: Request, address: string, signal: AbortSignal): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  let controller: Dispatcher.DispatchController | null = null;
+  let settled = false;
+  const settle = (outcome: () => void) => {
+    settled = true;
+    signal.removeEventListener("abort", aborted);
+    outcome();
+  };
+  const aborted = () => {
+    settle(() => reject(signal.reason));
+    controller?.abort(new Error("given up"));
+  };
+  let answer: Answer = { status: 0, retryAfter: null, excerpt: "" };
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const answered = () => settle(() => resolve({ ...answer, excerpt: excerptOf(chunks) }));
+  if (signal.aborted) return Promise.reject(signal.reason);
+  signal.addEventListener("abort", aborted, { once: true });
+  pool.dispatch(
+    { path, method, headers, body, headersTimeout: SILENCE_TIMEOUT_MS, bodyTimeout: SILENCE_TIMEOUT_MS },
+    {
+      // Called when a connected socket is about to carry the request: before, nothing can have been sent.
+      onRequestStart: (started) => {
+        controller = started;
+        if (settled) started.abort(new Error("given up"));
+      },
+      onResponseStart: (_, status, received) => {
+        answer = { ...answer, status, retryAfter: single(received["retry-after"]) };
+      },
+      onResponseData: (started, chunk) => {
+        if (bytes < EXCERPT_BYTES_MAX) chunks.push(chunk);
+        bytes += chunk.length;
+        if (bytes <= BODY_BYTES_MAX || settled) return;
+        answered(); // the status is what counts
+        started.abort(new Error("answer too long"));
+      },
+      onResponseEnd: () => {
+        if (!settled) answered();
+      },
+      onResponseError: (_, error) => {
+        if (settled) return;
+        // The head of the answer has decided; a body that breaks off changes nothing.
+        if (answer.status >= 200) return answered();
+        const sent = controller === null ? "no" : "maybe";
+        const code = codeOf(error);
+        const text =
+          sent === "no" ? `cannot reach ${address}` : `no answer from ${address}: the request may have arrived`;
+        settle(() => reject(new PublishError(code, `${text} (${code})`, { sent, cause: error })));
+      },
+    },
+  );
+  return promise;
+}
+
+/**
+ * Whether the target may have acted although it answered with a failure: server errors happen at any point of the
+ * work. Everything else is an answer given before it: refused, throttled, elsewhere.
+ */
+function mayHaveActed(status: number): boolean {
+  return status === 408 || (status >= 500 && status !== 501 && status !== 503 && status !== 505);
+}
+
+function refusal({ status, retryAfter, excerpt }: Answer, address: string): PublishError {
+  const told = excerpt === "" ? "" : `: ${excerpt}`;
+  const redirect = status >= 300 && status < 400 ? " (redirects are not followed: configure the final address)" : "";
+  return new PublishError(`HTTP_${status}`, `${address} answered ${status}${redirect}${told}`, {
+    status,
+    sent: mayHaveActed(status) ? "maybe" : "no",
+    retryAfter,
+  });
+}
+
+function poolFor(url: URL): Pool {
+  return new Pool(url.origin, {
+    connections: CONNECTIONS,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: 60_000,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+  });
+}
+
+/** `user:password@` of a URL as a header, which undici leaves out. */
+function basicAuthorization(url: URL): string[] {
+  if (url.username === "" && url.password === "") return [];
+  const plain = (text: string) => {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return text; // a bare % is meant as it is
+    }
+  };
+  const pair = `${plain(url.username)}:${plain(url.password)}`;
+  return ["authorization", `Basic ${Buffer.from(pair, "utf8").toString("base64")}`];
+}
+
+function withAuthorization(headers: string[], authorization: string[]): string[] {
+  const has = headers.some((name, index) => index % 2 === 0 && name.toLowerCase() === "authorization");
+  return has ? headers : [...headers, ...authorization];
+}
+
+export type HttpPublisherDeps = { clock: Clock };
+
+/** Posts to one URL over kept-alive HTTP/1.1 connections. */
+export class HttpPublisher implements Publisher {
+  private readonly config: HttpConfig;
+  private readonly clock: Clock;
+  private readonly url: URL | null;
+  private readonly address: string;
+  private readonly path: string;
+  private readonly authorization: string[];
+  private readonly pool: Pool | null;
+
+  constructor(config: HttpConfig, lane: "main" | "slow", { clock }: HttpPublisherDeps) {
+    const address = (lane === "slow" ? config.slowLaneUrl : undefined) ?? config.redriveUrl;
+    this.config = config;
+    this.clock = clock;
+    this.url = address === undefined ? null : new URL(address);
+    this.address = address === undefined ? "" : redactUrl(address);
+    this.path = this.url === null ? "/" : this.url.pathname + this.url.search;
+    this.authorization = this.url === null ? [] : basicAuthorization(this.url);
+    this.pool = this.url === null ? null : poolFor(this.url);
+  }
+
+  async publish(message: OutboundMessage, signal: AbortSignal): Promise<PublishReceipt> {
+    if (this.pool === null) throw new PublishError("HTTP_NO_TARGET", "the source has no redriveUrl", { sent: "no" });
+    const headers = withAuthorization(requestHeaders(message, this.config), this.authorization);
+    const request: Request = { pool: this.pool, path: this.path, method: "POST", headers, body: message.payload };
+    const answer = await send(request, this.address, signal);
+    if (answer.status >= 200 && answer.status < 300) return { status: `HTTP ${answer.status}` };
+    throw refusal(answer, this.address);
+  }
+
+  async probe(signal: AbortSignal): Promise<ProbeResult> {
+    if (this.url === null) return { reachable: false, detail: "the source has no redriveUrl" };
+    return probeUrl(this.url.href, this.config, this.clock, signal);
+  }
+
+  async close(): Promise<void> {
+    await this.pool?.close();
+  }
+}
+
+/** How long a probe waits for any answer. */
+const PROBE_TIMEOUT_MS = 5_000;
+
+/**
+ * Asks with HEAD, which changes nothing at a well-behaved target. Any HTTP answer means reachable: 404 and 405 are
+ * usual for an address that only takes POST.
+ */
+export async function probeUrl(
+  target: string,
+  config: HttpConfig,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
+  signal.throwIfAborted();
+  const url = new URL(target);
+  const address = redactUrl(target);
+  const pool = poolFor(url);
+  const late = new AbortController();
+  const stopTimer = clock.timer(PROBE_TIMEOUT_MS, () => late.abort(new Error("probe timeout")));
+  const fixed = Object.entries(config.headers ?? {}).flat();
+  try {
+    const headers = withAuthorization(fixed, basicAuthorization(url));
+    const request: Request = { pool, path: url.pathname + url.search, method: "HEAD", headers, body: null };
+    const { status } = await send(request, address, AbortSignal.any([signal, late.signal]));
+    return { reachable: true, detail: `${address} answered ${status} to HEAD`, depth: null, sample: [] };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (late.signal.aborted)
+      return { reachable: false, detail: `no answer from ${address} in ${PROBE_TIMEOUT_MS / 1000} s` };
+    return { reachable: false, detail: error instanceof Error ? error.message : String(error) };
+  } finally {
+    stopTimer();
+    await pool.destroy();
+  }
+}

@@ -1,0 +1,99 @@
+import { randomBytes } from "node:crypto";
+import { textOrNull } from "@/lib/brokers/amqp/field-table";
+import { isRedriveHeader, REDRIVE_ATTEMPT, REDRIVE_FROM, REDRIVE_ID } from "@/lib/brokers/conventions/redrive-mark";
+import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
+import { traceIdOf } from "@/lib/brokers/conventions/trace";
+import type { OutboundMessage } from "@/lib/brokers/port";
+import type { HttpConfig } from "@/lib/contract/source-config";
+import type { Header } from "@/lib/core/dead-letter";
+
+/** Belong to one connection (RFC 9110, section 7.6.1), to the body's length, or are set anew below. */
+const NOT_FORWARDED = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "expect",
+  "host",
+  "content-length",
+  "content-type",
+  "idempotency-key",
+  "traceparent",
+  "accept-encoding",
+]);
+const CREDENTIALS = new Set(["authorization", "cookie", "proxy-authorization"]);
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/**
+ * A structured-field string (RFC 9651, section 3.3.3): in double quotes, with `"` and `\` escaped. It holds printable
+ * ASCII only, so a key with anything else is percent-encoded as UTF-8, `%` included.
+ */
+export function structuredString(text: string): string {
+  const printable = /^[\x20-\x7e]*$/.test(text)
+    ? text
+    : text.toWellFormed().replace(/[^\x20-\x24\x26-\x7e]+/g, (part) => encodeURIComponent(part));
+  return `"${printable.replace(/["\\]/g, "\\$&")}"`;
+}
+
+/** A value as it goes over the wire: UTF-8 bytes, each as one char. null: a header cannot carry it. */
+function wireValue(text: string): string | null {
+  // Line breaks and other controls would end the header, or start another one.
+  if (/[^\P{Cc}\t]/u.test(text)) return null;
+  return /^[\x20-\x7e\t]*$/.test(text) ? text : Buffer.from(text, "utf8").toString("latin1");
+}
+
+/** Text of a parked header, when it has one: typed AMQP numbers and booleans too, tables and lists not. */
+function headerText([, value, encoding]: Header): string | null {
+  if (value === null) return null;
+  if (encoding === "bytes") return textOrNull(Buffer.from(value, "base64"));
+  if (encoding !== "amqp") return value;
+  const scalar = /^(?:\{"!":"[a-z0-9]+","value":"?(-?[0-9.e+-]+)"?\}|(true|false))$/.exec(value);
+  return scalar === null ? null : (scalar[1] ?? scalar[2] ?? null);
+}
+
+/** AMQP names of CloudEvents attributes hold a colon, which HTTP does not allow. */
+function wireName(name: string): string | null {
+  const http = name.replace(/^cloudEvents[:_]/i, "ce-");
+  return TOKEN.test(http) ? http : null;
+}
+
+/** A new span of the parked trace; the sampling decision of the parked header is kept. */
+function traceparent(message: OutboundMessage): string | null {
+  if (message.traceId === null || !/^[\da-f]{32}$/.test(message.traceId)) return null;
+  const parked = message.headers.find(([name]) => name.toLowerCase() === "traceparent")?.[1] ?? null;
+  const flags = traceIdOf(parked) === message.traceId ? parked!.trim().toLowerCase().split("-")[3]!.slice(0, 2) : "01";
+  return `00-${message.traceId}-${randomBytes(8).toString("hex")}-${flags}`;
+}
+
+/**
+ * Headers of one attempt as a flat list of names and values. The application's own are restored in their order,
+ * duplicates kept; fixed headers of the configuration take the place of parked ones of the same name.
+ */
+export function requestHeaders(message: OutboundMessage, config: HttpConfig): string[] {
+  const fixed = Object.entries(config.headers ?? {});
+  const overridden = new Set(fixed.map(([name]) => name.toLowerCase()));
+  const flat: string[] = [];
+  for (const header of stripFailureHeaders(message.headers, message.origin.convention)) {
+    const name = wireName(header[0]);
+    const key = name?.toLowerCase() ?? "";
+    if (name === null || NOT_FORWARDED.has(key) || overridden.has(key) || isRedriveHeader(key)) continue;
+    if (CREDENTIALS.has(key) && config.forwardCredentials !== true) continue;
+    const text = headerText(header);
+    const value = text === null ? null : wireValue(text);
+    if (value !== null) flat.push(name, value);
+  }
+  for (const [name, value] of fixed) flat.push(name, value);
+  const contentType = wireValue(message.contentType);
+  if (contentType) flat.push("content-type", contentType);
+  flat.push("idempotency-key", structuredString(message.idempotencyKey));
+  flat.push(REDRIVE_ID, message.redriveId, REDRIVE_ATTEMPT, String(message.attempt));
+  const from = wireValue(message.from);
+  if (from) flat.push(REDRIVE_FROM, from);
+  const trace = traceparent(message);
+  if (trace !== null) flat.push("traceparent", trace);
+  return flat;
+}
