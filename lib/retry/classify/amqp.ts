@@ -33,6 +33,12 @@ const CODES: Readonly<Record<string, CodeRule>> = {
   AMQP_ACCESS_REFUSED: PERMANENT,
   AMQP_PRECONDITION_FAILED: PERMANENT,
   AMQP_CONTENT_TOO_LARGE: PERMANENT,
+  // The message cannot be written, or does not tell where it belongs: a person must edit it or configure its source.
+  AMQP_HEADERS_TOO_LARGE: PERMANENT,
+  AMQP_INVALID_MESSAGE: PERMANENT,
+  AMQP_UNREADABLE: PERMANENT,
+  AMQP_NO_ORIGIN_QUEUE: PERMANENT,
+  AMQP_NO_ORIGIN_EXCHANGE: PERMANENT,
   // basic.nack of a publish: the broker says it did not take the message (queue length limit, quorum lost).
   AMQP_NACK: NOT_SENT,
   AMQP_BLOCKED: THROTTLED,
