@@ -345,7 +345,7 @@ export async function countBounces(tx: Tx, bounces: Bounce[]): Promise<void> {
   }
   for (const [redriveId, n] of [...counts].sort(([a], [b]) => compare(a, b))) {
     await tx.run(
-      `update redrives set bounced = bounced + $2, recent = right(recent || repeat('b', $2), ${RECENT_MAX}) where id = $1`,
+      `update redrives set bounced = bounced + $2::int, recent = right(recent || repeat('b', $2::int), ${RECENT_MAX}) where id = $1`,
       [redriveId, n],
       { name: "count_bounces" },
     );

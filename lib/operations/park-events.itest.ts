@@ -1,0 +1,266 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import { parkEvents } from "@/lib/operations/park-events";
+import { systemClock } from "@/lib/platform/clock";
+import { uuidv7, uuidv7TimeMs } from "@/lib/platform/ids";
+import { createDb, type Db } from "@/lib/store/db";
+import { partitionDays } from "@/lib/store/write/partitions";
+import { addSource, deadLetter } from "@/lib/testing/letters";
+import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import { auditGaps, rollupDrift } from "@/lib/testing/rollup-drift";
+
+let database: TestDatabase;
+let db: Db;
+
+beforeEach(async () => {
+  database = await testDatabase();
+  db = createDb(database.url, { max: 8 });
+  await addSource(db, "orders");
+  await addSource(db, "billing");
+});
+afterEach(async () => {
+  const [drift, gaps] = [await rollupDrift(db), await auditGaps(db)];
+  await db.end();
+  await database.drop();
+  expect(drift).toEqual([]);
+  expect(gaps).toEqual([]);
+});
+
+const letters = (count: number, change: (index: number) => Partial<DeadLetter> = () => ({})) =>
+  Array.from({ length: count }, (_, index) => ({
+    source: "orders",
+    letter: deadLetter({ eventId: `event-${index}`, aggregateId: `order-${index % 7}`, ...change(index) }),
+  }));
+
+const park = (arrivals: { source: string; letter: DeadLetter }[]) =>
+  parkEvents({ db, clock: systemClock }, arrivals, "tester");
+const one = (change: Partial<DeadLetter> = {}) => park([{ source: "orders", letter: deadLetter(change) }]);
+
+type Row = Record<string, unknown>;
+const event = async (): Promise<Row> => (await db.query<Row>("select * from dlq_events"))[0]!;
+const audits = (action: string) => db.query<Row>("select * from audit_entries where action = $1 order by id", [action]);
+
+async function addRedrive(state = "RUNNING"): Promise<string> {
+  const id = uuidv7(Date.now());
+  await db.run(
+    `insert into redrives (id, state, mode, lane, selection, cutoff, slices, created_by, reason)
+     values ($1, $2, 'deliver', 'slow', '{}', $1, 1, 'tester', 'test')`,
+    [id, state],
+  );
+  return id;
+}
+
+/** Puts the one event through what a redrive would have done to it, with its rollups. */
+async function move(status: string, item?: { redriveId: string; state: string; attempt?: boolean }): Promise<void> {
+  const { id, status: before } = await event();
+  await db.run(
+    `with moved as (update dlq_events set status = $2 where id = $1 returning *)
+     , levels as (insert into dlq_levels select source_id, error_code, s, date_trunc('hour', first_seen, 'UTC'), n
+                    from moved, (values ($3, -1), ($2, 1)) d (s, n))
+     insert into dlq_group_levels select fingerprint, source_id, s, n from moved, (values ($3, -1), ($2, 1)) d (s, n)`,
+    [id, status, before],
+  );
+  if (!item) return;
+  await db.run(
+    `insert into redrive_items (id, redrive_id, slice, source_id, error_code, state, finished_at)
+     select id, $2, 0, source_id, error_code, $3, now() from dlq_events where id = $1
+     on conflict (id, redrive_id) do update set state = excluded.state`,
+    [id, item.redriveId, item.state],
+  );
+  if (item.attempt) {
+    await db.run(
+      `insert into redrive_attempts (id, redrive_id, attempt, fence, target, idempotency_key, opened_at)
+       values ($1, $2, 1, 1, 't', 'k', now())`,
+      [id, item.redriveId],
+    );
+  }
+}
+
+describe("parking", () => {
+  test("keeps every fact, and the payload and headers byte for byte", async () => {
+    expect(await one()).toEqual(["parked"]);
+    const row = await event();
+    expect(row).toMatchObject({
+      event_id: "event-1",
+      aggregate_type: "order",
+      aggregate_id: "order-77",
+      version: 3,
+      error_code: "UPSTREAM_5XX",
+      status: "PENDING",
+      attempts: 4,
+      failed_at: Date.parse("2026-11-19T10:00:00.250Z"),
+      last_error: "503 from stock-service for order-77",
+      payload_bytes: 40,
+      tags: { orderId: "77" },
+    });
+    expect(uuidv7TimeMs(row.id as string)).toBe(row.first_seen);
+    const [body] = await db.query<Row>("select * from dlq_event_bodies where id = $1", [row.id]);
+    expect(body).toMatchObject({
+      payload: Buffer.from('{"orderId": 77, "big": 9007199254740993}'),
+      content_type: "application/json",
+      headers: [
+        ["b", "1"],
+        ["a", null],
+        ["b", "2"],
+      ],
+      error_type: "com.acme.StockException",
+      origin: { queue: "orders.dlq" },
+    });
+  });
+
+  test("keeps payloads of any bytes and size", async () => {
+    const sizes = [0, 1, 16_383, 16_384, 65_536, 1_048_576];
+    const payloads = sizes.map((size) => Buffer.from(Array.from({ length: size }, (_, i) => (i * 31) & 0xff)));
+    await park(letters(sizes.length, (index) => ({ payload: payloads[index]! })));
+    const rows = await db.query<{ payload: Buffer }>("select payload from dlq_event_bodies order by id");
+    expect(rows.map((row, index) => row.payload.equals(payloads[index]!))).toEqual(sizes.map(() => true));
+  });
+
+  test("keeps the order of arrival within a batch", async () => {
+    await park(letters(500));
+    const rows = await db.query<{ event_id: string }>("select event_id from dlq_events order by id");
+    expect(rows.map((row) => row.event_id)).toEqual(letters(500).map(({ letter }) => letter.eventId));
+  });
+
+  test("makes the day's partition when the janitor has not", async () => {
+    expect(await partitionDays(db)).toEqual([]);
+    await one();
+    expect(await partitionDays(db)).toHaveLength(1);
+  });
+
+  test("makes the day's partition once when many need it at once", async () => {
+    const outcomes = await Promise.all(letters(6).map((arrival) => park([arrival])));
+    expect(outcomes.flat()).toEqual(Array(6).fill("parked"));
+    expect(await partitionDays(db)).toHaveLength(1);
+  });
+
+  test("refuses only what names a source that is not there", async () => {
+    const arrivals = [...letters(2), { source: "nowhere", letter: deadLetter() }];
+    expect(await park(arrivals)).toEqual(["parked", "parked", "unknown-source"]);
+  });
+
+  test("shows what text cannot hold instead of losing the batch", async () => {
+    expect(await one({ error: { type: null, message: "bad \0 byte \ud800", stack: null } })).toEqual(["parked"]);
+    expect((await event()).last_error).toBe("bad \u2400 byte \ufffd");
+  });
+
+  test("loses nothing of a batch that fails half-way", async () => {
+    await one();
+    await db.run("alter table audit_entries rename to gone");
+    await expect(park(letters(3, (index) => ({ eventId: `later-${index}` })))).rejects.toThrow();
+    await db.run("alter table gone rename to audit_entries");
+    expect(await db.query("select * from event_keys")).toHaveLength(1);
+    expect(await park(letters(3, (index) => ({ eventId: `later-${index}` })))).toEqual(Array(3).fill("parked"));
+  });
+});
+
+describe("deduplication", () => {
+  test("parks the same event once, within a batch and across batches, per source", async () => {
+    const twice = [...letters(3), ...letters(3)];
+    expect(await park(twice)).toEqual(["parked", "parked", "parked", "duplicate", "duplicate", "duplicate"]);
+    expect(await park(letters(4))).toEqual(["duplicate", "duplicate", "duplicate", "parked"]);
+    expect(await park([{ source: "billing", letter: deadLetter({ eventId: "event-0" }) }])).toEqual(["parked"]);
+  });
+
+  test("parks each event exactly once when eight batches race for the same", async () => {
+    const shuffled = () => letters(300).sort(() => Math.random() - 0.5);
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => park(shuffled())));
+    expect(outcomes.flat().filter((outcome) => outcome === "parked")).toHaveLength(300);
+    expect(outcomes.flat().filter((outcome) => outcome === "duplicate")).toHaveLength(2_100);
+    expect(await db.query("select id from dlq_events")).toHaveLength(300);
+    expect(await db.query("select id from dlq_event_bodies")).toHaveLength(300);
+  });
+
+  test("leaves a parked event as it is when its letter comes again", async () => {
+    await one();
+    const before = await event();
+    expect(await one({ errorCode: "TIMEOUT", attempts: 9 })).toEqual(["duplicate"]);
+    expect(await event()).toEqual(before);
+  });
+});
+
+describe("a bounce", () => {
+  test("is the same event parked again: counted, audited, with the new failure", async () => {
+    await one();
+    const redriveId = await addRedrive();
+    await move("REDRIVEN", { redriveId, state: "delivered" });
+    const mark = { redriveId, attempt: 1 };
+    expect(await one({ errorCode: "TIMEOUT", attempts: 2, redrive: mark })).toEqual(["bounced"]);
+    expect(await event()).toMatchObject({
+      status: "PENDING",
+      bounces: 1,
+      attempts: 6,
+      error_code: "TIMEOUT",
+      bounced_redrive: redriveId,
+    });
+    expect(await audits("event.bounced")).toMatchObject([
+      {
+        actor: "tester",
+        redrive_id: redriveId,
+        before: { status: "REDRIVEN", errorCode: "UPSTREAM_5XX", bounces: 0 },
+        after: { status: "PENDING", errorCode: "TIMEOUT", bounces: 1 },
+      },
+    ]);
+    expect((await db.query<Row>("select bounced, recent from redrives"))[0]).toEqual({ bounced: 1, recent: "b" });
+    expect(await db.query("select n from dlq_flow where kind = 'bounced'")).toEqual([{ n: 1 }]);
+    // Delivered twice by the queue: counted once.
+    expect(await one({ redrive: mark })).toEqual(["duplicate"]);
+    expect((await event()).bounces).toBe(1);
+  });
+
+  test("is known without our headers when the event was redriven", async () => {
+    await one();
+    const redriveId = await addRedrive();
+    await move("REDRIVEN", { redriveId, state: "delivered" });
+    expect(await one()).toEqual(["bounced"]);
+    expect(await event()).toMatchObject({ status: "PENDING", bounced_redrive: redriveId });
+  });
+
+  test("that overtakes the finish leaves the event queued, and says which redrive came back", async () => {
+    await one();
+    const redriveId = await addRedrive();
+    await move("QUEUED", { redriveId, state: "open", attempt: true });
+    expect(await one({ redrive: { redriveId, attempt: 1 } })).toEqual(["bounced"]);
+    expect(await event()).toMatchObject({ status: "QUEUED", bounces: 1, bounced_redrive: redriveId });
+  });
+
+  test("is none while nothing was sent: the queue delivered the first letter twice", async () => {
+    await one();
+    await move("QUEUED", { redriveId: await addRedrive(), state: "open" });
+    expect(await one()).toEqual(["duplicate"]);
+  });
+
+  test("is none with a mark that this store never made", async () => {
+    await one();
+    expect(await one({ redrive: { redriveId: uuidv7(1), attempt: 1 } })).toEqual(["duplicate"]);
+  });
+
+  test("keeps the body, unless another payload came back: then stores it and says so", async () => {
+    await one();
+    await move("REDRIVEN");
+    await one();
+    const body = async () => (await db.query<Row>("select payload, headers from dlq_event_bodies"))[0]!;
+    const before = await body();
+    await move("REDRIVEN");
+    await one({ payload: Buffer.from("other"), headers: [["new", "1"]] });
+    expect(await body()).toEqual({ payload: Buffer.from("other"), headers: before.headers });
+    expect((await event()).payload_bytes).toBe(5);
+    const entries = await audits("event.bounced");
+    expect(entries.map((entry) => "payload" in (entry.after as Row))).toEqual([false, true]);
+  });
+
+  test("is counted once when the queue delivers it to two consumers at once", async () => {
+    await park(letters(50));
+    const redriveId = await addRedrive();
+    await db.run("update dlq_events set status = 'REDRIVEN'");
+    await db.run("update dlq_levels set status = 'REDRIVEN'");
+    await db.run("update dlq_group_levels set status = 'REDRIVEN'");
+    const back = () => park(letters(50, () => ({ redrive: { redriveId, attempt: 1 } })));
+    const outcomes = (await Promise.all([back(), back(), back()])).flat();
+    expect(outcomes.filter((outcome) => outcome === "bounced")).toHaveLength(50);
+    expect(await db.query("select distinct status, bounces from dlq_events")).toEqual([
+      { status: "PENDING", bounces: 1 },
+    ]);
+    expect((await db.query<Row>("select bounced from redrives"))[0]).toEqual({ bounced: 50 });
+  });
+});

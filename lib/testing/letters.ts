@@ -1,0 +1,50 @@
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import { uuidv7 } from "@/lib/platform/ids";
+import type { Db } from "@/lib/store/db";
+
+/** A dead letter whose every fact differs from what a default would be. */
+export function deadLetter(change: Partial<DeadLetter> = {}): DeadLetter {
+  return {
+    eventId: "event-1",
+    aggregateType: "order",
+    aggregateId: "order-77",
+    version: 3n,
+    eventType: "OrderCreated",
+    traceId: "0af7651916cd43dd8448eb211c80319c",
+    errorCode: "UPSTREAM_5XX",
+    error: {
+      type: "com.acme.StockException",
+      message: "503 from stock-service for order-77",
+      stack: "com.acme.StockException: 503\n\tat com.acme.Stock.reserve(Stock.java:42)",
+    },
+    attempts: 4,
+    failedAtMs: Date.parse("2026-11-19T10:00:00.250Z"),
+    payload: Buffer.from('{"orderId": 77, "big": 9007199254740993}'),
+    contentType: "application/json",
+    headers: [
+      ["b", "1"],
+      ["a", null],
+      ["b", "2"],
+    ],
+    tags: { orderId: "77" },
+    origin: { queue: "orders.dlq" },
+    redrive: null,
+    ...change,
+  };
+}
+
+/** Makes an HTTP source with its two targets. Returns its id. */
+export async function addSource(db: Db, name: string): Promise<string> {
+  const [id, main, slow] = [uuidv7(Date.now()), uuidv7(Date.now()), uuidv7(Date.now())];
+  await db.run("insert into sources (id, name, kind, config) values ($1, $2, 'http', $3)", [
+    id,
+    name,
+    { redriveUrl: "http://127.0.0.1:9/sink" },
+  ]);
+  await db.run(
+    `insert into targets (id, source_id, lane, name, rate_per_second)
+     values ($1, $3, 'main', $4, 50), ($2, $3, 'slow', $4 || '.slow', 5)`,
+    [main, slow, id, name],
+  );
+  return id;
+}

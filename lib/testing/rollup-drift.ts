@@ -1,0 +1,41 @@
+import type { Db } from "@/lib/store/db";
+
+/**
+ * Where the rollups differ from a full count: empty when they are exact. Flow is checked for what is parked, the one
+ * kind that a full count can tell.
+ */
+export async function rollupDrift(db: Db): Promise<unknown[]> {
+  return db.query(`
+    with levels as (
+      select source_id, error_code, status, hour, sum(n) as n from dlq_levels group by 1, 2, 3, 4 having sum(n) <> 0),
+    counted as (
+      select source_id, error_code, status, date_trunc('hour', first_seen, 'UTC') as hour, count(*) as n
+        from dlq_events group by 1, 2, 3, 4),
+    group_levels as (
+      select fingerprint, source_id, status, sum(n) as n from dlq_group_levels group by 1, 2, 3 having sum(n) <> 0),
+    group_counted as (select fingerprint, source_id, status, count(*) as n from dlq_events group by 1, 2, 3),
+    parked as (select source_id, sum(n) as n from dlq_flow where kind = 'parked' group by 1),
+    parked_counted as (select source_id, count(*) as n from dlq_events group by 1)
+    select 'levels' as rollup, row_to_json(l) as rolled, row_to_json(c) as counted
+      from levels l full join counted c using (source_id, error_code, status, hour) where l.n is distinct from c.n
+    union all
+    select 'group_levels', row_to_json(l), row_to_json(c)
+      from group_levels l full join group_counted c using (fingerprint, source_id, status) where l.n is distinct from c.n
+    union all
+    select 'flow', row_to_json(l), row_to_json(c)
+      from parked l full join parked_counted c using (source_id) where l.n is distinct from c.n`);
+}
+
+/** Changes of events that have no audit entry, or more than one: empty when each has exactly one. */
+export async function auditGaps(db: Db): Promise<unknown[]> {
+  return db.query(`
+    select 'count' as gap, a.id, a.action, a.count, count(s.event_id) as subjects
+      from audit_entries a left join audit_subjects s on s.entry_id = a.id
+     where a.subject_kind = 'event' group by a.id having a.count <> count(s.event_id)
+    union all
+    select 'parked', e.id, e.status, e.bounces, count(a.id)
+      from dlq_events e
+      left join audit_subjects s on s.event_id = e.id
+      left join audit_entries a on a.id = s.entry_id and a.action = 'event.parked'
+     group by e.id, e.status, e.bounces having count(a.id) <> 1`);
+}
