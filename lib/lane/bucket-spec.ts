@@ -22,9 +22,9 @@ export function assertAffordable(spec: BucketSpec, cost: number): void {
     throw new RangeError(`cost ${cost} is above the burst of ${spec.burst}: it could never be paid`);
 }
 
-/** Milliseconds until `wanted` tokens are there, given `tokens` now. Infinity at a rate of 0. */
+/** Milliseconds until `wanted` tokens may be taken, given `tokens` now. Infinity at a rate of 0, whatever is there. */
 export function waitMsUntil(wanted: number, tokens: number, ratePerSecond: number): number {
+  if (ratePerSecond === 0) return Number.POSITIVE_INFINITY;
   const missing = wanted - tokens;
-  if (missing <= TOKEN_EPSILON) return 0;
-  return ratePerSecond === 0 ? Number.POSITIVE_INFINITY : (missing / ratePerSecond) * 1000;
+  return missing <= TOKEN_EPSILON ? 0 : (missing / ratePerSecond) * 1000;
 }
