@@ -44,6 +44,7 @@ export class Attempt<T> implements AttemptContext {
   #phase: Phase = "connecting";
   #permit = 0;
   #inBulkhead = false;
+  #queued = false;
 
   constructor(operation: Operation<T>, attempt: number, paid: { withdrawn: number; hedge: boolean }) {
     this.#operation = operation;
@@ -102,15 +103,16 @@ export class Attempt<T> implements AttemptContext {
     if (this.#permit === DENIED) return "breaker-open";
     if (bulkhead === null) return null;
     this.#inBulkhead = bulkhead.tryEnter();
+    this.#queued = !this.#inBulkhead;
     return this.#inBulkhead || bulkhead.hasRoom() ? null : "bulkhead-full";
   }
 
   /** The waits: for a place in the bulkhead and for a rate token. null = the send may begin. */
   async #waitForTurn(nowMs: number): Promise<"breaker-open" | "deadline" | "cancelled" | null> {
     const { call, clock, target, deadlineMs } = this.#operation;
-    if (this.#inBulkhead && !call.takeToken) return this.#halted();
+    if (!this.#queued && !call.takeToken) return null;
     this.#alarm.set(deadlineMs, nowMs);
-    if (!this.#inBulkhead) await this.#queue();
+    if (this.#queued) await this.#queue();
     if (this.#stop === null && call.takeToken) await this.#untilHalted(call.takeToken(this.signal));
     const afterMs = clock.nowMs();
     this.waitedMs = afterMs - nowMs;

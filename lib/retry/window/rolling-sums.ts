@@ -19,12 +19,11 @@ export function rollingSums(columns: number, windowMs: number, slots: number): R
   // Absolute number of the newest slot that was written or read; older slots are cleared as it moves on.
   let head = Number.NEGATIVE_INFINITY;
 
-  const forget = (slot: number) => {
-    const base = (((slot % slots) + slots) % slots) * columns;
-    for (let column = 0; column < columns; column++) {
-      totals[column]! -= cells[base + column]!;
-      cells[base + column] = 0;
-    }
+  const baseOf = (slot: number) => (((slot % slots) + slots) % slots) * columns;
+  /** Added up anew at each step of the window, so that rounding errors do not pile up over months. */
+  const addUp = () => {
+    totals.fill(0);
+    for (let cell = 0; cell < cells.length; cell++) totals[cell % columns]! += cells[cell]!;
   };
   const clear = () => {
     cells.fill(0);
@@ -33,17 +32,16 @@ export function rollingSums(columns: number, windowMs: number, slots: number): R
   const advance = (nowMs: number) => {
     const slot = Math.floor(nowMs / slotMs);
     if (slot <= head) return;
-    // A jump of a whole window empties everything, which also throws away the rounding error of running totals.
-    if (slot - head >= slots) clear();
-    else for (let next = head + 1; next <= slot; next++) forget(next);
+    const from = Math.max(head + 1, slot - slots + 1);
+    for (let next = from; next <= slot; next++) cells.fill(0, baseOf(next), baseOf(next) + columns);
     head = slot;
+    addUp();
   };
 
   return {
     add(column, amount, nowMs) {
       advance(nowMs);
-      const base = (((head % slots) + slots) % slots) * columns;
-      cells[base + column]! += amount;
+      cells[baseOf(head) + column]! += amount;
       totals[column]! += amount;
     },
     sum(column, nowMs) {
