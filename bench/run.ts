@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -6,21 +6,21 @@ import { pathToFileURL } from "node:url";
  * `npm run bench -- <name> [<name> ...]`: imports bench/<name>.ts and awaits its `run()`, which measures its own baseline
  * in the same run and prints ratios. Without a name it lists them; `all` runs each in turn.
  */
-const SUPPORT = new Set(["run", "stack", "report"]);
+
+/** What makes a file a bench; its helpers and the processes it starts lie beside it and have none. */
+const RUN = /^export (async )?(function|const) run\b/m;
 
 type Bench = { run: () => Promise<unknown> };
 
-async function load(name: string): Promise<Bench | null> {
-  const module: Partial<Bench> = await import(pathToFileURL(join(import.meta.dirname, `${name}.ts`)).href);
-  return typeof module.run === "function" ? { run: module.run } : null;
+function names(): string[] {
+  return readdirSync(import.meta.dirname)
+    .filter((file) => file.endsWith(".ts") && RUN.test(readFileSync(join(import.meta.dirname, file), "utf8")))
+    .map((file) => basename(file, ".ts"));
 }
 
-async function main(names: string[]): Promise<void> {
-  const known = readdirSync(import.meta.dirname)
-    .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
-    .map((file) => basename(file, ".ts"))
-    .filter((name) => !SUPPORT.has(name));
-  const wanted = names.includes("all") ? known : names;
+async function main(asked: string[]): Promise<void> {
+  const known = names();
+  const wanted = asked.includes("all") ? known : asked;
   const unknown = wanted.filter((name) => !known.includes(name));
   if (wanted.length === 0 || unknown.length > 0) {
     const what = unknown.length > 0 ? `There is no bench ${unknown.join(", ")}. ` : "";
@@ -29,12 +29,7 @@ async function main(names: string[]): Promise<void> {
     return;
   }
   for (const name of wanted) {
-    const bench = await load(name);
-    if (!bench) {
-      // A part of another bench (the process it starts) lies beside it and has no run of its own.
-      if (!names.includes("all")) throw new Error(`bench/${name}.ts exports no run()`);
-      continue;
-    }
+    const bench: Bench = await import(pathToFileURL(join(import.meta.dirname, `${name}.ts`)).href);
     console.log(`# ${name}`);
     const result = await bench.run();
     if (result !== undefined) console.log(JSON.stringify(result, null, 2));
