@@ -1,0 +1,81 @@
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** How the downstream answers requests: the first rule that matches decides; without one it answers 200. */
+export type Rule = {
+  /** Matches a path that begins with it. Absent: any. */
+  path?: string;
+  /** Matches the value of the request's Idempotency-Key (`<source>:<eventId>`). Absent: any. */
+  key?: string;
+  /** 0 cuts the connection without an answer. */
+  status: number;
+  headers?: Record<string, string>;
+  body?: string;
+  delayMs?: number;
+  /** After so many matches the rule is spent and the next one decides. Absent: never. */
+  times?: number;
+};
+
+/** One request that reached the downstream, in order of arrival. */
+export type Delivery = {
+  path: string;
+  key: string | null;
+  headers: Record<string, string | string[] | undefined>;
+  body: string;
+  status: number;
+};
+
+/**
+ * A receiver of redrives that a journey scripts over HTTP. `PUT /_rules` replaces the rules (JSON array of Rule),
+ * `GET /_deliveries` lists what came, `DELETE /_deliveries` forgets it; any other request is a delivery.
+ */
+export async function startDownstream(): Promise<{ url: string; stop(): Promise<void> }> {
+  let rules: (Rule & { used: number })[] = [];
+  let deliveries: Delivery[] = [];
+
+  const ruleFor = (path: string, key: string | null) =>
+    rules.find(
+      (rule) =>
+        (rule.path === undefined || path.startsWith(rule.path)) &&
+        (rule.key === undefined || rule.key === key) &&
+        (rule.times === undefined || rule.used < rule.times),
+    );
+
+  const server = createServer(async (request, response) => {
+    const path = request.url ?? "/";
+    const body = await bodyOf(request);
+    if (path === "/_rules") {
+      const given: Rule[] = JSON.parse(body);
+      rules = given.map((rule) => ({ ...rule, used: 0 }));
+      response.writeHead(204).end();
+      return;
+    }
+    if (path === "/_deliveries") {
+      if (request.method === "DELETE") deliveries = [];
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(deliveries));
+      return;
+    }
+    const key = request.headers["idempotency-key"]?.toString() ?? null;
+    const rule = ruleFor(path, key);
+    if (rule) rule.used++;
+    const status = rule?.status ?? 200;
+    deliveries.push({ path, key, headers: request.headers, body, status });
+    if (rule?.delayMs) await new Promise((resolve) => setTimeout(resolve, rule.delayMs));
+    if (status === 0) request.socket.destroy();
+    else response.writeHead(status, rule?.headers).end(rule?.body ?? "");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, stop: () => stop(server) };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function stop(server: Server): Promise<void> {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(() => resolve()));
+}

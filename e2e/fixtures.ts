@@ -1,0 +1,41 @@
+import { test as base } from "@playwright/test";
+import type { Delivery, Rule } from "./downstream.ts";
+
+export type Downstream = {
+  /** Base of `redriveUrl`: add a path of your own, deliveries are found by it. */
+  url: string;
+  /** Replaces all rules. */
+  rules(rules: Rule[]): Promise<void>;
+  /** What came so far, oldest first; with `path`, what came to paths that begin with it. */
+  deliveries(path?: string): Promise<Delivery[]>;
+  forget(): Promise<void>;
+};
+
+/** Playwright's `test` with the scripted receiver; it starts each journey without rules and without memory. */
+export const test = base.extend<{ downstream: Downstream }>({
+  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures a fixture needs from it
+  downstream: async ({}, use) => {
+    const url = process.env.PARKADE_E2E_DOWNSTREAM;
+    if (!url) throw new Error("PARKADE_E2E_DOWNSTREAM is not set: e2e/global-setup.ts sets it");
+    const downstream: Downstream = {
+      url,
+      rules: (rules) => call("PUT", `${url}/_rules`, rules).then(() => undefined),
+      deliveries: async (path = "") => {
+        const all: Delivery[] = await (await call("GET", `${url}/_deliveries`)).json();
+        return all.filter((delivery) => delivery.path.startsWith(path));
+      },
+      forget: () => call("DELETE", `${url}/_deliveries`).then(() => undefined),
+    };
+    await downstream.rules([]);
+    await downstream.forget();
+    await use(downstream);
+  },
+});
+
+export { expect } from "@playwright/test";
+
+async function call(method: string, url: string, body?: unknown): Promise<Response> {
+  const response = await fetch(url, { method, body: body === undefined ? undefined : JSON.stringify(body) });
+  if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}`);
+  return response;
+}

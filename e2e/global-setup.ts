@@ -1,0 +1,70 @@
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { redisInstalled, testRedis } from "../lib/testing/redis.ts";
+import { buildAll } from "../scripts/build.ts";
+import { startPostgres } from "../scripts/embedded-postgres.ts";
+import { freePort } from "../scripts/free-port.ts";
+import { migrate } from "../scripts/migrate.ts";
+import { ROOT, startStack } from "../scripts/stack.ts";
+import { startDownstream } from "./downstream.ts";
+
+/**
+ * Starts the product for all journeys, as `npm start` would: the production build, web and worker as separate processes
+ * on free ports, an empty migrated PostgreSQL, and Redis when redis-server is installed (PARKADE_E2E_QUEUE=postgres runs
+ * the queue on PostgreSQL instead). Logs of web and worker: reports/e2e/logs.
+ *
+ * What a journey gets:
+ * - `baseURL`: `page.goto("/events")` and `request.post("/api/v1/events", ...)` reach the console and its API
+ * - `process.env.PARKADE_E2E_DOWNSTREAM`: URL of a scripted receiver (e2e/downstream.ts); give it as `redriveUrl` of an
+ *   HTTP source. `test` of e2e/fixtures.ts offers it as the fixture `downstream` { url, rules(...), deliveries(), forget() }
+ *
+ * Journeys share the product and its data: each makes its own source with a name of its own and filters by it.
+ */
+export default async function setup(): Promise<() => Promise<void>> {
+  await buildAll((line) => console.log(line));
+  const cleanups: (() => Promise<void> | void)[] = [];
+  const teardown = async () => {
+    for (const cleanup of cleanups.reverse()) await cleanup();
+  };
+  try {
+    const databaseUrl = await freshDatabase(cleanups);
+    const redisUrl = await queueRedis(cleanups);
+    const downstream = await startDownstream();
+    cleanups.push(downstream.stop);
+    const stack = await startStack({
+      port: await freePort(),
+      dataDir: join(ROOT, "reports", "e2e"),
+      databaseUrl,
+      redisUrl,
+      say: (line) => console.log(line),
+    });
+    cleanups.push(stack.stop);
+    process.env.PARKADE_E2E_URL = stack.url;
+    process.env.PARKADE_E2E_DOWNSTREAM = downstream.url;
+    return teardown;
+  } catch (error) {
+    await teardown();
+    throw error;
+  }
+}
+
+type Cleanups = (() => Promise<void> | void)[];
+
+async function freshDatabase(cleanups: Cleanups): Promise<string> {
+  const dataDir = mkdtempSync(join(tmpdir(), "parkade-e2e-"));
+  // mkdtemp closes the folder to others; as root the server runs as another user, who must get in.
+  chmodSync(dataDir, 0o755);
+  cleanups.push(() => rmSync(dataDir, { recursive: true, force: true }));
+  const postgres = await startPostgres({ dataDir, settings: { fsync: "off" }, ephemeral: true });
+  cleanups.push(() => postgres.stop());
+  await migrate(postgres.url);
+  return postgres.url;
+}
+
+async function queueRedis(cleanups: Cleanups): Promise<string | null> {
+  if (!redisInstalled || process.env.PARKADE_E2E_QUEUE === "postgres") return null;
+  const redis = await testRedis();
+  cleanups.push(redis.stop);
+  return redis.url;
+}

@@ -1,0 +1,30 @@
+import { generate } from "./generate.ts";
+import { runTool } from "./run-tool.ts";
+import { bin, ROOT, runStages, type Stage, summaryOf, toolStage, vitestStage } from "./stages.ts";
+import { runCommand, StartError } from "./start-error.ts";
+
+/** Format, lint, types, architecture and unit tests: what needs no server and must hold before every commit. */
+export const CHECKS: Stage[] = [
+  toolStage("format and lint", [bin("@biomejs/biome/bin/biome"), "check", "--error-on-warnings", "."]),
+  toolStage("types", [bin("typescript/bin/tsc"), "--noEmit"]),
+  vitestStage("unit"),
+];
+
+/** The compiler reads these; a fresh clone has neither. */
+export async function makeGeneratedSources(): Promise<void> {
+  generate();
+  const typegen = await runTool(process.execPath, [bin("next/dist/bin/next"), "typegen"], {
+    cwd: ROOT,
+    env: { NEXT_TELEMETRY_DISABLED: "1" },
+  });
+  if (typegen.code !== 0) throw new StartError(`The route types could not be made:\n${typegen.output}`);
+}
+
+if (import.meta.main) {
+  await runCommand(async () => {
+    await makeGeneratedSources();
+    const outcomes = await runStages(CHECKS);
+    console.log(`\n${summaryOf(outcomes)}`);
+    if (outcomes.some((outcome) => outcome.failed > 0)) process.exitCode = 1;
+  });
+}

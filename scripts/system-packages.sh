@@ -1,0 +1,33 @@
+#!/bin/bash
+# Installs from Debian's packages what the tests need and the machine lacks: Redis, RabbitMQ and Chromium.
+# Needs root and apt-get; prints one line and ends with 0 when it may do nothing, with 1 when an install failed.
+set -euo pipefail
+
+missing=()
+command -v redis-server >/dev/null || missing+=(redis-server)
+command -v rabbitmq-server >/dev/null || [ -x /usr/sbin/rabbitmq-server ] || missing+=(rabbitmq-server)
+command -v "${PLAYWRIGHT_CHROMIUM:-chromium}" >/dev/null || missing+=(chromium)
+
+if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
+if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+  echo "Not installed, and only root on Debian may install it from here: ${missing[*]}"
+  exit 0
+fi
+
+echo "Installing ${missing[*]}"
+# Debian starts a server when its package is installed; the tests start their own on free ports.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  printf '#!/bin/sh\nexit 101\n' >"$policy"
+  chmod +x "$policy"
+  trap 'rm -f "$policy"' EXIT
+fi
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+if ! { apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
+  tail -n 20 "$log"
+  rm -f "$log"
+  echo "apt-get could not install ${missing[*]}"
+  exit 1
+fi
+rm -f "$log"
