@@ -1,5 +1,6 @@
 "use client";
 
+import Link from "next/link";
 import { type ReactNode, useId, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -19,7 +20,8 @@ export type ChartPanelProps<Row extends { atMs: number }> = {
   rows: Row[] | undefined;
   error: unknown;
   onRetry: () => void;
-  legend?: readonly { key: string; label: string; colour: string; dash?: string }[];
+  /** With `href` an entry leads to the events behind it. */
+  legend?: readonly { key: string; label: string; colour: string; dash?: string; href?: string }[];
   /** The same numbers as a table. */
   columns: { label: string; value: (row: Row) => ReactNode }[];
   /** What to say when there is nothing to draw. */
@@ -87,7 +89,13 @@ function Legend({ legend }: { legend: NonNullable<ChartPanelProps<{ atMs: number
           <svg aria-hidden="true" width="14" height="8" className="shrink-0">
             <line x1="0" x2="14" y1="4" y2="4" stroke={entry.colour} strokeWidth="2.5" strokeDasharray={entry.dash} />
           </svg>
-          <span className="truncate">{entry.label}</span>
+          {entry.href ? (
+            <Link href={entry.href} className="truncate hover:text-ink hover:underline" data-tip={entry.label}>
+              {entry.label}
+            </Link>
+          ) : (
+            <span className="truncate">{entry.label}</span>
+          )}
         </li>
       ))}
     </ul>

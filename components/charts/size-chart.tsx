@@ -1,6 +1,6 @@
 "use client";
 
-import { useState } from "react";
+import { useRef, useState } from "react";
 import {
   Area,
   AreaChart,
@@ -27,18 +27,23 @@ export type SizeChartProps = {
   /** Window chosen by dragging, drawn until it is dropped; null = none. */
   chosen: { fromMs: number; toMs: number } | null;
   onChoose: (window: { fromMs: number; toMs: number } | null) => void;
+  /** An area was pressed without dragging: the error codes it stands for. */
+  onPick: (codes: string[]) => void;
 };
 
 const GLYPH = { redrive: "▲", control: "■" } as const;
 
 /** dlq_size as stacked areas, one an error code. Drag across it to choose a window. */
-export default function SizeChart({ data, markers, chosen, onChoose }: SizeChartProps) {
+export default function SizeChart({ data, markers, chosen, onChoose, onPick }: SizeChartProps) {
   const zone = useZone();
   const [drag, setDrag] = useState<{ fromMs: number; toMs: number } | null>(null);
+  const dragged = useRef(false);
   const shaded = drag && drag.fromMs !== drag.toMs ? drag : chosen;
   const finish = () => {
     if (!drag) return;
-    onChoose(draggedWindow(drag.fromMs, drag.toMs, data.bucketMs));
+    const window = draggedWindow(drag.fromMs, drag.toMs, data.bucketMs);
+    dragged.current = window !== null;
+    onChoose(window);
     setDrag(null);
   };
 
@@ -82,6 +87,8 @@ export default function SizeChart({ data, markers, chosen, onChoose }: SizeChart
             fillOpacity={0.9}
             isAnimationActive={false}
             activeDot={false}
+            // The click that ends a drag is no press on the area it ends over.
+            onClick={() => (dragged.current ? undefined : onPick(series.codes))}
           />
         ))}
         {markers.map((group) => (

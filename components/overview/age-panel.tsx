@@ -1,0 +1,63 @@
+"use client";
+
+import { useMemo } from "react";
+import { durationTicks } from "@/components/charts/axis";
+import { ChartPanel } from "@/components/charts/chart-panel";
+import { TimeLines } from "@/components/charts/lazy-charts";
+import { formatDuration } from "@/lib/browser/format";
+import type { AgeStats } from "@/lib/contract/stats";
+import { type AgeRow, ageRows } from "./age-rows";
+import type { Part } from "./tile";
+
+const SERIES = [
+  { key: "oldest", label: "oldest", colour: "var(--state-blacklisted)" },
+  { key: "p95", label: "p95", colour: "var(--state-pending)", dash: "5 3" },
+  { key: "p50", label: "p50", colour: "var(--series-1)", dash: "1 3" },
+] as const;
+
+/** How long events have been parked, over time. Logarithmic: minutes and weeks stand in one picture. */
+export function AgePanel({
+  age,
+  onRetry,
+  className,
+}: {
+  age: Part<AgeStats>;
+  onRetry: () => void;
+  className?: string;
+}) {
+  const rows = useMemo(() => (age.data ? ageRows(age.data) : undefined), [age.data]);
+  return (
+    <ChartPanel
+      title="Age"
+      summary="Age of what is parked over time: the oldest, the 95th and the 50th percentile, on a logarithmic scale."
+      className={className}
+      asOf={age.data?.asOf}
+      rows={rows}
+      error={age.error}
+      onRetry={onRetry}
+      empty="Nothing was parked in this window."
+      legend={SERIES}
+      columns={SERIES.map((series) => ({
+        label: series.label,
+        value: (row: AgeRow) => ageText(row.values[series.key]),
+      }))}
+    >
+      {(drawn) => {
+        const values = drawn.flatMap((row) => Object.values(row.values)).filter((value) => value !== null);
+        return (
+          <TimeLines
+            rows={drawn}
+            series={SERIES}
+            format={formatDuration}
+            scale="log"
+            ticks={durationTicks(Math.min(...values), Math.max(...values))}
+          />
+        );
+      }}
+    </ChartPanel>
+  );
+}
+
+function ageText(ms: number | null): string {
+  return ms === null ? "none" : formatDuration(ms);
+}

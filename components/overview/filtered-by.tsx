@@ -1,0 +1,31 @@
+"use client";
+
+import { X } from "lucide-react";
+import { Button } from "@/components/ui/button";
+import { shortenId } from "@/lib/browser/format";
+import { removeTerm, termsOf } from "@/lib/browser/qualified-search";
+import type { EventFilter } from "@/lib/contract/event-filter";
+
+/** What the page is narrowed to, each part to be taken out. Nothing when it is not. */
+export function FilteredBy({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
+  const terms = termsOf(filter);
+  if (terms.length === 0) return null;
+  return (
+    <ul aria-label="Filters" className="flex flex-wrap gap-1.5 px-3 pb-2">
+      {terms.map((term) => (
+        <li key={`${term.name}:${term.value}`}>
+          <Button
+            size="sm"
+            aria-label={`Remove ${term.name} ${term.value}`}
+            data-tip={`${term.value}\nclick to remove`}
+            onClick={() => onFilter(removeTerm(filter, term))}
+          >
+            <span className="text-faint">{term.name === "q" ? "words" : term.name}</span>
+            <span className="font-mono text-sm">{shortenId(term.value, 28, 8)}</span>
+            <X size={12} aria-hidden />
+          </Button>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,43 @@
+"use client";
+
+import { useMemo } from "react";
+import { ChartPanel } from "@/components/charts/chart-panel";
+import { TimeLines } from "@/components/charts/lazy-charts";
+import { formatCompact, formatNumber } from "@/lib/browser/format";
+import { useStats } from "@/lib/browser/stats";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { flowRows } from "./flow-view";
+
+const SERIES = [
+  { key: "in", label: "in: parked, bounced, released", colour: "var(--state-pending)" },
+  { key: "out", label: "out: redriven, ignored", colour: "var(--state-redriven)", dash: "5 3" },
+] as const;
+
+/** What comes in against what goes out: where the lines cross, the backlog turns. */
+export function FlowPanel({ filter, className }: { filter: EventFilter; className?: string }) {
+  const flow = useStats("flow", filter);
+  const rows = useMemo(() => {
+    if (!flow.data) return undefined;
+    const all = flowRows(flow.data).map(({ atMs, ...values }) => ({ atMs, values }));
+    return all.some((row) => row.values.in + row.values.out > 0) ? all : [];
+  }, [flow.data]);
+  return (
+    <ChartPanel
+      title="Inflow against outflow"
+      summary="Events that came in and that went out, per bucket of time."
+      className={className}
+      asOf={flow.data?.asOf}
+      rows={rows}
+      error={flow.error}
+      onRetry={() => flow.refetch()}
+      empty="Nothing came in and nothing went out."
+      legend={SERIES}
+      columns={SERIES.map((series) => ({
+        label: series.key,
+        value: (row: { values: { in: number; out: number } }) => formatNumber(row.values[series.key]),
+      }))}
+    >
+      {(drawn) => <TimeLines rows={drawn} series={SERIES} format={formatCompact} />}
+    </ChartPanel>
+  );
+}

@@ -1,0 +1,89 @@
+"use client";
+
+import { Button, LinkButton } from "@/components/ui/button";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { PageHeader } from "@/components/ui/page-header";
+import { ApiError } from "@/lib/browser/fetch-json";
+import { type FilterState, useEventFilter } from "@/lib/browser/filter-url";
+import { useStats } from "@/lib/browser/stats";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { AgePanel } from "./age-panel";
+import { ControlsInForce } from "./controls-in-force";
+import { FilteredBy } from "./filtered-by";
+import { FlowPanel } from "./flow-panel";
+import { NothingParked } from "./nothing-parked";
+import { isRestricted, windowed } from "./parked-filter";
+import { RunningRedrives } from "./running-redrives";
+import { SizePanel } from "./size-panel";
+import { Tiles } from "./tiles";
+import { TopErrors } from "./top-errors";
+
+/** How much is parked, how old, which way it goes, and what is being done about it. */
+export function OverviewPage() {
+  const { filter, fault, setFilter, patch } = useEventFilter();
+  if (filter === null) {
+    return (
+      <>
+        <PageHeader title="Overview" />
+        <ErrorPanel error={new ApiError(fault.code, fault.message, { fields: fault.fields })} />
+        <div className="px-4">
+          <LinkButton href="/">Overview without a filter</LinkButton>
+        </div>
+      </>
+    );
+  }
+  return <Overview filter={filter} setFilter={setFilter} patch={patch} />;
+}
+
+type Props = { filter: EventFilter } & Pick<FilterState, "setFilter" | "patch">;
+
+function Overview({ filter, setFilter, patch }: Props) {
+  const shown = windowed(filter);
+  const size = useStats("size", shown);
+  const age = useStats("age", shown);
+  const restricted = isRestricted(filter);
+  const nothing = size.data?.now === 0;
+  const hadSome = size.data?.buckets.some((bucket) => bucket.total > 0) ?? true;
+  return (
+    <>
+      <PageHeader title="Overview" />
+      <FilteredBy filter={filter} onFilter={setFilter} />
+      {nothing && !restricted ? <NothingParked /> : null}
+      {nothing && restricted ? <HiddenByFilter onClear={() => patchAway(filter, setFilter)} /> : null}
+      {nothing && !hadSome ? null : (
+        <div className="grid gap-3 px-3 pb-4 lg:grid-cols-[minmax(0,2fr)_minmax(18rem,1fr)]">
+          <div className="min-w-0 lg:col-span-2">
+            <Tiles filter={filter} size={size} age={age} />
+          </div>
+          <SizePanel filter={shown} size={size} onRetry={() => size.refetch()} onZoom={patch} />
+          <TopErrors filter={filter} />
+          <div className="grid min-w-0 content-start gap-3 xl:grid-cols-2">
+            <AgePanel age={age} onRetry={() => age.refetch()} />
+            <FlowPanel filter={shown} />
+          </div>
+          <div className="grid min-w-0 content-start gap-3">
+            <RunningRedrives />
+            <ControlsInForce />
+          </div>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** The window stays: it is not what hides. */
+function patchAway({ from, to }: EventFilter, setFilter: Props["setFilter"]) {
+  setFilter({ ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) });
+}
+
+function HiddenByFilter({ onClear }: { onClear: () => void }) {
+  return (
+    <section className="mx-3 mb-3 flex flex-wrap items-center gap-3 rounded-lg border border-line px-4 py-4">
+      <div>
+        <h2 className="font-medium">Nothing parked matches this filter</h2>
+        <p className="text-muted">Other events may be parked.</p>
+      </div>
+      <Button onClick={onClear}>Clear the filter</Button>
+    </section>
+  );
+}

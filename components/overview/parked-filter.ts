@@ -1,0 +1,34 @@
+import { withPart } from "@/lib/browser/filter-url";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { PARKED_STATUSES } from "@/lib/core/event-state";
+
+/** The window of the overview when its address has none. */
+export const WINDOW_DEFAULT = "-24h";
+
+/** The filter with a start, so that a chart has one. */
+export function windowed(filter: EventFilter): EventFilter {
+  return filter.from === undefined && filter.to === undefined ? { ...filter, from: WINDOW_DEFAULT } : filter;
+}
+
+/** The same filter over a short window up to now, for what is a rate. */
+export function lately(filter: EventFilter, from: string): EventFilter {
+  return withPart(filter, { from, to: undefined });
+}
+
+/**
+ * What is parked now and matches, as the events list shows it. A size has no window: an event parked a week ago counts
+ * as much as one of today, so the window is left out and the list has the tile's number of rows.
+ */
+export function parkedNow(filter: EventFilter, part: Partial<EventFilter> = {}): EventFilter {
+  return withPart(filter, { from: undefined, to: undefined, status: [...PARKED_STATUSES], ...part });
+}
+
+/** Parked now and at least this old. */
+export function parkedBefore(filter: EventFilter, ageMs: number, nowMs: number): EventFilter {
+  return parkedNow(filter, { to: new Date(nowMs - ageMs + 1).toISOString() });
+}
+
+/** Whether anything but the window restricts: "nothing parked" and "your filters hide all" are two things. */
+export function isRestricted(filter: EventFilter): boolean {
+  return Object.keys(withPart(filter, { from: undefined, to: undefined })).length > 0;
+}

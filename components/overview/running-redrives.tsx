@@ -1,0 +1,67 @@
+"use client";
+
+import Link from "next/link";
+import { etaLeft } from "@/components/redrives/eta-words";
+import { decided, percentWords } from "@/components/redrives/progress-segments";
+import { redriveTitle } from "@/components/redrives/redrive-title";
+import { SegmentedBar } from "@/components/redrives/segmented-bar";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { Panel } from "@/components/ui/panel";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { RedriveBadge } from "@/components/ui/state-badge";
+import { useRunningRedrives } from "@/lib/browser/redrives";
+import type { RedriveOut } from "@/lib/contract/redrives";
+
+const SHOWN = 4;
+
+export function RunningRedrives({ className }: { className?: string }) {
+  const running = useRunningRedrives(SHOWN + 1);
+  const items = running.data?.items ?? [];
+  return (
+    <Panel
+      title="Running redrives"
+      className={className}
+      actions={
+        <Link href="/redrives" className="px-1 text-sm text-accent hover:underline">
+          all
+        </Link>
+      }
+    >
+      {running.isError ? (
+        <ErrorPanel error={running.error} onRetry={() => running.refetch()} inline={items.length > 0} />
+      ) : null}
+      {running.isPending ? <SkeletonRows rows={2} columns={["flex-1", "w-12"]} /> : null}
+      {running.isSuccess && items.length === 0 ? <p className="px-3 pb-3 text-muted">None is under way.</p> : null}
+      <ul>
+        {items.slice(0, SHOWN).map((redrive) => (
+          <Running key={redrive.id} redrive={redrive} />
+        ))}
+      </ul>
+      {items.length > SHOWN ? (
+        <Link href="/redrives?state=live" className="block px-3 pb-2 text-sm text-accent hover:underline">
+          more under way
+        </Link>
+      ) : null}
+    </Panel>
+  );
+}
+
+function Running({ redrive }: { redrive: RedriveOut }) {
+  return (
+    <li>
+      <Link href={`/redrives/${redrive.id}`} className="grid gap-1 px-3 py-1.5 hover:bg-hover">
+        <span className="flex items-center gap-2">
+          <RedriveBadge state={redrive.state} />
+          <span className="min-w-0 flex-1 truncate font-medium">{redriveTitle(redrive)}</span>
+        </span>
+        <span className="flex items-center gap-2">
+          <SegmentedBar counts={redrive} className="min-w-0 flex-1" />
+          <span className="text-sm whitespace-nowrap text-muted">
+            {percentWords(decided(redrive), redrive.total)}
+            {redrive.state === "RUNNING" ? ` · ${etaLeft(redrive.etaMs)}` : null}
+          </span>
+        </span>
+      </Link>
+    </li>
+  );
+}

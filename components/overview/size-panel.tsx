@@ -1,0 +1,124 @@
+"use client";
+
+import { X } from "lucide-react";
+import { useRouter } from "next/navigation";
+import { useMemo, useState } from "react";
+import { seriesColour } from "@/components/charts/chart-palette";
+import { ChartPanel } from "@/components/charts/chart-panel";
+import { SizeChart } from "@/components/charts/lazy-charts";
+import { groupMarkers } from "@/components/charts/marker-layout";
+import { sizeSeries } from "@/components/charts/size-series";
+import { Button, IconButton, LinkButton } from "@/components/ui/button";
+import { useZone } from "@/lib/browser/clock-zone";
+import { eventsHref, withPart } from "@/lib/browser/filter-url";
+import { formatNumber, formatShort } from "@/lib/browser/format";
+import { useStats } from "@/lib/browser/stats";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import type { SizeStats } from "@/lib/contract/stats";
+import { parkedNow } from "./parked-filter";
+import type { Part } from "./tile";
+
+type Window = { fromMs: number; toMs: number };
+
+/** Markers nearer than this share of the window to each other are drawn as one. */
+const MARKER_SHARE = 1 / 80;
+
+/** dlq_size over time by error code; drag over it to choose a window, press an area or its name to list the events. */
+export function SizePanel(props: {
+  filter: EventFilter;
+  size: Part<SizeStats>;
+  onRetry: () => void;
+  onZoom: (window: { from: string; to: string }) => void;
+  className?: string;
+}) {
+  const { filter, size } = props;
+  const router = useRouter();
+  const [chosen, setChosen] = useState<Window | null>(null);
+  const markers = useStats("markers", { from: filter.from, to: filter.to });
+  const data = useMemo(() => (size.data ? sizeSeries(size.data) : undefined), [size.data]);
+  const spanMs = data ? (data.rows.at(-1)?.atMs ?? 0) - (data.rows[0]?.atMs ?? 0) : 0;
+  const groups = useMemo(
+    // Markers are a help, not the data: a chart without them is still right, so their failure stays silent.
+    () => groupMarkers(markers.data?.items ?? [], spanMs * MARKER_SHARE),
+    [markers.data, spanMs],
+  );
+  const codesHref = (codes: string[]) => eventsHref(parkedNow(filter, { errorCode: codes }));
+
+  return (
+    <ChartPanel
+      title="Parked over time, by error code"
+      summary={
+        data
+          ? `dlq_size over time. Now ${formatNumber(size.data?.now ?? 0)} events: ${data.series.map((series) => `${series.key} ${formatNumber(series.last)}`).join(", ")}.`
+          : ""
+      }
+      className={props.className}
+      height="h-64"
+      asOf={size.data?.asOf}
+      rows={data && data.series.length === 0 ? [] : data?.rows}
+      error={size.error}
+      onRetry={props.onRetry}
+      empty="Nothing was parked in this window."
+      actions={
+        chosen ? <Chosen window={chosen} filter={filter} onZoom={props.onZoom} onDrop={() => setChosen(null)} /> : null
+      }
+      legend={data?.series.map((series, index) => ({
+        key: series.key,
+        label: `${series.key} ${formatNumber(series.last)}`,
+        colour: seriesColour(series.key, index),
+        href: codesHref(series.codes),
+      }))}
+      columns={[
+        { label: "parked", value: (row) => formatNumber(row.total) },
+        ...(data?.series ?? []).map((series) => ({
+          label: series.key,
+          value: (row: { values: Record<string, number> }) => formatNumber(row.values[series.key] ?? 0),
+        })),
+      ]}
+    >
+      {() =>
+        data ? (
+          <SizeChart
+            data={data}
+            markers={groups}
+            chosen={chosen}
+            onChoose={setChosen}
+            onPick={(codes) => router.push(codesHref(codes))}
+          />
+        ) : null
+      }
+    </ChartPanel>
+  );
+}
+
+function Chosen(props: {
+  window: Window;
+  filter: EventFilter;
+  onZoom: (window: { from: string; to: string }) => void;
+  onDrop: () => void;
+}) {
+  const zone = useZone();
+  const window = { from: new Date(props.window.fromMs).toISOString(), to: new Date(props.window.toMs).toISOString() };
+  return (
+    <div className="flex flex-wrap items-center justify-end gap-1">
+      <span className="text-sm whitespace-nowrap text-muted">
+        {formatShort(props.window.fromMs, zone)} – {formatShort(props.window.toMs, zone)}
+      </span>
+      <LinkButton size="sm" href={eventsHref(withPart(props.filter, window))}>
+        Events parked then
+      </LinkButton>
+      <Button
+        size="sm"
+        onClick={() => {
+          props.onZoom(window);
+          props.onDrop();
+        }}
+      >
+        Zoom
+      </Button>
+      <IconButton size="sm" label="Drop the chosen window" onClick={props.onDrop}>
+        <X size={12} aria-hidden />
+      </IconButton>
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+import Link from "next/link";
+import type { ReactNode } from "react";
+import { Shape } from "@/components/ui/shape";
+import { Skeleton } from "@/components/ui/skeleton";
+import type { ApiError } from "@/lib/browser/fetch-json";
+
+/** What one part of the overview is read with; the last good answer stays while a poll fails. */
+export type Part<Data> = { data: Data | undefined; error: ApiError | null };
+
+/** One number and where it leads. A part that cannot be read says so here and takes nothing else with it. */
+export function Tile<Data>({
+  title,
+  part,
+  tip,
+  children,
+}: {
+  title: string;
+  part: Part<Data>;
+  /** How old and of what kind, on hover. */
+  tip?: (data: Data) => string;
+  children: (data: Data) => { href: string; value: ReactNode; detail?: ReactNode };
+}) {
+  const { data, error } = part;
+  if (data === undefined) {
+    return (
+      <li className="grid min-h-18 content-start gap-1 px-3 py-2">
+        <h2 className="text-sm text-muted">{title}</h2>
+        {error ? (
+          <p role="alert" className="flex items-baseline gap-1.5 text-danger" data-tip={error.detail}>
+            <Shape name="triangle" className="shrink-0 translate-y-0.5" />
+            {error.code === "read-timeout" ? "took too long" : "could not be read"}
+          </p>
+        ) : (
+          <Skeleton className="mt-1 h-5! w-24" />
+        )}
+      </li>
+    );
+  }
+  const shown = children(data);
+  return (
+    <li className="relative grid min-h-18 content-start gap-1 px-3 py-2 hover:bg-hover">
+      <h2 className="text-sm text-muted">
+        <Link href={shown.href} className="after:absolute after:inset-0">
+          {title}
+        </Link>
+        {error ? <span className="text-danger"> · not renewed</span> : null}
+      </h2>
+      <p className="flex flex-wrap items-baseline gap-x-2" data-tip={tip?.(data)}>
+        <span className="text-xl font-semibold whitespace-nowrap">{shown.value}</span>
+        {shown.detail ? <span className="text-muted">{shown.detail}</span> : null}
+      </p>
+    </li>
+  );
+}

@@ -1,0 +1,122 @@
+"use client";
+
+import { changeOver } from "@/components/charts/size-series";
+import { Sparkline } from "@/components/charts/sparkline";
+import { useNow, useZone } from "@/lib/browser/clock-zone";
+import type { ApiError } from "@/lib/browser/fetch-json";
+import { eventsHref } from "@/lib/browser/filter-url";
+import { formatClock, formatDuration, formatNumber } from "@/lib/browser/format";
+import { useStats } from "@/lib/browser/stats";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import type { AgeStats, SizeStats } from "@/lib/contract/stats";
+import { flowTile, perMinuteWords, successWords } from "./flow-view";
+import { lately, parkedBefore, parkedNow } from "./parked-filter";
+import { type Part, Tile } from "./tile";
+
+const HOUR_MS = 3_600_000;
+
+type Props = { filter: EventFilter; size: Part<SizeStats>; age: Part<AgeStats> };
+
+/** The five numbers somebody looks at first. */
+export function Tiles({ filter, size, age }: Props) {
+  return (
+    <ul className="grid grid-cols-2 rounded-lg border border-line md:grid-cols-3 xl:grid-cols-5 [&>li]:border-line max-md:[&>li:nth-child(even)]:border-l max-md:[&>li:nth-child(n+3)]:border-t max-md:[&>li:last-child]:col-span-2 md:max-xl:[&>li:not(:nth-child(3n+1))]:border-l md:max-xl:[&>li:nth-child(n+4)]:border-t xl:[&>li+li]:border-l">
+      <ParkedTile filter={filter} size={size} />
+      <AgeTile title="oldest" filter={filter} age={age} of={(stats) => stats.oldestMs} />
+      <AgeTile title="age p95" filter={filter} age={age} of={(stats) => stats.p95Ms} />
+      <FlowTile filter={filter} />
+      <SuccessTile filter={filter} />
+    </ul>
+  );
+}
+
+/** `exact, as of 14:02:11`: every number says what it is and how old. */
+function useStamp() {
+  const zone = useZone();
+  return ({ kind, asOf }: { kind: string; asOf: string }) => `${kind}, as of ${formatClock(Date.parse(asOf), zone)}`;
+}
+
+function ParkedTile({ filter, size }: Pick<Props, "filter" | "size">) {
+  const stamp = useStamp();
+  return (
+    <Tile title="parked now" part={size} tip={stamp}>
+      {(stats) => ({
+        href: eventsHref(parkedNow(filter)),
+        value: formatNumber(stats.now),
+        detail: <Change change={changeOver(stats, HOUR_MS)} />,
+      })}
+    </Tile>
+  );
+}
+
+function Change({ change }: { change: number | null }) {
+  if (change === null) return null;
+  if (change === 0) return <>unchanged in 1 h</>;
+  const grew = change > 0;
+  return (
+    <span className={grew ? "text-warning" : "text-ok"}>
+      <span aria-hidden>{grew ? "▲ +" : "▼ −"}</span>
+      <span className="sr-only">{grew ? "up by " : "down by "}</span>
+      {formatNumber(Math.abs(change))} 1 h
+    </span>
+  );
+}
+
+function AgeTile(props: Pick<Props, "filter" | "age"> & { title: string; of: (stats: AgeStats) => number | null }) {
+  const stamp = useStamp();
+  const now = useNow();
+  return (
+    <Tile title={props.title} part={props.age} tip={stamp}>
+      {(stats) => {
+        const ageMs = props.of(stats);
+        if (ageMs === null) return { href: eventsHref(parkedNow(props.filter)), value: "none" };
+        return { href: eventsHref(parkedBefore(props.filter, ageMs, now)), value: formatDuration(ageMs) };
+      }}
+    </Tile>
+  );
+}
+
+function FlowTile({ filter }: { filter: EventFilter }) {
+  const stamp = useStamp();
+  const flow = useStats("flow", lately(filter, "-1h"), { bucket: "1m" });
+  return (
+    <Tile title="in / out per min" part={flow} tip={(stats) => `mean of 5 min, ${stamp(stats)}`}>
+      {(stats) => {
+        const { inPerMinute, outPerMinute, spark } = flowTile(stats);
+        return {
+          href: eventsHref(lately(filter, "-1h")),
+          value: (
+            <>
+              {perMinuteWords(inPerMinute)} <span className="text-base font-normal text-muted">in</span>{" "}
+              {perMinuteWords(outPerMinute)} <span className="text-base font-normal text-muted">out</span>
+            </>
+          ),
+          detail: <Sparkline values={spark} />,
+        };
+      }}
+    </Tile>
+  );
+}
+
+function SuccessTile({ filter }: { filter: EventFilter }) {
+  const stamp = useStamp();
+  const success = useStats("redrive-success", lately(filter, "-24h"));
+  return (
+    <Tile title="redrives confirmed 24 h" part={asPart(success)} tip={stamp}>
+      {(stats) => ({
+        href: stats.bounced > 0 ? eventsHref(lately({ ...filter, status: ["BOUNCED"] }, "-30d")) : "/redrives",
+        value: successWords(stats.rate),
+        detail:
+          stats.rate === null
+            ? stats.delivered > 0
+              ? `${formatNumber(stats.delivered)} sent, not settled`
+              : null
+            : `${formatNumber(stats.bounced)} bounced`,
+      })}
+    </Tile>
+  );
+}
+
+function asPart<Data>(query: { data: Data | undefined; error: ApiError | null }): Part<Data> {
+  return { data: query.data, error: query.error };
+}
