@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { fingerprintOf, firstOwnFrame, messagePattern } from "./fingerprint";
+import { fingerprintOf, firstOwnFrame, messagePattern, stackLines } from "./fingerprint";
 
 const error = (message: string | null, type: string | null = null, stack: string | null = null) => ({
   type,
@@ -91,4 +91,12 @@ describe("fingerprintOf", () => {
     };
     expect(fingerprintOf(letter).exceptionType).toBe("com.acme.StockException");
   });
+});
+
+test("stackLines tells own frames from foreign ones and keeps every line", () => {
+  const stack =
+    "java.lang.IllegalStateException: no stock\n\tat com.acme.Stock.reserve(Stock.java:88)\n\tat java.base/java.lang.Thread.run(Thread.java:1583)\n\t... 18 more";
+  const lines = stackLines(stack);
+  expect(lines.map((line) => line.kind)).toEqual(["text", "own", "foreign", "text"]);
+  expect(lines.map((line) => line.text).join("\n")).toBe(stack);
 });

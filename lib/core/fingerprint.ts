@@ -75,8 +75,20 @@ const FOREIGN = [
 /** The first frame of the application's own code without line numbers; the first of all when none is its own. */
 export function firstOwnFrame(stack: string): string | null {
   const frames = framesOf(stack.slice(0, STACK_CHARS));
-  const own = frames.find((frame) => !FOREIGN.some((pattern) => pattern.test(frame)));
+  const own = frames.find((frame) => !isForeign(frame));
   return (own ?? frames[0])?.slice(0, FRAME_CHARS_MAX) ?? null;
+}
+
+const isForeign = (frame: string) => FOREIGN.some((pattern) => pattern.test(frame));
+
+export type StackLine = { text: string; kind: "own" | "foreign" | "text" };
+
+/** A stack line by line for a reader: the application's own frames, those of runtimes and frameworks, and what is none. */
+export function stackLines(stack: string): StackLine[] {
+  return stack.split("\n").map((text) => {
+    const frame = frameOf(text);
+    return { text, kind: frame === null ? "text" : isForeign(frame) ? "foreign" : "own" };
+  });
 }
 
 function framesOf(stack: string): string[] {
