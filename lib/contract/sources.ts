@@ -23,7 +23,9 @@ export type ProbeOut = {
 
 /** Live engine state of one target as the workers last reported it; null = no worker has used it yet. */
 export type TargetEngine = {
-  breaker: { state: "closed" | "open" | "half-open"; forced: boolean; openedMsAgo: number | null };
+  /** `waitMs` until the next probe may pass; null when it is not open, or held open by an operator. null = no breaker. */
+  breaker: { state: "closed" | "open" | "half-open"; forced: boolean; waitMs: number | null } | null;
+  /** Retries the budget still allows now, and the share of attempts that were repeats, 0..1. */
   budget: { left: number; retryRatio: number };
   bulkhead: { inUse: number; queued: number; permits: number };
   latency: { p50Ms: number | null; p95Ms: number | null; p99Ms: number | null; samples: number };

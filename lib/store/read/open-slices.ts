@@ -1,3 +1,4 @@
+import type { RedriveState } from "@/lib/core/redrive-state";
 import type { Queryable } from "@/lib/store/db";
 
 /** Slices of a redrive that have open items. At most one number for each 64 items. */
@@ -22,5 +23,17 @@ export async function idleSlices(
             and (not_before is null or not_before <= now())
        ) i on true
       where r.state = 'RUNNING'`,
+  );
+}
+
+/** Redrives that are not final, and cancelled ones that still hold items. `open` counts by the redrive's counters. */
+export async function unfinishedRedrives(
+  db: Queryable,
+): Promise<{ id: string; lane: "main" | "slow"; state: RedriveState; open: number }[]> {
+  return db.query(
+    `select id, lane, state, total - delivered - passed - failed - refused - cancelled as open
+       from redrives
+      where state in ('PLANNING', 'PLANNED', 'RUNNING', 'PAUSED')
+         or (state = 'CANCELLED' and total > delivered + passed + failed + refused + cancelled)`,
   );
 }

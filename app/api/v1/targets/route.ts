@@ -1,9 +1,9 @@
 import { handle } from "@/app/_server/handle";
+import { addressOf } from "@/app/_server/target-address";
 import { idPageFrom, namedParams } from "@/lib/contract/id-page";
-import { targetAddress } from "@/lib/contract/target-address";
 import { listTargets } from "@/lib/store/read/target-list";
 
 export const GET = handle({
   query: (params) => ({ ...idPageFrom(params), ...namedParams(params, []) }),
-  run: ({ deps }) => listTargets(deps.db, targetAddress),
+  run: ({ deps }) => listTargets(deps.db, addressOf),
 });

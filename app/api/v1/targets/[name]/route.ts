@@ -1,12 +1,12 @@
 import { handle } from "@/app/_server/handle";
-import { targetAddress } from "@/lib/contract/target-address";
+import { addressOf } from "@/app/_server/target-address";
 import { targetChangeSchema } from "@/lib/contract/targets";
 import { changeTarget, unknownTarget } from "@/lib/operations/change-target";
 import type { Queryable } from "@/lib/store/db";
 import { listTargets } from "@/lib/store/read/target-list";
 
 async function shown(db: Queryable, name: string) {
-  const { items } = await listTargets(db, targetAddress);
+  const { items } = await listTargets(db, addressOf);
   const target = items.find((item) => item.name === name);
   if (!target) throw unknownTarget(name);
   return target;

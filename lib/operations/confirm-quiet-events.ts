@@ -1,0 +1,43 @@
+import type { Deps } from "@/lib/operations/deps";
+import { readSettings } from "@/lib/store/read/settings";
+import { appendAudit } from "@/lib/store/write/audit";
+import { confirmQuiet, countConfirmed } from "@/lib/store/write/confirm-quiet";
+
+const CHUNK = 1_000;
+
+/**
+ * Confirms what was redriven and did not come back within the quiet window: success rates count these, not sends.
+ * Chunk by chunk; returns how many.
+ */
+export async function confirmQuietEvents(deps: Pick<Deps, "db" | "clock">): Promise<number> {
+  const { quietWindowMs } = await readSettings(deps.db);
+  for (let confirmed = 0; ; ) {
+    const count = await confirmChunk(deps, quietWindowMs);
+    confirmed += count;
+    if (count < CHUNK) return confirmed;
+  }
+}
+
+async function confirmChunk(deps: Pick<Deps, "db" | "clock">, quietWindowMs: number): Promise<number> {
+  return deps.db.transaction(async (tx) => {
+    const events = await confirmQuiet(tx, quietWindowMs, CHUNK);
+    if (events.length === 0) return 0;
+    await countConfirmed(
+      tx,
+      events.flatMap(({ redriveId }) => (redriveId === null ? [] : [redriveId])),
+    );
+    await appendAudit(tx, {
+      actor: "worker",
+      action: "event.confirmed",
+      subjectKind: "event",
+      subjectId: events.length === 1 ? events[0]!.id : null,
+      reason: `no bounce within ${Math.round(quietWindowMs / 1000)} s`,
+      before: { status: "REDRIVEN", confirmed: false },
+      after: { status: "REDRIVEN", confirmed: true },
+      count: events.length,
+      atMs: deps.clock.wallMs(),
+      eventIds: events.map(({ id }) => id),
+    });
+    return events.length;
+  });
+}

@@ -1,0 +1,76 @@
+import { CANARY_SLICE, PLAN_SLICE } from "@/lib/core/lane-slices";
+import type { LaneName, SliceJob } from "@/lib/lane/port";
+import { cancelItems } from "@/lib/operations/cancel-items";
+import type { Deps } from "@/lib/operations/deps";
+import { ringSlices } from "@/lib/operations/ring-redrive";
+import { settleRedrive } from "@/lib/operations/settle-redrive";
+import { idleSlices, unfinishedRedrives } from "@/lib/store/read/open-slices";
+import { lockRedrive } from "@/lib/store/write/redrive";
+
+/** Cancelled items given back in one round. */
+const CANCEL_CHUNKS = 20;
+
+export type Reconciled = { rung: number; cancelled: number; settled: number };
+
+/**
+ * Rebuilds the queue from Postgres: rings every slice with open items that nobody works on and the queue does not hold,
+ * plans that were left, and gives back what cancelled redrives still hold. Idempotent; run every few seconds by every
+ * worker. Rejects when the store or the queue is away.
+ */
+export async function reconcile(deps: Deps): Promise<Reconciled> {
+  const redrives = await unfinishedRedrives(deps.db);
+  let cancelled = 0;
+  let settled = 0;
+  for (const redrive of redrives) {
+    if (redrive.state === "CANCELLED") cancelled += await cancelItems(deps, redrive.id, CANCEL_CHUNKS);
+    else if (redrive.open === 0 && (await settle(deps, redrive.id))) settled++;
+  }
+  const wanted = await wantedSlices(deps, redrives);
+  let rung = 0;
+  for (const lane of ["main", "slow"] as const) rung += await ringMissing(deps, lane, wanted[lane]);
+  return { rung, cancelled, settled };
+}
+
+async function settle(deps: Deps, redriveId: string): Promise<boolean> {
+  return deps.db.transaction(async (tx) => {
+    const redrive = await lockRedrive(tx, redriveId);
+    return redrive !== null && (await settleRedrive(tx, redrive, deps.clock.wallMs()));
+  });
+}
+
+async function wantedSlices(
+  deps: Deps,
+  redrives: Awaited<ReturnType<typeof unfinishedRedrives>>,
+): Promise<Record<LaneName, SliceJob[]>> {
+  const wanted: Record<LaneName, SliceJob[]> = { main: [], slow: [] };
+  for (const redrive of redrives) {
+    if (redrive.state === "PLANNING") wanted[redrive.lane].push({ redriveId: redrive.id, slice: PLAN_SLICE });
+  }
+  const canaries = new Set<string>();
+  for (const { redriveId, lane, canary, slice } of await idleSlices(deps.db)) {
+    if (!canary) wanted[lane].push({ redriveId, slice });
+    else if (!canaries.has(redriveId)) {
+      canaries.add(redriveId);
+      wanted[lane].push({ redriveId, slice: CANARY_SLICE });
+    }
+  }
+  return wanted;
+}
+
+async function ringMissing(deps: Deps, lane: LaneName, wanted: readonly SliceJob[]): Promise<number> {
+  if (wanted.length === 0) return 0;
+  const held = await deps.lane.waiting(lane);
+  // A queue that cannot answer cannot take a ring either: the next round tries again.
+  if (held === null) return 0;
+  const known = new Set(held.map((job) => `${job.redriveId}.${job.slice}`));
+  const missing = wanted.filter((job) => !known.has(`${job.redriveId}.${job.slice}`));
+  for (const [redriveId, jobs] of Map.groupBy(missing, (job) => job.redriveId)) {
+    await ringSlices(
+      deps,
+      lane,
+      redriveId,
+      jobs.map((job) => job.slice),
+    );
+  }
+  return missing.length;
+}

@@ -1,0 +1,38 @@
+import type { Tx } from "@/lib/store/db";
+import { rollupOf } from "@/lib/store/write/rollup";
+
+/**
+ * Confirms delivered events that stayed quiet for `quietMs`, up to `limit`. Returns them with the redrive that delivered
+ * them, so that its counter moves in the same transaction.
+ */
+export async function confirmQuiet(
+  tx: Tx,
+  quietMs: number,
+  limit: number,
+): Promise<{ id: string; redriveId: string | null }[]> {
+  return tx.query(
+    `with picked as materialized (
+       select id from dlq_events
+        where status = 'REDRIVEN' and confirmed_at is null and redrive_at < now() - make_interval(secs => $1)
+        order by redrive_at limit $2
+     ), moved as (
+       update dlq_events e set confirmed_at = now()
+         from picked p where e.id = p.id and e.status = 'REDRIVEN' and e.confirmed_at is null
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'REDRIVEN' as old_status,
+                 'REDRIVEN' as new_status
+     )${rollupOf("moved", { flow: { kind: "confirmed", at: "now()" } })}
+     select m.id, (select i.redrive_id from redrive_items i
+                    where i.id = m.id and i.state = 'delivered' order by i.finished_at desc limit 1) as "redriveId"
+       from moved m`,
+    [quietMs / 1000, limit],
+  );
+}
+
+/** Adds confirmed events to the counters of the redrives that delivered them. */
+export async function countConfirmed(tx: Tx, redriveIds: readonly string[]): Promise<void> {
+  await tx.run(
+    `update redrives r set confirmed = confirmed + w.n
+       from (select id, count(*) as n from unnest($1::uuid[]) as u(id) group by id order by id) w where r.id = w.id`,
+    [redriveIds],
+  );
+}

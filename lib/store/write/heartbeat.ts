@@ -1,0 +1,21 @@
+import type { Db } from "@/lib/store/db";
+import type { HeartbeatInfo } from "@/lib/store/read/target-list";
+
+/** Writes a worker's sign of life with what it reports of itself. */
+export async function writeHeartbeat(
+  db: Db,
+  beat: { id: string; startedAtMs: number; info: HeartbeatInfo },
+): Promise<void> {
+  await db.run(
+    `insert into worker_heartbeats (id, started_at, seen_at, info)
+     values ($1, to_timestamp($2::float8 / 1000), now(), $3::jsonb)
+     on conflict (id) do update set seen_at = excluded.seen_at, info = excluded.info`,
+    [beat.id, beat.startedAtMs, JSON.stringify(beat.info)],
+    { name: "heartbeat" },
+  );
+}
+
+/** A worker that stops in good order takes its sign of life with it. */
+export async function removeHeartbeat(db: Db, id: string): Promise<void> {
+  await db.run("delete from worker_heartbeats where id = $1", [id]);
+}

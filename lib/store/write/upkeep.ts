@@ -1,0 +1,12 @@
+import type { Db } from "@/lib/store/db";
+
+/** Buckets nobody asked for this long are of finished redrives; a new take starts one afresh, empty. */
+const BUCKET_IDLE = "1 day";
+const HEARTBEAT_KEPT = "1 hour";
+
+/** Removes what only lives for a while: answers under an Idempotency-Key, idle buckets, heartbeats of gone workers. */
+export async function removeExpired(db: Db): Promise<void> {
+  await db.run("delete from idempotency_keys where expires_at < now()");
+  await db.run(`delete from rate_buckets where updated_at < now() - interval '${BUCKET_IDLE}'`);
+  await db.run(`delete from worker_heartbeats where seen_at < now() - interval '${HEARTBEAT_KEPT}'`);
+}

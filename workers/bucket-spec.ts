@@ -1,0 +1,11 @@
+import type { BucketSpec } from "@/lib/lane/port";
+
+/** Share of a second that a bucket holds unless told otherwise: sends come evenly, not in a gust each second. */
+const BURST_SECONDS = 0.1;
+
+/** null = unlimited. A bucket holds at least one token, or it could never grant any. */
+export function bucketSpec(key: string, ratePerSecond: number | null, burst: number | null = null): BucketSpec | null {
+  if (ratePerSecond === null) return null;
+  const smooth = ratePerSecond * BURST_SECONDS;
+  return { key, ratePerSecond, burst: Math.max(1, Math.min(burst ?? smooth, ratePerSecond)) };
+}

@@ -1,0 +1,106 @@
+import type { Consumer, ParkBatch } from "@/lib/brokers/port";
+import type { BrokerRegistry } from "@/lib/brokers/registry";
+import { parseSourceConfig, resolveSecrets } from "@/lib/contract/source-config";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import { DomainError } from "@/lib/core/problem";
+import { PARK_BATCH_MAX, parkEvents } from "@/lib/operations/park-events";
+import type { Clock } from "@/lib/platform/clock";
+import type { Log } from "@/lib/platform/log";
+import type { Db } from "@/lib/store/db";
+import { type ConsumedSource, readConsumedSources } from "@/lib/store/read/consumed-sources";
+import { writeSourceState } from "@/lib/store/write/source-state";
+
+/** A source that was made, changed or switched off is taken up this soon. */
+const REFRESH_MS = 2_000;
+
+export type ConsumersOptions = {
+  db: Db;
+  clock: Clock;
+  log: Log;
+  brokers: BrokerRegistry;
+  env: Readonly<Record<string, string | undefined>>;
+};
+
+export type Consumers = {
+  running(): number;
+  /** Lets the batches in hand finish or go back to their broker. */
+  stop(): Promise<void>;
+};
+
+type Running = { source: ConsumedSource; consumer: Consumer | null; fault: string | null };
+
+/** Keeps a consumer for each enabled source that is read from a broker, and reports its state. */
+export function startConsumers(options: ConsumersOptions): Consumers {
+  const { clock, db, log } = options;
+  const running = new Map<string, Running>();
+  let stopped = false;
+  let cancel = () => {};
+  let round: Promise<void> = Promise.resolve();
+
+  const loop = () => {
+    round = refresh()
+      .catch((error) => log.warn({ err: error }, "sources not read, consuming on"))
+      .finally(() => {
+        if (!stopped) cancel = clock.timer(REFRESH_MS, loop);
+      });
+  };
+
+  async function refresh(): Promise<void> {
+    const sources = await readConsumedSources(db);
+    const wanted = new Map(sources.map((source) => [source.id, source]));
+    for (const [id, held] of running) {
+      if (wanted.get(id)?.revision === held.source.revision) continue;
+      running.delete(id);
+      await held.consumer?.stop();
+    }
+    for (const source of sources) {
+      if (stopped) return;
+      if (!running.has(source.id)) running.set(source.id, open(source));
+    }
+    for (const held of running.values()) await report(held);
+  }
+
+  function open(source: ConsumedSource): Running {
+    try {
+      const config = resolveSecrets(parseSourceConfig(source.kind, source.config), options.env);
+      log.info({ source: source.name, kind: source.kind }, "consuming");
+      return { source, consumer: options.brokers.consume(config, parkFor(source)), fault: null };
+    } catch (error) {
+      const fault = error instanceof DomainError ? error.message : "the source cannot be opened";
+      log.warn({ source: source.name, err: error }, "source cannot be opened");
+      return { source, consumer: null, fault };
+    }
+  }
+
+  function parkFor(source: ConsumedSource): ParkBatch {
+    return async (batch: DeadLetter[]) => {
+      for (let from = 0; from < batch.length; from += PARK_BATCH_MAX) {
+        const letters = batch.slice(from, from + PARK_BATCH_MAX);
+        const outcomes = await parkEvents(
+          { db, clock },
+          letters.map((letter) => ({ source: source.name, letter })),
+          `source:${source.name}`,
+        );
+        // Not committed: the source was removed between. The broker keeps the messages.
+        if (outcomes.includes("unknown-source")) throw new DomainError("unknown-source", `${source.name} was removed`);
+        log.info({ source: source.name, events: letters.length }, "parked");
+      }
+    };
+  }
+
+  async function report({ source, consumer, fault }: Running): Promise<void> {
+    const state = consumer?.state() ?? { state: "failing", lag: null, lastError: fault };
+    await writeSourceState(db, source.id, { ...state, at: new Date(clock.wallMs()).toISOString() });
+  }
+
+  loop();
+  return {
+    running: () => running.size,
+    stop: async () => {
+      stopped = true;
+      cancel();
+      await round;
+      await Promise.all([...running.values()].map(({ consumer }) => consumer?.stop()));
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { DomainError } from "@/lib/core/problem";
+import { EnvError, readEnv } from "@/lib/platform/env";
+import { createLog } from "@/lib/platform/log";
+import { startWorker } from "./worker";
+
+async function main(): Promise<void> {
+  const env = readEnv();
+  const log = createLog({ level: env.logLevel, process: "worker" });
+  const { stop } = await startWorker(env, log);
+  stopOnSignal(stop, (error) => log.error({ err: error }, "worker did not stop in good order"));
+  log.info("worker ready");
+  process.send?.({ kind: "ready" });
+}
+
+/** The first signal stops in good order; the launcher or the orchestrator decides on a second one. */
+function stopOnSignal(stop: (why: string) => Promise<void>, onError: (error: unknown) => void): void {
+  let _stopping: Promise<void> | null = null;
+  const begin = (why: string) => {
+    _stopping ??= stop(why).then(
+      () => process.exit(0),
+      (error) => {
+        onError(error);
+        process.exit(1);
+      },
+    );
+  };
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => begin(signal));
+}
+
+main().catch((error: unknown) => {
+  const known = error instanceof EnvError || error instanceof DomainError;
+  process.stderr.write(`${known ? error.message : error instanceof Error ? error.stack : String(error)}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,45 @@
+import type { Clock } from "@/lib/platform/clock";
+import type { Log } from "@/lib/platform/log";
+
+export type Round = {
+  name: string;
+  /** From the end of one round to the start of the next, milliseconds. */
+  everyMs: number;
+  work: (signal: AbortSignal) => Promise<unknown>;
+};
+
+export type Rounds = { stop(): Promise<void> };
+
+/**
+ * Runs each piece of work again and again, never beside itself. A round that fails is logged once for each run of
+ * failures and tried again: what a round does is idempotent.
+ */
+export function startRounds(rounds: readonly Round[], { clock, log }: { clock: Clock; log: Log }): Rounds {
+  const stopping = new AbortController();
+  const running = rounds.map((round) => repeat(round, { clock, log, signal: stopping.signal }));
+  return {
+    stop: async () => {
+      stopping.abort();
+      await Promise.all(running);
+    },
+  };
+}
+
+async function repeat(
+  round: Round,
+  { clock, log, signal }: { clock: Clock; log: Log; signal: AbortSignal },
+): Promise<void> {
+  let failing = false;
+  while (!signal.aborted) {
+    try {
+      await round.work(signal);
+      if (failing) log.info({ round: round.name }, "round works again");
+      failing = false;
+    } catch (error) {
+      if (!failing) log.warn({ round: round.name, err: error }, "round failed, it is tried again");
+      failing = true;
+    }
+    // Ends early, with a rejection, only on stop.
+    await clock.sleep(round.everyMs, signal).catch(() => undefined);
+  }
+}

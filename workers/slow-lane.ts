@@ -1,0 +1,79 @@
+import type { LaneConnection } from "@/lib/lane/connection";
+import type { LaneName, LaneWorker } from "@/lib/lane/port";
+import { startLaneWorker } from "@/lib/lane/worker";
+import { createBatcher } from "@/lib/operations/batcher";
+import { createPayloadChecker } from "@/lib/operations/check-payload";
+import type { Deps } from "@/lib/operations/deps";
+import { runSlice } from "@/lib/operations/run-slice";
+import type { SliceDeps, TargetDirectory } from "@/lib/operations/slice-deps";
+import { type AttemptClose, closeAttempts } from "@/lib/store/write/finish-items";
+import { type AttemptIntent, attemptKey, openAttempts } from "@/lib/store/write/open-attempts";
+import type { RedriveSessions } from "./redrive-sessions";
+
+/** Slices at a time. The slow lane is narrow on purpose: it must not take the main lane's place. */
+const CONCURRENCY: Record<LaneName, number> = { main: 8, slow: 4 };
+
+/** Intents and closes of one round trip. */
+const ATTEMPT_BATCH_MAX = 200;
+
+export type LanesOptions = {
+  deps: Deps;
+  connection: LaneConnection;
+  targets: TargetDirectory;
+  sessions: RedriveSessions;
+  stopping: AbortSignal;
+};
+
+export type Lanes = { running(): number; stop(graceMs: number): Promise<void> };
+
+/** Works both lanes. Rejects with DomainError `queue-unavailable` when the queue cannot be reached at start. */
+export async function startLanes(options: LanesOptions): Promise<Lanes> {
+  const sliceDeps = sliceDepsOf(options);
+  const workers: LaneWorker[] = [];
+  for (const lane of ["main", "slow"] as const) {
+    workers.push(
+      await startLaneWorker({
+        connection: options.connection,
+        lane,
+        concurrency: CONCURRENCY[lane],
+        run: (job, signal) => runSlice(sliceDeps, job, signal),
+        onError: () => undefined,
+        log: options.deps.log,
+        clock: options.deps.clock,
+      }),
+    );
+  }
+  return {
+    running: () => workers.reduce((sum, worker) => sum + worker.running(), 0),
+    stop: async (graceMs) => {
+      await Promise.all(workers.map((worker) => worker.stop(graceMs)));
+    },
+  };
+}
+
+function sliceDepsOf({ deps, targets, sessions, stopping }: LanesOptions): SliceDeps {
+  const opener = createBatcher<AttemptIntent, boolean>(
+    async (intents) => {
+      const opened = await openAttempts(deps.db, intents);
+      return intents.map((intent) => opened.has(attemptKey(intent.id, intent.attempt)));
+    },
+    { max: ATTEMPT_BATCH_MAX },
+  );
+  const closer = createBatcher<AttemptClose, void>(
+    async (closes) => {
+      await deps.db.transaction((tx) => closeAttempts(tx, closes));
+      return closes.map(() => undefined);
+    },
+    { max: ATTEMPT_BATCH_MAX },
+  );
+  return {
+    ...deps,
+    random: Math.random,
+    targets,
+    checkPayload: createPayloadChecker(),
+    openSession: sessions.open,
+    openAttempt: opener.push,
+    closeAttempt: closer.push,
+    stopping,
+  };
+}

@@ -1,0 +1,114 @@
+import { brokerRegistry } from "@/lib/brokers/registry";
+import { parseSourceConfig, resolveSecrets } from "@/lib/contract/source-config";
+import type { LaneConnection } from "@/lib/lane/connection";
+import { createLaneQueue } from "@/lib/lane/queue";
+import { openTokenBucket } from "@/lib/lane/token-bucket";
+import { confirmQuietEvents } from "@/lib/operations/confirm-quiet-events";
+import { reconcile } from "@/lib/operations/reconcile";
+import { recordHealing } from "@/lib/operations/record-healing";
+import { systemClock } from "@/lib/platform/clock";
+import type { Env } from "@/lib/platform/env";
+import { uuidv7 } from "@/lib/platform/ids";
+import type { Log } from "@/lib/platform/log";
+import { createDb } from "@/lib/store/db";
+import { foldRollups } from "@/lib/store/write/fold-rollups";
+import { removeHeartbeat, writeHeartbeat } from "@/lib/store/write/heartbeat";
+import { ensurePartitions } from "@/lib/store/write/partitions";
+import { removeExpired } from "@/lib/store/write/upkeep";
+import { startConsumers } from "./consumers";
+import { heartbeatInfo } from "./heartbeat-info";
+import { createRedriveSessions } from "./redrive-sessions";
+import { startRounds } from "./rounds";
+import { startLanes } from "./slow-lane";
+import { createTargetDirectory } from "./target-directory";
+
+/** Attempts in flight get this long to end before their slices are aborted and handed back. */
+const GRACE_MS = 10_000;
+
+const DAY_MS = 86_400_000;
+const DAYS_AHEAD = 14;
+
+export type RunningWorker = {
+  /** Finishes or hands back what it holds, then closes everything. */
+  stop(why: string): Promise<void>;
+};
+
+/**
+ * Starts everything a worker does: both lanes, the consumers, and the rounds of upkeep. Several workers share the work.
+ * Rejects with DomainError when the store or the queue cannot be reached.
+ */
+export async function startWorker(env: Env, log: Log): Promise<RunningWorker> {
+  const clock = systemClock;
+  const db = createDb(env.databaseUrl, {
+    max: env.databasePool,
+    applicationName: "parkade-worker",
+    onIdleError: (error) => log.warn({ err: error }, "an idle store connection broke"),
+  });
+  const connection: LaneConnection =
+    env.redisUrl === null
+      ? { kind: "postgres", connectionString: env.databaseUrl, max: 8 }
+      : { kind: "redis", url: env.redisUrl };
+  const lane = createLaneQueue(connection, clock);
+  const deps = { db, lane, clock, log };
+  const { bucket, close: closeBucket } = await openTokenBucket(connection, (error) =>
+    log.warn({ err: error }, "an idle bucket connection broke"),
+  );
+  const brokers = brokerRegistry({ clock, report: (what, error) => log.warn({ err: error }, what) });
+  const targets = createTargetDirectory({
+    db,
+    bucket,
+    clock,
+    log,
+    openPublisher: (row) =>
+      brokers.publisher(resolveSecrets(parseSourceConfig(row.kind, row.config), process.env), row.lane),
+    onHealing: (target, step) => {
+      recordHealing(deps, target, step).catch((error) => log.warn({ target, err: error }, "healing step not audited"));
+    },
+  });
+  const stopping = new AbortController();
+  const sessions = createRedriveSessions(deps, bucket);
+  await ensurePartitions(db, clock.wallMs(), clock.wallMs() + DAYS_AHEAD * DAY_MS);
+  const lanes = await startLanes({ deps, connection, targets, sessions, stopping: stopping.signal });
+  const consumers = startConsumers({ db, clock, log, brokers, env: process.env });
+
+  const id = uuidv7(clock.wallMs());
+  const startedAtMs = clock.wallMs();
+  const rounds = startRounds(
+    [
+      {
+        name: "heartbeat",
+        everyMs: 2_000,
+        work: async () => {
+          targets.heal();
+          await writeHeartbeat(db, { id, startedAtMs, info: heartbeatInfo(lanes.running(), targets.snapshots()) });
+        },
+      },
+      { name: "reconcile", everyMs: 5_000, work: () => reconcile(deps) },
+      { name: "confirm", everyMs: 5_000, work: () => confirmQuietEvents(deps) },
+      { name: "fold", everyMs: 15_000, work: () => foldRollups(db) },
+      {
+        name: "upkeep",
+        everyMs: 600_000,
+        work: async () => {
+          await ensurePartitions(db, clock.wallMs(), clock.wallMs() + DAYS_AHEAD * DAY_MS);
+          await removeExpired(db);
+        },
+      },
+    ],
+    { clock, log },
+  );
+
+  log.info({ queue: connection.kind, sources: consumers.running() }, "worker started");
+  const stop = async (why: string) => {
+    log.info({ why, running: lanes.running() }, "worker stopping");
+    stopping.abort(new Error(why));
+    await Promise.all([lanes.stop(GRACE_MS), consumers.stop(), rounds.stop()]);
+    await removeHeartbeat(db, id);
+    await targets.close();
+    await lane.close();
+    await closeBucket();
+    await db.end();
+    log.info("worker stopped");
+  };
+  return { stop };
+}
