@@ -1,0 +1,171 @@
+"use client";
+
+import { useRef, useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Dialog } from "@/components/ui/dialog";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { Field, Input, Radio, Textarea } from "@/components/ui/input";
+import { Select } from "@/components/ui/select";
+import { showToast } from "@/components/ui/toast";
+import { useImposeControl } from "@/lib/browser/controls";
+import { formatDuration } from "@/lib/browser/format";
+import type { ControlRequest, ControlScopeName } from "@/lib/contract/controls";
+import { type ControlDraft, controlRequest, UNTIL_MINUTES } from "./control-draft";
+import { ScopePicker } from "./scope-picker";
+import { KIND_EFFECT } from "./scope-words";
+
+export type ControlDialogProps = {
+  kind: ControlRequest["kind"];
+  /** Where the dialog starts: the scope of what was selected. */
+  scope?: ControlRequest["scope"];
+  onClose: () => void;
+};
+
+const KINDS = ["blacklist", "cooldown", "whitelist"] as const;
+
+const UNTIL = UNTIL_MINUTES.map((minutes) => ({ value: String(minutes), label: formatDuration(minutes * 60_000) }));
+
+/** Imposes a control: kind, scope with what it catches now, reason and end. */
+export function ControlDialog({ kind, scope, onClose }: ControlDialogProps) {
+  const [draft, setDraft] = useState<ControlDraft>(() => startingDraft(kind, scope));
+  const [pressed, setPressed] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  const impose = useImposeControl();
+  const set = (part: Partial<ControlDraft>) => setDraft({ ...draft, ...part });
+  const result = controlRequest(draft, Date.now());
+  const errors = pressed && !result.ok ? result.errors : {};
+
+  const submit = async () => {
+    setPressed(true);
+    if (!result.ok) return form.current?.querySelector<HTMLElement>("[data-required-empty]")?.focus();
+    try {
+      await impose.mutateAsync(result.request);
+    } catch {
+      return; // shown from impose.error; the dialog stays, with everything that was typed
+    }
+    onClose();
+    void showToast({ title: `${KIND_DONE[draft.kind]} ${draft.scopeValue.trim()}`, tone: "success" });
+  };
+
+  return (
+    <Dialog
+      title={KIND_TITLE[draft.kind]}
+      description={KIND_EFFECT[draft.kind]}
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Close</Button>
+          <Button
+            type="submit"
+            form="impose-control"
+            variant={draft.kind === "blacklist" ? "danger" : "primary"}
+            busy={impose.isPending}
+          >
+            {KIND_TITLE[draft.kind]}
+          </Button>
+        </>
+      }
+    >
+      <form
+        id="impose-control"
+        ref={form}
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        {impose.isError ? <ErrorPanel error={impose.error} inline /> : null}
+        <KindChoice kind={draft.kind} onKind={(next) => set({ kind: next, ...untilFor(next, draft.until) })} />
+        <ScopePicker
+          name={draft.scopeName}
+          value={draft.scopeValue}
+          error={errors.scopeValue}
+          onChange={(scopeName, scopeValue) => set({ scopeName, scopeValue })}
+        />
+        <Until draft={draft} set={set} error={errors.until} />
+        <Field label="Reason" hint="Shown beside every event it catches, and kept in the audit." error={errors.reason}>
+          {(control) => (
+            <Textarea
+              {...control}
+              rows={2}
+              maxLength={2_000}
+              data-required-empty={draft.reason.trim() === "" || undefined}
+              value={draft.reason}
+              onChange={(event) => set({ reason: event.target.value })}
+            />
+          )}
+        </Field>
+      </form>
+    </Dialog>
+  );
+}
+
+const KIND_TITLE: Record<ControlRequest["kind"], string> = {
+  blacklist: "Blacklist",
+  cooldown: "Cool down",
+  whitelist: "Whitelist",
+};
+
+const KIND_DONE: Record<ControlRequest["kind"], string> = {
+  blacklist: "Blacklisted",
+  cooldown: "Cooling down",
+  whitelist: "Whitelisted",
+};
+
+function startingDraft(kind: ControlRequest["kind"], scope: ControlRequest["scope"] | undefined): ControlDraft {
+  const [scopeName, scopeValue] = Object.entries(scope ?? { aggregateId: "" })[0] as [ControlScopeName, string];
+  return { kind, scopeName, scopeValue, reason: "", untilAt: "", until: kind === "cooldown" ? "60" : "never" };
+}
+
+/** A cooldown has an end; the others keep what was chosen. */
+function untilFor(kind: ControlRequest["kind"], until: string): Pick<ControlDraft, "until"> {
+  return { until: kind === "cooldown" && until === "never" ? "60" : until };
+}
+
+function KindChoice({ kind, onKind }: { kind: ControlDraft["kind"]; onKind: (kind: ControlDraft["kind"]) => void }) {
+  return (
+    <div role="radiogroup" aria-label="Kind" className="flex flex-wrap gap-x-6 gap-y-1">
+      {KINDS.map((each) => (
+        <label key={each} htmlFor={`kind-${each}`} className="flex items-center gap-2">
+          <Radio id={`kind-${each}`} name="kind" checked={each === kind} onChange={() => onKind(each)} />
+          {each}
+        </label>
+      ))}
+    </div>
+  );
+}
+
+type Until = { draft: ControlDraft; set: (part: Partial<ControlDraft>) => void; error: string | undefined };
+
+function Until({ draft, set, error }: Until) {
+  const never = draft.kind === "cooldown" ? [] : [{ value: "never", label: "until lifted" }];
+  const options = [...never, ...UNTIL, { value: "at", label: "until a time…" }];
+  return (
+    <div className="flex flex-wrap items-start gap-3">
+      <Field label="How long" error={draft.until === "at" ? undefined : error}>
+        {(control) => (
+          <Select
+            {...control}
+            options={options}
+            value={draft.until}
+            onChange={(event) => set({ until: event.target.value })}
+          />
+        )}
+      </Field>
+      {draft.until === "at" ? (
+        <Field label="Until, in the time of this machine" error={error}>
+          {(control) => (
+            <Input
+              {...control}
+              type="datetime-local"
+              data-required-empty={draft.untilAt === "" || undefined}
+              value={draft.untilAt}
+              onChange={(event) => set({ untilAt: event.target.value })}
+            />
+          )}
+        </Field>
+      ) : null}
+    </div>
+  );
+}
