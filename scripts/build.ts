@@ -91,7 +91,7 @@ async function buildNext(signal: AbortSignal | undefined): Promise<void> {
 
 /** One hash over the content of all source files below `inputs`; tests and generated code do not count. */
 function fingerprint(inputs: string[]): string {
-  const hash = createHash("sha256").update(process.versions.node);
+  const hash = createHash("sha256").update(`${process.versions.node} ${process.env.PARKADE_STANDALONE ?? ""}`);
   for (const path of inputs.flatMap((input) => filesOf(join(ROOT, input)))) {
     hash.update(relative(ROOT, path)).update("\0").update(readFileSync(path)).update("\0");
   }

@@ -1,0 +1,77 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { ROOT } from "./stages.ts";
+
+type Service = {
+  command?: string | string[];
+  profiles?: string[];
+  ports?: string[];
+  healthcheck?: { test: string[] };
+  depends_on?: Record<string, { condition: string }>;
+  environment?: Record<string, string>;
+};
+
+const text = (path: string) => readFileSync(join(ROOT, path), "utf8");
+const { services }: { services: Record<string, Service> } = parse(text("docker-compose.yml"), { merge: true });
+
+describe("docker-compose.yml", () => {
+  test("runs postgres, redis, web and worker by default, and brokers only when asked", () => {
+    const byDefault = Object.keys(services).filter((name) => !services[name]!.profiles);
+    expect(byDefault.sort()).toEqual(["migrate", "postgres", "redis", "web", "worker"]);
+    expect(services.rabbitmq!.profiles).toEqual(["brokers"]);
+  });
+
+  test("checks the health of everything that stays", () => {
+    const unchecked = Object.entries(services).filter(([name, service]) => name !== "migrate" && !service.healthcheck);
+    expect(unchecked.map(([name]) => name)).toEqual([]);
+  });
+
+  test("starts web and worker only on a migrated database", () => {
+    for (const name of ["web", "worker"]) {
+      expect(services[name]!.depends_on).toMatchObject({ migrate: { condition: "service_completed_successfully" } });
+    }
+    expect(services.migrate!.depends_on).toMatchObject({ postgres: { condition: "service_healthy" } });
+  });
+
+  test("publishes ports on this machine only, for there is no sign-in", () => {
+    const published = Object.values(services).flatMap((service) => service.ports ?? []);
+    expect(published.length).toBeGreaterThan(0);
+    expect(published.filter((port) => !port.startsWith("127.0.0.1:"))).toEqual([]);
+  });
+
+  test("runs a Redis that never evicts", () => {
+    expect(services.redis!.command).toEqual(expect.arrayContaining(["--maxmemory-policy", "noeviction"]));
+  });
+
+  test("points web and worker to the same store and queue", () => {
+    expect(services.worker!.environment).toMatchObject(services.web!.environment!);
+    expect(services.web!.environment).toMatchObject({ REDIS_URL: "redis://redis:6379" });
+  });
+});
+
+describe("Dockerfile", () => {
+  test("runs on Node 24 as an ordinary user", () => {
+    const lines = text("Dockerfile").split("\n");
+    const last = lines.slice(lines.findLastIndex((line) => line.startsWith("FROM ")));
+    expect(last[0]).toMatch(/^FROM node:24/);
+    expect(last).toContain("USER node");
+  });
+
+  test("copies from the clone only what is there", () => {
+    const copied = text("Dockerfile").matchAll(/^COPY (?!--from)(.+) \S+$/gm);
+    const missing = [...copied]
+      .flatMap(([, paths]) => paths!.split(" "))
+      .filter((path) => !existsSync(join(ROOT, path)));
+    expect(missing).toEqual([]);
+  });
+
+  test("has a command for each service that runs the image", () => {
+    const entry = text("scripts/image-entry.sh");
+    for (const name of ["web", "worker", "migrate"]) {
+      expect(services[name]!.command).toEqual([name]);
+      expect(entry).toMatch(new RegExp(`^  (.*\\| )?${name}( \\||\\))`, "m"));
+    }
+  });
+});

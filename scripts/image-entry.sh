@@ -1,0 +1,10 @@
+#!/bin/sh
+# Entry of the container image: `web`, `worker` and `migrate` are Parkade's, anything else is run as it stands.
+case "$1" in
+  web | worker | migrate)
+    name="$1"
+    shift
+    exec node --enable-source-maps "/app/dist/$name.mjs" "$@"
+    ;;
+  *) exec "$@" ;;
+esac
