@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { accessSync, constants, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { type ChannelModel, connect } from "amqplib";
 import { guardAgainstOrphan } from "../../scripts/orphan-guard.ts";
 import { freePort } from "./free-port.ts";
@@ -48,6 +49,10 @@ export type TestRabbitmq = {
   port: number;
   /** An open connection for a test to set things up with. Closed by the test. */
   connect(): Promise<ChannelModel>;
+  /** Runs `rabbitmqctl` against this node (half a second) and resolves with what it printed. */
+  ctl(...args: string[]): Promise<string>;
+  /** Messages of a queue: ready, and handed out but not acknowledged. */
+  messages(queue: string): Promise<{ ready: number; unacknowledged: number }>;
   /** kill -9. Durable queues keep their persistent messages on disk. */
   kill(): Promise<void>;
   /** Starts the same node again after `kill`. */
@@ -83,6 +88,16 @@ export async function testRabbitmq(): Promise<TestRabbitmq> {
     if (server !== null) await endGroup(server);
     server = null;
   };
+  const ctl = async (...args: string[]) => {
+    const { stdout } = await promisify(execFile)(join(dirname(serverScript), "rabbitmqctl"), ["-q", ...args], { env });
+    return stdout;
+  };
+  const messages = async (queue: string) => {
+    const table = await ctl("list_queues", "name", "messages_ready", "messages_unacknowledged");
+    const row = table.split("\n").map((line) => line.split("\t"));
+    const [, ready, unacknowledged] = row.find(([name]) => name === queue) ?? [];
+    return { ready: Number(ready), unacknowledged: Number(unacknowledged) };
+  };
   const stop = async () => {
     await kill();
     mapper.kill("SIGKILL");
@@ -94,7 +109,7 @@ export async function testRabbitmq(): Promise<TestRabbitmq> {
     await stop();
     throw error;
   }
-  return { url, port, connect: () => connect(url), kill, start, stop };
+  return { url, port, connect: () => connect(url), kill, start, stop, ctl, messages };
 }
 
 type Ports = { port: number; epmdPort: number; distributionPort: number };

@@ -203,7 +203,7 @@ export class HttpPublisher implements Publisher {
   }
 
   async close(): Promise<void> {
-    await this.pool?.close();
+    if (this.pool !== null && !this.pool.closed && !this.pool.destroyed) await this.pool.close();
   }
 }
 

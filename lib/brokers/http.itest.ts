@@ -1,0 +1,260 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Arrived, type BrokerHarness, describeBroker, outbound } from "@/lib/brokers/broker.conformance";
+import { httpBroker } from "@/lib/brokers/http";
+import { PublishError, type Publisher } from "@/lib/brokers/port";
+import type { HttpConfig } from "@/lib/contract/source-config";
+import { freePort } from "@/lib/testing/free-port";
+import { startTcpProxy } from "@/lib/testing/tcp-proxy";
+
+type Answer = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void;
+
+type Sink = {
+  port: number;
+  server: Server;
+  arrived: Arrived[];
+  paths: string[];
+  answer: Answer;
+  stop(): Promise<void>;
+};
+
+async function startSink(): Promise<Sink> {
+  const sink: Sink = {
+    port: 0,
+    arrived: [],
+    paths: [],
+    answer: (_, response) => response.writeHead(202).end(),
+    server: createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("error", () => undefined); // cut on purpose
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        const body = Buffer.concat(chunks);
+        sink.paths.push(`${request.method} ${request.url}`);
+        if (request.method === "POST") {
+          const headers = Object.fromEntries(
+            Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+          );
+          sink.arrived.push({ body, contentType: request.headers["content-type"] ?? null, headers });
+        }
+        sink.answer(request, response, body);
+      });
+    }),
+    stop: () =>
+      new Promise((resolve) => {
+        sink.server.close(() => resolve());
+        sink.server.closeAllConnections();
+      }),
+  };
+  await new Promise<void>((resolve) => sink.server.listen(0, "127.0.0.1", resolve));
+  sink.port = (sink.server.address() as AddressInfo).port;
+  return sink;
+}
+
+const never = new AbortController().signal;
+
+describeBroker<HttpConfig>("http", async (): Promise<BrokerHarness<HttpConfig>> => {
+  const sink = await startSink();
+  sink.answer = (request, response) => response.writeHead(request.url === "/refuse" ? 422 : 204).end();
+  const proxy = await startTcpProxy(sink.port);
+  const base = `http://user:secret@127.0.0.1:${proxy.port}`;
+  return {
+    broker: httpBroker(),
+    config: { redriveUrl: `${base}/in` },
+    refusing: { redriveUrl: `${base}/refuse` },
+    proxy,
+    origin: {},
+    arrived: async () => sink.arrived.splice(0),
+    produce: null,
+    remaining: async () => 0,
+    stop: async () => {
+      await proxy.stop();
+      await sink.stop();
+    },
+  };
+});
+
+describe("http redrive request", () => {
+  let sink: Sink;
+  let publisher: Publisher | null = null;
+  const broker = httpBroker();
+  const url = (path = "/in") => `http://127.0.0.1:${sink.port}${path}`;
+  const publish = (config: HttpConfig, change: Parameters<typeof outbound>[1] = {}, lane?: "main" | "slow") => {
+    publisher = broker.publisher(config, lane);
+    return publisher.publish(outbound({}, change), never);
+  };
+  const failure = (config: HttpConfig) =>
+    publish(config).then(
+      () => Promise.reject(new Error("expected a failure")),
+      (error: PublishError) => error,
+    );
+
+  beforeEach(async () => {
+    sink = await startSink();
+  });
+  afterEach(async () => {
+    await publisher?.close();
+    await sink.stop();
+  });
+
+  it("is the documented one", async () => {
+    const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+    await publish(
+      { redriveUrl: url("/in?tenant=a") },
+      { idempotencyKey: "orders:evt-7", traceId, headers: [["Traceparent", `00-${traceId}-00f067aa0ba902b7-00`]] },
+    );
+    expect(sink.paths).toEqual(["POST /in?tenant=a"]);
+    const [{ headers }] = sink.arrived as [Arrived];
+    expect(headers["idempotency-key"]).toBe('"orders:evt-7"');
+    expect(headers["content-type"]).toBe("application/json");
+    expect(headers.traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));
+    expect(headers.traceparent).not.toContain("00f067aa0ba902b7");
+  });
+
+  it("goes to the slow lane's own address, or to the main one when it has none", async () => {
+    await publish({ redriveUrl: url("/main"), slowLaneUrl: url("/slow") }, {}, "slow");
+    await publisher!.close();
+    await publish({ redriveUrl: url("/main") }, {}, "slow");
+    expect(sink.paths).toEqual(["POST /slow", "POST /main"]);
+  });
+
+  it.each([
+    ["status", 202, "HTTP 202"],
+    ["no content", 204, "HTTP 204"],
+  ])("takes any 2xx as delivered: %s", async (_, status, receipt) => {
+    sink.answer = (_, response) => response.writeHead(status).end();
+    expect(await publish({ redriveUrl: url() })).toEqual({ status: receipt });
+  });
+
+  it.each([
+    [400, "no"],
+    [404, "no"],
+    [408, "maybe"],
+    [429, "no"],
+    [500, "maybe"],
+    [502, "maybe"],
+    [503, "no"],
+    [504, "maybe"],
+  ])("types a %i and whether the target may have acted (%s)", async (status, sent) => {
+    sink.answer = (_, response) => response.writeHead(status, { "retry-after": "7" }).end('{"why":"amount < 0"}');
+    const error = await failure({ redriveUrl: url() });
+    expect(error).toBeInstanceOf(PublishError);
+    expect(error).toMatchObject({ code: `HTTP_${status}`, status, sent, retryAfter: "7" });
+    expect(error.message).toContain("amount < 0");
+  });
+
+  it("does not follow a redirect: a POST must not wander", async () => {
+    sink.answer = (_, response) => response.writeHead(307, { location: url("/elsewhere") }).end();
+    expect(await failure({ redriveUrl: url() })).toMatchObject({ code: "HTTP_307", sent: "no" });
+    expect(sink.paths).toEqual(["POST /in"]);
+  });
+
+  it("is not held up by an endless answer, and keeps its connections usable", async () => {
+    sink.answer = (_, response) => {
+      response.writeHead(500);
+      const pour = () => {
+        if (!response.destroyed && response.write(Buffer.alloc(64 * 1024, "x"))) setImmediate(pour);
+      };
+      response.on("drain", pour);
+      pour();
+    };
+    const error = await failure({ redriveUrl: url() });
+    expect(error.code).toBe("HTTP_500");
+    expect(error.message.length).toBeLessThan(500);
+    sink.answer = (_, response) => response.writeHead(200).end();
+    expect(await publisher!.publish(outbound({}), never)).toEqual({ status: "HTTP 200" });
+  });
+
+  it("takes the head of an answer for the answer when its body breaks off", async () => {
+    sink.answer = (_, response) => {
+      response.writeHead(200, { "content-length": "100" });
+      response.write("half");
+      setImmediate(() => response.destroy());
+    };
+    expect(await publish({ redriveUrl: url() })).toEqual({ status: "HTTP 200" });
+  });
+
+  it("is ambiguous when the target closes without an answer", async () => {
+    sink.answer = (_, response) => response.destroy();
+    expect(await failure({ redriveUrl: url() })).toMatchObject({ code: "ECONNRESET", sent: "maybe" });
+  });
+
+  it("reuses connections", async () => {
+    let connections = 0;
+    sink.server.on("connection", () => {
+      connections += 1;
+    });
+    await publish({ redriveUrl: url() });
+    for (let sent = 0; sent < 20; sent += 1) await publisher!.publish(outbound({}), never);
+    // A socket is free again only after its answer was handed over, so the first round may open a second one.
+    expect(connections).toBeLessThanOrEqual(2);
+  });
+
+  it("sends what the operator fixed over what was parked, and old credentials only on request", async () => {
+    const headers: [string, string][] = [
+      ["Authorization", "Bearer old"],
+      ["Cookie", "session=old"],
+      ["X-Env", "parked"],
+      ["Accept-Language", "de"],
+    ];
+    await publish({ redriveUrl: url(), headers: { "X-Env": "fixed" } }, { headers });
+    await publisher!.close();
+    await publish({ redriveUrl: url(), forwardCredentials: true }, { headers });
+    const [first, second] = sink.arrived.map((one) => one.headers);
+    expect(first).toMatchObject({ "x-env": "fixed", "accept-language": "de" });
+    expect(first).not.toHaveProperty("authorization");
+    expect(first).not.toHaveProperty("cookie");
+    expect(second).toMatchObject({ authorization: "Bearer old", cookie: "session=old" });
+  });
+
+  it("authenticates with the credentials of the URL", async () => {
+    await publish({ redriveUrl: url().replace("http://", "http://ann:p%40ss@") });
+    expect(sink.arrived[0]!.headers.authorization).toBe(`Basic ${Buffer.from("ann:p@ss").toString("base64")}`);
+  });
+
+  it("cannot be made to forge headers or requests by what was parked", async () => {
+    await publish(
+      { redriveUrl: url() },
+      {
+        idempotencyKey: 'a"b\\c\r\nx-forged: 1',
+        from: "orders\r\nx-forged: 1",
+        contentType: "text/plain\r\nx-forged: 1",
+        headers: [
+          ["x-evil", "1\r\nx-forged: 1"],
+          ["x-forged: 1\r\nx-name", "1"],
+          ["Transfer-Encoding", "chunked"],
+          ["Content-Length", "0"],
+          ["Host", "elsewhere"],
+          ["Connection", "close"],
+        ],
+      },
+    );
+    const [{ headers, body }] = sink.arrived as [Arrived];
+    expect(headers).not.toHaveProperty("x-forged");
+    expect(headers.host).toBe(`127.0.0.1:${sink.port}`);
+    expect(headers["idempotency-key"]).toBe('"a\\"b\\\\c%0D%0Ax-forged: 1"');
+    expect(body.length).toBeGreaterThan(0);
+  });
+
+  it("says plainly that there is no target", async () => {
+    expect(await failure({})).toMatchObject({ code: "HTTP_NO_TARGET", sent: "no" });
+    expect(await publisher!.probe(never)).toMatchObject({ reachable: false });
+    expect(await broker.probe({}, never)).toMatchObject({ reachable: true, depth: null });
+  });
+
+  it.each([
+    ["a name that does not resolve", "http://no-such-host.invalid/", /ENOTFOUND|EAI_AGAIN/],
+    ["nobody listening", null, /ECONNREFUSED/],
+  ])("sent nothing to %s", async (_, address, code) => {
+    const error = await failure({ redriveUrl: address ?? `http://127.0.0.1:${await freePort()}/` });
+    expect(error.sent).toBe("no");
+    expect(error.code).toMatch(code);
+  });
+
+  it("counts any answer to the probe as reachable", async () => {
+    sink.answer = (_, response) => response.writeHead(405).end();
+    expect(await broker.probe({ redriveUrl: url() }, never)).toMatchObject({ reachable: true });
+    expect(sink.paths).toEqual(["HEAD /in"]);
+  });
+});
