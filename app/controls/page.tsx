@@ -1,0 +1,13 @@
+import type { Metadata } from "next";
+import { Suspense } from "react";
+import { ControlsPage } from "@/components/controls/controls-page";
+
+export const metadata: Metadata = { title: "Controls" };
+
+export default function Page() {
+  return (
+    <Suspense>
+      <ControlsPage />
+    </Suspense>
+  );
+}

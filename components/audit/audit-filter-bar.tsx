@@ -1,0 +1,85 @@
+"use client";
+
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Input } from "@/components/ui/input";
+import { Select } from "@/components/ui/select";
+import type { AuditFilter } from "@/lib/browser/audit";
+import { AUDIT_SUBJECTS, type AuditSubject } from "@/lib/contract/audit";
+
+const SUBJECTS = [
+  { value: "", label: "any subject" },
+  ...AUDIT_SUBJECTS.map((subject) => ({ value: subject, label: subject })),
+];
+
+/** Actions people look for; any other can be typed. */
+const ACTIONS = [
+  "event.parked",
+  "event.queued",
+  "event.ignored",
+  "event.released",
+  "redrive.requested",
+  "redrive.paused",
+  "redrive.cancelled",
+  "control.imposed",
+  "control.lifted",
+];
+
+/** Fields apply when they are left or on Enter: a log that changes with every letter cannot be read. */
+export function AuditFilterBar({ filter, onFilter }: { filter: AuditFilter; onFilter: (filter: AuditFilter) => void }) {
+  const [actor, setActor] = useState(filter.actor ?? "");
+  const [action, setAction] = useState(filter.action ?? "");
+  const apply = () => {
+    const next = { ...filter, actor: actor.trim() || undefined, action: action.trim() || undefined };
+    if (next.actor !== filter.actor || next.action !== filter.action) onFilter(next);
+  };
+  return (
+    <form
+      className="flex flex-wrap items-center gap-2 px-3 pb-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        apply();
+      }}
+    >
+      <Input
+        aria-label="Actor"
+        placeholder="actor"
+        value={actor}
+        onChange={(event) => setActor(event.target.value)}
+        onBlur={apply}
+        className="w-36!"
+      />
+      <Input
+        aria-label="Action"
+        placeholder="action, e.g. redrive.paused"
+        list="audit-actions"
+        value={action}
+        onChange={(event) => setAction(event.target.value)}
+        onBlur={apply}
+        className="w-52!"
+      />
+      <datalist id="audit-actions">
+        {ACTIONS.map((known) => (
+          <option key={known} value={known} />
+        ))}
+      </datalist>
+      <Select
+        aria-label="Subject"
+        options={SUBJECTS}
+        value={filter.subjectKind ?? ""}
+        onChange={(event) =>
+          onFilter({ ...filter, subjectKind: (event.target.value || undefined) as AuditSubject | undefined })
+        }
+      />
+      {/* Enter in a field submits: the button is what says so to a screen reader and to a thumb. */}
+      <Button type="submit" size="sm">
+        Apply
+      </Button>
+      {Object.keys(filter).length > 0 ? (
+        <Button size="sm" variant="ghost" onClick={() => onFilter({})}>
+          Clear
+        </Button>
+      ) : null}
+    </form>
+  );
+}

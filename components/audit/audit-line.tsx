@@ -1,0 +1,123 @@
+"use client";
+
+import Link from "next/link";
+import { useState } from "react";
+import { classNames } from "@/components/ui/class-names";
+import { CopyButton } from "@/components/ui/copy-button";
+import { Shape } from "@/components/ui/shape";
+import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
+import { shortenId } from "@/lib/browser/format";
+import type { AuditOut } from "@/lib/contract/audit";
+import { subjectHref, subjectWords } from "./audit-words";
+import { diffSummary, type FieldChange, fieldDiff } from "./field-diff";
+
+/** One line of the log; opened it shows before and after, field by field. */
+export function AuditLine({ entry }: { entry: AuditOut }) {
+  const [open, setOpen] = useState(false);
+  const changes = fieldDiff(entry.before, entry.after);
+  return (
+    <li className="border-b border-line">
+      <div className="relative grid min-h-8 items-center gap-x-3 px-3 py-1 hover:bg-hover sm:grid-cols-[5.5rem_8.5rem_11rem_9rem_minmax(0,1fr)]">
+        <TimeAgo at={entry.at} className="text-sm whitespace-nowrap text-muted" />
+        <span className="truncate" data-tip={entry.actor}>
+          {entry.actor}
+        </span>
+        <button
+          type="button"
+          aria-expanded={open}
+          onClick={() => setOpen(!open)}
+          className="truncate text-left font-mono text-sm after:absolute after:inset-0"
+        >
+          {entry.action}
+        </button>
+        <Subject entry={entry} />
+        <span className="flex min-w-0 gap-3">
+          {entry.reason ? <span className="min-w-0 truncate">{entry.reason}</span> : null}
+          <span className="min-w-0 flex-1 truncate font-mono text-sm text-muted">{diffSummary(changes)}</span>
+        </span>
+      </div>
+      {open ? <Opened entry={entry} changes={changes} /> : null}
+    </li>
+  );
+}
+
+function Subject({ entry }: { entry: AuditOut }) {
+  const href = subjectHref(entry) ?? (entry.redriveId ? `/redrives/${entry.redriveId}` : null);
+  const words = subjectWords(entry);
+  if (href === null) return <span className="truncate text-muted">{words}</span>;
+  return (
+    <Link href={href} className="relative z-10 w-fit max-w-full truncate text-accent hover:underline">
+      {words}
+      {entry.subjectId ? <span className="font-mono text-sm"> {shortenId(entry.subjectId, 4, 4)}</span> : null}
+    </Link>
+  );
+}
+
+function Opened({ entry, changes }: { entry: AuditOut; changes: FieldChange[] }) {
+  const json = () => JSON.stringify({ before: entry.before, after: entry.after }, null, 2);
+  return (
+    <div className="grid gap-2 bg-canvas px-3 py-3">
+      <p className="flex flex-wrap items-center gap-x-4 gap-y-1 text-muted">
+        <TimeAbsolute at={entry.at} />
+        <span className="wrap-anywhere">by {entry.actor}</span>
+        {entry.redriveId ? (
+          <Link href={`/redrives/${entry.redriveId}`} className="text-accent hover:underline">
+            its redrive
+          </Link>
+        ) : null}
+        <CopyButton text={json} label="before and after as JSON" className="ml-auto" />
+      </p>
+      {entry.reason ? (
+        <p className="max-h-40 overflow-y-auto whitespace-pre-wrap wrap-anywhere">{entry.reason}</p>
+      ) : null}
+      {changes.length === 0 ? (
+        <p className="text-muted">Nothing was recorded beside the action itself.</p>
+      ) : (
+        <FieldDiff changes={changes} />
+      )}
+    </div>
+  );
+}
+
+const MARK = {
+  added: { shape: "disc", colour: "text-ok", word: "added" },
+  removed: { shape: "cross", colour: "text-danger", word: "removed" },
+  changed: { shape: "half", colour: "text-warning", word: "changed" },
+  same: { shape: "ring", colour: "text-faint", word: "same" },
+} as const;
+
+/** Before and after beside each other; what did not change stays, but quiet. */
+function FieldDiff({ changes }: { changes: FieldChange[] }) {
+  return (
+    <ul className="grid max-h-96 gap-px overflow-auto rounded-md border border-line bg-surface py-1 font-mono text-sm">
+      {changes.map((change) => {
+        const mark = MARK[change.kind];
+        return (
+          <li
+            key={change.path}
+            className={classNames(
+              "grid grid-cols-[auto_minmax(0,1fr)] gap-x-2 px-3 py-0.5 sm:grid-cols-[auto_14rem_minmax(0,1fr)]",
+              change.kind === "same" && "text-faint",
+            )}
+          >
+            <Shape name={mark.shape} className={classNames("mt-1", mark.colour)} />
+            <span className="wrap-anywhere">
+              {change.path === "" ? "value" : change.path}
+              <span className="sr-only"> {mark.word}</span>
+            </span>
+            <span className="col-start-2 wrap-anywhere sm:col-start-3">
+              {change.kind === "changed" || change.kind === "removed" ? (
+                <del className="text-danger decoration-danger/60">{change.before}</del>
+              ) : null}
+              {change.kind === "changed" ? " → " : null}
+              {change.kind === "changed" || change.kind === "added" ? (
+                <ins className="text-ok no-underline">{change.after}</ins>
+              ) : null}
+              {change.kind === "same" ? change.after : null}
+            </span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

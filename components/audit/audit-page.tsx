@@ -1,0 +1,101 @@
+"use client";
+
+import { X } from "lucide-react";
+import { useSearchParams } from "next/navigation";
+import { Button } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { PageHeader } from "@/components/ui/page-header";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { AUDIT_FILTER_NAMES, type AuditFilter, auditParams, useAudit } from "@/lib/browser/audit";
+import { pushAddress } from "@/lib/browser/filter-url";
+import { shortenId } from "@/lib/browser/format";
+import { AuditFilterBar } from "./audit-filter-bar";
+import { AuditLine } from "./audit-line";
+
+/** The filter of the address. A subject kind that does not exist is left to the server to refuse. */
+function filterOf(params: URLSearchParams): AuditFilter {
+  const filter: Record<string, string> = {};
+  for (const name of AUDIT_FILTER_NAMES) {
+    const value = params.get(name);
+    if (value) filter[name] = value;
+  }
+  return filter as AuditFilter;
+}
+
+function setAddress(filter: AuditFilter) {
+  const query = auditParams(filter).toString();
+  pushAddress(query === "" ? "/audit" : `/audit?${query}`);
+}
+
+/** Who did what, when and why: a plain log, newest first. */
+export function AuditPage() {
+  const params = useSearchParams();
+  const filter = filterOf(new URLSearchParams(params));
+  const audit = useAudit(filter);
+  const items = audit.data?.pages.flatMap((page) => page.items) ?? [];
+  const filtered = Object.keys(filter).length > 0;
+  return (
+    <>
+      <PageHeader title="Audit" meta="every change, who made it and why" />
+      <AuditFilterBar key={params.toString()} filter={filter} onFilter={setAddress} />
+      <FixedTerms filter={filter} />
+      {audit.isError ? (
+        <ErrorPanel error={audit.error} onRetry={() => audit.refetch()} inline={items.length > 0} />
+      ) : null}
+      {audit.isPending ? <SkeletonRows rows={12} columns={["w-24", "w-28", "w-36", "flex-1"]} /> : null}
+      {audit.isSuccess && items.length === 0 ? (
+        filtered ? (
+          <EmptyState
+            title="No entry matches"
+            action={<Button onClick={() => setAddress({})}>Show the whole log</Button>}
+          >
+            The filter hides all there is.
+          </EmptyState>
+        ) : (
+          <EmptyState title="Nothing was changed yet">
+            Every event that is parked, redriven or ignored, every control and every setting leaves a line here.
+          </EmptyState>
+        )
+      ) : null}
+      {items.length > 0 ? (
+        <ul className="border-t border-line">
+          {items.map((entry) => (
+            <AuditLine key={entry.id} entry={entry} />
+          ))}
+        </ul>
+      ) : null}
+      {audit.hasNextPage ? (
+        <div className="flex justify-center p-3">
+          <Button busy={audit.isFetchingNextPage} onClick={() => audit.fetchNextPage()}>
+            Older entries
+          </Button>
+        </div>
+      ) : null}
+    </>
+  );
+}
+
+/** Restrictions that come by a link from elsewhere and have no field of their own. */
+function FixedTerms({ filter }: { filter: AuditFilter }) {
+  const names = (["subjectId", "eventId", "redriveId"] as const).filter((name) => filter[name] !== undefined);
+  if (names.length === 0) return null;
+  return (
+    <ul aria-label="Restrictions" className="flex flex-wrap gap-1.5 px-3 pb-2">
+      {names.map((name) => (
+        <li key={name}>
+          <Button
+            size="sm"
+            aria-label={`Remove ${name} ${filter[name]}`}
+            data-tip={`${filter[name]}\nclick to remove`}
+            onClick={() => setAddress({ ...filter, [name]: undefined })}
+          >
+            <span className="text-faint">{name}</span>
+            <span className="font-mono text-sm">{shortenId(filter[name] ?? "")}</span>
+            <X size={12} aria-hidden />
+          </Button>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,33 @@
+import { plural } from "@/lib/browser/format";
+import type { AuditOut, AuditSubject } from "@/lib/contract/audit";
+
+/** Where the subject of an entry is shown; null where it has no page of its own. */
+export function subjectHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | null {
+  if (entry.subjectId === null) return null;
+  const id = encodeURIComponent(entry.subjectId);
+  switch (entry.subjectKind) {
+    case "event":
+      return `/events/${id}`;
+    case "redrive":
+      return `/redrives/${id}`;
+    case "control":
+      return "/controls";
+    case "source":
+      return "/sources";
+    case "target":
+    case "policy":
+      return "/targets";
+    case "view":
+    case "setting":
+      return null;
+  }
+}
+
+/** `event`, or `12,300 events` when one entry stands for many. */
+export function subjectWords(entry: Pick<AuditOut, "subjectKind" | "count">): string {
+  return entry.count === 1 ? entry.subjectKind : plural(entry.count, entry.subjectKind, pluralOf(entry.subjectKind));
+}
+
+function pluralOf(kind: AuditSubject): string {
+  return kind === "policy" ? "policies" : `${kind}s`;
+}

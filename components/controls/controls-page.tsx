@@ -1,0 +1,194 @@
+"use client";
+
+import dynamic from "next/dynamic";
+import Link from "next/link";
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { PageHeader } from "@/components/ui/page-header";
+import { Panel } from "@/components/ui/panel";
+import { ShortId } from "@/components/ui/short-id";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { useNow } from "@/lib/browser/clock-zone";
+import { useControls } from "@/lib/browser/controls";
+import { eventsHref } from "@/lib/browser/filter-url";
+import { formatNumber, plural } from "@/lib/browser/format";
+import type { ControlOut, ControlRequest } from "@/lib/contract/controls";
+import { ControlBadge } from "./control-badge";
+import { ControlUntil } from "./control-until";
+import { controlEnd, SCOPE_LABEL, scopeFilter, scopeOf } from "./scope-words";
+
+const ControlDialog = dynamic(() => import("./control-dialog").then((module) => module.ControlDialog), { ssr: false });
+const LiftDialog = dynamic(() => import("./lift-dialog").then((module) => module.LiftDialog), { ssr: false });
+
+/** What is in force now, over how many events; and below it what once was. */
+export function ControlsPage() {
+  const live = useControls("live");
+  const [imposing, setImposing] = useState<ControlRequest["kind"] | null>(null);
+  const items = live.data?.pages.flatMap((page) => page.items) ?? [];
+  return (
+    <>
+      <PageHeader
+        title="Controls"
+        meta={live.data ? `${formatNumber(items.length)}${live.hasNextPage ? "+" : ""} in force` : undefined}
+        actions={
+          <Button variant="primary" onClick={() => setImposing("blacklist")}>
+            Impose a control…
+          </Button>
+        }
+      />
+      {live.isError ? <ErrorPanel error={live.error} onRetry={() => live.refetch()} inline={items.length > 0} /> : null}
+      {live.isPending ? <SkeletonRows rows={4} columns={["w-28", "flex-1", "w-24", "w-24"]} /> : null}
+      {live.isSuccess && items.length === 0 ? (
+        <EmptyState
+          title="No control is in force"
+          action={<Button onClick={() => setImposing("blacklist")}>Impose a control…</Button>}
+        >
+          A blacklist keeps events from being redriven, a cooldown makes them wait, a whitelist lets them through while
+          they cool down. Parkade itself blacklists an aggregate after three failures in a row.
+        </EmptyState>
+      ) : null}
+      <ul className="grid gap-2 px-3">
+        {items.map((control) => (
+          <Control key={control.id} control={control} />
+        ))}
+      </ul>
+      {live.hasNextPage ? (
+        <More busy={live.isFetchingNextPage} onMore={() => live.fetchNextPage()}>
+          More controls
+        </More>
+      ) : null}
+      <Ended />
+      {imposing ? <ControlDialog kind={imposing} onClose={() => setImposing(null)} /> : null}
+    </>
+  );
+}
+
+function More({ busy, onMore, children }: { busy: boolean; onMore: () => void; children: string }) {
+  return (
+    <div className="flex justify-center p-3">
+      <Button busy={busy} onClick={onMore}>
+        {children}
+      </Button>
+    </div>
+  );
+}
+
+function Scope({ control }: { control: ControlOut }) {
+  const scope = scopeOf(control.scope);
+  if (!scope) return null;
+  return (
+    <span className="flex min-w-0 items-baseline gap-1.5">
+      <span className="shrink-0 text-muted">{SCOPE_LABEL[scope.name]}</span>
+      <ShortId id={scope.value} label={SCOPE_LABEL[scope.name]} head={36} tail={8} />
+    </span>
+  );
+}
+
+function Catches({ control }: { control: ControlOut }) {
+  const scope = scopeOf(control.scope);
+  if (control.catches === null || !scope) return <span className="text-muted">catch unknown</span>;
+  if (control.catches === 0) return <span className="text-muted">catches nothing now</span>;
+  return (
+    <Link href={eventsHref(scopeFilter(scope.name, scope.value))} className="text-accent hover:underline">
+      catches {plural(control.catches, "event")}
+    </Link>
+  );
+}
+
+function Control({ control }: { control: ControlOut }) {
+  const [lifting, setLifting] = useState(false);
+  return (
+    <li className="grid gap-1 rounded-lg border border-line bg-surface px-3 py-2">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
+        <ControlBadge kind={control.kind} />
+        <Scope control={control} />
+        <Catches control={control} />
+        <span className="ml-auto text-muted">
+          <ControlUntil expiresAt={control.expiresAt} />
+        </span>
+        <Button size="sm" onClick={() => setLifting(true)}>
+          Lift…
+        </Button>
+      </div>
+      <Why control={control} />
+      {lifting ? <LiftDialog control={control} onClose={() => setLifting(false)} /> : null}
+    </li>
+  );
+}
+
+function Why({ control }: { control: ControlOut }) {
+  return (
+    <>
+      <p className="max-h-30 overflow-y-auto whitespace-pre-wrap wrap-anywhere">{control.reason}</p>
+      <p className="text-sm text-muted wrap-anywhere">
+        {control.origin === "automatic" ? "by Parkade itself" : `by ${control.createdBy}`} ·{" "}
+        <TimeAgo at={control.createdAt} /> ·{" "}
+        <Link href={`/audit?subjectKind=control&subjectId=${control.id}`} className="hover:text-ink hover:underline">
+          audit
+        </Link>
+      </p>
+    </>
+  );
+}
+
+/** Lifted and expired ones: asked for only when somebody looks. */
+function Ended() {
+  const [open, setOpen] = useState(false);
+  return (
+    <div className="p-3 pt-6">
+      <Button variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
+        {open ? "Hide" : "Show"} lifted and expired controls
+      </Button>
+      {open ? <EndedList /> : null}
+    </div>
+  );
+}
+
+function EndedList() {
+  const ended = useControls("ended");
+  const now = useNow();
+  const items = ended.data?.pages.flatMap((page) => page.items) ?? [];
+  return (
+    <Panel className="mt-2">
+      {ended.isError ? <ErrorPanel error={ended.error} onRetry={() => ended.refetch()} /> : null}
+      {ended.isPending ? <SkeletonRows rows={3} columns={["w-28", "flex-1", "w-40"]} /> : null}
+      {ended.isSuccess && items.length === 0 ? <p className="px-3 py-4 text-muted">None has ended yet.</p> : null}
+      <ul>
+        {items.map((control) => (
+          <li key={control.id} className="grid gap-1 border-line px-3 py-2 not-first:border-t">
+            <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
+              <ControlBadge kind={control.kind} quiet />
+              <Scope control={control} />
+              <span className="ml-auto text-muted">
+                {controlEnd(control, now) === "lifted" ? (
+                  <>
+                    lifted <TimeAgo at={control.liftedAt} /> by {control.liftedBy}
+                  </>
+                ) : (
+                  <>
+                    expired <TimeAgo at={control.expiresAt} />
+                  </>
+                )}
+              </span>
+            </div>
+            <Why control={control} />
+            {control.liftReason ? (
+              <p className="wrap-anywhere">
+                <span className="text-muted">lifted because: </span>
+                {control.liftReason}
+              </p>
+            ) : null}
+          </li>
+        ))}
+      </ul>
+      {ended.hasNextPage ? (
+        <More busy={ended.isFetchingNextPage} onMore={() => ended.fetchNextPage()}>
+          Older
+        </More>
+      ) : null}
+    </Panel>
+  );
+}
