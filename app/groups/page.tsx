@@ -1,0 +1,13 @@
+import type { Metadata } from "next";
+import { Suspense } from "react";
+import { GroupsPage } from "@/components/groups/groups-page";
+
+export const metadata: Metadata = { title: "Groups" };
+
+export default function Page() {
+  return (
+    <Suspense>
+      <GroupsPage />
+    </Suspense>
+  );
+}

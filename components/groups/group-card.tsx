@@ -1,0 +1,110 @@
+"use client";
+
+import Link from "next/link";
+import { Sparkline } from "@/components/charts/sparkline";
+import { Button } from "@/components/ui/button";
+import { classNames } from "@/components/ui/class-names";
+import { Shape } from "@/components/ui/shape";
+import { STATE_LOOKS } from "@/components/ui/state-badge";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { eventsHref } from "@/lib/browser/filter-url";
+import { formatNumber } from "@/lib/browser/format";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import type { GroupOut } from "@/lib/contract/events";
+import { EVENT_STATUSES, type EventStatus } from "@/lib/core/event-state";
+import { groupFilter } from "./group-filter";
+import type { GroupAct } from "./groups-page";
+import { trendOf } from "./trend-view";
+
+const TREND_COLOUR = {
+  new: "text-danger",
+  rising: "text-warning",
+  falling: "text-ok",
+  steady: "text-muted",
+  quiet: "text-faint",
+};
+
+/** One group: what went wrong, how often, which way it goes, and what can be done with all of it. */
+export function GroupCard(props: { group: GroupOut; filter: EventFilter; onAct: (act: GroupAct) => void }) {
+  const { group, filter, onAct } = props;
+  // What is queued belongs to another redrive already, and what is redriven or ignored is decided.
+  const parked = group.counts.PENDING;
+  const trend = trendOf(group.trend);
+  return (
+    <li className="grid gap-x-6 gap-y-1.5 border-b border-line px-3 py-2.5 lg:grid-cols-[minmax(0,1fr)_12rem_auto]">
+      <div className="grid min-w-0 content-start gap-1">
+        <p className="flex flex-wrap items-baseline gap-x-3">
+          <span className="max-w-full truncate font-mono text-sm font-medium">{group.errorCode}</span>
+          {group.exceptionType ? (
+            <span className="max-w-full truncate text-muted" data-tip={group.exceptionType}>
+              {group.exceptionType}
+            </span>
+          ) : null}
+          <span className="text-sm text-faint">{group.sources.join(", ")}</span>
+        </p>
+        <Link
+          href={eventsHref(groupFilter(filter, group))}
+          className="line-clamp-2 font-mono text-sm wrap-anywhere hover:underline"
+          data-tip={group.pattern.slice(0, 1_000)}
+        >
+          {group.pattern}
+        </Link>
+        {group.firstFrame ? (
+          <p className="truncate font-mono text-sm text-muted" data-tip={group.firstFrame}>
+            at {group.firstFrame}
+          </p>
+        ) : null}
+        <Counts group={group} filter={filter} />
+      </div>
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1 lg:grid lg:content-start lg:justify-items-start">
+        <Sparkline values={group.trend} width={112} height={22} />
+        <span className={classNames("text-sm", TREND_COLOUR[trend.kind])}>{trend.words}</span>
+        <span className="text-sm text-muted">
+          last <TimeAgo at={group.lastSeen} /> · first <TimeAgo at={group.firstSeen} />
+        </span>
+      </div>
+      <div className="flex flex-wrap content-start items-start gap-2 lg:w-60 lg:justify-end">
+        <Button size="sm" disabled={parked === 0} onClick={() => onAct({ kind: "verify", group })}>
+          Verify
+        </Button>
+        <Button size="sm" disabled={parked === 0} onClick={() => onAct({ kind: "redrive", group })}>
+          Redrive…
+        </Button>
+        <Button size="sm" disabled={parked === 0} onClick={() => onAct({ kind: "ignore", group })}>
+          Ignore…
+        </Button>
+        <Link
+          href={`/events/${group.sampleEvent}`}
+          className="flex h-6 items-center px-1 text-sm text-accent hover:underline"
+        >
+          sample
+        </Link>
+      </div>
+    </li>
+  );
+}
+
+function Counts({ group, filter }: { group: GroupOut; filter: EventFilter }) {
+  const present = EVENT_STATUSES.filter((status) => group.counts[status] > 0);
+  return (
+    <p className="flex flex-wrap gap-x-4 text-sm">
+      {present.map((status) => (
+        <Count key={status} status={status} group={group} filter={filter} />
+      ))}
+    </p>
+  );
+}
+
+function Count({ status, group, filter }: { status: EventStatus; group: GroupOut; filter: EventFilter }) {
+  const look = STATE_LOOKS[status];
+  return (
+    <Link
+      href={eventsHref(groupFilter(filter, group, status))}
+      className={classNames("inline-flex items-center gap-1.5 hover:underline", look.colour)}
+    >
+      <Shape name={look.shape} />
+      <span className="font-mono">{formatNumber(group.counts[status])}</span>
+      <span className="font-mono">{status}</span>
+    </Link>
+  );
+}

@@ -1,0 +1,113 @@
+"use client";
+
+import dynamic from "next/dynamic";
+import { useState } from "react";
+import { FilteredBy } from "@/components/overview/filtered-by";
+import { Button, LinkButton } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { PageHeader } from "@/components/ui/page-header";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { ApiError } from "@/lib/browser/fetch-json";
+import { useEventFilter } from "@/lib/browser/filter-url";
+import { formatNumber } from "@/lib/browser/format";
+import { useGroups } from "@/lib/browser/groups";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import type { GroupOut } from "@/lib/contract/events";
+import { GroupCard } from "./group-card";
+import { groupFilter } from "./group-filter";
+
+const RedriveDialog = dynamic(
+  () => import("@/components/redrives/redrive-dialog").then((module) => module.RedriveDialog),
+  { ssr: false },
+);
+const IgnoreDialog = dynamic(() => import("@/components/events/ignore-dialog").then((module) => module.IgnoreDialog), {
+  ssr: false,
+});
+
+export type GroupAct = { kind: "redrive" | "verify" | "ignore"; group: GroupOut };
+
+/** Events that failed the same way, together: one fault, one decision. */
+export function GroupsPage() {
+  const { filter, fault, setFilter } = useEventFilter();
+  if (filter === null) {
+    return (
+      <>
+        <PageHeader title="Groups" />
+        <ErrorPanel error={new ApiError(fault.code, fault.message, { fields: fault.fields })} />
+        <div className="px-4">
+          <LinkButton href="/groups">All groups</LinkButton>
+        </div>
+      </>
+    );
+  }
+  return <Groups filter={filter} onFilter={setFilter} />;
+}
+
+function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
+  const groups = useGroups(filter);
+  const [act, setAct] = useState<GroupAct | null>(null);
+  const items = groups.data?.pages.flatMap((page) => page.items) ?? [];
+  const close = () => setAct(null);
+  return (
+    <>
+      <PageHeader
+        title="Groups"
+        meta={
+          groups.data
+            ? `${formatNumber(items.length)}${groups.hasNextPage ? "+" : ""} · events that failed the same way`
+            : undefined
+        }
+      />
+      <FilteredBy filter={filter} onFilter={onFilter} />
+      {groups.isError ? (
+        <ErrorPanel error={groups.error} onRetry={() => groups.refetch()} inline={items.length > 0} />
+      ) : null}
+      {groups.isPending ? <SkeletonRows rows={10} columns={["flex-1", "w-24", "w-24", "w-32"]} /> : null}
+      {groups.isSuccess && items.length === 0 ? <NoGroups filter={filter} onFilter={onFilter} /> : null}
+      <ul className="border-t border-line empty:hidden">
+        {items.map((group) => (
+          <GroupCard key={group.fingerprint} group={group} filter={filter} onAct={setAct} />
+        ))}
+      </ul>
+      {groups.hasNextPage ? (
+        <div className="flex justify-center p-3">
+          <Button busy={groups.isFetchingNextPage} onClick={() => groups.fetchNextPage()}>
+            More groups
+          </Button>
+        </div>
+      ) : null}
+      {act && act.kind !== "ignore" ? (
+        <RedriveDialog
+          selection={{ filter: groupFilter(filter, act.group, "PENDING") }}
+          total={act.group.counts.PENDING}
+          initialMode={act.kind === "verify" ? "verify" : "deliver"}
+          onClose={close}
+        />
+      ) : null}
+      {act?.kind === "ignore" ? (
+        <IgnoreDialog
+          kind="ignore"
+          selection={{ filter: groupFilter(filter, act.group, "PENDING") }}
+          total={act.group.counts.PENDING}
+          onClose={close}
+        />
+      ) : null}
+    </>
+  );
+}
+
+function NoGroups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
+  if (Object.keys(filter).length > 0) {
+    return (
+      <EmptyState title="No group matches" action={<Button onClick={() => onFilter({})}>Show all groups</Button>}>
+        The filter hides all there are.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title="No group yet" action={<LinkButton href="/sources">Connect a source</LinkButton>}>
+      Parked events with the same error code, exception, first own stack frame and message form a group.
+    </EmptyState>
+  );
+}
