@@ -33,8 +33,8 @@ export type RateResult = {
 };
 
 /**
- * Four worker processes share one token bucket for `seconds`, on Redis and on Postgres at the same time. The baseline is
- * the set rate: sends / (rate * t) within +-1 %, and no window above rate * t + burst.
+ * Four worker processes share one token bucket for `seconds`, on Redis and on Postgres at the same time. The baseline
+ * is the set rate: sends / (rate * t) within +-1 %, and no window above rate * t + burst.
  */
 export async function run({ seconds = 60 }: { seconds?: number } = {}): Promise<RateResult[]> {
   const { ratePerSecond, burst } = SPEC;

@@ -26,7 +26,7 @@ import { connectRedis } from "./redis-client";
 export type LaneBullQueue = Pick<Queue<SliceJob>, "addBulk" | "getRanges" | "getVersion" | "close">;
 export type LaneBullWorker = {
   run(): Promise<void>;
-  pause(doNotWaitActive: boolean): Promise<void>;
+  /** Fetches no more jobs, waits for those that run, then disconnects. */
   close(): Promise<void>;
   waitUntilReady(): Promise<unknown>;
   on<E extends keyof WorkerListener<unknown, void>>(event: E, listener: WorkerListener<unknown, void>[E]): unknown;

@@ -3,8 +3,8 @@ import type { LaneName } from "./port";
 import { startLaneWorker } from "./worker";
 
 /**
- * A worker process that a conformance test kills while it holds a slice: it says `holding` over IPC when it has one, and
- * never lets go. Started with what it needs as one JSON argument.
+ * A worker process that a conformance test kills while it holds a slice: it says `holding` over IPC when it has one,
+ * and never lets go. Started with what it needs as one JSON argument.
  */
 const settings = JSON.parse(process.argv[2]!) as { connection: LaneConnection; lane: LaneName; lockMs: number };
 

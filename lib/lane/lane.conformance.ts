@@ -262,7 +262,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await queue.ring("main", jobs);
       await expect.poll(() => started.length, SOON).toBe(1);
       await server.stealLocks();
-      await expect.poll(() => aborted, { timeout: 8_000 }).toEqual([expect.objectContaining({ cause: "lock-lost" })]);
+      await expect.poll(() => aborted, { timeout: 8_000 }).toEqual([expect.objectContaining({ why: "lock-lost" })]);
       await expect.poll(() => started.length, { timeout: 10_000 }).toBe(2);
       expect(log.map((line) => line.message)).toContain("slice aborted: its lock was lost");
       await expect.poll(() => queue.waiting("main"), SOON).toEqual([]);
@@ -305,7 +305,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await expect.poll(() => first.worker.running(), SOON).toBe(2);
       await first.worker.stop(50);
       expect(first.worker.running()).toBe(0);
-      expect(aborted).toEqual(Array(2).fill(expect.objectContaining({ cause: "stopping" })));
+      expect(aborted).toEqual(Array(2).fill(expect.objectContaining({ why: "stopping" })));
       expect(sorted((await queue.waiting("main"))!)).toEqual(sorted(jobs));
 
       const startMs = performance.now();
@@ -420,7 +420,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await queue.ring("main", slices(1));
       await expect.poll(() => started.length, SOON).toBe(1);
       await server.goAway();
-      await expect.poll(() => aborted, { timeout: 5_000 }).toEqual([expect.objectContaining({ cause: "lock-lost" })]);
+      await expect.poll(() => aborted, { timeout: 5_000 }).toEqual([expect.objectContaining({ why: "lock-lost" })]);
       await server.comeBack();
     });
 

@@ -55,6 +55,16 @@ describe("held slices", () => {
     expect(later.aborted()).toBe("lock-lost");
   });
 
+  test("after a stop was asked for, what runs goes on and what begins is aborted", () => {
+    const holds = createSliceHolds(manualClock(), LOCK_MS);
+    const before = holds.begin("a");
+    holds.refuse();
+    const after = holds.begin("b");
+    expect([before.aborted(), after.aborted()]).toEqual([null, "stopping"]);
+    holds.stopAll();
+    expect(before.aborted()).toBe("stopping");
+  });
+
   test("idle waits for the last one, and no timer is left", async () => {
     const clock = manualClock();
     const holds = createSliceHolds(clock, LOCK_MS);

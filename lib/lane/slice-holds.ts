@@ -5,12 +5,12 @@ export type AbortCause = "lock-lost" | "stopping";
 
 /** Reason of a slice's AbortSignal. */
 export class SliceAborted extends Error {
-  override readonly cause: AbortCause;
+  readonly why: AbortCause;
 
-  constructor(cause: AbortCause) {
-    super(cause === "lock-lost" ? "the lock of the slice was lost" : "the worker stops");
+  constructor(why: AbortCause) {
+    super(why === "lock-lost" ? "the lock of the slice was lost" : "the worker stops");
     this.name = "SliceAborted";
-    this.cause = cause;
+    this.why = why;
   }
 }
 
@@ -23,6 +23,8 @@ export type SliceHolds = {
   renewed(jobIds: string[]): void;
   /** The server says that these locks are gone, or somebody else's. */
   lost(jobIds: string[]): void;
+  /** From now on a slice that begins is aborted at once: it was fetched when the stop was asked for already. */
+  refuse(): void;
   stopAll(): void;
   count(): number;
   /** Resolves when nothing is held. */
@@ -42,6 +44,7 @@ export function createSliceHolds(clock: Clock, lockMs: number): SliceHolds {
   /** Everything that has not ended, also what was aborted. */
   const running = new Set<Held>();
   let whenIdle: (() => void)[] = [];
+  let refusing = false;
 
   const abort = (jobId: string, cause: AbortCause) => held.get(jobId)?.abort.abort(new SliceAborted(cause));
   const armExpiry = (jobId: string) => clock.timer(lockMs, () => abort(jobId, "lock-lost"));
@@ -54,9 +57,10 @@ export function createSliceHolds(clock: Clock, lockMs: number): SliceHolds {
       const mine: Held = { abort: new AbortController(), cancelExpiry: armExpiry(jobId) };
       held.set(jobId, mine);
       running.add(mine);
+      if (refusing) abort(jobId, "stopping");
       return {
         signal: mine.abort.signal,
-        aborted: () => (mine.abort.signal.reason as SliceAborted | undefined)?.cause ?? null,
+        aborted: () => (mine.abort.signal.reason as SliceAborted | undefined)?.why ?? null,
         end: () => {
           mine.cancelExpiry();
           if (held.get(jobId) === mine) held.delete(jobId);
@@ -77,6 +81,9 @@ export function createSliceHolds(clock: Clock, lockMs: number): SliceHolds {
     },
     lost: (jobIds) => {
       for (const jobId of jobIds) abort(jobId, "lock-lost");
+    },
+    refuse: () => {
+      refusing = true;
     },
     stopAll: () => {
       for (const jobId of held.keys()) abort(jobId, "stopping");

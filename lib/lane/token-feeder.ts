@@ -37,8 +37,8 @@ type Waiter = { pass: () => void; fail: (error: unknown) => void };
 
 /**
  * Feeds the attempts of one process from one distributed bucket. It asks for as many tokens as there are waiters and
- * hands each out at once, so it holds none: a token that arrives when its waiter has left goes to the next one, or, with
- * nobody left, is given up (fewer sends than allowed, never more).
+ * hands each out at once, so it holds none: a token that arrives when its waiter has left goes to the next one, or,
+ * with nobody left, is given up (fewer sends than allowed, never more).
  */
 export function createTokenFeeder(options: TokenFeederOptions): TokenFeeder {
   const waiters = new Set<Waiter>();

@@ -17,7 +17,10 @@ const DELAY_MS_MAX = 3_600_000;
 const LOCK_MS = 30_000;
 const STALLED_CHECK_MS = 10_000;
 
-/** Deaths of its workers after which BullMQ gives a slice up. Above what a rough deploy causes: the reconciler rings again anyway. */
+/**
+ * Deaths of its workers after which BullMQ gives a slice up. Above what a rough deploy causes: the reconciler would
+ * ring it again anyway.
+ */
 const STALLED_COUNT_MAX = 10;
 
 /** A pause before the next try while the server refuses connections. */
@@ -26,7 +29,10 @@ const RECONNECT_MS = 1_000;
 /** An idle worker asks for delayed slices this often, seconds. */
 const DRAIN_SECONDS = 5;
 
-/** Longest wait for the queue to take back slices once nothing runs any more. What it misses starts again when the lock expires. */
+/**
+ * Longest wait for the queue to take back slices once nothing runs any more. What it misses starts again when the lock
+ * expires.
+ */
 const HAND_BACK_MS = 5_000;
 
 export type LaneLog = Record<"info" | "warn" | "error", (fields: Record<string, unknown>, message: string) => void>;
@@ -152,6 +158,8 @@ type SliceEnd = { kind: "done" } | { kind: "later"; delayMs: number } | { kind: 
 
 async function runHeld(slice: SliceJob, hold: SliceHold, { clock, log, lane, run }: Processing): Promise<SliceEnd> {
   const leaveAtMs = clock.nowMs() + INSIDE_MS_MAX;
+  const already = hold.aborted();
+  if (already !== null) return { kind: already };
   try {
     for (;;) {
       const outcome = await run(slice, hold.signal);
@@ -161,11 +169,11 @@ async function runHeld(slice: SliceJob, hold: SliceHold, { clock, log, lane, run
       await clock.sleep(outcome.delayMs, hold.signal);
     }
   } catch (error) {
-    const cause = hold.aborted();
-    if (cause === null) throw error;
+    const why = hold.aborted();
+    if (why === null) throw error;
     if (error !== hold.signal.reason)
-      log.warn({ lane, ...slice, err: error }, `slice aborted (${cause}) with an error`);
-    return { kind: cause };
+      log.warn({ lane, ...slice, why, err: error }, "slice ended an abort with an error");
+    return { kind: why };
   }
 }
 
@@ -173,7 +181,7 @@ async function stop(
   opened: OpenWorker,
   { clock, holds, graceMs, silence }: { clock: Clock; holds: SliceHolds; graceMs: number; silence: () => void },
 ): Promise<void> {
-  await opened.worker.pause(true);
+  holds.refuse();
   const cancelGrace = clock.timer(graceMs, holds.stopAll);
   const closed = opened.worker.close();
   await holds.idle();
