@@ -1,5 +1,6 @@
 import type { Header, Origin } from "@/lib/core/dead-letter";
 import type { EventStatus } from "@/lib/core/event-state";
+import type { ProblemCode } from "@/lib/core/problem";
 
 /** One event on the wire. Times are ISO 8601 UTC; `version` is text when beyond 2^53, else a number. */
 export type EventOut = {
@@ -102,7 +103,10 @@ export type ParkAnswer = {
   accepted: number;
   duplicates: number;
   bounced: number;
-  rejected: { index: number; code: string; detail: string; field?: string }[];
+  /** At most 1,000 are listed; `index` is the place within the request, from 0. */
+  rejected: { index: number; code: ProblemCode; detail: string; field?: string }[];
+  /** All refused ones, listed or not. */
+  rejectedTotal: number;
 };
 
 export type GroupOut = {

@@ -39,17 +39,20 @@ export function paramsFrom(first = 1): Params {
   };
 }
 
+export type CompileOptions = {
+  /** Number of the first `$n`; default 1. */
+  firstParam?: number;
+  /** In place of the filter's own window, [fromMs, toMs), null = open. */
+  window?: { fromMs: number | null; toMs: number | null };
+};
+
 /**
  * Compiles for this moment: relative times and COOLING are resolved against `nowMs` (epoch milliseconds).
- * `firstParam` is the number of the first `$n`. Throws DomainError `invalid-filter` for a reversed window.
+ * Throws DomainError `invalid-filter` for a reversed window.
  */
-export function compileFilter(
-  filter: EventFilter,
-  nowMs: number,
-  options: { firstParam?: number } = {},
-): CompiledFilter {
+export function compileFilter(filter: EventFilter, nowMs: number, options: CompileOptions = {}): CompiledFilter {
   const params = paramsFrom(options.firstParam);
-  const { fromMs, toMs } = resolveWindow(filter, nowMs);
+  const { fromMs, toMs } = options.window ?? resolveWindow(filter, nowMs);
   const conditions = [
     ...windowConditions(fromMs, toMs, params),
     ...valueConditions(filter, params),

@@ -78,11 +78,16 @@ create table dlq_events (
   primary key (id)
 ) partition by range (id);
 
+-- A list by one of these names is read in order from one range of its index for each status, and so is a pair: by
+-- (error_code, id) alone, "UPSTREAM_5XX and IGNORED" would walk through every UPSTREAM_5XX to find the few.
 create index dlq_events_status      on dlq_events (status, id);
-create index dlq_events_error_code  on dlq_events (error_code, id);
-create index dlq_events_fingerprint on dlq_events (fingerprint, id);
-create index dlq_events_source      on dlq_events (source_id, id);
-create index dlq_events_event_type  on dlq_events (event_type, id) where event_type is not null;
+create index dlq_events_error_code  on dlq_events (error_code, status, id);
+create index dlq_events_fingerprint on dlq_events (fingerprint, status, id);
+create index dlq_events_source      on dlq_events (source_id, status, id);
+create index dlq_events_source_code on dlq_events (source_id, error_code, status, id);
+create index dlq_events_event_type  on dlq_events (event_type, status, id) where event_type is not null;
+create index dlq_events_bounced     on dlq_events (id) where bounces > 0;
+create index dlq_events_cooling     on dlq_events (id) where cooldown_until is not null;
 create index dlq_events_aggregate   on dlq_events (aggregate_id, id) where aggregate_id is not null;
 create index dlq_events_trace       on dlq_events (trace_id, id) where trace_id is not null;
 create index dlq_events_unconfirmed on dlq_events (redrive_at) where status = 'REDRIVEN' and confirmed_at is null;

@@ -1,0 +1,111 @@
+import { type Arrival, Refused, type Rejection } from "@/lib/contract/arrival";
+import type { ParkAnswer } from "@/lib/contract/events";
+import { JsonSyntax } from "@/lib/contract/raw-json";
+import { DomainError } from "@/lib/core/problem";
+import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/operations/park-events";
+import type { Deps } from "./deps";
+
+/** Payload bytes of one batch: what a request holds is two of them. */
+const BATCH_BYTES_MAX = 4 * 1024 * 1024;
+/** Refusals that are told one by one; a stream of a million broken lines must not become an answer of as many. */
+const REJECTED_LISTED_MAX = 1_000;
+
+type Batch = { arrivals: Arrival[]; indexes: number[]; bytes: number };
+
+const emptyBatch = (): Batch => ({ arrivals: [], indexes: [], bytes: 0 });
+
+/** Takes the events of one request in their order and parks them in batches: one is stored while the next is read. */
+export class Intake {
+  private readonly deps: Deps;
+  private readonly actor: string;
+  private batch = emptyBatch();
+  private storing: Promise<void> = Promise.resolve();
+  private index = 0;
+  private readonly answer: ParkAnswer = { accepted: 0, duplicates: 0, bounced: 0, rejected: [], rejectedTotal: 0 };
+
+  constructor(deps: Deps, actor: string) {
+    this.deps = deps;
+    this.actor = actor;
+  }
+
+  /** Takes the next event; what `read` refuses is listed. Waits while the batch before is being stored. */
+  async take(read: () => Arrival): Promise<void> {
+    const index = this.index++;
+    let arrival: Arrival;
+    try {
+      arrival = read();
+    } catch (error) {
+      this.reject(index, rejectionOf(error));
+      return;
+    }
+    this.batch.arrivals.push(arrival);
+    this.batch.indexes.push(index);
+    this.batch.bytes += arrival.letter.payload.byteLength;
+    if (this.batch.arrivals.length >= PARK_BATCH_MAX || this.batch.bytes >= BATCH_BYTES_MAX) await this.flush();
+  }
+
+  /** Stores what is left, and sums up. */
+  async finish(): Promise<ParkAnswer> {
+    await this.flush();
+    await this.storing;
+    this.answer.rejected.sort((a, b) => a.index - b.index);
+    return this.answer;
+  }
+
+  /** The error of a stream that broke off: it says what had been stored by then, which stays stored. */
+  async interrupted(error: unknown): Promise<unknown> {
+    // Its own failure is the error at hand, or comes after it.
+    await this.storing.catch(() => undefined);
+    const stored = this.answer.accepted + this.answer.bounced + this.answer.duplicates;
+    if (!(error instanceof DomainError) || stored === 0) return error;
+    const detail = `${error.message}. ${stored} events were stored before: sent again they count as duplicates`;
+    return new DomainError(error.code, detail, { fields: error.fields, internal: error.internal });
+  }
+
+  private async flush(): Promise<void> {
+    await this.storing;
+    if (this.batch.arrivals.length === 0) return;
+    const batch = this.batch;
+    this.batch = emptyBatch();
+    this.storing = parkEvents(this.deps, batch.arrivals, this.actor).then((outcomes) => this.count(batch, outcomes));
+    // Whoever awaits it next gets the failure; until then it is not unhandled.
+    this.storing.catch(() => undefined);
+  }
+
+  private count(batch: Batch, outcomes: ParkOutcome[]): void {
+    outcomes.forEach((outcome, place) => {
+      switch (outcome) {
+        case "parked":
+          this.answer.accepted++;
+          return;
+        case "duplicate":
+          this.answer.duplicates++;
+          return;
+        case "bounced":
+          this.answer.bounced++;
+          return;
+        case "unknown-source":
+          this.reject(batch.indexes[place]!, unknownSource(batch.arrivals[place]!.source));
+      }
+    });
+  }
+
+  private reject(index: number, rejection: Rejection): void {
+    this.answer.rejectedTotal++;
+    if (this.answer.rejected.length < REJECTED_LISTED_MAX) this.answer.rejected.push({ index, ...rejection });
+  }
+}
+
+function rejectionOf(error: unknown): Rejection {
+  if (error instanceof Refused) return error.rejection;
+  if (error instanceof JsonSyntax) return { code: "invalid-json", detail: `The event is not JSON: ${error.message}` };
+  throw error;
+}
+
+function unknownSource(source: string): Rejection {
+  return {
+    code: "unknown-source",
+    field: "source",
+    detail: `There is no source ${JSON.stringify(source)}: create it, or name another with ?source=`,
+  };
+}

@@ -1,0 +1,7 @@
+import { exportQueryFrom, exportResponse } from "@/app/_server/export";
+import { handle } from "@/app/_server/handle";
+
+export const GET = handle({
+  query: exportQueryFrom,
+  run: async ({ deps, query, nowMs }) => exportResponse(deps.db, query, nowMs),
+});

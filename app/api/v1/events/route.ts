@@ -1,0 +1,16 @@
+import { handle } from "@/app/_server/handle";
+import { ingest } from "@/app/_server/ingest";
+import { eventPageFrom } from "@/lib/contract/event-page";
+import { namedParams } from "@/lib/contract/id-page";
+import { listEvents } from "@/lib/store/read/event-list";
+
+export const GET = handle({
+  query: eventPageFrom,
+  run: ({ deps, query, nowMs }) => listEvents(deps.db, query, nowMs),
+});
+
+export const POST = handle({
+  query: (params) => ({ source: namedParams(params, ["source"]).source ?? null }),
+  status: 202,
+  run: ingest,
+});

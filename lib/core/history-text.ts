@@ -1,0 +1,90 @@
+/** One line a person reads for each fact of an event's history. */
+
+type Facts = Record<string, unknown>;
+
+const text = (value: unknown): string | null =>
+  typeof value === "string" || typeof value === "number" ? String(value) : null;
+
+/** Of an audit entry about events. */
+export function auditText(action: string, before: Facts, after: Facts): string {
+  switch (action) {
+    case "event.parked":
+      return "Parked";
+    case "event.bounced":
+      return bounceText(before, after);
+    case "event.queued":
+      return "Queued for a redrive";
+    case "event.redriven":
+      // A bounce can overtake the end of its delivery.
+      return after.status === "PENDING" ? "Delivered, and had come back by then" : "Delivered";
+    case "event.failed":
+      return withResult("Could not be delivered", after);
+    case "event.refused":
+      return withResult("Refused", after);
+    case "event.verified":
+      return "Verified: nothing was sent";
+    case "event.confirmed":
+      return "Confirmed as processed";
+    case "event.ignored":
+      return "Ignored";
+    case "event.released":
+      return "Released";
+    case "event.withdrawn":
+      return "Taken out of a redrive";
+    default:
+      return action.replace(/^event\./, "").replaceAll("-", " ");
+  }
+}
+
+function withResult(what: string, after: Facts): string {
+  const result = text(after.result);
+  const ignored = after.status === "IGNORED" ? "; now ignored" : "";
+  return `${result === null ? what : `${what}: ${result}`}${ignored}`;
+}
+
+function bounceText(before: Facts, after: Facts): string {
+  const [was, is] = [text(before.errorCode), text(after.errorCode)];
+  const change = was !== null && is !== null && was !== is ? `, now as ${is} instead of ${was}` : "";
+  return `Came back for the ${ordinal(Number(after.bounces))} time${change}`;
+}
+
+function ordinal(n: number): string {
+  const last = n % 100 >= 11 && n % 100 <= 13 ? 0 : n % 10;
+  return `${n}${last === 1 ? "st" : last === 2 ? "nd" : last === 3 ? "rd" : "th"}`;
+}
+
+export type AttemptFacts = {
+  attempt: number;
+  state: "open" | "delivered" | "failed" | "ambiguous";
+  target: string;
+  latencyMs: number | null;
+  code: string | null;
+};
+
+export function attemptText({ attempt, state, target, latencyMs, code }: AttemptFacts): string {
+  const took = latencyMs === null ? "" : ` in ${Math.round(latencyMs)} ms`;
+  const answer = code === null ? "" : `: ${code}`;
+  switch (state) {
+    case "open":
+      return `Attempt ${attempt} to ${target} under way`;
+    case "delivered":
+      return `Attempt ${attempt} to ${target} delivered${took}${answer}`;
+    case "failed":
+      return `Attempt ${attempt} to ${target} failed${took}${answer}`;
+    case "ambiguous":
+      return `Attempt ${attempt} to ${target} without an answer${took}${answer}: it may have been delivered`;
+  }
+}
+
+export type Finding = { check: string; ok: boolean; detail: string };
+
+export function verdictText(findings: readonly Finding[]): string {
+  const failed = findings.filter((finding) => !finding.ok);
+  if (failed.length === 0) return `Dry run passed ${findings.length} ${findings.length === 1 ? "check" : "checks"}`;
+  return `Dry run refused: ${failed.map((finding) => finding.detail || finding.check).join("; ")}`;
+}
+
+export function controlText(kind: string, scope: string, lifted: boolean): string {
+  const what = kind === "cooldown" ? "Cooldown" : kind === "blacklist" ? "Blacklist" : "Whitelist";
+  return `${what} by ${scope} ${lifted ? "lifted" : "imposed"}`;
+}

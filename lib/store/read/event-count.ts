@@ -1,0 +1,187 @@
+import type { EventFilter } from "@/lib/contract/event-filter";
+import type { CountOut, EventCounts } from "@/lib/contract/events";
+import type { EventStatus } from "@/lib/core/event-state";
+import { DomainError } from "@/lib/core/problem";
+import type { Db, Queryable } from "@/lib/store/db";
+import {
+  type CompileOptions,
+  compileFilter,
+  groupsHolding,
+  paramsFrom,
+  splitStatuses,
+  splitWords,
+} from "@/lib/store/read/event-filter-sql";
+
+/**
+ * How many match. Exact from the rollups where they can tell: any of source, error code and stored status with any
+ * window, or group, words, source and status. Else counted up to a bound, in bounded time.
+ */
+
+/** Counting stops here: "at least 10,000" is enough to know that it is many. */
+export const COUNT_BOUND = 10_000;
+/** A count is a courtesy beside the list: it gives up rather than make anybody wait. */
+const COUNT_MS_MAX = 1_500;
+const HOUR_MS = 3_600_000;
+
+type StatusCounts = Map<string, number>;
+/** null = it took too long. `bounded` = counting stopped at the bound. */
+type Counted = { byStatus: StatusCounts; bounded: boolean } | null;
+
+export async function countEvents(db: Db, filter: EventFilter, nowMs: number): Promise<EventCounts> {
+  const [counted, refined] = await Promise.all([countByStatus(db, filter, nowMs), countRefined(db, filter, nowMs)]);
+  const asOf = new Date(nowMs).toISOString();
+  const out = (value: number | null, bounded: boolean): CountOut => {
+    if (value === null) return { value, kind: "estimated", asOf };
+    return { value, kind: bounded ? "atLeast" : "exact", asOf };
+  };
+  if (counted === null) return { total: out(null, false), byStatus: refinedOut(refined, out) };
+  let total = 0;
+  const byStatus: EventCounts["byStatus"] = refinedOut(refined, out);
+  for (const [status, n] of counted.byStatus) {
+    total += n;
+    // Of a count that stopped, the shares are those of what was met first: they say nothing.
+    if (!counted.bounded) byStatus[status] = out(n, false);
+  }
+  return { total: out(total, counted.bounded), byStatus };
+}
+
+function countByStatus(db: Db, filter: EventFilter, nowMs: number): Promise<Counted> {
+  if (isToldByLevels(filter)) return countLevels(db, filter, nowMs);
+  if (isToldByGroups(filter)) return countGroups(db, filter);
+  return countRows(db, filter, nowMs);
+}
+
+/** True when the filter restricts by nothing but these names, and by no refinement of a status. */
+function restrictsOnly(filter: EventFilter, names: readonly (keyof EventFilter)[]): boolean {
+  const used = (Object.keys(filter) as (keyof EventFilter)[]).filter((name) => filter[name] !== undefined);
+  if (filter.status && splitStatuses(filter.status).refined.length > 0) return false;
+  return used.every((name) => names.includes(name));
+}
+
+function isToldByLevels(filter: EventFilter): boolean {
+  return restrictsOnly(filter, ["source", "errorCode", "status", "from", "to"]);
+}
+
+function isToldByGroups(filter: EventFilter): boolean {
+  if (filter.q !== undefined && splitWords(filter.q).numbered.length > 0) return false;
+  return restrictsOnly(filter, ["source", "fingerprint", "q", "status"]);
+}
+
+/** Whole hours from the rollup; the hours that the window cuts, from their events. */
+async function countLevels(db: Db, filter: EventFilter, nowMs: number): Promise<Counted> {
+  const { fromMs, toMs } = compileFilter(filter, nowMs);
+  const firstHour = fromMs === null ? null : Math.ceil(fromMs / HOUR_MS) * HOUR_MS;
+  const lastHour = toMs === null ? null : Math.floor(toMs / HOUR_MS) * HOUR_MS;
+  const { from: _from, to: _to, ...rest } = filter;
+  if (firstHour !== null && lastHour !== null && firstHour >= lastHour) return countRows(db, filter, nowMs);
+  const edges: Promise<Counted>[] = [];
+  const edge = (from: number, to: number) => {
+    if (from < to) edges.push(countRows(db, rest, nowMs, { fromMs: from, toMs: to }));
+  };
+  if (fromMs !== null) edge(fromMs, firstHour!);
+  if (toMs !== null) edge(lastHour!, toMs);
+  const [whole, ...cut] = await Promise.all([sumLevels(db, rest, firstHour, lastHour), ...edges]);
+  return cut.reduce(add, { byStatus: whole, bounded: false });
+}
+
+function add(total: Counted, part: Counted): Counted {
+  if (total === null || part === null) return null;
+  const byStatus = new Map(total.byStatus);
+  for (const [status, n] of part.byStatus) byStatus.set(status, (byStatus.get(status) ?? 0) + n);
+  return { byStatus, bounded: total.bounded || part.bounded };
+}
+
+type StatusRow = { status: EventStatus; n: number };
+
+const toCounts = (rows: StatusRow[]): StatusCounts => new Map(rows.map(({ status, n }) => [status, n]));
+
+async function sumLevels(
+  db: Queryable,
+  filter: Pick<EventFilter, "source" | "errorCode" | "status">,
+  firstHour: number | null,
+  lastHour: number | null,
+): Promise<StatusCounts> {
+  const rows = await db.query<StatusRow>(
+    `select status, sum(n)::bigint as n from dlq_levels
+      where ($1::text[] is null or source_id = any(array(select id from sources where name = any($1))))
+        and ($2::text[] is null or error_code = any($2)) and ($3::text[] is null or status = any($3))
+        and ($4::float8 is null or hour >= to_timestamp($4 / 1000))
+        and ($5::float8 is null or hour < to_timestamp($5 / 1000))
+      group by status`,
+    [filter.source ?? null, filter.errorCode ?? null, filter.status ?? null, firstHour, lastHour],
+    { name: "sum_levels" },
+  );
+  return toCounts(rows);
+}
+
+async function countGroups(db: Queryable, filter: EventFilter): Promise<Counted> {
+  const params = paramsFrom(1);
+  const conditions = ["true"];
+  if (filter.fingerprint) conditions.push(`fingerprint = any(${params.add(filter.fingerprint)}::text[])`);
+  if (filter.q) conditions.push(`fingerprint in (${groupsHolding(params.add(splitWords(filter.q).plain))})`);
+  if (filter.status) conditions.push(`status = any(${params.add(filter.status)}::text[])`);
+  if (filter.source) {
+    conditions.push(`source_id in (select id from sources where name = any(${params.add(filter.source)}::text[]))`);
+  }
+  const rows = await db.query<StatusRow>(
+    `select status, sum(n)::bigint as n from dlq_group_levels where ${conditions.join(" and ")} group by status`,
+    params.values,
+  );
+  return { byStatus: toCounts(rows), bounded: false };
+}
+
+/** Counts events themselves, up to the bound. */
+async function countRows(
+  db: Db,
+  filter: EventFilter,
+  nowMs: number,
+  window?: CompileOptions["window"],
+): Promise<Counted> {
+  const { where, values } = compileFilter(filter, nowMs, { window });
+  const rows = await inTime(db, (tx) =>
+    tx.query<StatusRow>(
+      `select status, count(*) as n from (
+         select e.status from dlq_events e where ${where} limit ${COUNT_BOUND + 1}) met group by status`,
+      values,
+    ),
+  );
+  if (rows === null) return null;
+  const total = rows.reduce((sum, { n }) => sum + n, 0);
+  if (total <= COUNT_BOUND) return { byStatus: toCounts(rows), bounded: false };
+  return { byStatus: new Map([["PENDING", COUNT_BOUND]]), bounded: true };
+}
+
+const REFINED = ["BOUNCED", "COOLING", "CONFIRMED"] as const;
+type Refined = Partial<Record<(typeof REFINED)[number], Counted>>;
+
+/** How many of the matches are in each refinement of a status: counted, since no rollup knows them. */
+async function countRefined(db: Db, filter: EventFilter, nowMs: number): Promise<Refined> {
+  const asked = filter.status;
+  const wanted = REFINED.filter((status) => {
+    const parent = status === "CONFIRMED" ? "REDRIVEN" : "PENDING";
+    return !asked || asked.includes(status) || asked.includes(parent);
+  });
+  const counts = await Promise.all(wanted.map((status) => countRows(db, { ...filter, status: [status] }, nowMs)));
+  return Object.fromEntries(wanted.map((status, index) => [status, counts[index]]));
+}
+
+function refinedOut(refined: Refined, out: (n: number | null, bounded: boolean) => CountOut): EventCounts["byStatus"] {
+  const byStatus: EventCounts["byStatus"] = {};
+  for (const status of REFINED) {
+    const counted = refined[status];
+    if (!counted) continue;
+    const n = [...counted.byStatus.values()].reduce((sum, one) => sum + one, 0);
+    if (n > 0) byStatus[status] = out(n, counted.bounded);
+  }
+  return byStatus;
+}
+
+/** Runs a read in the time a count may take; null when that was not enough. */
+async function inTime<T>(db: Db, read: (tx: Queryable) => Promise<T>): Promise<T | null> {
+  try {
+    return await db.transaction(read, { statementTimeoutMs: COUNT_MS_MAX, readOnly: true });
+  } catch (error) {
+    if (error instanceof DomainError && error.code === "read-timeout") return null;
+    throw error;
+  }
+}

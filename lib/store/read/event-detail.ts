@@ -1,0 +1,155 @@
+import type { AggregateMember, AppliedControl, BodyOut, EventDetail } from "@/lib/contract/events";
+import { type SourceConfig, targetAddress } from "@/lib/contract/source-config";
+import type { Header, Origin } from "@/lib/core/dead-letter";
+import { type EventStatus, PARKED_STATUSES } from "@/lib/core/event-state";
+import { DomainError } from "@/lib/core/problem";
+import { redactHeaders } from "@/lib/core/redact";
+import type { Queryable } from "@/lib/store/db";
+import { readHistory } from "@/lib/store/read/event-history";
+import { EVENT_COLUMNS, type EventRow, eventOut, iso, isoOrNull, versionOut } from "@/lib/store/read/event-rows";
+
+type DetailRow = EventRow & {
+  source_id: string;
+  kind: string;
+  config: Record<string, unknown>;
+  payload: Buffer;
+  content_type: string;
+  headers: Header[];
+  error_type: string | null;
+  error_message: string | null;
+  error_detail: string | null;
+  origin: Origin;
+};
+
+function unknownEvent(id: string): DomainError {
+  return new DomainError("unknown-event", `There is no event ${id}: it may have left the store`, {
+    fields: [{ field: "id", detail: "must be the id of an event as listed, not its eventId" }],
+  });
+}
+
+/** One event with everything known of it. Throws DomainError `unknown-event`. */
+export async function readEventDetail(db: Queryable, id: string, nowMs: number): Promise<EventDetail> {
+  const [row] = await db.query<DetailRow>(
+    `select ${EVENT_COLUMNS}, e.source_id, s.kind, s.config, b.payload, b.content_type, b.headers, b.error_type,
+            b.error_message, b.error_detail, b.origin
+       from dlq_events e join sources s on s.id = e.source_id join dlq_event_bodies b on b.id = e.id where e.id = $1`,
+    [id],
+    { name: "event_detail" },
+  );
+  if (!row) throw unknownEvent(id);
+  const subject = { id, eventId: row.event_id, aggregateId: row.aggregate_id };
+  const [history, aggregate, controls, group] = await Promise.all([
+    readHistory(db, subject),
+    row.aggregate_id === null ? [] : readAggregate(db, row.source_id, row.aggregate_id),
+    readAppliedControls(db, row, nowMs),
+    readGroup(db, row.fingerprint),
+  ]);
+  const source = { kind: row.kind, config: row.config } as SourceConfig;
+  return {
+    ...eventOut(row),
+    body: bodyOut(row.payload, row.content_type),
+    headers: redactHeaders(row.headers),
+    errorDetail: { type: row.error_type, message: row.error_message, stack: row.error_detail },
+    origin: row.origin,
+    history,
+    aggregate,
+    controls,
+    group,
+    target: { main: targetAddress(source, "main"), slow: targetAddress(source, "slow") },
+  };
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function bodyOut(payload: Buffer, contentType: string): BodyOut {
+  let text: string | null;
+  try {
+    text = utf8.decode(payload);
+  } catch {
+    text = null;
+  }
+  return { contentType, text, base64: payload.toString("base64"), bytes: payload.byteLength };
+}
+
+export type StoredPayload = { eventId: string; contentType: string; payload: Buffer };
+
+/** The exact bytes of a payload. Throws DomainError `unknown-event`. */
+export async function readPayload(db: Queryable, id: string): Promise<StoredPayload> {
+  const [row] = await db.query<StoredPayload>(
+    `select e.event_id as "eventId", b.content_type as "contentType", b.payload
+       from dlq_events e join dlq_event_bodies b on b.id = e.id where e.id = $1`,
+    [id],
+    { name: "event_payload" },
+  );
+  if (!row) throw unknownEvent(id);
+  return row;
+}
+
+/** Members shown of one aggregate; it rarely has more than a few events parked. */
+const MEMBERS_MAX = 200;
+
+type MemberRow = {
+  id: string;
+  event_id: string;
+  version: string | null;
+  event_type: string | null;
+  error_code: string;
+  status: EventStatus;
+  bounces: number;
+  confirmed_at: number | null;
+  cooldown_until: number | null;
+  first_seen: number;
+};
+
+/** The events of an aggregate in the order in which they are sent: see `compareItems` in `core/redrive-plan.ts`. */
+async function readAggregate(db: Queryable, sourceId: string, aggregateId: string): Promise<AggregateMember[]> {
+  const rows = await db.query<MemberRow>(
+    `select e.id, e.event_id, e.version::text as version, e.event_type, e.error_code, e.status, e.bounces,
+            e.confirmed_at, e.cooldown_until, e.first_seen
+       from dlq_events e where e.aggregate_id = $2 and e.source_id = $1
+      order by e.version nulls last, e.id limit ${MEMBERS_MAX}`,
+    [sourceId, aggregateId],
+    { name: "aggregate_members" },
+  );
+  const head = rows.find((row) => PARKED_STATUSES.includes(row.status));
+  return rows.map((row) => ({
+    id: row.id,
+    eventId: row.event_id,
+    version: versionOut(row.version),
+    eventType: row.event_type,
+    errorCode: row.error_code,
+    status: row.status,
+    bounces: row.bounces,
+    confirmedAt: isoOrNull(row.confirmed_at),
+    cooldownUntil: isoOrNull(row.cooldown_until),
+    firstSeen: iso(row.first_seen),
+    head: row === head,
+  }));
+}
+
+type ControlRow = Omit<AppliedControl, "expiresAt"> & { expiresMs: number | null };
+
+async function readAppliedControls(db: Queryable, row: DetailRow, nowMs: number): Promise<AppliedControl[]> {
+  const rows = await db.query<ControlRow>(
+    `select id, kind, scope, value, reason, created_by as "createdBy", expires_at as "expiresMs" from controls
+      where lifted_at is null and (expires_at is null or expires_at > to_timestamp($5::float8 / 1000))
+        and ((scope = 'eventId' and value = $1) or (scope = 'aggregateId' and value = $2)
+             or (scope = 'errorCode' and value = $3) or (scope = 'source' and value = $4))
+      order by id`,
+    [row.event_id, row.aggregate_id, row.error_code, row.source, nowMs],
+    { name: "applied_controls" },
+  );
+  return rows.map(({ expiresMs, ...control }) => ({ ...control, expiresAt: isoOrNull(expiresMs) }));
+}
+
+async function readGroup(db: Queryable, fingerprint: string): Promise<EventDetail["group"]> {
+  const [row] = await db.query<{ pattern: string; parked: number }>(
+    `select g.message_pattern as pattern,
+            (select coalesce(sum(n), 0)::bigint from dlq_group_levels l
+              where l.fingerprint = g.fingerprint and l.status = any($2::text[])) as parked
+       from dlq_groups g where g.fingerprint = $1`,
+    [fingerprint, PARKED_STATUSES],
+    { name: "event_group" },
+  );
+  return row ? { fingerprint, pattern: row.pattern, parked: row.parked } : null;
+}

@@ -1,0 +1,27 @@
+import type { EventFilter } from "@/lib/contract/event-filter";
+import type { EventOut } from "@/lib/contract/events";
+import type { Db } from "@/lib/store/db";
+import { eventOut } from "@/lib/store/read/event-rows";
+import { scanEvents } from "@/lib/store/read/event-scan";
+
+const PAGE = 500;
+
+/**
+ * All matching events, newest first, page by page: no transaction stays open however slowly they are taken. Those that
+ * arrive after the start are not among them.
+ */
+export async function* exportEvents(db: Db, filter: EventFilter, nowMs: number): AsyncGenerator<EventOut[], void> {
+  let from: string | null = null;
+  for (;;) {
+    const rows: Awaited<ReturnType<typeof scanEvents>> = await scanEvents(db, {
+      filter,
+      nowMs,
+      from,
+      towards: "older",
+      limit: PAGE,
+    });
+    if (rows.length > 0) yield rows.map(eventOut);
+    if (rows.length < PAGE) return;
+    from = rows.at(-1)!.id;
+  }
+}

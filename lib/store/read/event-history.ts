@@ -1,0 +1,162 @@
+import type { HistoryEntry } from "@/lib/contract/events";
+import {
+  type AttemptFacts,
+  attemptText,
+  auditText,
+  controlText,
+  type Finding,
+  verdictText,
+} from "@/lib/core/history-text";
+import type { Queryable } from "@/lib/store/db";
+import { iso } from "@/lib/store/read/event-rows";
+
+/** Entries of each kind: an event that was worked on more often has a story nobody reads to its end. */
+const ENTRIES_MAX = 200;
+
+type Subject = { id: string; eventId: string; aggregateId: string | null };
+type Entry = Omit<HistoryEntry, "at"> & { atMs: number };
+
+/** What happened to an event, oldest first: audit entries, dry runs, attempts, and the controls set on it. */
+export async function readHistory(db: Queryable, subject: Subject): Promise<HistoryEntry[]> {
+  const parts = await Promise.all([
+    readAudit(db, subject.id),
+    readVerdicts(db, subject.id),
+    readAttempts(db, subject.id),
+    readOwnControls(db, subject),
+  ]);
+  const entries = parts.flat().sort((a, b) => a.atMs - b.atMs || ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
+  return entries.map(({ atMs, ...entry }) => ({ at: iso(atMs), ...entry }));
+}
+
+/** Of one moment: the order in which things follow from each other. */
+const ORDER: HistoryEntry["kind"][] = [
+  ...(["parked", "control", "verdict", "attempt", "bounced", "duplicate", "state", "confirmed"] as const),
+];
+
+type Facts = Record<string, unknown>;
+type AuditRow = {
+  id: string;
+  atMs: number;
+  actor: string;
+  action: string;
+  redriveId: string | null;
+  reason: string | null;
+  before: Facts | null;
+  after: Facts | null;
+};
+
+async function readAudit(db: Queryable, id: string): Promise<Entry[]> {
+  const rows = await db.query<AuditRow>(
+    `select a.id, a.at as "atMs", a.actor, a.action, a.redrive_id as "redriveId", a.reason, a.before, a.after
+       from audit_entries a
+      where a.id in (select entry_id from audit_subjects where event_id = $1
+                     union all
+                     select id from audit_entries where subject_kind = 'event' and subject_id = $1::text)
+      order by a.id desc limit ${ENTRIES_MAX}`,
+    [id],
+    { name: "event_audit" },
+  );
+  return rows.map((row) => ({
+    atMs: row.atMs,
+    kind: kindOf(row.action),
+    text: auditText(row.action, row.before ?? {}, row.after ?? {}),
+    actor: row.actor,
+    reason: row.reason,
+    redriveId: row.redriveId,
+    auditId: row.id,
+    detail: { action: row.action, before: row.before, after: row.after },
+  }));
+}
+
+function kindOf(action: string): HistoryEntry["kind"] {
+  if (action === "event.parked") return "parked";
+  if (action === "event.bounced") return "bounced";
+  return action === "event.confirmed" ? "confirmed" : "state";
+}
+
+type VerdictRow = { redriveId: string; atMs: number; verdict: Finding[]; result: string | null };
+
+async function readVerdicts(db: Queryable, id: string): Promise<Entry[]> {
+  const rows = await db.query<VerdictRow>(
+    `select i.redrive_id as "redriveId", coalesce(i.finished_at, r.started_at, r.created_at) as "atMs", i.verdict, i.result
+       from redrive_items i join redrives r on r.id = i.redrive_id
+      where i.id = $1 and i.verdict is not null order by i.redrive_id desc limit ${ENTRIES_MAX}`,
+    [id],
+    { name: "event_verdicts" },
+  );
+  return rows.map((row) => ({
+    atMs: row.atMs,
+    kind: "verdict",
+    text: verdictText(row.verdict),
+    actor: null,
+    reason: null,
+    redriveId: row.redriveId,
+    auditId: null,
+    detail: { findings: row.verdict, result: row.result },
+  }));
+}
+
+type AttemptRow = AttemptFacts & {
+  redriveId: string;
+  openedMs: number;
+  closedMs: number | null;
+  detail: string | null;
+};
+
+async function readAttempts(db: Queryable, id: string): Promise<Entry[]> {
+  const rows = await db.query<AttemptRow>(
+    `select redrive_id as "redriveId", attempt, state, target, opened_at as "openedMs", closed_at as "closedMs",
+            latency_ms as "latencyMs", code, detail
+       from redrive_attempts where id = $1 order by opened_at desc limit ${ENTRIES_MAX}`,
+    [id],
+    { name: "event_attempts" },
+  );
+  return rows.map((row) => ({
+    atMs: row.closedMs ?? row.openedMs,
+    kind: "attempt",
+    text: attemptText(row),
+    actor: null,
+    reason: null,
+    redriveId: row.redriveId,
+    auditId: null,
+    detail: { state: row.state, target: row.target, latencyMs: row.latencyMs, code: row.code, answer: row.detail },
+  }));
+}
+
+type ControlRow = {
+  id: string;
+  kind: string;
+  scope: string;
+  reason: string;
+  createdBy: string;
+  createdMs: number;
+  liftedMs: number | null;
+  liftedBy: string | null;
+  liftReason: string | null;
+};
+
+/** Controls of this very event or its aggregate; those over a code or a source are no part of its story. */
+async function readOwnControls(db: Queryable, subject: Subject): Promise<Entry[]> {
+  const rows = await db.query<ControlRow>(
+    `select id, kind, scope, reason, created_by as "createdBy", created_at as "createdMs", lifted_at as "liftedMs",
+            lifted_by as "liftedBy", lift_reason as "liftReason"
+       from controls
+      where (scope = 'eventId' and value = $1) or (scope = 'aggregateId' and value = $2)
+      order by id desc limit ${ENTRIES_MAX}`,
+    [subject.eventId, subject.aggregateId],
+    { name: "event_controls" },
+  );
+  return rows.flatMap((row) => {
+    const base = { kind: "control" as const, redriveId: null, auditId: null, detail: { controlId: row.id } };
+    const imposed: Entry = {
+      ...base,
+      atMs: row.createdMs,
+      text: controlText(row.kind, row.scope, false),
+      actor: row.createdBy,
+      reason: row.reason,
+    };
+    if (row.liftedMs === null) return [imposed];
+    const text = controlText(row.kind, row.scope, true);
+    return [imposed, { ...base, atMs: row.liftedMs, text, actor: row.liftedBy, reason: row.liftReason }];
+  });
+}

@@ -1,0 +1,45 @@
+import { decodeCursor, encodeCursor } from "@/lib/contract/cursor";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import type { EventList, Neighbours } from "@/lib/contract/events";
+import type { Queryable } from "@/lib/store/db";
+import { eventOut } from "@/lib/store/read/event-rows";
+import { scanEvents } from "@/lib/store/read/event-scan";
+
+export type EventListQuery = { filter: EventFilter; limit: number; cursor: string | null };
+
+/**
+ * A page of matching events, newest first. Keyset-paged by id: rows that arrive meanwhile neither shift nor repeat what
+ * follows, also when a thousand share a millisecond. `prevCursor` leads to newer rows; null on the first page.
+ */
+export async function listEvents(db: Queryable, query: EventListQuery, nowMs: number): Promise<EventList> {
+  const { filter, limit } = query;
+  const cursor = query.cursor === null ? null : decodeCursor(query.cursor, filter);
+  const towards = cursor?.towards ?? "older";
+  // One more than asked for tells whether there is a further page on that side.
+  const found = await scanEvents(db, { filter, nowMs, from: cursor?.id ?? null, towards, limit: limit + 1 });
+  const more = found.length > limit;
+  const rows = found.slice(0, limit);
+  if (towards === "newer") rows.reverse();
+  const at = (id: string | undefined, side: "older" | "newer") =>
+    id === undefined ? null : encodeCursor({ id, towards: side }, filter);
+  const hasOlder = towards === "newer" || more;
+  const hasNewer = towards === "newer" ? more : cursor !== null;
+  return {
+    items: rows.map(eventOut),
+    nextCursor: hasOlder ? at(rows.at(-1)?.id, "older") : null,
+    prevCursor: hasNewer ? at(rows[0]?.id, "newer") : null,
+  };
+}
+
+/** The events before (newer) and after (older) an event in the filtered list, whether it matches itself or not. */
+export async function readNeighbours(
+  db: Queryable,
+  id: string,
+  filter: EventFilter,
+  nowMs: number,
+): Promise<Neighbours> {
+  const one = async (towards: "older" | "newer") =>
+    (await scanEvents(db, { filter, nowMs, from: id, towards, limit: 1 }))[0]?.id ?? null;
+  const [previous, next] = await Promise.all([one("newer"), one("older")]);
+  return { previous, next };
+}

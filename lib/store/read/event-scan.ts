@@ -1,0 +1,211 @@
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { EVENT_STATUSES } from "@/lib/core/event-state";
+import { uuidv7LowerBound } from "@/lib/platform/ids";
+import { type Queryable, statementName } from "@/lib/store/db";
+import {
+  type CompiledFilter,
+  compileFilter,
+  type FilterField,
+  groupsHolding,
+  type Params,
+  paramsFrom,
+  splitStatuses,
+  splitWords,
+} from "@/lib/store/read/event-filter-sql";
+import { EVENT_COLUMNS, type EventRow } from "@/lib/store/read/event-rows";
+
+/**
+ * Reads matching events in the order of their id, a page at a time, at the same cost at any depth.
+ *
+ * The planner's trap is `order by id limit 50` over a filter it misjudges: it walks the key from the end, or sorts
+ * everything. So the way is fixed here. A filter by a name that has an index (value, status, id) becomes one ordered
+ * range for each value and status, merged: no plan reads more than a page of each. Tags, which have a GIN index without
+ * an order, are looked for among the newest rows first, then through their index.
+ */
+
+export type Scan = {
+  filter: EventFilter;
+  nowMs: number;
+  /** Start behind this id; null = at the newest (or, towards newer, at the oldest). */
+  from: string | null;
+  towards: "older" | "newer";
+  limit: number;
+};
+
+/** Ids are made from the wall clock: nothing lies much further in the future. Keeps the janitor's days ahead out. */
+const CLOCK_SKEW_MS = 3_600_000;
+
+/** Rows in the order asked for. Rejects with DomainError `invalid-filter` or `read-timeout`. */
+export async function scanEvents(db: Queryable, scan: Scan): Promise<EventRow[]> {
+  const groups = await resolveGroups(db, scan.filter);
+  if (groups !== null && groups.length === 0) return [];
+  const query = { ...scan, groups };
+  if (scan.filter.tags && wayOf(scan.filter, groups).kind !== "keys" && !isNarrow(scan.filter)) {
+    const near = await run(db, probe(query));
+    return near.length >= scan.limit ? near : run(db, throughTags(query));
+  }
+  return run(db, inRanges(query));
+}
+
+type Query = Scan & { groups: string[] | null };
+type Sql = { text: string; values: unknown[] };
+
+function run(db: Queryable, { text, values }: Sql): Promise<EventRow[]> {
+  return db.query<EventRow>(text, values, { name: statementName("events", text) });
+}
+
+/** More groups than this match a word that says nothing: then they are a condition, not a way. */
+const GROUP_RANGES_MAX = 64;
+
+/** Fingerprints that hold the plain words of `q`; null = no such words. They are thousands: read, not planned. */
+async function resolveGroups(db: Queryable, filter: EventFilter): Promise<string[] | null> {
+  const plain = filter.q === undefined ? [] : splitWords(filter.q).plain;
+  if (plain.length === 0) return null;
+  const rows = await db.query<{ fingerprint: string }>(groupsHolding("$1"), [plain], { name: "groups_holding" });
+  const found = rows.map((row) => row.fingerprint);
+  return filter.fingerprint ? found.filter((fingerprint) => filter.fingerprint!.includes(fingerprint)) : found;
+}
+
+/** These name a handful of rows each. */
+function isNarrow(filter: EventFilter): boolean {
+  return Boolean(filter.aggregateId || filter.traceId);
+}
+
+/** One relation of values, joined to one column. */
+type Range = { column: string; relation: (params: Params) => string };
+type Way = { kind: "keys" } | { kind: "ranges"; fields: FilterField[]; ranges: Range[] } | { kind: "order" };
+
+const texts = (column: string, values: readonly string[]): Range => ({
+  column,
+  // Distinct: a value named twice would read its range twice.
+  relation: (params) => `unnest(${params.add([...new Set(values)])}::text[])`,
+});
+
+const sources = (names: readonly string[]): Range => ({
+  column: "source_id",
+  relation: (params) => `(select id from sources where name = any(${params.add(names)}::text[]))`,
+});
+
+/** The index to read by: the name that is usually the most selective first. */
+function wayOf(filter: EventFilter, groups: string[] | null): Way {
+  if (filter.eventId) return { kind: "keys" };
+  if (filter.aggregateId) return ranges(["aggregateId"], [texts("aggregate_id", filter.aggregateId)]);
+  if (filter.traceId) return ranges(["traceId"], [texts("trace_id", filter.traceId)]);
+  const fingerprints = groups ?? filter.fingerprint;
+  if (fingerprints && fingerprints.length <= GROUP_RANGES_MAX) {
+    return byStatus(filter, ["fingerprint", "q"], [texts("fingerprint", fingerprints)]);
+  }
+  if (filter.source && filter.errorCode) {
+    return byStatus(filter, ["source", "errorCode"], [sources(filter.source), texts("error_code", filter.errorCode)]);
+  }
+  if (filter.errorCode) return byStatus(filter, ["errorCode"], [texts("error_code", filter.errorCode)]);
+  if (filter.eventType) return byStatus(filter, ["eventType"], [texts("event_type", filter.eventType)]);
+  if (filter.source) return byStatus(filter, ["source"], [sources(filter.source)]);
+  const statuses = filter.status && splitStatuses(filter.status);
+  // The refinements have small indexes of their own, which the planner finds.
+  if (statuses && statuses.refined.length === 0) return byStatus(filter, [], []);
+  return { kind: "order" };
+}
+
+function ranges(fields: FilterField[], list: Range[]): Way {
+  return { kind: "ranges", fields, ranges: list };
+}
+
+/** The indexes go on with the status: one range for each that can match. */
+function byStatus(filter: EventFilter, fields: FilterField[], list: Range[]): Way {
+  const { stored, refined } = splitStatuses(filter.status ?? EVENT_STATUSES);
+  const parents = new Set(stored);
+  for (const status of refined) parents.add(status === "CONFIRMED" ? "REDRIVEN" : "PENDING");
+  // A refinement stays a condition; stored statuses are wholly told by their ranges.
+  const told: FilterField[] = refined.length === 0 ? ["status"] : [];
+  return ranges([...fields, ...told], [...list, texts("status", [...parents])]);
+}
+
+/** All conditions except those the way tells already. Numbered words stay conditions, plain ones become fingerprints. */
+function conditionsOf(query: Query, compiled: CompiledFilter, params: Params, told: FilterField[]): string[] {
+  const left = compiled.conditions.filter(({ field }) => field !== "q" && !told.includes(field)).map(({ sql }) => sql);
+  if (query.groups !== null && !told.includes("q")) {
+    left.push(`e.fingerprint = any(${params.add(query.groups)}::text[])`);
+  }
+  const numbered = compiled.conditions.filter(({ field }) => field === "q").map(({ sql }) => sql);
+  left.push(...numbered);
+  const forward = query.towards === "newer";
+  if (query.from !== null) left.push(`e.id ${forward ? ">" : "<"} ${params.add(query.from)}::uuid`);
+  if (query.from === null || forward) {
+    left.push(`e.id < ${params.add(uuidv7LowerBound(query.nowMs + CLOCK_SKEW_MS))}::uuid`);
+  }
+  return left;
+}
+
+/** The filter's conditions without the plain words, which `groups` stands for. */
+function compileRest(query: Query): CompiledFilter {
+  const { q, ...rest } = query.filter;
+  const numbered = q === undefined ? [] : splitWords(q).numbered;
+  return compileFilter(numbered.length > 0 ? { ...rest, q: numbered.join(" ") } : rest, query.nowMs);
+}
+
+function start(query: Query): { compiled: CompiledFilter; params: Params } {
+  const compiled = compileRest(query);
+  const params = paramsFrom(1);
+  for (const value of compiled.values) params.add(value);
+  return { compiled, params };
+}
+
+const all = (conditions: string[]) => (conditions.length === 0 ? "true" : conditions.join(" and "));
+
+function inRanges(query: Query): Sql {
+  const way = wayOf(query.filter, query.groups);
+  const { compiled, params } = start(query);
+  const order = query.towards === "newer" ? "asc" : "desc";
+  const told = way.kind === "ranges" ? way.fields : way.kind === "keys" ? (["eventId"] as FilterField[]) : [];
+  const conditions = conditionsOf(query, compiled, params, told);
+  const limit = `${params.add(query.limit)}::int`;
+  if (way.kind === "keys") {
+    const keys = `select k.id from event_keys k where k.event_id = any(${params.add(query.filter.eventId)}::text[])`;
+    return page(`(${keys}) k join dlq_events e on e.id = k.id where ${all(conditions)}`, order, limit, params);
+  }
+  if (way.kind === "order") return page(`dlq_events e where ${all(conditions)}`, order, limit, params);
+  const relations = way.ranges.map((range, index) => `${range.relation(params)} r${index} (v)`);
+  const joined = way.ranges.map((range, index) => `e.${range.column} = r${index}.v`);
+  return page(
+    `${relations.join(" cross join ")} cross join lateral (
+       select e.* from dlq_events e where ${all([...joined, ...conditions])} order by e.id ${order} limit ${limit}) e`,
+    order,
+    limit,
+    params,
+  );
+}
+
+function page(from: string, order: string, limit: string, params: Params): Sql {
+  return {
+    text: `select ${EVENT_COLUMNS} from (select e.* from ${from} order by e.id ${order} limit ${limit}) e
+             join sources s on s.id = e.source_id order by e.id ${order}`,
+    values: params.values,
+  };
+}
+
+/** Rows looked at before a tag is taken for rare: some ten milliseconds' worth. */
+const PROBE_ROWS = 4_000;
+
+/** Tags among the next rows that match everything else: finds a page of a common tag without its index. */
+function probe(query: Query): Sql {
+  const { compiled, params } = start(query);
+  const order = query.towards === "newer" ? "asc" : "desc";
+  const tags = compiled.conditions.filter(({ field }) => field === "tags").map(({ sql }) => sql);
+  const others = conditionsOf(query, compiled, params, ["tags"]);
+  const near = `select e.* from dlq_events e where ${all(others)} order by e.id ${order} limit ${PROBE_ROWS}`;
+  return page(`(${near}) e where ${all(tags)}`, order, `${params.add(query.limit)}::int`, params);
+}
+
+/** Everything that has the tags by their index, then in order. Materialised: a limit would lure the planner away. */
+function throughTags(query: Query): Sql {
+  const { compiled, params } = start(query);
+  const order = query.towards === "newer" ? "asc" : "desc";
+  const conditions = conditionsOf(query, compiled, params, []);
+  const limit = `${params.add(query.limit)}::int`;
+  const { text, values } = page("tagged e", order, limit, params);
+  return {
+    text: `with tagged as materialized (select e.* from dlq_events e where ${all(conditions)}) ${text}`,
+    values,
+  };
+}
