@@ -63,8 +63,8 @@ async function bundleAll(): Promise<void> {
       platform: "node",
       target: "node22",
       format: "esm",
-      sourcemap: "linked",
-      sourcesContent: false,
+      // Neither minified nor mapped: a trace names the functions as written, and reading the maps costs each process
+      // a hundred megabytes.
       keepNames: true,
       logLevel: "silent",
       external: EXTERNAL,

@@ -4,7 +4,7 @@ case "$1" in
   web | worker | migrate)
     name="$1"
     shift
-    exec node --enable-source-maps "/app/dist/$name.mjs" "$@"
+    exec node "/app/dist/$name.mjs" "$@"
     ;;
   *) exec "$@" ;;
 esac

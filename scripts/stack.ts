@@ -48,7 +48,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const compiler = script.endsWith(".ts") ? ["--import", "tsx"] : [];
     const process = await superviseProcess({
       name,
-      args: ["--enable-source-maps", ...compiler, script],
+      args: [...compiler, script],
       env: childEnv(options),
       cwd: ROOT,
       logFile: join(options.dataDir, "logs", `${name}.log`),
