@@ -159,4 +159,446 @@ describe.skipIf(!rabbitmqInstalled)(rabbitmqInstalled ? "rabbitmq" : `rabbitmq (
   });
 
   describeBroker<RabbitmqConfig>("rabbitmq", makeHarness);
+  describe("a dead letter's way back", () => redriveTests());
+  describe("publishing to RabbitMQ", () => publishTests());
+  describe("consuming from RabbitMQ", () => consumeTests());
+  // Last: it takes the broker down.
+  describe("a broker that dies", () => restartTests());
 });
+
+const EVERY_TYPE: FieldTable = [
+  ["10", { type: "longstr", value: "names that look like integers keep their place" }],
+  ["text", { type: "longstr", value: "é" }],
+  ["binary-string", { type: "longstr-bytes", value: Buffer.from([0xff, 0]) }],
+  ["bytes", { type: "bytes", value: Buffer.from([0, 1, 2]) }],
+  ["int8", { type: "int8", value: -5 }],
+  ["uint8", { type: "uint8", value: 250 }],
+  ["int16", { type: "int16", value: 5 }],
+  ["uint16", { type: "uint16", value: 65_000 }],
+  ["int32", { type: "int32", value: 5 }],
+  ["uint32", { type: "uint32", value: 4_000_000_000 }],
+  ["int64", { type: "int64", value: 9007199254740993n }],
+  ["timestamp", { type: "timestamp", value: 1_795_163_502n }],
+  ["float", { type: "float", value: 1.5 }],
+  ["double", { type: "double", value: 0.1 }],
+  ["decimal", { type: "decimal", places: 2, digits: 1234 }],
+  ["yes", { type: "bool", value: true }],
+  ["void", { type: "void" }],
+  [
+    "list",
+    {
+      type: "array",
+      value: [
+        { type: "int8", value: 1 },
+        { type: "longstr", value: "x" },
+      ],
+    },
+  ],
+  ["table", { type: "table", value: [["nested", { type: "int64", value: 1n }]] }],
+  ["1", { type: "longstr", value: "after ten" }],
+];
+
+const byName = ([a]: FieldTable[number], [b]: FieldTable[number]) => (a < b ? -1 : 1);
+
+/** Publishes exactly these properties, as a producer in another language would. */
+async function produceExact(
+  exchange: string,
+  routingKey: string,
+  properties: Parameters<typeof publishExact>[2]["properties"],
+  body = "{}",
+): Promise<void> {
+  const confirmed = await direct.createConfirmChannel();
+  await new Promise<void>((resolve, reject) => {
+    publishExact(confirmed, { exchange, routingKey }, { properties, content: Buffer.from(body) }, (error) =>
+      error ? reject(error) : resolve(),
+    );
+  });
+  await confirmed.close();
+}
+
+function redriveTests(): void {
+  const configOf = (dlq: string, more: Partial<RabbitmqConfig> = {}): RabbitmqConfig => ({
+    url: rabbit.url,
+    queue: dlq,
+    ...more,
+  });
+
+  it("gives the consumer the message it would have got the first time, every field type included", async () => {
+    const { queue, dlq } = await queueWithDlq();
+    await produceExact("", queue, {
+      contentType: "application/json",
+      contentEncoding: "identity",
+      headers: EVERY_TYPE,
+      deliveryMode: 1,
+      priority: 4,
+      correlationId: "c-1",
+      replyTo: "answers",
+      messageId: "m-1",
+      timestamp: 9007199254740993n,
+      type: "OrderPlaced",
+      userId: "guest",
+      appId: "shop",
+    });
+    await rejectNext(queue);
+    const letter = await parkOne(configOf(dlq));
+    expect(letter).toMatchObject({ eventId: "m-1", eventType: "OrderPlaced", errorCode: "REJECTED", attempts: 1 });
+    // What was parked has been through the store: JSON and back.
+    const stored = JSON.parse(JSON.stringify({ headers: letter.headers, origin: letter.origin }));
+    await redrive(configOf(dlq), backOut(letter, stored));
+    const { headers, ...properties } = exactOf(await take(queue));
+    expect(properties).toEqual({
+      contentType: "application/json",
+      contentEncoding: "identity",
+      deliveryMode: 2,
+      priority: 4,
+      correlationId: "c-1",
+      replyTo: "answers",
+      messageId: "m-1",
+      timestamp: 9007199254740993n,
+      type: "OrderPlaced",
+      appId: "shop",
+    });
+    const own = headers!.filter(([name]) => !name.startsWith("x-redrive-"));
+    // The broker itself sorts headers when it dead-letters; after that their order is ours to keep.
+    expect(own.toSorted(byName)).toEqual(EVERY_TYPE.toSorted(byName));
+    const parkedOrder = letter.headers.map(([name]) => name).filter((name) => own.some(([other]) => other === name));
+    expect(own.map(([name]) => name)).toEqual(parkedOrder);
+  });
+
+  it("leaves an absent content type absent", async () => {
+    const { queue, dlq } = await queueWithDlq();
+    await produceExact("", queue, {}, '{"a":1}');
+    await rejectNext(queue);
+    const letter = await parkOne(configOf(dlq));
+    expect(letter.contentType).toBe("application/json");
+    await redrive(configOf(dlq), backOut(letter));
+    expect(exactOf(await take(queue))).not.toHaveProperty("contentType");
+  });
+
+  it("is the same event when it dies again, also when the message has no id of its own", async () => {
+    const { queue, dlq } = await queueWithDlq();
+    await produceExact("", queue, { contentType: "text/plain" }, "no id");
+    await rejectNext(queue);
+    const first = await parkOne(configOf(dlq));
+    expect(first.redrive).toBeNull();
+    await redrive(configOf(dlq), backOut(first, { redriveId: "018f9c4e-3333-7000-8000-000000000003", attempt: 2 }));
+    await rejectNext(queue);
+    const second = await parkOne(configOf(dlq));
+    expect(second.eventId).toBe(first.eventId);
+    expect(second.redrive).toEqual({ redriveId: "018f9c4e-3333-7000-8000-000000000003", attempt: 2 });
+    // The broker began to count anew: nothing of the first death went back with the message.
+    expect(second.attempts).toBe(1);
+    expect(second.origin.queue).toBe(queue);
+  });
+
+  it.each([
+    ["expired", { "x-message-ttl": 1 }, "EXPIRED"],
+    ["overflowed", { "x-max-length": 0 }, "MAXLEN"],
+  ])("knows a message that %s", async (_, args, errorCode) => {
+    const { queue, dlq } = await queueWithDlq({ arguments: args });
+    await produceExact("", queue, { messageId: "m" });
+    await expect.poll(() => depth(dlq)).toBe(1);
+    const letter = await parkOne(configOf(dlq));
+    expect(letter).toMatchObject({ errorCode, attempts: 0 });
+    expect(letter.origin.queue).toBe(queue);
+  });
+
+  it("goes to the slow lane's queue when there is one", async () => {
+    const { queue } = await queueWithDlq();
+    const slow = unique("slow");
+    await channel.assertQueue(slow, { durable: true });
+    await redrive(configOf("unused", { slowLaneQueue: slow }), outbound({ queue }), "slow");
+    expect(await depth(slow)).toBe(1);
+    await redrive(configOf("unused"), outbound({ queue }), "slow");
+    expect(await depth(queue)).toBe(1);
+  });
+
+  it("reaches one queue only, although the message once named others in CC", async () => {
+    const { queue } = await queueWithDlq();
+    const other = unique("other");
+    await channel.assertQueue(other);
+    const headers: OutboundMessage["headers"] = [["CC", JSON.stringify([other]), "amqp"]];
+    await redrive(configOf("unused"), outbound({ queue }, { headers }));
+    expect([await depth(queue), await depth(other)]).toEqual([1, 0]);
+  });
+
+  it("goes back through its exchange on request, to all keys it was sent with", async () => {
+    const exchange = unique("x");
+    const [a, b] = [unique("a"), unique("b")];
+    await channel.assertExchange(exchange, "direct");
+    for (const [queue, key] of [
+      [a, "k1"],
+      [b, "k2"],
+    ] as const) {
+      await channel.assertQueue(queue);
+      await channel.bindQueue(queue, exchange, key);
+    }
+    const config = configOf("unused", { redriveTo: { mode: "exchange" } });
+    await redrive(config, outbound({ exchange, routingKeys: ["k1", "k2"], queue: "not used" }));
+    expect([await depth(a), await depth(b)]).toEqual([1, 1]);
+    await redrive({ ...config, redriveTo: { mode: "exchange", routingKey: "k2" } }, outbound({ exchange }));
+    expect([await depth(a), await depth(b)]).toEqual([1, 2]);
+  });
+
+  it.each<[string, Partial<OutboundMessage>, RabbitmqConfig["redriveTo"], string]>([
+    ["no origin queue", { origin: { exchange: "x" } }, undefined, "AMQP_NO_ORIGIN_QUEUE"],
+    ["no origin exchange", { origin: { queue: "q" } }, { mode: "exchange" }, "AMQP_NO_ORIGIN_EXCHANGE"],
+    ["damaged headers", { origin: { queue: "q" }, headers: [["h", "{", "amqp"]] }, undefined, "AMQP_INVALID_MESSAGE"],
+    ["properties nobody could read", { origin: { convention: "unreadable" } }, undefined, "AMQP_UNREADABLE"],
+  ])("refuses a message with %s before anything is sent", async (_, change, redriveTo, code) => {
+    expect(await failure(configOf("unused", { redriveTo }), outbound({}, change))).toMatchObject({ code, sent: "no" });
+  });
+}
+
+function publishTests(): void {
+  let proxy: TcpProxy;
+  let config: RabbitmqConfig;
+  let queue: string;
+  const open: { close(): Promise<void> }[] = [];
+  const publisherOf = (change: Partial<RabbitmqConfig> = {}) => {
+    const publisher = rabbitmqBroker().publisher({ ...config, ...change });
+    open.push(publisher);
+    return publisher;
+  };
+
+  beforeEach(async () => {
+    proxy = await startTcpProxy(rabbit.port);
+    queue = (await queueWithDlq()).queue;
+    config = { url: `amqp://guest:guest@127.0.0.1:${proxy.port}`, queue: "unused" };
+  });
+  afterEach(async () => {
+    proxy.resume();
+    await Promise.all(open.splice(0).map((one) => one.close()));
+    await proxy.stop();
+  });
+
+  it("counts a returned message as failed, and only that one among many", async () => {
+    const publisher = publisherOf();
+    const missing = unique("missing");
+    const outcomes = await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        publisher.publish(outbound({ queue: index % 4 === 0 ? missing : queue }), never).then(
+          () => "confirmed",
+          (error: PublishError) => `${error.code} ${error.sent}`,
+        ),
+      ),
+    );
+    expect(outcomes).toEqual(
+      Array.from({ length: 40 }, (_, index) => (index % 4 === 0 ? "AMQP_NO_ROUTE no" : "confirmed")),
+    );
+    expect(await depth(queue)).toBe(30);
+  });
+
+  it("counts a message as failed that a full queue refuses", async () => {
+    const full = unique("full");
+    await channel.assertQueue(full, { arguments: { "x-max-length": 1, "x-overflow": "reject-publish" } });
+    const publisher = publisherOf();
+    await publisher.publish(outbound({ queue: full }), never);
+    await expect
+      .poll(() =>
+        publisher.publish(outbound({ queue: full }), never).then(
+          () => "confirmed",
+          (error: PublishError) => `${error.code} ${error.sent}`,
+        ),
+      )
+      .toBe("AMQP_NACK no");
+    expect(await publisher.publish(outbound({ queue }), never)).toEqual({ status: "confirmed" });
+  });
+
+  it("does not let a missing exchange harm what else is under way", async () => {
+    const publisher = publisherOf({ redriveTo: { mode: "exchange" } });
+    const exchange = unique("x");
+    await channel.assertExchange(exchange, "fanout");
+    await channel.bindQueue(queue, exchange, "");
+    const good = () => publisher.publish(outbound({ exchange, routingKeys: [""] }), never);
+    const bad = publisher.publish(outbound({ exchange: unique("none"), routingKeys: ["k"] }), never).then(
+      () => null,
+      (error: PublishError) => error,
+    );
+    await Promise.all([good(), good(), good()]);
+    expect(await bad).toMatchObject({ code: "AMQP_NOT_FOUND", sent: "no" });
+    await good();
+    expect(await depth(queue)).toBe(4);
+    expect(proxy.connections()).toBe(1);
+  });
+
+  it("sends more headers than amqplib can, and refuses what no frame holds without losing the connection", async () => {
+    const publisher = publisherOf();
+    const big = (bytes: number) => outbound({ queue }, { headers: [["big", "x".repeat(bytes)]] });
+    await publisher.publish(big(100_000), never);
+    const error = await publisher.publish(big(200_000), never).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: "AMQP_HEADERS_TOO_LARGE", sent: "no" });
+    await publisher.publish(outbound({ queue }), never);
+    const [first] = await takeAll(queue);
+    expect(new HeaderView(exactOf(first!).headers!).text("big")).toHaveLength(100_000);
+  });
+
+  it("does not wait for the heartbeat when a connection has gone silent", async () => {
+    const publisher = publisherOf();
+    await publisher.publish(outbound({ queue }), never);
+    proxy.halfOpen();
+    const timeout = AbortSignal.timeout(1_200);
+    await expect(publisher.publish(outbound({ queue }), timeout)).rejects.toMatchObject({ name: "TimeoutError" });
+    expect(await publisher.publish(outbound({ queue }), never)).toEqual({ status: "confirmed" });
+  });
+
+  it("reports a broker in alarm as blocked, and goes on when it is over", async () => {
+    const publisher = publisherOf();
+    await publisher.publish(outbound({ queue }), never);
+    await rabbit.ctl("set_vm_memory_high_watermark", "absolute", "1");
+    try {
+      // The alarm reaches a connection with its next publish, which hangs until it is over.
+      const hanging = publisher.publish(outbound({ queue }), never);
+      await expect.poll(async () => (await publisher.probe(never)).reachable).toBe(false);
+      await expect(publisher.publish(outbound({ queue }), never)).rejects.toMatchObject({
+        code: "AMQP_BLOCKED",
+        sent: "no",
+      });
+      await rabbit.ctl("set_vm_memory_high_watermark", "absolute", "512MB");
+      expect(await hanging).toEqual({ status: "confirmed" });
+    } finally {
+      await rabbit.ctl("set_vm_memory_high_watermark", "absolute", "512MB");
+    }
+    await expect.poll(async () => (await publisher.probe(never)).reachable).toBe(true);
+  });
+
+  it("tells the depth of a configured queue to the dry run, and that it is missing", async () => {
+    await produceExact("", queue, {});
+    const to = (name: string) => publisherOf({ redriveTo: { mode: "origin-queue", queue: name } });
+    expect(await to(queue).probe(never)).toMatchObject({ reachable: true, depth: 1 });
+    expect(await to(unique("none")).probe(never)).toMatchObject({ reachable: false });
+  });
+}
+
+function consumeTests(): void {
+  const running: { stop(): Promise<void> }[] = [];
+  const consume = (
+    config: Partial<RabbitmqConfig> & { queue: string },
+    park: (batch: DeadLetter[]) => Promise<void> = async () => undefined,
+  ) => {
+    const consumer = rabbitmqBroker({ random: () => 0 }).consume({ url: rabbit.url, ...config }, park);
+    running.push(consumer);
+    return consumer;
+  };
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((consumer) => consumer.stop()));
+  });
+
+  it("says that the queue is missing, creates none, and starts when it appears", async () => {
+    const queue = unique("late");
+    const consumer = consume({ queue });
+    await expect.poll(() => consumer.state().state).toBe("failing");
+    expect(consumer.state().lastError).toContain(`queue ${queue} does not exist`);
+    const own = await direct.createChannel();
+    own.on("error", () => undefined);
+    await expect(own.checkQueue(queue)).rejects.toMatchObject({ code: 404 });
+    await channel.assertQueue(queue);
+    await expect.poll(() => consumer.state(), { timeout: 5_000 }).toMatchObject({ state: "running", lastError: null });
+  });
+
+  it("says that the queue was deleted under it", async () => {
+    const queue = unique("gone");
+    await channel.assertQueue(queue);
+    const consumer = consume({ queue });
+    await expect.poll(() => consumer.state().state).toBe("running");
+    await channel.deleteQueue(queue);
+    await expect.poll(() => consumer.state().state).toBe("failing");
+    expect(consumer.state().lastError).toContain(queue);
+  });
+
+  it("says that the login was refused, without the password", async () => {
+    const consumer = consume({ queue: "any", url: rabbit.url.replace("guest:guest", "guest:hunter2") });
+    await expect.poll(() => consumer.state().state, { timeout: 5_000 }).toBe("failing");
+    expect(consumer.state().lastError).toContain("refuses access");
+    expect(consumer.state().lastError).not.toContain("hunter2");
+  });
+
+  it("tells how many wait", async () => {
+    const queue = unique("lag");
+    await channel.assertQueue(queue);
+    for (let n = 0; n < 7; n += 1) channel.sendToQueue(queue, Buffer.from("x"));
+    await channel.checkQueue(queue);
+    const hold = Promise.withResolvers<void>();
+    const consumer = consume({ queue, prefetch: 1 }, () => hold.promise);
+    await expect.poll(() => consumer.state().lag).toBe(7);
+    hold.resolve();
+  });
+
+  it("hands out a message again whose acknowledgement was lost, with the same event id", async () => {
+    const proxy = await startTcpProxy(rabbit.port);
+    const { queue, dlq } = await queueWithDlq();
+    await produceExact("", queue, {}, "no id at all");
+    await rejectNext(queue);
+    const ids: string[] = [];
+    consume({ queue: dlq, url: `amqp://guest:guest@127.0.0.1:${proxy.port}` }, async (batch) => {
+      ids.push(...batch.map((letter) => letter.eventId));
+      if (ids.length === 1) proxy.cut(); // committed, and the connection is gone before the ack
+    });
+    await expect.poll(() => ids.length, { timeout: 5_000 }).toBe(2);
+    expect(ids[0]).toBe(ids[1]);
+    await expect.poll(() => rabbit.messages(dlq), { timeout: 5_000 }).toEqual({ ready: 0, unacknowledged: 0 });
+    await Promise.all(running.splice(0).map((consumer) => consumer.stop()));
+    await proxy.stop();
+  });
+
+  it("never lets a quorum queue drop a message because the store was down for long", async () => {
+    const queue = unique("quorum");
+    await channel.assertQueue(queue, {
+      durable: true,
+      arguments: { "x-queue-type": "quorum", "x-delivery-limit": 3 },
+    });
+    await produceExact("", queue, { messageId: "precious" });
+    let commits = 0;
+    const parked: string[] = [];
+    consume({ queue }, async (batch) => {
+      commits += 1;
+      // More failures than the delivery limit allows returns.
+      if (commits <= 7) throw new Error("store is down");
+      parked.push(...batch.map((letter) => letter.eventId));
+    });
+    await expect.poll(() => parked, { timeout: 20_000, interval: 200 }).toEqual(["precious"]);
+  });
+
+  it("reads a large backlog in batches and acknowledges all of it", async () => {
+    const queue = unique("backlog");
+    await channel.assertQueue(queue);
+    for (let n = 0; n < 5_000; n += 1) channel.sendToQueue(queue, Buffer.from(String(n)));
+    await channel.checkQueue(queue);
+    const seen: string[] = [];
+    let largest = 0;
+    consume({ queue, prefetch: 200 }, async (batch) => {
+      largest = Math.max(largest, batch.length);
+      seen.push(...batch.map((letter) => Buffer.from(letter.payload).toString()));
+    });
+    await expect.poll(() => seen.length, { timeout: 15_000 }).toBe(5_000);
+    expect(seen).toEqual(Array.from({ length: 5_000 }, (_, n) => String(n)));
+    expect(largest).toBe(100);
+    await expect.poll(() => rabbit.messages(queue), { timeout: 5_000 }).toEqual({ ready: 0, unacknowledged: 0 });
+  });
+}
+
+function restartTests(): void {
+  it("comes back, and consumer and publisher go on without a loss", async () => {
+    const { queue, dlq } = await queueWithDlq();
+    const parked = new Set<string>();
+    const broker = rabbitmqBroker({ random: () => 0 });
+    const config: RabbitmqConfig = { url: rabbit.url, queue: dlq };
+    const consumer = broker.consume(config, async (batch) => {
+      for (const letter of batch) parked.add(letter.eventId);
+    });
+    const publisher = broker.publisher(config);
+    await publisher.publish(outbound({ queue }), never);
+    for (const id of ["a", "b"]) await produceExact("", dlq, { messageId: id, deliveryMode: 2 });
+    await expect.poll(() => parked.size).toBe(2);
+    await rabbit.kill();
+    await expect.poll(() => consumer.state().state).toBe("failing");
+    await expect(publisher.publish(outbound({ queue }), never)).rejects.toMatchObject({ sent: "no" });
+    await rabbit.start();
+    await openDirect();
+    await produceExact("", dlq, { messageId: "c", deliveryMode: 2 });
+    await expect.poll(() => parked.has("c"), { timeout: 40_000, interval: 200 }).toBe(true);
+    await publisher.publish(outbound({ queue }), never);
+    expect(await depth(queue)).toBe(2);
+    await Promise.all([consumer.stop(), publisher.close()]);
+  }, 90_000);
+}

@@ -28,6 +28,8 @@ type Pending = {
   sentAtMs: number;
   /** Set when the broker returned the message; the confirm that follows then means nothing. */
   returned: string | null;
+  /** Its caller has gone; whatever becomes of it, nobody waits. */
+  abandoned: boolean;
   settle(outcome: PublishReceipt | PublishError): void;
 };
 
@@ -36,7 +38,8 @@ type Link = {
   model: ChannelModel;
   channel: ConfirmChannel;
   pending: Map<string, Pending[]>;
-  unconfirmed: number;
+  /** Publishes whose caller still waits for the confirm. */
+  awaited: number;
   /** Why the broker takes nothing at the moment (memory or disk alarm), or null. */
   blocked: string | null;
   /** Resolves when the write buffer has room again; null while it has. */
@@ -108,12 +111,15 @@ export class RabbitmqPublisher implements Publisher {
   private send(link: Link, key: string, outbound: AmqpOutbound, signal: AbortSignal): Promise<PublishReceipt> {
     const { promise, resolve, reject } = Promise.withResolvers<PublishReceipt>();
     const aborted = () => {
+      pending.abandoned = true;
+      noLongerAwaited(link);
       this.suspect(link, pending);
       reject(signal.reason);
     };
     const pending: Pending = {
       sentAtMs: this.clock.nowMs(),
       returned: null,
+      abandoned: false,
       settle: (outcome) => {
         signal.removeEventListener("abort", aborted);
         if (outcome instanceof PublishError) reject(outcome);
@@ -133,7 +139,7 @@ export class RabbitmqPublisher implements Publisher {
     const same = link.pending.get(key);
     if (same) same.push(pending);
     else link.pending.set(key, [pending]);
-    link.unconfirmed += 1;
+    link.awaited += 1;
     signal.addEventListener("abort", aborted, { once: true });
     return promise;
   }
@@ -216,7 +222,7 @@ export class RabbitmqPublisher implements Publisher {
       model,
       channel,
       pending: new Map(),
-      unconfirmed: 0,
+      awaited: 0,
       blocked: null,
       draining: null,
       confirmedAtMs: this.clock.nowMs(),
@@ -270,12 +276,12 @@ export class RabbitmqPublisher implements Publisher {
     const silentMs = this.clock.nowMs() - Math.max(pending.sentAtMs, link.confirmedAtMs);
     if (silentMs < SILENT_MS || link.blocked !== null) return;
     this.retire(link);
-    // What is still unconfirmed gets the time of an ordinary close, then counts as lost.
+    // What others still wait for gets the time of an ordinary close, then counts as lost.
     void this.finish(link);
   }
 
   private async finish(link: Link): Promise<void> {
-    if (link.open && link.unconfirmed > 0) {
+    if (link.open && link.awaited > 0) {
       const settled = new Promise<void>((resolve) => {
         link.idle = resolve;
       });
@@ -354,8 +360,12 @@ function forget(link: Link, key: string, pending: Pending): void {
   const left = link.pending.get(key)?.filter((other) => other !== pending) ?? [];
   if (left.length === 0) link.pending.delete(key);
   else link.pending.set(key, left);
-  link.unconfirmed -= 1;
-  if (link.unconfirmed === 0) link.idle();
+  if (!pending.abandoned) noLongerAwaited(link);
+}
+
+function noLongerAwaited(link: Link): void {
+  link.awaited -= 1;
+  if (link.awaited === 0) link.idle();
 }
 
 /** A returned message precedes its confirm, so the oldest one with that key that is not yet marked is meant. */
