@@ -1,0 +1,200 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect } from "vitest";
+import { type RedriveRequest, redriveRequestSchema } from "@/lib/contract/redrives";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { LaneConnection } from "@/lib/lane/connection";
+import { createLaneQueue } from "@/lib/lane/queue";
+import type { Deps } from "@/lib/operations/deps";
+import { parkEvents } from "@/lib/operations/park-events";
+import { type RedriveAnswer, requestRedrive } from "@/lib/operations/request-redrive";
+import { systemClock } from "@/lib/platform/clock";
+import { readEnv } from "@/lib/platform/env";
+import { createLog } from "@/lib/platform/log";
+import { createDb } from "@/lib/store/db";
+import { readRedrive } from "@/lib/store/read/redrives";
+import { addSource, deadLetter } from "@/lib/testing/letters";
+import { testDatabase } from "@/lib/testing/postgres";
+import { auditGaps, rollupDrift } from "@/lib/testing/rollup-drift";
+import { type Sink, startSink } from "@/lib/testing/sink";
+import { type RunningWorker, startWorker } from "@/workers/worker";
+
+type Row = Record<string, unknown>;
+
+/** Everything a redrive needs, for real: a store, a queue, workers, and an HTTP sink in the consumer's place. */
+export async function openWorld(options: { redisUrl: string | null; ratePerSecond?: number | null }) {
+  const database = await testDatabase();
+  const db = createDb(database.url, { max: 6 });
+  const sink = await startSink();
+  const log = createLog({ level: process.env.TEST_LOG_LEVEL ?? "silent", process: "test" });
+  const connection: LaneConnection = options.redisUrl
+    ? { kind: "redis", url: options.redisUrl, prefix: undefined }
+    : { kind: "postgres", connectionString: database.url, max: 2 };
+  const lane = createLaneQueue(connection);
+  const deps: Deps = { db, lane, clock: systemClock, log };
+  const workers: RunningWorker[] = [];
+  const killed: ChildProcess[] = [];
+  const variables = {
+    DATABASE_URL: database.url,
+    REDIS_URL: options.redisUrl ?? "",
+    PARKADE_LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? "silent",
+  };
+
+  await source("orders");
+
+  /** A source whose lanes both deliver to the sink. */
+  async function source(
+    name: string,
+    facts: { schema?: object; rate?: number | null; url?: string } = {},
+  ): Promise<string> {
+    const id = await addSource(db, name);
+    await db.run("update sources set config = $2::jsonb, payload_schema = $3::jsonb where id = $1", [
+      id,
+      JSON.stringify({ redriveUrl: facts.url ?? sink.url }),
+      facts.schema ? JSON.stringify(facts.schema) : null,
+    ]);
+    const rate = facts.rate === undefined ? (options.ratePerSecond ?? null) : facts.rate;
+    await db.run("update targets set rate_per_second = $2 where source_id = $1", [id, rate]);
+    return id;
+  }
+
+  /** A worker in this process. */
+  async function worker(): Promise<RunningWorker> {
+    const started = await startWorker(readEnv(variables), log);
+    workers.push(started);
+    return started;
+  }
+
+  /** A worker in a process of its own, to be killed. Resolves when it is ready. */
+  async function doomedWorker(): Promise<ChildProcess> {
+    const child = spawn(process.execPath, ["--import", "tsx", "workers/main.ts"], {
+      env: { ...process.env, ...variables },
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+    });
+    killed.push(child);
+    await once(child, "message");
+    return child;
+  }
+
+  async function park(count: number, change: (index: number) => Partial<DeadLetter> = () => ({}), name = "orders") {
+    const arrivals = Array.from({ length: count }, (_, index) => ({
+      source: name,
+      letter: deadLetter({
+        eventId: `event-${String(index).padStart(4, "0")}`,
+        aggregateId: null,
+        version: null,
+        ...change(index),
+      }),
+    }));
+    for (let from = 0; from < count; from += 1_000) {
+      await parkEvents(deps, arrivals.slice(from, from + 1_000), "tester");
+    }
+  }
+
+  const idsOf = async (eventIds?: string[]): Promise<string[]> =>
+    (
+      await db.query<{ id: string }>(
+        "select id from dlq_events where $1::text[] is null or event_id = any($1) order by id",
+        [eventIds ?? null],
+      )
+    ).map((row) => row.id);
+
+  async function request(change: Partial<RedriveRequest> = {}): Promise<RedriveAnswer> {
+    const parsed = redriveRequestSchema.parse({
+      select: { filter: {} },
+      lane: "main",
+      reason: "stock service is back",
+      ...change,
+    });
+    return requestRedrive(deps, { request: parsed, idempotency: null }, "ada");
+  }
+
+  const redrive = async (id: string) => (await readRedrive(db, id))!;
+
+  /** Waits until nothing of the redrive is open. */
+  async function ended(id: string, timeoutMs = 25_000) {
+    await expect
+      .poll(async () => (await redrive(id)).state, { timeout: timeoutMs, interval: 50 })
+      .toSatisfy((state: string) => state === "DONE" || state === "CANCELLED");
+    await expect.poll(async () => (await redrive(id)).open, { timeout: timeoutMs, interval: 50 }).toBe(0);
+    return redrive(id);
+  }
+
+  const event = async (eventId: string): Promise<Row> =>
+    (await db.query<Row>("select * from dlq_events where event_id = $1", [eventId]))[0]!;
+  const statuses = async (): Promise<Record<string, number>> =>
+    Object.fromEntries(
+      (
+        await db.query<{ status: string; n: number }>("select status, count(*) as n from dlq_events group by status")
+      ).map((row) => [row.status, row.n]),
+    );
+
+  /** The invariants that hold whenever nothing moves: rollups (I13), audit (I12), states (I2), counters. */
+  async function broken(): Promise<unknown[]> {
+    return [...(await rollupDrift(db)), ...(await auditGaps(db)), ...(await contradictions(deps))];
+  }
+
+  async function close(): Promise<void> {
+    for (const child of killed) child.kill("SIGKILL");
+    await Promise.all(workers.map((started) => started.stop("test over")));
+    await lane.close();
+    await sink.stop();
+    await db.end();
+    await database.drop({ force: killed.length > 0 });
+  }
+
+  return {
+    db,
+    deps,
+    lane,
+    sink,
+    source,
+    worker,
+    doomedWorker,
+    park,
+    idsOf,
+    request,
+    redrive,
+    ended,
+    event,
+    statuses,
+    broken,
+    close,
+  };
+}
+
+export type World = Awaited<ReturnType<typeof openWorld>>;
+export type { Sink };
+
+/** Rows that contradict each other; empty when every event is in exactly one state with what belongs to it. */
+async function contradictions({ db }: Deps): Promise<unknown[]> {
+  return db.query(`
+    select 'queued without open item, or open item without queued' as broken, e.event_id, e.status
+      from dlq_events e
+      left join redrive_items i on i.id = e.id and i.state = 'open'
+     where (e.status = 'QUEUED') <> (i.id is not null)
+    union all
+    select 'redrive counters differ from its items', r.id::text, r.state
+      from redrives r
+      left join lateral (
+        select count(*) as total, count(*) filter (where state = 'delivered') as delivered,
+               count(*) filter (where state = 'failed') as failed, count(*) filter (where state = 'refused') as refused,
+               count(*) filter (where state = 'cancelled') as cancelled, count(*) filter (where state = 'passed') as passed
+          from redrive_items where redrive_id = r.id) i on true
+     where (r.total, r.delivered, r.failed, r.refused, r.cancelled, r.passed)
+           <> (i.total, i.delivered, i.failed, i.refused, i.cancelled, i.passed)
+    union all
+    select 'moves of an event without exactly one audit entry', e.event_id, m.moves || ' moves, ' || a.entries || ' entries'
+      from dlq_events e
+      join lateral (
+        select count(*) filter (where i.state <> 'refused' or i.fence > 0)
+             + count(*) filter (where (i.state <> 'refused' or i.fence > 0) and i.state <> 'open') as moves
+          from redrive_items i where i.id = e.id) m on true
+      join lateral (
+        select count(*) as entries from audit_subjects s join audit_entries x on x.id = s.entry_id
+         where s.event_id = e.id and x.redrive_id is not null and x.action <> 'event.bounced'
+            and not (x.action = 'event.confirmed' and x.before->>'status' = 'REDRIVEN')) a on true
+     where m.moves <> a.entries and not exists (
+       select 1 from audit_subjects s join audit_entries x on x.id = s.entry_id
+        where s.event_id = e.id and x.action in ('event.ignored'))`);
+}

@@ -1,0 +1,73 @@
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** One request a sink got, in order of arrival. */
+export type Arrived = {
+  eventId: string;
+  key: string;
+  body: string;
+  headers: IncomingHttpHeaders;
+  atMs: number;
+  status: number;
+};
+
+/** What the sink answers; `hang` never answers, `cut` breaks the connection after reading the request. */
+export type Answer = number | { status: number; headers?: Record<string, string> } | "hang" | "cut";
+
+export type Sink = {
+  url: string;
+  arrived: Arrived[];
+  /** Requests by eventId, in order. */
+  of(eventId: string): Arrived[];
+  /** Effects of a sink that honours the Idempotency-Key: the distinct keys answered with 2xx. */
+  effects(): string[];
+  /** Decides each answer. `nth` counts this event's requests, from 1. */
+  answer: (request: { eventId: string; nth: number }) => Answer | Promise<Answer>;
+  stop(): Promise<void>;
+};
+
+/** A real HTTP server in the place of a consumer. Answers 200 until told otherwise. */
+export async function startSink(): Promise<Sink> {
+  const arrived: Arrived[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", async () => {
+      if (request.method !== "POST") return response.writeHead(204).end();
+      const key = String(request.headers["idempotency-key"] ?? "").replace(/^"(.*)"$/, "$1");
+      const eventId = key.slice(key.indexOf(":") + 1);
+      const entry: Arrived = {
+        eventId,
+        key,
+        body: Buffer.concat(chunks).toString(),
+        headers: request.headers,
+        atMs: performance.now(),
+        status: 0,
+      };
+      arrived.push(entry);
+      const nth = arrived.filter((other) => other.eventId === eventId).length;
+      const answer = await sink.answer({ eventId, nth });
+      if (answer === "hang") return;
+      if (answer === "cut") return response.destroy();
+      const { status, headers } = typeof answer === "number" ? { status: answer, headers: undefined } : answer;
+      entry.status = status;
+      response.writeHead(status, headers).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const sink: Sink = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/events`,
+    arrived,
+    of: (eventId) => arrived.filter((entry) => entry.eventId === eventId),
+    effects: () => [
+      ...new Set(arrived.filter((entry) => entry.status >= 200 && entry.status < 300).map((e) => e.eventId)),
+    ],
+    answer: () => 200,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return sink;
+}
