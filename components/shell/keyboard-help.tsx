@@ -42,8 +42,9 @@ export function KeyboardHelp({ onClose }: { onClose: () => void }) {
               {section.rows.map(([keys, does]) => (
                 <div key={keys} className="flex h-7 items-center justify-between gap-4 border-b border-line">
                   <dt className="flex gap-1">
-                    {keys.split(" ").map((key) => (
-                      <Kbd key={key}>{key}</Kbd>
+                    {keys.split(" ").map((key, index) => (
+                      // biome-ignore lint/suspicious/noArrayIndexKey: `g g` is the same key twice
+                      <Kbd key={index}>{key}</Kbd>
                     ))}
                   </dt>
                   <dd className="text-muted">{does}</dd>

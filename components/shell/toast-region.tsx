@@ -14,7 +14,7 @@ export function ToastRegion() {
         unstyled: true,
         classNames: {
           toast:
-            "flex w-full items-center gap-2 rounded-lg border border-line-strong bg-raised px-3 py-2 text-base text-ink shadow-pop sm:w-[356px]",
+            "flex w-full font-sans items-center gap-2 rounded-lg border border-line-strong bg-raised px-3 py-2 text-base text-ink shadow-pop sm:w-[356px]",
           title: "font-medium",
           description: "text-muted",
           content: "min-w-0 flex-1",

@@ -44,11 +44,7 @@ export function Dialog({
               <Base.Title className="text-lg font-semibold text-balance">{title}</Base.Title>
               {description ? <Base.Description className="mt-0.5 text-muted">{description}</Base.Description> : null}
             </div>
-            <Base.Close
-              aria-label="Close"
-              data-tip="Close  esc"
-              className={buttonClass({ variant: "ghost" }, "-mr-1 w-7 px-0!")}
-            >
+            <Base.Close aria-label="Close" className={buttonClass({ variant: "ghost" }, "-mr-1 w-7 px-0!")}>
               <X size={14} aria-hidden />
             </Base.Close>
           </header>

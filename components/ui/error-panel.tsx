@@ -37,21 +37,26 @@ export function ErrorPanel({
 }) {
   const api = error instanceof ApiError ? error : null;
   const title = (api && TITLES[api.code]) ?? "This could not be loaded";
+  // A list of wrong fields says it better than the sentence that joins them.
+  const repeated =
+    api !== null && api.fields.length > 0 && api.fields.every(({ detail }) => api.detail.includes(detail));
   return (
     <div
       role="alert"
       className={classNames(
-        "flex items-start gap-2 border-danger bg-surface px-3 py-2",
-        inline ? "border-y border-l-2" : "m-4 rounded-md border border-l-2",
+        "flex items-start gap-2 border-line-strong border-l-danger bg-surface px-3 py-2",
+        inline ? "border-y border-l-3" : "m-4 rounded-md border border-l-3",
       )}
     >
       <Shape name="triangle" className="mt-1 shrink-0 text-danger" />
       <div className="min-w-0 flex-1">
         <p className="font-medium">{title}</p>
-        <p className="max-h-40 overflow-y-auto text-muted wrap-anywhere">
-          {api ? api.detail : "An unexpected error happened in this page."}
-          {api?.code === "read-timeout" ? ` ${READ_TIMEOUT_HINT}` : null}
-        </p>
+        {repeated ? null : (
+          <p className="max-h-40 overflow-y-auto wrap-anywhere text-muted">
+            {api ? api.detail : "An unexpected error happened in this page."}
+            {api?.code === "read-timeout" ? ` ${READ_TIMEOUT_HINT}` : null}
+          </p>
+        )}
         {api && api.fields.length > 0 ? (
           <ul className="mt-1 text-muted">
             {api.fields.map((field) => (

@@ -10,6 +10,7 @@ export function ShortId({
   label = "id",
   head,
   tail,
+  inRow,
   className,
 }: {
   id: string;
@@ -17,6 +18,8 @@ export function ShortId({
   label?: string;
   head?: number;
   tail?: number;
+  /** Inside a grid row: not a stop of the tab key, which would pass through hundreds of them. */
+  inRow?: boolean;
   className?: string;
 }) {
   const { state, copy } = useCopy();
@@ -24,6 +27,7 @@ export function ShortId({
   return (
     <button
       type="button"
+      tabIndex={inRow ? -1 : undefined}
       aria-label={`Copy ${label} ${id}`}
       data-tip={state === "copied" ? "Copied" : state === "failed" ? "Copying was refused" : `${id}\nclick to copy`}
       onClick={(event) => {

@@ -31,7 +31,7 @@ function Badge({ look, word, detail, className }: { look: Look; word: string; de
   return (
     <span
       className={classNames(
-        "inline-flex items-center gap-1.5 font-mono text-sm whitespace-nowrap",
+        "inline-flex items-center gap-1.5 align-top font-mono text-sm leading-5! whitespace-nowrap",
         look.colour,
         className,
       )}

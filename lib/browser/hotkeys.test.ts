@@ -17,8 +17,8 @@ it.each([
   ["/", press("/")],
   ["mod+k", press("k", { ctrlKey: true })],
   ["mod+k", press("k", { metaKey: true })],
-  ["Enter", press("Enter")],
-  ["shift+Enter", press("Enter", { shiftKey: true })],
+  ["enter", press("Enter")],
+  ["shift+enter", press("Enter", { shiftKey: true })],
   // Caps lock types capitals without shift: the letter still means its command.
   ["j", press("J")],
 ])("names %s", (name, given) => {

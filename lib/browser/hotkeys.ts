@@ -4,7 +4,7 @@ import { useEffect, useRef } from "react";
 
 /**
  * The keyboard of the whole console: one listener, one table. Keys are written `j`, `shift+x`, `mod+k` (Ctrl or Cmd),
- * `g e` (one after the other). Nothing fires while somebody types or a dialog or menu is open, except `mod+…`.
+ * `enter`, `g e` (one after the other). Nothing fires while somebody types or a dialog or menu is open, except `mod+…`.
  */
 export type Hotkeys = Record<string, (event: KeyboardEvent) => void>;
 
@@ -13,7 +13,7 @@ type KeyPress = Pick<KeyboardEvent, "key" | "shiftKey" | "ctrlKey" | "metaKey" |
 /** The name of a press, or null for one that is not ours. Shift is named only with letters: `?` is already shifted. */
 export function pressName(press: KeyPress): string | null {
   if (press.altKey || ["Shift", "Control", "Meta", "Alt"].includes(press.key)) return null;
-  const key = press.key.length === 1 ? press.key.toLowerCase() : press.key;
+  const key = press.key.toLowerCase();
   if (press.ctrlKey || press.metaKey) return `mod+${key}`;
   return press.shiftKey && /^[a-z]$|^.{2,}$/.test(key) ? `shift+${key}` : key;
 }
@@ -44,7 +44,7 @@ function onKeyDown(event: KeyboardEvent) {
     if (target?.closest(EDITABLE) || target?.closest(OVERLAY) || document.querySelector("[role=dialog][data-open]"))
       return;
     // Enter and space belong to the button or link that has the focus.
-    if ((name === "Enter" || name === " ") && target?.closest("button, a, summary, input")) return;
+    if ((name === "enter" || name === " ") && target?.closest("button, a, summary, input")) return;
   }
   const started = prefix !== null && event.timeStamp - prefix.atMs < SEQUENCE_MS ? prefix.key : null;
   prefix = null;

@@ -1,0 +1,97 @@
+"use client";
+
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Checkbox, Input } from "@/components/ui/input";
+import { Select } from "@/components/ui/select";
+import { type Term, termsOf } from "@/lib/browser/qualified-search";
+import { matching, NAME_SUGGESTIONS, useValueSuggestions } from "@/lib/browser/suggestions";
+import type { EventFilter } from "@/lib/contract/event-filter";
+
+const NAMES = [...NAME_SUGGESTIONS.map(({ value }) => value), "tag", "q"];
+const LABELS: Record<string, string> = { tag: "tag…", q: "words of the error" };
+/** A status is one of a few: nothing to type. */
+const CLOSED = new Set(["status"]);
+
+/** One restriction at a time: a name, then values that are known, or one that is typed. */
+export function AddFilter({
+  filter,
+  onAdd,
+  onRemove,
+  onDone,
+}: {
+  filter: EventFilter;
+  onAdd: (term: Term) => void;
+  onRemove: (term: Term) => void;
+  onDone: () => void;
+}) {
+  const [name, setName] = useState("errorCode");
+  const [key, setKey] = useState("");
+  const [text, setText] = useState("");
+  const suggestions = useValueSuggestions(name);
+  const chosen = new Set(termsOf(filter).flatMap((term) => (term.name === name ? [term.value] : [])));
+  const offered = matching(suggestions, text, 50);
+  const termName = name === "tag" ? `tag.${key.trim()}` : name;
+  const ready = text.trim() !== "" && (name !== "tag" || key.trim() !== "");
+  return (
+    <div className="flex w-80 flex-col">
+      <form
+        className="flex flex-col gap-2 p-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!ready) return;
+          onAdd({ name: termName, value: text.trim() });
+          onDone();
+        }}
+      >
+        <Select
+          aria-label="Filter by"
+          value={name}
+          onChange={(event) => {
+            setName(event.target.value);
+            setText("");
+          }}
+          options={NAMES.map((value) => ({ value, label: LABELS[value] ?? value }))}
+        />
+        {name === "tag" ? (
+          <Input
+            aria-label="Tag"
+            placeholder="tag, as orderId"
+            value={key}
+            onChange={(event) => setKey(event.target.value)}
+          />
+        ) : null}
+        {CLOSED.has(name) ? null : (
+          <div className="flex gap-2">
+            <Input
+              aria-label="Value"
+              placeholder={offered.length > 0 ? "choose below, or type" : "value"}
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+            />
+            <Button type="submit" disabled={!ready}>
+              Add
+            </Button>
+          </div>
+        )}
+      </form>
+      {offered.length > 0 ? (
+        <ul aria-label={`Values of ${name}`} className="max-h-72 overflow-y-auto border-t border-line p-1">
+          {offered.map((option) => (
+            <li key={option.value}>
+              {/* biome-ignore lint/a11y/noLabelWithoutControl: Checkbox is an input */}
+              <label className="flex h-7 items-center gap-2 rounded-sm px-2 hover:bg-hover">
+                <Checkbox
+                  checked={chosen.has(option.value)}
+                  onChange={(event) => (event.target.checked ? onAdd : onRemove)({ name, value: option.value })}
+                />
+                <span className="truncate font-mono text-sm">{option.value}</span>
+                <span className="ml-auto truncate pl-3 text-sm text-faint">{option.hint}</span>
+              </label>
+            </li>
+          ))}
+        </ul>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+"use client";
+
+import Link from "next/link";
+import { classNames } from "@/components/ui/class-names";
+import { StateBadge } from "@/components/ui/state-badge";
+import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { useNow } from "@/lib/browser/clock-zone";
+import { eventsHref } from "@/lib/browser/filter-url";
+import type { EventDetail } from "@/lib/contract/events";
+import { stateOf } from "./event-state";
+
+/** The parked events of its aggregate in their order. The head goes first; while it fails or cools, the others wait. */
+export function AggregateView({ event }: { event: EventDetail }) {
+  const now = useNow();
+  if (event.aggregateId === null) {
+    return <p className="px-3 py-4 text-muted">It belongs to no aggregate: no order holds it.</p>;
+  }
+  const behind = event.aggregate.some((member) => member.head && member.id !== event.id);
+  return (
+    <div>
+      <p className="px-3 py-2 text-muted">
+        {behind
+          ? "The head goes first; this event waits for it."
+          : "Redriven in this order; the first one holds the others."}{" "}
+        <Link
+          href={eventsHref({ aggregateId: [event.aggregateId] })}
+          prefetch={false}
+          className="text-accent hover:underline"
+        >
+          all events of {event.aggregateId}
+        </Link>
+      </p>
+      <Table>
+        <thead>
+          <tr>
+            <Th numeric>version</Th>
+            <Th>state</Th>
+            <Th>type</Th>
+            <Th>error code</Th>
+            <Th>seen</Th>
+          </tr>
+        </thead>
+        <tbody>
+          {event.aggregate.map((member) => {
+            const { state, remainingMs } = stateOf(member, now);
+            const here = member.id === event.id;
+            return (
+              <Tr
+                key={member.id}
+                className={classNames(here && "bg-selected")}
+                aria-current={here ? "true" : undefined}
+              >
+                <Td numeric className="font-mono text-sm">
+                  {member.version ?? "–"}
+                </Td>
+                <Td className="whitespace-nowrap">
+                  <StateBadge state={state} remainingMs={remainingMs} />
+                  {member.head ? <span className="ml-2 text-sm font-medium">head</span> : null}
+                </Td>
+                <Td>
+                  {here ? (
+                    <span>{member.eventType ?? member.eventId} (this one)</span>
+                  ) : (
+                    <Link href={`/events/${member.id}`} prefetch={false} className="text-accent hover:underline">
+                      {member.eventType ?? member.eventId}
+                    </Link>
+                  )}
+                </Td>
+                <Td className="font-mono text-sm">{member.errorCode}</Td>
+                <Td className="text-muted">
+                  <TimeAgo at={member.firstSeen} />
+                </Td>
+              </Tr>
+            );
+          })}
+        </tbody>
+      </Table>
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { NOTHING, toggle } from "@/lib/browser/selection";
+import type { EventOut } from "@/lib/contract/events";
+import { commonScope, mayHoldIgnored } from "./bulk-action";
+
+const event = (id: string, part: Partial<EventOut> = {}) =>
+  ({
+    id,
+    eventId: `e-${id}`,
+    aggregateId: `agg-${id}`,
+    errorCode: "TIMEOUT",
+    source: "orders",
+    status: "PENDING",
+    ...part,
+  }) as EventOut;
+const both = toggle(toggle(NOTHING, "1"), "2");
+
+describe("the scope offered for a control", () => {
+  it("is the event for one event", () => {
+    expect(commonScope(toggle(NOTHING, "1"), {}, [event("1"), event("2")])).toEqual({ eventId: "e-1" });
+  });
+
+  it("is the narrowest thing that all selected events share", () => {
+    const same = { aggregateId: "order-77" };
+    expect(commonScope(both, {}, [event("1", same), event("2", same)])).toEqual({ aggregateId: "order-77" });
+    expect(commonScope(both, {}, [event("1"), event("2")])).toEqual({ errorCode: "TIMEOUT" });
+    expect(commonScope(both, {}, [event("1"), event("2", { errorCode: "X" })])).toEqual({ source: "orders" });
+    expect(commonScope(both, {}, [event("1"), event("2", { errorCode: "X", source: "y" })])).toBeNull();
+  });
+
+  it("is not guessed when a selected row is not known any more", () => {
+    expect(commonScope(both, {}, [event("1")])).toBeNull();
+  });
+
+  it("does not take a missing aggregate for a common one", () => {
+    const none = { aggregateId: null };
+    expect(commonScope(both, {}, [event("1", none), event("2", none)])).toEqual({ errorCode: "TIMEOUT" });
+  });
+
+  it("comes from the filter when all matching are selected, whatever is loaded", () => {
+    expect(commonScope({ kind: "all" }, { errorCode: ["A"], source: ["s"] }, [event("1")])).toEqual({ errorCode: "A" });
+    expect(commonScope({ kind: "all" }, { errorCode: ["A", "B"] }, [event("1")])).toBeNull();
+  });
+});
+
+it("offers release only where something ignored may be", () => {
+  expect(mayHoldIgnored(both, {}, [event("1"), event("2")])).toBe(false);
+  expect(mayHoldIgnored(both, {}, [event("1"), event("2", { status: "IGNORED" })])).toBe(true);
+  expect(mayHoldIgnored({ kind: "all" }, { status: ["PENDING"] }, [])).toBe(false);
+  expect(mayHoldIgnored({ kind: "all" }, {}, [])).toBe(true);
+});

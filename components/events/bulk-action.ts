@@ -1,0 +1,50 @@
+import type { Picked } from "@/lib/browser/selection";
+import type { ControlRequest } from "@/lib/contract/controls";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import type { EventOut } from "@/lib/contract/events";
+
+export type BulkAction = "verify" | "redrive" | "ignore" | "release" | "cooldown" | "blacklist";
+
+/**
+ * The scope a control over the selection most likely means. A control is a rule, not a list: it holds for what comes
+ * later too. So it is the one aggregate, else the one error code, else the one source that all selected events share;
+ * null when they share none, and the person chooses.
+ */
+export function commonScope(
+  picked: Picked,
+  filter: EventFilter,
+  loaded: readonly EventOut[],
+): ControlRequest["scope"] | null {
+  if (picked.kind === "none") return null;
+  if (picked.kind === "all") {
+    const only = (values: string[] | undefined) => (values?.length === 1 ? values[0] : undefined);
+    const eventId = only(filter.eventId);
+    const aggregateId = only(filter.aggregateId);
+    const errorCode = only(filter.errorCode);
+    const source = only(filter.source);
+    if (eventId !== undefined) return { eventId };
+    if (aggregateId !== undefined) return { aggregateId };
+    if (errorCode !== undefined) return { errorCode };
+    return source === undefined ? null : { source };
+  }
+  const events = loaded.filter((event) => picked.ids.has(event.id));
+  const [first] = events;
+  // Rows that are not loaded any more may differ: nothing is known to be common then.
+  if (!first || events.length < picked.ids.size) return null;
+  if (events.length === 1) return { eventId: first.eventId };
+  const shared = (value: (event: EventOut) => string | null) =>
+    events.every((event) => value(event) === value(first)) ? value(first) : null;
+  const aggregateId = shared((event) => event.aggregateId);
+  if (aggregateId !== null) return { aggregateId };
+  const errorCode = shared((event) => event.errorCode);
+  if (errorCode !== null) return { errorCode };
+  const source = shared((event) => event.source);
+  return source === null ? null : { source };
+}
+
+/** Whether the selection may hold ignored events. For all matching the filter decides, not what is loaded. */
+export function mayHoldIgnored(picked: Picked, filter: EventFilter, loaded: readonly EventOut[]): boolean {
+  if (picked.kind === "none") return false;
+  if (picked.kind === "all") return filter.status === undefined || filter.status.includes("IGNORED");
+  return loaded.some((event) => event.status === "IGNORED" && picked.ids.has(event.id));
+}

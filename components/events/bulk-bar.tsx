@@ -1,0 +1,79 @@
+"use client";
+
+import { Button } from "@/components/ui/button";
+import { countText } from "@/components/ui/count-text";
+import { Kbd } from "@/components/ui/kbd";
+import { formatNumber } from "@/lib/browser/format";
+import type { Picked } from "@/lib/browser/selection";
+import type { CountOut } from "@/lib/contract/events";
+import type { BulkAction } from "./bulk-action";
+
+/** What may be done with the selection. Appears with the first selected event and stays where it is. */
+export function BulkBar({
+  picked,
+  total,
+  someIgnored,
+  onAll,
+  onClear,
+  onAction,
+}: {
+  picked: Exclude<Picked, { kind: "none" }>;
+  total: CountOut | undefined;
+  /** Whether something ignored may be among them: then Release is offered. */
+  someIgnored: boolean;
+  onAll: () => void;
+  onClear: () => void;
+  onAction: (action: BulkAction) => void;
+}) {
+  const all = picked.kind === "all";
+  const matching = total && total.value !== null ? `${countText(total)} matching` : "matching";
+  return (
+    <section
+      aria-label="Selection"
+      className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1.5 border-t border-line-strong bg-raised px-3 py-1.5"
+    >
+      <p aria-live="polite" className="whitespace-nowrap">
+        <span className="font-medium">
+          {all ? `All ${matching} selected` : `${formatNumber(picked.ids.size)} selected`}
+        </span>
+        {all ? null : (
+          <>
+            <span className="text-faint"> · </span>
+            <button type="button" onClick={onAll} className="text-accent hover:underline">
+              select all {matching}
+            </button>
+          </>
+        )}
+        <span className="text-faint"> · </span>
+        <button type="button" onClick={onClear} className="text-muted hover:underline">
+          clear
+        </button>
+      </p>
+      <div className="ml-auto flex flex-wrap items-center gap-1.5">
+        <Button size="sm" onClick={() => onAction("verify")} data-tip="Dry run only, nothing is sent  v">
+          Verify
+        </Button>
+        <Button size="sm" variant="primary" onClick={() => onAction("redrive")} data-tip="Preview, then send  r">
+          Redrive…
+        </Button>
+        <Button size="sm" onClick={() => onAction("ignore")} data-tip="i">
+          Ignore…
+        </Button>
+        {someIgnored ? (
+          <Button size="sm" onClick={() => onAction("release")}>
+            Release…
+          </Button>
+        ) : null}
+        <Button size="sm" onClick={() => onAction("cooldown")}>
+          Cooldown…
+        </Button>
+        <Button size="sm" onClick={() => onAction("blacklist")}>
+          Blacklist…
+        </Button>
+        <span className="hidden items-center gap-1 pl-1 text-sm text-faint lg:flex">
+          <Kbd>Esc</Kbd> clears
+        </span>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,78 @@
+"use client";
+
+import { classNames } from "@/components/ui/class-names";
+import { NumberWithKind } from "@/components/ui/number-with-kind";
+import { Shape } from "@/components/ui/shape";
+import { Skeleton } from "@/components/ui/skeleton";
+import { STATE_LOOKS } from "@/components/ui/state-badge";
+import { formatNumber } from "@/lib/browser/format";
+import type { EventFilter, FilterStatus } from "@/lib/contract/event-filter";
+import type { EventCounts } from "@/lib/contract/events";
+import { countsShown } from "./counts-shown";
+
+/** How many match, by state; each number narrows the list to it. At the right, what came since the list was read. */
+export function CountsLine({
+  counts,
+  failed,
+  filter,
+  newcomers,
+  onFilter,
+  onShowNew,
+}: {
+  counts: EventCounts | undefined;
+  /** Counting failed: it says so and takes nothing away from the list. */
+  failed: boolean;
+  filter: EventFilter;
+  newcomers: { count: number; more: boolean };
+  onFilter: (next: EventFilter) => void;
+  onShowNew: () => void;
+}) {
+  const narrow = (status: FilterStatus) => onFilter({ ...filter, status: [status] });
+  const news = `+${formatNumber(newcomers.count)}${newcomers.more ? " or more" : ""} new`;
+  return (
+    <div className="flex min-h-8 shrink-0 items-center gap-3 px-3 py-1">
+      {counts ? (
+        <div className={classNames("flex min-w-0 flex-wrap items-center gap-x-3", failed && "opacity-60")}>
+          <span>
+            <NumberWithKind count={counts.total} className="font-medium" />
+            <span className="text-faint">
+              {" "}
+              {counts.total.kind === "exact" ? "exact" : counts.total.kind === "estimated" ? "estimated" : "or more"}
+            </span>
+          </span>
+          {countsShown(counts).map(({ status, count }) => (
+            <button
+              key={status}
+              type="button"
+              onClick={() => narrow(status)}
+              data-tip={`Only ${status}`}
+              aria-label={`${count.value ?? "unknown"} ${status}: show only these`}
+              className={classNames("flex items-center gap-1 rounded-sm hover:underline", STATE_LOOKS[status].colour)}
+            >
+              <Shape name={STATE_LOOKS[status].shape} />
+              <NumberWithKind count={count} />
+            </button>
+          ))}
+        </div>
+      ) : failed ? (
+        <span className="text-faint" data-tip="Counting took too long; the list and every operation work without it">
+          number unknown
+        </span>
+      ) : (
+        <Skeleton className="w-56" />
+      )}
+      <div aria-live="polite" className="ml-auto shrink-0">
+        {newcomers.count > 0 ? (
+          <button
+            type="button"
+            onClick={onShowNew}
+            data-tip="Put them on top  n"
+            className="enter rounded-md border border-line-strong px-2 text-sm leading-5.5 font-medium text-accent hover:bg-hover"
+          >
+            {news} — show
+          </button>
+        ) : null}
+      </div>
+    </div>
+  );
+}

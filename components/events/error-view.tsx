@@ -1,0 +1,81 @@
+"use client";
+
+import { useMemo, useState } from "react";
+import { classNames } from "@/components/ui/class-names";
+import { CopyButton } from "@/components/ui/copy-button";
+import { formatNumber, plural } from "@/lib/browser/format";
+import type { EventDetail } from "@/lib/contract/events";
+import { stackLines } from "@/lib/core/fingerprint";
+
+/** A message longer than this is folded: a 10,000-character error must not push everything else away. */
+const MESSAGE_CHARS = 600;
+
+function Message({ text }: { text: string }) {
+  const [whole, setWhole] = useState(false);
+  const cut = !whole && text.length > MESSAGE_CHARS;
+  return (
+    <p className="wrap-anywhere whitespace-pre-wrap">
+      {cut ? text.slice(0, MESSAGE_CHARS) : text}
+      {cut ? (
+        <button type="button" className="text-accent hover:underline" onClick={() => setWhole(true)}>
+          … {formatNumber(text.length - MESSAGE_CHARS)} more characters
+        </button>
+      ) : null}
+    </p>
+  );
+}
+
+/** The stack with the application's own frames bright and the rest of it quiet, or only its own. */
+function Stack({ stack }: { stack: string }) {
+  const lines = useMemo(() => stackLines(stack), [stack]);
+  const foreign = lines.filter((line) => line.kind === "foreign").length;
+  const [ownOnly, setOwnOnly] = useState(false);
+  return (
+    <section>
+      <header className="flex h-8 items-center gap-2">
+        <h3 className="text-sm font-medium text-faint">Stack</h3>
+        {foreign > 0 ? (
+          <button
+            type="button"
+            aria-pressed={ownOnly}
+            onClick={() => setOwnOnly((now) => !now)}
+            className="text-sm text-accent hover:underline"
+          >
+            {ownOnly ? `show ${plural(foreign, "frame")} of libraries` : "own frames only"}
+          </button>
+        ) : null}
+        <span className="ml-auto" />
+        <CopyButton text={stack} label="stack" />
+      </header>
+      <pre className="overflow-x-auto rounded-md border border-line bg-canvas px-3 py-2 font-mono text-sm leading-5">
+        {lines.map((line, index) =>
+          ownOnly && line.kind === "foreign" ? null : (
+            <div
+              // biome-ignore lint/suspicious/noArrayIndexKey: lines of one text, which repeat and never move
+              key={index}
+              className={classNames(line.kind === "foreign" && "text-faint", line.kind === "own" && "font-medium")}
+            >
+              {line.text === "" ? " " : line.text}
+            </div>
+          ),
+        )}
+      </pre>
+    </section>
+  );
+}
+
+/** Why it was parked: type, message and stack as the consumer reported them. */
+export function ErrorView({ event }: { event: EventDetail }) {
+  const { type, message, stack } = event.errorDetail;
+  const text = message ?? event.lastError;
+  return (
+    <div className="flex flex-col gap-2 px-3 py-3">
+      <p className="flex flex-wrap items-baseline gap-x-2">
+        <span className="font-mono text-sm font-medium">{event.errorCode}</span>
+        {type ? <span className="font-mono text-sm wrap-anywhere text-muted">{type}</span> : null}
+      </p>
+      {text ? <Message text={text} /> : <p className="text-muted">The source gave no message.</p>}
+      {stack ? <Stack stack={stack} /> : <p className="text-faint">The source gave no stack.</p>}
+    </div>
+  );
+}

@@ -1,0 +1,124 @@
+"use client";
+
+import { useQueryClient } from "@tanstack/react-query";
+import dynamic from "next/dynamic";
+import { useRouter } from "next/navigation";
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { MenuButton } from "@/components/ui/menu-button";
+import { showToast } from "@/components/ui/toast";
+import { useNow } from "@/lib/browser/clock-zone";
+import { useHotkeys } from "@/lib/browser/hotkeys";
+import type { EventDetail } from "@/lib/contract/events";
+import { whyNotRedrive } from "./action-rules";
+import { curlRead, curlRedrive, curlReplay } from "./curl";
+import { redriveOne } from "./one-click";
+
+const IgnoreDialog = dynamic(() => import("./ignore-dialog").then((m) => m.IgnoreDialog), { ssr: false });
+const ControlDialog = dynamic(() => import("@/components/controls/control-dialog").then((m) => m.ControlDialog), {
+  ssr: false,
+});
+
+type Open = "ignore" | "release" | "cooldown" | "blacklist" | "whitelist" | null;
+
+function copyText(text: string, what: string): void {
+  navigator.clipboard?.writeText(text).then(
+    () => void showToast({ title: `Copied: ${what}` }),
+    () => void showToast({ title: "The browser refused to copy", tone: "error" }),
+  );
+}
+
+/** What may be done with one event. Redrive is one click; Undo stands in the toast. */
+export function EventActions({
+  event,
+  keyboard,
+  size,
+}: {
+  event: EventDetail;
+  keyboard?: boolean;
+  size?: "sm" | "md";
+}) {
+  const client = useQueryClient();
+  const router = useRouter();
+  const now = useNow();
+  const [open, setOpen] = useState<Open>(null);
+  const [busy, setBusy] = useState(false);
+  const refusal = whyNotRedrive(event, now);
+  const ignored = event.status === "IGNORED";
+
+  const send = async (mode: "deliver" | "verify") => {
+    if (busy) return;
+    setBusy(true);
+    await redriveOne(client, event, mode, (href) => router.push(href));
+    setBusy(false);
+  };
+  const redrive = () => {
+    if (refusal === null) void send("deliver");
+  };
+  useHotkeys(
+    { r: redrive, v: () => void send("verify"), i: () => setOpen(ignored ? "release" : "ignore") },
+    keyboard === true,
+  );
+  const scope = event.aggregateId === null ? { eventId: event.eventId } : { aggregateId: event.aggregateId };
+
+  return (
+    <>
+      <Button
+        variant="primary"
+        size={size}
+        aria-disabled={refusal !== null || busy}
+        data-tip={refusal ?? "Send it again on the slow lane, with Undo  r"}
+        className="aria-disabled:pointer-events-auto"
+        onClick={redrive}
+      >
+        Redrive
+      </Button>
+      <Button
+        size={size}
+        aria-disabled={busy}
+        data-tip="Dry run only, nothing is sent  v"
+        onClick={() => void send("verify")}
+      >
+        Verify
+      </Button>
+      <Button size={size} onClick={() => setOpen(ignored ? "release" : "ignore")} data-tip="i">
+        {ignored ? "Release…" : "Ignore…"}
+      </Button>
+      <MenuButton
+        name="More actions"
+        label={<span aria-hidden>⋯</span>}
+        tip="More actions"
+        size={size}
+        align="end"
+        entries={[
+          { id: "cooldown", label: "Cooldown…", onSelect: () => setOpen("cooldown") },
+          { id: "blacklist", label: "Blacklist…", onSelect: () => setOpen("blacklist") },
+          { id: "whitelist", label: "Whitelist…", onSelect: () => setOpen("whitelist") },
+          { kind: "separator", id: "separator" },
+          { kind: "heading", id: "curl", label: "Copy as curl" },
+          {
+            id: "curl-redrive",
+            label: "Redrive it",
+            onSelect: () => copyText(curlRedrive(window.location.origin, event), "redrive it"),
+          },
+          {
+            id: "curl-read",
+            label: "Read it",
+            onSelect: () => copyText(curlRead(window.location.origin, event.id), "read it"),
+          },
+          {
+            id: "curl-replay",
+            label: "Send its payload to a service of yours",
+            onSelect: () => copyText(curlReplay(window.location.origin, event), "send its payload"),
+          },
+        ]}
+      />
+      {open === "ignore" || open === "release" ? (
+        <IgnoreDialog kind={open} selection={{ ids: [event.id] }} total={1} onClose={() => setOpen(null)} />
+      ) : null}
+      {open === "cooldown" || open === "blacklist" || open === "whitelist" ? (
+        <ControlDialog kind={open} scope={scope} onClose={() => setOpen(null)} />
+      ) : null}
+    </>
+  );
+}

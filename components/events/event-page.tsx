@@ -1,0 +1,191 @@
+"use client";
+
+import { ChevronDown, ChevronUp } from "lucide-react";
+import Link from "next/link";
+import { useRouter } from "next/navigation";
+import { IconButton, LinkButton } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { ShortId } from "@/components/ui/short-id";
+import { Skeleton } from "@/components/ui/skeleton";
+import { StateBadge } from "@/components/ui/state-badge";
+import { Tabs } from "@/components/ui/tabs";
+import { useNow } from "@/lib/browser/clock-zone";
+import { useEventDetail, useNeighbours } from "@/lib/browser/events";
+import { filterHref, useEventFilter, usePageParam } from "@/lib/browser/filter-url";
+import { useHotkeys } from "@/lib/browser/hotkeys";
+import { isEmptyFilter } from "@/lib/browser/qualified-search";
+import type { EventDetail } from "@/lib/contract/events";
+import { AggregateView } from "./aggregate-view";
+import { ErrorView } from "./error-view";
+import { EventActions } from "./event-actions";
+import { aggregateText, stateOf } from "./event-state";
+import { Facts } from "./facts";
+import { HeadersView } from "./headers-view";
+import { HistoryView } from "./history-view";
+import { PayloadView } from "./payload/payload-view";
+
+const TAB_IDS = ["payload", "headers", "error", "history", "aggregate"] as const;
+
+/** Everything about one event. The filter in its address is that of the list it was opened from. */
+export function EventPage({ id }: { id: string }) {
+  const { data: event, error, refetch } = useEventDetail(id);
+  if (!event) {
+    if (error?.code === "unknown-event") {
+      return (
+        <EmptyState title="There is no such event" action={<LinkButton href="/events">Events</LinkButton>}>
+          <p>It may be past its retention: then it is in the archive of its day.</p>
+          <p className="font-mono text-sm wrap-anywhere">{id}</p>
+        </EmptyState>
+      );
+    }
+    return error ? <ErrorPanel error={error} onRetry={() => void refetch()} /> : <PageSkeleton />;
+  }
+  return (
+    <div className="flex min-h-full flex-col lg:h-full lg:min-h-0">
+      <Header event={event} />
+      {error ? <ErrorPanel error={error} inline onRetry={() => void refetch()} /> : null}
+      <div className="flex min-h-0 flex-1 flex-col lg:flex-row">
+        <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+          <EventTabs event={event} />
+        </div>
+        <aside
+          aria-label="Facts"
+          className="shrink-0 border-t border-line lg:w-84 lg:overflow-y-auto lg:border-t-0 lg:border-l"
+        >
+          <Facts event={event} />
+        </aside>
+      </div>
+    </div>
+  );
+}
+
+function Header({ event }: { event: EventDetail }) {
+  const now = useNow();
+  const { state, remainingMs } = stateOf(event, now);
+  const aggregate = aggregateText(event);
+  return (
+    <header className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2">
+      <div className="min-w-0">
+        <h1 className="flex flex-wrap items-center gap-x-3 text-lg font-semibold">
+          <StateBadge state={state} remainingMs={remainingMs} />
+          <span className="font-mono wrap-anywhere">{event.errorCode}</span>
+          <span className="sr-only">event {event.eventId}</span>
+        </h1>
+        <p className="flex flex-wrap items-center gap-x-3 text-muted">
+          <ShortId id={event.eventId} label="event id" head={12} tail={6} />
+          {event.eventType ? <span className="wrap-anywhere">{event.eventType}</span> : null}
+          {aggregate ? <span className="font-mono text-sm wrap-anywhere">{aggregate}</span> : null}
+          <span>
+            {event.source} <span className="text-faint">→</span> {event.target.main ?? "no target"}
+          </span>
+        </p>
+      </div>
+      <div className="ml-auto flex flex-wrap items-center gap-1.5">
+        <Walk id={event.id} />
+        <EventActions event={event} keyboard />
+      </div>
+    </header>
+  );
+}
+
+/** Previous and next within the list this event was opened from. */
+function Walk({ id }: { id: string }) {
+  const router = useRouter();
+  const { filter } = useEventFilter();
+  const { data } = useNeighbours(id, filter);
+  const list = filterHref("/events", filter ?? {});
+  const go = (to: string | null | undefined) => {
+    if (to) router.push(filterHref(`/events/${to}`, filter ?? {}, new URLSearchParams(window.location.search)));
+  };
+  useHotkeys({
+    j: () => go(data?.next),
+    k: () => go(data?.previous),
+    escape: () => router.push(`${list}${list.includes("?") ? "&" : "?"}open=${id}`),
+  });
+  return (
+    <div className="flex items-center gap-1 sm:mr-2">
+      <Link
+        href={list}
+        prefetch={false}
+        data-tip="Back to the list  Esc"
+        className="hidden rounded-sm px-1 whitespace-nowrap text-muted sm:inline hover:text-ink hover:underline"
+      >
+        {filter && !isEmptyFilter(filter) ? "in this filter" : "in all events"}
+      </Link>
+      <IconButton label="Previous event" shortcut="k" disabled={!data?.previous} onClick={() => go(data?.previous)}>
+        <ChevronUp size={15} aria-hidden />
+      </IconButton>
+      <IconButton label="Next event" shortcut="j" disabled={!data?.next} onClick={() => go(data?.next)}>
+        <ChevronDown size={15} aria-hidden />
+      </IconButton>
+    </div>
+  );
+}
+
+function EventTabs({ event }: { event: EventDetail }) {
+  const [tab, setTab] = usePageParam("tab");
+  const value = TAB_IDS.find((id) => id === tab) ?? "payload";
+  return (
+    <Tabs
+      label="Parts of the event"
+      value={value}
+      onChange={(next) => setTab(next === "payload" ? null : next)}
+      panelClassName="min-h-0 flex-1 -outline-offset-2 lg:overflow-y-auto"
+      tabs={[
+        {
+          id: "payload",
+          label: "Payload",
+          content: <PayloadView key={event.id} eventId={event.id} body={event.body} />,
+        },
+        {
+          id: "headers",
+          label: "Headers",
+          count: event.headers.length,
+          content: <HeadersView headers={event.headers} />,
+        },
+        { id: "error", label: "Error", content: <ErrorView event={event} /> },
+        {
+          id: "history",
+          label: "History",
+          count: event.history.length,
+          content: <HistoryView history={event.history} />,
+        },
+        {
+          id: "aggregate",
+          label: "Aggregate",
+          count: event.aggregate.length,
+          content: <AggregateView event={event} />,
+        },
+      ]}
+    />
+  );
+}
+
+function PageSkeleton() {
+  return (
+    <div role="status" aria-label="Loading">
+      <div className="flex flex-col gap-3 border-b border-line px-4 py-3">
+        <Skeleton className="h-4 w-72" />
+        <Skeleton className="w-96" />
+      </div>
+      <div className="flex gap-4 p-4">
+        <div className="flex flex-1 flex-col gap-3">
+          <Skeleton className="h-6 w-full" />
+          {[70, 55, 62, 40, 58, 30, 66, 45].map((width) => (
+            <div key={width} style={{ width: `${width}%` }}>
+              <Skeleton />
+            </div>
+          ))}
+        </div>
+        <div className="hidden w-76 flex-col gap-3 lg:flex">
+          {[80, 60, 75, 50, 70].map((width) => (
+            <div key={width} style={{ width: `${width}%` }}>
+              <Skeleton />
+            </div>
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}

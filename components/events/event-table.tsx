@@ -1,0 +1,165 @@
+"use client";
+
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type RefObject, useEffect, useRef } from "react";
+import { classNames } from "@/components/ui/class-names";
+import { isPicked, type Picked } from "@/lib/browser/selection";
+import { EventRow, type RowActions, rowDomId } from "./event-row";
+import styles from "./event-table.module.css";
+import type { ListRow } from "./list-rows";
+import { useIsPhone } from "./use-is-phone";
+
+const ROW_PX = 32;
+const CARD_PX = 84;
+/** Rows before the end at which the next page is fetched: about a screen and a half. */
+const FETCH_AHEAD_ROWS = 40;
+
+/** What the server renders before the size of the window is known. */
+const ASSUMED = { width: 1280, height: 900 };
+
+const COLUMNS = [
+  ["state", "state"],
+  ["seen", "seen"],
+  ["code", "error code"],
+  ["type", "type"],
+  ["aggregate", "aggregate"],
+  ["event", "event"],
+  ["tries", "tries"],
+  ["error", "last error"],
+] as const;
+
+export type TableHandle = { scrollToRow: (index: number) => void; scrollToTop: () => void; focus: () => void };
+
+/**
+ * The list: rows of equal height, of which only those in view exist. It is a grid with one focus: arrow keys (or j, k)
+ * move the active row, space (or x) selects it.
+ */
+export function EventTable({
+  rows,
+  picked,
+  activeId,
+  openId,
+  total,
+  actions,
+  hasMore,
+  handle,
+  onToggleLoaded,
+  onNearEnd,
+  onFirstVisible,
+}: {
+  rows: ListRow[];
+  picked: Picked;
+  activeId: string | null;
+  openId: string | null;
+  /** How many match in all, for `aria-rowcount`; null = unknown. */
+  total: number | null;
+  actions: RowActions;
+  hasMore: boolean;
+  handle: RefObject<TableHandle | null>;
+  onToggleLoaded: () => void;
+  onNearEnd: () => void;
+  onFirstVisible: (index: number) => void;
+}) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const grid = useRef<HTMLTableElement>(null);
+  const phone = useIsPhone();
+  const rowPx = phone ? CARD_PX : ROW_PX;
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowPx,
+    getItemKey: (index) => rows[index]?.event.id ?? index,
+    overscan: 12,
+    initialRect: ASSUMED,
+    scrollPaddingStart: phone ? 0 : ROW_PX,
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another height of rows makes every remembered size wrong
+  useEffect(() => virtualizer.measure(), [rowPx]);
+
+  useEffect(() => {
+    handle.current = {
+      scrollToRow: (index) => virtualizer.scrollToIndex(index),
+      scrollToTop: () => scroller.current?.scrollTo({ top: 0 }),
+      focus: () => grid.current?.focus({ preventScroll: true }),
+    };
+    return () => {
+      handle.current = null;
+    };
+  }, [handle, virtualizer]);
+
+  const items = virtualizer.getVirtualItems();
+  const first = virtualizer.range?.startIndex ?? 0;
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => onFirstVisible(first), [first, onFirstVisible]);
+  useEffect(() => {
+    if (hasMore && last >= rows.length - FETCH_AHEAD_ROWS) onNearEnd();
+  }, [hasMore, last, rows.length, onNearEnd]);
+
+  const activeShown = activeId !== null && items.some((item) => rows[item.index]?.event.id === activeId);
+  const some = picked.kind !== "none";
+  const every = picked.kind === "all" || (some && picked.ids.size >= rows.length);
+  return (
+    <div
+      ref={scroller}
+      className={classNames(styles.scroller, "min-h-0 min-w-0 flex-1 overflow-x-hidden overflow-y-auto")}
+    >
+      <table
+        ref={grid}
+        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a table whose rows are chosen is a grid
+        role="grid"
+        tabIndex={0}
+        aria-label="Events"
+        aria-multiselectable
+        aria-rowcount={total === null ? -1 : total + 1}
+        aria-activedescendant={activeShown ? rowDomId(activeId) : undefined}
+        className="block min-h-full text-left -outline-offset-2"
+      >
+        <thead className={classNames(styles.head, "sticky top-0 z-10 block bg-surface")}>
+          <tr aria-rowindex={1} className={classNames(styles.line, "h-8 border-b border-line text-sm text-faint")}>
+            <th className={styles.select}>
+              <label className="-m-2 flex size-9 items-center justify-center">
+                <input
+                  type="checkbox"
+                  checked={every}
+                  ref={(box) => {
+                    if (box) box.indeterminate = some && !every;
+                  }}
+                  aria-label={some ? "Clear the selection" : "Select all loaded events"}
+                  data-tip={some ? "Clear the selection" : "Select all loaded events"}
+                  onChange={onToggleLoaded}
+                  className="size-3.5"
+                />
+              </label>
+            </th>
+            {COLUMNS.map(([name, label]) => (
+              <th key={name} className={classNames(styles[name], "truncate font-medium")}>
+                {label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody className="relative block" style={{ height: virtualizer.getTotalSize() }}>
+          {items.map((item) => {
+            const row = rows[item.index];
+            if (!row) return null;
+            const { id } = row.event;
+            return (
+              <EventRow
+                key={item.key}
+                row={row}
+                index={item.index}
+                top={item.start}
+                height={rowPx}
+                selected={isPicked(picked, id)}
+                locked={picked.kind === "all"}
+                active={id === activeId}
+                opened={id === openId}
+                actions={actions}
+              />
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,306 @@
+"use client";
+
+import { useQueryClient } from "@tanstack/react-query";
+import dynamic from "next/dynamic";
+import { useRouter } from "next/navigation";
+import { useCallback, useMemo, useRef, useState } from "react";
+import { Button, LinkButton } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import type { InitialList } from "@/lib/browser/events";
+import { useEventCounts } from "@/lib/browser/events";
+import { ApiError } from "@/lib/browser/fetch-json";
+import { filterHref, useEventFilter, usePageParam } from "@/lib/browser/filter-url";
+import { useHotkeys } from "@/lib/browser/hotkeys";
+import { isEmptyFilter } from "@/lib/browser/qualified-search";
+import {
+  extendTo,
+  NOTHING,
+  type Picked,
+  pickedCount,
+  selectionOf,
+  toggle,
+  toggleLoaded,
+} from "@/lib/browser/selection";
+import { type EventFilter, toSearchParams } from "@/lib/contract/event-filter";
+import { type BulkAction, commonScope, mayHoldIgnored } from "./bulk-action";
+import { BulkBar } from "./bulk-bar";
+import { CountsLine } from "./counts-line";
+import { EventTable, type TableHandle } from "./event-table";
+import { FilterBar } from "./filter-bar";
+import { ListSkeleton } from "./list-skeleton";
+import { useEventRows } from "./use-event-rows";
+
+const SidePanel = dynamic(() => import("./side-panel").then((module) => module.SidePanel), { ssr: false });
+const RedriveDialog = dynamic(() => import("@/components/redrives/redrive-dialog").then((m) => m.RedriveDialog), {
+  ssr: false,
+});
+const ControlDialog = dynamic(() => import("@/components/controls/control-dialog").then((m) => m.ControlDialog), {
+  ssr: false,
+});
+const IgnoreDialog = dynamic(() => import("./ignore-dialog").then((m) => m.IgnoreDialog), { ssr: false });
+
+/** Below this width the panel would leave no list: an event opens on its own page. */
+const PANEL_FROM_PX = 900;
+
+/** The list of parked events: filter, select, act. The filter and the open event live in the address. */
+export function EventsView({ initial }: { initial: (InitialList & { query: string }) | null }) {
+  const { filter, fault, setFilter } = useEventFilter();
+  if (fault) {
+    return (
+      <ErrorPanel error={new ApiError("invalid-filter", fault.message, { fields: fault.fields })}>
+        <div className="mt-2">
+          <Button size="sm" onClick={() => setFilter({})}>
+            Clear the filter
+          </Button>
+        </div>
+      </ErrorPanel>
+    );
+  }
+  const query = toSearchParams(filter).toString();
+  // A new filter is a new list: selection, active row and scroll position begin again.
+  return (
+    <EventsList key={query} filter={filter} setFilter={setFilter} initial={initial?.query === query ? initial : null} />
+  );
+}
+
+function EventsList({
+  filter,
+  setFilter,
+  initial,
+}: {
+  filter: EventFilter;
+  setFilter: (next: EventFilter) => void;
+  initial: InitialList;
+}) {
+  const client = useQueryClient();
+  const router = useRouter();
+  const table = useRef<TableHandle | null>(null);
+  const list = useEventRows(filter, initial);
+  const counts = useEventCounts(filter);
+  const [openId, setOpenId] = usePageParam("open");
+  const [activeId, setActiveId] = useState<string | null>(openId);
+  const [picked, setPicked] = useState<Picked>(NOTHING);
+  const [action, setAction] = useState<BulkAction | null>(null);
+
+  const { rows } = list;
+  const order = useMemo(() => rows.map((row) => row.event.id), [rows]);
+  const events = useMemo(() => rows.map((row) => row.event), [rows]);
+  const latest = useRef({ order, picked, filter });
+  latest.current = { order, picked, filter };
+
+  const goToPage = useCallback(
+    (id: string) => router.push(filterHref(`/events/${id}`, latest.current.filter)),
+    [router],
+  );
+  const open = useCallback(
+    (id: string) => {
+      setActiveId(id);
+      if (window.innerWidth < PANEL_FROM_PX) goToPage(id);
+      else setOpenId(id);
+    },
+    [goToPage, setOpenId],
+  );
+  const actions = useMemo(
+    () => ({
+      open,
+      toggle: (id: string, range: boolean) => {
+        setActiveId(id);
+        setPicked((now) => (range ? extendTo(now, id, latest.current.order) : toggle(now, id)));
+      },
+    }),
+    [open],
+  );
+
+  const move = (step: number) => {
+    if (order.length === 0) return;
+    const at = activeId === null ? -1 : order.indexOf(activeId);
+    const next = at === -1 ? (step > 0 ? 0 : order.length - 1) : Math.min(Math.max(at + step, 0), order.length - 1);
+    const id = order[next];
+    if (id === undefined) return;
+    setActiveId(id);
+    table.current?.scrollToRow(next);
+    if (openId !== null) setOpenId(id);
+  };
+
+  const showNew = async () => {
+    await list.showNew();
+    table.current?.scrollToTop();
+  };
+
+  /** With nothing selected a key means the active event. */
+  const actOn = (wanted: BulkAction) => {
+    if (picked.kind === "none") {
+      if (activeId === null || !order.includes(activeId)) return;
+      const event = events.find((entry) => entry.id === activeId);
+      if (!event) return;
+      if (wanted === "redrive" || wanted === "verify") {
+        const mode = wanted === "redrive" ? "deliver" : "verify";
+        void import("./one-click").then(({ redriveOne }) =>
+          redriveOne(client, event, mode, (href) => router.push(href)),
+        );
+        return;
+      }
+      setPicked(toggle(NOTHING, activeId));
+    }
+    setAction(wanted);
+  };
+  const ignoreOrRelease = () => {
+    const event = picked.kind === "none" ? events.find((entry) => entry.id === activeId) : undefined;
+    actOn(event?.status === "IGNORED" ? "release" : "ignore");
+  };
+
+  const toggleActive = (range: boolean) => {
+    if (activeId !== null) actions.toggle(activeId, range);
+    else move(1);
+  };
+  const selectAll = () => setPicked({ kind: "all" });
+  const closeOrClear = () => {
+    if (openId !== null) setOpenId(null);
+    else setPicked(NOTHING);
+  };
+
+  useHotkeys({
+    j: () => move(1),
+    k: () => move(-1),
+    arrowdown: () => move(1),
+    arrowup: () => move(-1),
+    enter: () => {
+      if (activeId === null) return;
+      if (openId === activeId) goToPage(activeId);
+      else open(activeId);
+    },
+    x: () => toggleActive(false),
+    " ": () => toggleActive(false),
+    "shift+x": () => toggleActive(true),
+    a: selectAll,
+    r: () => actOn("redrive"),
+    v: () => actOn("verify"),
+    i: ignoreOrRelease,
+    n: () => void showNew(),
+    escape: closeOrClear,
+  });
+
+  const matching = counts.data && !counts.isPlaceholderData ? counts.data.total : undefined;
+  const total = matching?.value ?? null;
+  const selection = selectionOf(picked, filter);
+  const closeDialog = () => setAction(null);
+
+  return (
+    <div className="flex h-full min-h-0 flex-col">
+      <h1 className="sr-only">Events</h1>
+      <FilterBar filter={filter} onFilter={setFilter} />
+      <CountsLine
+        counts={counts.data}
+        failed={counts.isError}
+        filter={filter}
+        newcomers={list.newcomers}
+        onFilter={setFilter}
+        onShowNew={() => void showNew()}
+      />
+      {list.error && rows.length > 0 ? <ErrorPanel error={list.error} inline onRetry={list.retry} /> : null}
+      <div className="flex min-h-0 flex-1">
+        <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+          {list.isLoading ? (
+            <ListSkeleton />
+          ) : rows.length === 0 ? (
+            list.error ? (
+              <ErrorPanel error={list.error} onRetry={list.retry} />
+            ) : (
+              <NothingHere filter={filter} onFilter={setFilter} />
+            )
+          ) : (
+            <EventTable
+              rows={rows}
+              picked={picked}
+              activeId={activeId}
+              openId={openId}
+              total={total}
+              actions={actions}
+              hasMore={list.hasMore}
+              handle={table}
+              onToggleLoaded={() => setPicked((now) => toggleLoaded(now, order))}
+              onNearEnd={list.fetchMore}
+              onFirstVisible={list.setFirstVisible}
+            />
+          )}
+          {picked.kind === "none" ? null : (
+            <BulkBar
+              picked={picked}
+              total={matching}
+              someIgnored={mayHoldIgnored(picked, filter, events)}
+              onAll={selectAll}
+              onClear={() => setPicked(NOTHING)}
+              onAction={setAction}
+            />
+          )}
+        </div>
+        {openId === null ? null : (
+          <SidePanel
+            id={openId}
+            position={order.indexOf(openId)}
+            onMove={move}
+            onClose={() => setOpenId(null)}
+            onPage={() => goToPage(openId)}
+          />
+        )}
+      </div>
+      {selection && (action === "redrive" || action === "verify") ? (
+        <RedriveDialog
+          selection={selection}
+          total={pickedCount(picked, total)}
+          initialMode={action === "verify" ? "verify" : "deliver"}
+          onClose={closeDialog}
+        />
+      ) : null}
+      {selection && (action === "ignore" || action === "release") ? (
+        <IgnoreDialog
+          kind={action}
+          selection={selection}
+          total={pickedCount(picked, total)}
+          onClose={closeDialog}
+          onDone={() => setPicked(NOTHING)}
+        />
+      ) : null}
+      {action === "cooldown" || action === "blacklist" ? (
+        <ControlDialog kind={action} scope={commonScope(picked, filter, events) ?? undefined} onClose={closeDialog} />
+      ) : null}
+    </div>
+  );
+}
+
+/** Two different sentences: nothing is parked at all, or the filter hides all there is. */
+function NothingHere({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
+  if (isEmptyFilter(filter)) {
+    return (
+      <EmptyState
+        title="Nothing is parked"
+        action={
+          <>
+            <LinkButton href="/sources" variant="primary">
+              Connect a source
+            </LinkButton>
+            <LinkButton href="/redrives">Past redrives</LinkButton>
+          </>
+        }
+      >
+        No event has been parked, or all of them are past their retention. New ones appear here by themselves.
+      </EmptyState>
+    );
+  }
+  const { from, to, ...rest } = filter;
+  const windowed = from !== undefined || to !== undefined;
+  return (
+    <EmptyState
+      title="No event matches"
+      action={
+        <>
+          {windowed ? <Button onClick={() => onFilter(rest)}>Search any time</Button> : null}
+          <Button onClick={() => onFilter({})}>Clear the filter</Button>
+        </>
+      }
+    >
+      Events may exist that this filter hides. New ones that match appear here by themselves.
+    </EmptyState>
+  );
+}

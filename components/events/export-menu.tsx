@@ -1,0 +1,41 @@
+"use client";
+
+import { MenuButton } from "@/components/ui/menu-button";
+import { exportHref } from "@/lib/browser/events";
+import type { EventFilter } from "@/lib/contract/event-filter";
+
+/** All that match as a file, not what is loaded. */
+export function ExportMenu({ filter }: { filter: EventFilter }) {
+  return (
+    <MenuButton
+      name="Export all matching"
+      label={
+        <>
+          Export <span aria-hidden>▾</span>
+        </>
+      }
+      variant="ghost"
+      size="sm"
+      align="end"
+      entries={[
+        { kind: "heading", id: "heading", label: "All matching, newest first" },
+        {
+          kind: "link",
+          id: "ndjson",
+          label: "NDJSON",
+          hint: "one event a line",
+          href: exportHref(filter, "ndjson"),
+          download: true,
+        },
+        {
+          kind: "link",
+          id: "csv",
+          label: "CSV",
+          hint: "without payloads",
+          href: exportHref(filter, "csv"),
+          download: true,
+        },
+      ]}
+    />
+  );
+}

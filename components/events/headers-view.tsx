@@ -1,0 +1,40 @@
+"use client";
+
+import { CopyButton } from "@/components/ui/copy-button";
+import { Table, Td, Th, Tr } from "@/components/ui/table";
+import type { Header } from "@/lib/core/dead-letter";
+
+const ENCODINGS = { text: "", bytes: "base64", amqp: "AMQP value" } as const;
+
+/** Headers as they were on the wire: in order, doubles kept. */
+export function HeadersView({ headers }: { headers: Header[] }) {
+  if (headers.length === 0) return <p className="px-3 py-4 text-muted">It came without headers.</p>;
+  return (
+    <Table>
+      <thead>
+        <tr>
+          <Th>name</Th>
+          <Th>value</Th>
+          <Th>
+            <span className="sr-only">copy</span>
+          </Th>
+        </tr>
+      </thead>
+      <tbody>
+        {headers.map(([name, value, encoding], index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: names repeat; the order is the identity
+          <Tr key={index}>
+            <Td className="align-top font-mono text-sm whitespace-nowrap text-muted">{name}</Td>
+            <Td className="w-full font-mono text-sm wrap-anywhere">
+              {value === null ? <span className="text-faint italic">no value</span> : value}
+              {encoding && encoding !== "text" ? (
+                <span className="ml-2 font-sans text-xs text-faint">{ENCODINGS[encoding]}</span>
+              ) : null}
+            </Td>
+            <Td className="align-top">{value ? <CopyButton text={value} label={`value of ${name}`} /> : null}</Td>
+          </Tr>
+        ))}
+      </tbody>
+    </Table>
+  );
+}

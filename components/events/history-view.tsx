@@ -1,0 +1,86 @@
+"use client";
+
+import Link from "next/link";
+import { classNames } from "@/components/ui/class-names";
+import { Shape, type ShapeName } from "@/components/ui/shape";
+import { TimeAgo } from "@/components/ui/time-ago";
+import type { HistoryEntry } from "@/lib/contract/events";
+import type { Finding } from "@/lib/contract/redrives";
+import { findingsOf } from "./history-findings";
+
+const LOOKS: Record<HistoryEntry["kind"], { shape: ShapeName; colour: string }> = {
+  parked: { shape: "disc", colour: "text-pending" },
+  bounced: { shape: "return", colour: "text-bounced" },
+  duplicate: { shape: "ring", colour: "text-muted" },
+  verdict: { shape: "half", colour: "text-queued" },
+  attempt: { shape: "arrow", colour: "text-redriven" },
+  state: { shape: "square", colour: "text-muted" },
+  control: { shape: "triangle", colour: "text-cooling" },
+  confirmed: { shape: "check", colour: "text-confirmed" },
+};
+
+function Findings({ findings }: { findings: Finding[] }) {
+  return (
+    <ul className="mt-1 flex flex-col gap-0.5 text-sm">
+      {findings.map((finding) => (
+        <li key={finding.check} className="flex items-start gap-1.5">
+          <Shape
+            name={finding.ok ? "check" : "cross"}
+            className={classNames("mt-0.5 shrink-0", finding.ok ? "text-ok" : "text-danger")}
+          />
+          <span className="sr-only">{finding.ok ? "passed:" : "failed:"}</span>
+          <span className="font-mono">{finding.check}</span>
+          <span className="wrap-anywhere text-muted">{finding.detail}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Entry({ entry }: { entry: HistoryEntry }) {
+  const look = LOOKS[entry.kind];
+  const findings = findingsOf(entry.detail);
+  return (
+    <li className="relative flex gap-3 pb-4 before:absolute before:top-5 before:bottom-0 before:left-[5.5px] before:w-px before:bg-line last:before:hidden">
+      <Shape name={look.shape} className={classNames("mt-1 shrink-0", look.colour)} />
+      <div className="min-w-0 flex-1">
+        <p className="flex flex-wrap items-baseline gap-x-2">
+          <span className="wrap-anywhere">{entry.text}</span>
+          <span className="text-sm text-faint">
+            <TimeAgo at={entry.at} />
+            {entry.actor ? ` · ${entry.actor}` : null}
+          </span>
+        </p>
+        {entry.reason ? <p className="wrap-anywhere text-muted">“{entry.reason}”</p> : null}
+        {findings.length > 0 ? <Findings findings={findings} /> : null}
+        {entry.redriveId || entry.auditId ? (
+          <p className="flex gap-3 text-sm">
+            {entry.redriveId ? (
+              <Link href={`/redrives/${entry.redriveId}`} prefetch={false} className="text-accent hover:underline">
+                redrive
+              </Link>
+            ) : null}
+            {entry.auditId ? (
+              <Link href={`/audit?open=${entry.auditId}`} prefetch={false} className="text-accent hover:underline">
+                audit entry
+              </Link>
+            ) : null}
+          </p>
+        ) : null}
+      </div>
+    </li>
+  );
+}
+
+/** Everything that happened to it, one line a fact, the latest first. */
+export function HistoryView({ history }: { history: HistoryEntry[] }) {
+  const latestFirst = history.toReversed();
+  return (
+    <ol aria-label="History" className="px-4 py-4">
+      {latestFirst.map((entry, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: facts are only ever added; equal ones may share a millisecond
+        <Entry key={history.length - index} entry={entry} />
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,111 @@
+"use client";
+
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Dialog } from "@/components/ui/dialog";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { Field, Input, Textarea } from "@/components/ui/input";
+import { showToast } from "@/components/ui/toast";
+import { fetchJson } from "@/lib/browser/fetch-json";
+import { formatNumber, plural } from "@/lib/browser/format";
+import { invalidateAfter } from "@/lib/browser/keys";
+import type { ChangeAnswer } from "@/lib/contract/events";
+import type { Selection } from "@/lib/contract/selection";
+import { changedText, mustType } from "./ignore-words";
+
+/** Ignores events, or releases ignored ones, with a reason. A large set is confirmed by typing its number. */
+export function IgnoreDialog({
+  kind,
+  selection,
+  total,
+  onClose,
+  onDone,
+}: {
+  kind: "ignore" | "release";
+  selection: Selection;
+  /** How many are selected; null when their number is not known. */
+  total: number | null;
+  onClose: () => void;
+  onDone?: () => void;
+}) {
+  const client = useQueryClient();
+  const [reason, setReason] = useState("");
+  const [typed, setTyped] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const verb = kind === "ignore" ? "Ignore" : "Release";
+  const many = total === null ? "all matching events" : plural(total, "event");
+  const wanted = mustType(total);
+  const ready = reason.trim() !== "" && (wanted === null || typed.replaceAll(/[\s,.]/g, "") === wanted);
+
+  const submit = async () => {
+    if (!ready || busy) return;
+    setBusy(true);
+    setError(null);
+    try {
+      const answer = await fetchJson<ChangeAnswer>(`/api/v1/events/${kind}`, {
+        method: "POST",
+        body: { select: selection, reason: reason.trim() },
+      });
+      const { title, detail } = changedText(kind, answer);
+      void showToast({ title, detail, tone: answer.changed > 0 ? "success" : "neutral" });
+      await invalidateAfter(client, "events");
+      onDone?.();
+      onClose();
+    } catch (failure) {
+      setError(failure);
+      setBusy(false);
+    }
+  };
+
+  return (
+    <Dialog
+      title={`${verb} ${many}`}
+      description={
+        kind === "ignore"
+          ? "They stay in the list as IGNORED and are not redriven until somebody releases them."
+          : "They become PENDING again and can be redriven."
+      }
+      size="sm"
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button variant="primary" busy={busy} disabled={!ready} onClick={() => void submit()}>
+            {verb} {many}
+          </Button>
+        </>
+      }
+    >
+      <form
+        className="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <Field label="Reason" hint="Kept in the audit for ever.">
+          {(control) => (
+            <Textarea
+              {...control}
+              rows={2}
+              maxLength={2_000}
+              value={reason}
+              onChange={(event) => setReason(event.target.value)}
+              onKeyDown={(event) => {
+                if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void submit();
+              }}
+            />
+          )}
+        </Field>
+        {wanted === null ? null : (
+          <Field label={total === null ? "Type all to confirm" : `Type ${formatNumber(total)} to confirm`}>
+            {(control) => <Input {...control} value={typed} onChange={(event) => setTyped(event.target.value)} />}
+          </Field>
+        )}
+        {error ? <ErrorPanel error={error} inline /> : null}
+      </form>
+    </Dialog>
+  );
+}

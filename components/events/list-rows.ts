@@ -1,0 +1,52 @@
+import type { EventList, EventOut } from "@/lib/contract/events";
+
+/** `gone`: it matched when it was read and does not any more. It stays where it is until the person asks for a new list. */
+export type ListRow = { event: EventOut; gone: boolean };
+
+/** A page read later than the list: what became of its rows. `before`: id of the last row above it, null = the newest page. */
+export type FreshPage = { list: EventList; before: string | null };
+
+/**
+ * The rows to show. Ids are UUIDv7 and lists are newest first, so ids alone say what lies where. Newcomers (above
+ * `topId`, the newest row at the time of reading) are held back, changed rows change in place, and rows that no longer
+ * match are marked: nothing moves by itself.
+ */
+export function shownRows(pages: readonly EventList[], fresh: readonly FreshPage[], topId: string | null): ListRow[] {
+  const now = new Map<string, EventOut>();
+  for (const { list } of fresh) for (const event of list.items) now.set(event.id, event);
+  const seen = new Set<string>();
+  const rows: ListRow[] = [];
+  for (const page of pages) {
+    for (const event of page.items) {
+      if (seen.has(event.id) || (topId !== null && event.id > topId)) continue;
+      seen.add(event.id);
+      const changed = now.get(event.id);
+      rows.push({ event: changed ?? event, gone: !changed && fresh.some((entry) => covers(entry, event.id)) });
+    }
+  }
+  return rows;
+}
+
+/** Whether a fresh page spans the place of an id, so that its absence there says something. */
+function covers({ list, before }: FreshPage, id: string): boolean {
+  if (before !== null && id >= before) return false;
+  const last = list.items.at(-1)?.id;
+  return list.nextCursor === null || (last !== undefined && id >= last);
+}
+
+/** How many came since the list was read; `more` when the page that was looked at holds nothing else. */
+export function newcomers(fresh: EventList | undefined, topId: string | null): { count: number; more: boolean } {
+  if (!fresh) return { count: 0, more: false };
+  const count = topId === null ? fresh.items.length : fresh.items.filter((event) => event.id > topId).length;
+  return { count, more: count > 0 && count === fresh.items.length && fresh.nextCursor !== null };
+}
+
+/** The page that holds a row, by its place in the list. */
+export function pageOfRow(pages: readonly EventList[], rowIndex: number): number {
+  let rest = rowIndex;
+  for (const [index, page] of pages.entries()) {
+    if (rest < page.items.length) return index;
+    rest -= page.items.length;
+  }
+  return Math.max(0, pages.length - 1);
+}

@@ -1,0 +1,97 @@
+"use client";
+
+import { useQueryClient } from "@tanstack/react-query";
+import { Trash2 } from "lucide-react";
+import { useState } from "react";
+import { Button, IconButton } from "@/components/ui/button";
+import { Dialog } from "@/components/ui/dialog";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { Field, Input } from "@/components/ui/input";
+import { showToast } from "@/components/ui/toast";
+import { isEmptyFilter, termsOf, writeTerm } from "@/lib/browser/qualified-search";
+import { deleteView, saveView, useSavedViews } from "@/lib/browser/views";
+import type { EventFilter } from "@/lib/contract/event-filter";
+
+export function filterText(filter: EventFilter): string {
+  const window = [filter.from && `from ${filter.from}`, filter.to && `to ${filter.to}`].filter(Boolean);
+  return [...termsOf(filter).map(writeTerm), ...window].join("  ");
+}
+
+/** Keeps the present filter under a name, and lets go of old ones. */
+export function ViewsDialog({ filter, onClose }: { filter: EventFilter; onClose: () => void }) {
+  const client = useQueryClient();
+  const { data } = useSavedViews();
+  const [name, setName] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const views = data?.items ?? [];
+  const savable = !isEmptyFilter(filter);
+
+  const attempt = async (work: () => Promise<void>) => {
+    setBusy(true);
+    setError(null);
+    try {
+      await work();
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const save = () =>
+    attempt(async () => {
+      await saveView(client, name.trim(), filter);
+      void showToast({ title: `Saved as ${name.trim()}`, tone: "success" });
+      onClose();
+    });
+
+  return (
+    <Dialog title={savable ? "Save this filter" : "Saved views"} size="sm" onClose={onClose}>
+      <div className="flex flex-col gap-4">
+        {savable ? (
+          <form
+            className="flex flex-col gap-3"
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (name.trim() !== "") void save();
+            }}
+          >
+            <p className="font-mono text-sm wrap-anywhere text-muted">{filterText(filter)}</p>
+            <Field label="Name" hint="Everybody who uses this console sees it.">
+              {(control) => (
+                <Input {...control} value={name} maxLength={100} onChange={(event) => setName(event.target.value)} />
+              )}
+            </Field>
+            <Button type="submit" variant="primary" className="self-end" busy={busy} disabled={name.trim() === ""}>
+              Save
+            </Button>
+          </form>
+        ) : null}
+        {error ? <ErrorPanel error={error} inline /> : null}
+        {views.length > 0 ? (
+          <section>
+            <h3 className="mb-1 text-sm font-medium text-faint">Saved</h3>
+            <ul>
+              {views.map((view) => (
+                <li key={view.id} className="flex min-h-8 items-center gap-2 border-b border-line py-1">
+                  <div className="min-w-0 flex-1">
+                    <p className="truncate">{view.name}</p>
+                    <p className="truncate font-mono text-xs text-faint">{filterText(view.filter)}</p>
+                  </div>
+                  <IconButton
+                    label={`Delete ${view.name}`}
+                    size="sm"
+                    disabled={busy}
+                    onClick={() => void attempt(() => deleteView(client, view.id))}
+                  >
+                    <Trash2 size={13} aria-hidden />
+                  </IconButton>
+                </li>
+              ))}
+            </ul>
+          </section>
+        ) : null}
+      </div>
+    </Dialog>
+  );
+}

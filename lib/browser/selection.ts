@@ -1,0 +1,78 @@
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { SELECTED_IDS_MAX, type Selection } from "@/lib/contract/selection";
+
+/**
+ * What is selected in a list: named rows, or all that match. "All" is the filter, never the ids on screen: it means the
+ * 12,481 that match, also those nobody scrolled to.
+ */
+export type Picked =
+  | { kind: "none" }
+  /** `anchor`: where a range begins, the row toggled last. */
+  | { kind: "ids"; ids: ReadonlySet<string>; anchor: string | null }
+  | { kind: "all" };
+
+export const NOTHING: Picked = { kind: "none" };
+
+function picked(ids: ReadonlySet<string>, anchor: string | null): Picked {
+  return ids.size === 0 ? NOTHING : { kind: "ids", ids, anchor };
+}
+
+const idsOf = (now: Picked): ReadonlySet<string> => (now.kind === "ids" ? now.ids : new Set());
+
+export function isPicked(now: Picked, id: string): boolean {
+  return now.kind === "all" || (now.kind === "ids" && now.ids.has(id));
+}
+
+/** Selects one row or takes it out. Nothing changes while all matching are selected: "all but one" is no filter. */
+export function toggle(now: Picked, id: string): Picked {
+  if (now.kind === "all") return now;
+  const ids = new Set(idsOf(now));
+  if (ids.has(id)) ids.delete(id);
+  else if (ids.size < SELECTED_IDS_MAX) ids.add(id);
+  return picked(ids, id);
+}
+
+/** Selects from the row toggled last to this one, both included; `order` is the list as shown. */
+export function extendTo(now: Picked, id: string, order: readonly string[]): Picked {
+  if (now.kind === "all") return now;
+  const anchor = now.kind === "ids" ? now.anchor : null;
+  const to = order.indexOf(id);
+  const from = anchor === null ? -1 : order.indexOf(anchor);
+  if (to === -1) return now;
+  if (from === -1) return toggle(now, id);
+  const ids = new Set(idsOf(now));
+  for (const between of order.slice(Math.min(from, to), Math.max(from, to) + 1)) {
+    if (ids.size < SELECTED_IDS_MAX) ids.add(between);
+  }
+  return picked(ids, anchor);
+}
+
+/** The box in the head of the list: all rows that are loaded, or none. */
+export function toggleLoaded(now: Picked, order: readonly string[]): Picked {
+  if (now.kind !== "none") return NOTHING;
+  return picked(new Set(order.slice(0, SELECTED_IDS_MAX)), null);
+}
+
+/** The selection as an operation takes it; null when nothing is selected. */
+export function selectionOf(now: Picked, filter: EventFilter): Selection | null {
+  switch (now.kind) {
+    case "none":
+      return null;
+    case "ids":
+      return { ids: [...now.ids] };
+    case "all":
+      return { filter };
+  }
+}
+
+/** How many are selected; null when all match and their number is not known. */
+export function pickedCount(now: Picked, matching: number | null): number | null {
+  switch (now.kind) {
+    case "none":
+      return 0;
+    case "ids":
+      return now.ids.size;
+    case "all":
+      return matching;
+  }
+}

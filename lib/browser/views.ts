@@ -1,0 +1,33 @@
+import { type QueryClient, useQuery } from "@tanstack/react-query";
+import { type EventFilter, toSearchParams } from "@/lib/contract/event-filter";
+import { type ApiError, fetchJson } from "./fetch-json";
+import { invalidateAfter, keys } from "./keys";
+
+/** A filter with a name, shared by everybody who uses this console. */
+export type SavedView = { id: string; name: string; filter: EventFilter; createdBy: string; createdAt: string };
+export type SavedViewList = { items: SavedView[] };
+
+export function useSavedViews(enabled = true) {
+  return useQuery<SavedViewList, ApiError>({
+    queryKey: keys.views,
+    queryFn: ({ signal }) => fetchJson<SavedViewList>("/api/v1/saved-views", { signal }),
+    enabled,
+    staleTime: 30_000,
+    retry: false,
+  });
+}
+
+export async function saveView(client: QueryClient, name: string, filter: EventFilter): Promise<void> {
+  await fetchJson<SavedView>("/api/v1/saved-views", { method: "POST", body: { name, filter } });
+  await invalidateAfter(client, "views");
+}
+
+export async function deleteView(client: QueryClient, id: string): Promise<void> {
+  await fetchJson<void>(`/api/v1/saved-views/${encodeURIComponent(id)}`, { method: "DELETE" });
+  await invalidateAfter(client, "views");
+}
+
+/** Whether a view is the filter that is in use. */
+export function isSameFilter(a: EventFilter, b: EventFilter): boolean {
+  return toSearchParams(a).toString() === toSearchParams(b).toString();
+}
