@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import { brokerRegistry } from "@/lib/brokers/registry";
 import { parseSourceConfig, resolveSecrets } from "@/lib/contract/source-config";
 import type { LaneConnection } from "@/lib/lane/connection";
@@ -81,6 +82,7 @@ export async function startWorker(env: Env, log: Log): Promise<RunningWorker> {
         work: async () => {
           targets.heal();
           await writeHeartbeat(db, { id, startedAtMs, info: heartbeatInfo(lanes.running(), targets.snapshots()) });
+          if (env.healthFile !== null) await writeFile(env.healthFile, "");
         },
       },
       { name: "reconcile", everyMs: 5_000, work: () => reconcile(deps) },

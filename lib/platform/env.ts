@@ -43,6 +43,7 @@ const schema = z.object({
   PARKADE_HOST: orDefault(z.string(), "127.0.0.1"),
   PARKADE_ALLOWED_HOSTS: orDefault(z.string(), ""),
   PARKADE_LOG_LEVEL: orDefault(z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`), "info"),
+  PARKADE_HEALTH_FILE: orDefault(z.nullable(z.string()), null),
   PARKADE_DATABASE_POOL: orDefault(whole(1, 200), POOL_MAX_DEFAULT),
   PARKADE_STATEMENT_TIMEOUT_MS: orDefault(whole(100, 600_000), STATEMENT_TIMEOUT_MS_DEFAULT),
   PARKADE_PAYLOAD_BYTES_MAX: orDefault(whole(1, 256 * 1024 * 1024), PAYLOAD_BYTES_MAX_DEFAULT),
@@ -59,6 +60,8 @@ export type Env = {
   /** Host names the console answers to: this machine's own and those of PARKADE_ALLOWED_HOSTS; `*` = any. Guards a local console against DNS rebinding. */
   allowedHosts: string[];
   logLevel: (typeof LOG_LEVELS)[number];
+  /** The worker writes it after each heartbeat that reached the store: a container's health check reads its age. */
+  healthFile: string | null;
   databasePool: number;
   statementTimeoutMs: number;
   payloadBytesMax: number;
@@ -88,6 +91,7 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     host: env.PARKADE_HOST,
     allowedHosts: [...LOCAL_HOSTS, ...env.PARKADE_ALLOWED_HOSTS.toLowerCase().split(/[\s,]+/)].filter(Boolean),
     logLevel: env.PARKADE_LOG_LEVEL,
+    healthFile: env.PARKADE_HEALTH_FILE,
     databasePool: env.PARKADE_DATABASE_POOL,
     statementTimeoutMs: env.PARKADE_STATEMENT_TIMEOUT_MS,
     payloadBytesMax: env.PARKADE_PAYLOAD_BYTES_MAX,
