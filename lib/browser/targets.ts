@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { TargetList, TargetOut } from "@/lib/contract/sources";
+import type { PolicyOut, PolicyRequest, TargetChange } from "@/lib/contract/targets";
 import { type ApiError, fetchJson } from "./fetch-json";
 import { invalidateAfter, keys } from "./keys";
 
@@ -9,22 +10,11 @@ const LIVE_MS = 2_000;
 export function useTargets() {
   return useQuery<TargetList, ApiError>({
     queryKey: keys.targets,
-    queryFn: ({ signal }) => fetchJson<TargetList>("/api/v1/targets?limit=200", { signal }),
+    queryFn: ({ signal }) => fetchJson<TargetList>("/api/v1/targets", { signal }),
     refetchInterval: LIVE_MS,
     retry: false,
   });
 }
-
-export type TargetChange = {
-  ratePerSecond?: number | null;
-  burst?: number | null;
-  bulkhead?: number;
-  policyName?: string;
-  retryable?: boolean;
-  /** `open`/`closed` holds it there, `reset` forgets what it counted and lets it decide again. */
-  breaker?: "open" | "closed" | "reset";
-  reason: string;
-};
 
 export function useChangeTarget(name: string) {
   const client = useQueryClient();
@@ -35,20 +25,9 @@ export function useChangeTarget(name: string) {
   });
 }
 
-/** GET /api/v1/policies: the newest version of each. */
-export type PolicyOut = {
-  name: string;
-  version: number;
-  body: unknown;
-  reason: string | null;
-  createdBy: string;
-  createdAt: string;
-  /** Names of the targets that use it. */
-  usedBy: string[];
-};
-
 const policies = [...keys.targets, "policies"] as const;
 
+/** The version in force of each policy. */
 export function usePolicies() {
   return useQuery<{ items: PolicyOut[] }, ApiError>({
     queryKey: policies,
@@ -68,7 +47,7 @@ export function usePolicyVersions(name: string, enabled: boolean) {
 
 export function useSavePolicy() {
   const client = useQueryClient();
-  return useMutation<PolicyOut, ApiError, { name: string; body: unknown; reason: string }>({
+  return useMutation<PolicyOut, ApiError, PolicyRequest & { name: string }>({
     mutationFn: ({ name, ...body }) =>
       fetchJson<PolicyOut>(`/api/v1/policies/${encodeURIComponent(name)}`, { method: "PUT", body }),
     onSuccess: () => invalidateAfter(client, "targets"),

@@ -1,0 +1,77 @@
+import type { TargetEngine } from "@/lib/contract/sources";
+
+export type BreakerWord = "closed" | "half-open" | "open" | "none";
+
+/** What the workers together say of one target. Sums where they share a load, the worst where one is enough. */
+export type EngineView = {
+  workers: number;
+  breaker: { state: BreakerWord; forced: boolean; waitMs: number | null };
+  bulkhead: { inUse: number; queued: number; permits: number };
+  budget: {
+    /** null = unlimited. */
+    left: number | null;
+    retryRatio: number;
+  };
+  latency: { p50Ms: number | null; p95Ms: number | null; p99Ms: number | null; samples: number };
+  counters: { name: string; value: number }[];
+  /** The oldest report: nothing shown is younger. */
+  asOf: string;
+};
+
+const WORSE: Record<BreakerWord, number> = { none: 0, closed: 1, "half-open": 2, open: 3 };
+
+/** null when no live worker has used the target: unknown, which is not the same as well. */
+export function engineView(engines: TargetEngine[]): EngineView | null {
+  const [first] = engines;
+  if (!first) return null;
+  const worst = engines
+    .map((engine) => ({ forced: false, waitMs: null, ...engine.breaker, state: breakerWord(engine) }))
+    .reduce((a, b) => (WORSE[b.state] > WORSE[a.state] ? b : a));
+  const sum = (of: (engine: TargetEngine) => number) => engines.reduce((total, engine) => total + of(engine), 0);
+  const most = (of: (engine: TargetEngine) => number | null) =>
+    engines.map(of).reduce((a, b) => (a === null ? b : b === null ? a : Math.max(a, b)), null);
+  return {
+    workers: engines.length,
+    breaker: worst,
+    bulkhead: {
+      inUse: sum((engine) => engine.bulkhead.inUse),
+      queued: sum((engine) => engine.bulkhead.queued),
+      permits: sum((engine) => engine.bulkhead.permits),
+    },
+    budget: { left: budgetLeft(engines), retryRatio: most((engine) => engine.budget.retryRatio) ?? 0 },
+    latency: {
+      p50Ms: most((engine) => engine.latency.p50Ms),
+      p95Ms: most((engine) => engine.latency.p95Ms),
+      p99Ms: most((engine) => engine.latency.p99Ms),
+      samples: sum((engine) => engine.latency.samples),
+    },
+    counters: summedCounters(engines),
+    asOf: engines.map((engine) => engine.asOf).reduce((a, b) => (Date.parse(b) < Date.parse(a) ? b : a)),
+  };
+}
+
+function breakerWord(engine: TargetEngine): BreakerWord {
+  return engine.breaker?.state ?? "none";
+}
+
+/** Infinity does not survive JSON: an unlimited budget arrives as null. */
+function budgetLeft(engines: TargetEngine[]): number | null {
+  const left = engines.map((engine) => engine.budget.left as number | null);
+  return left.some((each) => each === null || !Number.isFinite(each))
+    ? null
+    : left.reduce<number>((total, each) => total + (each ?? 0), 0);
+}
+
+/** Only whole counts add up; shares (`retryRate`) are shown elsewhere and left out. */
+function summedCounters(engines: TargetEngine[]): { name: string; value: number }[] {
+  const sums = new Map<string, number>();
+  for (const engine of engines)
+    for (const [name, value] of Object.entries(engine.counters))
+      if (!/Rate$/.test(name)) sums.set(name, (sums.get(name) ?? 0) + value);
+  return [...sums].filter(([, value]) => value > 0).map(([name, value]) => ({ name, value }));
+}
+
+/** `retryAfterHonored` as `retry after honored`. */
+export function counterWords(name: string): string {
+  return name.replaceAll(/([A-Z])/g, " $1").toLowerCase();
+}

@@ -1,0 +1,92 @@
+import {
+  expectedAttempts,
+  loadFactor,
+  type ScheduleStep,
+  schedule,
+  successProbability,
+  upperBoundMs,
+} from "@/lib/retry/bounds";
+import { type Policy, validatePolicy } from "@/lib/retry/policy";
+
+export type PolicyView =
+  | { ok: false; problems: { field: string; detail: string }[] }
+  | {
+      ok: true;
+      policy: Policy;
+      /** W: the longest a call can take by its own policy, ms. */
+      upperBoundMs: number;
+      /** What the deadline leaves beyond W and the margin, ms. */
+      slackMs: number;
+      steps: ScheduleStep[];
+      /** Load on a target that fails everything, per original call. */
+      loadFactor: number;
+    };
+
+/** What a policy promises, or every field that keeps it from running. */
+export function policyView(body: unknown): PolicyView {
+  const violations = validatePolicy(body);
+  if (violations.length > 0) {
+    return {
+      ok: false,
+      problems: violations.map(({ field, value, bound }) => ({
+        field,
+        detail: `is ${value === undefined ? "missing" : JSON.stringify(value)}, must be ${bound}`,
+      })),
+    };
+  }
+  const policy = body as Policy;
+  const bound = upperBoundMs(policy);
+  return {
+    ok: true,
+    policy,
+    upperBoundMs: bound,
+    slackMs: policy.deadlineMs - policy.marginMs - bound,
+    steps: schedule(policy),
+    loadFactor: loadFactor(policy.maxAttempts, policy.budget.kind === "ratio" ? policy.budget.ratio : null),
+  };
+}
+
+export type Odds = { success: number; attempts: number };
+
+/** Success and expected attempts when each attempt fails with `pDrop`, independently of the others. */
+export function oddsAt(policy: Policy, pDrop: number): Odds {
+  return {
+    success: successProbability(pDrop, policy.maxAttempts),
+    attempts: expectedAttempts(pDrop, policy.maxAttempts),
+  };
+}
+
+/** `exponential from 1 s × 2 up to 30 s, full jitter` */
+export function backoffWords(backoff: Policy["backoff"], duration: (ms: number) => string): string {
+  const jitter =
+    backoff.jitter.kind === "none"
+      ? "no jitter"
+      : backoff.jitter.kind === "fraction"
+        ? `± ${Math.round(backoff.jitter.fraction * 100)} % jitter`
+        : `${backoff.jitter.kind} jitter`;
+  switch (backoff.kind) {
+    case "fixed":
+      return `fixed ${duration(backoff.delayMs)}, ${jitter}`;
+    case "linear":
+      return `linear by ${duration(backoff.baseMs)} up to ${duration(backoff.capMs)}, ${jitter}`;
+    case "exponential":
+      return `exponential from ${duration(backoff.baseMs)} × ${backoff.factor} up to ${duration(backoff.capMs)}, ${jitter}`;
+    case "ladder":
+      return `ladder ${backoff.stepsMs.map(duration).join(", ")}, ${jitter}`;
+  }
+}
+
+export type ParsedBody = { ok: true; body: Record<string, unknown> } | { ok: false; detail: string };
+
+/** What was typed as a policy's JSON. */
+export function parseBody(text: string): ParsedBody {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (error) {
+    return { ok: false, detail: error instanceof SyntaxError ? error.message : "is not JSON" };
+  }
+  return typeof body === "object" && body !== null && !Array.isArray(body)
+    ? { ok: true, body: body as Record<string, unknown> }
+    : { ok: false, detail: "must be one JSON object" };
+}

@@ -1,0 +1,77 @@
+"use client";
+
+import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { formatDuration } from "@/lib/browser/format";
+import type { PolicyView } from "./policy-view";
+
+/** A thousand attempts are a policy's right; as rows they are a wall. */
+const ROWS_MAX = 20;
+
+/**
+ * When each attempt may begin and must have ended: a table whose last column draws it. Light: the attempt may begin
+ * here, by the draw of the jitter. Dark: the last possible run.
+ */
+export function ScheduleChart({ view }: { view: Extract<PolicyView, { ok: true }> }) {
+  const span = Math.max(view.policy.deadlineMs, view.upperBoundMs);
+  const percent = (ms: number) => `${(ms / span) * 100}%`;
+  const shown = view.steps.slice(0, ROWS_MAX);
+  return (
+    <div className="min-w-0">
+      <Table>
+        <thead>
+          <tr>
+            <Th numeric>attempt</Th>
+            <Th>waits before</Th>
+            <Th>begins</Th>
+            <Th className="w-1/2 min-w-40">
+              <span className="flex justify-between">
+                <span>0</span>
+                <span>deadline {formatDuration(view.policy.deadlineMs)}</span>
+              </span>
+            </Th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((step) => (
+            <Tr key={step.attempt}>
+              <Td numeric className="font-mono">
+                {step.attempt}
+              </Td>
+              <Td className="whitespace-nowrap">{range(step.delayMsMin, step.delayMsMax)}</Td>
+              <Td className="whitespace-nowrap">{range(step.startMsMin, step.startMsMax)}</Td>
+              <Td>
+                <div aria-hidden className="relative h-3 rounded-sm bg-canvas">
+                  <div
+                    className="absolute inset-y-0 bg-queued/30"
+                    style={{ left: percent(step.startMsMin), width: percent(step.startMsMax - step.startMsMin) }}
+                  />
+                  <div
+                    className="absolute inset-y-0 min-w-px rounded-xs bg-queued"
+                    style={{ left: percent(step.startMsMax), width: percent(step.endMsMax - step.startMsMax) }}
+                  />
+                </div>
+              </Td>
+            </Tr>
+          ))}
+        </tbody>
+      </Table>
+      {view.steps.length > ROWS_MAX ? (
+        <p className="px-3 pt-1 text-sm text-muted">and {view.steps.length - ROWS_MAX} more attempts</p>
+      ) : null}
+    </div>
+  );
+}
+
+function range(minMs: number, maxMs: number): string {
+  if (maxMs === 0) return "at once";
+  return minMs === maxMs ? short(maxMs) : `${short(minMs)} – ${short(maxMs)}`;
+}
+
+function short(ms: number): string {
+  if (ms === 0) return "0";
+  return ms < 1_000
+    ? `${Math.round(ms)} ms`
+    : ms < 60_000
+      ? `${Number((ms / 1_000).toFixed(1))} s`
+      : formatDuration(ms);
+}

@@ -1,0 +1,207 @@
+"use client";
+
+import dynamic from "next/dynamic";
+import { type ReactNode, useState } from "react";
+import { Button } from "@/components/ui/button";
+import { classNames } from "@/components/ui/class-names";
+import { MenuButton } from "@/components/ui/menu-button";
+import { Shape, type ShapeName } from "@/components/ui/shape";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { formatDuration, formatNumber, formatRate, formatShare, plural } from "@/lib/browser/format";
+import type { TargetOut } from "@/lib/contract/sources";
+import type { PolicyOut, TargetChange } from "@/lib/contract/targets";
+import { type BreakerWord, counterWords, type EngineView, engineView } from "./engine-view";
+
+const TargetDialog = dynamic(() => import("./target-dialog").then((module) => module.TargetDialog), { ssr: false });
+const BreakerDialog = dynamic(() => import("./breaker-dialog").then((module) => module.BreakerDialog), { ssr: false });
+
+const BREAKER_LOOKS: Record<BreakerWord, { shape: ShapeName; colour: string; word: string }> = {
+  closed: { shape: "disc", colour: "text-ok", word: "CLOSED" },
+  "half-open": { shape: "half", colour: "text-pending", word: "HALF-OPEN" },
+  open: { shape: "cross", colour: "text-danger", word: "OPEN" },
+  none: { shape: "ring", colour: "text-muted", word: "NO BREAKER" },
+};
+
+/** One target: breaker, rate, bulkhead, budget and latency, live; and what an operator may change. */
+export function TargetCard({ target, policies }: { target: TargetOut; policies: PolicyOut[] | undefined }) {
+  const [editing, setEditing] = useState(false);
+  const [order, setOrder] = useState<NonNullable<TargetChange["breaker"]> | null>(null);
+  const engine = engineView(target.engine);
+  return (
+    <li className="grid gap-3 rounded-lg border border-line bg-surface p-3">
+      <div className="flex flex-wrap items-start gap-x-3 gap-y-1">
+        <div className="min-w-0 flex-1 basis-48">
+          <h2 className="truncate font-mono font-medium" data-tip={target.name}>
+            {target.name}
+          </h2>
+          <p className="text-sm text-muted">
+            {target.lane} lane of {target.source}
+          </p>
+          <p className="line-clamp-1 text-sm text-muted wrap-anywhere" data-tip={target.address ?? undefined}>
+            {target.address ?? <span className="text-warning">no destination: redrives are refused</span>}
+          </p>
+        </div>
+        <div className="flex gap-2">
+          <MenuButton
+            name={`Breaker of ${target.name}`}
+            label="Breaker ▾"
+            size="sm"
+            align="end"
+            entries={[
+              { id: "open", label: "Hold open…", hint: "nothing is sent", onSelect: () => setOrder("open") },
+              {
+                id: "closed",
+                label: "Hold closed…",
+                hint: "sends whatever happens",
+                onSelect: () => setOrder("closed"),
+              },
+              {
+                id: "auto",
+                label: "Let it decide…",
+                disabled: target.breakerForce === null,
+                onSelect: () => setOrder("auto"),
+              },
+              { kind: "separator", id: "line" },
+              { id: "reset", label: "Reset…", hint: "forget what it counted", onSelect: () => setOrder("reset") },
+            ]}
+          />
+          <Button size="sm" onClick={() => setEditing(true)}>
+            Edit…
+          </Button>
+        </div>
+      </div>
+      <Breaker target={target} engine={engine} />
+      <Meters target={target} engine={engine} />
+      <Footer target={target} engine={engine} />
+      {editing ? <TargetDialog target={target} policies={policies} onClose={() => setEditing(false)} /> : null}
+      {order ? <BreakerDialog target={target} order={order} onClose={() => setOrder(null)} /> : null}
+    </li>
+  );
+}
+
+function Breaker({ target, engine }: { target: TargetOut; engine: EngineView | null }) {
+  // An operator's order holds also where no worker has reported yet.
+  const state = target.breakerForce ?? engine?.breaker.state;
+  if (state === undefined) {
+    return <p className="text-muted">No live worker has sent to it yet: its state is not known.</p>;
+  }
+  const look = BREAKER_LOOKS[state];
+  const waitMs = engine?.breaker.waitMs ?? null;
+  return (
+    <p className={classNames("flex flex-wrap items-center gap-x-2", look.colour)}>
+      <Shape name={look.shape} />
+      <span className="font-mono text-sm">{look.word}</span>
+      <span className="text-muted">
+        {target.breakerForce !== null
+          ? `held ${target.breakerForce} by an operator`
+          : state === "open" && waitMs !== null
+            ? `probes in ${formatDuration(waitMs)}`
+            : state === "open"
+              ? "nothing is sent"
+              : state === "half-open"
+                ? "probing"
+                : state === "none"
+                  ? "its policy has none"
+                  : "sending"}
+      </span>
+    </p>
+  );
+}
+
+function Meters({ target, engine }: { target: TargetOut; engine: EngineView | null }) {
+  const { ratePerSecond, sentPerSecondNow } = target;
+  const bulkhead = engine?.bulkhead;
+  const budget = engine?.budget;
+  return (
+    <dl className="grid grid-cols-2 gap-x-6 gap-y-3 sm:grid-cols-4">
+      <Meter
+        name="rate"
+        value={sentPerSecondNow === null ? "?" : formatRate(sentPerSecondNow)}
+        of={ratePerSecond === null ? "unlimited" : `of ${formatRate(ratePerSecond)}`}
+        share={sentPerSecondNow !== null && ratePerSecond !== null ? sentPerSecondNow / ratePerSecond : null}
+      />
+      <Meter
+        name="bulkhead"
+        value={bulkhead ? formatNumber(bulkhead.inUse) : "?"}
+        of={`of ${formatNumber(bulkhead?.permits ?? target.bulkhead)}${bulkhead && bulkhead.queued > 0 ? `, ${formatNumber(bulkhead.queued)} queued` : ""}`}
+        share={bulkhead ? bulkhead.inUse / bulkhead.permits : null}
+        warns={bulkhead !== undefined && bulkhead.queued > 0}
+      />
+      <Meter
+        name="retry budget"
+        value={budget ? (budget.left === null ? "unlimited" : formatNumber(Math.floor(budget.left))) : "?"}
+        of={budget ? `left, ${formatShare(budget.retryRatio)} retries` : "left"}
+        share={null}
+        warns={budget?.left === 0}
+      />
+      <Meter
+        name="latency"
+        value={ms(engine?.latency.p50Ms)}
+        of={engine ? `p95 ${ms(engine.latency.p95Ms)}, p99 ${ms(engine.latency.p99Ms)}` : "p50"}
+        share={null}
+      />
+    </dl>
+  );
+}
+
+function ms(value: number | null | undefined): string {
+  return value == null ? "?" : value < 1_000 ? `${formatNumber(value)} ms` : `${(value / 1_000).toFixed(1)} s`;
+}
+
+function Meter(props: { name: string; value: ReactNode; of: string; share: number | null; warns?: boolean }) {
+  return (
+    <div className="grid min-w-0 content-start gap-0.5">
+      <dt className="text-sm text-muted">{props.name}</dt>
+      <dd className="grid gap-1">
+        <span className={classNames("text-lg font-medium", props.warns && "text-warning")}>{props.value}</span>
+        {props.share === null ? null : (
+          <span aria-hidden className="h-1 overflow-hidden rounded-sm bg-line">
+            <span
+              className={classNames("block h-full", props.warns ? "bg-pending" : "bg-queued")}
+              style={{ width: `${Math.min(100, Math.max(0, props.share * 100))}%` }}
+            />
+          </span>
+        )}
+        <span className={classNames("text-sm", props.warns ? "text-warning" : "text-muted")}>{props.of}</span>
+      </dd>
+    </div>
+  );
+}
+
+function Footer({ target, engine }: { target: TargetOut; engine: EngineView | null }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <div className="grid gap-2 border-t border-line pt-2">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-sm text-muted">
+        <span>
+          policy{" "}
+          <a href={`#policy-${target.policyName}`} className="font-mono text-accent hover:underline">
+            {target.policyName}
+          </a>
+        </span>
+        <span>{target.retryable ? "repeats by itself" : "not repeated by itself"}</span>
+        {engine ? (
+          <>
+            <span>
+              {plural(engine.workers, "worker")}, <TimeAgo at={engine.asOf} />
+            </span>
+            <Button size="sm" variant="ghost" className="ml-auto" aria-expanded={open} onClick={() => setOpen(!open)}>
+              {open ? "Hide counters" : "Counters"}
+            </Button>
+          </>
+        ) : null}
+      </div>
+      {open && engine ? (
+        <dl className="grid grid-cols-2 gap-x-6 gap-y-0.5 text-sm sm:grid-cols-3">
+          {engine.counters.map((counter) => (
+            <div key={counter.name} className="flex justify-between gap-2">
+              <dt className="text-muted">{counterWords(counter.name)}</dt>
+              <dd className="font-mono">{formatNumber(counter.value)}</dd>
+            </div>
+          ))}
+          {engine.counters.length === 0 ? <p className="text-muted">Nothing was counted yet.</p> : null}
+        </dl>
+      ) : null}
+    </div>
+  );
+}

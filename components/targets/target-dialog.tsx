@@ -1,0 +1,156 @@
+"use client";
+
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Dialog } from "@/components/ui/dialog";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { Checkbox, Field, Input, Textarea } from "@/components/ui/input";
+import { Select } from "@/components/ui/select";
+import { showToast } from "@/components/ui/toast";
+import { useChangeTarget } from "@/lib/browser/targets";
+import type { TargetOut } from "@/lib/contract/sources";
+import type { PolicyOut } from "@/lib/contract/targets";
+import { changesSomething, type TargetDraft, targetChange, targetDraft } from "./target-draft";
+
+/** Rate, burst, bulkhead, policy: changed live for everything that sends there. */
+export function TargetDialog(props: { target: TargetOut; policies: PolicyOut[] | undefined; onClose: () => void }) {
+  const { target, policies, onClose } = props;
+  const [draft, setDraft] = useState(() => targetDraft(target));
+  const [pressed, setPressed] = useState(false);
+  const save = useChangeTarget(target.name);
+  const set = (part: Partial<TargetDraft>) => setDraft({ ...draft, ...part });
+  const result = targetChange(target, draft);
+  const errors = pressed && !result.ok ? result.errors : {};
+  const names = new Set([target.policyName, ...(policies ?? []).map((policy) => policy.name)]);
+
+  const submit = async () => {
+    setPressed(true);
+    if (!result.ok) return;
+    if (!changesSomething(result.change)) return onClose();
+    try {
+      await save.mutateAsync(result.change);
+    } catch {
+      return; // shown from save.error
+    }
+    onClose();
+    void showToast({ title: `Changed ${target.name}`, tone: "success" });
+  };
+
+  return (
+    <Dialog
+      title={`Edit ${target.name}`}
+      description="Holds at once for everything that sends there, also for redrives that run."
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Close</Button>
+          <Button variant="primary" type="submit" form="edit-target" busy={save.isPending}>
+            Save
+          </Button>
+        </>
+      }
+    >
+      <form
+        id="edit-target"
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        {save.isError ? <ErrorPanel error={save.error} inline /> : null}
+        <div className="grid gap-4 sm:grid-cols-3">
+          <Field label="Rate, events per second" error={errors.rate}>
+            {(control) => (
+              <Input
+                {...control}
+                inputMode="decimal"
+                disabled={draft.unlimited}
+                value={draft.unlimited ? "" : draft.rate}
+                placeholder={draft.unlimited ? "unlimited" : undefined}
+                onChange={(event) => set({ rate: event.target.value })}
+              />
+            )}
+          </Field>
+          <Field label="Burst, events" hint="empty: by the rate" error={errors.burst}>
+            {(control) => (
+              <Input
+                {...control}
+                inputMode="decimal"
+                value={draft.burst}
+                onChange={(event) => set({ burst: event.target.value })}
+              />
+            )}
+          </Field>
+          <Field label="Bulkhead, permits" hint="calls at once, a worker" error={errors.bulkhead}>
+            {(control) => (
+              <Input
+                {...control}
+                inputMode="numeric"
+                value={draft.bulkhead}
+                onChange={(event) => set({ bulkhead: event.target.value })}
+              />
+            )}
+          </Field>
+        </div>
+        <Toggle
+          id="target-unlimited"
+          checked={draft.unlimited}
+          onChecked={(unlimited) => set({ unlimited })}
+          label="No rate limit"
+          hint="Only the bulkhead and the target itself slow it down."
+        />
+        <Field label="Policy">
+          {(control) => (
+            <Select
+              {...control}
+              options={[...names].map((name) => ({ value: name, label: name }))}
+              value={draft.policyName}
+              onChange={(event) => set({ policyName: event.target.value })}
+            />
+          )}
+        </Field>
+        <Toggle
+          id="target-retryable"
+          checked={draft.retryable}
+          onChecked={(retryable) => set({ retryable })}
+          label="May be repeated automatically"
+          hint="Only for a target that honours the Idempotency-Key or does no harm twice."
+        />
+        <Field label="Reason" error={errors.reason}>
+          {(control) => (
+            <Textarea
+              {...control}
+              rows={2}
+              maxLength={2_000}
+              value={draft.reason}
+              onChange={(event) => set({ reason: event.target.value })}
+            />
+          )}
+        </Field>
+      </form>
+    </Dialog>
+  );
+}
+
+function Toggle(props: {
+  id: string;
+  checked: boolean;
+  onChecked: (checked: boolean) => void;
+  label: string;
+  hint: string;
+}) {
+  return (
+    <label htmlFor={props.id} className="flex items-baseline gap-2">
+      <Checkbox
+        id={props.id}
+        className="translate-y-0.5"
+        checked={props.checked}
+        onChange={(event) => props.onChecked(event.target.checked)}
+      />
+      <span>
+        {props.label} <span className="text-muted">{props.hint}</span>
+      </span>
+    </label>
+  );
+}

@@ -1,0 +1,60 @@
+"use client";
+
+import dynamic from "next/dynamic";
+import { LinkButton } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { PageHeader } from "@/components/ui/page-header";
+import { Panel } from "@/components/ui/panel";
+import { Skeleton, SkeletonRows } from "@/components/ui/skeleton";
+import { plural } from "@/lib/browser/format";
+import { usePolicies, useTargets } from "@/lib/browser/targets";
+import { TargetCard } from "./target-card";
+
+/** The engine's arithmetic comes with the section that shows it, after the cards. */
+const PolicySection = dynamic(() => import("./policy-section").then((module) => module.PolicySection), {
+  ssr: false,
+  loading: () => <SkeletonRows rows={3} columns={["w-28", "flex-1", "w-24"]} />,
+});
+
+/** Where redrives deliver, how they are doing there, and by which policy. */
+export function TargetsPage() {
+  const targets = useTargets();
+  const policies = usePolicies();
+  const items = targets.data?.items ?? [];
+  return (
+    <>
+      <PageHeader title="Targets" meta={targets.data ? plural(items.length, "target") : undefined} />
+      {targets.isError ? (
+        <ErrorPanel error={targets.error} onRetry={() => targets.refetch()} inline={items.length > 0} />
+      ) : null}
+      {targets.isPending ? <CardSkeletons /> : null}
+      {targets.isSuccess && items.length === 0 ? (
+        <EmptyState title="No target yet" action={<LinkButton href="/sources">Connect a source</LinkButton>}>
+          Each source brings two targets: its main lane and its slow lane.
+        </EmptyState>
+      ) : null}
+      <ul className="grid items-start gap-3 px-3 lg:grid-cols-2">
+        {items.map((target) => (
+          <TargetCard key={target.id} target={target} policies={policies.data?.items} />
+        ))}
+      </ul>
+      <div className="p-3 pt-6">
+        <PolicySection policies={policies} />
+      </div>
+    </>
+  );
+}
+
+function CardSkeletons() {
+  return (
+    <div role="status" aria-label="Loading" className="grid gap-3 px-3 lg:grid-cols-2">
+      {[0, 1].map((card) => (
+        <Panel key={card} bodyClassName="grid gap-3 p-3">
+          <Skeleton className="h-4! w-40" />
+          <Skeleton className="h-16!" />
+        </Panel>
+      ))}
+    </div>
+  );
+}
