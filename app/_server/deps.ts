@@ -1,14 +1,19 @@
+import type { BrokerRegistry } from "@/lib/brokers/registry";
 import type { LaneQueue } from "@/lib/lane/port";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { type Clock, systemClock } from "@/lib/platform/clock";
 import { type Env, readEnv } from "@/lib/platform/env";
 import { createLog, type Log } from "@/lib/platform/log";
 import { createDb, type Db } from "@/lib/store/db";
+import { createLowRateStore, type LowRateStore } from "@/lib/store/prisma";
 
 /** What the web process is made of. Operations and reads get the parts they need, never the environment. */
 export type Deps = {
   env: Env;
   db: Db;
+  lowRate: LowRateStore;
+  /** For probes alone: the web process neither consumes nor publishes. Loads the clients on first use. */
+  brokers(): Promise<BrokerRegistry>;
   lane: LaneQueue;
   clock: Clock;
   log: Log;
@@ -42,9 +47,12 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
       ? { kind: "postgres", connectionString: env.databaseUrl, max: 4 }
       : { kind: "redis", url: env.redisUrl },
   );
+  const lowRate = createLowRateStore(env.databaseUrl);
+  const brokers = async () => (await import("@/lib/brokers/registry")).brokerRegistry();
   const close = async () => {
     await lane.close();
+    await lowRate.end();
     await db.end();
   };
-  return { env, db, lane, clock: systemClock, log, close };
+  return { env, db, lowRate, brokers, lane, clock: systemClock, log, close };
 }

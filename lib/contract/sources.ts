@@ -1,3 +1,38 @@
+import * as z from "zod/mini";
+import { reasonSchema } from "@/lib/contract/selection";
+
+/** A name stands in URLs, target names and Idempotency-Keys, and never changes. */
+const name = z.string("must be text").check(
+  z.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, "must be 1 to 100 letters, digits, dots, underscores or hyphens"),
+  // `<name>.slow` is the name of the slow lane's target, `probe` a path of its own.
+  z.refine((text) => !text.endsWith(".slow") && text !== "probe", "is reserved: choose another"),
+);
+const object = z.record(z.string(), z.unknown(), "must be an object");
+
+/** POST /api/v1/sources. `config` is checked by kind, see `source-config.ts`. */
+export const sourceRequestSchema = z.strictObject({
+  name,
+  kind: z.string("must be text"),
+  config: z._default(object, {}),
+  /** JSON Schema (2020-12) that payloads must match to be redriven; null = they only have to parse. */
+  payloadSchema: z.nullish(object),
+  enabled: z._default(z.boolean("must be true or false"), true),
+});
+export type SourceRequest = z.infer<typeof sourceRequestSchema>;
+
+/** PATCH /api/v1/sources/{name}: absent = unchanged. Masked values sent back as they were shown stay as stored. */
+export const sourceChangeSchema = z.strictObject({
+  config: z.optional(object),
+  payloadSchema: z.optional(z.nullable(object)),
+  enabled: z.optional(z.boolean("must be true or false")),
+  reason: z.optional(reasonSchema),
+});
+export type SourceChange = z.infer<typeof sourceChangeSchema>;
+
+/** POST /api/v1/sources/probe */
+export const probeRequestSchema = z.strictObject({ kind: z.string("must be text"), config: z._default(object, {}) });
+export type ProbeRequest = z.infer<typeof probeRequestSchema>;
+
 /** GET /api/v1/sources[/{name}]. Secrets are references (env:NAME) or masked, never values. */
 export type SourceOut = {
   id: string;

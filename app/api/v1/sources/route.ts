@@ -1,0 +1,19 @@
+import { handle } from "@/app/_server/handle";
+import { namePageFrom } from "@/lib/contract/name-page";
+import { sourceRequestSchema } from "@/lib/contract/sources";
+import { createSource } from "@/lib/operations/create-source";
+import { listSources, readSource } from "@/lib/store/read/sources";
+
+export const GET = handle({
+  query: namePageFrom,
+  run: ({ deps, query }) => listSources(deps, query),
+});
+
+export const POST = handle({
+  body: sourceRequestSchema,
+  status: 201,
+  run: async ({ deps, body, actor }) => {
+    await createSource(deps, body, actor);
+    return readSource(deps, body.name);
+  },
+});

@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { SourceOut } from "@/lib/contract/sources";
+import { parkEvents } from "@/lib/operations/park-events";
+import { type TestConsole, testConsole } from "@/lib/testing/console";
+import { deadLetter } from "@/lib/testing/letters";
+import * as source from "./[name]/route";
+import * as sources from "./route";
+
+let console: TestConsole;
+beforeEach(async () => {
+  console = await testConsole();
+});
+afterEach(() => console.close());
+
+const orders = {
+  name: "orders",
+  kind: "http",
+  config: { redriveUrl: "http://user:hunter2@127.0.0.1:9/sink", headers: { "x-key": "s3cret" } },
+};
+const create = (body: unknown) =>
+  console.call<SourceOut & { code: string }>(sources.POST, { body, headers: { "x-actor": "ada" } });
+const audit = () =>
+  console.deps.db.query<Record<string, unknown>>(
+    "select actor, action, subject_id, before, after from audit_entries order by id",
+  );
+
+test("creates a source with a target for each lane, audited, and never tells a secret again", async () => {
+  const answer = await create(orders);
+  expect(answer.status).toBe(201);
+  expect(answer.body).toMatchObject({ name: "orders", kind: "http", enabled: true, payloadSchema: null, parked: 0 });
+  const targets = await console.deps.db.query("select name, lane, rate_per_second from targets order by lane");
+  expect(targets).toEqual([
+    { name: "orders", lane: "main", rate_per_second: 50 },
+    { name: "orders.slow", lane: "slow", rate_per_second: 5 },
+  ]);
+  const list = await console.call(sources.GET);
+  const entries = await audit();
+  expect(entries).toMatchObject([{ actor: "ada", action: "source.created", subject_id: "orders", before: null }]);
+  for (const text of [answer.text, list.text, JSON.stringify(entries)]) {
+    expect(text).not.toContain("hunter2");
+    expect(text).not.toContain("s3cret");
+  }
+});
+
+test("changes what is sent and keeps what came back masked", async () => {
+  const { body } = await create(orders);
+  const change = { config: { ...body.config, slowLaneUrl: "http://127.0.0.1:9/slow" }, enabled: false };
+  const changed = await console.call<SourceOut>(source.PATCH, {
+    method: "PATCH",
+    params: { name: "orders" },
+    body: change,
+  });
+  expect(changed.body).toMatchObject({ enabled: false, config: { slowLaneUrl: "http://127.0.0.1:9/slow" } });
+  const [row] = await console.deps.db.query<{ config: unknown }>("select config from sources");
+  expect(row!.config).toMatchObject({ redriveUrl: orders.config.redriveUrl, headers: { "x-key": "s3cret" } });
+  expect((await audit()).at(-1)).toMatchObject({
+    action: "source.changed",
+    before: { enabled: true },
+    after: { enabled: false },
+  });
+});
+
+test("sets and removes a payload schema", async () => {
+  await create(orders);
+  const patch = (payloadSchema: unknown) =>
+    console.call<SourceOut & { code: string }>(source.PATCH, {
+      method: "PATCH",
+      params: { name: "orders" },
+      body: { payloadSchema },
+    });
+  expect((await patch({ type: "object", required: ["orderId"] })).body.payloadSchema).toEqual({
+    type: "object",
+    required: ["orderId"],
+  });
+  expect((await patch(null)).body.payloadSchema).toBeNull();
+  expect((await patch({ type: "objekt" })).body.code).toBe("invalid-config");
+});
+
+test.each([
+  ["a name that is taken", orders, "name-taken"],
+  ["a name that no URL holds", { ...orders, name: "a b" }, "invalid-request"],
+  ["a kind that is not there", { ...orders, name: "x", kind: "carrier-pigeon" }, "invalid-config"],
+  ["a config of another kind", { ...orders, name: "x", config: { queue: "q" } }, "invalid-config"],
+  ["no name", { kind: "http" }, "invalid-request"],
+])("refuses %s", async (_, body, code) => {
+  await create(orders);
+  expect((await create(body)).body).toMatchObject({ code });
+});
+
+test("deletes a source only when no event refers to it", async () => {
+  await create(orders);
+  const remove = () => console.call<{ code: string }>(source.DELETE, { method: "DELETE", params: { name: "orders" } });
+  await parkEvents(console.deps, [{ source: "orders", letter: deadLetter() }], "tester");
+  expect((await remove()).body.code).toBe("source-in-use");
+  await console.deps.db.run("truncate dlq_events, dlq_event_bodies, event_keys");
+  expect((await remove()).status).toBe(204);
+  expect(await console.deps.db.query("select * from targets")).toEqual([]);
+  expect((await audit()).at(-1)).toMatchObject({ action: "source.deleted", subject_id: "orders", after: null });
+  expect((await remove()).body.code).toBe("unknown-source");
+});
+
+test("pages by name", async () => {
+  for (const name of ["c", "a", "b"]) await create({ ...orders, name });
+  type Page = { items: SourceOut[]; nextCursor: string | null };
+  const first = await console.call<Page>(sources.GET, { query: "?limit=2" });
+  expect(first.body.items.map((item) => item.name)).toEqual(["a", "b"]);
+  const second = await console.call<Page>(sources.GET, { query: `?limit=2&cursor=${first.body.nextCursor}` });
+  expect(second.body).toMatchObject({ items: [{ name: "c" }], nextCursor: null });
+});

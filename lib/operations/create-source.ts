@@ -1,0 +1,41 @@
+import { parseSourceConfig, redactConfig } from "@/lib/contract/source-config";
+import type { SourceRequest } from "@/lib/contract/sources";
+import { DomainError } from "@/lib/core/problem";
+import { assertPayloadSchema } from "@/lib/operations/payload-schema";
+import type { Clock } from "@/lib/platform/clock";
+import { uuidv7 } from "@/lib/platform/ids";
+import { isNameTaken, type LowRateStore } from "@/lib/store/prisma";
+import { appendAudit } from "@/lib/store/write/audit";
+import { insertSource } from "@/lib/store/write/sources";
+
+export type SourceDeps = { lowRate: LowRateStore; clock: Clock };
+
+/** Creates a source and its two targets. Throws DomainError `invalid-config` or `name-taken`. */
+export async function createSource(deps: SourceDeps, request: SourceRequest, actor: string): Promise<void> {
+  const config = parseSourceConfig(request.kind, request.config);
+  const payloadSchema = request.payloadSchema ?? null;
+  assertPayloadSchema(payloadSchema);
+  const nowMs = deps.clock.wallMs();
+  const [id, main, slow] = [uuidv7(nowMs), uuidv7(nowMs), uuidv7(nowMs)];
+  const { name, enabled } = request;
+  try {
+    await deps.lowRate.write(async (client, tx) => {
+      await insertSource(client, { id, name, config, payloadSchema, enabled, targetIds: { main, slow } });
+      await appendAudit(tx, {
+        actor,
+        action: "source.created",
+        subjectKind: "source",
+        subjectId: name,
+        before: null,
+        after: { kind: config.kind, config: redactConfig(config.config), payloadSchema, enabled },
+        count: 1,
+        atMs: nowMs,
+      });
+    });
+  } catch (error) {
+    if (!isNameTaken(error)) throw error;
+    throw new DomainError("name-taken", `There is a source or target named ${name}: choose another name`, {
+      fields: [{ field: "name", detail: "is taken" }],
+    });
+  }
+}

@@ -1,0 +1,33 @@
+import { redactConfig } from "@/lib/contract/source-config";
+import { DomainError } from "@/lib/core/problem";
+import type { SourceDeps } from "@/lib/operations/create-source";
+import { unknownSource } from "@/lib/store/read/sources";
+import { appendAudit } from "@/lib/store/write/audit";
+import { lockSource } from "@/lib/store/write/sources";
+
+/**
+ * Removes a source and its targets. Throws DomainError `unknown-source`, or `source-in-use` while the store holds events
+ * of it: they would lose where they came from and where they go.
+ */
+export async function deleteSource(deps: SourceDeps, name: string, actor: string): Promise<void> {
+  await deps.lowRate.write(async (client, tx) => {
+    const locked = await lockSource(tx, name);
+    if (!locked) throw unknownSource(name);
+    if (locked.events) {
+      throw new DomainError("source-in-use", `${name} still has events: disable it, and delete it when they are gone`, {
+        fields: [{ field: "name", detail: "set enabled to false instead" }],
+      });
+    }
+    const { kind, config, enabled } = await client.source.delete({ where: { id: locked.id } });
+    await appendAudit(tx, {
+      actor,
+      action: "source.deleted",
+      subjectKind: "source",
+      subjectId: name,
+      before: { kind, config: redactConfig(config as Record<string, unknown>), enabled },
+      after: null,
+      count: 1,
+      atMs: deps.clock.wallMs(),
+    });
+  });
+}

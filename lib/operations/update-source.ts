@@ -1,0 +1,44 @@
+import { parseSourceConfig, redactConfig, restoreMasked } from "@/lib/contract/source-config";
+import type { SourceChange } from "@/lib/contract/sources";
+import type { SourceDeps } from "@/lib/operations/create-source";
+import { assertPayloadSchema } from "@/lib/operations/payload-schema";
+import { unknownSource } from "@/lib/store/read/sources";
+import { appendAudit } from "@/lib/store/write/audit";
+import { updateSource as updateRow } from "@/lib/store/write/sources";
+
+/** Changes a source; its name and kind stay. Throws DomainError `unknown-source` or `invalid-config`. */
+export async function updateSource(
+  deps: SourceDeps,
+  { name, change }: { name: string; change: SourceChange },
+  actor: string,
+): Promise<void> {
+  const { reason, ...columns } = change;
+  assertPayloadSchema(columns.payloadSchema);
+  await deps.lowRate.write(async (client, tx) => {
+    const stored = await client.source.findUnique({ where: { name } });
+    if (!stored) throw unknownSource(name);
+    const before = shown(stored);
+    if (columns.config) {
+      const edited = restoreMasked(columns.config, stored.config as Record<string, unknown>);
+      columns.config = parseSourceConfig(stored.kind, edited).config;
+    }
+    const after = shown(await updateRow(client, stored.id, columns));
+    await appendAudit(tx, {
+      actor,
+      action: "source.changed",
+      subjectKind: "source",
+      subjectId: name,
+      reason,
+      before,
+      after,
+      count: 1,
+      atMs: deps.clock.wallMs(),
+    });
+  });
+}
+
+type Stored = { config: unknown; payloadSchema: unknown; enabled: boolean };
+
+function shown({ config, payloadSchema, enabled }: Stored) {
+  return { config: redactConfig(config as Record<string, unknown>), payloadSchema, enabled };
+}

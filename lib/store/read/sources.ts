@@ -1,0 +1,70 @@
+import { redactConfig } from "@/lib/contract/source-config";
+import type { SourceList, SourceOut } from "@/lib/contract/sources";
+import { PARKED_STATUSES } from "@/lib/core/event-state";
+import { DomainError } from "@/lib/core/problem";
+import type { Queryable } from "@/lib/store/db";
+import type { Source } from "@/lib/store/generated/client";
+import type { LowRateStore } from "@/lib/store/prisma";
+
+export function unknownSource(name: string): DomainError {
+  return new DomainError("unknown-source", `There is no source ${JSON.stringify(name)}`, {
+    fields: [{ field: "name", detail: "list sources with GET /api/v1/sources" }],
+  });
+}
+
+type Stores = { db: Queryable; lowRate: LowRateStore };
+
+/** Sources by name, with what is parked of each. */
+export async function listSources(
+  { db, lowRate }: Stores,
+  page: { limit: number; after: string | null },
+): Promise<SourceList> {
+  const found = await lowRate.read((client) =>
+    client.source.findMany({
+      where: page.after === null ? {} : { name: { gt: page.after } },
+      orderBy: { name: "asc" },
+      take: page.limit + 1,
+    }),
+  );
+  const parked = await parkedBySource(db);
+  const items = found.slice(0, page.limit).map((source) => sourceOut(source, parked));
+  return { items, nextCursor: found.length > page.limit ? (items.at(-1)?.name ?? null) : null };
+}
+
+/** Throws DomainError `unknown-source`. */
+export async function readSource({ db, lowRate }: Stores, name: string): Promise<SourceOut> {
+  const source = await lowRate.read((client) => client.source.findUnique({ where: { name } }));
+  if (!source) throw unknownSource(name);
+  return sourceOut(source, await parkedBySource(db));
+}
+
+async function parkedBySource(db: Queryable): Promise<Map<string, number>> {
+  const rows = await db.query<{ id: string; n: number }>(
+    "select source_id as id, sum(n)::bigint as n from dlq_levels where status = any($1::text[]) group by source_id",
+    [PARKED_STATUSES],
+    { name: "parked_by_source" },
+  );
+  return new Map(rows.map(({ id, n }) => [id, n]));
+}
+
+/** What a consumer wrote into `sources.state`; `{}` until one has. */
+type StoredState = { state?: string; lag?: number | null; lastError?: string | null; at?: string };
+
+function sourceOut(source: Source, parked: Map<string, number>): SourceOut {
+  const state = source.state as StoredState;
+  return {
+    id: source.id,
+    name: source.name,
+    kind: source.kind,
+    config: redactConfig(source.config as Record<string, unknown>),
+    payloadSchema: source.payloadSchema as SourceOut["payloadSchema"],
+    enabled: source.enabled,
+    createdAt: source.createdAt.toISOString(),
+    updatedAt: source.updatedAt.toISOString(),
+    state:
+      state.state === undefined || state.at === undefined
+        ? null
+        : { state: state.state, lag: state.lag ?? null, lastError: state.lastError ?? null, at: state.at },
+    parked: parked.get(source.id) ?? 0,
+  };
+}

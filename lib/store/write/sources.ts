@@ -1,0 +1,76 @@
+import type { SourceConfig } from "@/lib/contract/source-config";
+import type { Tx } from "@/lib/store/db";
+import type { Prisma, Source } from "@/lib/store/generated/client";
+
+/** Rates a new source begins with, events per second. */
+const MAIN_RATE = 50;
+const SLOW_RATE = 5;
+
+export type NewSource = {
+  id: string;
+  name: string;
+  config: SourceConfig;
+  payloadSchema: Record<string, unknown> | null;
+  enabled: boolean;
+  targetIds: { main: string; slow: string };
+};
+
+/** A source with its two targets: `<name>` on the main lane, `<name>.slow` on the slow one. */
+export async function insertSource(client: Prisma.TransactionClient, source: NewSource): Promise<void> {
+  const { id, name, config, payloadSchema, enabled, targetIds } = source;
+  await client.source.create({
+    data: {
+      id,
+      name,
+      kind: config.kind,
+      config: config.config as Prisma.InputJsonObject,
+      payloadSchema: await jsonOrNull(payloadSchema),
+      enabled,
+      targets: {
+        create: [
+          { id: targetIds.main, lane: "main", name, ratePerSecond: MAIN_RATE },
+          { id: targetIds.slow, lane: "slow", name: `${name}.slow`, ratePerSecond: SLOW_RATE },
+        ],
+      },
+    },
+  });
+}
+
+export type SourceColumns = {
+  config?: Record<string, unknown>;
+  payloadSchema?: Record<string, unknown> | null;
+  enabled?: boolean;
+};
+
+export async function updateSource(
+  client: Prisma.TransactionClient,
+  id: string,
+  change: SourceColumns,
+): Promise<Source> {
+  return client.source.update({
+    where: { id },
+    data: {
+      config: change.config as Prisma.InputJsonObject | undefined,
+      payloadSchema: change.payloadSchema === undefined ? undefined : await jsonOrNull(change.payloadSchema),
+      enabled: change.enabled,
+      updatedAt: new Date(),
+    },
+  });
+}
+
+/** Imported when it is needed: by then the client is loaded, and a console that writes nothing never loads it. */
+async function jsonOrNull(value: Record<string, unknown> | null) {
+  if (value !== null) return value as Prisma.InputJsonObject;
+  return (await import("@/lib/store/generated/client")).Prisma.DbNull;
+}
+
+/** Takes the row for itself: ingest holds it while it parks, so that no event can arrive in between. */
+export async function lockSource(tx: Tx, name: string): Promise<{ id: string; events: boolean } | null> {
+  const [row] = await tx.query<{ id: string }>("select id::text as id from sources where name = $1 for update", [name]);
+  if (!row) return null;
+  const [found] = await tx.query<{ events: boolean }>(
+    "select exists (select 1 from dlq_events where source_id = $1::uuid) as events",
+    [row.id],
+  );
+  return { id: row.id, events: found!.events };
+}
