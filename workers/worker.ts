@@ -47,7 +47,7 @@ export async function startWorker(env: Env, log: Log): Promise<RunningWorker> {
   });
   const connection: LaneConnection =
     env.redisUrl === null
-      ? { kind: "postgres", connectionString: env.databaseUrl, max: 8 }
+      ? { kind: "postgres", connectionString: env.databaseUrl, max: 3 }
       : { kind: "redis", url: env.redisUrl };
   const lane = createLaneQueue(connection, clock);
   const deps = { db, lane, clock, log };

@@ -1,0 +1,192 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, posix, relative } from "node:path";
+import { describe, expect, test } from "vitest";
+
+/**
+ * Reads every import and holds it against the table of docs/architecture.md. A folder's entry lists what it may import
+ * besides itself: folders of this project, and packages (`pkg:`), where `pkg:*` means any. `type:` allows types only.
+ */
+const RULES: Record<string, string[]> = {
+  "lib/core": [],
+  "lib/retry": [],
+  "lib/contract": ["lib/core", "type:lib/retry", "pkg:zod", "pkg:lossless-json"],
+  "lib/platform": ["pkg:zod", "pkg:pino", "pkg:node"],
+  "lib/store": [
+    "lib/core",
+    "lib/contract",
+    "lib/platform",
+    "pkg:pg",
+    "pkg:pg-copy-streams",
+    "pkg:@prisma/*",
+    "pkg:node",
+  ],
+  "lib/lane": [
+    "lib/core",
+    "lib/retry",
+    "lib/contract",
+    "lib/platform",
+    "pkg:bullmq",
+    "pkg:ioredis",
+    "pkg:pg",
+    "pkg:zod",
+  ],
+  "lib/brokers": ["lib/core", "lib/contract", "lib/platform", "pkg:*"],
+  "lib/operations": [
+    "lib/core",
+    "lib/retry",
+    "lib/contract",
+    "lib/platform",
+    "lib/store",
+    "type:lib/lane",
+    "type:lib/brokers",
+    "pkg:ajv",
+    "pkg:ajv-formats",
+    "pkg:node",
+  ],
+  "lib/browser": ["lib/core", "lib/contract", "pkg:react", "pkg:@tanstack/*", "pkg:next", "pkg:nuqs", "pkg:sonner"],
+  components: ["lib/core", "lib/contract", "lib/browser", "lib/retry", "pkg:*"],
+  "app/api": ["lib/contract", "lib/operations", "lib/store/read", "app/_server", "type:lib/store", "lib/core"],
+  "app/ops": ["lib/contract", "lib/operations", "app/_server"],
+  "app/_server": [
+    "lib/core",
+    "lib/retry",
+    "lib/contract",
+    "lib/platform",
+    "lib/store",
+    "lib/lane",
+    "lib/brokers",
+    "lib/operations",
+    "pkg:*",
+  ],
+  app: ["components", "lib/contract", "lib/core", "lib/browser", "lib/store/read", "app/_server", "pkg:*"],
+  workers: [
+    "lib/core",
+    "lib/retry",
+    "lib/contract",
+    "lib/platform",
+    "lib/store",
+    "lib/lane",
+    "lib/brokers",
+    "lib/operations",
+    "pkg:*",
+  ],
+};
+
+const SOURCE = /\.(ts|tsx|mts)$/;
+const EXEMPT =
+  /\.(test|itest|e2e)\.tsx?$|\.conformance\.ts$|(^|\/)testing\/|lib\/store\/generated\/|doomed-worker\.ts$/;
+const IMPORT =
+  /^\s*(?:import|export)\s+(type\s+)?(?:([^'"]*?)\s+from\s+)?["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)/gm;
+
+type Import = { from: string; to: string; typeOnly: boolean };
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(file, "utf8");
+  return [...text.matchAll(IMPORT)].map((match) => {
+    const names = match[2]?.trim() ?? "";
+    const inline =
+      names.startsWith("{") &&
+      names
+        .slice(1, -1)
+        .split(",")
+        .every((name) => /^\s*(type\s|$)/.test(name));
+    return {
+      from: file,
+      to: target(file, (match[3] ?? match[4])!),
+      typeOnly: Boolean(match[1]) || (names !== "" && inline),
+    };
+  });
+}
+
+function target(file: string, specifier: string): string {
+  if (specifier.startsWith("@/")) return specifier.slice(2);
+  if (specifier.startsWith(".")) return posix.normalize(join(dirname(file), specifier));
+  if (specifier.startsWith("node:")) return "pkg:node";
+  const parts = specifier.split("/");
+  return `pkg:${specifier.startsWith("@") ? parts.slice(0, 2).join("/") : parts[0]}`;
+}
+
+/** The most specific folder of the table that holds the file. */
+function folderOf(path: string): string | undefined {
+  return Object.keys(RULES)
+    .filter((folder) => path === folder || path.startsWith(`${folder}/`))
+    .sort((left, right) => right.length - left.length)[0];
+}
+
+function allowed(folder: string, { to, typeOnly }: Import): boolean {
+  if (!to.startsWith("pkg:") && folderOf(to) === folder) return true;
+  return RULES[folder]!.some((rule) => {
+    const types = rule.startsWith("type:");
+    if (types && !typeOnly) return false;
+    const name = types ? rule.slice("type:".length) : rule;
+    if (name === "pkg:*") return to.startsWith("pkg:");
+    if (name.endsWith("/*")) return to.startsWith(name.slice(0, -1));
+    return to === name || (!name.startsWith("pkg:") && to.startsWith(`${name}/`));
+  });
+}
+
+const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "app", "components", "lib", "workers"], {
+  encoding: "utf8",
+})
+  .split("\n")
+  .filter((file) => SOURCE.test(file) && !EXEMPT.test(file) && existsSync(file));
+
+describe("architecture", () => {
+  test("every import follows the table", () => {
+    const broken = files.flatMap((file) => {
+      const folder = folderOf(file);
+      if (!folder) return file.startsWith("lib/") ? [`${file} lies in no folder of the table`] : [];
+      return importsOf(file)
+        .filter((entry) => !allowed(folder, entry))
+        .map((entry) => `${relative(".", entry.from)} imports ${entry.to}${entry.typeOnly ? " (types)" : ""}`);
+    });
+    expect(broken).toEqual([]);
+  });
+
+  test("the table forbids what it should", () => {
+    const imports = (from: string, to: string, typeOnly = false) => allowed(folderOf(from)!, { from, to, typeOnly });
+    expect(imports("lib/core/gate.ts", "pkg:zod")).toBe(false);
+    expect(imports("lib/store/db.ts", "lib/lane/port")).toBe(false);
+    expect(imports("lib/operations/run-slice.ts", "lib/lane/port")).toBe(false);
+    expect(imports("lib/operations/run-slice.ts", "lib/lane/port", true)).toBe(true);
+    expect(imports("app/api/v1/events/route.ts", "lib/store/write/park")).toBe(false);
+    expect(imports("components/events/list.tsx", "lib/store/db")).toBe(false);
+  });
+
+  test("decisions take time and chance as arguments", () => {
+    const impure = files
+      .filter((file) => /^lib\/(core|retry)\//.test(file))
+      .filter((file) =>
+        /\b(Date\.now|new Date\(\)|performance\.now|Math\.random|setTimeout|setInterval)\b/.test(code(file)),
+      );
+    expect(impure).toEqual([]);
+  });
+
+  test("only the platform's clock touches time", () => {
+    const touching = files
+      .filter((file) => /^(lib|workers)\//.test(file) && !/^lib\/(platform|browser)\//.test(file))
+      .filter((file) => /\b(Date\.now\(|performance\.now\(|setTimeout\(|setInterval\()/.test(code(file)));
+    expect(touching).toEqual([]);
+  });
+
+  test("routes are thin", () => {
+    const thick = files
+      .filter((file) => /^app\/(api|ops)\/.*\/route\.ts$/.test(file))
+      .map((file) => ({ file, lines: readFileSync(file, "utf8").trim().split("\n").length }))
+      .filter(({ lines }) => lines > 40);
+    expect(thick).toEqual([]);
+  });
+
+  test("no barrels and no drawers", () => {
+    const barrels = files.filter((file) => /(^|\/)(index|utils?|helpers?|common|manager|service)\.tsx?$/.test(file));
+    expect(barrels).toEqual([]);
+  });
+});
+
+/** A file's text without comments and strings. */
+function code(file: string): string {
+  return readFileSync(file, "utf8")
+    .replace(/\/\*[\s\S]*?\*\//g, "")
+    .replace(/\/\/.*$/gm, "");
+}

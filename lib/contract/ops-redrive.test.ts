@@ -1,0 +1,36 @@
+import { describe, expect, test } from "vitest";
+import { DomainError } from "@/lib/core/problem";
+import { opsRedriveFrom } from "./ops-redrive";
+
+const parse = (query: string) => opsRedriveFrom(new URLSearchParams(query));
+
+describe("the one call for scripts", () => {
+  test("reads the filter's own names and its own", () => {
+    expect(parse("aggregateId=order-7&from=-2h&lane=main&ratePerSecond=12.5&reason=stock+is+back")).toEqual({
+      select: { filter: { aggregateId: ["order-7"], from: "-2h" } },
+      lane: "main",
+      mode: "deliver",
+      ratePerSecond: 12.5,
+      reason: "stock is back",
+    });
+    expect(parse("eventId=e-1")).toMatchObject({ lane: "slow", mode: "deliver", ratePerSecond: null });
+  });
+
+  test.each([
+    ["", "invalid-filter", "eventId"],
+    ["lane=main", "invalid-filter", "eventId"],
+    ["eventId=e&lane=fast", "unknown-lane", "lane"],
+    ["eventId=e&mode=dry", "invalid-request", "mode"],
+    ["eventId=e&ratePerSecond=0", "invalid-request", "ratePerSecond"],
+    ["eventId=e&ratePerSecond=fast", "invalid-request", "ratePerSecond"],
+    ["evntId=e", "invalid-filter", "evntId"],
+  ])("%j is %s, field %s", (query, code, field) => {
+    const refused = expect(() => parse(query));
+    refused.toThrow(DomainError);
+    try {
+      parse(query);
+    } catch (error) {
+      expect(error).toMatchObject({ code, fields: [expect.objectContaining({ field })] });
+    }
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import { type DryRunFacts, dryRun } from "./dry-run";
+
+const well: DryRunFacts = {
+  payload: {
+    bytes: 90,
+    bytesMax: 100,
+    parses: { ok: true, detail: "valid JSON" },
+    schema: { ok: true, detail: "matches" },
+  },
+  target: { name: "orders", reachable: true, detail: "answers", breakerOpen: false },
+  version: 5n,
+  versionProcessed: 5n,
+  coolingHead: null,
+  processedBy: [],
+};
+
+describe("the dry run", () => {
+  test("passes what nothing speaks against, with every check named", () => {
+    const verdict = dryRun(well);
+    expect(verdict.kind).toBe("send");
+    expect(verdict.findings.map((finding) => finding.check)).toEqual([
+      "payload-parses",
+      "payload-schema",
+      "payload-size",
+      "target-reachable",
+      "breaker",
+      "version-order",
+      "aggregate-head",
+      "inbox",
+    ]);
+  });
+
+  test.each([
+    [{ payload: { ...well.payload, parses: { ok: false, detail: "no JSON" } } }, "payload-unparsable"],
+    [{ payload: { ...well.payload, schema: { ok: false, detail: "/amount" } } }, "schema-mismatch"],
+    [{ payload: { ...well.payload, bytes: 101 } }, "payload-too-large"],
+    [{ target: null }, "no-target"],
+    [{ target: { ...well.target!, reachable: false } }, "target-unreachable"],
+    [{ target: { ...well.target!, breakerOpen: true } }, "breaker-open"],
+    [{ versionProcessed: 6n }, "version-superseded"],
+    [{ coolingHead: "e-1" }, "held-by-head"],
+  ])("refuses %o as %s", (change, refusal) => {
+    const verdict = dryRun({ ...well, ...change });
+    expect(verdict).toMatchObject({ kind: "refuse", refusal });
+    expect(verdict.findings.filter((finding) => !finding.ok)).toHaveLength(1);
+  });
+
+  test("an event without a version is never superseded", () => {
+    expect(dryRun({ ...well, version: null, versionProcessed: 9n }).kind).toBe("send");
+  });
+
+  test("names the first refusal and shows all findings", () => {
+    const verdict = dryRun({ ...well, target: null, versionProcessed: 9n, payload: { ...well.payload, bytes: 200 } });
+    expect(verdict).toMatchObject({ kind: "refuse", refusal: "payload-too-large" });
+    expect(verdict.findings.filter((finding) => !finding.ok).map((finding) => finding.check)).toEqual([
+      "payload-size",
+      "target",
+      "version-order",
+    ]);
+  });
+
+  test("what its consumer has processed is done, whatever else is wrong", () => {
+    expect(dryRun({ ...well, target: null, processedBy: ["billing", "stock"] })).toMatchObject({
+      kind: "already-processed",
+      detail: "already processed by billing, stock",
+    });
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import { type Control, indexControls } from "./control";
+import { type GateFacts, gate } from "./gate";
+
+const NOW = 1_000_000;
+const event: GateFacts = {
+  status: "PENDING",
+  eventId: "e-7",
+  aggregateId: "order-7",
+  errorCode: "TIMEOUT",
+  source: "orders",
+  cooldownUntilMs: null,
+  redrives: 0,
+};
+const control = (change: Partial<Control>): Control => ({
+  id: "c",
+  kind: "blacklist",
+  scope: "eventId",
+  value: "e-7",
+  origin: "person",
+  expiresAtMs: null,
+  ...change,
+});
+const rule = (change: Partial<GateFacts>, controls: Control[] = [], at: "request" | "run" = "request") => {
+  const ruling = gate({ ...event, ...change }, { controls: indexControls(controls), redriveLimit: 3, nowMs: NOW, at });
+  return ruling.pass ? "pass" : ruling.refusal;
+};
+
+describe("the gate", () => {
+  test.each([
+    ["PENDING", "request", "pass"],
+    ["QUEUED", "request", "already-queued"],
+    ["QUEUED", "run", "pass"],
+    ["REDRIVEN", "request", "already-redriven"],
+    ["REDRIVEN", "run", "already-redriven"],
+    ["IGNORED", "run", "ignored"],
+  ] as const)("%s at %s: %s", (status, at, expected) => {
+    expect(rule({ status }, [], at)).toBe(expected);
+  });
+
+  test.each([
+    ["eventId", "e-7"],
+    ["aggregateId", "order-7"],
+    ["errorCode", "TIMEOUT"],
+    ["source", "orders"],
+  ] as const)("a blacklist over %s catches it, and over another value does not", (scope, value) => {
+    expect(rule({}, [control({ scope, value })])).toBe("blacklisted");
+    expect(rule({}, [control({ scope, value: `${value}0` })])).toBe("pass");
+  });
+
+  test("an event without an aggregate is under no aggregate's control", () => {
+    expect(rule({ aggregateId: null }, [control({ scope: "aggregateId", value: "null" })])).toBe("pass");
+  });
+
+  test("a control ends at its expiry", () => {
+    expect(rule({}, [control({ expiresAtMs: NOW + 1 })])).toBe("blacklisted");
+    expect(rule({}, [control({ expiresAtMs: NOW })])).toBe("pass");
+  });
+
+  test("a cooldown refuses, by control or after a failure, until its time", () => {
+    expect(rule({}, [control({ kind: "cooldown", expiresAtMs: NOW + 1 })])).toBe("cooling");
+    expect(rule({ cooldownUntilMs: NOW + 1 })).toBe("cooling");
+    expect(rule({ cooldownUntilMs: NOW })).toBe("pass");
+  });
+
+  const whitelist = control({ kind: "whitelist", scope: "source", value: "orders" });
+  test("a whitelist overrides cooldowns, the redrive limit and an automatic blacklist, never a person's", () => {
+    expect(rule({ cooldownUntilMs: NOW + 1 }, [whitelist])).toBe("pass");
+    expect(rule({}, [whitelist, control({ kind: "cooldown", expiresAtMs: NOW + 1 })])).toBe("pass");
+    expect(rule({ redrives: 3 }, [whitelist])).toBe("pass");
+    expect(rule({}, [whitelist, control({ origin: "automatic" })])).toBe("pass");
+    expect(rule({}, [whitelist, control({})])).toBe("blacklisted");
+    expect(rule({}, [whitelist, control({ origin: "automatic" }), control({})])).toBe("blacklisted");
+  });
+
+  test("the redrive limit counts the redrives made", () => {
+    expect(rule({ redrives: 2 })).toBe("pass");
+    expect(rule({ redrives: 3 })).toBe("redrive-limit");
+  });
+
+  test("a person is told the state before the controls", () => {
+    expect(rule({ status: "IGNORED", redrives: 9 }, [control({})])).toBe("ignored");
+    expect(rule({ redrives: 9, cooldownUntilMs: NOW + 1 }, [control({})])).toBe("blacklisted");
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import { aggregateResults } from "./aggregate-result";
+import { eventAfter, type ItemOutcome } from "./item-outcome";
+import { cooldownAfter, settingsFrom } from "./settings";
+
+const NOW = 5_000_000;
+const settings = { ...settingsFrom({}), redriveLimit: 4, cooldownMs: 1_000, cooldownMsMax: 6_000 };
+const before = { failures: 1, redrives: 2, cooldownUntilMs: 77 };
+
+describe("an event after its item", () => {
+  test.each<[ItemOutcome, object | null]>([
+    [
+      { kind: "delivered", code: "HTTP_200" },
+      { status: "REDRIVEN", failures: 0, redrives: 3, cooldownUntilMs: null, confirmedAtMs: null },
+    ],
+    [
+      { kind: "already-processed", detail: "by billing" },
+      { status: "REDRIVEN", failures: 0, redrives: 2, cooldownUntilMs: null, confirmedAtMs: NOW },
+    ],
+    [
+      { kind: "failed", code: "HTTP_503", detail: "" },
+      { status: "PENDING", failures: 2, redrives: 3, cooldownUntilMs: NOW + 2_000, confirmedAtMs: null },
+    ],
+    [
+      { kind: "failed", code: "HTTP_429", detail: "", untilMs: NOW + 9_000 },
+      { status: "PENDING", failures: 2, redrives: 3, cooldownUntilMs: NOW + 9_000, confirmedAtMs: null },
+    ],
+    [{ kind: "verified" }, { ...before, status: "PENDING", confirmedAtMs: null }],
+    [
+      { kind: "refused", refusal: "blacklisted", detail: "" },
+      { ...before, status: "PENDING", confirmedAtMs: null },
+    ],
+    [{ kind: "later", untilMs: NOW + 1 }, null],
+    [{ kind: "back" }, null],
+  ])("%o", (outcome, expected) => {
+    expect(eventAfter(outcome, before, settings, NOW)).toEqual(expected);
+  });
+
+  test("the failure that reaches the redrive limit ignores it", () => {
+    const failed: ItemOutcome = { kind: "failed", code: "X", detail: "" };
+    expect(eventAfter(failed, { ...before, redrives: 3 }, settings, NOW)).toMatchObject({
+      status: "IGNORED",
+      redrives: 4,
+    });
+  });
+
+  test.each([
+    [1, 1_000],
+    [2, 2_000],
+    [3, 4_000],
+    [4, 6_000],
+    [5_000, 6_000],
+  ])("failure %i cools for %i ms", (failures, ms) => {
+    expect(cooldownAfter(failures, settings)).toBe(ms);
+  });
+});
+
+describe("an aggregate after a batch", () => {
+  const ended = (aggregateId: string | null, ...kinds: ("delivered" | "failed" | "back")[]) =>
+    kinds.map((kind) => ({
+      item: { sourceId: "s", aggregateId },
+      outcome: (kind === "failed"
+        ? { kind, code: "X", detail: "" }
+        : kind === "back"
+          ? { kind }
+          : { kind, code: "X" }) as ItemOutcome,
+    }));
+
+  test("counts the failures after the last delivery", () => {
+    expect(
+      aggregateResults([
+        ...ended("b", "failed", "delivered", "failed"),
+        ...ended("a", "failed", "failed"),
+        ...ended("c", "failed", "delivered"),
+        ...ended("d", "back"),
+        ...ended(null, "failed"),
+      ]),
+    ).toEqual([
+      { sourceId: "s", aggregateId: "a", reset: false, failures: 2 },
+      { sourceId: "s", aggregateId: "b", reset: true, failures: 1 },
+      { sourceId: "s", aggregateId: "c", reset: true, failures: 0 },
+      { sourceId: "s", aggregateId: "d", reset: false, failures: 0 },
+    ]);
+  });
+});
