@@ -34,10 +34,14 @@ async function checkVersion(client: pg.Client, where: string): Promise<void> {
   const { rows } = await client.query<{ num: string; shown: string }>(
     "select current_setting('server_version_num') as num, current_setting('server_version') as shown",
   );
-  const row = rows[0]!;
-  if (Math.floor(Number(row.num) / 10_000) >= POSTGRES_MAJOR_MIN) return;
+  assertPostgresVersion(rows[0]!, where);
+}
+
+/** `num` as server_version_num says it (150004), `shown` as server_version does. */
+export function assertPostgresVersion({ num, shown }: { num: string; shown: string }, where: string): void {
+  if (Math.floor(Number(num) / 10_000) >= POSTGRES_MAJOR_MIN) return;
   throw new StartError(
-    `DATABASE_URL ${where} is PostgreSQL ${row.shown}, Parkade needs ${POSTGRES_MAJOR_MIN} or newer: upgrade that server, or unset DATABASE_URL to use the embedded one.`,
+    `DATABASE_URL ${where} is PostgreSQL ${shown}, Parkade needs ${POSTGRES_MAJOR_MIN} or newer: upgrade that server, or unset DATABASE_URL to use the embedded one.`,
   );
 }
 
@@ -82,10 +86,11 @@ export async function checkRedis(redisUrl: string): Promise<void> {
   } finally {
     redis.disconnect();
   }
-  checkRedisInfo(info, where);
+  assertRedisInfo(info, where);
 }
 
-function checkRedisInfo(info: string, where: string): void {
+/** `info` is the answer to INFO. */
+export function assertRedisInfo(info: string, where: string): void {
   const field = (name: string) => new RegExp(`^${name}:(.*)$`, "m").exec(info)?.[1]?.trim();
   const version = field("redis_version") ?? "unknown";
   const [major = 0, minor = 0] = version.split(".").map(Number);
