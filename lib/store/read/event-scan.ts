@@ -137,15 +137,19 @@ function conditionsOf(query: Query, compiled: CompiledFilter, params: Params, to
   return left;
 }
 
-/** The filter's conditions without the plain words, which `groups` stands for. */
-function compileRest(query: Query): CompiledFilter {
+/**
+ * The filter's conditions without the plain words, which `groups` stands for, and without those the way tells already:
+ * a parameter that no condition uses has no type, and PostgreSQL refuses it.
+ */
+function compileRest(query: Query, told: FilterField[]): CompiledFilter {
   const { q, ...rest } = query.filter;
+  for (const field of told) if (field !== "window" && field !== "q") delete rest[field];
   const numbered = q === undefined ? [] : splitWords(q).numbered;
   return compileFilter(numbered.length > 0 ? { ...rest, q: numbered.join(" ") } : rest, query.nowMs);
 }
 
-function start(query: Query): { compiled: CompiledFilter; params: Params } {
-  const compiled = compileRest(query);
+function start(query: Query, told: FilterField[] = []): { compiled: CompiledFilter; params: Params } {
+  const compiled = compileRest(query, told);
   const params = paramsFrom(1);
   for (const value of compiled.values) params.add(value);
   return { compiled, params };
@@ -155,9 +159,9 @@ const all = (conditions: string[]) => (conditions.length === 0 ? "true" : condit
 
 function inRanges(query: Query): Sql {
   const way = wayOf(query.filter, query.groups);
-  const { compiled, params } = start(query);
-  const order = query.towards === "newer" ? "asc" : "desc";
   const told = way.kind === "ranges" ? way.fields : way.kind === "keys" ? (["eventId"] as FilterField[]) : [];
+  const { compiled, params } = start(query, told);
+  const order = query.towards === "newer" ? "asc" : "desc";
   const conditions = conditionsOf(query, compiled, params, told);
   const limit = `${params.add(query.limit)}::int`;
   if (way.kind === "keys") {
