@@ -173,6 +173,19 @@ describe.each([
       expect(await world.redrive(id)).toMatchObject({ delivered: 1, bounced: 1 });
     });
 
+    test("an event that keeps coming back is ignored at the redrive limit", async () => {
+      await world.park(1);
+      await world.worker();
+      for (const bounces of [1, 2, 3]) {
+        const { id } = await world.request();
+        await world.ended(id);
+        const back = deadLetter({ eventId: "event-0000", redrive: { redriveId: id, attempt: 1 } });
+        await parkEvents(world.deps, [{ source: "orders", letter: back }], "tester");
+        expect(await world.event("event-0000")).toMatchObject({ status: bounces < 3 ? "PENDING" : "IGNORED", bounces });
+      }
+      expect(await world.request()).toMatchObject({ total: 1, refusedByReason: { ignored: 1 } });
+    });
+
     test("a bounce that overtakes the finish of its own delivery parks the event", async () => {
       await world.park(1);
       await world.worker();

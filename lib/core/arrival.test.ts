@@ -1,7 +1,14 @@
 import { expect, test } from "vitest";
 import { type ArrivalMeaning, type KnownEvent, meaningOf } from "./arrival";
 
-const known: KnownEvent = { status: "PENDING", bouncedRedrive: null, sendingRedrive: null, deliveredRedrive: null };
+const LIMIT = 4;
+const known: KnownEvent = {
+  status: "PENDING",
+  bouncedRedrive: null,
+  sendingRedrive: null,
+  deliveredRedrive: null,
+  redrives: LIMIT - 1,
+};
 const duplicate: ArrivalMeaning = { kind: "duplicate" };
 const bounce = (status: KnownEvent["status"], redriveId: string | null): ArrivalMeaning => ({
   kind: "bounce",
@@ -43,7 +50,19 @@ test.each<[string, Partial<KnownEvent>, string | null, ArrivalMeaning]>([
   ["overtaking, delivered twice", { status: "QUEUED", sendingRedrive: "r2", bouncedRedrive: "r2" }, null, duplicate],
   ["queued, nothing sent yet", { status: "QUEUED" }, null, duplicate],
   ["a send that counted as failed arrived after all, and bounced", {}, "r1", bounce("PENDING", "r1")],
+  [
+    "back for the last time: the redrive limit is reached",
+    { status: "REDRIVEN", deliveredRedrive: "r2", redrives: LIMIT },
+    "r2",
+    bounce("IGNORED", "r2"),
+  ],
+  [
+    "the limit is for what was redriven, not for what is still sent",
+    { status: "QUEUED", sendingRedrive: "r2", redrives: LIMIT },
+    "r2",
+    bounce("QUEUED", "r2"),
+  ],
   ["ignored meanwhile: a bounce does not release", { status: "IGNORED" }, "r1", bounce("IGNORED", "r1")],
 ])("%s", (_, facts, mark, meaning) => {
-  expect(meaningOf({ ...known, ...facts }, mark)).toEqual(meaning);
+  expect(meaningOf({ ...known, ...facts }, mark, LIMIT)).toEqual(meaning);
 });

@@ -8,6 +8,9 @@ import { type EventStatus, nextStatus } from "./event-state";
  * counted yet; or, from a consumer that drops our headers, when the event was redriven, or when the redrive that now
  * holds it has already begun to send it. A bounce that overtakes the end of its own delivery leaves the event QUEUED:
  * the finish finds the redrive in `bounced_redrive` and parks the event instead of marking it redriven.
+ *
+ * An event that comes back when its redrives have reached the limit is ignored instead of parked: it would only go round
+ * once more. A person releases it.
  */
 export type KnownEvent = {
   status: EventStatus;
@@ -17,6 +20,8 @@ export type KnownEvent = {
   sendingRedrive: string | null;
   /** The redrive that delivered it last. */
   deliveredRedrive: string | null;
+  /** Deliver redrives that sent it. */
+  redrives: number;
 };
 
 export type ArrivalMeaning =
@@ -25,15 +30,20 @@ export type ArrivalMeaning =
   | { kind: "bounce"; status: EventStatus; redriveId: string | null };
 
 /** `markedRedrive`: the redrive named by the arrival's headers, null when there is none that this store knows. */
-export function meaningOf(known: KnownEvent, markedRedrive: string | null): ArrivalMeaning {
+export function meaningOf(known: KnownEvent, markedRedrive: string | null, redriveLimit: number): ArrivalMeaning {
+  const bounce = (redriveId: string | null): ArrivalMeaning => {
+    return { kind: "bounce", status: statusAfterBounce(known, redriveLimit), redriveId };
+  };
   if (markedRedrive !== null) {
-    return markedRedrive === known.bouncedRedrive ? { kind: "duplicate" } : bounce(known, markedRedrive);
+    return markedRedrive === known.bouncedRedrive ? { kind: "duplicate" } : bounce(markedRedrive);
   }
-  if (known.status === "REDRIVEN") return bounce(known, known.deliveredRedrive);
+  if (known.status === "REDRIVEN") return bounce(known.deliveredRedrive);
   const sending = known.status === "QUEUED" ? known.sendingRedrive : null;
-  return sending !== null && sending !== known.bouncedRedrive ? bounce(known, sending) : { kind: "duplicate" };
+  return sending !== null && sending !== known.bouncedRedrive ? bounce(sending) : { kind: "duplicate" };
 }
 
-function bounce(known: KnownEvent, redriveId: string | null): ArrivalMeaning {
-  return { kind: "bounce", status: nextStatus(known.status, "bounce") ?? known.status, redriveId };
+function statusAfterBounce(known: KnownEvent, redriveLimit: number): EventStatus {
+  const parked = nextStatus(known.status, "bounce");
+  if (parked === null) return known.status;
+  return known.redrives >= redriveLimit ? (nextStatus(parked, "exhaust") ?? parked) : parked;
 }

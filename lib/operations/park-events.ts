@@ -4,6 +4,7 @@ import { storable } from "@/lib/core/storable";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
 import { type Db, sqlState, type Tx } from "@/lib/store/db";
+import { readSettings } from "@/lib/store/read/settings";
 import { appendAudit } from "@/lib/store/write/audit";
 import {
   type Bounce,
@@ -145,10 +146,11 @@ async function parkNew(tx: Tx, parkings: Parking[], { actor, nowMs }: Facts): Pr
 async function meetKnown(tx: Tx, parkings: Parking[], facts: Facts): Promise<Set<string>> {
   const marks = parkings.flatMap(({ letter }) => letter.redrive?.redriveId ?? []);
   const ours = await knownRedrives(tx, [...new Set(marks)]);
+  const { redriveLimit } = await readSettings(tx);
   const bounced = new Set<string>();
   let left = parkings;
   while (left.length > 0) {
-    const bounces = await bouncesAmong(tx, left, ours);
+    const bounces = await bouncesAmong(tx, left, { ours, redriveLimit });
     if (bounces.length === 0) break;
     const moved = await recordBounces(tx, bounces, facts.nowMs);
     const done = bounces.filter(({ found }) => moved.has(found.id));
@@ -160,13 +162,15 @@ async function meetKnown(tx: Tx, parkings: Parking[], facts: Facts): Promise<Set
   return bounced;
 }
 
-async function bouncesAmong(tx: Tx, parkings: Parking[], ours: Set<string>): Promise<Bounce[]> {
+type BounceRules = { ours: ReadonlySet<string>; redriveLimit: number };
+
+async function bouncesAmong(tx: Tx, parkings: Parking[], { ours, redriveLimit }: BounceRules): Promise<Bounce[]> {
   const found = new Map((await findKnown(tx, parkings)).map((event) => [`${event.sourceId}${event.eventId}`, event]));
   return parkings.flatMap((parking): Bounce[] => {
     const event = found.get(`${parking.sourceId}${parking.letter.eventId}`);
     if (!event) return [];
     const mark = parking.letter.redrive?.redriveId ?? null;
-    const meaning = meaningOf(event, mark !== null && ours.has(mark) ? mark : null);
+    const meaning = meaningOf(event, mark !== null && ours.has(mark) ? mark : null, redriveLimit);
     if (meaning.kind === "duplicate") return [];
     return [{ found: event, parking, status: meaning.status, redriveId: meaning.redriveId }];
   });
@@ -186,6 +190,7 @@ async function settleBounces(tx: Tx, bounces: Bounce[], { actor, nowMs }: Facts)
       subjectKind: "event",
       subjectId: found.id,
       redriveId,
+      reason: status === "IGNORED" && found.status !== "IGNORED" ? "the redrive limit is reached" : null,
       before: { status: found.status, errorCode: found.errorCode, bounces: found.bounces, attempts: found.attempts },
       after: {
         status,

@@ -217,7 +217,7 @@ export type Found = KnownEvent & {
 export async function findKnown(tx: Tx, parkings: Parking[]): Promise<Found[]> {
   return tx.query<Found>(
     `select e.id, e.source_id as "sourceId", e.event_id as "eventId", e.error_code as "errorCode", e.fingerprint,
-            e.attempts, e.bounces, e.status, e.bounced_redrive as "bouncedRedrive",
+            e.attempts, e.bounces, e.status, e.redrives, e.bounced_redrive as "bouncedRedrive",
             (select i.redrive_id from redrive_items i
               where i.id = e.id and i.state = 'open'
                 and exists (select 1 from redrive_attempts t where t.id = i.id and t.redrive_id = i.redrive_id))
@@ -283,6 +283,12 @@ export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): P
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, w.old_status,
                  e.status as new_status, w.old_error_code, w.old_fingerprint
      )${rollupOf("moved", { flow: { kind: "bounced", at: "to_timestamp($13::float8 / 1000)" }, regrouped: true })}
+     , exhausted as (
+       insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
+       select date_trunc('minute', to_timestamp($13::float8 / 1000), 'UTC'), source_id, error_code, fingerprint,
+              'ignored', count(*)
+         from moved where new_status = 'IGNORED' and old_status <> 'IGNORED'
+        group by source_id, error_code, fingerprint)
      select id from moved`,
     [
       column(({ found }) => found.id),
