@@ -3,7 +3,13 @@ import type { Channel, ChannelModel, GetMessage } from "amqplib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { keepExactProperties, publishExact, receivedProperties } from "@/lib/brokers/amqp/exact-properties";
 import type { FieldTable } from "@/lib/brokers/amqp/field-table";
-import { type Arrived, type BrokerHarness, describeBroker, outbound } from "@/lib/brokers/broker.conformance";
+import {
+  type Arrived,
+  type BrokerHarness,
+  describeBroker,
+  eventually,
+  outbound,
+} from "@/lib/brokers/broker.conformance";
 import { HeaderView } from "@/lib/brokers/conventions/delivery";
 import type { OutboundMessage, PublishError } from "@/lib/brokers/port";
 import { rabbitmqBroker } from "@/lib/brokers/rabbitmq";
@@ -44,13 +50,11 @@ async function takeAll(queue: string): Promise<GetMessage[]> {
 
 async function take(queue: string): Promise<GetMessage> {
   const taken: GetMessage[] = [];
-  await expect
-    .poll(async () => {
-      const message = await channel.get(queue, { noAck: true });
-      if (message) taken.push(message);
-      return taken.length;
-    })
-    .toBe(1);
+  await eventually(async () => {
+    const message = await channel.get(queue, { noAck: true });
+    if (message) taken.push(message);
+    return taken.length;
+  }).toBe(1);
   return taken[0]!;
 }
 
@@ -71,14 +75,12 @@ async function queueWithDlq(change: { arguments?: object } = {}): Promise<{ queu
 /** A consumer that rejects the next message of the queue, so that the broker dead-letters it. */
 async function rejectNext(queue: string): Promise<void> {
   let rejected = false;
-  await expect
-    .poll(async () => {
-      const message = await channel.get(queue);
-      if (message) channel.reject(message, false);
-      rejected ||= message !== false;
-      return rejected;
-    })
-    .toBe(true);
+  await eventually(async () => {
+    const message = await channel.get(queue);
+    if (message) channel.reject(message, false);
+    rejected ||= message !== false;
+    return rejected;
+  }).toBe(true);
 }
 
 async function parkOne(config: RabbitmqConfig): Promise<DeadLetter> {
@@ -86,7 +88,7 @@ async function parkOne(config: RabbitmqConfig): Promise<DeadLetter> {
   const consumer = rabbitmqBroker().consume(config, async (batch) => {
     parked.push(...batch);
   });
-  await expect.poll(() => parked.length).toBe(1);
+  await eventually(() => parked.length).toBe(1);
   await consumer.stop();
   return parked[0]!;
 }
@@ -297,7 +299,7 @@ function redriveTests(): void {
   ])("knows a message that %s", async (_, args, errorCode) => {
     const { queue, dlq } = await queueWithDlq({ arguments: args });
     await produceExact("", queue, { messageId: "m" });
-    await expect.poll(() => depth(dlq)).toBe(1);
+    await eventually(() => depth(dlq)).toBe(1);
     const letter = await parkOne(configOf(dlq));
     expect(letter).toMatchObject({ errorCode, attempts: 0 });
     expect(letter.origin.queue).toBe(queue);
@@ -394,14 +396,12 @@ function publishTests(): void {
     await channel.assertQueue(full, { arguments: { "x-max-length": 1, "x-overflow": "reject-publish" } });
     const publisher = publisherOf();
     await publisher.publish(outbound({ queue: full }), never);
-    await expect
-      .poll(() =>
-        publisher.publish(outbound({ queue: full }), never).then(
-          () => "confirmed",
-          (error: PublishError) => `${error.code} ${error.sent}`,
-        ),
-      )
-      .toBe("AMQP_NACK no");
+    await eventually(() =>
+      publisher.publish(outbound({ queue: full }), never).then(
+        () => "confirmed",
+        (error: PublishError) => `${error.code} ${error.sent}`,
+      ),
+    ).toBe("AMQP_NACK no");
     expect(await publisher.publish(outbound({ queue }), never)).toEqual({ status: "confirmed" });
   });
 
@@ -449,7 +449,7 @@ function publishTests(): void {
     try {
       // The alarm reaches a connection with its next publish, which hangs until it is over.
       const hanging = publisher.publish(outbound({ queue }), never);
-      await expect.poll(async () => (await publisher.probe(never)).reachable).toBe(false);
+      await eventually(async () => (await publisher.probe(never)).reachable).toBe(false);
       await expect(publisher.publish(outbound({ queue }), never)).rejects.toMatchObject({
         code: "AMQP_BLOCKED",
         sent: "no",
@@ -459,7 +459,7 @@ function publishTests(): void {
     } finally {
       await rabbit.ctl("set_vm_memory_high_watermark", "absolute", "512MB");
     }
-    await expect.poll(async () => (await publisher.probe(never)).reachable).toBe(true);
+    await eventually(async () => (await publisher.probe(never)).reachable).toBe(true);
   });
 
   it("tells the depth of a configured queue to the dry run, and that it is missing", async () => {
@@ -487,28 +487,28 @@ function consumeTests(): void {
   it("says that the queue is missing, creates none, and starts when it appears", async () => {
     const queue = unique("late");
     const consumer = consume({ queue });
-    await expect.poll(() => consumer.state().state).toBe("failing");
+    await eventually(() => consumer.state().state).toBe("failing");
     expect(consumer.state().lastError).toContain(`queue ${queue} does not exist`);
     const own = await direct.createChannel();
     own.on("error", () => undefined);
     await expect(own.checkQueue(queue)).rejects.toMatchObject({ code: 404 });
     await channel.assertQueue(queue);
-    await expect.poll(() => consumer.state(), { timeout: 5_000 }).toMatchObject({ state: "running", lastError: null });
+    await eventually(() => consumer.state()).toMatchObject({ state: "running", lastError: null });
   });
 
   it("says that the queue was deleted under it", async () => {
     const queue = unique("gone");
     await channel.assertQueue(queue);
     const consumer = consume({ queue });
-    await expect.poll(() => consumer.state().state).toBe("running");
+    await eventually(() => consumer.state().state).toBe("running");
     await channel.deleteQueue(queue);
-    await expect.poll(() => consumer.state().state).toBe("failing");
+    await eventually(() => consumer.state().state).toBe("failing");
     expect(consumer.state().lastError).toContain(queue);
   });
 
   it("says that the login was refused, without the password", async () => {
     const consumer = consume({ queue: "any", url: rabbit.url.replace("guest:guest", "guest:hunter2") });
-    await expect.poll(() => consumer.state().state, { timeout: 5_000 }).toBe("failing");
+    await eventually(() => consumer.state().state).toBe("failing");
     expect(consumer.state().lastError).toContain("refuses access");
     expect(consumer.state().lastError).not.toContain("hunter2");
   });
@@ -520,7 +520,7 @@ function consumeTests(): void {
     await channel.checkQueue(queue);
     const hold = Promise.withResolvers<void>();
     const consumer = consume({ queue, prefetch: 1 }, () => hold.promise);
-    await expect.poll(() => consumer.state().lag).toBe(7);
+    await eventually(() => consumer.state().lag).toBe(7);
     hold.resolve();
   });
 
@@ -534,9 +534,9 @@ function consumeTests(): void {
       ids.push(...batch.map((letter) => letter.eventId));
       if (ids.length === 1) proxy.cut(); // committed, and the connection is gone before the ack
     });
-    await expect.poll(() => ids.length, { timeout: 5_000 }).toBe(2);
+    await eventually(() => ids.length).toBe(2);
     expect(ids[0]).toBe(ids[1]);
-    await expect.poll(() => rabbit.messages(dlq), { timeout: 5_000 }).toEqual({ ready: 0, unacknowledged: 0 });
+    await eventually(() => rabbit.messages(dlq)).toEqual({ ready: 0, unacknowledged: 0 });
     await Promise.all(running.splice(0).map((consumer) => consumer.stop()));
     await proxy.stop();
   });
@@ -556,7 +556,7 @@ function consumeTests(): void {
       if (commits <= 7) throw new Error("store is down");
       parked.push(...batch.map((letter) => letter.eventId));
     });
-    await expect.poll(() => parked, { timeout: 20_000, interval: 200 }).toEqual(["precious"]);
+    await eventually(() => parked).toEqual(["precious"]);
   });
 
   it("reads a large backlog in batches and acknowledges all of it", async () => {
@@ -570,10 +570,10 @@ function consumeTests(): void {
       largest = Math.max(largest, batch.length);
       seen.push(...batch.map((letter) => Buffer.from(letter.payload).toString()));
     });
-    await expect.poll(() => seen.length, { timeout: 15_000 }).toBe(5_000);
+    await eventually(() => seen.length).toBe(5_000);
     expect(seen).toEqual(Array.from({ length: 5_000 }, (_, n) => String(n)));
     expect(largest).toBe(100);
-    await expect.poll(() => rabbit.messages(queue), { timeout: 5_000 }).toEqual({ ready: 0, unacknowledged: 0 });
+    await eventually(() => rabbit.messages(queue)).toEqual({ ready: 0, unacknowledged: 0 });
   });
 }
 
@@ -589,14 +589,14 @@ function restartTests(): void {
     const publisher = broker.publisher(config);
     await publisher.publish(outbound({ queue }), never);
     for (const id of ["a", "b"]) await produceExact("", dlq, { messageId: id, deliveryMode: 2 });
-    await expect.poll(() => parked.size).toBe(2);
+    await eventually(() => parked.size).toBe(2);
     await rabbit.kill();
-    await expect.poll(() => consumer.state().state).toBe("failing");
+    await eventually(() => consumer.state().state).toBe("failing");
     await expect(publisher.publish(outbound({ queue }), never)).rejects.toMatchObject({ sent: "no" });
     await rabbit.start();
     await openDirect();
     await produceExact("", dlq, { messageId: "c", deliveryMode: 2 });
-    await expect.poll(() => parked.has("c"), { timeout: 40_000, interval: 200 }).toBe(true);
+    await eventually(() => parked.has("c")).toBe(true);
     await publisher.publish(outbound({ queue }), never);
     expect(await depth(queue)).toBe(2);
     await Promise.all([consumer.stop(), publisher.close()]);
