@@ -9,6 +9,8 @@ import { Skeleton } from "@/components/ui/skeleton";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { useZone } from "@/lib/browser/clock-zone";
 import { formatAbsolute, formatClock } from "@/lib/browser/format";
+// Here and not with the drawings: the legend shows its colours before recharts is there.
+import "./charts.css";
 
 export type ChartPanelProps<Row extends { atMs: number }> = {
   title: string;
@@ -57,9 +59,14 @@ export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<
         </>
       }
     >
-      {error ? <ErrorPanel error={error} onRetry={props.onRetry} inline={rows !== undefined} /> : null}
+      {error && rows !== undefined ? <ErrorPanel error={error} onRetry={props.onRetry} inline /> : null}
       {rows === undefined ? (
-        error ? null : (
+        error ? (
+          // As high as the chart would be: the page must not jump when a part fails or comes back.
+          <div className={`overflow-y-auto ${props.height ?? "h-48"}`}>
+            <ErrorPanel error={error} onRetry={props.onRetry} />
+          </div>
+        ) : (
           <div role="status" aria-label={`Loading ${props.title}`} className={props.height ?? "h-48"}>
             <Skeleton className="m-3 h-[calc(100%-24px)]!" />
           </div>
@@ -90,7 +97,11 @@ function Legend({ legend }: { legend: NonNullable<ChartPanelProps<{ atMs: number
             <line x1="0" x2="14" y1="4" y2="4" stroke={entry.colour} strokeWidth="2.5" strokeDasharray={entry.dash} />
           </svg>
           {entry.href ? (
-            <Link href={entry.href} className="truncate hover:text-ink hover:underline" data-tip={entry.label}>
+            <Link
+              href={entry.href}
+              className="inline-flex min-h-6 min-w-0 items-center truncate hover:text-ink hover:underline"
+              data-tip={entry.label}
+            >
               {entry.label}
             </Link>
           ) : (

@@ -26,8 +26,8 @@ export function groupMarkers(items: Markers["items"], nearMs: number): MarkerGro
   return groups;
 }
 
-/** The bucket starts a pointer was dragged over, as a window; null for a click that did not move. */
-export function draggedWindow(fromMs: number | null, toMs: number | null, bucketMs: number) {
+/** What a pointer was dragged over, as a window; null for a click that did not move. */
+export function draggedWindow(fromMs: number | null, toMs: number | null) {
   if (fromMs === null || toMs === null || fromMs === toMs) return null;
-  return { fromMs: Math.min(fromMs, toMs), toMs: Math.max(fromMs, toMs) + bucketMs };
+  return { fromMs: Math.min(fromMs, toMs), toMs: Math.max(fromMs, toMs) };
 }

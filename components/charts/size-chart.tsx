@@ -19,7 +19,6 @@ import type { SizeSeries } from "@/components/charts/size-series";
 import { AXIS_TICK, CHART_MARGIN, CURSOR, GRID, timeAxis } from "@/components/charts/time-axis";
 import { useZone } from "@/lib/browser/clock-zone";
 import { formatAbsolute, formatCompact, formatNumber } from "@/lib/browser/format";
-import "./charts.css";
 
 export type SizeChartProps = {
   data: SizeSeries;
@@ -41,7 +40,7 @@ export default function SizeChart({ data, markers, chosen, onChoose, onPick }: S
   const shaded = drag && drag.fromMs !== drag.toMs ? drag : chosen;
   const finish = () => {
     if (!drag) return;
-    const window = draggedWindow(drag.fromMs, drag.toMs, data.bucketMs);
+    const window = draggedWindow(drag.fromMs, drag.toMs);
     dragged.current = window !== null;
     onChoose(window);
     setDrag(null);
@@ -77,7 +76,7 @@ export default function SizeChart({ data, markers, chosen, onChoose, onPick }: S
         {data.series.map((series, index) => (
           <Area
             key={series.key}
-            type="stepAfter"
+            type="linear"
             stackId="size"
             dataKey={(row: SizeSeries["rows"][number]) => row.values[series.key] ?? 0}
             name={series.key}
@@ -108,7 +107,7 @@ export default function SizeChart({ data, markers, chosen, onChoose, onPick }: S
         {shaded ? (
           <ReferenceArea
             x1={shaded.fromMs}
-            x2={Math.min(shaded.toMs, data.rows.at(-1)?.atMs ?? shaded.toMs)}
+            x2={shaded.toMs}
             fill="var(--accent)"
             fillOpacity={0.18}
             stroke="var(--accent)"

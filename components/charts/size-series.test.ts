@@ -13,6 +13,7 @@ describe("dlq_size as areas", () => {
     const { series, rows } = sizeSeries(
       {
         bucketMs: 60_000,
+        asOf: at(99),
         buckets: [bucket(0, { A: 5, B: 50, C: 7, D: 1, E: 2 }), bucket(1, { A: 6, B: 40, C: 9, D: 3 })],
       },
       4,
@@ -27,13 +28,13 @@ describe("dlq_size as areas", () => {
   });
 
   it("never folds a single code", () => {
-    const { series } = sizeSeries({ bucketMs: 1, buckets: [bucket(0, { A: 4, B: 3, C: 2, D: 1 })] }, 4);
+    const { series } = sizeSeries({ bucketMs: 1, asOf: at(99), buckets: [bucket(0, { A: 4, B: 3, C: 2, D: 1 })] }, 4);
     expect(series.map((entry) => entry.key)).toEqual(["A", "B", "C", "D"]);
   });
 
   it("keeps the sum of each row whatever is folded, and fills gaps with zero", () => {
     const buckets = [bucket(0, { A: 1 }), bucket(1, { B: 2, C: 3, D: 4 }), bucket(2, {})];
-    const { rows, series } = sizeSeries({ bucketMs: 1, buckets }, 2);
+    const { rows, series } = sizeSeries({ bucketMs: 1, asOf: at(99), buckets }, 2);
     for (const [index, row] of rows.entries()) {
       expect(Object.values(row.values).reduce((sum, count) => sum + count, 0)).toBe(buckets[index]?.total);
       expect(Object.keys(row.values)).toEqual(series.map((entry) => entry.key));
@@ -41,7 +42,18 @@ describe("dlq_size as areas", () => {
   });
 
   it("draws nothing from nothing", () => {
-    expect(sizeSeries({ bucketMs: 1, buckets: [] })).toEqual({ rows: [], series: [], bucketMs: 1 });
+    expect(sizeSeries({ bucketMs: 1, asOf: at(99), buckets: [] })).toEqual({ rows: [], series: [], bucketMs: 1 });
+  });
+});
+
+describe("the moment of a size", () => {
+  it("is the end of its bucket, and now for the running one", () => {
+    const { rows } = sizeSeries({
+      bucketMs: 900_000,
+      asOf: at(37),
+      buckets: [bucket(15, { A: 1 }), bucket(30, { A: 2 })],
+    });
+    expect(rows.map((row) => new Date(row.atMs).toISOString())).toEqual([at(30), at(37)]);
   });
 });
 
@@ -49,9 +61,10 @@ describe("change over an hour", () => {
   const stats = {
     asOf: at(90),
     now: 420,
-    buckets: [bucket(0, { A: 80 }), bucket(25, { A: 100 }), bucket(35, { A: 300 }), bucket(90, { A: 410 })],
+    bucketMs: 300_000,
+    buckets: [bucket(0, { A: 80 }), bucket(25, { A: 100 }), bucket(30, { A: 300 }), bucket(85, { A: 410 })],
   };
-  it("compares with the newest bucket that is an hour old", () => {
+  it("compares with the newest size that is an hour old", () => {
     expect(changeOver(stats, 3_600_000)).toBe(320);
   });
   it("is unknown, not zero, when the window is too short", () => {

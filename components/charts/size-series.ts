@@ -17,7 +17,7 @@ export type SizeSeries = {
  * dlq_size ready to draw: the largest codes by their sum over the window get an area each, the rest share `other` on
  * top. What the codes do not explain (a rounding of the rollup) is never invented: rows show the sum of their codes.
  */
-export function sizeSeries(stats: Pick<SizeStats, "buckets" | "bucketMs">, max = SERIES_MAX): SizeSeries {
+export function sizeSeries(stats: Pick<SizeStats, "buckets" | "bucketMs" | "asOf">, max = SERIES_MAX): SizeSeries {
   const weights = new Map<string, number>();
   for (const bucket of stats.buckets)
     for (const [code, count] of Object.entries(bucket.byErrorCode)) weights.set(code, (weights.get(code) ?? 0) + count);
@@ -27,11 +27,13 @@ export function sizeSeries(stats: Pick<SizeStats, "buckets" | "bucketMs">, max =
   const own = ranked.slice(0, ranked.length <= max ? max : max - 1).map(([code]) => code);
   const rest = ranked.slice(own.length).map(([code]) => code);
 
+  const asOfMs = Date.parse(stats.asOf);
   const rows = stats.buckets.map((bucket) => {
     const values: Record<string, number> = {};
     for (const code of own) values[code] = bucket.byErrorCode[code] ?? 0;
     if (rest.length > 0) values[OTHER] = rest.reduce((sum, code) => sum + (bucket.byErrorCode[code] ?? 0), 0);
-    return { atMs: Date.parse(bucket.at), total: bucket.total, values };
+    // A size is that of the bucket's end; the running bucket ends now.
+    return { atMs: Math.min(Date.parse(bucket.at) + stats.bucketMs, asOfMs), total: bucket.total, values };
   });
   const last = rows.at(-1);
   const series = own.map((code) => ({ key: code, codes: [code], last: last?.values[code] ?? 0 }));
@@ -40,11 +42,15 @@ export function sizeSeries(stats: Pick<SizeStats, "buckets" | "bucketMs">, max =
 }
 
 /**
- * Change of the parked total over the last `spanMs`: now minus the size at the newest bucket that old. null when the
+ * Change of the parked total over the last `spanMs`: now minus the size at the end of the newest bucket
+ * that old. null when the
  * window does not reach back so far: unknown is not zero.
  */
-export function changeOver(stats: Pick<SizeStats, "buckets" | "asOf" | "now">, spanMs: number): number | null {
+export function changeOver(
+  stats: Pick<SizeStats, "buckets" | "bucketMs" | "asOf" | "now">,
+  spanMs: number,
+): number | null {
   const then = Date.parse(stats.asOf) - spanMs;
-  const before = stats.buckets.findLast((bucket) => Date.parse(bucket.at) <= then);
+  const before = stats.buckets.findLast((bucket) => Date.parse(bucket.at) + stats.bucketMs <= then);
   return before === undefined ? null : stats.now - before.total;
 }

@@ -5,7 +5,6 @@ import { ChartTooltip } from "@/components/charts/chart-tooltip";
 import { AXIS_TICK, CHART_MARGIN, CURSOR, GRID, timeAxis } from "@/components/charts/time-axis";
 import { useZone } from "@/lib/browser/clock-zone";
 import { formatAbsolute } from "@/lib/browser/format";
-import "./charts.css";
 
 export type LineSeries = {
   key: string;

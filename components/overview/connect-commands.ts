@@ -14,12 +14,15 @@ export function connectCommands(origin: string, source: string | null): { what: 
     error: { message: "no answer from stock within 3000 ms" },
     payload: { orderId: "order-77" },
   });
-  const park = { what: "Park a dead letter:", text: `curl ${origin}/api/v1/events ${json} \\\n  -d ${quoted(event)}` };
+  const park = {
+    what: "Park a dead letter:",
+    text: `curl ${origin}/api/v1/events \\\n  ${json} \\\n  -d ${quoted(event)}`,
+  };
   if (source !== null) return [park];
   const body = JSON.stringify({ name, kind: "http", config: { redriveUrl: "http://127.0.0.1:8080/redrive" } });
   const make = {
     what: "Make a source that takes dead letters over HTTP:",
-    text: `curl ${origin}/api/v1/sources ${json} \\\n  -d ${quoted(body)}`,
+    text: `curl ${origin}/api/v1/sources \\\n  ${json} \\\n  -d ${quoted(body)}`,
   };
   return [make, park];
 }

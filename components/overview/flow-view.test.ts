@@ -27,14 +27,18 @@ describe("inflow and outflow", () => {
     expect(flowRows({ buckets: [full] })).toEqual([{ atMs: Date.UTC(2026, 10, 20, 12), in: 123, out: 57 }]);
   });
 
-  it("is a rate per minute over the last five, whatever the bucket", () => {
-    const buckets = [
-      bucket(0, { parked: 9_999 }),
-      ...[1, 2, 3, 4, 5].map((at) => bucket(at, { parked: 10 * at, redriven: 2 })),
-    ];
-    expect(flowTile({ buckets, bucketMs: 60_000 })).toMatchObject({ inPerMinute: 30, outPerMinute: 2 });
-    expect(flowTile({ buckets: buckets.slice(-1), bucketMs: 600_000 }).inPerMinute).toBe(5);
-    expect(flowTile({ buckets: [], bucketMs: 60_000 })).toEqual({ inPerMinute: 0, outPerMinute: 0, spark: [] });
+  it("is a rate per minute over the last five, whatever part of the running minute has passed", () => {
+    const minutes = [1, 2, 3, 4, 5, 6].map((at) => bucket(at, { parked: 30, redriven: 3 }));
+    const buckets = [bucket(0, { parked: 9_999 }), ...minutes];
+    const asOf = (second: number) => new Date(Date.UTC(2026, 10, 20, 12, 6, second)).toISOString();
+    // 6 x 30 events in 5 min 30 s.
+    expect(flowTile({ buckets, bucketMs: 60_000, asOf: asOf(30) }).inPerMinute).toBeCloseTo(180 / 5.5);
+    expect(flowTile({ buckets, bucketMs: 60_000, asOf: asOf(30) }).outPerMinute).toBeCloseTo(18 / 5.5);
+    expect(flowTile({ buckets: [], bucketMs: 60_000, asOf: asOf(0) })).toEqual({
+      inPerMinute: 0,
+      outPerMinute: 0,
+      spark: [],
+    });
   });
 
   it.each([

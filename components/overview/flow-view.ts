@@ -27,12 +27,17 @@ export type FlowTile = {
   spark: number[];
 };
 
-/** Rate over the last few minutes: one minute alone jumps between zero and a burst. */
-export function flowTile(stats: Pick<FlowStats, "buckets" | "bucketMs">, minutes = 5): FlowTile {
-  const recent = stats.buckets.slice(-Math.max(1, Math.ceil((minutes * 60_000) / stats.bucketMs)));
-  const span = (recent.length * stats.bucketMs) / 60_000;
+/**
+ * Rate over the last few minutes: one minute alone jumps between zero and a burst. The running bucket counts for the
+ * part of it that has passed, so that a rate does not drop at each full minute.
+ */
+export function flowTile(stats: Pick<FlowStats, "buckets" | "bucketMs" | "asOf">, minutes = 5): FlowTile {
+  const whole = Math.max(1, Math.round((minutes * 60_000) / stats.bucketMs));
+  const recent = stats.buckets.slice(-whole - 1);
+  const first = recent[0];
+  const span = first === undefined ? 0 : (Date.parse(stats.asOf) - Date.parse(first.at)) / 60_000;
   const perMinute = (of: (bucket: FlowBucket) => number) =>
-    span === 0 ? 0 : recent.reduce((sum, bucket) => sum + of(bucket), 0) / span;
+    span <= 0 ? 0 : recent.reduce((sum, bucket) => sum + of(bucket), 0) / span;
   return { inPerMinute: perMinute(inflow), outPerMinute: perMinute(outflow), spark: stats.buckets.map(inflow) };
 }
 

@@ -1,10 +1,11 @@
 "use client";
 
+import type { ReactNode } from "react";
 import { Button, LinkButton } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { PageHeader } from "@/components/ui/page-header";
 import { ApiError } from "@/lib/browser/fetch-json";
-import { type FilterState, useEventFilter } from "@/lib/browser/filter-url";
+import { eventsHref, type FilterState, useEventFilter } from "@/lib/browser/filter-url";
 import { useStats } from "@/lib/browser/stats";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { AgePanel } from "./age-panel";
@@ -12,7 +13,7 @@ import { ControlsInForce } from "./controls-in-force";
 import { FilteredBy } from "./filtered-by";
 import { FlowPanel } from "./flow-panel";
 import { NothingParked } from "./nothing-parked";
-import { isRestricted, windowed } from "./parked-filter";
+import { chartable, isRestricted, windowed } from "./parked-filter";
 import { RunningRedrives } from "./running-redrives";
 import { SizePanel } from "./size-panel";
 import { Tiles } from "./tiles";
@@ -32,12 +33,29 @@ export function OverviewPage() {
       </>
     );
   }
-  return <Overview filter={filter} setFilter={setFilter} patch={patch} />;
+  const { shown, unknown } = chartable(filter);
+  return (
+    <Overview filter={shown} setFilter={setFilter} patch={patch}>
+      {unknown.length > 0 ? <NotNarrowed filter={filter} names={unknown} /> : null}
+    </Overview>
+  );
 }
 
-type Props = { filter: EventFilter } & Pick<FilterState, "setFilter" | "patch">;
+/** A filter that was shared with other names than charts know. */
+function NotNarrowed({ filter, names }: { filter: EventFilter; names: string[] }) {
+  return (
+    <p className="mx-3 mb-3 flex flex-wrap items-center gap-x-3 gap-y-1 rounded-md border border-l-2 border-warning px-3 py-2">
+      <span>Charts cannot be narrowed by {names.join(", ")}: what is shown here is wider.</span>
+      <LinkButton size="sm" href={eventsHref(filter)}>
+        The events that match
+      </LinkButton>
+    </p>
+  );
+}
 
-function Overview({ filter, setFilter, patch }: Props) {
+type Props = { filter: EventFilter; children?: ReactNode } & Pick<FilterState, "setFilter" | "patch">;
+
+function Overview({ filter, setFilter, patch, children }: Props) {
   const shown = windowed(filter);
   const size = useStats("size", shown);
   const age = useStats("age", shown);
@@ -48,6 +66,7 @@ function Overview({ filter, setFilter, patch }: Props) {
     <>
       <PageHeader title="Overview" />
       <FilteredBy filter={filter} onFilter={setFilter} />
+      {children}
       {nothing && !restricted ? <NothingParked /> : null}
       {nothing && restricted ? <HiddenByFilter onClear={() => patchAway(filter, setFilter)} /> : null}
       {nothing && !hadSome ? null : (
@@ -57,7 +76,7 @@ function Overview({ filter, setFilter, patch }: Props) {
           </div>
           <SizePanel filter={shown} size={size} onRetry={() => size.refetch()} onZoom={patch} />
           <TopErrors filter={filter} />
-          <div className="grid min-w-0 content-start gap-3 xl:grid-cols-2">
+          <div className="grid min-w-0 content-start gap-3 lg:grid-cols-2">
             <AgePanel age={age} onRetry={() => age.refetch()} />
             <FlowPanel filter={shown} />
           </div>

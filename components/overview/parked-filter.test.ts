@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { isRestricted, lately, parkedBefore, parkedNow, windowed } from "@/components/overview/parked-filter";
+import {
+  chartable,
+  isRestricted,
+  lately,
+  parkedBefore,
+  parkedNow,
+  windowed,
+} from "@/components/overview/parked-filter";
 
 describe("filters of the overview", () => {
   it("has the last day when the address names no window, and only then", () => {
@@ -27,6 +34,13 @@ describe("filters of the overview", () => {
     expect(lately({ from: "2026-01-01", to: "2026-02-01", source: ["orders"] }, "-1h")).toEqual({
       source: ["orders"],
       from: "-1h",
+    });
+  });
+
+  it("says what charts cannot be narrowed by", () => {
+    expect(chartable({ source: ["orders"], from: "-1h", aggregateId: ["order-77"], q: "503" })).toEqual({
+      shown: { source: ["orders"], from: "-1h" },
+      unknown: ["aggregateId", "words"],
     });
   });
 

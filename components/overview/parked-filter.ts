@@ -32,3 +32,17 @@ export function parkedBefore(filter: EventFilter, ageMs: number, nowMs: number):
 export function isRestricted(filter: EventFilter): boolean {
   return Object.keys(withPart(filter, { from: undefined, to: undefined })).length > 0;
 }
+
+/** What charts can be narrowed by: the rollups know no more, and a chart by anything else would be a scan. */
+const CHARTED = ["source", "errorCode", "from", "to"] as const;
+
+/** The part of a filter that the overview shows, and the names it cannot. Nothing is silently wider than it says. */
+export function chartable(filter: EventFilter): { shown: EventFilter; unknown: string[] } {
+  const shown: EventFilter = {};
+  const unknown: string[] = [];
+  for (const [name, value] of Object.entries(filter)) {
+    if ((CHARTED as readonly string[]).includes(name)) Object.assign(shown, { [name]: value });
+    else unknown.push(name === "q" ? "words" : name);
+  }
+  return { shown, unknown };
+}

@@ -20,6 +20,10 @@ import type { Part } from "./tile";
 
 type Window = { fromMs: number; toMs: number };
 
+function windowOf({ from, to }: EventFilter): EventFilter {
+  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+}
+
 /** Markers nearer than this share of the window to each other are drawn as one. */
 const MARKER_SHARE = 1 / 80;
 
@@ -34,7 +38,7 @@ export function SizePanel(props: {
   const { filter, size } = props;
   const router = useRouter();
   const [chosen, setChosen] = useState<Window | null>(null);
-  const markers = useStats("markers", { from: filter.from, to: filter.to });
+  const markers = useStats("markers", windowOf(filter));
   const data = useMemo(() => (size.data ? sizeSeries(size.data) : undefined), [size.data]);
   const spanMs = data ? (data.rows.at(-1)?.atMs ?? 0) - (data.rows[0]?.atMs ?? 0) : 0;
   const groups = useMemo(

@@ -20,7 +20,7 @@ type Props = { filter: EventFilter; size: Part<SizeStats>; age: Part<AgeStats> }
 /** The five numbers somebody looks at first. */
 export function Tiles({ filter, size, age }: Props) {
   return (
-    <ul className="grid grid-cols-2 rounded-lg border border-line md:grid-cols-3 xl:grid-cols-5 [&>li]:border-line max-md:[&>li:nth-child(even)]:border-l max-md:[&>li:nth-child(n+3)]:border-t max-md:[&>li:last-child]:col-span-2 md:max-xl:[&>li:not(:nth-child(3n+1))]:border-l md:max-xl:[&>li:nth-child(n+4)]:border-t xl:[&>li+li]:border-l">
+    <ul className="grid grid-cols-2 rounded-lg border border-line md:grid-cols-3 lg:grid-cols-5 max-md:[&>li:last-child]:col-span-2 max-md:[&>li:nth-child(even)]:border-l max-md:[&>li:nth-child(n+3)]:border-t md:max-lg:[&>li:not(:nth-child(3n+1))]:border-l md:max-lg:[&>li:nth-child(n+4)]:border-t lg:[&>li+li]:border-l">
       <ParkedTile filter={filter} size={size} />
       <AgeTile title="oldest" filter={filter} age={age} of={(stats) => stats.oldestMs} />
       <AgeTile title="age p95" filter={filter} age={age} of={(stats) => stats.p95Ms} />
@@ -57,7 +57,7 @@ function Change({ change }: { change: number | null }) {
     <span className={grew ? "text-warning" : "text-ok"}>
       <span aria-hidden>{grew ? "▲ +" : "▼ −"}</span>
       <span className="sr-only">{grew ? "up by " : "down by "}</span>
-      {formatNumber(Math.abs(change))} 1 h
+      {formatNumber(Math.abs(change))} in 1 h
     </span>
   );
 }
