@@ -1,0 +1,124 @@
+import { describe, expect, it } from "vitest";
+import { requestHeaders, structuredString } from "@/lib/brokers/http/request";
+import type { OutboundMessage } from "@/lib/brokers/port";
+import type { HttpConfig } from "@/lib/contract/source-config";
+
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+function headersOf(change: Partial<OutboundMessage> = {}, config: HttpConfig = {}): [string, string][] {
+  const flat = requestHeaders(
+    {
+      eventId: "evt-9",
+      payload: Buffer.from("{}"),
+      contentType: "application/json",
+      headers: [],
+      origin: {},
+      idempotencyKey: "shop:evt-9",
+      redriveId: "018f9c4e-1111-7000-8000-000000000001",
+      attempt: 2,
+      from: "shop",
+      traceId: null,
+      ...change,
+    },
+    config,
+  );
+  return Array.from({ length: flat.length / 2 }, (_, index) => [flat[index * 2]!, flat[index * 2 + 1]!]);
+}
+
+const headerIn = (headers: [string, string][], name: string) => headers.find(([other]) => other === name)?.[1];
+
+describe("structuredString", () => {
+  it.each([
+    ["shop:evt-9", '"shop:evt-9"'],
+    ['a"b\\c', '"a\\"b\\\\c"'],
+    ["50% off", '"50% off"'],
+    ["é 50%", '"%C3%A9 50%25"'],
+    ["a\r\nb", '"a%0D%0Ab"'],
+    ["\ud800", '"%EF%BF%BD"'],
+    ["", '""'],
+  ])("%j -> %s", (text, expected) => expect(structuredString(text)).toBe(expected));
+});
+
+describe("requestHeaders", () => {
+  it("sends the documented set when nothing was parked", () => {
+    expect(headersOf()).toEqual([
+      ["content-type", "application/json"],
+      ["idempotency-key", '"shop:evt-9"'],
+      ["x-redrive-id", "018f9c4e-1111-7000-8000-000000000001"],
+      ["x-redrive-attempt", "2"],
+      ["x-redrive-from", "shop"],
+    ]);
+  });
+
+  it("keeps order and duplicates of the application's headers", () => {
+    const headers = headersOf({
+      headers: [
+        ["b", "1"],
+        ["a", "2"],
+        ["b", "3"],
+      ],
+    });
+    expect(headers.slice(0, 3)).toEqual([
+      ["b", "1"],
+      ["a", "2"],
+      ["b", "3"],
+    ]);
+  });
+
+  it.each([
+    ["connection", "close"],
+    ["Transfer-Encoding", "chunked"],
+    ["HOST", "elsewhere"],
+    ["content-length", "7"],
+    ["Idempotency-Key", '"other"'],
+    ["authorization", "Bearer old"],
+    ["cookie", "a=b"],
+    ["x-death", "[]"],
+    ["x-redrive-id", "old"],
+    ["bad name", "1"],
+    ["x-evil", "1\r\nx-forged: 1"],
+    ["x-nul", "a\u0000b"],
+  ])("does not restore %s: %j", (name, value) => {
+    expect(headersOf({ headers: [[name, value]] })).toEqual(headersOf());
+  });
+
+  it.each<[string, OutboundMessage["headers"][number], [string, string] | null]>([
+    ["UTF-8 as its bytes", ["x", "é"], ["x", "Ã©"]],
+    ["text in bytes", ["x", "aGk=", "bytes"], ["x", "hi"]],
+    ["no binary", ["x", "/wA=", "bytes"], null],
+    ["no absent value", ["x", null], null],
+    ["typed integers", ["x", '{"!":"int64","value":"9007199254740993"}', "amqp"], ["x", "9007199254740993"]],
+    ["typed numbers", ["x", '{"!":"double","value":0.1}', "amqp"], ["x", "0.1"]],
+    ["booleans", ["x", "true", "amqp"], ["x", "true"]],
+    ["no tables", ["x", '{"a":"b"}', "amqp"], null],
+    ["CloudEvents attributes by their HTTP names", ["cloudEvents:id", "7"], ["ce-id", "7"]],
+  ])("translates %s", (_, header, expected) => {
+    const added = headersOf({ headers: [header] }).slice(0, -headersOf().length);
+    expect(added).toEqual(expected === null ? [] : [expected]);
+  });
+
+  it("leaves the failure of the detected convention behind, and no other", () => {
+    const headers: OutboundMessage["headers"] = [
+      ["MT-Reason", "fault"],
+      ["x-exception-message", "mine"],
+    ];
+    const names = headersOf({ headers, origin: { convention: "masstransit" } }).map(([name]) => name);
+    expect(names).not.toContain("MT-Reason");
+    expect(names).toContain("x-exception-message");
+  });
+
+  it("goes on with the parked trace in a new span, and keeps the decision to sample", () => {
+    const headers: OutboundMessage["headers"] = [["traceparent", `00-${TRACE}-00f067aa0ba902b7-00`]];
+    const first = headerIn(headersOf({ traceId: TRACE, headers }), "traceparent")!;
+    const second = headerIn(headersOf({ traceId: TRACE, headers }), "traceparent")!;
+    expect(first).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`));
+    expect(first).not.toBe(second);
+    expect(headerIn(headersOf({ traceId: TRACE }), "traceparent")).toMatch(/-01$/);
+    expect(headerIn(headersOf({ traceId: "no trace" }), "traceparent")).toBeUndefined();
+  });
+
+  it("puts fixed headers in the place of parked ones", () => {
+    const headers = headersOf({ headers: [["X-Env", "parked"]] }, { headers: { "x-env": "fixed" } });
+    expect(headers.filter(([name]) => name.toLowerCase() === "x-env")).toEqual([["x-env", "fixed"]]);
+  });
+});
