@@ -1,5 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ProbeOut, SourceList, SourceOut } from "@/lib/contract/sources";
+import type {
+  ProbeOut,
+  ProbeRequest,
+  SourceChange,
+  SourceList,
+  SourceOut,
+  SourceRequest,
+} from "@/lib/contract/sources";
 import { type ApiError, fetchJson } from "./fetch-json";
 import { invalidateAfter, keys } from "./keys";
 
@@ -14,25 +21,21 @@ export function useSources() {
   });
 }
 
-export type SourceBody = {
-  name: string;
-  kind: string;
-  config: Record<string, unknown>;
-  payloadSchema?: Record<string, unknown> | null;
-  enabled?: boolean;
-};
-
 const path = (name: string) => `/api/v1/sources/${encodeURIComponent(name)}`;
 
-/** Makes a source when `name` is null, else changes the one of that name. Name and kind never change. */
-export function useSaveSource(name: string | null) {
+export function useCreateSource() {
   const client = useQueryClient();
-  return useMutation<SourceOut, ApiError, SourceBody>({
-    mutationFn: (source) => {
-      if (name === null) return fetchJson<SourceOut>("/api/v1/sources", { method: "POST", body: source });
-      const { name: _name, kind: _kind, ...changes } = source;
-      return fetchJson<SourceOut>(path(name), { method: "PATCH", body: changes });
-    },
+  return useMutation<SourceOut, ApiError, SourceRequest>({
+    mutationFn: (body) => fetchJson<SourceOut>("/api/v1/sources", { method: "POST", body }),
+    onSuccess: () => invalidateAfter(client, "sources"),
+  });
+}
+
+/** Name and kind never change. */
+export function useSaveSource(name: string) {
+  const client = useQueryClient();
+  return useMutation<SourceOut, ApiError, SourceChange>({
+    mutationFn: (body) => fetchJson<SourceOut>(path(name), { method: "PATCH", body }),
     onSuccess: () => invalidateAfter(client, "sources"),
   });
 }
@@ -47,7 +50,7 @@ export function useDeleteSource() {
 
 /** Can we reach it, and what would we read? A stored source by name, or one that is still being written. */
 export function useProbe() {
-  return useMutation<ProbeOut, ApiError, { name: string } | { kind: string; config: Record<string, unknown> }>({
+  return useMutation<ProbeOut, ApiError, { name: string } | ProbeRequest>({
     mutationFn: (probe) =>
       "name" in probe
         ? fetchJson<ProbeOut>(`${path(probe.name)}/probe`, { method: "POST" })
