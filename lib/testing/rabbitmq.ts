@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { accessSync, constants, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect as dial } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -76,9 +77,10 @@ export async function testRabbitmq(): Promise<TestRabbitmq> {
   const folder = mkdtempSync(join(tmpdir(), "parkade-rabbitmq-"));
   const [port, epmdPort, distributionPort] = [await freePort(), await freePort(), await freePort()];
   const env = environment(folder, { port, epmdPort, distributionPort });
-  // Erlang would start a port mapper as a daemon that outlives the test.
+  // Without one that listens, Erlang starts a port mapper as a daemon, which outlives the test.
   const mapper = spawn(epmd, ["-port", String(epmdPort), "-address", "127.0.0.1"], { stdio: "ignore" });
   guard(mapper);
+  await listening(epmdPort);
   const url = `amqp://guest:guest@127.0.0.1:${port}`;
   let server: ChildProcess | null = null;
   const start = async () => {
@@ -159,6 +161,22 @@ async function launch(script: string, env: NodeJS.ProcessEnv, url: string, folde
     throw new Error(`rabbitmq-server did not start: ${lastLog(folder, env)}`);
   }
   return server;
+}
+
+async function listening(port: number): Promise<void> {
+  const until = performance.now() + READY_MS;
+  while (!(await accepts(port))) {
+    if (performance.now() > until) throw new Error(`epmd does not listen on ${port}`);
+    await sleep(20);
+  }
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = dial(port, "127.0.0.1", () => resolve(true));
+    socket.once("error", () => resolve(false));
+    socket.once("connect", () => socket.destroy());
+  });
 }
 
 async function answers(url: string): Promise<boolean> {
