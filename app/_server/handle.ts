@@ -23,7 +23,7 @@ export type Call<Query = undefined, Body = undefined> = {
 
 export type Route<Query, Body> = {
   /** Parses the query string. Absent = the route takes none, and any name is refused. */
-  query?: (params: URLSearchParams) => Query;
+  query?: (params: URLSearchParams, nowMs: number) => Query;
   /** Shape of a JSON body. Absent = the route reads the body itself, or takes none. */
   body?: z.ZodMiniType<Body>;
   /** Of a successful answer; default 200, or 204 when there is nothing to say. */
@@ -70,10 +70,10 @@ async function answer<Query, Body>(route: Route<Query, Body>, incoming: Incoming
   const { request, context, requestId, deps } = incoming;
   assertLocal(request, deps.env.allowedHosts);
   const actor = actorOf(request);
-  const query = (route.query ?? noQuery)(new URL(request.url).searchParams) as Query;
+  const nowMs = deps.clock.wallMs();
+  const query = (route.query ?? noQuery)(new URL(request.url).searchParams, nowMs) as Query;
   const body = route.body ? route.body.parse(await readJson(request, deps.env.requestBytesMax)) : (undefined as Body);
   const params = await context.params;
-  const nowMs = deps.clock.wallMs();
   const result = await route.run({ deps, request, actor, params, query, body, requestId, nowMs });
   if (result instanceof Response) return result;
   const headers = { "cache-control": "no-store" };

@@ -52,7 +52,7 @@ async function call<T>(handler: Handler, { method, query = "", params = {}, body
   } as RequestInit);
   const response = await handler(request, { params: Promise.resolve(params) });
   const text = await response.text();
-  const isJson = /json$/.test(response.headers.get("content-type") ?? "");
+  const isJson = /[/+]json$/.test(response.headers.get("content-type") ?? "");
   return {
     status: response.status,
     headers: response.headers,

@@ -258,6 +258,17 @@ export async function knownRedrives(tx: Tx, ids: string[]): Promise<Set<string>>
   return new Set(rows.map((row) => row.id));
 }
 
+/**
+ * A send that had counted as failed, and came back: so it was delivered after all, which the flow must say as well, or
+ * more would come back than ever left.
+ */
+const UNCOUNTED_DELIVERY = `, moved_uncounted as (
+  insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
+  select date_trunc('minute', to_timestamp($13::float8 / 1000), 'UTC'), source_id, error_code, fingerprint, 'redriven',
+         count(*)
+    from moved where old_status in ('PENDING', 'IGNORED') group by source_id, error_code, fingerprint
+)`;
+
 export type Bounce = { found: Found; parking: Parking; status: EventStatus; redriveId: string | null };
 
 /**
@@ -282,13 +293,7 @@ export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): P
        where e.id = w.id and e.status = w.old_status and e.bounced_redrive is not distinct from w.old_redrive
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, w.old_status,
                  e.status as new_status, w.old_error_code, w.old_fingerprint
-     )${rollupOf("moved", { flow: { kind: "bounced", at: "to_timestamp($13::float8 / 1000)" }, regrouped: true })}
-     , exhausted as (
-       insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
-       select date_trunc('minute', to_timestamp($13::float8 / 1000), 'UTC'), source_id, error_code, fingerprint,
-              'ignored', count(*)
-         from moved where new_status = 'IGNORED' and old_status <> 'IGNORED'
-        group by source_id, error_code, fingerprint)
+     )${rollupOf("moved", { flow: { kind: "bounced", at: "to_timestamp($13::float8 / 1000)" }, regrouped: true })}${UNCOUNTED_DELIVERY}
      select id from moved`,
     [
       column(({ found }) => found.id),

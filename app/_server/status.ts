@@ -1,0 +1,44 @@
+import type { StatusOut } from "@/lib/contract/stats";
+import { readStatus, type StoredStatus } from "@/lib/store/read/status";
+import type { Deps } from "./deps";
+
+/** The strip is polled: a part that is slow to answer is shown as unwell. */
+const PART_MS_MAX = 1_000;
+
+const UNKNOWN: StoredStatus = {
+  lanes: [
+    { lane: "main", ratePerSecondNow: null, ratePerSecondSet: null },
+    { lane: "slow", ratePerSecondNow: null, ratePerSecondSet: null },
+  ],
+  redrivesRunning: null,
+  worker: null,
+};
+
+/** Never rejects: what cannot be had is null, and says so by `ok`. */
+export async function statusOf(deps: Pick<Deps, "db" | "lane" | "clock">, nowMs: number): Promise<StatusOut> {
+  const [stored, queueOk] = await Promise.all([
+    inTime(deps, readStatus(deps.db)),
+    inTime(
+      deps,
+      deps.lane.ping().then(() => true),
+    ),
+  ]);
+  return {
+    asOf: new Date(nowMs).toISOString(),
+    ...(stored ?? UNKNOWN),
+    queue: { backend: deps.lane.backend, ok: queueOk === true },
+    store: { ok: stored !== null },
+  };
+}
+
+/** Best effort: null when it failed or took too long. */
+async function inTime<T>({ clock }: Pick<Deps, "clock">, part: Promise<T>): Promise<T | null> {
+  const timer = new AbortController();
+  const late = clock.sleep(PART_MS_MAX, timer.signal).then(
+    () => null,
+    () => null,
+  );
+  const answer = await Promise.race([part.catch(() => null), late]);
+  timer.abort();
+  return answer;
+}

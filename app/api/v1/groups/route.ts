@@ -1,0 +1,8 @@
+import { handle } from "@/app/_server/handle";
+import { eventPageFrom } from "@/lib/contract/event-page";
+import { listGroups } from "@/lib/store/read/group-list";
+
+export const GET = handle({
+  query: eventPageFrom,
+  run: ({ deps, query, nowMs }) => listGroups(deps.db, query, nowMs),
+});

@@ -1,0 +1,309 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { AuditList } from "@/lib/contract/audit";
+import type { EventCounts, EventDetail, EventList, GroupList, Neighbours } from "@/lib/contract/events";
+import type { AgeStats, FlowStats, RedriveSuccess, SizeStats, StatusOut, TopErrors } from "@/lib/contract/stats";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import { ignoreEvents } from "@/lib/operations/ignore-events";
+import { parkEvents } from "@/lib/operations/park-events";
+import { type TestConsole, testConsole } from "@/lib/testing/console";
+import { addSource, deadLetter } from "@/lib/testing/letters";
+import * as audit from "./audit/route";
+import * as neighbours from "./events/[id]/neighbours/route";
+import * as payload from "./events/[id]/payload/route";
+import * as detail from "./events/[id]/route";
+import * as confirm from "./events/confirm/route";
+import * as count from "./events/count/route";
+import * as exported from "./events/export/route";
+import * as events from "./events/route";
+import * as groups from "./groups/route";
+import * as view from "./saved-views/[id]/route";
+import * as views from "./saved-views/route";
+import * as age from "./stats/age/route";
+import * as flow from "./stats/flow/route";
+import * as markers from "./stats/markers/route";
+import * as success from "./stats/redrive-success/route";
+import * as size from "./stats/size/route";
+import * as top from "./stats/top-errors/route";
+import * as status from "./status/route";
+
+let console: TestConsole;
+const all: { source: string; letter: DeadLetter }[] = [];
+
+beforeAll(async () => {
+  console = await testConsole();
+  await addSource(console.deps.db, "orders");
+  await addSource(console.deps.db, "billing");
+  for (let i = 0; i < 120; i++) {
+    const timeout = i % 3 === 0;
+    all.push({
+      source: i % 4 === 0 ? "billing" : "orders",
+      letter: deadLetter({
+        eventId: `event-${i}`,
+        aggregateId: `order-${i % 10}`,
+        version: BigInt(i),
+        errorCode: timeout ? "TIMEOUT" : "UPSTREAM_5XX",
+        error: timeout
+          ? { type: "TimeoutError", message: `no answer from stock within ${i} ms`, stack: null }
+          : { type: "HttpError", message: `503 from payment for order ${i}`, stack: null },
+        tags: { orderId: String(i), tenant: i % 2 ? "acme" : "globex" },
+      }),
+    });
+  }
+  await parkEvents(console.deps, all, "tester");
+  const select = { filter: { eventId: ["event-1", "event-2"] } };
+  await ignoreEvents(console.deps, { select, reason: "known" }, "ada");
+});
+afterAll(() => console.close());
+
+const list = async (query = "") => (await console.call<EventList>(events.GET, { query })).body;
+const counts = async (query = "") => (await console.call<EventCounts>(count.GET, { query })).body;
+const idOf = async (eventId: string) => (await list(`?eventId=${eventId}`)).items[0]!.id;
+
+describe("the list", () => {
+  test("pages through everything once, newest first, and back", async () => {
+    const seen: string[] = [];
+    let query = "?limit=50";
+    let last = "";
+    for (;;) {
+      const page = await list(query);
+      seen.push(...page.items.map((item) => item.eventId));
+      if (page.nextCursor === null) break;
+      last = page.nextCursor;
+      query = `?limit=50&cursor=${page.nextCursor}`;
+    }
+    expect(seen).toEqual(all.map(({ letter }) => letter.eventId).reverse());
+    const lastPage = await list(`?limit=50&cursor=${last}`);
+    const back = await list(`?limit=50&cursor=${lastPage.prevCursor}`);
+    expect(back.items.map((item) => item.eventId)).toEqual(seen.slice(50, 100));
+    const first = await list(`?limit=50&cursor=${back.prevCursor}`);
+    expect(first).toMatchObject({ prevCursor: null });
+    expect(first.items.map((item) => item.eventId)).toEqual(seen.slice(0, 50));
+  });
+
+  test.each([
+    ["?source=billing", 30],
+    ["?source=billing&source=orders", 120],
+    ["?source=nowhere", 0],
+    ["?errorCode=TIMEOUT", 40],
+    ["?errorCode=TIMEOUT&errorCode=TIMEOUT", 40],
+    ["?errorCode=TIMEOUT&source=billing", 10],
+    ["?status=IGNORED", 2],
+    ["?status=PENDING", 118],
+    ["?status=BOUNCED", 0],
+    ["?status=IGNORED&status=BOUNCED", 2],
+    ["?status=PENDING&errorCode=TIMEOUT", 40],
+    ["?aggregateId=order-3", 12],
+    ["?aggregateId=order-3&status=PENDING&tag.tenant=acme", 12],
+    ["?eventType=OrderCreated", 120],
+    ["?traceId=0af7651916cd43dd8448eb211c80319c&errorCode=TIMEOUT", 40],
+    ["?tag.orderId=77", 1],
+    ["?tag.tenant=acme", 60],
+    ["?tag.tenant=acme&tag.tenant=globex", 120],
+    ["?tag.tenant=acme&tag.orderId=77", 1],
+    ["?q=stock", 40],
+    ["?q=STOCK+answer", 40],
+    ["?q=stock+payment", 0],
+    ["?q=77", 1],
+    ["?q=payment+77", 1],
+    ["?q=%25", 0],
+    ["?from=-1h", 120],
+    ["?to=-1h", 0],
+    ["?from=-1h&to=now&errorCode=TIMEOUT", 40],
+    ["?eventId=event-5&eventId=event-6", 2],
+  ])("%s matches %i, and so do count, export and groups", async (query, n) => {
+    const page = await list(`${query}&limit=500`);
+    expect(page.items).toHaveLength(n);
+    expect((await counts(query)).total).toMatchObject({ value: n, kind: "exact" });
+    const lines = (await console.call(exported.GET, { query })).text.split("\n").filter(Boolean);
+    expect(lines.map((line) => JSON.parse(line).id)).toEqual(page.items.map((item) => item.id));
+    const grouped = (await console.call<GroupList>(groups.GET, { query })).body.items;
+    expect(grouped.flatMap((group) => Object.values(group.counts)).reduce((sum, one) => sum + one, 0)).toBe(n);
+  });
+
+  test("counts by status", async () => {
+    const { byStatus } = await counts();
+    expect(byStatus).toMatchObject({ PENDING: { value: 118 }, IGNORED: { value: 2 } });
+  });
+
+  test.each([
+    ["?from=-1h&to=-2h", "invalid-filter", "from"],
+    ["?cursor=abc", "invalid-cursor", "cursor"],
+    ["?limit=0", "invalid-request", "limit"],
+    ["?limit=501", "invalid-request", "limit"],
+    ["?status=NEW", "invalid-filter", "status"],
+    ["?page=2", "invalid-filter", "page"],
+  ])("refuses %s", async (query, code, field) => {
+    const answer = await console.call<{ code: string; errors: { field: string }[] }>(events.GET, { query });
+    expect(answer.status).toBe(400);
+    expect(answer.body).toMatchObject({ code, errors: [{ field }] });
+  });
+
+  test("refuses a cursor of another filter", async () => {
+    const { nextCursor } = await list("?limit=5");
+    const answer = await console.call(events.GET, { query: `?limit=5&errorCode=TIMEOUT&cursor=${nextCursor}` });
+    expect(answer.body).toMatchObject({ code: "invalid-cursor" });
+  });
+});
+
+describe("one event", () => {
+  test("has its body, headers, error, origin, history and aggregate", async () => {
+    const params = { id: await idOf("event-2") };
+    const { body } = await console.call<EventDetail>(detail.GET, { params });
+    expect(body).toMatchObject({
+      eventId: "event-2",
+      status: "IGNORED",
+      body: { contentType: "application/json", text: '{"orderId": 77, "big": 9007199254740993}', bytes: 40 },
+      headers: [
+        ["b", "1"],
+        ["a", null],
+        ["b", "2"],
+      ],
+      errorDetail: { type: "HttpError" },
+      origin: { queue: "orders.dlq" },
+      group: { pattern: "<n> from payment for order <n>", parked: 78 },
+      target: { main: "http://127.0.0.1:9/sink" },
+    });
+    expect(body.history.map(({ kind, actor, reason }) => ({ kind, actor, reason }))).toEqual([
+      { kind: "parked", actor: "tester", reason: null },
+      { kind: "state", actor: "ada", reason: "known" },
+    ]);
+    expect(body.aggregate.map((member) => member.version)).toEqual(
+      [...body.aggregate].map((m) => m.version).sort((a, b) => Number(a) - Number(b)),
+    );
+    expect(body.aggregate.filter((member) => member.head).map((member) => member.eventId)).toEqual(["event-22"]);
+  });
+
+  test("gives its payload byte for byte, as a file that no browser runs", async () => {
+    const answer = await console.call(payload.GET, { params: { id: await idOf("event-3") } });
+    expect(answer.text).toBe('{"orderId": 77, "big": 9007199254740993}');
+    expect(answer.headers.get("content-disposition")).toContain("attachment");
+    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+  });
+
+  test("has neighbours in the filtered list", async () => {
+    const around = await console.call<Neighbours>(neighbours.GET, {
+      params: { id: await idOf("event-6") },
+      query: "?errorCode=TIMEOUT",
+    });
+    expect(around.body).toEqual({ previous: await idOf("event-9"), next: await idOf("event-3") });
+    const end = await console.call<Neighbours>(neighbours.GET, { params: { id: await idOf("event-0") } });
+    expect(end.body.next).toBeNull();
+  });
+
+  test.each(["nonsense", "018f9c4e-0000-7000-8000-000000000001"])("is unknown as %s", async (id) => {
+    const answer = await console.call(detail.GET, { params: { id } });
+    expect(answer).toMatchObject({ status: 404, body: { code: "unknown-event" } });
+  });
+});
+
+describe("export", () => {
+  test("writes CSV that no spreadsheet runs", async () => {
+    await parkEvents(
+      console.deps,
+      [
+        {
+          source: "orders",
+          letter: deadLetter({ eventId: "=cmd()", error: { type: null, message: 'a "b", c', stack: null } }),
+        },
+      ],
+      "tester",
+    );
+    const { text, headers } = await console.call(exported.GET, { query: "?format=csv&eventId=%3Dcmd()" });
+    expect(headers.get("content-type")).toContain("text/csv");
+    const [head, line] = text.split("\r\n");
+    expect(head).toMatch(/^id,source,eventId,/);
+    expect(line).toContain("'=cmd()");
+    expect(line).toContain('"a ""b"", c"');
+    await console.deps.db.run("delete from dlq_events where event_id = '=cmd()'");
+    await console.deps.db.run("delete from dlq_levels where ctid = (select max(ctid) from dlq_levels)");
+  });
+});
+
+describe("groups", () => {
+  test("are ordered by what is parked, with counts, sources and trend", async () => {
+    const { items, nextCursor } = (await console.call<GroupList>(groups.GET, { query: "?limit=1" })).body;
+    expect(items).toMatchObject([
+      { errorCode: "UPSTREAM_5XX", counts: { PENDING: 78, IGNORED: 2 }, sources: ["billing", "orders"] },
+    ]);
+    expect(items[0]!.trend).toHaveLength(24);
+    expect(items[0]!.trend.reduce((sum, n) => sum + n, 0)).toBe(80);
+    const next = await console.call<GroupList>(groups.GET, { query: `?limit=1&cursor=${nextCursor}` });
+    expect(next.body.items).toMatchObject([{ errorCode: "TIMEOUT" }]);
+  });
+});
+
+describe("stats", () => {
+  test("tell size, flow, age and top errors from the rollups", async () => {
+    const sizes = (await console.call<SizeStats>(size.GET, { query: "?source=orders&source=billing" })).body;
+    expect(sizes.now).toBeGreaterThanOrEqual(118);
+    expect(sizes.buckets.at(-1)).toMatchObject({ total: sizes.now, byErrorCode: { TIMEOUT: 40 } });
+    expect(sizes.buckets[0]).toMatchObject({ total: 0 });
+    const flows = (await console.call<FlowStats>(flow.GET, { query: "?from=-1h&bucket=1m" })).body;
+    expect(flows.bucketMs).toBe(60_000);
+    expect(flows.buckets.reduce((sum, bucket) => sum + bucket.ignored, 0)).toBe(2);
+    const ages = (await console.call<AgeStats>(age.GET)).body;
+    expect(ages).toMatchObject({ kind: "estimated" });
+    expect(ages.oldestMs).toBeLessThan(600_000);
+    expect(ages.p50Ms).toBeLessThanOrEqual(3_600_000);
+    const errors = (await console.call<TopErrors>(top.GET)).body;
+    expect(errors.buckets[0]!.errorCode).toBe("UPSTREAM_5XX");
+    expect((await console.call<RedriveSuccess>(success.GET)).body).toMatchObject({ delivered: 0, rate: null });
+    expect((await console.call(markers.GET)).body).toEqual({ items: [] });
+  });
+
+  test.each([
+    ["?tag.a=b", "tag"],
+    ["?bucket=5x", "bucket"],
+    ["?from=-300d&bucket=1m", "bucket"],
+  ])("refuse %s", async (query) => {
+    expect((await console.call(size.GET, { query })).body).toMatchObject({ code: "invalid-filter" });
+  });
+});
+
+test("the audit can be narrowed by actor, action, event and time", async () => {
+  const read = async (query: string) => (await console.call<AuditList>(audit.GET, { query })).body.items;
+  expect(await read("?actor=ada")).toMatchObject([{ action: "event.ignored", count: 2, reason: "known" }]);
+  expect((await read("?action=event")).length).toBeGreaterThanOrEqual(2);
+  expect(await read("?eventId=event-2")).toHaveLength(2);
+  expect(await read(`?eventId=${await idOf("event-5")}`)).toMatchObject([{ action: "event.parked" }]);
+  expect(await read("?from=-1h&to=-59m")).toEqual([]);
+  expect((await console.call(audit.GET, { query: "?subjectKind=thing" })).body).toMatchObject({
+    code: "invalid-filter",
+  });
+});
+
+test("a view keeps a filter under a name", async () => {
+  const made = await console.call<{ id: string; filter: unknown }>(views.POST, {
+    body: { name: "timeouts", filter: { errorCode: "TIMEOUT", "tag.tenant": ["acme"] } },
+  });
+  expect(made).toMatchObject({ status: 201, body: { filter: { errorCode: ["TIMEOUT"], tags: { tenant: ["acme"] } } } });
+  const again = await console.call(views.POST, { body: { name: "timeouts", filter: {} } });
+  expect(again.body).toMatchObject({ code: "name-taken" });
+  expect((await console.call(views.GET)).body).toMatchObject({ items: [{ name: "timeouts", createdBy: "local" }] });
+  const remove = () => console.call(view.DELETE, { method: "DELETE", params: { id: made.body.id } });
+  expect((await remove()).status).toBe(204);
+  expect((await remove()).body).toMatchObject({ code: "unknown-view" });
+});
+
+test("a consumer's word confirms what was parked, once, and refuses what is not there", async () => {
+  const say = (eventIds: string[]) =>
+    console.call(confirm.POST, { body: { source: "orders", eventIds, consumer: "shop" } });
+  expect((await say(["event-7", "event-7", "nope", "event-2"])).body).toEqual({
+    changed: 1,
+    refused: { "not-found": 1, ignored: 1 },
+  });
+  expect((await say(["event-7"])).body).toEqual({ changed: 0, refused: { "already-confirmed": 1 } });
+  expect((await list("?status=CONFIRMED")).items).toMatchObject([{ eventId: "event-7", status: "REDRIVEN" }]);
+  const processed = await console.deps.db.query("select event_id, version from processed_events order by 1");
+  expect(processed).toEqual([
+    { event_id: "event-2", version: 2 },
+    { event_id: "event-7", version: 7 },
+    { event_id: "nope", version: null },
+  ]);
+});
+
+test("the status strip says what it cannot know", async () => {
+  const { body } = await console.call<StatusOut>(status.GET);
+  expect(body).toMatchObject({ store: { ok: true }, worker: { alive: 0 }, redrivesRunning: 0 });
+  expect(body.lanes).toContainEqual({ lane: "slow", ratePerSecondNow: 0, ratePerSecondSet: 10 });
+});

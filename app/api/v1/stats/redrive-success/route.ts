@@ -1,0 +1,8 @@
+import { handle } from "@/app/_server/handle";
+import { statsQueryFrom } from "@/lib/contract/stats-query";
+import { readRedriveSuccess } from "@/lib/store/read/stats";
+
+export const GET = handle({
+  query: (params, nowMs) => statsQueryFrom(params, nowMs, ["source", "errorCode", "fingerprint"]),
+  run: ({ deps, query, nowMs }) => readRedriveSuccess(deps.db, query, nowMs),
+});

@@ -1,0 +1,8 @@
+import { handle } from "@/app/_server/handle";
+import { statsQueryFrom } from "@/lib/contract/stats-query";
+import { readSize } from "@/lib/store/read/stats";
+
+export const GET = handle({
+  query: (params, nowMs) => statsQueryFrom(params, nowMs, ["source", "errorCode", "fingerprint"]),
+  run: ({ deps, query, nowMs }) => readSize(deps.db, query, nowMs),
+});

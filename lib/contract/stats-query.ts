@@ -1,0 +1,64 @@
+import { type EventFilter, fromSearchParams, resolveWindow } from "@/lib/contract/event-filter";
+import { DomainError } from "@/lib/core/problem";
+
+/** What the rollups know of an event; a chart by anything else would be a scan. */
+const ROLLED_UP = ["source", "errorCode", "fingerprint", "status"] as const;
+type RolledUp = (typeof ROLLED_UP)[number];
+
+export type StatsQuery = {
+  filter: Pick<EventFilter, RolledUp>;
+  fromMs: number;
+  toMs: number;
+  bucketMs: number;
+};
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+const WINDOW_DEFAULT_MS = DAY_MS;
+const WINDOW_MS_MAX = 400 * DAY_MS;
+/** Widths a chart is cut into when it does not say: the first that gives at most BUCKETS_AIM. */
+const WIDTHS_MS = [1, 5, 10, 15, 30, 60, 180, 360, 720, 1440, 10_080].map((minutes) => minutes * MINUTE_MS);
+const BUCKETS_AIM = 120;
+const BUCKETS_MAX = 2_000;
+const UNITS: Record<string, number> = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
+
+function invalid(field: string, detail: string): DomainError {
+  return new DomainError("invalid-filter", `${field} ${detail}`, { fields: [{ field, detail }] });
+}
+
+/**
+ * Reads `?from=&to=&bucket=&filter`. `bucket` is like `5m`, `1h`, `1d`; buckets begin at multiples of it (UTC). `known`
+ * are the names this chart can restrict by. Throws DomainError `invalid-filter`.
+ */
+export function statsQueryFrom(params: URLSearchParams, nowMs: number, known: readonly RolledUp[]): StatsQuery {
+  const { from, to, ...filter } = fromSearchParams(params, ["bucket"]);
+  for (const name of Object.keys(filter)) {
+    if ((known as readonly string[]).includes(name)) continue;
+    throw invalid(name, `is not kept in the rollups that charts are read from: use ${known.join(", ")}`);
+  }
+  const window = resolveWindow({ from, to }, nowMs);
+  const toMs = window.toMs ?? nowMs;
+  const fromMs = window.fromMs ?? toMs - WINDOW_DEFAULT_MS;
+  if (fromMs > toMs) throw invalid("from", "is after now: give to as well");
+  if (toMs - fromMs > WINDOW_MS_MAX) throw invalid("from", "is too far before to: at most 400 days");
+  return { filter, fromMs, toMs, bucketMs: bucketOf(params.get("bucket"), toMs - fromMs) };
+}
+
+function bucketOf(text: string | null, windowMs: number): number {
+  if (text === null) return WIDTHS_MS.find((width) => windowMs / width <= BUCKETS_AIM) ?? WIDTHS_MS.at(-1)!;
+  const match = /^(\d{1,4})([mhd])$/.exec(text);
+  const width = match ? Number(match[1]) * UNITS[match[2]!]! : 0;
+  if (width === 0) throw invalid("bucket", "must be like 5m, 1h or 1d");
+  if (windowMs / width > BUCKETS_MAX)
+    throw invalid("bucket", `makes more than ${BUCKETS_MAX} buckets: take a wider one`);
+  return width;
+}
+
+/** Starts of the buckets that cover the window. */
+export function bucketStarts({ fromMs, toMs, bucketMs }: Pick<StatsQuery, "fromMs" | "toMs" | "bucketMs">): number[] {
+  const starts: number[] = [];
+  for (let at = Math.floor(fromMs / bucketMs) * bucketMs; at < toMs || starts.length === 0; at += bucketMs)
+    starts.push(at);
+  return starts;
+}

@@ -1,0 +1,54 @@
+import type { SavedView, SavedViewRequest } from "@/lib/contract/saved-views";
+import { DomainError } from "@/lib/core/problem";
+import type { Clock } from "@/lib/platform/clock";
+import { uuidv7 } from "@/lib/platform/ids";
+import { isNameTaken, type LowRateStore } from "@/lib/store/prisma";
+import { savedViewOut } from "@/lib/store/read/saved-views";
+import { appendAudit } from "@/lib/store/write/audit";
+
+type ViewDeps = { lowRate: LowRateStore; clock: Clock };
+
+/** Keeps a filter under a name. Throws DomainError `name-taken`. */
+export async function saveView(deps: ViewDeps, { name, filter }: SavedViewRequest, actor: string): Promise<SavedView> {
+  const nowMs = deps.clock.wallMs();
+  try {
+    return await deps.lowRate.write(async (client, tx) => {
+      const row = await client.savedView.create({ data: { id: uuidv7(nowMs), name, filter, createdBy: actor } });
+      await appendAudit(tx, {
+        actor,
+        action: "view.saved",
+        subjectKind: "view",
+        subjectId: name,
+        before: null,
+        after: { filter },
+        count: 1,
+        atMs: nowMs,
+      });
+      return savedViewOut(row);
+    });
+  } catch (error) {
+    if (!isNameTaken(error)) throw error;
+    throw new DomainError("name-taken", `There is a view named ${name}: choose another name`, {
+      fields: [{ field: "name", detail: "is taken" }],
+    });
+  }
+}
+
+/** Throws DomainError `unknown-view`. */
+export async function deleteView(deps: ViewDeps, id: string, actor: string): Promise<void> {
+  await deps.lowRate.write(async (client, tx) => {
+    const view = await client.savedView.findUnique({ where: { id } });
+    if (!view) throw new DomainError("unknown-view", "There is no such saved view");
+    await client.savedView.delete({ where: { id } });
+    await appendAudit(tx, {
+      actor,
+      action: "view.deleted",
+      subjectKind: "view",
+      subjectId: view.name,
+      before: { filter: view.filter },
+      after: null,
+      count: 1,
+      atMs: deps.clock.wallMs(),
+    });
+  });
+}

@@ -1,0 +1,51 @@
+import type { AuditList, AuditOut } from "@/lib/contract/audit";
+import type { AuditQuery } from "@/lib/contract/audit-query";
+import { cutPage } from "@/lib/contract/id-page";
+import { uuidv7LowerBound } from "@/lib/platform/ids";
+import { type Queryable, statementName } from "@/lib/store/db";
+import { paramsFrom } from "@/lib/store/read/event-filter-sql";
+import { iso } from "@/lib/store/read/event-rows";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+type Row = Omit<AuditOut, "at"> & { atMs: number };
+
+/** The log, newest first, keyset-paged by its UUIDv7. */
+export async function listAudit(db: Queryable, query: AuditQuery): Promise<AuditList> {
+  const params = paramsFrom(1);
+  const where = conditions(query, params);
+  const text = `select a.id, a.at as "atMs", a.actor, a.action, a.subject_kind as "subjectKind",
+           a.subject_id as "subjectId", a.redrive_id as "redriveId", a.reason, a.before, a.after, a.count
+      from audit_entries a where ${where} order by a.id desc limit ${params.add(query.limit + 1)}::int`;
+  const rows = await db.query<Row>(text, params.values, { name: statementName("audit", text) });
+  const page = cutPage(rows, query.limit, (row) => row.id);
+  return { items: page.items.map(({ atMs, ...row }) => ({ ...row, at: iso(atMs) })), nextCursor: page.nextCursor };
+}
+
+function conditions(query: AuditQuery, params: ReturnType<typeof paramsFrom>): string {
+  const all: string[] = ["true"];
+  const equal = (column: string, value: string | null, type = "text") => {
+    if (value !== null) all.push(`a.${column} = ${params.add(value)}::${type}`);
+  };
+  equal("actor", query.actor);
+  equal("subject_kind", query.subjectKind);
+  equal("subject_id", query.subjectId);
+  equal("redrive_id", query.redriveId, "uuid");
+  if (query.action !== null) {
+    if (query.action.includes(".")) equal("action", query.action);
+    else all.push(`split_part(a.action, '.', 1) = ${params.add(query.action)}::text`);
+  }
+  if (query.eventId !== null) all.push(`a.id in (${entriesOfEvent(query.eventId, params)})`);
+  if (query.fromMs !== null) all.push(`a.id >= ${params.add(uuidv7LowerBound(Math.ceil(query.fromMs)))}::uuid`);
+  if (query.toMs !== null) all.push(`a.id < ${params.add(uuidv7LowerBound(Math.ceil(query.toMs)))}::uuid`);
+  if (query.cursor !== null) all.push(`a.id < ${params.add(query.cursor)}::uuid`);
+  return all.join(" and ");
+}
+
+/** By our id or by the producer's, which may look like one. */
+function entriesOfEvent(eventId: string, params: ReturnType<typeof paramsFrom>): string {
+  const given = params.add(eventId);
+  const keys = `select k.id from event_keys k where k.event_id = ${given}::text`;
+  const ids = UUID.test(eventId) ? `${keys} union all select ${params.add(eventId)}::uuid` : keys;
+  return `select s.entry_id from audit_subjects s where s.event_id in (${ids})`;
+}

@@ -1,0 +1,148 @@
+import type { EventFilter } from "@/lib/contract/event-filter";
+import type { GroupList, GroupOut } from "@/lib/contract/events";
+import { EVENT_STATUSES, type EventStatus, PARKED_STATUSES } from "@/lib/core/event-state";
+import { DomainError } from "@/lib/core/problem";
+import type { Db, Queryable } from "@/lib/store/db";
+import { compileFilter, groupsHolding, paramsFrom, splitStatuses, splitWords } from "@/lib/store/read/event-filter-sql";
+import { iso } from "@/lib/store/read/event-rows";
+
+export type GroupQuery = { filter: EventFilter; limit: number; cursor: string | null };
+
+const HOUR_MS = 3_600_000;
+const TREND_HOURS = 24;
+const PARKED_SQL = PARKED_STATUSES.map((status) => `'${status}'`).join(", ");
+
+type GroupRow = {
+  fingerprint: string;
+  error_code: string;
+  exception_type: string | null;
+  message_pattern: string;
+  first_frame: string | null;
+  sample_event: string;
+  first_seen: number;
+  last_seen: number;
+  counts: Partial<Record<EventStatus, number>>;
+  sources: string[];
+  parked: number;
+};
+
+/**
+ * Groups with events that match, the most parked first. Counts are of the matching events: from the rollup where it can
+ * tell, else counted.
+ */
+export async function listGroups(db: Db, query: GroupQuery, nowMs: number): Promise<GroupList> {
+  const after = query.cursor === null ? null : decodeCursor(query.cursor);
+  const params = paramsFrom(1);
+  const counted = isRolledUp(query.filter) ? rolledUp(query.filter, params) : scanned(query.filter, nowMs, params);
+  const behind = after
+    ? `where (parked, fingerprint) < (${params.add(after.parked)}::bigint, ${params.add(after.fingerprint)}::text)`
+    : "";
+  const rows = await db.query<GroupRow>(
+    `with counted as (${counted}), summed as (
+       select fingerprint, sum(n)::bigint as total,
+              (coalesce(sum(n) filter (where status in (${PARKED_SQL})), 0))::bigint as parked,
+              array_agg(distinct source_id) as source_ids
+         from counted where n > 0 group by fingerprint)
+     select g.*, m.parked,
+            (select jsonb_object_agg(status, n) from (
+               select status, sum(n) as n from counted c where c.fingerprint = m.fingerprint group by status) s) as counts,
+            (select array_agg(name order by name) from sources where id = any(m.source_ids)) as sources
+       from (select * from summed ${behind} order by parked desc, fingerprint desc
+              limit ${params.add(query.limit + 1)}::int) m
+       join dlq_groups g using (fingerprint) order by m.parked desc, m.fingerprint desc`,
+    params.values,
+  );
+  const shown = rows.slice(0, query.limit);
+  const trends = await readTrends(
+    db,
+    shown.map((row) => row.fingerprint),
+    nowMs,
+  );
+  const last = shown.at(-1);
+  return {
+    items: shown.map((row) => groupOut(row, trends.get(row.fingerprint))),
+    nextCursor: rows.length > query.limit && last ? encodeCursor(last) : null,
+  };
+}
+
+function isRolledUp(filter: EventFilter): boolean {
+  const known = ["source", "errorCode", "fingerprint", "status", "q"];
+  const used = (Object.keys(filter) as (keyof EventFilter)[]).filter((name) => filter[name] !== undefined);
+  if (filter.status && splitStatuses(filter.status).refined.length > 0) return false;
+  if (filter.q !== undefined && splitWords(filter.q).numbered.length > 0) return false;
+  return used.every((name) => known.includes(name));
+}
+
+type Params = ReturnType<typeof paramsFrom>;
+
+function rolledUp(filter: EventFilter, params: Params): string {
+  const all = ["true"];
+  if (filter.fingerprint) all.push(`l.fingerprint = any(${params.add(filter.fingerprint)}::text[])`);
+  if (filter.status) all.push(`l.status = any(${params.add(filter.status)}::text[])`);
+  if (filter.source) {
+    all.push(`l.source_id in (select id from sources where name = any(${params.add(filter.source)}::text[]))`);
+  }
+  if (filter.errorCode) {
+    all.push(
+      `l.fingerprint in (select fingerprint from dlq_groups where error_code = any(${params.add(filter.errorCode)}::text[]))`,
+    );
+  }
+  if (filter.q) all.push(`l.fingerprint in (${groupsHolding(params.add(splitWords(filter.q).plain))})`);
+  return `select l.fingerprint, l.source_id, l.status, sum(l.n) as n from dlq_group_levels l
+           where ${all.join(" and ")} group by 1, 2, 3`;
+}
+
+/** Bounded by the statement's timeout alone: a window or a name beside it keeps it quick. */
+function scanned(filter: EventFilter, nowMs: number, params: Params): string {
+  const { where, values } = compileFilter(filter, nowMs);
+  for (const value of values) params.add(value);
+  return `select e.fingerprint, e.source_id, e.status, count(*) as n from dlq_events e where ${where} group by 1, 2, 3`;
+}
+
+async function readTrends(db: Queryable, fingerprints: string[], nowMs: number): Promise<Map<string, number[]>> {
+  const firstHour = (Math.floor(nowMs / HOUR_MS) - TREND_HOURS + 1) * HOUR_MS;
+  const rows = await db.query<{ fingerprint: string; hour: number; n: number }>(
+    `select fingerprint, floor((extract(epoch from minute) * 1000 - $2) / ${HOUR_MS})::int as hour, sum(n)::bigint as n
+       from dlq_flow
+      where minute >= to_timestamp($2::float8 / 1000) and kind = 'parked' and fingerprint = any($1::text[])
+      group by 1, 2`,
+    [fingerprints, firstHour],
+    { name: "group_trends" },
+  );
+  const trends = new Map(fingerprints.map((fingerprint) => [fingerprint, Array<number>(TREND_HOURS).fill(0)]));
+  for (const { fingerprint, hour, n } of rows) {
+    const trend = trends.get(fingerprint)!;
+    if (hour >= 0 && hour < TREND_HOURS) trend[hour]! += n;
+  }
+  return trends;
+}
+
+function groupOut(row: GroupRow, trend: number[] | undefined): GroupOut {
+  return {
+    fingerprint: row.fingerprint,
+    errorCode: row.error_code,
+    exceptionType: row.exception_type,
+    pattern: row.message_pattern,
+    firstFrame: row.first_frame,
+    sampleEvent: row.sample_event,
+    firstSeen: iso(row.first_seen),
+    lastSeen: iso(row.last_seen),
+    counts: Object.fromEntries(EVENT_STATUSES.map((status) => [status, row.counts[status] ?? 0])) as GroupOut["counts"],
+    sources: row.sources,
+    trend: trend ?? [],
+  };
+}
+
+type Cursor = { parked: number; fingerprint: string };
+
+function encodeCursor({ parked, fingerprint }: Cursor): string {
+  return Buffer.from(`1:${parked}:${fingerprint}`).toString("base64url");
+}
+
+function decodeCursor(text: string): Cursor {
+  const match = /^1:(\d{1,15}):([0-9a-f]{1,64})$/.exec(Buffer.from(text, "base64url").toString("utf8"));
+  if (match) return { parked: Number(match[1]), fingerprint: match[2]! };
+  throw new DomainError("invalid-cursor", "The cursor is not one of this list: start again without it", {
+    fields: [{ field: "cursor", detail: "use the nextCursor of the page before, or leave it out" }],
+  });
+}

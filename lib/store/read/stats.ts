@@ -1,0 +1,243 @@
+import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats, TopErrors } from "@/lib/contract/stats";
+import { bucketStarts, type StatsQuery } from "@/lib/contract/stats-query";
+import { agePercentile, type HourCount, parkedHoursAt } from "@/lib/core/age-percentiles";
+import { type EventStatus, PARKED_STATUSES } from "@/lib/core/event-state";
+import type { Queryable } from "@/lib/store/db";
+import { iso } from "@/lib/store/read/event-rows";
+
+/** Charts, all from the rollups: their cost does not grow with the events. */
+
+/** `$1`..`$3` of every statement here: source, error code, fingerprint; null = any. */
+function scopeValues({ source, errorCode, fingerprint }: StatsQuery["filter"]) {
+  return [source ?? null, errorCode ?? null, fingerprint ?? null];
+}
+
+const IN_SCOPE = `($1::text[] is null or source_id = any(array(select id from sources where name = any($1))))
+  and ($2::text[] is null or error_code = any($2))`;
+const FLOW_SCOPE = `${IN_SCOPE} and ($3::text[] is null or fingerprint = any($3))`;
+
+/** What a flow kind does to dlq_size. */
+const SIZE_EFFECT = `case when kind in ('parked', 'bounced', 'released') then n
+  when kind in ('redriven', 'ignored', 'expired') then -n else 0 end`;
+
+type NetRow = { bucket: number; code: string; net: number };
+
+/** dlq_size at the end of each bucket: what is parked now, less what came since, plus what went since. */
+export async function readSize(db: Queryable, query: StatsQuery, nowMs: number): Promise<SizeStats> {
+  const starts = bucketStarts(query);
+  const [now, net] = await Promise.all([
+    sizeNow(db, query.filter),
+    db.query<NetRow>(
+      `select floor(extract(epoch from minute) * 1000 / $4)::bigint as bucket, error_code as code,
+              sum(${SIZE_EFFECT})::bigint as net
+         from dlq_flow where minute >= to_timestamp($5::float8 / 1000) and ${FLOW_SCOPE} group by 1, 2`,
+      [...scopeValues(query.filter), query.bucketMs, starts[0]],
+      { name: "size_flow" },
+    ),
+  ]);
+  const byBucket = Map.groupBy(net, (row) => row.bucket * query.bucketMs);
+  const level = new Map(now);
+  // From now backwards: each step takes back what the bucket changed. Buckets behind the window come first.
+  const inWindow = new Set(starts);
+  for (const [start, rows] of byBucket) if (!inWindow.has(start)) takeBack(level, rows);
+  const buckets: SizeStats["buckets"] = [];
+  for (const start of [...starts].reverse()) {
+    buckets.push(sizeBucket(start, level));
+    takeBack(level, byBucket.get(start) ?? []);
+  }
+  const total = [...now.values()].reduce((sum, n) => sum + n, 0);
+  return { asOf: iso(nowMs), kind: "exact", bucketMs: query.bucketMs, buckets: buckets.reverse(), now: total };
+}
+
+/** By error code. By group only where that is asked for: its rollup does not know the code. */
+async function sizeNow(db: Queryable, filter: StatsQuery["filter"]): Promise<Map<string, number>> {
+  const rows = await db.query<{ code: string; n: number }>(
+    filter.fingerprint
+      ? `select g.error_code as code, sum(l.n)::bigint as n
+           from dlq_group_levels l join dlq_groups g using (fingerprint)
+          where l.status = any($4::text[]) and l.fingerprint = any($3)
+            and ($1::text[] is null or l.source_id = any(array(select id from sources where name = any($1))))
+            and ($2::text[] is null or g.error_code = any($2)) group by 1`
+      : `select error_code as code, sum(n)::bigint as n from dlq_levels
+          where status = any($4::text[]) and $3::text[] is null and ${IN_SCOPE} group by 1`,
+    [...scopeValues(filter), PARKED_STATUSES],
+    { name: filter.fingerprint ? "size_groups" : "size_levels" },
+  );
+  return new Map(rows.map(({ code, n }) => [code, n]));
+}
+
+function takeBack(level: Map<string, number>, rows: NetRow[]): void {
+  for (const { code, net } of rows) level.set(code, (level.get(code) ?? 0) - net);
+}
+
+function sizeBucket(startMs: number, level: Map<string, number>): SizeStats["buckets"][number] {
+  const byErrorCode: Record<string, number> = {};
+  let total = 0;
+  for (const [code, n] of level) {
+    if (n <= 0) continue;
+    byErrorCode[code] = n;
+    total += n;
+  }
+  return { at: iso(startMs), total, byErrorCode };
+}
+
+type FlowRow = { bucket: number; kind: string; n: number };
+
+function readFlowRows(db: Queryable, query: StatsQuery): Promise<FlowRow[]> {
+  return db.query<FlowRow>(
+    `select floor(extract(epoch from minute) * 1000 / $4)::bigint as bucket, kind, sum(n)::bigint as n
+       from dlq_flow
+      where minute >= to_timestamp($5::float8 / 1000) and minute < to_timestamp($6::float8 / 1000) and ${FLOW_SCOPE}
+      group by 1, 2`,
+    [...scopeValues(query.filter), query.bucketMs, bucketStarts(query)[0], query.toMs],
+    { name: "flow_rows" },
+  );
+}
+
+const FLOW_KINDS = ["parked", "redriven", "confirmed", "failed", "bounced", "ignored", "released"] as const;
+type FlowCounts = Record<(typeof FLOW_KINDS)[number], number>;
+
+function noFlow(): FlowCounts {
+  return { parked: 0, redriven: 0, confirmed: 0, failed: 0, bounced: 0, ignored: 0, released: 0 };
+}
+
+async function flowByBucket(db: Queryable, query: StatsQuery): Promise<{ startMs: number; counts: FlowCounts }[]> {
+  const rows = await readFlowRows(db, query);
+  const byStart = new Map(bucketStarts(query).map((start) => [start, noFlow()]));
+  for (const { bucket, kind, n } of rows) {
+    const counts = byStart.get(bucket * query.bucketMs);
+    if (counts && kind in counts) counts[kind as keyof FlowCounts] += n;
+  }
+  return [...byStart].map(([startMs, counts]) => ({ startMs, counts }));
+}
+
+export async function readFlow(db: Queryable, query: StatsQuery, nowMs: number): Promise<FlowStats> {
+  const buckets = await flowByBucket(db, query);
+  return {
+    asOf: iso(nowMs),
+    kind: "exact",
+    bucketMs: query.bucketMs,
+    buckets: buckets.map(({ startMs, counts }) => ({ at: iso(startMs), ...counts })),
+  };
+}
+
+/** Confirmed of what is settled: an event that is only sent counts neither way. */
+export async function readRedriveSuccess(db: Queryable, query: StatsQuery, nowMs: number): Promise<RedriveSuccess> {
+  const buckets = await flowByBucket(db, query);
+  const total = noFlow();
+  for (const { counts } of buckets) for (const kind of FLOW_KINDS) total[kind] += counts[kind];
+  return {
+    asOf: iso(nowMs),
+    kind: "exact",
+    ...success(total),
+    bucketMs: query.bucketMs,
+    buckets: buckets.map(({ startMs, counts }) => ({ at: iso(startMs), ...success(counts) })),
+  };
+}
+
+function success({ redriven, confirmed, bounced, failed }: FlowCounts) {
+  const settled = confirmed + bounced + failed;
+  return { delivered: redriven, confirmed, bounced, failed, rate: settled === 0 ? null : confirmed / settled };
+}
+
+/** Error codes by what is parked, largest first. `status` in place of the parked ones, when the filter names any. */
+export async function readTopErrors(db: Queryable, query: StatsQuery, nowMs: number): Promise<TopErrors> {
+  const statuses: readonly string[] = query.filter.status ?? PARKED_STATUSES;
+  const rows = await db.query<{ errorCode: string; count: number }>(
+    `select error_code as "errorCode", sum(n)::bigint as count from dlq_levels
+      where status = any($3::text[]) and ${IN_SCOPE} group by 1 having sum(n) > 0 order by 2 desc, 1`,
+    [...scopeValues(query.filter).slice(0, 2), statuses],
+    { name: "top_errors" },
+  );
+  const total = rows.reduce((sum, { count }) => sum + count, 0);
+  return { asOf: iso(nowMs), kind: "exact", buckets: rows.slice(0, TOP_ERRORS_MAX), total };
+}
+
+const TOP_ERRORS_MAX = 50;
+
+/**
+ * Ages of what is parked. The rollup knows the hour of first sight: p50 and p95 are within an hour, the oldest is read
+ * from its index. Of the past it is estimated what had left by then, see `parkedHoursAt`.
+ */
+export async function readAge(db: Queryable, query: StatsQuery, nowMs: number): Promise<AgeStats> {
+  const starts = bucketStarts(query);
+  const [present, flow, oldestMs] = await Promise.all([
+    presentHours(db, query.filter),
+    hourlyFlow(db, query.filter),
+    readOldest(db, query.filter),
+  ]);
+  const ends = starts.map((start) => Math.min(start + query.bucketMs, nowMs));
+  const past = parkedHoursAt({ present, ...flow }, ends);
+  const ages = (hours: HourCount[], atMs: number) => ({
+    p50Ms: agePercentile(hours, 0.5, atMs),
+    p95Ms: agePercentile(hours, 0.95, atMs),
+    oldestMs: agePercentile(hours, 1, atMs),
+  });
+  return {
+    asOf: iso(nowMs),
+    kind: "estimated",
+    bucketMs: query.bucketMs,
+    ...ages(present, nowMs),
+    oldestMs: oldestMs === null ? null : Math.max(0, nowMs - oldestMs),
+    buckets: starts.map((start, index) => ({ at: iso(start), ...ages(past[index]!, ends[index]!) })),
+  };
+}
+
+async function presentHours(db: Queryable, filter: StatsQuery["filter"]): Promise<HourCount[]> {
+  return db.query<HourCount>(
+    `select (extract(epoch from hour) * 1000)::bigint as "hourMs", sum(n)::bigint as n from dlq_levels
+      where status = any($3::text[]) and ${IN_SCOPE} group by 1 having sum(n) > 0`,
+    [...scopeValues(filter).slice(0, 2), PARKED_STATUSES],
+    { name: "present_hours" },
+  );
+}
+
+type HourlyRow = { hourMs: number; arrived: number; gone: number };
+
+async function hourlyFlow(db: Queryable, filter: StatsQuery["filter"]) {
+  const rows = await db.query<HourlyRow>(
+    `select (extract(epoch from date_trunc('hour', minute, 'UTC')) * 1000)::bigint as "hourMs",
+            coalesce(sum(n) filter (where kind = 'parked'), 0)::bigint as arrived,
+            greatest(0, sum(case when kind = 'parked' then 0 else -(${SIZE_EFFECT}) end))::bigint as gone
+       from dlq_flow where ${FLOW_SCOPE} group by 1`,
+    scopeValues(filter),
+    { name: "hourly_flow" },
+  );
+  return {
+    arrived: rows.map(({ hourMs, arrived }) => ({ hourMs, n: arrived })),
+    left: rows.map(({ hourMs, gone }) => ({ hourMs, n: gone })),
+  };
+}
+
+/** When the oldest parked event was first seen, epoch milliseconds: the low end of an index for each status. */
+async function readOldest(db: Queryable, filter: StatsQuery["filter"]): Promise<number | null> {
+  const [row] = await db.query<{ oldest: number | null }>(
+    `select min(o.first_seen) as oldest
+       from unnest($3::text[]) p (status)
+      cross join lateral (
+        select e.first_seen from dlq_events e
+         where e.status = p.status and ($1::text[] is null or e.source_id = any(array(select id from sources where name = any($1))))
+           and ($2::text[] is null or e.error_code = any($2))
+         order by e.id limit 1) o`,
+    [...scopeValues(filter).slice(0, 2), PARKED_STATUSES satisfies readonly EventStatus[]],
+  );
+  return row?.oldest ?? null;
+}
+
+const MARKERS_MAX = 200;
+
+/** What a person did in the window, for the charts. */
+export async function readMarkers(db: Queryable, query: StatsQuery): Promise<Markers> {
+  const rows = await db.query<{ atMs: number; kind: "redrive" | "control"; label: string; id: string }>(
+    `select created_at as "atMs", 'redrive' as kind, reason as label, id from redrives
+      where created_at >= to_timestamp($1::float8 / 1000) and created_at < to_timestamp($2::float8 / 1000)
+     union all
+     select created_at, 'control', kind || ' ' || scope || ' ' || value, id from controls
+      where created_at >= to_timestamp($1::float8 / 1000) and created_at < to_timestamp($2::float8 / 1000)
+        and origin = 'person'
+     order by 1 desc limit ${MARKERS_MAX}`,
+    [query.fromMs, query.toMs],
+    { name: "markers" },
+  );
+  return { items: rows.reverse().map(({ atMs, ...marker }) => ({ at: iso(atMs), ...marker })) };
+}

@@ -1,0 +1,53 @@
+import type { StatusOut } from "@/lib/contract/stats";
+import type { Queryable } from "@/lib/store/db";
+import { isoOrNull } from "@/lib/store/read/event-rows";
+import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
+
+/** The rate shown is taken over this long, seconds. */
+const RATE_WINDOW_S = 30;
+
+type Row = {
+  mainNow: number;
+  slowNow: number;
+  mainSet: number | null;
+  slowSet: number | null;
+  running: number;
+  alive: number;
+  lastSeenMs: number | null;
+};
+
+export type StoredStatus = Pick<StatusOut, "lanes" | "redrivesRunning" | "worker">;
+
+/**
+ * What flows now and who works on it. The set rate of a lane is that of its targets together; null when one of them is
+ * unlimited.
+ */
+export async function readStatus(db: Queryable): Promise<StoredStatus> {
+  const [row] = await db.query<Row>(
+    `with sent as (
+       select r.lane, sum(t.delivered + t.failed)::float8 / ${RATE_WINDOW_S} as rate
+         from redrive_ticks t join redrives r on r.id = t.redrive_id
+        where t.at > now() - interval '${RATE_WINDOW_S} s' group by r.lane),
+     set_rate as (
+       select lane, case when bool_and(rate_per_second is not null) then sum(rate_per_second) end as rate
+         from targets group by lane)
+     select coalesce((select rate from sent where lane = 'main'), 0) as "mainNow",
+            coalesce((select rate from sent where lane = 'slow'), 0) as "slowNow",
+            (select rate from set_rate where lane = 'main') as "mainSet",
+            (select rate from set_rate where lane = 'slow') as "slowSet",
+            (select count(*) from redrives where state in ('PLANNING', 'PLANNED', 'RUNNING')) as running,
+            (select count(*) from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as alive,
+            (select max(seen_at) from worker_heartbeats) as "lastSeenMs"`,
+    [],
+    { name: "status" },
+  );
+  const status = row!;
+  return {
+    lanes: [
+      { lane: "main", ratePerSecondNow: status.mainNow, ratePerSecondSet: status.mainSet },
+      { lane: "slow", ratePerSecondNow: status.slowNow, ratePerSecondSet: status.slowSet },
+    ],
+    redrivesRunning: status.running,
+    worker: { alive: status.alive, lastSeenAt: isoOrNull(status.lastSeenMs) },
+  };
+}

@@ -1,0 +1,62 @@
+import type { EventStatus } from "@/lib/core/event-state";
+import type { Tx } from "@/lib/store/db";
+import { rollupOf } from "@/lib/store/write/rollup";
+
+export type Confirmable = { id: string; status: EventStatus; confirmed: boolean };
+
+/** The stored events of these keys. */
+export async function findConfirmable(tx: Tx, sourceId: string, eventIds: string[]): Promise<Confirmable[]> {
+  return tx.query<Confirmable>(
+    `select e.id, e.status, e.confirmed_at is not null as confirmed
+       from event_keys k join dlq_events e on e.id = k.id where k.source_id = $1 and k.event_id = any($2::text[])`,
+    [sourceId, eventIds],
+    { name: "find_confirmable" },
+  );
+}
+
+/** Remembers that a consumer processed these, with aggregate and version where the event is known. */
+export async function recordProcessed(tx: Tx, sourceId: string, consumer: string, eventIds: string[]): Promise<void> {
+  await tx.run(
+    `insert into processed_events (consumer, source_id, event_id, aggregate_id, version)
+     select $2, $1, w.event_id, e.aggregate_id, e.version
+       from unnest($3::text[]) as w (event_id)
+       left join event_keys k on k.event_id = w.event_id and k.source_id = $1
+       left join dlq_events e on e.id = k.id
+      order by w.event_id
+     on conflict do nothing`,
+    [sourceId, consumer, eventIds],
+    { name: "record_processed" },
+  );
+}
+
+/**
+ * Confirms those that are REDRIVEN or PENDING. What was parked counts as redriven too: it left the parked set. Returns
+ * what moved, from where, and the redrive that had delivered it.
+ */
+export async function confirmEvents(
+  tx: Tx,
+  ids: string[],
+): Promise<{ id: string; from: "REDRIVEN" | "PENDING"; redriveId: string | null }[]> {
+  return tx.query(
+    `with was as materialized (
+       select id, status from dlq_events
+        where id = any($1::uuid[]) and confirmed_at is null and status in ('REDRIVEN', 'PENDING')
+     ), moved as (
+       update dlq_events e set status = 'REDRIVEN', confirmed_at = now(), cooldown_until = null, failures = 0
+         from was where e.id = was.id and e.status = was.status and e.confirmed_at is null
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, was.status as old_status,
+                 'REDRIVEN' as new_status
+     )${rollupOf("moved", { flow: { kind: "confirmed", at: "now()" } })}, moved_away as (
+       insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
+       select date_trunc('minute', now(), 'UTC'), source_id, error_code, fingerprint, 'redriven', count(*)
+         from moved where old_status = 'PENDING' group by source_id, error_code, fingerprint
+     )
+     select m.id, m.old_status as "from", (
+              select i.redrive_id from redrive_items i
+               where m.old_status = 'REDRIVEN' and i.id = m.id and i.state = 'delivered'
+               order by i.finished_at desc limit 1) as "redriveId"
+       from moved m`,
+    [ids],
+    { name: "confirm_events" },
+  );
+}
