@@ -1,32 +1,1152 @@
-import { describe, expect, it } from "vitest";
-import { createTargetState, execute } from "@/lib/retry/execute";
-import { POLICY_PRESETS } from "@/lib/retry/policy";
-import { manualClock, settle } from "@/lib/retry/testing/manual-clock";
+import { describe, expect, it, vi } from "vitest";
+import type { Call } from "@/lib/retry/call";
+import { OperationError, TimeoutError, unwrap } from "@/lib/retry/errors";
+import { execute } from "@/lib/retry/execute";
+import { PolicyError } from "@/lib/retry/policy";
+import { settle } from "@/lib/retry/testing/manual-clock";
+import { type Bench, bench, coded, countListeners } from "@/lib/retry/testing/scripted-call";
 
-describe("execute", () => {
-  it("retries a transient failure and succeeds", async () => {
-    const clock = manualClock();
-    const policy = POLICY_PRESETS["slow-lane"];
-    const target = createTargetState(policy, clock);
-    let calls = 0;
-    const done = execute(
+const FIXED = { kind: "fixed", delayMs: 1_000, jitter: { kind: "none" } } as const;
+const FULL = { kind: "exponential", baseMs: 400, factor: 2, capMs: 9_000, jitter: { kind: "full" } } as const;
+
+/** Fails the send that is open and lets everything settle. */
+async function fail(on: Bench, error: unknown): Promise<void> {
+  on.sends.at(-1)!.reject(error);
+  await settle();
+}
+
+async function succeed(on: Bench, value = "done"): Promise<void> {
+  on.sends.at(-1)!.resolve(value);
+  await settle();
+}
+
+describe("attempts", () => {
+  it("counts the first one: maxAttempts 3 sends three times and no more", async () => {
+    const on = bench({ maxAttempts: 3, backoff: FIXED });
+    const done = on.start();
+    for (let attempt = 0; attempt < 3; attempt++) {
+      await on.clock.advance(attempt === 0 ? 0 : 1_000);
+      await fail(on, coded("ECONNRESET"));
+    }
+    await on.clock.advance(60_000);
+    expect(await done).toMatchObject({
+      kind: "failed",
+      reason: "exhausted",
+      code: "ECONNRESET",
+      error: expect.objectContaining({ code: "ECONNRESET" }),
+      sent: "maybe",
+      untilMs: null,
+      attempts: 3,
+      elapsedMs: 2_000,
+    });
+    expect(on.sends.map(({ atMs }) => atMs)).toEqual([0, 1_000, 2_000]);
+    expect(on.sends.map(({ context }) => context.attempt)).toEqual([1, 2, 3]);
+  });
+
+  it("waits what backoff and random say, and answers the first success", async () => {
+    const on = bench({ backoff: FULL });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("ECONNRESET"));
+    await on.clock.advance(199);
+    expect(on.sends).toHaveLength(1);
+    await on.clock.advance(1);
+    await fail(on, coded("ECONNREFUSED"));
+    await on.clock.advance(400);
+    await succeed(on, "third");
+    expect(await done).toEqual({ kind: "ok", value: "third", attempts: 3, elapsedMs: 600 });
+    expect(unwrap(await done)).toBe("third");
+  });
+
+  it("goes on numbering where an earlier run stopped, within the same limit", async () => {
+    const on = bench({ maxAttempts: 4, backoff: FULL });
+    const opened: number[] = [];
+    const done = on.start({ firstAttempt: 3, onOpen: async (attempt) => void opened.push(attempt) });
+    await settle();
+    await fail(on, coded("ECONNRESET"));
+    await on.clock.advance(799);
+    expect(on.sends).toHaveLength(1);
+    await on.clock.advance(1);
+    await fail(on, coded("ECONNRESET"));
+    expect(await done).toMatchObject({ reason: "exhausted", attempts: 2 });
+    expect(opened).toEqual([3, 4]);
+  });
+
+  it("makes one more attempt even when the numbering is past the limit", async () => {
+    const on = bench({ maxAttempts: 2 });
+    const done = on.start({ firstAttempt: 9 });
+    await settle();
+    await fail(on, coded("ECONNRESET"));
+    expect(await done).toMatchObject({ reason: "exhausted", attempts: 1 });
+  });
+
+  it("treats a synchronous throw like a rejection", async () => {
+    const on = bench({ maxAttempts: 1 });
+    const attempt = () => {
+      throw coded("ECONNREFUSED");
+    };
+    expect(await on.start({ attempt })).toMatchObject({ reason: "exhausted", code: "ECONNREFUSED", sent: "no" });
+  });
+});
+
+describe("what is not repeated", () => {
+  it.each<[string, Partial<Call<string>>, unknown, object]>([
+    ["a permanent failure", {}, coded("HTTP_404"), { reason: "permanent", code: "HTTP_404", sent: "no" }],
+    ["an unknown failure", {}, new TypeError("x"), { reason: "permanent", code: "UNKNOWN", sent: "maybe" }],
+    ["a target off the whitelist", { retryable: false }, coded("ECONNREFUSED"), { reason: "not-retryable" }],
+    [
+      "a send without a key that may have arrived",
+      { idempotencyKey: null },
+      coded("ECONNRESET"),
+      { reason: "ambiguous", sent: "maybe" },
+    ],
+    [
+      "a call whose lower layer has given up",
+      {},
+      coded("HTTP_503", { retriesExhausted: true }),
+      { reason: "amplified" },
+    ],
+  ])("%s", async (_, call, error, expected) => {
+    const on = bench();
+    const done = on.start(call);
+    await settle();
+    await fail(on, error);
+    expect(await done).toMatchObject({ kind: "failed", attempts: 1, ...expected });
+  });
+
+  it("but a send without a key that surely did not arrive is", async () => {
+    const on = bench({ maxAttempts: 2 });
+    const done = on.start({ idempotencyKey: null });
+    await settle();
+    await fail(on, coded("ECONNREFUSED"));
+    await on.clock.advance(0);
+    await succeed(on);
+    expect(await done).toMatchObject({ kind: "ok", attempts: 2 });
+  });
+
+  it("a code more often than its own limit allows", async () => {
+    const on = bench({ maxAttempts: 9, attemptTimeoutMs: 1_000 });
+    const done = on.start();
+    for (const code of ["ENOTFOUND", "ECONNREFUSED", "ENOTFOUND", "ENOTFOUND", "ENOTFOUND", "ENOTFOUND"]) {
+      await on.clock.advance(0);
+      await fail(on, coded(code));
+    }
+    expect(await done).toMatchObject({ reason: "permanent", code: "ENOTFOUND", attempts: 6 });
+  });
+
+  it("an operation found ambiguous and without a key is not sent at all", async () => {
+    const on = bench();
+    expect(await on.start({ ambiguous: true, idempotencyKey: null })).toMatchObject({
+      reason: "ambiguous",
+      code: "AMBIGUOUS",
+      sent: "maybe",
+      attempts: 0,
+    });
+    expect(on.sends).toEqual([]);
+    const done = on.start({ ambiguous: true });
+    await settle();
+    await fail(on, coded("HTTP_404"));
+    expect(await done).toMatchObject({ sent: "maybe", attempts: 1 });
+  });
+
+  it("a failure that an aborted fetch of the caller's own made is a cancellation", async () => {
+    const on = bench();
+    const done = on.start();
+    await settle();
+    const error = Object.assign(new Error("x"), { name: "AbortError" });
+    await fail(on, error);
+    expect(await done).toMatchObject({ kind: "cancelled", reason: error, sent: "maybe", attempts: 1 });
+  });
+});
+
+describe("amplification", () => {
+  it("counts the caller's repeats against the same limit and passes the sum on", async () => {
+    const on = bench({ maxAttempts: 5 });
+    const done = on.start({ incomingRetryCount: 3 });
+    await settle();
+    await fail(on, coded("ECONNREFUSED"));
+    await on.clock.advance(0);
+    await fail(on, coded("ECONNREFUSED"));
+    expect(await done).toMatchObject({ reason: "amplified", attempts: 2 });
+    expect(on.sends.map(({ context }) => context.retryCount)).toEqual([3, 4]);
+  });
+
+  it("still makes the one attempt it was asked for", async () => {
+    const on = bench({ maxAttempts: 2 });
+    const done = on.start({ incomingRetryCount: 100 });
+    await settle();
+    await fail(on, coded("ECONNREFUSED"));
+    expect(await done).toMatchObject({ reason: "amplified", attempts: 1 });
+    expect(on.sends[0]!.context.retryCount).toBe(100);
+  });
+
+  it("starts the count at the repeats made here when none came in", async () => {
+    const on = bench({ maxAttempts: 2 });
+    void on.start();
+    await settle();
+    expect(on.sends[0]!.context.retryCount).toBe(0);
+    await fail(on, coded("ECONNREFUSED"));
+    await on.clock.advance(0);
+    expect(on.sends[1]!.context.retryCount).toBe(1);
+    await succeed(on);
+  });
+});
+
+describe("Retry-After", () => {
+  it("overrides the backoff, longer or shorter", async () => {
+    const on = bench({ backoff: FIXED });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("HTTP_429", { retryAfter: "3" }));
+    await on.clock.advance(2_999);
+    expect(on.sends).toHaveLength(1);
+    await on.clock.advance(1);
+    await fail(on, coded("HTTP_503", { retryAfter: "0" }));
+    await on.clock.advance(0);
+    await succeed(on);
+    expect(await done).toMatchObject({ kind: "ok", attempts: 3, elapsedMs: 3_000 });
+    expect(on.target.counters).toMatchObject({ retryAfterHonored: 2, retryAllowed: 2, throttled: 2 });
+  });
+
+  it("is ignored when malformed", async () => {
+    const on = bench({ backoff: FIXED });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("HTTP_429", { retryAfter: "-1" }));
+    await on.clock.advance(1_000);
+    await succeed(on);
+    expect(await done).toMatchObject({ kind: "ok", elapsedMs: 1_000 });
+    expect(on.target.counters.retryAfterHonored).toBe(0);
+  });
+
+  it("defers what does not fit the deadline, never retrying early", async () => {
+    const on = bench({ deadlineMs: 20_000, marginMs: 500 });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("HTTP_429", { retryAfter: "20" }));
+    expect(await done).toMatchObject({
+      kind: "deferred",
+      cause: "retry-after",
+      code: "HTTP_429",
+      sent: "no",
+      untilMs: on.clock.wallMs() + 20_000,
+      attempts: 1,
+    });
+    expect(on.clock.timers).toBe(0);
+    expect(on.target.counters).toMatchObject({ deferred: 1, retryAfterHonored: 1, retryAllowed: 0, failed: 0 });
+  });
+
+  it("fits exactly up to the margin before the deadline", async () => {
+    const on = bench({ deadlineMs: 20_000, marginMs: 1_000 });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("HTTP_429", { retryAfter: "19" }));
+    await on.clock.advance(19_000);
+    await succeed(on);
+    expect(await done).toMatchObject({ kind: "ok" });
+  });
+
+  it("is believed up to the policy's limit", async () => {
+    const on = bench({ retryAfterMsMax: 60_000 });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("HTTP_503", { retryAfter: "99999999" }));
+    expect(await done).toMatchObject({ kind: "deferred", untilMs: on.clock.wallMs() + 60_000 });
+  });
+
+  it("reads a date against the wall clock, and a wall clock that jumps changes no delay", async () => {
+    const on = bench();
+    const done = on.start();
+    await settle();
+    const at = new Date(Math.ceil(on.clock.wallMs() / 1_000) * 1_000 + 2_000);
+    const waitMs = at.getTime() - on.clock.wallMs();
+    await fail(on, coded("HTTP_503", { retryAfter: at.toUTCString() }));
+    on.clock.jumpWall(3_600_000);
+    await on.clock.advance(waitMs - 1);
+    expect(on.sends).toHaveLength(1);
+    on.clock.jumpWall(-7_200_000);
+    await on.clock.advance(1);
+    await succeed(on);
+    expect(await done).toMatchObject({ kind: "ok", elapsedMs: waitMs });
+  });
+
+  it("tells when trying again makes sense once the attempts are used up", async () => {
+    const on = bench({ maxAttempts: 1 });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("HTTP_429", { retryAfter: "7" }));
+    expect(await done).toMatchObject({ reason: "exhausted", untilMs: on.clock.wallMs() + 7_000 });
+  });
+});
+
+describe("the throttled backoff", () => {
+  it("takes the place of the other after a throttled attempt without a hint", async () => {
+    const on = bench({ backoff: FIXED, throttledBackoff: { ...FIXED, delayMs: 4_000 }, deadlineMs: 60_000 });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("HTTP_429"));
+    await on.clock.advance(4_000);
+    await fail(on, coded("HTTP_500"));
+    await on.clock.advance(1_000);
+    await succeed(on);
+    expect(await done).toMatchObject({ elapsedMs: 5_000, attempts: 3 });
+  });
+
+  it("is the same as the other when there is none", async () => {
+    const on = bench({ backoff: FIXED });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("HTTP_429"));
+    await on.clock.advance(1_000);
+    await succeed(on);
+    expect(await done).toMatchObject({ kind: "ok", elapsedMs: 1_000 });
+  });
+});
+
+describe("timeouts", () => {
+  it("end an attempt that ignores its signal, and tell it to stop", async () => {
+    const on = bench({ attemptTimeoutMs: 700, maxAttempts: 2, backoff: FIXED });
+    const done = on.start();
+    await settle();
+    const { signal } = on.sends[0]!.context;
+    await on.clock.advance(699);
+    expect(signal.aborted).toBe(false);
+    await on.clock.advance(1);
+    expect(signal.reason).toBeInstanceOf(TimeoutError);
+    expect(signal.reason).toMatchObject({ name: "TimeoutError", code: "TIMEOUT_ATTEMPT", timeoutMs: 700 });
+    await on.clock.advance(1_000);
+    await on.clock.advance(700);
+    expect(await done).toMatchObject({
+      reason: "exhausted",
+      code: "TIMEOUT_ATTEMPT",
+      sent: "maybe",
+      attempts: 2,
+      elapsedMs: 2_400,
+    });
+    expect(on.target.counters).toMatchObject({ timeouts: 2, attempts: 2 });
+    expect(on.target.latency.samples).toBe(2);
+    expect(on.target.latency.quantileMs(0.5)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it("ignore an answer that comes after the time is up", async () => {
+    const on = bench({ attemptTimeoutMs: 700, maxAttempts: 1 });
+    const done = on.start();
+    await on.clock.advance(700);
+    await succeed(on, "too late");
+    expect(await done).toMatchObject({ kind: "failed", code: "TIMEOUT_ATTEMPT" });
+  });
+
+  it("hand an already aborted signal to an attempt that asks for it late", async () => {
+    const on = bench({ attemptTimeoutMs: 700, maxAttempts: 1 });
+    void on.start();
+    await on.clock.advance(700);
+    expect(on.sends[0]!.context.signal.aborted).toBe(true);
+    expect(on.sends[0]!.context.signal.reason).toMatchObject({ code: "TIMEOUT_ATTEMPT" });
+  });
+
+  it("leave the signal of a success alone", async () => {
+    const on = bench();
+    const done = on.start();
+    await settle();
+    const { signal } = on.sends[0]!.context;
+    await succeed(on);
+    await done;
+    await on.clock.advance(60_000);
+    expect(signal.aborted).toBe(false);
+  });
+
+  it("of the operation cut the attempt that is under way", async () => {
+    const on = bench({ attemptTimeoutMs: 3_000, deadlineMs: 15_001, maxAttempts: 4, backoff: FIXED });
+    const done = on.start({ takeToken: () => on.clock.sleep(1_500) });
+    await on.clock.advance(60_000);
+    expect(await done).toMatchObject({
+      kind: "failed",
+      reason: "deadline",
+      code: "TIMEOUT_DEADLINE",
+      elapsedMs: 15_001,
+      attempts: 3,
+    });
+    expect(on.clock.timers).toBe(0);
+  });
+
+  it("of the operation are a deadline also at the last attempt", async () => {
+    const on = bench({ attemptTimeoutMs: 3_000, deadlineMs: 3_000, maxAttempts: 1 });
+    const done = on.start({ takeToken: () => on.clock.sleep(1_000) });
+    await on.clock.advance(3_000);
+    expect(await done).toMatchObject({ reason: "deadline", code: "TIMEOUT_DEADLINE", error: { timeoutMs: 3_000 } });
+  });
+
+  it("follow the target's latency, within the policy's clamp", async () => {
+    const on = bench({
+      attemptTimeoutMs: 3_000,
+      maxAttempts: 1,
+      dynamicTimeout: { quantile: 0.95, factor: 2, msMin: 50, samplesMin: 3 },
+    });
+    for (let sample = 0; sample < 3; sample++) on.target.latency.record(100);
+    const done = on.start();
+    await on.clock.advance(3_000);
+    expect(await done).toMatchObject({ code: "TIMEOUT_ATTEMPT" });
+    expect(on.records[0]!.timeoutMs).toBeGreaterThanOrEqual(200);
+    expect(on.records[0]!.timeoutMs).toBeLessThan(220);
+    expect((await done).elapsedMs).toBeCloseTo(on.records[0]!.timeoutMs, 6);
+  });
+});
+
+describe("phases", () => {
+  const phases = { connectMs: 200, firstByteMs: 1_000 };
+
+  it("end a send that does not connect: nothing has been sent", async () => {
+    const on = bench({ maxAttempts: 1, phases });
+    const done = on.start({ idempotencyKey: null });
+    await on.clock.advance(200);
+    expect(await done).toMatchObject({ code: "TIMEOUT_CONNECT", sent: "no", reason: "exhausted", elapsedMs: 200 });
+  });
+
+  it("end a send that connects but does not answer", async () => {
+    const on = bench({ maxAttempts: 1, phases });
+    const done = on.start();
+    await on.clock.advance(150);
+    on.sends[0]!.context.reached("connected");
+    await on.clock.advance(849);
+    on.clock.advance(1);
+    expect(await done).toMatchObject({ code: "TIMEOUT_FIRST_BYTE", sent: "maybe", elapsedMs: 1_000 });
+  });
+
+  it("leave the whole time to a send that answers", async () => {
+    const on = bench({ maxAttempts: 1, phases });
+    const done = on.start();
+    await on.clock.advance(150);
+    on.sends[0]!.context.reached("connected");
+    await on.clock.advance(150);
+    on.sends[0]!.context.reached("answering");
+    await on.clock.advance(2_700);
+    expect(await done).toMatchObject({ code: "TIMEOUT_ATTEMPT", elapsedMs: 3_000 });
+  });
+
+  it("arm nothing when a phase is told after the end", async () => {
+    const on = bench({ maxAttempts: 1, phases });
+    const done = on.start();
+    await settle();
+    await succeed(on);
+    await done;
+    on.sends[0]!.context.reached("answering");
+    expect(on.clock.timers).toBe(0);
+  });
+});
+
+describe("the deadline", () => {
+  it("clamps the last sleep to what is left before the margin", async () => {
+    const on = bench({
+      attemptTimeoutMs: 100,
+      deadlineMs: 5_000,
+      marginMs: 600,
+      backoff: { ...FIXED, delayMs: 1_000 },
+      maxAttempts: 4,
+    });
+    const done = on.start({ takeToken: () => on.clock.sleep(1_300) });
+    await on.clock.advance(1_300);
+    await fail(on, coded("HTTP_500"));
+    await on.clock.advance(2_300);
+    await fail(on, coded("HTTP_500"));
+    expect(on.records.map(({ next }) => next)).toMatchObject([{ delayMs: 1_000 }, { delayMs: 800 }]);
+    await on.clock.advance(60_000);
+    expect(await done).toMatchObject({ reason: "deadline", code: "HTTP_500", attempts: 2, elapsedMs: 5_000 });
+  });
+
+  it("fails at once when not even the margin is left", async () => {
+    const on = bench({ deadlineMs: 10_000, attemptTimeoutMs: 3_000, marginMs: 1_000, maxAttempts: 3 });
+    const done = on.start({ takeToken: () => on.clock.sleep(6_500) });
+    await on.clock.advance(9_000);
+    await fail(on, coded("HTTP_500"));
+    expect(await done).toMatchObject({ reason: "deadline", code: "HTTP_500", elapsedMs: 9_000, attempts: 1 });
+  });
+
+  it("defers an operation that never got its token: nothing was tried", async () => {
+    const on = bench({ deadlineMs: 15_000 });
+    const done = on.start({ takeToken: (signal) => on.clock.sleep(99_999, signal) });
+    await on.clock.advance(15_000);
+    expect(await done).toMatchObject({
+      kind: "deferred",
+      cause: "no-permit",
+      code: "NO_PERMIT",
+      sent: "no",
+      untilMs: on.clock.wallMs(),
+      attempts: 0,
+      elapsedMs: 15_000,
+    });
+    expect(on.clock.timers).toBe(0);
+    expect(on.target.counters).toMatchObject({ deferred: 1, retryAfterHonored: 0, attempts: 0 });
+  });
+});
+
+describe("the token", () => {
+  it("is taken once per attempt, before it opens, and waiting for it is no attempt", async () => {
+    const on = bench({ attemptTimeoutMs: 1_000, maxAttempts: 2 });
+    const order: string[] = [];
+    const done = on.start({
+      takeToken: async () => {
+        order.push("token");
+        await on.clock.sleep(5_000);
+      },
+      onOpen: async (attempt) => void order.push(`open ${attempt}`),
+    });
+    await on.clock.advance(5_000);
+    await fail(on, coded("HTTP_500"));
+    await on.clock.advance(5_000);
+    await succeed(on);
+    expect(await done).toMatchObject({ kind: "ok", attempts: 2, elapsedMs: 10_000 });
+    expect(order).toEqual(["token", "open 1", "token", "open 2"]);
+    expect(on.records.map(({ waitedMs, elapsedMs }) => [waitedMs, elapsedMs])).toEqual([
+      [5_000, 0],
+      [5_000, 0],
+    ]);
+  });
+
+  it("that cannot be had ends the operation with the bucket's own error, unsent", async () => {
+    const on = bench();
+    const broken = new Error("bucket is gone");
+    await expect(on.start({ takeToken: () => Promise.reject(broken) })).rejects.toBe(broken);
+    expect(on.sends).toEqual([]);
+    expect(on.clock.timers).toBe(0);
+  });
+});
+
+describe("intent before effect", () => {
+  it("sends only after the attempt is open", async () => {
+    const on = bench();
+    let open = () => {};
+    const done = on.start({
+      onOpen: () =>
+        new Promise((resolve) => {
+          open = resolve;
+        }),
+    });
+    await settle();
+    expect(on.sends).toHaveLength(0);
+    open();
+    await settle();
+    expect(on.sends).toHaveLength(1);
+    await succeed(on);
+    expect(await done).toMatchObject({ kind: "ok" });
+  });
+
+  it("does not send when the intent cannot be written", async () => {
+    const on = bench({ bulkhead: { permits: 1, queueMax: 0 } });
+    const broken = new Error("no database");
+    await expect(on.start({ onOpen: () => Promise.reject(broken) })).rejects.toBe(broken);
+    expect(on.sends).toEqual([]);
+    expect(on.target.bulkhead?.snapshot().inUse).toBe(0);
+  });
+
+  it("ends with the error of a record that cannot be written, and gives the budget back", async () => {
+    const on = bench({ budget: { kind: "in-flight", ratio: 0, retriesMin: 1 } });
+    const broken = new Error("no database");
+    const done = on.start({ onClose: () => Promise.reject(broken) });
+    await settle();
+    on.sends[0]!.reject(coded("HTTP_500"));
+    await expect(done).rejects.toBe(broken);
+    expect(on.target.budget.snapshot(0).available).toBe(1);
+    expect(on.clock.timers).toBe(0);
+  });
+
+  it("records everything about each attempt", async () => {
+    const on = bench({ backoff: FULL });
+    const startWallMs = on.clock.wallMs();
+    const done = on.start();
+    await on.clock.advance(30);
+    await fail(on, coded("HTTP_500"));
+    await on.clock.advance(250);
+    await succeed(on);
+    await done;
+    expect(on.records).toEqual([
       {
-        idempotencyKey: "k",
-        retryable: true,
-        attempt: async () => {
-          calls++;
-          if (calls < 3) throw Object.assign(new Error("x"), { code: "ECONNRESET" });
-          return 7;
+        attempt: 1,
+        result: "failed",
+        verdict: expect.objectContaining({ kind: "transient", code: "HTTP_500" }),
+        error: expect.objectContaining({ code: "HTTP_500" }),
+        hedge: false,
+        startedWallMs: startWallMs,
+        elapsedMs: 30,
+        waitedMs: 0,
+        timeoutMs: 3_000,
+        next: { kind: "retry", delayMs: 200, withdrawn: 0, honored: false },
+        inputs: {
+          lastAttempt: 4,
+          curtailed: false,
+          sameCode: 1,
+          leftMs: 19_970,
+          wallMs: startWallMs + 30,
+          previousDelayMs: null,
+          blocked: false,
+          backoffFactor: 1,
+          withdrawn: 0,
+          draw: 0.5,
         },
       },
-      { policy, target, clock, random: () => 0.5 },
-    );
+      {
+        attempt: 2,
+        result: "ok",
+        verdict: null,
+        error: null,
+        hedge: false,
+        startedWallMs: startWallMs + 230,
+        elapsedMs: 50,
+        waitedMs: 0,
+        timeoutMs: 3_000,
+        next: null,
+        inputs: null,
+      },
+    ]);
+  });
+
+  it("waits for the record before it backs off", async () => {
+    const on = bench({ backoff: FIXED });
+    let written = () => {};
+    void on.start({
+      onClose: () =>
+        new Promise((resolve) => {
+          written = resolve;
+        }),
+    });
     await settle();
-    expect(calls).toBe(1);
-    await clock.advance(500);
-    expect(calls).toBe(2);
-    await clock.advance(1000);
-    expect(await done).toMatchObject({ kind: "ok", value: 7, attempts: 3, elapsedMs: 1500 });
-    expect(clock.timers).toBe(0);
+    await fail(on, coded("HTTP_500"));
+    await on.clock.advance(5_000);
+    expect(on.sends).toHaveLength(1);
+    written();
+    await on.clock.advance(1_000);
+    expect(on.sends).toHaveLength(2);
+  });
+});
+
+describe("cancellation", () => {
+  const reason = new Error("shutting down");
+
+  it("before anything began sends nothing", async () => {
+    const on = bench();
+    on.controller.abort(reason);
+    expect(await on.start()).toEqual({ kind: "cancelled", reason, sent: "no", attempts: 0, elapsedMs: 0 });
+    expect(on.sends).toEqual([]);
+    expect(on.target.counters).toMatchObject({ operations: 1, cancelled: 1 });
+  });
+
+  it("ends a send at once, aborts its signal and closes its record", async () => {
+    const on = bench();
+    const done = on.start();
+    await on.clock.advance(40);
+    const { signal } = on.sends[0]!.context;
+    on.controller.abort(reason);
+    expect(await done).toEqual({ kind: "cancelled", reason, sent: "maybe", attempts: 1, elapsedMs: 40 });
+    expect(signal.reason).toBe(reason);
+    expect(on.records).toMatchObject([
+      {
+        result: "cancelled",
+        error: reason,
+        next: null,
+        inputs: null,
+        verdict: { kind: "cancelled", code: "CANCELLED" },
+      },
+    ]);
+    expect(on.clock.timers).toBe(0);
+  });
+
+  it("ends a backoff at once and wins over the retry", async () => {
+    const on = bench({ backoff: FIXED, budget: { kind: "in-flight", ratio: 0, retriesMin: 1 } });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("ECONNREFUSED"));
+    await on.clock.advance(999);
+    on.controller.abort(reason);
+    expect(await done).toEqual({ kind: "cancelled", reason, sent: "no", attempts: 1, elapsedMs: 999 });
+    await on.clock.advance(60_000);
+    expect(on.sends).toHaveLength(1);
+    expect(on.target.budget.snapshot(0).available).toBe(1);
+  });
+
+  it("ends a wait for a token at once, telling the bucket", async () => {
+    const on = bench();
+    let told: AbortSignal | undefined;
+    const done = on.start({
+      takeToken: (signal) => {
+        told = signal;
+        return new Promise(() => {});
+      },
+    });
+    await on.clock.advance(40);
+    on.controller.abort(reason);
+    expect(await done).toEqual({ kind: "cancelled", reason, sent: "no", attempts: 0, elapsedMs: 40 });
+    expect(told?.reason).toBe(reason);
+    expect(on.clock.timers).toBe(0);
+  });
+
+  it("does not take the bucket's rejection of the aborted take for an accident", async () => {
+    const on = bench();
+    const done = on.start({ takeToken: (signal) => on.clock.sleep(1_000, signal) });
+    await settle();
+    on.controller.abort(reason);
+    await expect(done).resolves.toMatchObject({ kind: "cancelled", reason });
+  });
+
+  it("ends a wait for the bulkhead at once and leaves the queue", async () => {
+    const on = bench({ bulkhead: { permits: 1, queueMax: 3 } });
+    const first = on.start({}, { signal: new AbortController().signal });
+    const second = on.start();
+    await settle();
+    expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 1, queued: 1 });
+    on.controller.abort(reason);
+    expect(await second).toMatchObject({ kind: "cancelled", reason, attempts: 0 });
+    expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 1, queued: 0 });
+    await succeed(on);
+    await first;
+    expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 0 });
+  });
+
+  it("while the intent is written closes the attempt unsent", async () => {
+    const on = bench();
+    let open = () => {};
+    const done = on.start({
+      onOpen: () =>
+        new Promise((resolve) => {
+          open = resolve;
+        }),
+    });
+    await settle();
+    on.controller.abort(reason);
+    open();
+    expect(await done).toMatchObject({ kind: "cancelled", reason, sent: "no", attempts: 1 });
+    expect(on.sends).toEqual([]);
+    expect(on.records).toMatchObject([{ result: "cancelled", verdict: { sent: "no" } }]);
+  });
+
+  it("while the deadline passes during the intent fails the attempt unsent", async () => {
+    const on = bench({ maxAttempts: 1, deadlineMs: 4_000 });
+    let open = () => {};
+    const done = on.start({
+      takeToken: () => on.clock.sleep(10),
+      onOpen: () =>
+        new Promise((resolve) => {
+          open = resolve;
+        }),
+    });
+    await on.clock.advance(4_000);
+    open();
+    expect(await done).toMatchObject({ reason: "deadline", code: "TIMEOUT_DEADLINE", sent: "no", attempts: 1 });
+    expect(on.sends).toEqual([]);
+  });
+
+  it("while the record is written wins over the retry", async () => {
+    const on = bench();
+    let written = () => {};
+    const done = on.start({
+      onClose: () =>
+        new Promise((resolve) => {
+          written = resolve;
+        }),
+    });
+    await settle();
+    await fail(on, coded("HTTP_500"));
+    on.controller.abort(reason);
+    written();
+    expect(await done).toMatchObject({ kind: "cancelled", reason, attempts: 1 });
+    expect(on.sends).toHaveLength(1);
+  });
+
+  it("after the success changes nothing", async () => {
+    const on = bench();
+    const done = on.start();
+    await settle();
+    await succeed(on);
+    on.controller.abort(reason);
+    expect(await done).toMatchObject({ kind: "ok" });
+  });
+
+  it("leaves no listener behind, however the operation ended", async () => {
+    const on = bench({ maxAttempts: 2, backoff: FIXED });
+    const listeners = countListeners(on.controller.signal);
+    const success = on.start();
+    await settle();
+    expect(listeners()).toBe(1);
+    await succeed(on);
+    await success;
+    expect(listeners()).toBe(0);
+    const failure = on.start();
+    await settle();
+    await fail(on, coded("HTTP_404"));
+    await failure;
+    const accident = on.start({ onOpen: () => Promise.reject(new Error("x")) });
+    await accident.catch(() => {});
+    expect(listeners()).toBe(0);
+    const cancelled = on.start();
+    await settle();
+    on.controller.abort();
+    await cancelled;
+    expect(listeners()).toBe(0);
+  });
+});
+
+describe("the breaker", () => {
+  const breaker = {
+    trip: { kind: "consecutive", failures: 2 },
+    openMs: 5_000,
+    openMsMax: 5_000,
+    probes: 1,
+    probeMsMax: 60_000,
+  } as const;
+
+  it("that opens stops the retries, and tells when to come again", async () => {
+    const on = bench({ breaker, maxAttempts: 4 });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("HTTP_500"));
+    await on.clock.advance(0);
+    await fail(on, coded("HTTP_500"));
+    expect(await done).toMatchObject({
+      reason: "breaker-open",
+      code: "HTTP_500",
+      attempts: 2,
+      untilMs: on.clock.wallMs() + 5_000,
+    });
+  });
+
+  it("that is open sends nothing at all", async () => {
+    const on = bench({ breaker });
+    on.target.force("open");
+    expect(await on.start()).toMatchObject({
+      reason: "breaker-open",
+      code: "BREAKER_OPEN",
+      attempts: 0,
+      untilMs: null,
+      error: null,
+    });
+    expect(on.target.counters).toMatchObject({ breakerDenied: 1, attempts: 0, failed: 1 });
+  });
+
+  it("does not count what says nothing about the target", async () => {
+    const on = bench({ breaker, maxAttempts: 1 });
+    for (const error of [coded("HTTP_404"), coded("EMFILE"), Object.assign(new Error("x"), { name: "AbortError" })]) {
+      const failing = on.start();
+      await settle();
+      await fail(on, coded("HTTP_500"));
+      await failing;
+      const done = on.start();
+      await settle();
+      await fail(on, error);
+      await done;
+      on.target.reset();
+    }
+    const counted = on.start();
+    await settle();
+    await fail(on, coded("HTTP_404"));
+    await counted;
+    expect(on.target.breaker?.snapshot(on.clock.nowMs())).toMatchObject({ state: "closed", calls: 1, failures: 0 });
+    const local = on.start();
+    await settle();
+    await fail(on, coded("EMFILE"));
+    await local;
+    expect(on.target.breaker?.snapshot(on.clock.nowMs())).toMatchObject({ calls: 1 });
+  });
+
+  it("does not count an attempt that our own deadline cut, but one that timed out", async () => {
+    const on = bench({ breaker, maxAttempts: 1, deadlineMs: 4_000 });
+    const cut = on.start({ takeToken: () => on.clock.sleep(2_000) });
+    await on.clock.advance(4_000);
+    expect(await cut).toMatchObject({ code: "TIMEOUT_DEADLINE" });
+    expect(on.target.breaker?.snapshot(on.clock.nowMs()).calls).toBe(0);
+    const slow = on.start();
+    await on.clock.advance(3_000);
+    await slow;
+    expect(on.target.breaker?.snapshot(on.clock.nowMs())).toMatchObject({ calls: 1, failures: 1 });
+  });
+
+  it("that opens while a call waits for its token stops that call", async () => {
+    const on = bench({ breaker });
+    const done = on.start({ takeToken: () => on.clock.sleep(1_000) });
+    await settle();
+    on.target.force("open");
+    await on.clock.advance(1_000);
+    expect(await done).toMatchObject({ reason: "breaker-open", attempts: 0 });
+    expect(on.sends).toEqual([]);
+  });
+
+  it("that has closed again while a call waited lets it pass and counts it", async () => {
+    const on = bench({ breaker, maxAttempts: 1 });
+    const done = on.start({ takeToken: () => on.clock.sleep(1_000) });
+    await settle();
+    on.target.force("open");
+    on.target.force("auto");
+    await on.clock.advance(1_000);
+    await fail(on, coded("HTTP_500"));
+    await done;
+    expect(on.target.breaker?.snapshot(on.clock.nowMs())).toMatchObject({ calls: 1, failures: 1 });
+  });
+
+  it("gets its probe back when the call never was sent", async () => {
+    const on = bench({ breaker });
+    const now = () => on.clock.nowMs();
+    const shared = on.target.breaker!;
+    for (let failure = 0; failure < 2; failure++) shared.record(shared.acquire(now()), true, 1, now());
+    await on.clock.advance(5_000);
+    const waiting = on.start({ takeToken: (signal) => on.clock.sleep(1_000, signal) });
+    await settle();
+    expect(shared.snapshot(now())).toMatchObject({ state: "half-open", probesInFlight: 1 });
+    on.controller.abort();
+    await waiting;
+    expect(shared.snapshot(now())).toMatchObject({ state: "half-open", probesInFlight: 0 });
+  });
+
+  it("judges slowness by the time the send took", async () => {
+    const trip = { kind: "count", size: 10, callsMin: 1, failureRatio: 1, slowCallMs: 500, slowRatio: 0.5 } as const;
+    const on = bench({ breaker: { ...breaker, trip } });
+    const done = on.start({ takeToken: () => on.clock.sleep(900) });
+    await on.clock.advance(900);
+    await on.clock.advance(499);
+    await succeed(on);
+    expect(await done).toMatchObject({ kind: "ok" });
+    expect(on.target.breaker?.snapshot(on.clock.nowMs()).slow).toBe(0);
+    const slow = on.start();
+    await on.clock.advance(500);
+    await succeed(on);
+    await slow;
+    expect(on.target.breaker?.snapshot(on.clock.nowMs()).state).toBe("open");
+  });
+});
+
+describe("the bulkhead", () => {
+  it("bounds the sends under way and serves the queue in order", async () => {
+    const on = bench({ bulkhead: { permits: 2, queueMax: 5 } });
+    const all = [1, 2, 3, 4].map(() => on.start());
+    await settle();
+    expect(on.sends).toHaveLength(2);
+    on.sends[0]!.resolve("a");
+    await settle();
+    expect(on.sends).toHaveLength(3);
+    on.sends[1]!.resolve("b");
+    await settle();
+    on.sends[2]!.resolve("c");
+    on.sends[3]!.resolve("d");
+    expect((await Promise.all(all)).map((end) => end.kind === "ok" && end.value)).toEqual(["a", "b", "c", "d"]);
+    expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 0, queued: 0 });
+  });
+
+  it("rejects at once what the queue has no room for", async () => {
+    const on = bench({ bulkhead: { permits: 1, queueMax: 0 } });
+    const first = on.start();
+    await settle();
+    expect(await on.start()).toMatchObject({
+      reason: "bulkhead-full",
+      code: "BULKHEAD_FULL",
+      attempts: 0,
+      untilMs: null,
+    });
+    expect(on.target.counters).toMatchObject({ bulkheadDenied: 1 });
+    await succeed(on);
+    await first;
+  });
+
+  it("waits in the queue at most until the deadline", async () => {
+    const on = bench({ bulkhead: { permits: 1, queueMax: 1 }, deadlineMs: 12_000 });
+    on.target.bulkhead?.tryEnter();
+    const done = on.start();
+    await on.clock.advance(12_000);
+    expect(await done).toMatchObject({ kind: "deferred", cause: "no-permit" });
+    expect(on.target.bulkhead?.snapshot()).toMatchObject({ queued: 0, inUse: 1 });
+  });
+
+  it("waits first for its place and then for the token", async () => {
+    const on = bench({ bulkhead: { permits: 1, queueMax: 1 } });
+    on.target.bulkhead?.tryEnter();
+    const takeToken = vi.fn(async () => {});
+    const done = on.start({ takeToken });
+    await on.clock.advance(300);
+    expect(takeToken).not.toHaveBeenCalled();
+    on.target.bulkhead?.release();
+    await settle();
+    expect(takeToken).toHaveBeenCalledOnce();
+    await succeed(on);
+    await done;
+    expect(on.records[0]).toMatchObject({ waitedMs: 300 });
+  });
+
+  it("does not hold a permit during a backoff", async () => {
+    const on = bench({ bulkhead: { permits: 1, queueMax: 0 }, backoff: FIXED });
+    void on.start();
+    await settle();
+    await fail(on, coded("HTTP_500"));
+    expect(on.target.bulkhead?.snapshot().inUse).toBe(0);
+  });
+});
+
+describe("the budget", () => {
+  it("that is empty fails fast instead of waiting", async () => {
+    const on = bench({
+      budget: { kind: "quota", capacity: 1, cost: { transient: 1, throttled: 9 }, reward: 1 },
+      backoff: FIXED,
+    });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("HTTP_500"));
+    await on.clock.advance(1_000);
+    await fail(on, coded("HTTP_500"));
+    expect(await done).toMatchObject({ reason: "budget", code: "HTTP_500", attempts: 2 });
+    expect(on.target.counters).toMatchObject({ budgetDenied: 1, retryAllowed: 1, retries: 1, retryExhausted: 0 });
+    expect(on.clock.timers).toBe(0);
+  });
+
+  it("charges by what the failure was", async () => {
+    const on = bench({ budget: { kind: "quota", capacity: 5, cost: { transient: 1, throttled: 9 }, reward: 1 } });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("HTTP_429"));
+    expect(await done).toMatchObject({ reason: "budget", attempts: 1 });
+  });
+
+  it("is not charged for our own shortage", async () => {
+    const on = bench({ budget: { kind: "quota", capacity: 0, cost: { transient: 1, throttled: 1 }, reward: 0 } });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("EMFILE"));
+    await on.clock.advance(0);
+    await succeed(on);
+    expect(await done).toMatchObject({ kind: "ok", attempts: 2 });
+  });
+
+  it("gets back what a retry under way has taken, however it ends", async () => {
+    const on = bench({ budget: { kind: "in-flight", ratio: 0, retriesMin: 1 }, maxAttempts: 3 });
+    const done = on.start();
+    await settle();
+    for (let attempt = 0; attempt < 3; attempt++) {
+      await fail(on, coded("HTTP_500"));
+      await on.clock.advance(0);
+    }
+    expect(await done).toMatchObject({ reason: "exhausted", attempts: 3 });
+    expect(on.target.budget.snapshot(0).available).toBe(1);
+  });
+});
+
+describe("the counters", () => {
+  it("add up", async () => {
+    const on = bench({ maxAttempts: 2 });
+    const first = on.start();
+    await settle();
+    await fail(on, coded("HTTP_500"));
+    await on.clock.advance(0);
+    await succeed(on);
+    await first;
+    const second = on.start();
+    await settle();
+    await fail(on, coded("HTTP_429"));
+    await on.clock.advance(0);
+    await fail(on, coded("HTTP_500"));
+    await second;
+    expect(on.target.snapshot().counters).toEqual({
+      operations: 2,
+      succeeded: 1,
+      failed: 1,
+      deferred: 0,
+      cancelled: 0,
+      attempts: 4,
+      retries: 2,
+      hedges: 0,
+      timeouts: 0,
+      throttled: 1,
+      retryAllowed: 2,
+      retryExhausted: 1,
+      retryAfterHonored: 0,
+      budgetDenied: 0,
+      breakerDenied: 0,
+      bulkheadDenied: 0,
+      dedupDropped: 0,
+      retryRate: 0.5,
+      timeoutRate: 0,
+      dedupDropRate: 0,
+    });
+    expect(on.target.latency.samples).toBe(1);
+  });
+
+  it("know a resumed operation's first attempt as no retry", async () => {
+    const on = bench();
+    const done = on.start({ firstAttempt: 3 });
+    await settle();
+    await succeed(on);
+    await done;
+    expect(on.target.counters).toMatchObject({ attempts: 1, retries: 0 });
+  });
+});
+
+describe("self-healing", () => {
+  const healing = {
+    retryRatio: 0.3,
+    timeoutRatio: 0.9,
+    callsMin: 2,
+    windowMs: 60_000,
+    stepFactor: 3,
+    stepsMax: 2,
+    quietRatio: 0.5,
+    cooldownMs: 0,
+  };
+
+  it("stretches the backoff after a step", async () => {
+    const on = bench({ healing, backoff: FIXED, maxAttempts: 3 });
+    const strained = on.start();
+    await settle();
+    await fail(on, coded("HTTP_500"));
+    await on.clock.advance(1_000);
+    await succeed(on);
+    await strained;
+    expect(on.target.heal()).toMatchObject({ direction: "slow-down", cause: "retry-ratio", retryRatio: 0.5 });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("HTTP_500"));
+    await on.clock.advance(2_999);
+    expect(on.sends).toHaveLength(3);
+    await on.clock.advance(1);
+    await succeed(on);
+    expect(await done).toMatchObject({ kind: "ok", elapsedMs: 3_000 });
+    expect(on.records.at(-2)!.inputs).toMatchObject({ backoffFactor: 3 });
+  });
+});
+
+describe("refusals", () => {
+  it("a policy that does not fit its deadline never runs", async () => {
+    const on = bench();
+    const policy = { ...on.policy, deadlineMs: 1 };
+    await expect(on.start({}, { policy })).rejects.toBeInstanceOf(PolicyError);
+    expect(on.target.counters.operations).toBe(0);
+  });
+
+  it("turn into an error with the outcome and its cause, for callers that throw", async () => {
+    const on = bench({ maxAttempts: 1 });
+    const done = on.start();
+    await settle();
+    const cause = coded("HTTP_500");
+    await fail(on, cause);
+    const outcome = await done;
+    const error = new OperationError(outcome as never, { target: "billing" });
+    expect(() => unwrap(outcome)).toThrow(OperationError);
+    expect(error).toMatchObject({
+      name: "OperationError",
+      code: "HTTP_500",
+      outcome,
+      context: { target: "billing" },
+      message: "failed (exhausted) after 1 attempts",
+      cause,
+    });
+    on.controller.abort("stop");
+    const cancelled = new OperationError((await on.start()) as never);
+    expect(cancelled).toMatchObject({
+      code: "CANCELLED",
+      cause: "stop",
+      message: "cancelled after 0 attempts",
+      context: {},
+    });
+  });
+
+  it("work without a signal and without any hook", async () => {
+    const on = bench();
+    const attempt = async () => "plain";
+    const options = { policy: on.policy, target: on.target, clock: on.clock, random: () => 0 };
+    expect(await execute({ idempotencyKey: null, retryable: false, attempt }, options)).toMatchObject({
+      value: "plain",
+    });
+    expect(on.clock.timers).toBe(0);
   });
 });

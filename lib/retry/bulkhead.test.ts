@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { Bulkhead } from "@/lib/retry/bulkhead";
+
+describe("a bulkhead", () => {
+  it("lets its permits in and queues the rest, as far as the queue goes", () => {
+    const bulkhead = new Bulkhead({ permits: 2, queueMax: 1 });
+    expect([bulkhead.tryEnter(), bulkhead.tryEnter(), bulkhead.tryEnter()]).toEqual([true, true, false]);
+    expect(bulkhead.hasRoom()).toBe(true);
+    expect(bulkhead.queue(() => {})).not.toBeNull();
+    expect(bulkhead.hasRoom()).toBe(false);
+    expect(bulkhead.queue(() => {})).toBeNull();
+    expect(bulkhead.snapshot()).toEqual({ permits: 2, inUse: 2, queued: 1, queueMax: 1 });
+  });
+
+  it("hands a released permit to the oldest waiter, past any newcomer", () => {
+    const bulkhead = new Bulkhead({ permits: 1, queueMax: 5 });
+    const order: string[] = [];
+    bulkhead.tryEnter();
+    bulkhead.queue(() => order.push("first"));
+    bulkhead.queue(() => order.push("second"));
+    bulkhead.release();
+    expect(order).toEqual(["first"]);
+    expect(bulkhead.tryEnter()).toBe(false);
+    bulkhead.release();
+    expect(order).toEqual(["first", "second"]);
+    bulkhead.release();
+    expect(bulkhead.snapshot()).toMatchObject({ inUse: 0, queued: 0 });
+    expect(bulkhead.tryEnter()).toBe(true);
+  });
+
+  it("forgets a waiter that leaves, and tells one that comes too late", () => {
+    const bulkhead = new Bulkhead({ permits: 1, queueMax: 5 });
+    const granted: string[] = [];
+    bulkhead.tryEnter();
+    const first = bulkhead.queue(() => granted.push("first"))!;
+    const second = bulkhead.queue(() => granted.push("second"))!;
+    expect(first.leave()).toBe(true);
+    bulkhead.release();
+    expect(granted).toEqual(["second"]);
+    expect(second.leave()).toBe(false);
+    expect(bulkhead.snapshot().queued).toBe(0);
+  });
+
+  it("may have no queue at all", () => {
+    const bulkhead = new Bulkhead({ permits: 1, queueMax: 0 });
+    bulkhead.tryEnter();
+    expect(bulkhead.queue(() => {})).toBeNull();
+  });
+
+  it("queues the same callback twice as two waiters", () => {
+    const bulkhead = new Bulkhead({ permits: 1, queueMax: 5 });
+    let granted = 0;
+    const callback = () => {
+      granted++;
+    };
+    bulkhead.tryEnter();
+    bulkhead.queue(callback);
+    bulkhead.queue(callback);
+    bulkhead.release();
+    bulkhead.release();
+    expect(granted).toBe(2);
+  });
+});

@@ -1,0 +1,316 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type GcraState, gcra } from "@/lib/retry/rate/gcra";
+import { EMPTY_LEAKY_BUCKET, pour } from "@/lib/retry/rate/leaky-bucket";
+import { newSteppedBucket, takeStepped } from "@/lib/retry/rate/stepped-bucket";
+import {
+  newTokenBucket,
+  refilled,
+  type TokenBucketPolicy,
+  takeTokens,
+  withPolicy,
+} from "@/lib/retry/rate/token-bucket";
+import { carriedOver, EMPTY_WINDOW, takeFixed, takeSliding, windowAt } from "@/lib/retry/rate/window";
+
+const POLICY: TokenBucketPolicy = { ratePerSecond: 10, capacity: 5, warmUpMs: 0 };
+
+const arrival = fc.record({ advanceMs: fc.integer({ min: 0, max: 900 }), cost: fc.integer({ min: 0, max: 5 }) });
+const arrivals = fc.array(arrival, { maxLength: 120 });
+
+/** What was granted within any window of the history, against a bound. */
+function expectConserved(grants: { atMs: number; cost: number }[], bound: (spanMs: number) => number): void {
+  for (let from = 0; from < grants.length; from++) {
+    let total = 0;
+    for (let to = from; to < grants.length; to++) {
+      total += grants[to]!.cost;
+      expect(total).toBeLessThanOrEqual(bound(grants[to]!.atMs - grants[from]!.atMs) + 1e-6);
+    }
+  }
+}
+
+describe("a token bucket", () => {
+  it("starts full or as full as told, and refills up to its capacity", () => {
+    expect(newTokenBucket(POLICY, 100)).toEqual({ tokens: 5, atMs: 100, startedMs: 100 });
+    const state = newTokenBucket(POLICY, 0, 1);
+    expect(refilled(POLICY, state, 200).tokens).toBe(3);
+    expect(refilled(POLICY, state, 1e9)).toEqual({ tokens: 5, atMs: 1e9, startedMs: 0 });
+  });
+
+  it("takes all of a cost or nothing, and says how long to wait", () => {
+    const first = takeTokens(POLICY, newTokenBucket(POLICY, 0), 3, 0);
+    expect(first).toEqual({ state: { tokens: 2, atMs: 0, startedMs: 0 }, taken: { granted: true, waitMs: 0 } });
+    const second = takeTokens(POLICY, first.state, 4, 50);
+    expect(second.taken).toEqual({ granted: false, waitMs: 150 });
+    expect(second.state.tokens).toBe(2.5);
+    expect(takeTokens(POLICY, second.state, 4, 200).taken.granted).toBe(true);
+    expect(takeTokens(POLICY, second.state, 0, 50).taken.granted).toBe(true);
+  });
+
+  it.each([-1, 5.01, Number.NaN, Number.POSITIVE_INFINITY])("refuses a cost of %d", (cost) => {
+    expect(() => takeTokens(POLICY, newTokenBucket(POLICY, 0), cost, 0)).toThrow(RangeError);
+    expect(() => takeTokens(POLICY, newTokenBucket(POLICY, 0), cost, 0)).toThrow(`cost ${cost}`);
+  });
+
+  it("never grants at a rate of 0 once it is empty", () => {
+    const still = { ...POLICY, ratePerSecond: 0 };
+    expect(takeTokens(still, newTokenBucket(still, 0, 0), 1, 1e9).taken).toEqual({
+      granted: false,
+      waitMs: Number.POSITIVE_INFINITY,
+    });
+  });
+
+  it("mints nothing when the clock goes backwards", () => {
+    const state = refilled(POLICY, newTokenBucket(POLICY, 0, 0), 100);
+    const back = refilled(POLICY, state, 0);
+    expect(back).toEqual(state);
+    expect(refilled(POLICY, back, 100)).toEqual(state);
+  });
+
+  it("keeps what it holds under another policy, within the new capacity", () => {
+    expect(withPolicy({ ...POLICY, capacity: 3 }, newTokenBucket(POLICY, 0)).tokens).toBe(3);
+    expect(withPolicy({ ...POLICY, capacity: 9 }, newTokenBucket(POLICY, 0)).tokens).toBe(5);
+  });
+
+  it("issues in any window at most rate * t + capacity, warm or cold", () => {
+    fc.assert(
+      fc.property(arrivals, fc.constantFrom(0, 4_000), (events, warmUpMs) => {
+        const policy = { ...POLICY, warmUpMs };
+        let state = newTokenBucket(policy, 0);
+        let atMs = 0;
+        const grants = [];
+        for (const { advanceMs, cost } of events) {
+          atMs += advanceMs;
+          const { state: next, taken } = takeTokens(policy, state, cost, atMs);
+          expect(next.tokens).toBeGreaterThanOrEqual(0);
+          expect(next.tokens).toBeLessThanOrEqual(policy.capacity);
+          if (taken.granted) grants.push({ atMs, cost });
+          state = next;
+        }
+        expectConserved(grants, (spanMs) => (policy.ratePerSecond * spanMs) / 1000 + policy.capacity);
+      }),
+    );
+  });
+
+  it("grants after exactly the wait it answered, and not before", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 6_000 }),
+        fc.double({ min: 0, max: 4.9, noNaN: true }),
+        fc.constantFrom(0, 3_000),
+        (atMs, tokens, warmUpMs) => {
+          const policy = { ...POLICY, warmUpMs };
+          const state = { tokens, atMs, startedMs: 0 };
+          const { taken, state: kept } = takeTokens(policy, state, 5, atMs);
+          if (taken.granted) return;
+          expect(takeTokens(policy, kept, 5, atMs + taken.waitMs).taken.granted).toBe(true);
+          if (taken.waitMs > 0.01)
+            expect(takeTokens(policy, kept, 5, atMs + taken.waitMs - 0.01).taken.granted).toBe(false);
+        },
+      ),
+    );
+  });
+
+  it("warms up from a third of its rate to the whole", () => {
+    const policy = { ratePerSecond: 30, capacity: 1_000, warmUpMs: 6_000 };
+    const minted = (fromMs: number, toMs: number) =>
+      refilled(policy, { tokens: 0, atMs: fromMs, startedMs: 0 }, toMs).tokens;
+    expect(minted(0, 100) / 0.1).toBeCloseTo(10, 0);
+    expect(minted(2_950, 3_050) / 0.1).toBeCloseTo(20, 5);
+    expect(minted(6_000, 7_000)).toBeCloseTo(30, 9);
+    expect(minted(0, 6_000)).toBeCloseTo(120, 9);
+    expect(minted(5_000, 7_000)).toBeCloseTo(28.333333 + 30, 5);
+  });
+});
+
+describe("a stepped bucket", () => {
+  const policy = { capacity: 4, refill: 2, intervalMs: 1_000 };
+
+  it("mints at its steps only and keeps to its grid", () => {
+    const empty = takeStepped(policy, newSteppedBucket(policy, 100), 4, 100).state;
+    expect(takeStepped(policy, empty, 1, 1_099)).toEqual({
+      state: { tokens: 0, gridMs: 100 },
+      granted: false,
+      waitMs: 1,
+    });
+    expect(takeStepped(policy, empty, 1, 1_500)).toEqual({
+      state: { tokens: 1, gridMs: 1_100 },
+      granted: true,
+      waitMs: 0,
+    });
+    expect(takeStepped(policy, empty, 3, 600)).toMatchObject({ granted: false, waitMs: 1_500 });
+    expect(takeStepped(policy, empty, 4, 9_000).state).toEqual({ tokens: 0, gridMs: 8_100 });
+  });
+
+  it("mints nothing when the clock goes backwards, and waits from its grid", () => {
+    const empty = takeStepped(policy, newSteppedBucket(policy, 5_000), 4, 5_000).state;
+    expect(takeStepped(policy, empty, 1, 0)).toEqual({ state: empty, granted: false, waitMs: 1_000 });
+  });
+
+  it.each([-1, 4.1, Number.NaN])("refuses a cost of %d", (cost) => {
+    expect(() => takeStepped(policy, newSteppedBucket(policy, 0), cost, 0)).toThrow(`cost ${cost} is not within`);
+  });
+
+  it("takes a cost of all and of nothing", () => {
+    expect(takeStepped(policy, newSteppedBucket(policy, 0), 4, 0).granted).toBe(true);
+    expect(takeStepped(policy, newSteppedBucket(policy, 0), 0, 0).granted).toBe(true);
+  });
+});
+
+describe("a leaky bucket", () => {
+  const policy = { leakPerSecond: 10, capacity: 5 };
+
+  it("accepts what fits, says how long it queues, and leaks", () => {
+    const first = pour(policy, EMPTY_LEAKY_BUCKET, 3, 0);
+    expect(first).toEqual({ state: { level: 3, atMs: 0 }, accepted: true, delayMs: 0 });
+    const second = pour(policy, first.state, 2, 100);
+    expect(second).toEqual({ state: { level: 4, atMs: 100 }, accepted: true, delayMs: 200 });
+    expect(pour(policy, second.state, 2, 100)).toEqual({
+      state: { level: 4, atMs: 100 },
+      accepted: false,
+      waitMs: 100,
+    });
+    expect(pour(policy, second.state, 1, 100)).toMatchObject({ accepted: true });
+    expect(pour(policy, second.state, 5, 500)).toMatchObject({ accepted: true, delayMs: 0 });
+  });
+
+  it("never accepts more than it can hold", () => {
+    expect(pour(policy, EMPTY_LEAKY_BUCKET, 5.1, 0)).toMatchObject({
+      accepted: false,
+      waitMs: Number.POSITIVE_INFINITY,
+    });
+    expect(pour(policy, EMPTY_LEAKY_BUCKET, 5, 0)).toMatchObject({ accepted: true });
+  });
+
+  it("does not leak when the clock goes backwards", () => {
+    expect(pour(policy, { level: 5, atMs: 1_000 }, 1, 0)).toEqual({
+      state: { level: 5, atMs: 1_000 },
+      accepted: false,
+      waitMs: 100,
+    });
+  });
+
+  it("accepts in any window at most rate * t + capacity", () => {
+    fc.assert(
+      fc.property(arrivals, (events) => {
+        let state = EMPTY_LEAKY_BUCKET;
+        let atMs = 0;
+        const grants = [];
+        for (const { advanceMs, cost } of events) {
+          atMs += advanceMs;
+          const result = pour(policy, state, cost, atMs);
+          state = result.state;
+          if (result.accepted) grants.push({ atMs, cost });
+        }
+        expectConserved(grants, (spanMs) => spanMs / 100 + 5);
+      }),
+    );
+  });
+});
+
+describe("a fixed window", () => {
+  const policy = { limit: 4, windowMs: 1_000 };
+
+  it("counts within its window and starts anew at the next", () => {
+    const first = takeFixed(policy, EMPTY_WINDOW, 3, 2_100);
+    expect(first).toEqual({ state: { windowStartMs: 2_000, current: 3, previous: 0 }, granted: true, waitMs: 0 });
+    expect(takeFixed(policy, first.state, 2, 2_400)).toEqual({ state: first.state, granted: false, waitMs: 600 });
+    expect(takeFixed(policy, first.state, 1, 2_400).granted).toBe(true);
+    expect(takeFixed(policy, first.state, 4, 3_000)).toEqual({
+      state: { windowStartMs: 3_000, current: 4, previous: 3 },
+      granted: true,
+      waitMs: 0,
+    });
+    expect(takeFixed(policy, EMPTY_WINDOW, 5, 0).waitMs).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it("remembers only the window right before", () => {
+    const state = { windowStartMs: 2_000, current: 3, previous: 1 };
+    expect(windowAt(policy, state, 2_999)).toBe(state);
+    expect(windowAt(policy, state, 3_999)).toEqual({ windowStartMs: 3_000, current: 0, previous: 3 });
+    expect(windowAt(policy, state, 4_000)).toEqual({ windowStartMs: 4_000, current: 0, previous: 0 });
+    expect(windowAt(policy, state, 0)).toBe(state);
+  });
+});
+
+describe("a sliding window", () => {
+  const policy = { limit: 10, windowMs: 1_000 };
+  const state = { windowStartMs: 1_000, current: 2, previous: 10 };
+
+  it("weighs the previous window in whole numbers", () => {
+    expect([1_000, 1_001, 1_500, 1_900, 1_999, 5_000, 0].map((nowMs) => carriedOver(policy, state, nowMs))).toEqual([
+      10, 9, 5, 1, 0, 0, 10,
+    ]);
+  });
+
+  it("takes what fits beside that weight, and nothing above the limit", () => {
+    expect(takeSliding(policy, state, 3, 1_500)).toEqual({ state: { ...state, current: 5 }, granted: true, waitMs: 0 });
+    expect(takeSliding(policy, state, 4, 1_500).granted).toBe(false);
+    expect(takeSliding(policy, EMPTY_WINDOW, 11, 0)).toMatchObject({
+      granted: false,
+      waitMs: Number.POSITIVE_INFINITY,
+    });
+  });
+
+  it("grants after exactly the wait it answered, in whole milliseconds, and not a millisecond before", () => {
+    const counts = fc.integer({ min: 0, max: 10 });
+    fc.assert(
+      fc.property(
+        counts,
+        counts,
+        fc.integer({ min: 1, max: 10 }),
+        fc.integer({ min: 0, max: 999 }),
+        (previous, current, cost, offset) => {
+          const nowMs = 1_000 + offset;
+          const { granted, waitMs } = takeSliding(policy, { windowStartMs: 1_000, current, previous }, cost, nowMs);
+          if (granted) return;
+          const again = (atMs: number) =>
+            takeSliding(policy, { windowStartMs: 1_000, current, previous }, cost, atMs).granted;
+          expect(again(nowMs + waitMs)).toBe(true);
+          expect(again(nowMs + waitMs - 1)).toBe(false);
+        },
+      ),
+    );
+  });
+});
+
+describe("GCRA", () => {
+  const policy = { burst: 3, emissionMs: 100 };
+
+  it("lets a burst through at once and then one per emission", () => {
+    let state: GcraState = null;
+    const limited = [0, 0, 0, 0, 0, 99, 100, 150].map((nowMs) => {
+      const result = gcra(policy, state, 1, nowMs);
+      state = result.state;
+      return result.limited;
+    });
+    expect(limited).toEqual([false, false, false, false, true, true, false, true]);
+  });
+
+  it("only looks at a cost of 0, and never waits for what cannot be", () => {
+    expect(gcra(policy, null, 0, 50)).toEqual({ state: 50, limited: false, remaining: 4, resetMs: 0, retryMs: null });
+    expect(gcra(policy, null, 5, 50)).toEqual({ state: null, limited: true, remaining: 4, resetMs: 0, retryMs: null });
+    expect(gcra(policy, 250, 4, 50)).toEqual({ state: 250, limited: true, remaining: 2, resetMs: 200, retryMs: 200 });
+    expect(gcra(policy, 250, 2, 50)).toMatchObject({ state: 450, limited: false, remaining: 0 });
+  });
+
+  it("lets through in any window at most burst + 1 + t / emission", () => {
+    fc.assert(
+      fc.property(arrivals, (events) => {
+        let state: GcraState = null;
+        let atMs = 0;
+        const grants = [];
+        for (const { advanceMs, cost } of events) {
+          atMs += advanceMs;
+          const result = gcra(policy, state, cost, atMs);
+          if (!result.limited) grants.push({ atMs, cost });
+          else if (result.retryMs !== null) {
+            expect(gcra(policy, state, cost, atMs + result.retryMs).limited).toBe(false);
+            expect(gcra(policy, state, cost, atMs + result.retryMs - 1).limited).toBe(true);
+          }
+          state = result.state;
+        }
+        expectConserved(grants, (spanMs) => spanMs / 100 + 4);
+      }),
+    );
+  });
+});

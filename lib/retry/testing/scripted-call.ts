@@ -1,0 +1,80 @@
+import type { AttemptContext, AttemptRecord, Call, ExecuteOptions, Outcome } from "@/lib/retry/call";
+import { createTargetState, execute, type TargetState } from "@/lib/retry/execute";
+import type { Policy } from "@/lib/retry/policy";
+import { type ManualClock, manualClock } from "@/lib/retry/testing/manual-clock";
+import { BARE } from "@/lib/retry/testing/vectors/operation";
+
+/** One send that waits for the test to end it. */
+export type OpenSend = {
+  context: AttemptContext;
+  /** Milliseconds after the operation began. */
+  atMs: number;
+  resolve(value: string): void;
+  reject(error: unknown): void;
+};
+
+export type Bench = {
+  clock: ManualClock;
+  target: TargetState;
+  policy: Policy;
+  sends: OpenSend[];
+  records: AttemptRecord[];
+  controller: AbortController;
+  /** Starts an operation whose sends stay open until the test ends them. */
+  start(call?: Partial<Call<string>>, options?: Partial<ExecuteOptions>): Promise<Outcome<string>>;
+};
+
+/** A target and a clock, with a policy that has only what the test adds to attempts and time. */
+export function bench(policy: Partial<Policy> = {}): Bench {
+  const whole: Policy = { ...BARE, deadlineMs: 20_000, ...policy };
+  const clock = manualClock();
+  const target = createTargetState(whole, clock);
+  const sends: OpenSend[] = [];
+  const records: AttemptRecord[] = [];
+  const controller = new AbortController();
+  return {
+    clock,
+    target,
+    policy: whole,
+    sends,
+    records,
+    controller,
+    start(call = {}, options = {}) {
+      const startMs = clock.nowMs();
+      return execute<string>(
+        {
+          idempotencyKey: "key",
+          retryable: true,
+          attempt: (context) =>
+            new Promise((resolve, reject) => {
+              sends.push({ context, atMs: clock.nowMs() - startMs, resolve, reject });
+            }),
+          onClose: (record) => void records.push(record),
+          ...call,
+        },
+        { policy: whole, target, clock, random: () => 0.5, signal: controller.signal, ...options },
+      );
+    },
+  };
+}
+
+/** An error with a code, as a client would throw it. */
+export function coded(code: string, fields: Record<string, unknown> = {}): Error {
+  return Object.assign(new Error(code), { code, ...fields });
+}
+
+/** Counts the abort listeners that are left on a signal. */
+export function countListeners(signal: AbortSignal): () => number {
+  let listeners = 0;
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  signal.addEventListener = ((...args: Parameters<typeof add>) => {
+    listeners++;
+    add(...args);
+  }) as typeof signal.addEventListener;
+  signal.removeEventListener = ((...args: Parameters<typeof remove>) => {
+    listeners--;
+    remove(...args);
+  }) as typeof signal.removeEventListener;
+  return () => listeners;
+}
