@@ -29,14 +29,19 @@ const ALWAYS = ["package-lock.json", "prisma/schema.prisma"];
  * Throws StartError with the compiler's words.
  */
 export async function buildAll(say: (line: string) => void, signal?: AbortSignal): Promise<void> {
+  await buildBundles(say);
+  await step(".next/.built-from", fingerprint([...WEB_INPUTS, ...ALWAYS]), async () => {
+    say("Building the console (about a minute, only after a change)");
+    await buildNext(signal);
+  });
+}
+
+/** The same without the console: worker and migrations. */
+export async function buildBundles(say: (line: string) => void): Promise<void> {
   generate();
   await step("dist/.built-from", fingerprint([...BUNDLE_INPUTS, ...ALWAYS]), async () => {
     say("Bundling the worker");
     await bundleAll();
-  });
-  await step(".next/.built-from", fingerprint([...WEB_INPUTS, ...ALWAYS]), async () => {
-    say("Building the console (about a minute, only after a change)");
-    await buildNext(signal);
   });
 }
 

@@ -21,7 +21,7 @@ import { freePort, isPortFree } from "./free-port.ts";
 import { guardAgainstOrphan } from "./orphan-guard.ts";
 import { type Binaries, canEnter, placeFor, postgresBinaries, type RunAs, runAsFor } from "./postgres-binaries.ts";
 import { commandLine, isAlive, releaseLock, takeLock } from "./process-identity.ts";
-import { errorCode, errorText, StartError } from "./start-error.ts";
+import { errorCode, errorText, fullDisk, StartError } from "./start-error.ts";
 
 const MAJOR = "18";
 const USER = "parkade";
@@ -102,7 +102,7 @@ export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedP
     return await startLocked(options, lock);
   } catch (error) {
     releaseLock(lock);
-    throw diskError(error, dataDir) ?? error;
+    throw fullDisk(error, dataDir) ?? error;
   }
 }
 
@@ -151,19 +151,12 @@ function prepareFolder(dataDir: string): void {
     rmSync(probe);
   } catch (error) {
     throw (
-      diskError(error, dataDir) ??
+      fullDisk(error, dataDir) ??
       new StartError(
         `The data folder ${dataDir} cannot be written (${errorText(error)}): set PARKADE_DATA_DIR to a folder that you may write.`,
       )
     );
   }
-}
-
-function diskError(error: unknown, dataDir: string): StartError | null {
-  if (errorCode(error) !== "ENOSPC" && errorCode(error) !== "EDQUOT") return null;
-  return new StartError(
-    `The disk that holds ${dataDir} is full: free some space, or set PARKADE_DATA_DIR to a folder on another disk.`,
-  );
 }
 
 function checkSpace(dir: string, bytesMin: number): void {

@@ -16,6 +16,14 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error);
 }
 
+/** A full disk as one sentence; null for any other error. */
+export function fullDisk(error: unknown, dir: string): StartError | null {
+  if (errorCode(error) !== "ENOSPC" && errorCode(error) !== "EDQUOT") return null;
+  return new StartError(
+    `The disk that holds ${dir} is full: free some space, or set PARKADE_DATA_DIR to a folder on another disk.`,
+  );
+}
+
 /** Runs a command-line entry: a StartError becomes one line on stderr, anything else keeps its stack; exit code 1. */
 export async function runCommand(main: () => Promise<void>): Promise<void> {
   try {

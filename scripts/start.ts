@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, watch } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, watch } from "node:fs";
 import { join } from "node:path";
 import { buildAll } from "./build.ts";
 import { isPortFree } from "./free-port.ts";
@@ -9,7 +9,7 @@ import { runTool } from "./run-tool.ts";
 import { checkRedis, connectPostgres } from "./servers.ts";
 import { demoPortOf, ROOT, type Stack, startStack } from "./stack.ts";
 import { parseStartEnv, type StartEnv } from "./start-env.ts";
-import { errorCode, errorText, runCommand, StartError } from "./start-error.ts";
+import { errorText, fullDisk, runCommand, StartError } from "./start-error.ts";
 import { type SupervisedPostgres, supervisePostgres } from "./supervised-postgres.ts";
 
 /** npm forwards the Ctrl-C that the terminal has already sent us: within this time a second signal is the same one. */
@@ -40,7 +40,7 @@ async function main(): Promise<void> {
     await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   } catch (error) {
     // Whatever a Ctrl-C broke off in the middle is no news.
-    if (!signal.aborted) throw error;
+    if (!signal.aborted) throw fullDisk(error, env.dataDir) ?? error;
     process.exitCode = 130;
   } finally {
     await stopAll(launcher);
@@ -82,12 +82,11 @@ async function embedded(env: StartEnv, launcher: Launcher): Promise<string> {
 function makeDataDir(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true });
+    accessSync(dataDir, constants.W_OK | constants.X_OK);
   } catch (error) {
-    const full = errorCode(error) === "ENOSPC";
+    if (fullDisk(error, dataDir)) throw error;
     throw new StartError(
-      full
-        ? `The disk that holds ${dataDir} is full: free some space, or set PARKADE_DATA_DIR to a folder on another disk.`
-        : `The data folder ${dataDir} cannot be made (${errorText(error)}): set PARKADE_DATA_DIR to a folder that you may write.`,
+      `The data folder ${dataDir} cannot be written (${errorText(error)}): set PARKADE_DATA_DIR to a folder that you may write.`,
     );
   }
 }
