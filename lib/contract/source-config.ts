@@ -1,16 +1,14 @@
 import { z } from "zod";
 import { DomainError, type FieldError } from "@/lib/core/problem";
-
-/** Tags are indexed with every event; more of them would slow every insert. */
-export const TAGS_MAX = 16;
+import { TAGS_MAX } from "@/lib/core/storable";
 
 const ENV_REFERENCE = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;
 
 /** What is shown instead of a secret. */
-export const MASK = "***";
+const MASK = "***";
 
 /** `env:NAME`: the value is read from the environment when it is used, and never stored or shown. */
-export function isSecretReference(value: string): boolean {
+function isSecretReference(value: string): boolean {
   return ENV_REFERENCE.test(value);
 }
 
@@ -52,7 +50,7 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const RESERVED_HEADER =
   /^(host|content-length|content-type|transfer-encoding|connection|idempotency-key|x-redrive-.*)$/i;
 
-export const httpConfigSchema = z.strictObject({
+const httpConfigSchema = z.strictObject({
   /** Where a redrive posts. Without it events can be parked, not redriven. */
   redriveUrl: urlOf(["http:", "https:"], "https://orders.example/events").optional(),
   slowLaneUrl: urlOf(["http:", "https:"], "https://orders.example/slow").optional(),
@@ -77,7 +75,7 @@ const amqpName = z
   .min(1)
   .refine((name) => new TextEncoder().encode(name).length <= 255, "holds at most 255 bytes");
 
-export const rabbitmqConfigSchema = z.strictObject({
+const rabbitmqConfigSchema = z.strictObject({
   url: urlOf(["amqp:", "amqps:"], "amqp://user:password@rabbit.example:5672/vhost"),
   /** The dead-letter queue to read. */
   queue: amqpName,
@@ -99,25 +97,23 @@ export const rabbitmqConfigSchema = z.strictObject({
 });
 export type RabbitmqConfig = z.infer<typeof rabbitmqConfigSchema>;
 
-export const SOURCE_KINDS = ["http", "rabbitmq"] as const;
+const SOURCE_KINDS = ["http", "rabbitmq"] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 
 /** Kinds the API names that this version cannot run. */
-export const PLANNED_KINDS = ["kafka", "sqs", "nats", "redis-stream", "bullmq", "outbox"] as const;
+const PLANNED_KINDS = ["kafka", "sqs", "nats", "redis-stream", "bullmq", "outbox"] as const;
 
-const schemas = { http: httpConfigSchema, rabbitmq: rabbitmqConfigSchema };
-
-/** A source's configuration with its kind. */
-export type SourceConfig = { kind: "http"; config: HttpConfig } | { kind: "rabbitmq"; config: RabbitmqConfig };
-
-export const sourceConfigSchema = z.discriminatedUnion("kind", [
+const sourceConfigSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("http"), config: httpConfigSchema }),
   z.object({ kind: z.literal("rabbitmq"), config: rabbitmqConfigSchema }),
 ]);
 
-function fieldErrors(error: z.ZodError, prefix: string): FieldError[] {
+/** A source's configuration with its kind. */
+export type SourceConfig = z.infer<typeof sourceConfigSchema>;
+
+function fieldErrors(error: z.ZodError): FieldError[] {
   return error.issues.flatMap((issue) => {
-    const path = (tail: PropertyKey[]) => [prefix, ...issue.path, ...tail].filter((part) => part !== "").join(".");
+    const path = (tail: PropertyKey[]) => [...issue.path, ...tail].join(".");
     if (issue.code === "unrecognized_keys")
       return issue.keys.map((key) => ({ field: path([key]), detail: "is not a setting of this kind" }));
     return { field: path([]), detail: issue.message };
@@ -140,9 +136,9 @@ export function parseSourceConfig(kind: string, config: unknown): SourceConfig {
       fields: [{ field: "kind", detail }],
     });
   }
-  const parsed = schemas[kind].safeParse(config ?? {});
-  if (parsed.success) return { kind, config: parsed.data } as SourceConfig;
-  const fields = fieldErrors(parsed.error, "config");
+  const parsed = sourceConfigSchema.safeParse({ kind, config: config ?? {} });
+  if (parsed.success) return parsed.data;
+  const fields = fieldErrors(parsed.error);
   throw new DomainError("invalid-config", `the configuration of this ${kind} source is not valid`, { fields });
 }
 

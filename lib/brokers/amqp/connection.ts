@@ -98,8 +98,10 @@ export async function openConnection(
 
 /** Ends a connection at once, without a handshake. Unacknowledged deliveries go back to their queue. */
 export function dropConnection(model: ChannelModel): void {
-  const { stream } = model.connection as unknown as { stream?: { destroy(): void } };
-  stream?.destroy();
+  const { stream } = model.connection as unknown as { stream?: { destroy(error: Error): void } };
+  model.on("error", () => undefined);
+  // Only an error makes amqplib end its heartbeat, whose timers would keep the process alive.
+  stream?.destroy(new Error("connection dropped"));
 }
 
 /** Closes with the protocol's handshake, which also flushes what was written, or drops the connection after a while. */

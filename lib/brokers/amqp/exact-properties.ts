@@ -58,7 +58,7 @@ function frame(type: number, channel: number, payload: Buffer): Buffer {
 }
 
 /** Reads a content header's properties. Never throws: a message nobody can parse must still be parked. */
-export function readProperties(list: Buffer): ReceivedProperties {
+function readProperties(list: Buffer): ReceivedProperties {
   try {
     return { readable: true, properties: decodeProperties(list) };
   } catch (error) {

@@ -6,7 +6,7 @@ import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
 import type { RabbitmqConfig } from "@/lib/contract/source-config";
 
-export type Destination = { exchange: string; routingKey: string };
+type Destination = { exchange: string; routingKey: string };
 export type AmqpOutbound = { to: Destination; properties: BasicProperties; content: Buffer };
 
 function refuse(code: string, message: string, cause?: unknown): PublishError {

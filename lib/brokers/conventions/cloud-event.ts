@@ -35,7 +35,7 @@ function structuredAttributes(payload: PayloadJson): Map<string, string> {
   return attributes;
 }
 
-export function isStructured(contentType: string | null): boolean {
+function isStructured(contentType: string | null): boolean {
   return /^application\/cloudevents\+json/i.test(contentType ?? "");
 }
 

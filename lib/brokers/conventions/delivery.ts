@@ -30,8 +30,6 @@ export type Reading = {
   inner: { properties: BasicProperties; body: Uint8Array } | null;
 };
 
-export const NO_ERROR: DeadLetterError = { type: null, message: null, stack: null };
-
 /** Case-insensitive, read-only view of a header table. The first of several equal names counts. */
 export class HeaderView {
   private readonly byName = new Map<string, FieldValue>();

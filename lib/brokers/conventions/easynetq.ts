@@ -54,7 +54,7 @@ function parses(text: string): boolean {
  * not say which. Base64 is taken only when the text is not what its content type says and the decoded bytes are, or
  * when there is no such promise and the decoded bytes could not have been text at all.
  */
-export function innerBody(message: string, contentType: string | null): { body: Uint8Array; lossless: boolean } {
+function innerBody(message: string, contentType: string | null): { body: Uint8Array; lossless: boolean } {
   const text = Buffer.from(message, "utf8");
   // .NET put U+FFFD where the original was no UTF-8: those bytes are gone from the text.
   const lossless = !message.includes("\uFFFD");

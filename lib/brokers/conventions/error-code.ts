@@ -1,7 +1,7 @@
 import { simpleName } from "@/lib/brokers/conventions/exception-text";
 
 /** Exception recorded, but of no known kind. */
-export const UNHANDLED_EXCEPTION = "UNHANDLED_EXCEPTION";
+const UNHANDLED_EXCEPTION = "UNHANDLED_EXCEPTION";
 /** Nothing on the wire says why. */
 export const UNKNOWN_ERROR = "UNKNOWN";
 

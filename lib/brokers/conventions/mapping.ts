@@ -74,7 +74,7 @@ function fromPayload(input: MappingInput, field: string): string | null {
 }
 
 /** A decimal integer that fits PostgreSQL's bigint; null otherwise. */
-export function versionOf(text: string | null): bigint | null {
+function versionOf(text: string | null): bigint | null {
   if (text === null || !/^-?\d{1,19}$/.test(text.trim())) return null;
   const version = BigInt(text.trim());
   return version <= INT64_MAX && version >= -INT64_MAX ? version : null;

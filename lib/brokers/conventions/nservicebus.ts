@@ -11,7 +11,7 @@ import { dotnetChain } from "@/lib/brokers/conventions/exception-text";
  * NServiceBus writes `yyyy-MM-dd HH:mm:ss:ffffff Z`, with a colon before the microseconds, which no date parser takes.
  * Epoch milliseconds, null when the text has another form.
  */
-export function nserviceBusTimeMs(text: string | null): number | null {
+function nserviceBusTimeMs(text: string | null): number | null {
   const match = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d):(\d{3})\d{3} Z$/.exec(text?.trim() ?? "");
   if (match === null) return null;
   const ms = Date.parse(`${match[1]}T${match[2]}.${match[3]}Z`);

@@ -61,7 +61,7 @@ export function deathsOf(headers: HeaderView): Death[] {
 const AFTER_DELIVERY = new Set(["rejected", "delivery_limit"]);
 
 /** Deliveries a consumer had made, by the broker's count over all queues the message went through. */
-export function deliveriesOf(deaths: readonly Death[]): number {
+function deliveriesOf(deaths: readonly Death[]): number {
   return deaths.filter((death) => AFTER_DELIVERY.has(death.reason)).reduce((sum, death) => sum + death.count, 0);
 }
 
