@@ -4,7 +4,7 @@ import type { Metadata, Viewport } from "next";
 import { headers } from "next/headers";
 import type { ReactNode } from "react";
 import { Frame } from "@/components/shell/frame";
-import { QueryProvider } from "@/lib/browser/query-client";
+import { Providers } from "@/components/shell/providers";
 import { THEME_SCRIPT } from "@/lib/browser/theme-script";
 import "./globals.css";
 
@@ -33,9 +33,9 @@ export default async function RootLayout({ children }: { children: ReactNode }) 
         <script nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={{ __html: THEME_SCRIPT }} />
       </head>
       <body>
-        <QueryProvider>
+        <Providers renderedAtMs={Date.now()}>
           <Frame>{children}</Frame>
-        </QueryProvider>
+        </Providers>
       </body>
     </html>
   );

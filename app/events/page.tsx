@@ -1,8 +1,37 @@
 import type { Metadata } from "next";
-import { EventsView } from "@/components/events/events-view";
+import { deps } from "@/app/_server/deps";
+import { EventsView, type InitialEvents } from "@/components/events/events-view";
+import { readFilter } from "@/lib/browser/filter-read";
+import { PAGE_ROWS } from "@/lib/browser/page-rows";
+import { toSearchParams } from "@/lib/contract/event-filter";
+import { listEvents } from "@/lib/store/read/event-list";
 
 export const metadata: Metadata = { title: "Events" };
 
-export default function EventsPage() {
-  return <EventsView initial={null} />;
+type SearchParams = Record<string, string | string[] | undefined>;
+
+export default async function EventsPage({ searchParams }: { searchParams: Promise<SearchParams> }) {
+  return <EventsView initial={await firstPage(await searchParams)} />;
+}
+
+/**
+ * The first page of the list, so that rows are in the HTML. Best effort: null when the filter is wrong or the read
+ * fails; the browser then asks for itself and says what it was told.
+ */
+async function firstPage(given: SearchParams): Promise<InitialEvents | null> {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(given)) {
+    for (const one of [value ?? []].flat()) params.append(name, one);
+  }
+  const { filter } = readFilter(params);
+  if (filter === null) return null;
+  const { db, clock, log } = deps();
+  try {
+    const readAtMs = clock.wallMs();
+    const list = await listEvents(db, { filter, limit: PAGE_ROWS, cursor: null }, readAtMs);
+    return { list, readAtMs, query: toSearchParams(filter).toString() };
+  } catch (error) {
+    log.warn({ err: error }, "the events page could not read its first rows");
+    return null;
+  }
 }

@@ -1,6 +1,7 @@
 "use client";
 
 import { classNames } from "@/components/ui/class-names";
+import { countText } from "@/components/ui/count-text";
 import { NumberWithKind } from "@/components/ui/number-with-kind";
 import { Shape } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
@@ -8,7 +9,23 @@ import { STATE_LOOKS } from "@/components/ui/state-badge";
 import { formatNumber } from "@/lib/browser/format";
 import type { EventFilter, FilterStatus } from "@/lib/contract/event-filter";
 import type { EventCounts } from "@/lib/contract/events";
-import { countsShown } from "./counts-shown";
+import { countsShown, type ShownCount } from "./counts-shown";
+
+function StateCount({ shown, onOnly }: { shown: ShownCount; onOnly: (status: FilterStatus) => void }) {
+  const { status, count } = shown;
+  const look = STATE_LOOKS[status];
+  return (
+    <button
+      type="button"
+      onClick={() => onOnly(status)}
+      aria-label={`${countText(count)} ${status}: show only these`}
+      className={classNames("flex items-center gap-1 rounded-sm hover:underline", look.colour)}
+    >
+      <Shape name={look.shape} />
+      <NumberWithKind count={count} label={status} />
+    </button>
+  );
+}
 
 /** How many match, by state; each number narrows the list to it. At the right, what came since the list was read. */
 export function CountsLine({
@@ -40,18 +57,19 @@ export function CountsLine({
               {counts.total.kind === "exact" ? "exact" : counts.total.kind === "estimated" ? "estimated" : "or more"}
             </span>
           </span>
-          {countsShown(counts).map(({ status, count }) => (
-            <button
-              key={status}
-              type="button"
-              onClick={() => narrow(status)}
-              data-tip={`Only ${status}`}
-              aria-label={`${count.value ?? "unknown"} ${status}: show only these`}
-              className={classNames("flex items-center gap-1 rounded-sm hover:underline", STATE_LOOKS[status].colour)}
-            >
-              <Shape name={STATE_LOOKS[status].shape} />
-              <NumberWithKind count={count} />
-            </button>
+          {countsShown(counts).map(({ state, of }) => (
+            <span key={state?.status ?? of[0]?.status} className="flex items-center gap-1.5">
+              {state ? <StateCount shown={state} onOnly={narrow} /> : null}
+              {of.length > 0 ? (
+                <span className="flex items-center gap-2 text-faint">
+                  {state ? "(" : null}
+                  {of.map((part) => (
+                    <StateCount key={part.status} shown={part} onOnly={narrow} />
+                  ))}
+                  {state ? ")" : null}
+                </span>
+              ) : null}
+            </span>
           ))}
         </div>
       ) : failed ? (

@@ -33,7 +33,7 @@ function Stack({ stack }: { stack: string }) {
   return (
     <section>
       <header className="flex h-8 items-center gap-2">
-        <h3 className="text-sm font-medium text-faint">Stack</h3>
+        <h2 className="text-sm font-medium text-faint">Stack</h2>
         {foreign > 0 ? (
           <button
             type="button"
@@ -47,7 +47,11 @@ function Stack({ stack }: { stack: string }) {
         <span className="ml-auto" />
         <CopyButton text={stack} label="stack" />
       </header>
-      <pre className="overflow-x-auto rounded-md border border-line bg-canvas px-3 py-2 font-mono text-sm leading-5">
+      <pre
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, which the keyboard must be able to
+        tabIndex={0}
+        className="overflow-x-auto rounded-md border border-line bg-canvas px-3 py-2 font-mono text-sm leading-5"
+      >
         {lines.map((line, index) =>
           ownOnly && line.kind === "foreign" ? null : (
             <div

@@ -43,8 +43,11 @@ const IgnoreDialog = dynamic(() => import("./ignore-dialog").then((m) => m.Ignor
 /** Below this width the panel would leave no list: an event opens on its own page. */
 const PANEL_FROM_PX = 900;
 
+/** What the server read for the page, and for which filter. */
+export type InitialEvents = NonNullable<InitialList> & { query: string };
+
 /** The list of parked events: filter, select, act. The filter and the open event live in the address. */
-export function EventsView({ initial }: { initial: (InitialList & { query: string }) | null }) {
+export function EventsView({ initial }: { initial: InitialEvents | null }) {
   const { filter, fault, setFilter } = useEventFilter();
   if (fault) {
     return (

@@ -89,7 +89,7 @@ export function FilterBar({ filter, onFilter }: { filter: EventFilter; onFilter:
           />
         ))}
         <li className="flex">
-          <PopoverButton label="+ filter" name="Add a filter" variant="ghost" size="sm" panelClassName="p-0!">
+          <PopoverButton label="+ filter" name="+ filter" variant="ghost" size="sm" panelClassName="p-0!">
             {(close) => (
               <AddFilter
                 filter={filter}

@@ -22,9 +22,10 @@ export function useEventRows(filter: EventFilter, initial: InitialList) {
 
   const [firstVisible, setFirstVisible] = useState(0);
   const visiblePage = pages ? pageOfRow(pages, firstVisible) : 0;
-  const newest = useFreshPage(filter, null, pages !== undefined);
+  const known = pages?.[0] ? { list: pages[0], readAtMs: list.dataUpdatedAt } : null;
+  const newest = useFreshPage(filter, null, { enabled: known !== null, known });
   const cursor = visiblePage > 0 ? (pages?.[visiblePage - 1]?.nextCursor ?? null) : null;
-  const visible = useFreshPage(filter, cursor, cursor !== null);
+  const visible = useFreshPage(filter, cursor, { enabled: cursor !== null });
 
   const before = visiblePage > 0 ? (pages?.[visiblePage - 1]?.items.at(-1)?.id ?? null) : null;
   const rows = useMemo(() => {

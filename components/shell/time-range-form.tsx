@@ -4,8 +4,8 @@ import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { Field, Input } from "@/components/ui/input";
-import { useZone } from "@/lib/browser/clock-zone";
-import { fromInputValue, toInputValue, WINDOW_PRESETS } from "@/lib/browser/time-window";
+import { useZone, type Zone } from "@/lib/browser/clock-zone";
+import { fromTyped, toTyped, WINDOW_PRESETS } from "@/lib/browser/time-window";
 import { resolveInstant } from "@/lib/contract/event-filter";
 
 type Window = { from?: string; to?: string };
@@ -21,13 +21,11 @@ export function TimeRangeForm({
   onChange: (next: Window) => void;
 }) {
   const zone = useZone();
-  const [from, setFrom] = useState(() => toInputValue(value.from, Date.now(), zone));
-  const [to, setTo] = useState(() => toInputValue(value.to, Date.now(), zone));
-  const next: Window = { from: fromInputValue(from, zone), to: fromInputValue(to, zone) };
-  const reversed =
-    next.from !== undefined &&
-    next.to !== undefined &&
-    (resolveInstant(next.from, 0) ?? 0) >= (resolveInstant(next.to, 0) ?? 0);
+  const [from, setFrom] = useState(() => toTyped(value.from, zone));
+  const [to, setTo] = useState(() => toTyped(value.to, zone));
+  const bounds = { from: boundOf(from, zone), to: boundOf(to, zone) };
+  const reversed = isReversed(bounds.from, bounds.to);
+  const wrong = bounds.from === null || bounds.to === null;
   const presets = [{ from: undefined, label: openLabel }, ...WINDOW_PRESETS];
   return (
     <div className="flex flex-col gap-4 sm:flex-row">
@@ -52,29 +50,60 @@ export function TimeRangeForm({
         })}
       </ul>
       <form
-        className="flex flex-col gap-3 border-line sm:border-l sm:pl-4"
+        className="flex w-56 flex-col gap-3 border-line sm:border-l sm:pl-4"
         onSubmit={(event) => {
           event.preventDefault();
-          if (!reversed) onChange(next);
+          if (!wrong && !reversed) onChange({ from: bounds.from ?? undefined, to: bounds.to ?? undefined });
         }}
       >
-        <Field label={`From (${zone === "utc" ? "UTC" : "local time"})`}>
+        <Field label="From" error={bounds.from === null ? "No time: write it like the example" : undefined}>
           {(control) => (
-            <Input {...control} type="datetime-local" value={from} onChange={(event) => setFrom(event.target.value)} />
+            <Input
+              {...control}
+              placeholder="2026-11-20 14:05 or -2h"
+              value={from}
+              onChange={(event) => setFrom(event.target.value)}
+              className="font-mono text-sm"
+            />
           )}
         </Field>
         <Field
-          label={`To (${zone === "utc" ? "UTC" : "local time"})`}
-          error={reversed ? "Must be after the start" : undefined}
+          label="To"
+          hint={`In ${zone === "utc" ? "UTC" : "local time"}. Empty is open.`}
+          error={
+            bounds.to === null ? "No time: write it like the example" : reversed ? "Must be after the start" : undefined
+          }
         >
           {(control) => (
-            <Input {...control} type="datetime-local" value={to} onChange={(event) => setTo(event.target.value)} />
+            <Input
+              {...control}
+              placeholder="now"
+              value={to}
+              onChange={(event) => setTo(event.target.value)}
+              className="font-mono text-sm"
+            />
           )}
         </Field>
-        <Button type="submit" variant="primary" className="self-end" disabled={reversed || (!next.from && !next.to)}>
+        <Button
+          type="submit"
+          variant="primary"
+          className="self-end"
+          disabled={wrong || reversed || (from + to).trim() === ""}
+        >
           Apply
         </Button>
       </form>
     </div>
   );
+}
+
+/** undefined = left empty, null = typed and no time. */
+function boundOf(text: string, zone: Zone): string | null | undefined {
+  return text.trim() === "" ? undefined : fromTyped(text, zone);
+}
+
+function isReversed(from: string | null | undefined, to: string | null | undefined): boolean {
+  if (!from || !to) return false;
+  const now = Date.now();
+  return (resolveInstant(from, now) ?? 0) >= (resolveInstant(to, now) ?? 0);
 }

@@ -83,14 +83,22 @@ export function MenuPanel({
   return (
     <Menu.Root
       open
-      modal={false}
       onOpenChange={(open, details) => {
         if (open || (details.reason === "outside-press" && pressedAnchor(anchor, details.event))) return;
         onClose();
       }}
     >
-      <Menu.Portal>
-        <Menu.Positioner anchor={anchor} align={align} side={side} sideOffset={4} collisionPadding={8} className="z-50">
+      {/* Inside the landmark of its button: a menu at the end of <body> belongs to no part of the page. */}
+      <Menu.Portal container={anchor.current?.closest<HTMLElement>("main, header, nav, aside")}>
+        <Menu.Positioner
+          positionMethod="fixed"
+          anchor={anchor}
+          align={align}
+          side={side}
+          sideOffset={4}
+          collisionPadding={8}
+          className="z-50"
+        >
           <Menu.Popup
             aria-label={label}
             finalFocus={anchor}

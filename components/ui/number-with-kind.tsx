@@ -12,13 +12,22 @@ const KINDS: Record<CountOut["kind"], string> = {
 };
 
 /** A number that says what it is: `12,481`, `≈ 3.2 M`, `≥ 10,000`, and how old on hover. Unknown is `?`, never 0. */
-export function NumberWithKind({ count, className }: { count: CountOut; className?: string }) {
+export function NumberWithKind({
+  count,
+  label,
+  className,
+}: {
+  count: CountOut;
+  /** What is counted, for the tooltip. */
+  label?: string;
+  className?: string;
+}) {
   const zone = useZone();
   const asOf = `as of ${formatClock(Date.parse(count.asOf), zone)}`;
   const whole =
     count.value === null ? "unknown: counting took too long" : `${formatNumber(count.value)}, ${KINDS[count.kind]}`;
   return (
-    <span data-tip={`${whole}\n${asOf}`} className={className ?? "whitespace-nowrap"}>
+    <span data-tip={`${label ? `${label}: ` : ""}${whole}\n${asOf}`} className={className ?? "whitespace-nowrap"}>
       {countText(count)}
     </span>
   );

@@ -28,7 +28,7 @@ export function ShortId({
     <button
       type="button"
       tabIndex={inRow ? -1 : undefined}
-      aria-label={`Copy ${label} ${id}`}
+      aria-label={`${shown}: copy the ${label}`}
       data-tip={state === "copied" ? "Copied" : state === "failed" ? "Copying was refused" : `${id}\nclick to copy`}
       onClick={(event) => {
         event.stopPropagation();

@@ -3,7 +3,7 @@
 import { useNow, useZone } from "@/lib/browser/clock-zone";
 import { formatAbsolute, formatAgo, formatShort } from "@/lib/browser/format";
 
-/** `3m ago`, and the whole time in the chosen zone on hover. Before hydration, when no clock is known: `20 Nov 14:02`. */
+/** `3m ago`, and the whole time in the chosen zone on hover. Where no clock is known yet: `20 Nov 14:02`. */
 export function TimeAgo({ at, className }: { at: string | null; className?: string }) {
   const now = useNow();
   const zone = useZone();

@@ -1,4 +1,6 @@
-import { useSyncExternalStore } from "react";
+"use client";
+
+import { createContext, useContext, useSyncExternalStore } from "react";
 import { storedValue, useStoredValue } from "./stored-value";
 
 /** Absolute times are shown in one zone, chosen once: UTC (what logs say) or the zone of this machine. */
@@ -53,10 +55,14 @@ function snapshot(): number {
   return nowMs;
 }
 
+/** When the server rendered this page, epoch ms. Until the browser's own clock takes over both must show the same. */
+export const RenderedAt = createContext(0);
+
 /**
- * Wall clock of this browser in epoch milliseconds, the same value for every component, renewed every 5 s. 0 on the
- * server and while hydrating: what shows a relative time then shows the absolute one.
+ * Wall clock of this browser in epoch milliseconds, the same value for every component, renewed every 5 s. While
+ * hydrating it is the server's, so that nothing differs; 0 where nobody gave one.
  */
 export function useNow(): number {
-  return useSyncExternalStore(subscribe, snapshot, () => 0);
+  const renderedAtMs = useContext(RenderedAt);
+  return useSyncExternalStore(subscribe, snapshot, () => renderedAtMs);
 }

@@ -3,9 +3,8 @@ import { type EventFilter, toSearchParams } from "@/lib/contract/event-filter";
 import type { EventCounts, EventDetail, EventList, Neighbours } from "@/lib/contract/events";
 import { type ApiError, fetchJson } from "./fetch-json";
 import { keys } from "./keys";
+import { PAGE_ROWS } from "./page-rows";
 
-/** Rows of one page: three screens, so that a scroll rarely waits. */
-export const PAGE_ROWS = 100;
 /** How often the list looks for newcomers and for what became of the rows on screen. */
 const LIST_POLL_MS = 5_000;
 const COUNT_POLL_MS = 10_000;
@@ -42,13 +41,22 @@ export function useEventList(filter: EventFilter | null, initial: InitialList = 
   });
 }
 
-/** One page of the list read again and again: `cursor` null is the newest page, where newcomers show up. */
-export function useFreshPage(filter: EventFilter | null, cursor: string | null, enabled: boolean) {
+/**
+ * One page of the list read again and again: `cursor` null is the newest page, where newcomers show up. `known` is that
+ * page as the list has it, so that the first look comes a poll later.
+ */
+export function useFreshPage(
+  filter: EventFilter | null,
+  cursor: string | null,
+  { enabled, known }: { enabled: boolean; known?: InitialList },
+) {
   return useQuery<EventList, ApiError>({
     queryKey: [...keys.events.newer(filter ?? {}), cursor],
     queryFn: ({ signal }) => fetchPage(filter ?? {}, cursor, signal),
     enabled: enabled && filter !== null,
     refetchInterval: LIST_POLL_MS,
+    staleTime: LIST_POLL_MS,
+    ...(known ? { initialData: known.list, initialDataUpdatedAt: known.readAtMs } : {}),
     // Kept no longer than it is looked at: an old answer must not overrule a list that was read later.
     gcTime: 0,
     retry: false,

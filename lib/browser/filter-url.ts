@@ -2,38 +2,10 @@
 
 import { useSearchParams } from "next/navigation";
 import { useCallback, useMemo } from "react";
-import { type EventFilter, fromSearchParams, toSearchParams } from "@/lib/contract/event-filter";
-import { DomainError } from "@/lib/core/problem";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { filterHref, type PAGE_PARAMS, type ReadFilter, readFilter, withPart } from "./filter-read";
 
-/** Parameters of a page's address that are no part of the filter: the open event, the tab, the sort order. */
-export const PAGE_PARAMS = ["open", "tab", "state", "kind", "sort", "actor", "action", "subjectKind"] as const;
-
-export type ReadFilter = { filter: EventFilter; fault: null } | { filter: null; fault: DomainError };
-
-/** The filter of a query string, or what is wrong with it: a wrong filter is never read as a wider one. */
-export function readFilter(params: URLSearchParams): ReadFilter {
-  try {
-    return { filter: fromSearchParams(params, PAGE_PARAMS), fault: null };
-  } catch (error) {
-    if (error instanceof DomainError) return { filter: null, fault: error };
-    throw error;
-  }
-}
-
-/** `path?filter`, with the page's own parameters of `current` kept. */
-export function filterHref(path: string, filter: EventFilter, current?: URLSearchParams): string {
-  const params = toSearchParams(filter);
-  if (current) {
-    for (const name of PAGE_PARAMS) for (const value of current.getAll(name)) params.append(name, value);
-  }
-  const query = params.toString();
-  return query === "" ? path : `${path}?${query}`;
-}
-
-/** Link to the events list with a filter: what every tile, bar and slice points to. */
-export function eventsHref(filter: EventFilter): string {
-  return filterHref("/events", filter);
-}
+export { eventsHref, filterHref, PAGE_PARAMS, type ReadFilter, readFilter, withPart } from "./filter-read";
 
 /** Changes the address without asking the server for the page again; back and forward walk through the filters. */
 export function pushAddress(href: string, how: "push" | "replace" = "push"): void {
@@ -60,15 +32,6 @@ export function useEventFilter(): FilterState {
     [read, setFilter],
   );
   return { ...read, setFilter, patch };
-}
-
-/** A filter with some names replaced; a name set to `undefined` is taken out. */
-export function withPart(filter: EventFilter, part: Partial<EventFilter>): EventFilter {
-  const next: EventFilter = { ...filter, ...part };
-  for (const [name, value] of Object.entries(part)) {
-    if (value === undefined) delete next[name as keyof EventFilter];
-  }
-  return next;
 }
 
 /** One parameter of the page itself (`open`, `tab`), in the address. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fromInputValue, toInputValue, windowLabel } from "./time-window";
+import { fromTyped, toTyped, windowLabel } from "./time-window";
 
 describe("windowLabel", () => {
   it.each([
@@ -16,13 +16,22 @@ describe("windowLabel", () => {
   });
 });
 
-it("gives back the instant that was put into the input", () => {
-  const iso = "2026-11-20T14:05:00Z";
-  for (const zone of ["utc", "local"] as const) {
-    expect(fromInputValue(toInputValue(iso, 0, zone), zone)).toBe(iso);
-  }
-});
+describe("a bound that is typed", () => {
+  it("comes back as it was shown, in either zone", () => {
+    for (const iso of ["2026-11-20T14:05:00Z", "2026-11-20T14:05:09Z"]) {
+      for (const zone of ["utc", "local"] as const) expect(fromTyped(toTyped(iso, zone), zone)).toBe(iso);
+    }
+    expect(toTyped("2026-11-20T14:05:00Z", "utc")).toBe("2026-11-20 14:05");
+  });
 
-it("resolves a relative bound against now for the input", () => {
-  expect(toInputValue("-1h", Date.parse("2026-11-20T14:05:00Z"), "utc")).toBe("2026-11-20T13:05");
+  it("may be relative, a day, or whatever else the filter understands", () => {
+    expect(fromTyped(" -2h ", "utc")).toBe("-2h");
+    expect(toTyped("-2h", "utc")).toBe("-2h");
+    expect(fromTyped("2026-11-20", "utc")).toBe("2026-11-20T00:00:00Z");
+    expect(fromTyped("2026-11-20T14:05:00+02:00", "utc")).toBe("2026-11-20T14:05:00+02:00");
+  });
+
+  it("is refused when it is no time", () => {
+    for (const text of ["yesterday", "2026-13-01", "14:05", ""]) expect(fromTyped(text, "utc")).toBeNull();
+  });
 });

@@ -38,16 +38,25 @@ export function windowLabel({ from, to }: Pick<EventFilter, "from" | "to">, zone
   return `${boundText(from, zone)} – ${boundText(to ?? "now", zone)}`;
 }
 
-/** A bound as the value of `<input type="datetime-local">` in the chosen zone; "" when there is none. */
-export function toInputValue(value: string | undefined, nowMs: number, zone: Zone): string {
+/** A bound as one types it: `2026-11-20 14:05` in the chosen zone, a relative one as it is; "" when there is none. */
+export function toTyped(value: string | undefined, zone: Zone): string {
   if (value === undefined) return "";
-  const ms = resolveInstant(value, nowMs);
-  return ms === null ? "" : formatAbsolute(ms, zone).slice(0, 16).replace(" ", "T");
+  if (value === "now" || RELATIVE.test(value)) return value;
+  const ms = resolveInstant(value, 0);
+  return ms === null ? value : formatAbsolute(ms, zone).slice(0, 19).replace(/:00$/, "");
 }
 
-/** What `<input type="datetime-local">` gives, as an ISO 8601 instant; undefined when it is empty or no time. */
-export function fromInputValue(value: string, zone: Zone): string | undefined {
-  if (value === "") return undefined;
-  const ms = Date.parse(zone === "utc" ? `${value}Z` : value);
-  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString().replace(".000Z", "Z");
+const WITHOUT_ZONE = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?))?$/;
+
+/**
+ * What was typed as a bound of the filter: `2026-11-20 14:05` is taken in the chosen zone, everything else that the
+ * filter understands as it is (`-2h`, `now`, ISO 8601 with an offset, epoch ms). null when it is no time.
+ */
+export function fromTyped(text: string, zone: Zone): string | null {
+  const typed = text.trim();
+  const local = WITHOUT_ZONE.exec(typed);
+  if (!local) return resolveInstant(typed, 0) === null ? null : typed;
+  const iso = `${local[1]}T${local[2] ?? "00:00"}`;
+  const ms = Date.parse(zone === "utc" ? `${iso}Z` : iso);
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString().replace(".000Z", "Z");
 }

@@ -88,7 +88,7 @@ const NodeRow = memo(function NodeRow({
       data-node={node.id}
       style={{ paddingLeft: 20 + depth * 16 }}
       className={classNames(
-        "group relative flex min-h-5 items-start pr-16 leading-5 hover:bg-hover",
+        "group relative flex min-h-6 items-start pr-16 leading-6 hover:bg-hover",
         match !== null && "bg-selected",
         match === "current" && "outline outline-accent",
       )}
@@ -97,11 +97,10 @@ const NodeRow = memo(function NodeRow({
         <button
           type="button"
           aria-expanded={open}
-          aria-label={`${label ?? "payload"}, ${count} inside`}
           onClick={() => onToggle(node.id)}
-          className="-ml-4.5 flex min-w-0 text-left"
+          className="-ml-4.5 flex min-h-6 min-w-0 text-left"
         >
-          <span aria-hidden className="mt-1 w-4.5 shrink-0 text-faint">
+          <span aria-hidden className="mt-1.5 w-4.5 shrink-0 text-faint">
             {open ? <ChevronDown size={12} /> : <ChevronRight size={12} />}
           </span>
           <span>
@@ -123,18 +122,18 @@ const NodeRow = memo(function NodeRow({
           )}
         </span>
       )}
-      <span className="absolute top-0 right-1 flex h-5 items-center opacity-0 group-hover:opacity-100 focus-within:opacity-100">
+      <span className="absolute top-0 right-1 flex h-6 items-center opacity-0 group-hover:opacity-100 focus-within:opacity-100">
         <CopyButton
           text={() => pathText(node.path)}
           label={`path ${pathText(node.path)}`}
-          className="h-5! px-1! font-sans text-xs"
+          className="px-1! font-sans text-xs"
         >
           path
         </CopyButton>
         <CopyButton
           text={() => (node.kind === "string" ? scalarText(doc, node) : rawText(doc, node))}
           label="value"
-          className="h-5! px-1!"
+          className="px-1!"
         />
       </span>
     </li>
@@ -184,10 +183,10 @@ export function JsonTree({ doc, matches, current }: { doc: JsonDoc; matches: Jso
             onToggle={toggle}
           />
         ) : (
-          <li key={`more-${row.parent.id}`} style={{ paddingLeft: 20 + row.depth * 16 }} className="leading-5">
+          <li key={`more-${row.parent.id}`} style={{ paddingLeft: 20 + row.depth * 16 }} className="leading-6">
             <button
               type="button"
-              className="text-accent hover:underline"
+              className="min-h-6 text-accent hover:underline"
               onClick={() =>
                 setLimits((now) =>
                   new Map(now).set(row.parent.id, (now.get(row.parent.id) ?? CHILDREN_STEP) + 5 * CHILDREN_STEP),
