@@ -66,7 +66,6 @@ export function stopped<T>(
   { verdict, error }: Failed,
   next: Exclude<NextStep, { kind: "retry" }>,
 ): Outcome<T> {
-  if (verdict.kind === "cancelled") return operation.cancel(error);
   if (next.kind === "defer") return operation.defer("retry-after", verdict.code, error, next.waitMs);
   // An attempt that the operation's own deadline cut has not used up its tries, it has run out of time.
   const reason = verdict.code === "TIMEOUT_DEADLINE" && next.reason === "exhausted" ? "deadline" : next.reason;

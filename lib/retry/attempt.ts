@@ -13,7 +13,7 @@ import { type Phase, phaseLimit, type TimeoutCode } from "@/lib/retry/timeout/ph
 export type AttemptEnd<T> =
   | { kind: "ok"; value: T }
   | { kind: "failed"; verdict: Verdict; error: unknown }
-  /** Cancelled after it had opened. `sent`: whether the send had begun. */
+  /** Cancelled after it had opened, by us or by the client's own abort. */
   | { kind: "cancelled"; verdict: Verdict; error: unknown }
   /** Never opened: a guard refused it, the deadline came while it waited, or it was cancelled while it waited. */
   | { kind: "unopened"; why: "breaker-open" | "bulkhead-full" | "deadline" | "cancelled" };
@@ -170,7 +170,7 @@ export class Attempt<T> implements AttemptContext {
       this.#alarm.set(this.#limit().dueMs, this.startedMs);
       const failed = (error: unknown) => {
         this.#wake = null;
-        if (this.#stop === null) resolve({ kind: "failed", verdict: classify(error), error });
+        if (this.#stop === null) resolve(failure(error));
       };
       try {
         call.attempt(this).then((value) => {
@@ -237,11 +237,16 @@ export class Attempt<T> implements AttemptContext {
   }
 }
 
+/** What a rejection comes to: a failure, unless the client's own side has stopped it. */
+function failure(error: unknown): Extract<AttemptEnd<never>, { kind: "failed" | "cancelled" }> {
+  const judged = classify(error);
+  return { kind: judged.kind === "cancelled" ? "cancelled" : "failed", verdict: judged, error };
+}
+
 /** Whether an end says anything about the target: not when we stopped it ourselves, or were short of something. */
 function tells(end: AttemptEnd<unknown>): boolean {
   if (end.kind === "ok") return true;
-  if (end.kind !== "failed") return false;
-  return end.verdict.kind !== "cancelled" && end.verdict.blame === "target" && end.verdict.code !== "TIMEOUT_DEADLINE";
+  return end.kind === "failed" && end.verdict.blame === "target" && end.verdict.code !== "TIMEOUT_DEADLINE";
 }
 
 /** A permanent refusal is an answer of a healthy target. */

@@ -33,12 +33,12 @@ export type Situation = {
 };
 
 /**
- * What follows a failed attempt. The order is part of the contract: what makes a repeat wrong comes before what makes
+ * What follows a failed attempt; a cancelled one is followed by nothing and never comes here. The order is part of the contract: what makes a repeat wrong comes before what makes
  * it unaffordable, and a Retry-After that does not fit defers instead of failing.
  */
 export function decide(situation: Situation): NextStep {
   const { verdict, call, policy, attempt, lastAttempt } = situation;
-  if (verdict.kind === "permanent" || verdict.kind === "cancelled") return giveUp("permanent");
+  if (verdict.kind === "permanent") return giveUp("permanent");
   if (verdict.stop) return giveUp("amplified");
   if (!call.retryable) return giveUp("not-retryable");
   if (verdict.sent === "maybe" && call.idempotencyKey === null) return giveUp("ambiguous");

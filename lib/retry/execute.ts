@@ -54,7 +54,7 @@ async function repeated<T>(operation: Operation<T>): Promise<Outcome<T>> {
       if (end.kind === "unopened") return refused(operation, end.why, history.last);
       if (end.kind !== "failed") {
         await operation.close(attempt, end);
-        return end.kind === "ok" ? operation.succeed(end.value) : operation.cancel(operation.cancelled?.reason);
+        return end.kind === "ok" ? operation.succeed(end.value) : operation.cancel(end.error);
       }
       remember(history, end);
       const decided = nextStep(operation, number, { ...history, last: end });

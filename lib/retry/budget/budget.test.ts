@@ -94,9 +94,12 @@ describe("a ratio budget", () => {
           if (request) {
             budget.begin(nowMs);
             requests.push(nowMs);
-          } else if (budget.withdraw("transient", nowMs) !== null) retries.push(nowMs);
+            continue;
+          }
+          if (budget.withdraw("transient", nowMs) === null) continue;
+          retries.push(nowMs);
           const since = (times: number[], ms: number) => times.filter((at) => at > nowMs - ms).length;
-          // A deposit may live a slot longer than a payment's window looks back.
+          // A deposit may live a slot longer than the window that the payments are counted in.
           expect(since(retries, 10_000)).toBeLessThanOrEqual(2 + 0.2 * since(requests, 11_000) + 1e-9);
           expect(since(retries, 10_000)).toBeLessThanOrEqual(5);
         }

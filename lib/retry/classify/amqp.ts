@@ -1,4 +1,12 @@
-import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, THROTTLED, UNKNOWN } from "@/lib/retry/classify/verdict";
+import {
+  CANCELLED,
+  type CodeRule,
+  MAYBE_SENT,
+  NOT_SENT,
+  PERMANENT,
+  THROTTLED,
+  UNKNOWN,
+} from "@/lib/retry/classify/verdict";
 
 /**
  * AMQP 0-9-1 reply codes. A channel error on a publish means it was refused; a connection error leaves publishes
@@ -39,6 +47,9 @@ const CODES: Readonly<Record<string, CodeRule>> = {
   AMQP_UNREADABLE: PERMANENT,
   AMQP_NO_ORIGIN_QUEUE: PERMANENT,
   AMQP_NO_ORIGIN_EXCHANGE: PERMANENT,
+  AMQP_NOT_CONNECTED: NOT_SENT,
+  // Our own side closed the publisher: the message has not failed.
+  AMQP_CLOSED: CANCELLED,
   // basic.nack of a publish: the broker says it did not take the message (queue length limit, quorum lost).
   AMQP_NACK: NOT_SENT,
   AMQP_BLOCKED: THROTTLED,

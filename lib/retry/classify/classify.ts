@@ -1,7 +1,7 @@
 import { amqpReplyRule, amqpRule } from "@/lib/retry/classify/amqp";
 import { awsRule, upperSnake } from "@/lib/retry/classify/aws";
 import { chain, type Facts, factsOf } from "@/lib/retry/classify/facts";
-import { httpRule } from "@/lib/retry/classify/http";
+import { httpCodeRule, httpRule } from "@/lib/retry/classify/http";
 import { kafkaClientRule, kafkaName, kafkaRule } from "@/lib/retry/classify/kafka";
 import { jetStreamRule, natsName, natsRule } from "@/lib/retry/classify/nats";
 import { abortRule, nodeRule } from "@/lib/retry/classify/node";
@@ -73,12 +73,6 @@ function byNumber(facts: Facts, code: number): Judgement | null {
   if (!facts.name.startsWith("Kafka")) return null;
   const name = kafkaName(code);
   return name === null ? null : judged(`KAFKA_${name}`, kafkaRule(name));
-}
-
-/** `HTTP_503` without a status field beside it. */
-function httpCodeRule(code: string, hinted: boolean): CodeRule | null {
-  const match = /^HTTP_(\d{3})$/.exec(code);
-  return match ? httpRule(Number(match[1]), hinted) : null;
 }
 
 function byStatus(facts: Facts, hinted: boolean): Judgement | null {

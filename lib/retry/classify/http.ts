@@ -1,5 +1,16 @@
 import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, THROTTLED } from "@/lib/retry/classify/verdict";
 
+/** Codes of the HTTP adapter that are no status. */
+const CODES: Readonly<Record<string, CodeRule>> = {
+  HTTP_NO_TARGET: PERMANENT,
+};
+
+/** Rule of an adapter's code: `HTTP_503`, or one that is no status. null when it is neither. */
+export function httpCodeRule(code: string, hinted: boolean): CodeRule | null {
+  const status = /^HTTP_(\d{3})$/.exec(code)?.[1];
+  return status === undefined ? (CODES[code] ?? null) : httpRule(Number(status), hinted);
+}
+
 /**
  * The rule of an HTTP status that is not a success.
  *

@@ -93,10 +93,7 @@ class Race<T> {
       return this.#live.size > 0 ? null : () => refused(this.#operation, end.why, this.#history.last);
     }
     await this.#operation.close(attempt, end);
-    return () =>
-      end.kind === "ok"
-        ? this.#operation.succeed(end.value)
-        : this.#operation.cancel(this.#operation.cancelled?.reason);
+    return () => (end.kind === "ok" ? this.#operation.succeed(end.value) : this.#operation.cancel(end.error));
   }
 
   /** Cancels what is under way and lets each write its record. A success that was just too late still counts. */
