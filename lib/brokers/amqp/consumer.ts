@@ -20,6 +20,8 @@ const LINGER_MS = 20;
 const BACKOFF_MS = { first: 500, max: 30_000 };
 /** How often the depth of the queue is asked for. */
 const LAG_EVERY_MS = 5_000;
+/** How long a broker may take to confirm, on stop, that it has everything back. */
+const HAND_BACK_MS = 2_000;
 /** How often a message that alone cannot be committed is tried again. */
 const SET_ASIDE_MS = 60_000;
 /** A session that lasted this long was healthy: the next loss starts again with the short pause. */
@@ -149,8 +151,8 @@ export class RabbitmqConsumer implements Consumer {
     } finally {
       ended.abort();
       if (!this.parkFails && clock.nowMs() - startedMs > HEALTHY_MS) this.failures = 0;
-      if (signal.aborted && session !== null) await this.handBack(session);
-      if (signal.aborted) await closeConnection(model, clock);
+      const answering = signal.aborted && session !== null && (await this.handBack(session));
+      if (answering) await closeConnection(model, clock);
       else dropConnection(model); // the broker returns what was not acknowledged
     }
   }
@@ -309,16 +311,17 @@ export class RabbitmqConsumer implements Consumer {
     }
   }
 
-  private async handBack({ channel }: Session): Promise<void> {
+  /** Returns what was not acknowledged. True when the broker has answered, so that everything before it is done. */
+  private async handBack({ channel }: Session): Promise<boolean> {
+    const late = Promise.withResolvers<false>();
+    const stopTimer = this.deps.clock.timer(HAND_BACK_MS, () => late.resolve(false));
     try {
       channel.nackAll(true);
-      // Answered after the broker has handled every ack and nack before it. A dead peer is caught by the close timeout.
-      const late = Promise.withResolvers<void>();
-      const stopTimer = this.deps.clock.timer(LAG_EVERY_MS, late.resolve);
-      await Promise.race([channel.close(), late.promise]);
-      stopTimer();
+      return await Promise.race([channel.close().then(() => true), late.promise]);
     } catch {
-      // Already closed: the broker has everything back that was not acknowledged.
+      return false; // already closed: the broker has everything back that was not acknowledged
+    } finally {
+      stopTimer();
     }
   }
 }
