@@ -2,6 +2,7 @@
 
 import Link from "next/link";
 import { useState } from "react";
+import { LongText } from "@/components/redrives/long-text";
 import { classNames } from "@/components/ui/class-names";
 import { CopyButton } from "@/components/ui/copy-button";
 import { Shape } from "@/components/ui/shape";
@@ -46,7 +47,10 @@ function Subject({ entry }: { entry: AuditOut }) {
   const words = subjectWords(entry);
   if (href === null) return <span className="truncate text-muted">{words}</span>;
   return (
-    <Link href={href} className="relative z-10 w-fit max-w-full truncate text-accent hover:underline">
+    <Link
+      href={href}
+      className="relative z-10 flex min-h-6 w-fit max-w-full items-center truncate text-accent hover:underline"
+    >
       {words}
       {entry.subjectId ? <span className="font-mono text-sm"> {shortenId(entry.subjectId, 4, 4)}</span> : null}
     </Link>
@@ -67,9 +71,7 @@ function Opened({ entry, changes }: { entry: AuditOut; changes: FieldChange[] })
         ) : null}
         <CopyButton text={json} label="before and after as JSON" className="ml-auto" />
       </p>
-      {entry.reason ? (
-        <p className="max-h-40 overflow-y-auto whitespace-pre-wrap wrap-anywhere">{entry.reason}</p>
-      ) : null}
+      {entry.reason ? <LongText text={entry.reason} /> : null}
       {changes.length === 0 ? (
         <p className="text-muted">Nothing was recorded beside the action itself.</p>
       ) : (
@@ -89,7 +91,7 @@ const MARK = {
 /** Before and after beside each other; what did not change stays, but quiet. */
 function FieldDiff({ changes }: { changes: FieldChange[] }) {
   return (
-    <ul className="grid max-h-96 gap-px overflow-auto rounded-md border border-line bg-surface py-1 font-mono text-sm">
+    <ul className="grid gap-px rounded-md border border-line bg-surface py-1 font-mono text-sm">
       {changes.map((change) => {
         const mark = MARK[change.kind];
         return (

@@ -3,6 +3,7 @@
 import dynamic from "next/dynamic";
 import Link from "next/link";
 import { useState } from "react";
+import { LongText } from "@/components/redrives/long-text";
 import { Button } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -89,7 +90,7 @@ function Scope({ control }: { control: ControlOut }) {
 
 function Catches({ control }: { control: ControlOut }) {
   const scope = scopeOf(control.scope);
-  if (control.catches === null || !scope) return <span className="text-muted">catch unknown</span>;
+  if (control.catches === null || !scope) return <span className="text-muted">how many it catches is not known</span>;
   if (control.catches === 0) return <span className="text-muted">catches nothing now</span>;
   return (
     <Link href={eventsHref(scopeFilter(scope.name, scope.value))} className="text-accent hover:underline">
@@ -122,11 +123,14 @@ function Control({ control }: { control: ControlOut }) {
 function Why({ control }: { control: ControlOut }) {
   return (
     <>
-      <p className="max-h-30 overflow-y-auto whitespace-pre-wrap wrap-anywhere">{control.reason}</p>
+      <LongText text={control.reason} />
       <p className="text-sm text-muted wrap-anywhere">
         {control.origin === "automatic" ? "by Parkade itself" : `by ${control.createdBy}`} ·{" "}
         <TimeAgo at={control.createdAt} /> ·{" "}
-        <Link href={`/audit?subjectKind=control&subjectId=${control.id}`} className="hover:text-ink hover:underline">
+        <Link
+          href={`/audit?subjectKind=control&subjectId=${control.id}`}
+          className="inline-block min-h-6 hover:text-ink hover:underline"
+        >
           audit
         </Link>
       </p>

@@ -31,8 +31,8 @@ export function GroupCard(props: { group: GroupOut; filter: EventFilter; onAct: 
   const parked = group.counts.PENDING;
   const trend = trendOf(group.trend);
   return (
-    <li className="grid gap-x-6 gap-y-1.5 border-b border-line px-3 py-2.5 lg:grid-cols-[minmax(0,1fr)_12rem_auto]">
-      <div className="grid min-w-0 content-start gap-1">
+    <li className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-1.5 border-b border-line px-3 py-2.5 lg:grid-cols-[minmax(0,1fr)_12rem_auto]">
+      <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] content-start gap-1">
         <p className="flex flex-wrap items-baseline gap-x-3">
           <span className="max-w-full truncate font-mono text-sm font-medium">{group.errorCode}</span>
           {group.exceptionType ? (
@@ -44,7 +44,7 @@ export function GroupCard(props: { group: GroupOut; filter: EventFilter; onAct: 
         </p>
         <Link
           href={eventsHref(groupFilter(filter, group))}
-          className="line-clamp-2 font-mono text-sm wrap-anywhere hover:underline"
+          className="line-clamp-2 py-0.5 font-mono text-sm wrap-anywhere hover:underline"
           data-tip={group.pattern.slice(0, 1_000)}
         >
           {group.pattern}
@@ -100,7 +100,7 @@ function Count({ status, group, filter }: { status: EventStatus; group: GroupOut
   return (
     <Link
       href={eventsHref(groupFilter(filter, group, status))}
-      className={classNames("inline-flex items-center gap-1.5 hover:underline", look.colour)}
+      className={classNames("inline-flex min-h-6 items-center gap-1.5 hover:underline", look.colour)}
     >
       <Shape name={look.shape} />
       <span className="font-mono">{formatNumber(group.counts[status])}</span>

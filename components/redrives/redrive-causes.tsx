@@ -12,9 +12,12 @@ import { formatNumber, plural, shortenId } from "@/lib/browser/format";
 import { collectItemIds, useRedriveCauses } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { type CauseView, causeViews } from "./cause-words";
+import { LongText } from "./long-text";
 import { percentWords } from "./progress-segments";
 
 const RedriveDialog = dynamic(() => import("./redrive-dialog").then((module) => module.RedriveDialog), { ssr: false });
+
+const TEXTS_SHOWN = 5;
 
 type Chosen = { ids: string[]; more: boolean };
 
@@ -90,17 +93,8 @@ function Cause(props: { view: CauseView; redrive: RedriveOut; onChosen: (chosen:
         </div>
       </div>
       {view.advice ? <p className="text-sm text-warning">{view.advice}</p> : null}
-      {view.texts.slice(0, open ? 5 : 1).map((entry) => (
-        <p
-          key={entry.text}
-          className={
-            open
-              ? "max-h-40 overflow-y-auto font-mono text-sm whitespace-pre-wrap wrap-anywhere"
-              : "truncate font-mono text-sm text-muted"
-          }
-        >
-          {entry.text}
-        </p>
+      {view.texts.slice(0, open ? TEXTS_SHOWN : 1).map((entry) => (
+        <LongText key={entry.text} text={entry.text} className="font-mono text-sm text-muted" />
       ))}
       {open ? <Samples view={view} /> : null}
       {state.error ? <ErrorPanel error={state.error} onRetry={collect} inline /> : null}

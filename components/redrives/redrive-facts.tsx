@@ -7,6 +7,7 @@ import { ShortId } from "@/components/ui/short-id";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
 import { formatDuration, plural } from "@/lib/browser/format";
 import type { RedriveOut } from "@/lib/contract/redrives";
+import { LongText } from "./long-text";
 import { selectionTerms } from "./redrive-title";
 
 /** Who, why, what and when: what somebody asks a month later. */
@@ -17,7 +18,7 @@ export function RedriveFacts({ redrive, className }: { redrive: RedriveOut; clas
       <dl className="grid grid-cols-[6rem_1fr] gap-x-3 gap-y-1.5">
         <Fact name="by">{redrive.createdBy}</Fact>
         <Fact name="reason">
-          <span className="block max-h-40 overflow-y-auto whitespace-pre-wrap wrap-anywhere">{redrive.reason}</span>
+          <LongText text={redrive.reason} />
         </Fact>
         <Fact name="selected">
           <Selected selection={redrive.selection} />

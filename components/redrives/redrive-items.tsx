@@ -16,6 +16,7 @@ import { formatNumber, shortenId } from "@/lib/browser/format";
 import { useRedriveItems } from "@/lib/browser/redrives";
 import type { Finding, RedriveItemOut, RedriveOut } from "@/lib/contract/redrives";
 import { type OutcomeTab, outcomeTabs } from "./cause-words";
+import { LongText } from "./long-text";
 
 /** Every event of the redrive, by what became of it. */
 export function RedriveItems({ redrive, live, className }: { redrive: RedriveOut; live: boolean; className?: string }) {
@@ -164,9 +165,7 @@ function Detail({ item }: { item: RedriveItemOut }) {
         <span className="text-muted"> from </span>
         {item.source}
       </p>
-      {item.detail ? (
-        <p className="max-h-40 overflow-y-auto font-mono text-sm whitespace-pre-wrap wrap-anywhere">{item.detail}</p>
-      ) : null}
+      {item.detail ? <LongText text={item.detail} className="font-mono text-sm" /> : null}
       <ul className="grid gap-1">
         {item.findings.map((finding) => (
           <li key={finding.check} className="flex gap-2">
@@ -176,7 +175,7 @@ function Detail({ item }: { item: RedriveItemOut }) {
             />
             <span className="sr-only">{finding.ok ? "passed:" : "failed:"}</span>
             <span className="w-40 shrink-0 font-medium">{finding.check}</span>
-            <span className="max-h-40 min-w-0 overflow-y-auto text-muted wrap-anywhere">{finding.detail}</span>
+            <LongText text={finding.detail} className="text-muted" />
           </li>
         ))}
       </ul>

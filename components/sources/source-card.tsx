@@ -3,6 +3,7 @@
 import dynamic from "next/dynamic";
 import Link from "next/link";
 import { useState } from "react";
+import { LongText } from "@/components/redrives/long-text";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -41,7 +42,7 @@ export function SourceCard({ source, onEdit }: { source: SourceOut; onEdit: () =
     });
   };
   return (
-    <li className="grid grid-cols-[minmax(0,1fr)] gap-3 rounded-lg border border-line bg-surface p-3">
+    <li className="grid grid-cols-[minmax(0,1fr)] content-start gap-3 rounded-lg border border-line bg-surface p-3">
       <div className="flex flex-wrap items-start gap-x-3 gap-y-2">
         <div className="min-w-0 flex-1 basis-48">
           <h2 className="truncate font-medium" data-tip={source.name}>
@@ -74,9 +75,7 @@ export function SourceCard({ source, onEdit }: { source: SourceOut; onEdit: () =
       </div>
       <Numbers source={source} />
       {source.state?.lastError ? (
-        <p className="max-h-32 overflow-y-auto rounded-md bg-canvas px-3 py-2 font-mono text-sm whitespace-pre-wrap wrap-anywhere">
-          {source.state.lastError}
-        </p>
+        <LongText text={source.state.lastError} className="rounded-md bg-canvas px-3 py-2 font-mono text-sm" />
       ) : null}
       <Config source={source} />
       {save.isError ? <ErrorPanel error={save.error} inline /> : null}

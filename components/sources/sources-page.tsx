@@ -42,7 +42,7 @@ export function SourcesPage() {
           over HTTP.
         </EmptyState>
       ) : null}
-      <ul className="grid items-start gap-3 px-3 pb-4 lg:grid-cols-2">
+      <ul className="grid gap-3 px-3 pb-4 lg:grid-cols-2">
         {items.map((source) => (
           <SourceCard key={source.id} source={source} onEdit={() => setEditing(source)} />
         ))}

@@ -9,10 +9,10 @@ import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import type { ApiError } from "@/lib/browser/fetch-json";
-import { formatDuration, plural } from "@/lib/browser/format";
+import { plural } from "@/lib/browser/format";
 import type { PolicyOut } from "@/lib/contract/targets";
 import { PolicySummary } from "./policy-summary";
-import { backoffWords, policyView } from "./policy-view";
+import { backoffWords, policyView, preciseDuration } from "./policy-view";
 
 const PolicyDialog = dynamic(() => import("./policy-dialog").then((module) => module.PolicyDialog), { ssr: false });
 
@@ -64,8 +64,8 @@ function Policy({ policy, onEdit }: { policy: PolicyOut; onEdit: () => void }) {
         </h3>
         {view.ok ? (
           <p className="min-w-0 text-muted">
-            {plural(view.policy.maxAttempts, "attempt")} of {formatDuration(view.policy.attemptTimeoutMs)},{" "}
-            {backoffWords(view.policy.backoff, formatDuration)}; at most {formatDuration(view.upperBoundMs)}
+            {plural(view.policy.maxAttempts, "attempt")} of {preciseDuration(view.policy.attemptTimeoutMs)},{" "}
+            {backoffWords(view.policy.backoff, preciseDuration)}; at most {preciseDuration(view.upperBoundMs)}
           </p>
         ) : (
           <p className="text-danger">cannot run: {view.problems.map((problem) => problem.field).join(", ")}</p>

@@ -1,8 +1,8 @@
 "use client";
 
 import { useId, useState } from "react";
-import { formatDuration, formatShare } from "@/lib/browser/format";
-import { oddsAt, type PolicyView } from "./policy-view";
+import { formatShare } from "@/lib/browser/format";
+import { oddsAt, type PolicyView, preciseDuration } from "./policy-view";
 import { ScheduleChart } from "./schedule-chart";
 
 /** What a policy promises: W, the odds for a failure rate that can be moved, and when each attempt may run. */
@@ -16,11 +16,11 @@ export function PolicySummary({ view }: { view: PolicyView }) {
       <div className="grid content-start gap-3">
         <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
           <dt className="text-muted">W, the longest it can take</dt>
-          <dd className="text-right font-mono">{formatDuration(view.upperBoundMs)}</dd>
+          <dd className="text-right font-mono">{preciseDuration(view.upperBoundMs)}</dd>
           <dt className="text-muted">deadline, less its margin</dt>
-          <dd className="text-right font-mono">{formatDuration(view.policy.deadlineMs - view.policy.marginMs)}</dd>
+          <dd className="text-right font-mono">{preciseDuration(view.policy.deadlineMs - view.policy.marginMs)}</dd>
           <dt className="text-muted">left to spare</dt>
-          <dd className="text-right font-mono">{formatDuration(view.slackMs)}</dd>
+          <dd className="text-right font-mono">{preciseDuration(view.slackMs)}</dd>
           <dt className="text-muted">load on a target that fails all</dt>
           <dd className="text-right font-mono">{view.loadFactor.toFixed(1)} ×</dd>
         </dl>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { backoffWords, oddsAt, parseBody, policyView } from "@/components/targets/policy-view";
+import { backoffWords, oddsAt, parseBody, policyView, preciseDuration } from "@/components/targets/policy-view";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 
 describe("what a policy promises", () => {
@@ -36,6 +36,17 @@ describe("what a policy promises", () => {
       "fixed 5 ms, ± 25 % jitter",
     );
   });
+});
+
+it.each([
+  [0, "0"],
+  [200, "200 ms"],
+  [1_200, "1.2 s"],
+  [2_500, "2.5 s"],
+  [90_000, "1.5 min"],
+  [5_400_000, "1.5 h"],
+])("reads %s ms exactly: %s", (ms, words) => {
+  expect(preciseDuration(ms)).toBe(words);
 });
 
 describe("a policy as JSON", () => {

@@ -76,6 +76,15 @@ export function backoffWords(backoff: Policy["backoff"], duration: (ms: number) 
   }
 }
 
+/** `250 ms`, `1.2 s`, `2.5 min`: a policy's times are compared, so nothing is rounded away that a person set. */
+export function preciseDuration(ms: number): string {
+  if (ms === 0) return "0";
+  if (ms < 1_000) return `${Number(ms.toFixed(1))} ms`;
+  if (ms < 60_000) return `${Number((ms / 1_000).toFixed(2))} s`;
+  if (ms < 3_600_000) return `${Number((ms / 60_000).toFixed(2))} min`;
+  return `${Number((ms / 3_600_000).toFixed(2))} h`;
+}
+
 export type ParsedBody = { ok: true; body: Record<string, unknown> } | { ok: false; detail: string };
 
 /** What was typed as a policy's JSON. */

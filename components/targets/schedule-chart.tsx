@@ -1,8 +1,7 @@
 "use client";
 
 import { Table, Td, Th, Tr } from "@/components/ui/table";
-import { formatDuration } from "@/lib/browser/format";
-import type { PolicyView } from "./policy-view";
+import { type PolicyView, preciseDuration } from "./policy-view";
 
 /** A thousand attempts are a policy's right; as rows they are a wall. */
 const ROWS_MAX = 20;
@@ -26,7 +25,7 @@ export function ScheduleChart({ view }: { view: Extract<PolicyView, { ok: true }
             <Th className="w-1/2 min-w-40">
               <span className="flex justify-between">
                 <span>0</span>
-                <span>deadline {formatDuration(view.policy.deadlineMs)}</span>
+                <span>deadline {preciseDuration(view.policy.deadlineMs)}</span>
               </span>
             </Th>
           </tr>
@@ -64,14 +63,5 @@ export function ScheduleChart({ view }: { view: Extract<PolicyView, { ok: true }
 
 function range(minMs: number, maxMs: number): string {
   if (maxMs === 0) return "at once";
-  return minMs === maxMs ? short(maxMs) : `${short(minMs)} – ${short(maxMs)}`;
-}
-
-function short(ms: number): string {
-  if (ms === 0) return "0";
-  return ms < 1_000
-    ? `${Math.round(ms)} ms`
-    : ms < 60_000
-      ? `${Number((ms / 1_000).toFixed(1))} s`
-      : formatDuration(ms);
+  return minMs === maxMs ? preciseDuration(maxMs) : `${preciseDuration(minMs)} – ${preciseDuration(maxMs)}`;
 }

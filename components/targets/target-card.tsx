@@ -28,7 +28,7 @@ export function TargetCard({ target, policies }: { target: TargetOut; policies: 
   const [order, setOrder] = useState<NonNullable<TargetChange["breaker"]> | null>(null);
   const engine = engineView(target.engine);
   return (
-    <li className="grid gap-3 rounded-lg border border-line bg-surface p-3">
+    <li className="grid grid-cols-[minmax(0,1fr)] content-start gap-3 rounded-lg border border-line bg-surface p-3">
       <div className="flex flex-wrap items-start gap-x-3 gap-y-1">
         <div className="min-w-0 flex-1 basis-48">
           <h2 className="truncate font-mono font-medium" data-tip={target.name}>

@@ -34,7 +34,7 @@ export function TargetsPage() {
           Each source brings two targets: its main lane and its slow lane.
         </EmptyState>
       ) : null}
-      <ul className="grid items-start gap-3 px-3 lg:grid-cols-2">
+      <ul className="grid gap-3 px-3 lg:grid-cols-2">
         {items.map((target) => (
           <TargetCard key={target.id} target={target} policies={policies.data?.items} />
         ))}
