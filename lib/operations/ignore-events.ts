@@ -3,9 +3,8 @@ import type { Selection } from "@/lib/contract/selection";
 import { DomainError } from "@/lib/core/problem";
 import type { Deps } from "@/lib/operations/deps";
 import { settleRedrive } from "@/lib/operations/settle-redrive";
-import { uuidv7LowerBound } from "@/lib/platform/ids";
 import type { Db, Tx } from "@/lib/store/db";
-import { type Candidate, readCandidates } from "@/lib/store/read/candidates";
+import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { appendAudit } from "@/lib/store/write/audit";
 import { NO_DELTA } from "@/lib/store/write/finish-items";
 import { ignoreEvents as moveToIgnored, releaseEvents as moveToPending } from "@/lib/store/write/ignore-events";
@@ -39,7 +38,7 @@ async function inChunks(
   change: Chunk,
 ): Promise<ChangeAnswer> {
   const asOfMs = deps.clock.wallMs();
-  const page = { selection: input.select, asOfMs, cutoff: uuidv7LowerBound(asOfMs + 1), limit: CHUNK };
+  const page = { selection: input.select, asOfMs, cutoff: cutoffOf(input.select, asOfMs), limit: CHUNK };
   const answer: ChangeAnswer = { changed: 0, refused: {} };
   let after: string | null = null;
   for (;;) {

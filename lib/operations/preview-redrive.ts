@@ -4,12 +4,12 @@ import { DomainError } from "@/lib/core/problem";
 import { effectiveRate, sendTimeMs } from "@/lib/core/redrive-rate";
 import type { Deps } from "@/lib/operations/deps";
 import { type Rules, readRules } from "@/lib/operations/read-rules";
-import { uuidv7LowerBound } from "@/lib/platform/ids";
 import type { Queryable } from "@/lib/store/db";
 import {
   type Candidate,
   type CandidateGroup,
   type countUpTo,
+  cutoffOf,
   groupCandidates,
   readTouched,
   TOUCHED_MAX,
@@ -25,7 +25,7 @@ const PREVIEW_TIMEOUT_MS = 4_000;
  */
 export async function previewRedrive(deps: Deps, request: PreviewRequest): Promise<PreviewOut> {
   const nowMs = deps.clock.wallMs();
-  const selected = { selection: request.select, asOfMs: nowMs, cutoff: uuidv7LowerBound(nowMs + 1) };
+  const selected = { selection: request.select, asOfMs: nowMs, cutoff: cutoffOf(request.select, nowMs) };
   const rates = await readLaneRates(deps.db, request.lane);
   const asked = request.ratePerSecond ?? null;
   const cutoff = new Date(nowMs).toISOString();

@@ -9,9 +9,9 @@ import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
 import { readRules } from "@/lib/operations/read-rules";
 import { ringRedrive, ringSlices } from "@/lib/operations/ring-redrive";
-import { uuidv7, uuidv7LowerBound } from "@/lib/platform/ids";
+import { uuidv7 } from "@/lib/platform/ids";
 import type { Queryable, Tx } from "@/lib/store/db";
-import { countUpTo, readCandidates } from "@/lib/store/read/candidates";
+import { countUpTo, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { estimateCandidates } from "@/lib/store/read/estimate";
 import { readPolicies } from "@/lib/store/read/policies";
 import { appendAudit } from "@/lib/store/write/audit";
@@ -41,7 +41,7 @@ export async function requestRedrive(
   actor: string,
 ): Promise<RedriveAnswer> {
   const nowMs = deps.clock.wallMs();
-  const selected = { selection: input.request.select, asOfMs: nowMs, cutoff: uuidv7LowerBound(nowMs + 1) };
+  const selected = { selection: input.request.select, asOfMs: nowMs, cutoff: cutoffOf(input.request.select, nowMs) };
   const done = await deps.db.transaction(async (tx) => {
     const known = input.idempotency ? await claimRequest<RedriveAnswer>(tx, input.idempotency, nowMs) : null;
     if (known) return { answer: known, slices: null };

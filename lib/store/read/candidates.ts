@@ -1,6 +1,7 @@
 import type { Selection } from "@/lib/contract/selection";
 import type { Control } from "@/lib/core/control";
 import type { GateFacts } from "@/lib/core/gate";
+import { uuidv7LowerBound } from "@/lib/platform/ids";
 import type { Queryable } from "@/lib/store/db";
 import { statementName } from "@/lib/store/db";
 import { type CompiledFilter, compileFilter } from "@/lib/store/read/event-filter-sql";
@@ -26,6 +27,16 @@ export function compileSelection(selection: Selection, asOfMs: number, firstPara
     fromMs: null,
     toMs: null,
   };
+}
+
+const UUID_MAX = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/**
+ * Where a selection ends: a filter takes what is there at this moment, later arrivals not. Named events have no such
+ * end: one that was parked before the wall clock was set back carries a time that has yet to come.
+ */
+export function cutoffOf(selection: Selection, nowMs: number): string {
+  return "ids" in selection ? UUID_MAX : uuidv7LowerBound(nowMs + 1);
 }
 
 export type CandidatePage = {

@@ -1,0 +1,116 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { EventAfter, ItemOutcome } from "@/lib/core/item-outcome";
+import { finishItems } from "@/lib/operations/finish-items";
+import type { Finish } from "@/lib/operations/slice-deps";
+import { type ClaimedItem, claimItems } from "@/lib/store/write/claim-items";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+let world: World;
+/** Set by a test that breaks the store by hand: its rows contradict each other on purpose. */
+let tampered = false;
+
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+  tampered = false;
+});
+afterEach(async () => {
+  const broken = tampered ? [] : await world.broken();
+  await world.close();
+  expect(broken).toEqual([]);
+});
+
+const DELIVERED: ItemOutcome = { kind: "delivered", code: "HTTP 200" };
+const REDRIVEN: EventAfter = {
+  status: "REDRIVEN",
+  failures: 0,
+  redrives: 1,
+  cooldownUntilMs: null,
+  confirmedAtMs: null,
+};
+
+function claim(redriveId: string): Promise<ClaimedItem[]> {
+  return claimItems(world.db, { redriveId, slices: [0, 0], limit: 100, leaseMs: 30_000 });
+}
+
+function finish(item: ClaimedItem, outcome = DELIVERED, after: EventAfter | null = REDRIVEN): Finish {
+  return { item, outcome, after, attempts: 1, findings: [], closes: [] };
+}
+
+const entries = async (action: string) =>
+  (await world.db.query("select id from audit_entries where action = $1", [action])).length;
+
+describe("the finish of an item", () => {
+  test("by a worker that lost it changes nothing; the new holder's counts (I3)", async () => {
+    await world.park(2, (index) => ({ aggregateId: `order-${index}`, version: 1n }));
+    const { id } = await world.request();
+    const stale = await claim(id);
+    await world.db.run("update redrive_items set claimed_until = now() - interval '1 second'");
+    const fresh = await claim(id);
+    expect(fresh).toHaveLength(2);
+
+    const lost = await finishItems(
+      world.deps,
+      id,
+      stale.map((item) => finish(item)),
+    );
+    expect(lost.won).toEqual(new Set());
+    expect(await world.statuses()).toEqual({ QUEUED: 2 });
+    expect(await world.redrive(id)).toMatchObject({ delivered: 0, open: 2, state: "RUNNING" });
+    expect(await entries("event.redriven")).toBe(0);
+
+    const won = await finishItems(
+      world.deps,
+      id,
+      fresh.map((item) => finish(item)),
+    );
+    expect(won.won.size).toBe(2);
+    expect(await world.statuses()).toEqual({ REDRIVEN: 2 });
+    expect(await world.redrive(id)).toMatchObject({ delivered: 2, open: 0, state: "DONE" });
+    expect(await entries("event.redriven")).toBe(1);
+  });
+
+  test("counts once, however often it is committed", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [item] = await claim(id);
+    const both = await Promise.all([finish(item!), finish(item!)].map((one) => finishItems(world.deps, id, [one])));
+    expect(both.map(({ won }) => won.size).sort()).toEqual([0, 1]);
+    expect(await world.redrive(id)).toMatchObject({ delivered: 1, open: 0 });
+  });
+
+  test("moves the event from QUEUED alone (I2)", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [item] = await claim(id);
+    // Nothing in the product leaves an open item with such an event; a finish must not repair it silently.
+    tampered = true;
+    await world.db.run("update dlq_events set status = 'IGNORED'");
+    await finishItems(world.deps, id, [finish(item!)]);
+    expect(await world.statuses()).toEqual({ IGNORED: 1 });
+    expect(await entries("event.redriven")).toBe(0);
+  });
+
+  test("that hands back leaves item and event as they were, for the next claim", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [item] = await claim(id);
+    const { won } = await finishItems(world.deps, id, [finish(item!, { kind: "back" }, null)]);
+    expect(won.size).toBe(1);
+    expect(await world.statuses()).toEqual({ QUEUED: 1 });
+    expect(await world.redrive(id)).toMatchObject({ delivered: 0, open: 1 });
+    expect((await claim(id))[0]).toMatchObject({ id: item!.id, fence: item!.fence + 1n });
+  });
+
+  test("is all or nothing: without its audit entry nothing of it is kept (I12)", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [item] = await claim(id);
+    await world.db.run("alter table audit_entries rename to gone");
+    await expect(finishItems(world.deps, id, [finish(item!)])).rejects.toThrow();
+    await world.db.run("alter table gone rename to audit_entries");
+    expect(await world.statuses()).toEqual({ QUEUED: 1 });
+    expect(await world.redrive(id)).toMatchObject({ delivered: 0, open: 1 });
+    await finishItems(world.deps, id, [finish(item!)]);
+    expect(await world.statuses()).toEqual({ REDRIVEN: 1 });
+  });
+});

@@ -1,0 +1,211 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type ClaimedItem, claimItems, renewClaims } from "@/lib/store/write/claim-items";
+import { insertItems } from "@/lib/store/write/freeze-events";
+import { type AttemptIntent, attemptKey, markAmbiguous, openAttempts } from "@/lib/store/write/open-attempts";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+let world: World;
+
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+});
+afterEach(() => world.close());
+
+/** A claim as the worker makes it, of a redrive with a single slice. */
+function claim(redriveId: string, limit = 100): Promise<ClaimedItem[]> {
+  return claimItems(world.db, { redriveId, slices: [0, 0], limit, leaseMs: 30_000 });
+}
+
+const eventIds = (items: readonly ClaimedItem[]) => items.map((item) => item.eventId).sort();
+
+/** As time would: the holder gave no sign of life for longer than its claim lasts. */
+function letClaimsExpire(): Promise<number> {
+  return world.db.run(
+    "update redrive_items set claimed_until = now() - interval '1 second' where claimed_until is not null",
+  );
+}
+
+function intentOf(item: ClaimedItem, attempt = 1): AttemptIntent {
+  return {
+    id: item.id,
+    redriveId: item.redriveId,
+    fence: item.fence,
+    attempt,
+    target: "orders",
+    idempotencyKey: `${item.source}:${item.eventId}`,
+    eventId: item.eventId,
+    aggregateId: item.aggregateId,
+    errorCode: item.errorCode,
+    source: item.source,
+    whitelisted: false,
+  };
+}
+
+async function freeze(eventIdsWanted: string[]): Promise<string> {
+  const answer = await world.request({ select: { ids: await world.idsOf(eventIdsWanted) } });
+  return answer.id;
+}
+
+describe("a claim", () => {
+  test("gives each item to one of many workers that ask at the same moment", async () => {
+    await world.park(40);
+    const { id } = await world.request();
+    const claims = await Promise.all(Array.from({ length: 6 }, () => claim(id, 10)));
+    const claimed = claims.flat().map((item) => item.id);
+    expect(new Set(claimed).size).toBe(claimed.length);
+    expect(claims.flat().every((item) => item.fence === 1n)).toBe(true);
+  });
+
+  test("that expired is taken over under a higher fence, and the old holder can neither renew nor send", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [stale] = await claim(id);
+    expect(await claim(id)).toEqual([]);
+    await letClaimsExpire();
+    const [fresh] = await claim(id);
+    expect(fresh).toMatchObject({ id: stale!.id, fence: stale!.fence + 1n });
+
+    expect(await renewClaims(world.db, [stale!], 30_000)).toEqual(new Set());
+    expect(await renewClaims(world.db, [fresh!], 30_000)).toEqual(new Set([fresh!.id]));
+    expect(await openAttempts(world.db, [intentOf(stale!)])).toEqual(new Set());
+    expect(await openAttempts(world.db, [intentOf(fresh!)])).toEqual(new Set([attemptKey(fresh!.id, 1)]));
+  });
+
+  test("is empty while the redrive does not run", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    await world.db.run("update redrives set state = 'PAUSED' where id = $1", [id]);
+    expect(await claim(id)).toEqual([]);
+  });
+});
+
+describe("an event", () => {
+  test("has one open item at the most, whichever redrive asks", async () => {
+    await world.park(1);
+    const first = await world.request();
+    const [candidate] = await world.db.query<{ id: string; sourceId: string }>(
+      `select id, source_id as "sourceId" from dlq_events`,
+    );
+    const [other] = await world.db.query<{ id: string }>(
+      `insert into redrives select (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid()))).*
+         from redrives r where id = $1 returning id`,
+      [first.id],
+    );
+    const item = { ...candidate!, aggregateId: null, version: null, errorCode: "TIMEOUT" };
+    const planned = { candidate: item as never, slice: 0, refusal: null };
+    await expect(world.db.transaction((tx) => insertItems(tx, other!.id, [planned]))).rejects.toMatchObject({
+      code: "23505",
+    });
+  });
+});
+
+describe("the order of an aggregate", () => {
+  test("is held by an item in hand: nothing behind it is claimed", async () => {
+    await world.park(3, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
+    const { id } = await world.request();
+    expect(eventIds(await claim(id, 1))).toEqual(["event-0000"]);
+    expect(await claim(id)).toEqual([]);
+  });
+
+  test("is held by a deferred item", async () => {
+    await world.park(3, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
+    const { id } = await world.request();
+    await world.db.run(
+      `update redrive_items i set not_before = now() + interval '1 minute'
+         from dlq_events e where e.id = i.id and e.event_id = 'event-0001'`,
+    );
+    expect(eventIds(await claim(id))).toEqual(["event-0000"]);
+  });
+
+  test("is held across redrives: an earlier open item of another one blocks what comes behind it", async () => {
+    await world.park(4, (index) => ({ aggregateId: index < 3 ? "order-1" : "order-2", version: BigInt(index + 1) }));
+    const first = await freeze(["event-0001"]);
+    const second = await freeze(["event-0000", "event-0002", "event-0003"]);
+    await world.db.run("update redrives set state = 'PAUSED' where id = $1", [first]);
+    // What comes before it may go, and so may other aggregates; what comes behind it waits, paused or not.
+    expect(eventIds(await claim(second))).toEqual(["event-0000", "event-0003"]);
+  });
+
+  test("has one holder: an earlier event frozen while a later one is being sent waits for it", async () => {
+    await world.park(2, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
+    const later = await freeze(["event-0001"]);
+    expect(eventIds(await claim(later))).toEqual(["event-0001"]);
+    const earlier = await freeze(["event-0000"]);
+    expect(await claim(earlier)).toEqual([]);
+    await world.db.run("update aggregates set lease_until = now() - interval '1 second'");
+    expect(eventIds(await claim(earlier))).toEqual(["event-0000"]);
+  });
+
+  test("is by version first, events without one last, then by the time they were parked", async () => {
+    const versions = [null, 7n, 2n, null, -1n];
+    await world.park(5, (index) => ({ aggregateId: "order-1", version: versions[index]! }));
+    const { id } = await world.request();
+    const order: string[] = [];
+    for (let turn = 0; turn < 5; turn++) {
+      const [item] = await claim(id, 1);
+      order.push(item!.eventId);
+      await world.db.run("update redrive_items set state = 'delivered' where id = $1", [item!.id]);
+    }
+    expect(order).toEqual(["event-0004", "event-0002", "event-0001", "event-0000", "event-0003"]);
+  });
+});
+
+describe("an intent", () => {
+  test("that nobody closed is ambiguous to the next holder, who goes on counting", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [dead] = await claim(id);
+    await openAttempts(world.db, [intentOf(dead!)]);
+    await letClaimsExpire();
+    const [next] = await claim(id);
+    expect(await markAmbiguous(world.db, id, [next!])).toEqual(new Map([[next!.id, 1]]));
+    expect(await world.db.query("select state, code from redrive_attempts")).toEqual([
+      { state: "ambiguous", code: "WORKER_LOST" },
+    ]);
+    expect(await openAttempts(world.db, [intentOf(next!, 1)])).toEqual(new Set());
+    expect(await openAttempts(world.db, [intentOf(next!, 2)])).toEqual(new Set([attemptKey(next!.id, 2)]));
+  });
+
+  test("of the holder itself is not ambiguous", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [mine] = await claim(id);
+    await openAttempts(world.db, [intentOf(mine!)]);
+    await markAmbiguous(world.db, id, [mine!]);
+    expect(await world.db.query("select state from redrive_attempts")).toEqual([{ state: "open" }]);
+  });
+
+  test.each(["PAUSED", "CANCELLED"])("is denied once the redrive is %s", async (state) => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [item] = await claim(id);
+    await world.db.run("update redrives set state = $2 where id = $1", [id, state]);
+    expect(await openAttempts(world.db, [intentOf(item!)])).toEqual(new Set());
+  });
+
+  test.each([
+    ["eventId", "event-0000"],
+    ["aggregateId", "order-1"],
+    ["errorCode", "TIMEOUT"],
+    ["source", "orders"],
+  ])("is denied by a blacklist over its %s, and not by one that was lifted or has ended", async (scope, value) => {
+    await world.park(1, () => ({ aggregateId: "order-1", errorCode: "TIMEOUT" }));
+    const { id } = await world.request();
+    const [item] = await claim(id);
+    await world.db.run(
+      `insert into controls (id, kind, scope, value, reason, origin, created_by)
+       values (gen_random_uuid(), 'blacklist', $1, $2, 'broken producer', 'person', 'ada')`,
+      [scope, value],
+    );
+    const whitelisted = { ...intentOf(item!), whitelisted: true };
+    expect(await openAttempts(world.db, [whitelisted])).toEqual(new Set());
+    // One that Parkade imposed yields to a whitelist, a person's never.
+    await world.db.run("update controls set origin = 'automatic'");
+    expect(await openAttempts(world.db, [intentOf(item!)])).toEqual(new Set());
+    expect((await openAttempts(world.db, [whitelisted])).size).toBe(1);
+    await world.db.run("update controls set origin = 'person', expires_at = now() - interval '1 second'");
+    expect((await openAttempts(world.db, [intentOf(item!, 2)])).size).toBe(1);
+    await world.db.run("update controls set expires_at = null, lifted_at = now()");
+    expect((await openAttempts(world.db, [intentOf(item!, 3)])).size).toBe(1);
+  });
+});
