@@ -2,7 +2,6 @@
 
 import { Button } from "@/components/ui/button";
 import { countText } from "@/components/ui/count-text";
-import { Kbd } from "@/components/ui/kbd";
 import { formatNumber } from "@/lib/browser/format";
 import type { Picked } from "@/lib/browser/selection";
 import type { CountOut } from "@/lib/contract/events";
@@ -45,7 +44,7 @@ export function BulkBar({
           </>
         )}
         <span className="text-faint"> · </span>
-        <button type="button" onClick={onClear} className="text-muted hover:underline">
+        <button type="button" onClick={onClear} data-tip="Esc" className="text-muted hover:underline">
           clear
         </button>
       </p>
@@ -70,9 +69,6 @@ export function BulkBar({
         <Button size="sm" onClick={() => onAction("blacklist")}>
           Blacklist…
         </Button>
-        <span className="hidden items-center gap-1 pl-1 text-sm text-faint lg:flex">
-          <Kbd>Esc</Kbd> clears
-        </span>
       </div>
     </section>
   );

@@ -62,11 +62,7 @@ export function IgnoreDialog({
   return (
     <Dialog
       title={`${verb} ${many}`}
-      description={
-        kind === "ignore"
-          ? "They stay in the list as IGNORED and are not redriven until somebody releases them."
-          : "They become PENDING again and can be redriven."
-      }
+      description={describe(kind, total === 1)}
       size="sm"
       onClose={onClose}
       footer={
@@ -108,4 +104,13 @@ export function IgnoreDialog({
       </form>
     </Dialog>
   );
+}
+
+function describe(kind: "ignore" | "release", one: boolean): string {
+  if (kind === "ignore") {
+    return one
+      ? "It stays in the list as IGNORED and is not redriven until somebody releases it."
+      : "They stay in the list as IGNORED and are not redriven until somebody releases them.";
+  }
+  return one ? "It becomes PENDING again and can be redriven." : "They become PENDING again and can be redriven.";
 }

@@ -60,7 +60,9 @@ export function SidePanel({
           <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-3 py-2">
             <p className="flex min-w-0 flex-wrap items-baseline gap-x-3 text-muted">
               <ShortId id={event.eventId} label="event id" />
-              <span className="font-mono text-sm wrap-anywhere">{aggregateText(event)}</span>
+              {event.aggregateId === null ? null : (
+                <span className="font-mono text-sm wrap-anywhere">{aggregateText(event)}</span>
+              )}
               <span>{event.source}</span>
               <TimeAgo at={event.firstSeen} />
             </p>

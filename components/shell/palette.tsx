@@ -44,7 +44,6 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
         className="h-11 w-full border-b border-line bg-transparent px-3 text-lg outline-none"
       />
       <Command.List className="max-h-[min(420px,60dvh)] overflow-y-auto p-1">
-        <Command.Empty className="px-2 py-6 text-center text-muted">Nothing has this name.</Command.Empty>
         {typed === "" ? null : (
           <Command.Group heading="Find" className={GROUP} forceMount>
             {UUID.test(typed) ? (

@@ -6,7 +6,7 @@ import { useNow, useZone } from "@/lib/browser/clock-zone";
 import { formatAgo, formatClock, formatRate, plural } from "@/lib/browser/format";
 import { useStatus } from "@/lib/browser/status";
 import type { StatusOut } from "@/lib/contract/stats";
-import { gaugeLevel, workerHealth } from "./status-view";
+import { gaugeLevel, lanesInOrder, workerHealth } from "./status-view";
 
 type Lane = StatusOut["lanes"][number];
 
@@ -30,7 +30,7 @@ function LaneGauge({ lane }: { lane: Lane }) {
         ))}
       </span>
       <span className="text-ink">{now}</span>
-      <span className="hidden md:inline">of {set}</span>
+      <span className="hidden md:inline">{lane.ratePerSecondSet === null ? set : `of ${set}`}</span>
     </Link>
   );
 }
@@ -52,7 +52,7 @@ export function StatusStrip() {
   return (
     <section aria-label="Status" className={STRIP}>
       <div className={`flex min-w-0 items-center gap-4 ${error ? "opacity-60" : ""}`}>
-        {data.lanes.map((lane) => (
+        {lanesInOrder(data.lanes).map((lane) => (
           <LaneGauge key={lane.lane} lane={lane} />
         ))}
         <Link href="/redrives?state=RUNNING" prefetch={false} className="truncate hover:text-ink">

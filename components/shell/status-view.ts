@@ -9,6 +9,11 @@ export function gaugeLevel(lane: Pick<StatusOut["lanes"][number], "ratePerSecond
   return Math.min(5, Math.max(1, Math.floor((now / set) * 5 + 0.05)));
 }
 
+/** The slow lane first: it is the one people wait for. */
+export function lanesInOrder(lanes: StatusOut["lanes"]): StatusOut["lanes"] {
+  return lanes.toSorted((a, b) => Number(a.lane === "main") - Number(b.lane === "main"));
+}
+
 export function workerHealth(worker: StatusOut["worker"]): { ok: boolean; unknown: boolean; detail: string } {
   if (worker === null) return { ok: false, unknown: true, detail: "it is not known whether a worker runs" };
   if (worker.alive === 0) return { ok: false, unknown: false, detail: "no worker runs: redrives wait" };

@@ -2,7 +2,7 @@
 
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useRef } from "react";
 import { buttonClass } from "./button";
 import { classNames } from "./class-names";
 
@@ -28,11 +28,17 @@ export function Dialog({
   footer?: ReactNode;
   children: ReactNode;
 }) {
+  const body = useRef<HTMLDivElement>(null);
+  // What is to be filled in comes first; a dialog that only tells keeps the focus to itself, not on its close button.
+  const firstField = () =>
+    body.current?.querySelector<HTMLElement>("input:not(:disabled), textarea, select") ??
+    body.current?.closest<HTMLElement>("[role=dialog]");
   return (
     <Base.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_11_14/0.45)]" />
         <Base.Popup
+          initialFocus={firstField}
           className={classNames(
             "enter fixed z-50 flex max-h-[90dvh] flex-col border border-line-strong bg-raised text-ink shadow-pop outline-none",
             "inset-x-0 bottom-0 rounded-t-lg sm:inset-x-auto sm:top-[10dvh] sm:bottom-auto sm:left-1/2 sm:max-h-[80dvh] sm:-translate-x-1/2 sm:rounded-lg",
@@ -48,7 +54,9 @@ export function Dialog({
               <X size={14} aria-hidden />
             </Base.Close>
           </header>
-          <div className="min-h-0 flex-1 overflow-y-auto px-4 py-3">{children}</div>
+          <div ref={body} className="min-h-0 flex-1 overflow-y-auto px-4 py-3">
+            {children}
+          </div>
           {footer ? (
             <footer className="flex flex-wrap items-center justify-end gap-2 border-t border-line px-4 py-3">
               {footer}
