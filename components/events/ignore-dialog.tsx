@@ -62,7 +62,7 @@ export function IgnoreDialog({
   return (
     <Dialog
       title={`${verb} ${many}`}
-      description={describe(kind, total === 1)}
+      description={consequence(kind, total === 1)}
       size="sm"
       onClose={onClose}
       footer={
@@ -106,7 +106,7 @@ export function IgnoreDialog({
   );
 }
 
-function describe(kind: "ignore" | "release", one: boolean): string {
+function consequence(kind: "ignore" | "release", one: boolean): string {
   if (kind === "ignore") {
     return one
       ? "It stays in the list as IGNORED and is not redriven until somebody releases it."
