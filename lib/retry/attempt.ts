@@ -103,8 +103,9 @@ export class Attempt<T> implements AttemptContext {
     if (this.#permit === DENIED) return "breaker-open";
     if (bulkhead === null) return null;
     this.#inBulkhead = bulkhead.tryEnter();
-    this.#queued = !this.#inBulkhead;
-    return this.#inBulkhead || bulkhead.hasRoom() ? null : "bulkhead-full";
+    if (this.#inBulkhead) return null;
+    this.#queued = bulkhead.hasRoom();
+    return this.#queued ? null : "bulkhead-full";
   }
 
   /** The waits: for a place in the bulkhead and for a rate token. null = the send may begin. */

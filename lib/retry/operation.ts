@@ -13,6 +13,7 @@ import type {
 } from "@/lib/retry/call";
 import type { Sent } from "@/lib/retry/classify/verdict";
 import type { Clock, Random } from "@/lib/retry/clock";
+import { Alarm } from "@/lib/retry/deadline/alarm";
 import type { Policy } from "@/lib/retry/policy";
 import type { TargetState } from "@/lib/retry/target";
 
@@ -96,20 +97,20 @@ export class Operation<T> {
     }
   }
 
-  /** Waits `ms`, or until cancelled. Leaves no timer behind. */
+  /** Waits at least `ms`, or until cancelled. Leaves no timer behind. */
   sleep(ms: number): Promise<void> {
     if (this.cancelled !== null) return Promise.resolve();
     return new Promise((resolve) => {
-      const wait = {
-        cancel: () => {
-          disarm();
-          resolve();
-        },
-      };
-      const disarm = this.clock.timer(ms, () => {
+      const end = () => {
+        alarm.clear();
         this.#halts.delete(wait);
         resolve();
-      });
+      };
+      const wait = { cancel: end };
+      // A platform timer may fire a fraction early; an alarm looks again, since a Retry-After is never cut short.
+      const alarm = new Alarm(this.clock, ms, end);
+      const nowMs = this.clock.nowMs();
+      alarm.set(nowMs + ms, nowMs);
       this.#halts.add(wait);
     });
   }

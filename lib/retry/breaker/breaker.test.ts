@@ -146,9 +146,10 @@ describe("a half-open breaker", () => {
     const [first, second, third] = [0, 1, 2].map(() => breaker.acquire(1_000));
     expect(third).toBe(DENIED);
     expect(first).not.toBe(second);
-    expect(breaker.snapshot(1_000)).toMatchObject({ probesInFlight: 2, waitMs: 0 });
+    expect(breaker.snapshot(1_000)).toMatchObject({ probesInFlight: 2, waitMs: 400 });
+    expect(breaker.waitMs(1_150)).toBe(250);
     breaker.record(first!, false, 1, 1_100);
-    expect(breaker.snapshot(1_100)).toMatchObject({ state: "half-open", probesInFlight: 1 });
+    expect(breaker.snapshot(1_100)).toMatchObject({ state: "half-open", probesInFlight: 1, waitMs: 300 });
     expect(breaker.acquire(1_100)).toBe(DENIED);
     breaker.record(second!, false, 1, 1_100);
     expect(breaker.snapshot(1_100)).toMatchObject({ state: "closed", calls: 0, probesInFlight: 0 });
@@ -186,6 +187,7 @@ describe("a half-open breaker", () => {
     const probe = breaker.acquire(1_000);
     breaker.acquire(1_000);
     breaker.release(probe);
+    expect(breaker.waitMs(1_000)).toBe(0);
     expect(breaker.acquire(1_000)).not.toBe(DENIED);
     expect(breaker.acquire(1_000)).toBe(DENIED);
   });

@@ -122,7 +122,9 @@ export class Breaker {
 
   /** Milliseconds until a call may pass; null when only an operator can open the way. */
   waitMs(nowMs: number): number | null {
+    this.#settle(nowMs);
     if (this.#state === "forced-open") return null;
+    if (this.#state === "half-open") return this.#probes.waitMs(nowMs);
     return this.#state === "open" ? Math.max(0, this.#openUntilMs - nowMs) : 0;
   }
 

@@ -9,6 +9,8 @@ export type Probes = {
   release(id: number): void;
   /** When the first lost probe ran out, null when none has by `nowMs`. */
   expiredMs(nowMs: number): number | null;
+  /** Milliseconds until a slot could be taken: 0 when one is free, else until the next probe would be lost. */
+  waitMs(nowMs: number): number;
   readonly reported: number;
   readonly inFlight: number;
   clear(): void;
@@ -19,9 +21,11 @@ export function probeSlots(slots: number, msMax: number): Probes {
   // Insertion order is expiry order, since every probe lives equally long.
   const expiries = new Map<number, number>();
   let reported = 0;
+  const free = () => expiries.size + reported < slots;
+  const firstExpiryMs = () => expiries.values().next().value ?? null;
   return {
     take(id, nowMs) {
-      if (expiries.size + reported >= slots) return false;
+      if (!free()) return false;
       expiries.set(id, nowMs + msMax);
       return true;
     },
@@ -33,9 +37,10 @@ export function probeSlots(slots: number, msMax: number): Probes {
       expiries.delete(id);
     },
     expiredMs(nowMs) {
-      for (const expiryMs of expiries.values()) return expiryMs <= nowMs ? expiryMs : null;
-      return null;
+      const expiryMs = firstExpiryMs();
+      return expiryMs !== null && expiryMs <= nowMs ? expiryMs : null;
     },
+    waitMs: (nowMs) => (free() ? 0 : Math.max(0, (firstExpiryMs() ?? nowMs) - nowMs)),
     get reported() {
       return reported;
     },
