@@ -1,5 +1,6 @@
 import { type BasicProperties, type ShortText, shortText } from "@/lib/brokers/amqp/basic-properties";
-import { type FieldTable, fromHeader } from "@/lib/brokers/amqp/field-table";
+import { fromHeader } from "@/lib/brokers/amqp/field-header";
+import type { FieldTable } from "@/lib/brokers/amqp/field-table";
 import { UNREADABLE } from "@/lib/brokers/conventions/read-dead-letter";
 import { REDRIVE_ATTEMPT, REDRIVE_EVENT_ID, REDRIVE_FROM, REDRIVE_ID } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";

@@ -1,9 +1,16 @@
-import type { ChannelModel, ConfirmChannel, Message } from "amqplib";
+import type { Channel, ChannelModel } from "amqplib";
 import { addressText, amqpCode, closeConnection, openConnection } from "@/lib/brokers/amqp/connection";
-import { HeadersTooLargeError, publishExact, receivedProperties } from "@/lib/brokers/amqp/exact-properties";
+import { HeadersTooLargeError, publishExact } from "@/lib/brokers/amqp/exact-properties";
 import { type AmqpOutbound, outboundOf } from "@/lib/brokers/amqp/outbound";
-import { HeaderView } from "@/lib/brokers/conventions/delivery";
-import { REDRIVE_ATTEMPT, REDRIVE_EVENT_ID, REDRIVE_ID } from "@/lib/brokers/conventions/redrive-mark";
+import {
+  forget,
+  keyOf,
+  type Link,
+  noLongerAwaited,
+  openLink,
+  type Pending,
+  remember,
+} from "@/lib/brokers/amqp/publish-link";
 import {
   type OutboundMessage,
   type ProbeResult,
@@ -24,45 +31,7 @@ const SILENT_MS = 1_000;
 /** How long `close` waits for confirms that are on their way. */
 const CLOSE_GRACE_MS = 5_000;
 
-type Pending = {
-  sentAtMs: number;
-  /** Set when the broker returned the message; the confirm that follows then means nothing. */
-  returned: string | null;
-  /** Its caller has gone; whatever becomes of it, nobody waits. */
-  abandoned: boolean;
-  settle(outcome: PublishReceipt | PublishError): void;
-};
-
-/** One connection with its confirm channel, and what waits for confirms on it. */
-type Link = {
-  model: ChannelModel;
-  channel: ConfirmChannel;
-  pending: Map<string, Pending[]>;
-  /** Publishes whose caller still waits for the confirm. */
-  awaited: number;
-  /** Why the broker takes nothing at the moment (memory or disk alarm), or null. */
-  blocked: string | null;
-  /** Resolves when the write buffer has room again; null while it has. */
-  draining: PromiseWithResolvers<void> | null;
-  confirmedAtMs: number;
-  open: boolean;
-  idle: () => void;
-};
-
 export type PublisherDeps = { clock: Clock };
-
-/** Identifies a message in a `basic.return`, which carries no delivery tag. */
-function keyOf(headers: { id: string; attempt: string; eventId: string }): string {
-  return `${headers.id} ${headers.attempt} ${headers.eventId}`;
-}
-
-function keyOfReturned(message: Message): string | null {
-  const received = receivedProperties(message);
-  if (!received.readable) return null;
-  const headers = new HeaderView(received.properties.headers ?? []);
-  const [id, attempt, eventId] = [REDRIVE_ID, REDRIVE_ATTEMPT, REDRIVE_EVENT_ID].map((name) => headers.text(name));
-  return id && attempt && eventId ? keyOf({ id, attempt, eventId }) : null;
-}
 
 /** Rejects with `signal.reason` as soon as it aborts; the work itself goes on. */
 async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
@@ -136,10 +105,7 @@ export class RabbitmqPublisher implements Publisher {
     } catch (error) {
       throw this.unsendable(link, error);
     }
-    const same = link.pending.get(key);
-    if (same) same.push(pending);
-    else link.pending.set(key, [pending]);
-    link.awaited += 1;
+    remember(link, key, pending);
     signal.addEventListener("abort", aborted, { once: true });
     return promise;
   }
@@ -162,7 +128,7 @@ export class RabbitmqPublisher implements Publisher {
       link.confirmedAtMs = this.clock.nowMs();
       return { status: "confirmed" };
     }
-    if (nacking.has(link))
+    if (link.nacking)
       return new PublishError("AMQP_NACK", `the broker refused the message for ${to.routingKey || to.exchange}`, {
         // One queue refused it. Behind an exchange others may have taken it.
         sent: to.exchange === "" ? "no" : "maybe",
@@ -172,7 +138,7 @@ export class RabbitmqPublisher implements Publisher {
     return new PublishError(
       "AMQP_CONFIRM_LOST",
       `the connection to ${addressText(this.config.url)} was lost before the broker confirmed the message`,
-      { sent: "maybe", cause: failures.get(link) ?? error },
+      { sent: "maybe", cause: link.failure ?? error },
     );
   }
 
@@ -210,54 +176,20 @@ export class RabbitmqPublisher implements Publisher {
     });
     try {
       const channel = await model.createConfirmChannel({ highWaterMark: 4096 });
-      return this.watch(model, channel);
+      const link = openLink(model, channel, { nowMs: this.clock.nowMs(), ended: (gone) => this.ended(gone) });
+      this.links.add(link);
+      return link;
     } catch (error) {
       await closeConnection(model, this.clock);
       throw error;
     }
   }
 
-  private watch(model: ChannelModel, channel: ConfirmChannel): Link {
-    const link: Link = {
-      model,
-      channel,
-      pending: new Map(),
-      awaited: 0,
-      blocked: null,
-      draining: null,
-      confirmedAtMs: this.clock.nowMs(),
-      open: true,
-      idle: () => undefined,
-    };
-    this.links.add(link);
-    const ended = () => {
-      link.open = false;
-      this.links.delete(link);
-      this.retire(link);
-      link.draining?.resolve();
-      link.draining = null;
-      // A closed channel leaves its connection open; it has no other use.
-      void closeConnection(model, this.clock);
-    };
-    model.on("error", (error) => failures.set(link, error));
-    model.on("blocked", (reason) => {
-      link.blocked = reason;
-    });
-    model.on("unblocked", () => {
-      link.blocked = null;
-    });
-    model.on("close", ended);
-    channel.on("error", (error) => failures.set(link, error));
-    channel.on("close", ended);
-    channel.on("drain", () => {
-      link.draining?.resolve();
-      link.draining = null;
-    });
-    channel.on("return", (message: Message) => markReturned(link, message));
-    // amqplib reports a nack and a lost channel by the same callback; these two frame its handling of a nack.
-    channel.prependListener("nack", () => nacking.add(link));
-    channel.on("nack", () => nacking.delete(link));
-    return link;
+  private ended(link: Link): void {
+    this.links.delete(link);
+    this.retire(link);
+    // A closed channel leaves its connection open; it has no other use.
+    void closeConnection(link.model, this.clock);
   }
 
   /** No new publishes on this link; those in flight keep it. */
@@ -351,36 +283,8 @@ export class RabbitmqPublisher implements Publisher {
   }
 }
 
-/** Why a link ended, as the broker or the socket said it. */
-const failures = new WeakMap<Link, Error>();
-/** Links on which amqplib is just now handling a nack. */
-const nacking = new WeakSet<Link>();
-
-function forget(link: Link, key: string, pending: Pending): void {
-  const left = link.pending.get(key)?.filter((other) => other !== pending) ?? [];
-  if (left.length === 0) link.pending.delete(key);
-  else link.pending.set(key, left);
-  if (!pending.abandoned) noLongerAwaited(link);
-}
-
-function noLongerAwaited(link: Link): void {
-  link.awaited -= 1;
-  if (link.awaited === 0) link.idle();
-}
-
-/** A returned message precedes its confirm, so the oldest one with that key that is not yet marked is meant. */
-function markReturned(link: Link, message: Message): void {
-  const key = keyOfReturned(message);
-  const pending = key === null ? undefined : link.pending.get(key)?.find((one) => one.returned === null);
-  const { replyCode, replyText } = message.fields as unknown as { replyCode?: number; replyText?: string };
-  if (pending) pending.returned = `${replyCode ?? 312} ${replyText ?? "NO_ROUTE"}`;
-}
-
 /** Runs a passive declaration on a channel of its own: a failed one closes its channel. */
-async function withChannel<T>(
-  model: ChannelModel,
-  work: (channel: Awaited<ReturnType<ChannelModel["createChannel"]>>) => Promise<T>,
-): Promise<T> {
+async function withChannel<T>(model: ChannelModel, work: (channel: Channel) => Promise<T>): Promise<T> {
   const channel = await model.createChannel();
   let open = true;
   channel.on("error", () => undefined); // the rejected call carries the same error

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type FieldValue, fromHeader } from "@/lib/brokers/amqp/field-table";
+import { fromHeader } from "@/lib/brokers/amqp/field-header";
+import type { FieldValue } from "@/lib/brokers/amqp/field-table";
 import type { Delivery } from "@/lib/brokers/conventions/delivery";
 import { death, deaths, delivery, table } from "@/lib/brokers/conventions/fixtures";
 import { readDeadLetter, readDelivery } from "@/lib/brokers/conventions/read-dead-letter";

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { type BasicProperties, encodeProperties, shortText } from "@/lib/brokers/amqp/basic-properties";
 import type { ReceivedProperties } from "@/lib/brokers/amqp/exact-properties";
-import { textOrNull, toHeader } from "@/lib/brokers/amqp/field-table";
+import { toHeader } from "@/lib/brokers/amqp/field-header";
+import { textOrNull } from "@/lib/brokers/amqp/field-table";
 import { cloudEventOf } from "@/lib/brokers/conventions/cloud-event";
 import { clean, type Delivery, HeaderView, type Reading, viewOf } from "@/lib/brokers/conventions/delivery";
 import { readConvention } from "@/lib/brokers/conventions/detect";
