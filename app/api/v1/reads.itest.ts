@@ -7,6 +7,7 @@ import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { parkEvents } from "@/lib/operations/park-events";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
+import * as metrics from "../../metrics/route";
 import * as audit from "./audit/route";
 import * as neighbours from "./events/[id]/neighbours/route";
 import * as payload from "./events/[id]/payload/route";
@@ -306,4 +307,14 @@ test("the status strip says what it cannot know", async () => {
   const { body } = await console.call<StatusOut>(status.GET);
   expect(body).toMatchObject({ store: { ok: true }, worker: { alive: 0 }, redrivesRunning: 0 });
   expect(body.lanes).toContainEqual({ lane: "slow", ratePerSecondNow: 0, ratePerSecondSet: 10 });
+});
+
+test("metrics are Prometheus text from the rollups", async () => {
+  const { text, headers } = await console.call(metrics.GET);
+  expect(headers.get("content-type")).toContain("version=0.0.4");
+  expect(text).toMatch(/^dlq_size\{source="billing",error_code="TIMEOUT"\} 10$/m);
+  expect(text).toMatch(/^top_error_code\{error_code="TIMEOUT"\} 40$/m);
+  expect(text).toMatch(/^message_age_p95 \d+$/m);
+  expect(text).toMatch(/^workers_alive 0$/m);
+  for (const line of text.trim().split("\n")) expect(line).toMatch(/^(# (HELP|TYPE) \w+ .+|\w+(\{.*\})? [\d.e+-]+)$/);
 });

@@ -1,0 +1,10 @@
+import { handle } from "@/app/_server/handle";
+import { prometheusText } from "@/lib/core/prometheus";
+import { readMetrics } from "@/lib/store/read/metrics";
+
+const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+export const GET = handle({
+  run: async ({ deps, nowMs }) =>
+    new Response(prometheusText(await readMetrics(deps.db, nowMs)), { headers: { "content-type": CONTENT_TYPE } }),
+});

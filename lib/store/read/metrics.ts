@@ -1,0 +1,173 @@
+import { agePercentile, type HourCount } from "@/lib/core/age-percentiles";
+import { PARKED_STATUSES } from "@/lib/core/event-state";
+import type { Metric } from "@/lib/core/prometheus";
+import type { Queryable } from "@/lib/store/db";
+import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/store/read/target-list";
+
+/** What a scrape says, all from rollups and heartbeats: it costs the same with a thousand events and a hundred million. */
+
+/** Rates are taken over this long, seconds; a rollup row is a minute. */
+const RATE_WINDOW_S = 300;
+const SUCCESS_WINDOW_H = 24;
+/** Error codes are an open set: more would be a series each. */
+const TOP_CODES = 10;
+
+type Level = { source: string; code: string; status: string; n: number };
+type Beat = { info: HeartbeatInfo };
+
+export async function readMetrics(db: Queryable, nowMs: number): Promise<Metric[]> {
+  const [levels, hours, flow, redrives, beats] = await Promise.all([
+    db.query<Level>(
+      `select s.name as source, l.error_code as code, l.status, sum(l.n)::bigint as n
+         from dlq_levels l join sources s on s.id = l.source_id group by 1, 2, 3`,
+    ),
+    db.query<HourCount>(
+      `select (extract(epoch from hour) * 1000)::bigint as "hourMs", sum(n)::bigint as n from dlq_levels
+        where status = any($1::text[]) group by 1 having sum(n) > 0`,
+      [PARKED_STATUSES],
+    ),
+    readFlow(db, nowMs),
+    db.query<{ state: string; n: number }>("select state, count(*) as n from redrives group by state"),
+    db.query<Beat>(`select info from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`),
+  ]);
+  return [...sizeMetrics(levels), ...ageMetrics(hours, nowMs), ...flow, ...workMetrics(redrives, beats)];
+}
+
+function sizeMetrics(levels: Level[]): Metric[] {
+  const parked = levels.filter((level) => (PARKED_STATUSES as readonly string[]).includes(level.status));
+  const byCode = sumBy(parked, (level) => level.code);
+  const bySourceAndCode = sumBy(parked, (level) => JSON.stringify([level.source, level.code]));
+  const byStatus = sumBy(levels, (level) => level.status);
+  const top = [...byCode].sort(([, a], [, b]) => b - a).slice(0, TOP_CODES);
+  return [
+    gauge("dlq_size", "Events parked now (PENDING and QUEUED).", labelled(bySourceAndCode, ["source", "error_code"])),
+    gauge(
+      "dlq_events",
+      "Events in the store by status.",
+      [...byStatus].map(([status, value]) => ({ labels: { status }, value })),
+    ),
+    gauge(
+      "top_error_code",
+      `The ${TOP_CODES} error codes with the most parked events.`,
+      top.map(([error_code, value]) => ({ labels: { error_code }, value })),
+    ),
+  ];
+}
+
+function sumBy(levels: Level[], keyOf: (level: Level) => string): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const level of levels) sums.set(keyOf(level), (sums.get(keyOf(level)) ?? 0) + level.n);
+  return sums;
+}
+
+function labelled(sums: Map<string, number>, names: string[]): Metric["samples"] {
+  return [...sums].map(([key, value]) => {
+    const values = JSON.parse(key) as string[];
+    return { labels: Object.fromEntries(names.map((name, index) => [name, values[index]!])), value };
+  });
+}
+
+function gauge(name: string, help: string, samples: Metric["samples"]): Metric {
+  return { name, help, type: "gauge", samples };
+}
+
+/** Seconds. Within an hour of the truth: the rollup knows the hour of first sight. */
+function ageMetrics(hours: HourCount[], nowMs: number): Metric[] {
+  const seconds = (share: number) => {
+    const ms = agePercentile(hours, share, nowMs);
+    return [{ value: ms === null ? null : Math.round(ms / 1000) }];
+  };
+  return [
+    gauge("message_age_p50", "Median age of parked events, seconds.", seconds(0.5)),
+    gauge("message_age_p95", "95th percentile of the age of parked events, seconds.", seconds(0.95)),
+    gauge("message_age_oldest", "Age of the oldest parked event, seconds.", seconds(1)),
+  ];
+}
+
+type FlowSums = { kind: string; recent: number; day: number };
+
+async function readFlow(db: Queryable, nowMs: number): Promise<Metric[]> {
+  const rows = await db.query<FlowSums>(
+    `select kind, sum(n)::bigint as day,
+            (coalesce(sum(n) filter (where minute >= to_timestamp(($1::float8 - ${RATE_WINDOW_S * 1000}) / 1000)), 0))::bigint
+              as recent
+       from dlq_flow where minute >= to_timestamp($1::float8 / 1000) - interval '${SUCCESS_WINDOW_H} h' group by kind`,
+    [nowMs],
+  );
+  const day = new Map(rows.map((row) => [row.kind, row.day]));
+  const recent = new Map(rows.map((row) => [row.kind, row.recent]));
+  const of = (sums: Map<string, number>, ...kinds: string[]) =>
+    kinds.reduce((sum, kind) => sum + (sums.get(kind) ?? 0), 0);
+  const settled = of(day, "confirmed", "bounced", "failed");
+  return [
+    gauge("dlq_in_rate", "Events parked per second, over five minutes.", [
+      { value: of(recent, "parked", "bounced", "released") / RATE_WINDOW_S },
+    ]),
+    gauge("dlq_out_rate", "Events that left the parked set per second, over five minutes.", [
+      { value: of(recent, "redriven", "ignored", "expired") / RATE_WINDOW_S },
+    ]),
+    gauge(
+      "redrive_success_rate",
+      "Confirmed redrives of those settled in 24 h: confirmed / (confirmed + bounced + failed).",
+      [{ value: settled === 0 ? null : of(day, "confirmed") / settled }],
+    ),
+    gauge(
+      "dlq_flow_24h",
+      "Events by what happened to them in 24 h.",
+      [...day].map(([kind, value]) => ({ labels: { kind }, value })),
+    ),
+  ];
+}
+
+function workMetrics(redrives: { state: string; n: number }[], beats: Beat[]): Metric[] {
+  const open = new Map<string, number>();
+  for (const { info } of beats) {
+    for (const [target, { breaker }] of Object.entries(info.targets ?? {})) {
+      if (breaker) open.set(target, Math.max(open.get(target) ?? 0, breaker.state === "open" ? 1 : 0));
+    }
+  }
+  return [
+    gauge(
+      "redrives",
+      "Redrives by state.",
+      redrives.map(({ state, n }) => ({ labels: { state }, value: n })),
+    ),
+    gauge("workers_alive", `Workers heard of within ${HEARTBEAT_LOST_S} s.`, [{ value: beats.length }]),
+    gauge(
+      "breaker_open",
+      "1 while a worker's circuit breaker of the target is open.",
+      [...open].map(([target, value]) => ({ labels: { target }, value })),
+    ),
+    ...engineMetrics(beats),
+  ];
+}
+
+/** Counters of the retry engine by target: counts summed over the workers alive, shares as their mean. */
+function engineMetrics(beats: Beat[]): Metric[] {
+  const reported = new Map<string, Map<string, number[]>>();
+  for (const { info } of beats) {
+    for (const [target, { counters }] of Object.entries(info.targets ?? {})) {
+      for (const [name, value] of Object.entries(counters)) {
+        const byTarget = reported.get(name) ?? new Map<string, number[]>();
+        byTarget.set(target, [...(byTarget.get(target) ?? []), value]);
+        reported.set(name, byTarget);
+      }
+    }
+  }
+  return [...reported]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, byTarget]) => {
+      const share = /(Rate|Ratio)$/.test(name);
+      const samples = [...byTarget].map(([target, values]) => {
+        const sum = values.reduce((total, one) => total + one, 0);
+        return { labels: { target }, value: share ? sum / values.length : sum };
+      });
+      return gauge(engineName(name), `Retry engine of the workers alive: ${name}.`, samples);
+    });
+}
+
+/** `retryAllowed` is `retry_allowed`, `timeouts` is `retry_timeouts`. */
+function engineName(counter: string): string {
+  const snake = counter.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return snake.startsWith("retry_") ? snake : `retry_${snake}`;
+}
