@@ -22,7 +22,7 @@ export type TargetState = {
   readonly counters: Counters;
   /** Takes the next self-healing step if one is due; the caller audits what is answered. Call it every few seconds. */
   heal(): HealingStep | null;
-  /** An operator's order to the breaker; without one in the policy nothing happens and the answer is false. */
+  /** An operator's order to the breaker; `auto` ends one. false when the policy has no breaker. */
   force(order: "open" | "closed" | "auto"): boolean;
   /** Forgets window, latency and healing steps, and closes the breaker: an operator says the target is well. */
   reset(): void;
@@ -61,7 +61,7 @@ export function createTargetState(policy: Policy, clock: Clock, events: TargetEv
       return breaker !== null;
     },
     reset() {
-      breaker?.force("auto", clock.nowMs());
+      breaker?.reset(clock.nowMs());
       latency.clear();
       healer?.reset();
     },

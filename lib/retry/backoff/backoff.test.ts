@@ -64,6 +64,11 @@ describe("decorrelated jitter", () => {
     expect(backoffMs(backoff, 2, 1, () => 1)).toBe(100);
   });
 
+  it("means nothing to a backoff without a base: the delay stays as it is", () => {
+    const fixed: Backoff = { kind: "fixed", delayMs: 70, jitter: { kind: "decorrelated" } };
+    expect([backoffMs(fixed, 2, 500, half), backoffMsMin(fixed, 2), backoffMsMax(fixed, 2)]).toEqual([70, 70, 70]);
+  });
+
   it("is bounded by base * 3^retry and the cap", () => {
     expect([1, 2, 3].map((retry) => backoffMsMax(backoff, retry))).toEqual([300, 900, 1_000]);
     expect(backoffMsMin(backoff, 3)).toBe(100);

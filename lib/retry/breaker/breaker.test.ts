@@ -233,13 +233,31 @@ describe("an operator's order", () => {
     expect(state(breaker, 0)).toBe("open");
   });
 
-  it("resets the growth of the open time", () => {
+  it("and a reset end the growth of the open time", () => {
     const breaker = new Breaker(POLICY, 0);
     trip(breaker, 0);
     call(breaker, true, 1_000);
-    breaker.force("auto", 1_000);
+    breaker.reset(1_000);
     trip(breaker, 1_000);
     expect(breaker.waitMs(1_000)).toBe(1_000);
+  });
+
+  it("that is given again, or lifted when none is in force, changes nothing", () => {
+    const breaker = new Breaker(POLICY, 0);
+    trip(breaker, 0);
+    breaker.force("auto", 500);
+    expect(breaker.snapshot(500)).toMatchObject({ state: "open", waitMs: 500 });
+    breaker.force("closed", 500);
+    const permit = breaker.acquire(500);
+    breaker.force("closed", 600);
+    expect(breaker.holds(permit, 600)).toBe(true);
+    breaker.force("auto", 700);
+    expect(breaker.holds(permit, 700)).toBe(false);
+    call(breaker, true, 700);
+    breaker.force("auto", 800);
+    expect(breaker.snapshot(800)).toMatchObject({ state: "closed", failures: 1 });
+    breaker.reset(800);
+    expect(breaker.snapshot(800)).toMatchObject({ state: "closed", failures: 0 });
   });
 });
 
@@ -253,7 +271,7 @@ describe("what the breaker tells", () => {
     breaker.record(probe, true, 1, 1_000);
     call(breaker, false, 3_000);
     call(breaker, false, 3_000);
-    breaker.force("auto", 3_000);
+    breaker.reset(3_000);
     breaker.force("open", 3_000);
     breaker.force("closed", 3_000);
     expect(changes).toEqual([

@@ -12,7 +12,7 @@ export type BreakerPolicy = {
   probeMsMax: number;
 };
 
-/** `forced-*` are an operator's: nothing but `force` or `reset` leaves them. */
+/** `forced-*` are an operator's: nothing but `force` and `reset` leaves them. */
 export type BreakerState = "closed" | "open" | "half-open" | "forced-open" | "forced-closed";
 
 /** Why the state moved: a threshold, the end of the open time, probes, or an operator. */
@@ -100,11 +100,20 @@ export class Breaker {
     if (this.#state === "half-open") this.#probes.release(permit);
   }
 
-  /** An operator's order. `auto` ends it and starts closed with an empty window. */
+  /**
+   * An operator's order. `auto` ends an order and starts closed with an empty window; without an order in force it
+   * changes nothing, so that it may be given whenever settings are read.
+   */
   force(order: "open" | "closed" | "auto", nowMs: number): void {
-    this.#openings = 0;
+    const forced = this.#state === "forced-open" || this.#state === "forced-closed";
+    if (order === "auto" && !forced) return;
     const to = order === "open" ? "forced-open" : order === "closed" ? "forced-closed" : "closed";
-    this.#move(to, nowMs, "operator");
+    if (to !== this.#state) this.#start(to, nowMs);
+  }
+
+  /** Closes it with an empty window, whatever its state: an operator says the target is well. */
+  reset(nowMs: number): void {
+    this.#start("closed", nowMs);
   }
 
   snapshot(nowMs: number): BreakerSnapshot {
@@ -126,6 +135,11 @@ export class Breaker {
     if (this.#state === "forced-open") return null;
     if (this.#state === "half-open") return this.#probes.waitMs(nowMs);
     return this.#state === "open" ? Math.max(0, this.#openUntilMs - nowMs) : 0;
+  }
+
+  #start(state: BreakerState, nowMs: number): void {
+    this.#openings = 0;
+    this.#move(state, nowMs, "operator");
   }
 
   #blocks(): boolean {

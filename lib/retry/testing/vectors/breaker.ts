@@ -38,7 +38,6 @@ function pass(breaker: Breaker, failed: boolean, nowMs: number, elapsedMs = 0): 
 
 function opened(policy: Partial<BreakerPolicy> = {}): Breaker {
   const breaker = new Breaker({ ...BASE, ...policy }, 0);
-  breaker.force("auto", 0);
   for (let _call = 0; stateOf(breaker, 0) === "closed"; _call++) pass(breaker, true, 0);
   return breaker;
 }
