@@ -1,4 +1,5 @@
 import type { Publisher } from "@/lib/brokers/port";
+import { DomainError } from "@/lib/core/problem";
 import type { TokenBucket } from "@/lib/lane/port";
 import { createTokenFeeder, type TokenFeeder } from "@/lib/lane/token-feeder";
 import type { SliceTarget, TargetDirectory, TargetHealth } from "@/lib/operations/slice-deps";
@@ -25,8 +26,11 @@ export type TargetDirectoryOptions = {
   bucket: TokenBucket;
   clock: Clock;
   log: Log;
-  /** Makes a publisher; throws DomainError when the configuration cannot be used here (a missing env:NAME). */
-  openPublisher: (target: TargetRow) => Publisher;
+  /**
+   * Makes a publisher; null when the source has no destination on this lane. Throws DomainError when the configuration
+   * cannot be used here (a missing env:NAME).
+   */
+  openPublisher: (target: TargetRow) => Publisher | null;
   /** Told of every self-healing step, to be audited. */
   onHealing: (target: string, step: HealingStep) => void;
 };
@@ -108,10 +112,12 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
 
   function tryOpen(row: TargetRow): Pick<Line, "publisher" | "fault"> {
     try {
-      return { publisher: options.openPublisher(row), fault: null };
+      const publisher = options.openPublisher(row);
+      return { publisher, fault: publisher ? null : `${row.source} has no destination on the ${row.lane} lane` };
     } catch (error) {
       log.warn({ target: row.name, err: error }, "target cannot be opened");
-      return { publisher: null, fault: error instanceof Error ? error.message : String(error) };
+      const why = error instanceof DomainError ? error.message : "its configuration cannot be used";
+      return { publisher: null, fault: `${row.name} cannot be opened: ${why}` };
     }
   }
 
@@ -192,7 +198,8 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
         await refreshing;
       }
       const line = [...lines.values()].find(({ row }) => row.sourceId === sourceId && row.lane === redrive.lane);
-      if (!line?.publisher) return null;
+      if (!line) return { fault: `the source has no target on the ${redrive.lane} lane` };
+      if (!line.publisher) return { fault: line.fault ?? "its publisher is closed" };
       const { policy, key } = policyOf(line.row, redrive);
       const heldKey = `${line.row.id} ${key}`;
       const known = held.get(heldKey) ?? hold(line, policy, key);

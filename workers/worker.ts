@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { brokerRegistry } from "@/lib/brokers/registry";
-import { parseSourceConfig, resolveSecrets } from "@/lib/contract/source-config";
+import { parseSourceConfig, resolveSecrets, targetAddress } from "@/lib/contract/source-config";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { openTokenBucket } from "@/lib/lane/token-bucket";
@@ -60,8 +60,11 @@ export async function startWorker(env: Env, log: Log): Promise<RunningWorker> {
     bucket,
     clock,
     log,
-    openPublisher: (row) =>
-      brokers.publisher(resolveSecrets(parseSourceConfig(row.kind, row.config), process.env), row.lane),
+    openPublisher: (row) => {
+      const stored = parseSourceConfig(row.kind, row.config);
+      if (targetAddress(stored, row.lane) === null) return null;
+      return brokers.publisher(resolveSecrets(stored, process.env), row.lane);
+    },
     onHealing: (target, step) => {
       recordHealing(deps, target, step).catch((error) => log.warn({ target, err: error }, "healing step not audited"));
     },

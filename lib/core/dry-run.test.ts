@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type DryRunFacts, dryRun } from "./dry-run";
 
+const target = { name: "orders", reachable: true, detail: "answers", breakerOpen: false };
 const well: DryRunFacts = {
   payload: {
     bytes: 90,
@@ -8,7 +9,7 @@ const well: DryRunFacts = {
     parses: { ok: true, detail: "valid JSON" },
     schema: { ok: true, detail: "matches" },
   },
-  target: { name: "orders", reachable: true, detail: "answers", breakerOpen: false },
+  target,
   version: 5n,
   versionProcessed: 5n,
   coolingHead: null,
@@ -35,9 +36,9 @@ describe("the dry run", () => {
     [{ payload: { ...well.payload, parses: { ok: false, detail: "no JSON" } } }, "payload-unparsable"],
     [{ payload: { ...well.payload, schema: { ok: false, detail: "/amount" } } }, "schema-mismatch"],
     [{ payload: { ...well.payload, bytes: 101 } }, "payload-too-large"],
-    [{ target: null }, "no-target"],
-    [{ target: { ...well.target!, reachable: false } }, "target-unreachable"],
-    [{ target: { ...well.target!, breakerOpen: true } }, "breaker-open"],
+    [{ target: { fault: "env:TOKEN is not set" } }, "no-target"],
+    [{ target: { ...target, reachable: false } }, "target-unreachable"],
+    [{ target: { ...target, breakerOpen: true } }, "breaker-open"],
     [{ versionProcessed: 6n }, "version-superseded"],
     [{ coolingHead: "e-1" }, "held-by-head"],
   ])("refuses %o as %s", (change, refusal) => {
@@ -51,7 +52,12 @@ describe("the dry run", () => {
   });
 
   test("names the first refusal and shows all findings", () => {
-    const verdict = dryRun({ ...well, target: null, versionProcessed: 9n, payload: { ...well.payload, bytes: 200 } });
+    const verdict = dryRun({
+      ...well,
+      target: { fault: "none" },
+      versionProcessed: 9n,
+      payload: { ...well.payload, bytes: 200 },
+    });
     expect(verdict).toMatchObject({ kind: "refuse", refusal: "payload-too-large" });
     expect(verdict.findings.filter((finding) => !finding.ok).map((finding) => finding.check)).toEqual([
       "payload-size",
@@ -61,7 +67,7 @@ describe("the dry run", () => {
   });
 
   test("what its consumer has processed is done, whatever else is wrong", () => {
-    expect(dryRun({ ...well, target: null, processedBy: ["billing", "stock"] })).toMatchObject({
+    expect(dryRun({ ...well, target: { fault: "none" }, processedBy: ["billing", "stock"] })).toMatchObject({
       kind: "already-processed",
       detail: "already processed by billing, stock",
     });

@@ -8,8 +8,8 @@ export type DryRunFacts = {
     parses: { ok: boolean; detail: string };
     schema: { ok: boolean; detail: string };
   };
-  /** null = the source has no target on this lane. */
-  target: { name: string; reachable: boolean; detail: string; breakerOpen: boolean } | null;
+  /** `fault`: nothing can be sent to, and why. */
+  target: { name: string; reachable: boolean; detail: string; breakerOpen: boolean } | { fault: string };
   version: bigint | null;
   /** Highest version of the aggregate known to be processed or redriven. */
   versionProcessed: bigint | null;
@@ -57,10 +57,7 @@ function payloadChecks({ bytes, bytesMax, parses, schema }: DryRunFacts["payload
 }
 
 function targetChecks(target: DryRunFacts["target"]): Ruled[] {
-  if (target === null) {
-    const detail = "the source has no target on this lane";
-    return [{ check: "target", ok: false, detail, refusal: "no-target" }];
-  }
+  if ("fault" in target) return [{ check: "target", ok: false, detail: target.fault, refusal: "no-target" }];
   return [
     { check: "target-reachable", ok: target.reachable, detail: target.detail, refusal: "target-unreachable" },
     {

@@ -4,7 +4,7 @@ import { gate } from "@/lib/core/gate";
 import type { ItemOutcome } from "@/lib/core/item-outcome";
 import type { Settings } from "@/lib/core/settings";
 import { type Rules, readRules } from "@/lib/operations/read-rules";
-import type { RedriveSession, SliceDeps, SliceTarget, TargetHealth } from "@/lib/operations/slice-deps";
+import type { NoTarget, RedriveSession, SliceDeps, SliceTarget, TargetHealth } from "@/lib/operations/slice-deps";
 import { type EventBody, readBodies } from "@/lib/store/read/bodies";
 import { type OrderFacts, readOrderFacts } from "@/lib/store/read/dry-run-facts";
 import type { ClaimedItem } from "@/lib/store/write/claim-items";
@@ -53,14 +53,14 @@ export async function examineItems(
       ambiguous: resumed.has(item.id),
       body: bodies.get(item.id),
       order: order.get(item.id)!,
-      target: targets.get(item.sourceId) ?? null,
+      target: targets.get(item.sourceId)!,
     };
     return examine(deps, session, facts, rules, nowMs);
   });
   return { items, held: items.some(({ decided }) => decided?.kind === "back") };
 }
 
-type Found = { target: SliceTarget; health: TargetHealth };
+type Found = { target: SliceTarget; health: TargetHealth } | NoTarget;
 
 async function findTargets(
   deps: SliceDeps,
@@ -69,12 +69,12 @@ async function findTargets(
 ): Promise<Map<string, Found>> {
   const sources = [...new Set(claimed.map((item) => item.sourceId))];
   const found = await Promise.all(
-    sources.map(async (sourceId) => {
+    sources.map(async (sourceId): Promise<[string, Found]> => {
       const target = await deps.targets.find(sourceId, session.redrive());
-      return target && ([sourceId, { target, health: await target.health() }] as const);
+      return [sourceId, "fault" in target ? target : { target, health: await target.health() }];
     }),
   );
-  return new Map(found.filter((entry) => entry !== null));
+  return new Map(found);
 }
 
 type Facts = {
@@ -82,7 +82,7 @@ type Facts = {
   ambiguous: boolean;
   body: EventBody | undefined;
   order: OrderFacts;
-  target: Found | null;
+  target: Found;
 };
 
 function examine(deps: SliceDeps, session: RedriveSession, facts: Facts, rules: Rules, nowMs: number): ExaminedItem {
@@ -97,14 +97,15 @@ function examine(deps: SliceDeps, session: RedriveSession, facts: Facts, rules: 
   if (!ruling.pass) return { ...base, decided: { kind: "refused", refusal: ruling.refusal, detail: "" } };
   if (!body) return { ...base, decided: { kind: "refused", refusal: "not-found", detail: "its body is gone" } };
   const verify = session.redrive().mode === "verify";
-  if (!verify && holds(facts.target?.health)) return { ...base, decided: { kind: "back" } };
+  const open = "fault" in facts.target ? null : facts.target;
+  if (!verify && holds(open?.health)) return { ...base, decided: { kind: "back" } };
   const verdict = dryRun({
     payload: {
       bytes: body.payload.byteLength,
       bytesMax: rules.settings.payloadBytesMax,
-      ...deps.checkPayload(body.payload, body.contentType, facts.target?.target.row.payloadSchema ?? null),
+      ...deps.checkPayload(body.payload, body.contentType, open?.target.row.payloadSchema ?? null),
     },
-    target: facts.target && { name: facts.target.target.row.name, ...facts.target.health },
+    target: "fault" in facts.target ? facts.target : { name: facts.target.target.row.name, ...facts.target.health },
     version: item.version,
     ...facts.order,
   });
@@ -119,7 +120,7 @@ function examine(deps: SliceDeps, session: RedriveSession, facts: Facts, rules: 
       return { ...judged, decided: { kind: "refused", refusal: verdict.refusal, detail: verdict.detail } };
     case "send": {
       if (verify) return { ...judged, decided: { kind: "verified" } };
-      const { target } = facts.target!;
+      const { target } = open!;
       return {
         ...judged,
         decided: null,

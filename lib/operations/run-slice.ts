@@ -18,6 +18,12 @@ const CLAIM_WORK_MS = 10_000;
 export const CLAIM_LEASE_MS = 30_000;
 const CLAIM_RENEW_MS = CLAIM_LEASE_MS / 3;
 
+/** Payloads held in memory for one claim. Several slices run at once, so a claim of large ones is worked in portions. */
+const PORTION_BYTES_MAX = 8 * 1024 * 1024;
+
+/** Open items that wait for no time, but for another redrive's items: looked at again this soon. */
+const BLOCKED_MS = 1_000;
+
 /** Bounds of the wait before a slice whose open items all wait is looked at again. */
 const AGAIN_MS_MIN = 250;
 const AGAIN_MS_MAX = 15_000;
@@ -92,7 +98,8 @@ async function rest(deps: SliceDeps, job: SliceJob, slices: [number, number]): P
   if (job.slice !== CANARY_SLICE && (await canaryAllowance(deps.db, job.redriveId)) !== null) return DONE;
   const left = await sliceRest(deps.db, job.redriveId, slices);
   if (left.open === 0) return DONE;
-  return { kind: "again", delayMs: Math.min(Math.max(left.waitMs ?? 0, AGAIN_MS_MIN), AGAIN_MS_MAX) };
+  const waitMs = left.waitMs || BLOCKED_MS;
+  return { kind: "again", delayMs: Math.min(Math.max(waitMs, AGAIN_MS_MIN), AGAIN_MS_MAX) };
 }
 
 /** One claim from examination to commit. "held": its target does not take sends now, everything was handed back. */
@@ -104,22 +111,52 @@ async function workClaim(
 ): Promise<"worked" | "held"> {
   const renewal = keepClaims(deps, claimed);
   try {
-    const examined = await examineItems(deps, session, claimed);
-    const runs = aggregateRuns(examined.items.map((item) => ({ ...item.item, examined: item })));
-    await Promise.all(
-      runs.map((run) =>
-        sendRun(
-          deps,
-          session,
-          run.map(({ examined: item }) => item),
-          signal,
-        ),
-      ),
-    );
-    return examined.held ? "held" : "worked";
+    let held = false;
+    for (const portion of portions(aggregateRuns(claimed))) {
+      held = (await workPortion(deps, session, portion, signal)) || held;
+    }
+    return held ? "held" : "worked";
   } finally {
     renewal.stop();
   }
+}
+
+/** Whole runs, together no larger than a portion; a run that is larger by itself is a portion of its own. */
+function portions(runs: readonly ClaimedItem[][]): ClaimedItem[][] {
+  const result: ClaimedItem[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const run of runs) {
+    const runBytes = run.reduce((sum, item) => sum + item.payloadBytes, 0);
+    if (bytes + runBytes > PORTION_BYTES_MAX) {
+      result.push([]);
+      bytes = 0;
+    }
+    result.at(-1)!.push(...run);
+    bytes += runBytes;
+  }
+  return result;
+}
+
+/** True = held. */
+async function workPortion(
+  deps: SliceDeps,
+  session: RedriveSession,
+  portion: readonly ClaimedItem[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { items, held } = await examineItems(deps, session, portion);
+  const runs = aggregateRuns(items.map((examined) => ({ ...examined.item, examined })));
+  await Promise.all(
+    runs.map((run) =>
+      sendRun(
+        deps,
+        session,
+        run.map(({ examined }) => examined),
+        signal,
+      ),
+    ),
+  );
+  return held;
 }
 
 /** Renews the claim's hold until stopped. A renewal that fails is tried again: the fence, not the lease, is the guard. */

@@ -24,9 +24,11 @@ export type SliceTarget = {
   health(): Promise<TargetHealth>;
 };
 
+/** A target that cannot be sent to, and why: nothing configured on this lane, or a configuration that cannot be used. */
+export type NoTarget = { fault: string };
+
 export interface TargetDirectory {
-  /** null = the source has no target on this lane that can be sent to. */
-  find(sourceId: string, redrive: RedriveRow): Promise<SliceTarget | null>;
+  find(sourceId: string, redrive: RedriveRow): Promise<SliceTarget | NoTarget>;
 }
 
 /** A finished item with the attempts it closes. */
