@@ -1,0 +1,86 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { changeRedrive } from "@/lib/operations/change-redrive";
+import { FREEZE_INLINE_MAX } from "@/lib/operations/request-redrive";
+import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+/** What was rung is gone before a worker came: only Postgres knows of it (I8). */
+describe.each([
+  { backend: "postgres" as const, skip: false },
+  { backend: "redis" as const, skip: !redisInstalled },
+])("a queue on $backend that forgot everything", ({ backend, skip }) => {
+  describe.skipIf(skip)("is rebuilt", () => {
+    let redis: TestRedis | null = null;
+    let world: World;
+
+    beforeAll(async () => {
+      redis = backend === "redis" ? await testRedis() : null;
+    });
+    afterAll(async () => {
+      await redis?.stop();
+    });
+    beforeEach(async () => {
+      world = await openWorld({ redisUrl: redis?.url ?? null });
+    });
+    afterEach(async () => {
+      const broken = await world.broken();
+      await world.close();
+      expect(broken).toEqual([]);
+    });
+
+    async function forget(): Promise<void> {
+      if (redis) await redis.restart();
+      else await world.db.run("truncate bullmq.job cascade");
+      await expect
+        .poll(async () => [await world.lane.waiting("main"), await world.lane.waiting("slow")])
+        .toEqual([[], []]);
+    }
+
+    test("from the open items of a running redrive", async () => {
+      await world.park(150, (index) => ({ aggregateId: `order-${index % 20}`, version: BigInt(index) }));
+      const { id } = await world.request();
+      expect((await world.lane.waiting("main"))?.length).toBeGreaterThan(1);
+      await forget();
+      await world.worker();
+      expect(await world.ended(id)).toMatchObject({ delivered: 150, failed: 0, refused: 0 });
+      expect(world.sink.arrived).toHaveLength(150);
+    });
+
+    test("for a plan that nobody had begun", async () => {
+      await world.park(FREEZE_INLINE_MAX + 1);
+      const { id, state } = await world.request({ mode: "verify" });
+      expect(state).toBe("PLANNING");
+      await forget();
+      await world.worker();
+      expect(await world.ended(id)).toMatchObject({ passed: FREEZE_INLINE_MAX + 1, refused: 0 });
+    });
+
+    test("for a canary", async () => {
+      await world.park(30);
+      const { id } = await world.request({ canary: true });
+      await forget();
+      await world.worker();
+      expect(await world.ended(id)).toMatchObject({ delivered: 30 });
+      expect(world.sink.arrived).toHaveLength(30);
+    });
+
+    test("and not for what was paused or cancelled meanwhile", async () => {
+      await world.park(10);
+      const half = async (from: number) => {
+        const ids = (await world.idsOf()).slice(from, from + 5);
+        return (await world.request({ select: { ids } })).id;
+      };
+      const [paused, cancelled] = [await half(0), await half(5)];
+      await changeRedrive(world.deps, { id: paused, change: { action: "pause" } }, "ada");
+      await changeRedrive(world.deps, { id: cancelled, change: { action: "cancel" } }, "ada");
+      await forget();
+      await world.worker();
+      await world.park(1, () => ({ eventId: "witness" }));
+      const witness = await world.request({ select: { ids: await world.idsOf(["witness"]) } });
+      await world.ended(witness.id);
+      expect(world.sink.arrived.map((entry) => entry.eventId)).toEqual(["witness"]);
+      expect(await world.redrive(paused)).toMatchObject({ state: "PAUSED", open: 5 });
+      expect(await world.redrive(cancelled)).toMatchObject({ state: "CANCELLED", cancelled: 5 });
+    });
+  });
+});
