@@ -250,6 +250,14 @@ describe("controls", () => {
     expect((await call(controls.GET, { path: "/x?state=live" })).body.items).toEqual([]);
     expect((await call(controls.GET, { path: "/x?state=ended" })).body.items).toHaveLength(1);
   });
+
+  test("are lifted without a reason too: the server gives a request without a body an empty one", async () => {
+    const { body } = await call(controls.POST, { body: { kind: "blacklist", scope: { errorCode: "E" }, reason } });
+    const request = new Request("http://127.0.0.1/x", { method: "DELETE", body: "" });
+    request.headers.delete("content-type");
+    const answer = await control.DELETE(request, { params: Promise.resolve({ id: body.id as string }) });
+    expect(await answer.json()).toMatchObject({ liftedBy: "local", liftReason: "lifted" });
+  });
 });
 
 describe("targets, policies and settings", () => {

@@ -10,6 +10,16 @@ export function mediaTypeOf(request: Request): string | null {
 
 /** Reads a JSON body of at most a megabyte. Throws DomainError naming what is wrong with it. */
 export async function readJson(request: Request, bytesMax = JSON_BYTES_MAX): Promise<unknown> {
+  const body = await readOptionalJson(request, bytesMax);
+  if (body === undefined) throw new DomainError("invalid-json", "The body is empty: send JSON");
+  return body;
+}
+
+/**
+ * As `readJson`, undefined for an empty body. Whether there is one cannot be seen before it is read: Next gives a request
+ * without a body an empty stream.
+ */
+export async function readOptionalJson(request: Request, bytesMax = JSON_BYTES_MAX): Promise<unknown> {
   const type = mediaTypeOf(request);
   if (type !== null && type !== "application/json" && !type.endsWith("+json")) {
     throw new DomainError("unsupported-media-type", `${type} is not read here: send application/json`, {
@@ -17,12 +27,11 @@ export async function readJson(request: Request, bytesMax = JSON_BYTES_MAX): Pro
     });
   }
   const text = decodeUtf8(await readBytes(request, Math.min(bytesMax, JSON_BYTES_MAX)));
+  if (text === "") return undefined;
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new DomainError("invalid-json", text === "" ? "The body is empty: send JSON" : "The body is not JSON", {
-      internal: error,
-    });
+    throw new DomainError("invalid-json", "The body is not JSON", { internal: error });
   }
 }
 

@@ -1,4 +1,4 @@
-import { readJson } from "@/app/_server/body";
+import { readOptionalJson } from "@/app/_server/body";
 import { handle } from "@/app/_server/handle";
 import { liftRequestSchema } from "@/lib/contract/controls";
 import { idParam } from "@/lib/contract/id-page";
@@ -9,7 +9,7 @@ export const DELETE = handle({
   run: async ({ deps, request, params, actor }) => {
     const id = idParam(params.id, "unknown-control");
     // Many clients cannot send a body with DELETE: then the schema's own reason stands.
-    const { reason } = liftRequestSchema.parse(request.body ? await readJson(request) : {});
+    const { reason } = liftRequestSchema.parse((await readOptionalJson(request)) ?? {});
     await liftControl(deps, { id, reason }, actor);
     return readControl(deps.db, id);
   },
