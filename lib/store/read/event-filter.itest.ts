@@ -1,0 +1,273 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type EventFilter,
+  FILTER_STATUSES,
+  type FilterStatus,
+  fromSearchParams,
+  resolveWindow,
+  toSearchParams,
+} from "@/lib/contract/event-filter";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import { parkEvents } from "@/lib/operations/park-events";
+import { systemClock } from "@/lib/platform/clock";
+import { createDb, type Db } from "@/lib/store/db";
+import { countEvents } from "@/lib/store/read/event-count";
+import { exportEvents } from "@/lib/store/read/event-export";
+import { compileFilter } from "@/lib/store/read/event-filter-sql";
+import { listEvents } from "@/lib/store/read/event-list";
+import { listGroups } from "@/lib/store/read/group-list";
+import { addSource, deadLetter } from "@/lib/testing/letters";
+import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+
+/** The contract of the one filter: list, count, export, groups and bulk select the same events, whatever is asked. */
+
+const NOW = Date.parse("2026-11-20T12:00:00Z");
+const HOUR = 3_600_000;
+const EVENTS = 400;
+
+let database: TestDatabase;
+let db: Db;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = createDb(database.url, { max: 6 });
+  for (const name of ["orders", "billing", "shipping"]) await addSource(db, name);
+  for (let i = 0; i < EVENTS; i++) {
+    // Some share a millisecond, some are days apart.
+    const atMs = NOW - Math.floor(i / 4) * 1.7 * HOUR;
+    await parkEvents(
+      { db, clock: { ...systemClock, wallMs: () => atMs } },
+      [{ source: sources[i % 3]!, letter: letterOf(i) }],
+      "tester",
+    );
+  }
+  await db.run("update dlq_events set status = 'IGNORED' where hashtext(event_id) % 5 = 0");
+  await db.run(
+    "update dlq_events set status = 'REDRIVEN', confirmed_at = case when version % 2 = 0 then now() end where hashtext(event_id) % 5 = 1",
+  );
+  await db.run("update dlq_events set bounces = 1 where hashtext(event_id) % 7 = 0");
+  await db.run(
+    "update dlq_events set cooldown_until = to_timestamp($1::float8 / 1000) where hashtext(event_id) % 9 = 0",
+    [NOW + HOUR],
+  );
+  await db.run("truncate dlq_levels, dlq_group_levels");
+  await db.run(
+    "insert into dlq_levels select source_id, error_code, status, date_trunc('hour', first_seen, 'UTC'), count(*) from dlq_events group by 1, 2, 3, 4",
+  );
+  await db.run(
+    "insert into dlq_group_levels select fingerprint, source_id, status, count(*) from dlq_events group by 1, 2, 3",
+  );
+}, 120_000);
+afterAll(async () => {
+  await db.end();
+  await database.drop();
+});
+
+const sources = ["orders", "billing", "shipping"];
+const codes = ["TIMEOUT", "UPSTREAM_5XX", "VALIDATION_ERROR", "RARE"];
+const codeOf = (i: number) => (i % 97 === 0 ? codes[3]! : codes[i % 3]!);
+
+function letterOf(i: number): DeadLetter {
+  return deadLetter({
+    eventId: `event-${i}`,
+    aggregateId: i % 5 === 0 ? null : `order-${i % 11}`,
+    version: BigInt(i),
+    eventType: i % 6 === 0 ? null : `Type${i % 3}`,
+    traceId: i % 4 === 0 ? null : `trace-${i % 50}`,
+    errorCode: codeOf(i),
+    error: { type: null, message: `call ${i} of ${["stock", "pricing"][i % 2]} failed`, stack: null },
+    tags: { orderId: String(i % 60), tenant: i % 3 ? "acme" : "globex" },
+  });
+}
+
+const some = <T>(...values: T[]) => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1, maxLength: 3 });
+const filters: fc.Arbitrary<EventFilter> = fc.record(
+  {
+    source: some(...sources, "nowhere"),
+    eventId: some("event-1", "event-8", "event-97", "event-none"),
+    aggregateId: some("order-1", "order-2", "order-10", "order-none"),
+    eventType: some("Type0", "Type1", "Type2"),
+    errorCode: some(...codes, "NONE"),
+    status: some(...FILTER_STATUSES),
+    traceId: some("trace-1", "trace-2", "trace-3"),
+    q: fc.constantFrom(
+      "stock",
+      "PRICING",
+      "call failed",
+      "stock pricing",
+      "97",
+      "stock 8",
+      "failed of call",
+      "%",
+      "nothing",
+    ),
+    from: fc.constantFrom("-90m", "-20h", "-3d", "2026-11-18T07:13:00Z", "-30d"),
+    to: fc.constantFrom("now", "-10m", "-19h", "2026-11-19"),
+    tags: fc.constantFrom(
+      { orderId: ["7"] },
+      { tenant: ["acme"] },
+      { tenant: ["globex"], orderId: ["9", "12"] },
+      { none: ["x"] },
+    ),
+  },
+  { requiredKeys: [] },
+);
+
+type Stored = {
+  id: string;
+  source: string;
+  event_id: string;
+  aggregate_id: string | null;
+  event_type: string | null;
+  error_code: string;
+  trace_id: string | null;
+  status: string;
+  bounces: number;
+  confirmed_at: number | null;
+  cooldown_until: number | null;
+  first_seen: number;
+  last_error: string;
+  tags: Record<string, string>;
+  group_text: string;
+};
+
+/** The truth, told by plain code from every stored event. */
+async function matching(filter: EventFilter): Promise<string[]> {
+  const rows = await db.query<Stored>(
+    `select e.*, s.name as source,
+            lower(concat_ws(' ', g.error_code, g.exception_type, g.message_pattern, g.first_frame)) as group_text
+       from dlq_events e join sources s on s.id = e.source_id join dlq_groups g using (fingerprint) order by e.id desc`,
+  );
+  return rows.filter((row) => matches(row, filter)).map((row) => row.id);
+}
+
+function matches(row: Stored, filter: EventFilter): boolean {
+  const among = (value: string | null, list?: string[]) => !list || (value !== null && list.includes(value));
+  const { fromMs, toMs } = resolveWindow(filter, NOW);
+  return (
+    among(row.source, filter.source) &&
+    among(row.event_id, filter.eventId) &&
+    among(row.aggregate_id, filter.aggregateId) &&
+    among(row.event_type, filter.eventType) &&
+    among(row.error_code, filter.errorCode) &&
+    among(row.trace_id, filter.traceId) &&
+    (!filter.status || filter.status.some((status) => hasStatus(row, status))) &&
+    (fromMs === null || row.first_seen >= fromMs) &&
+    (toMs === null || row.first_seen < toMs) &&
+    Object.entries(filter.tags ?? {}).every(([key, values]) => values.includes(row.tags[key] ?? "")) &&
+    (filter.q ?? "")
+      .toLowerCase()
+      .split(/\s+/)
+      .every((word) => hasWord(row, word))
+  );
+}
+
+function hasStatus(row: Stored, status: FilterStatus): boolean {
+  switch (status) {
+    case "BOUNCED":
+      return row.status === "PENDING" && row.bounces > 0;
+    case "COOLING":
+      return row.status === "PENDING" && row.cooldown_until !== null && row.cooldown_until > NOW;
+    case "CONFIRMED":
+      return row.status === "REDRIVEN" && row.confirmed_at !== null;
+    default:
+      return row.status === status;
+  }
+}
+
+function hasWord(row: Stored, word: string): boolean {
+  return row.group_text.includes(word) || (/\d/.test(word) && row.last_error.toLowerCase().includes(word));
+}
+
+async function listed(filter: EventFilter, limit: number): Promise<string[]> {
+  const ids: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof listEvents>> = await listEvents(db, { filter, limit, cursor }, NOW);
+    ids.push(...page.items.map((item) => item.id));
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return ids;
+}
+
+async function listedBackwards(filter: EventFilter, limit: number): Promise<string[]> {
+  let page = await listEvents(db, { filter, limit, cursor: null }, NOW);
+  while (page.nextCursor !== null) page = await listEvents(db, { filter, limit, cursor: page.nextCursor }, NOW);
+  const ids = page.items.map((item) => item.id);
+  while (page.prevCursor !== null) {
+    page = await listEvents(db, { filter, limit, cursor: page.prevCursor }, NOW);
+    ids.unshift(...page.items.map((item) => item.id));
+  }
+  return ids;
+}
+
+async function exported(filter: EventFilter): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const page of exportEvents(db, filter, NOW)) ids.push(...page.map((event) => event.id));
+  return ids;
+}
+
+const windowOk = (filter: EventFilter) => {
+  try {
+    compileFilter(filter, NOW);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe("any filter", () => {
+  test("selects the same events in the list, the count, the export, the groups and a bulk operation", async () => {
+    await fc.assert(
+      fc.asyncProperty(filters.filter(windowOk), fc.integer({ min: 1, max: 60 }), async (filter, limit) => {
+        const truth = await matching(fromSearchParams(toSearchParams(filter)));
+        expect(await listed(filter, limit)).toEqual(truth);
+        expect(await listedBackwards(filter, limit + 5)).toEqual(truth);
+        expect(await exported(filter)).toEqual(truth);
+        const { total } = await countEvents(db, filter, NOW);
+        expect(total).toMatchObject({ value: truth.length, kind: "exact" });
+        const groups = await listGroups(db, { filter, limit: 500, cursor: null }, NOW);
+        const counts = groups.items.flatMap((group) => Object.values(group.counts));
+        expect(counts.reduce((sum, n) => sum + n, 0)).toBe(truth.length);
+      }),
+      { numRuns: 150 },
+    );
+  }, 120_000);
+
+  test("is a condition of SQL that a caller can go on from", async () => {
+    const { where, values } = compileFilter({ errorCode: ["TIMEOUT"], from: "-3d" }, NOW, { firstParam: 3 });
+    const rows = await db.query(`select e.id from dlq_events e where e.attempts > $1 and e.id <> $2 and ${where}`, [
+      -1,
+      "018f9c4e-0000-7000-8000-000000000001",
+      ...values,
+    ]);
+    expect(rows).toHaveLength((await matching({ errorCode: ["TIMEOUT"], from: "-3d" })).length);
+  });
+});
+
+describe("a thousand events of one millisecond", () => {
+  test("come page by page, none twice, none skipped, while others arrive", async () => {
+    const clock = { ...systemClock, wallMs: () => NOW - 500 };
+    const batch = (from: number, count: number) =>
+      Array.from({ length: count }, (_, i) => ({
+        source: "orders",
+        letter: deadLetter({ eventId: `same-${from + i}`, errorCode: "SAME_MS" }),
+      }));
+    await parkEvents({ db, clock }, batch(0, 1_000), "tester");
+    const filter: EventFilter = { errorCode: ["SAME_MS"] };
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    let arrived = 1_000;
+    do {
+      const page: Awaited<ReturnType<typeof listEvents>> = await listEvents(db, { filter, limit: 73, cursor }, NOW);
+      seen.push(...page.items.map((item) => item.eventId));
+      cursor = page.nextCursor;
+      await parkEvents({ db, clock: { ...systemClock, wallMs: () => NOW - 100 } }, batch(arrived, 20), "tester");
+      arrived += 20;
+    } while (cursor !== null);
+    expect(new Set(seen).size).toBe(seen.length);
+    const first = Array.from({ length: 1_000 }, (_, i) => `same-${i}`);
+    expect([...seen].sort()).toEqual([...first].sort());
+  });
+});
