@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { changeRedrive } from "@/lib/operations/change-redrive";
+import { ignoreEvents } from "@/lib/operations/ignore-events";
+import { imposeControl } from "@/lib/operations/impose-control";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+/** What people decide between the request of a redrive and its run (I11). */
+describe("after a redrive froze its events, and before a worker has them,", () => {
+  let world: World;
+
+  beforeEach(async () => {
+    world = await openWorld({ redisUrl: null });
+    await world.park(4, (index) => ({
+      aggregateId: `order-${index}`,
+      errorCode: index < 2 ? "TIMEOUT" : "UPSTREAM_5XX",
+    }));
+  });
+  afterEach(async () => {
+    const broken = await world.broken();
+    await world.close();
+    expect(broken).toEqual([]);
+  });
+
+  const sent = () => world.sink.arrived.map((entry) => entry.eventId).sort();
+
+  test.each([
+    ["cooldown", "cooling"],
+    ["blacklist", "blacklisted"],
+  ] as const)("a %s refuses what it covers as %s", async (kind, refusal) => {
+    const { id } = await world.request();
+    const expiresAt = new Date(world.deps.clock.wallMs() + 3_600_000).toISOString();
+    const control = { kind, scope: { errorCode: "TIMEOUT" }, reason: "stock is down", expiresAt };
+    await imposeControl(world.deps, control, "ada");
+    await world.worker();
+    expect(await world.ended(id)).toMatchObject({ delivered: 2, refused: 2, refusedByReason: { [refusal]: 2 } });
+    expect(sent()).toEqual(["event-0002", "event-0003"]);
+    expect(await world.statuses()).toEqual({ PENDING: 2, REDRIVEN: 2 });
+  });
+
+  test("a whitelist lets through what Parkade blacklisted, never what a person did", async () => {
+    const { id } = await world.request();
+    for (const [aggregateId, origin] of [
+      ["order-0", "automatic"],
+      ["order-1", "person"],
+    ] as const) {
+      const scope = { aggregateId };
+      await imposeControl(world.deps, { kind: "blacklist", scope, reason: "failed too often", expiresAt: null }, "ada");
+      await imposeControl(world.deps, { kind: "whitelist", scope, reason: "was repaired", expiresAt: null }, "ada");
+      await world.db.run("update controls set origin = $2 where kind = 'blacklist' and value = $1", [
+        aggregateId,
+        origin,
+      ]);
+    }
+    await world.worker();
+    expect(await world.ended(id)).toMatchObject({ delivered: 3, refusedByReason: { blacklisted: 1 } });
+    expect(sent()).toEqual(["event-0000", "event-0002", "event-0003"]);
+  });
+
+  test("ignoring takes events out of it", async () => {
+    const { id } = await world.request();
+    const ids = await world.idsOf(["event-0000", "event-0003"]);
+    expect(await ignoreEvents(world.deps, { select: { ids }, reason: "not wanted" }, "ada")).toEqual({
+      changed: 2,
+      refused: {},
+    });
+    await world.worker();
+    expect(await world.ended(id)).toMatchObject({ delivered: 2, refusedByReason: { ignored: 2 } });
+    expect(sent()).toEqual(["event-0001", "event-0002"]);
+    expect(await world.statuses()).toEqual({ IGNORED: 2, REDRIVEN: 2 });
+  });
+
+  test("cancelling sends nothing", async () => {
+    const { id } = await world.request();
+    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, "ada");
+    await world.worker();
+    const witness = await world.request({ select: { ids: await world.idsOf(["event-0002"]) } });
+    await world.ended(witness.id);
+    expect(sent()).toEqual(["event-0002"]);
+    expect(await world.redrive(id)).toMatchObject({ state: "CANCELLED", cancelled: 4, delivered: 0 });
+  });
+});
