@@ -66,7 +66,7 @@ async function buildEmpty(): Promise<string> {
   return dir;
 }
 
-const ENV = { NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" };
+const ENV = { NODE_ENV: "production" as const, NEXT_TELEMETRY_DISABLED: "1" };
 
 /** Serves a build and adds up the scripts of one page. No database is needed: the page then asks for its rows later. */
 async function firstLoad(dir: string, path: string): Promise<FirstLoadResult["scripts"]> {
@@ -84,7 +84,7 @@ async function firstLoad(dir: string, path: string): Promise<FirstLoadResult["sc
       .filter((attributes) => !/\bnoModule\b/i.test(attributes))
       .flatMap((attributes) => /\bsrc="([^"]+)"/.exec(attributes)?.[1] ?? []);
     if (sources.length === 0) throw new Error(`${path} asks for no script: that is not our page`);
-    return Promise.all(
+    return await Promise.all(
       [...new Set(sources)].map(async (source) => {
         const script = await fetch(new URL(source, origin), { headers: { "accept-encoding": "identity" } });
         if (!script.ok) throw new Error(`${source} answered ${script.status}`);

@@ -1,9 +1,11 @@
 import type { Metadata } from "next";
 import { deps } from "@/app/_server/deps";
 import { EventsView, type InitialEvents } from "@/components/events/events-view";
-import { readFilter } from "@/lib/browser/filter-read";
+import { PAGE_PARAMS } from "@/lib/browser/filter-read";
 import { PAGE_ROWS } from "@/lib/browser/page-rows";
-import { toSearchParams } from "@/lib/contract/event-filter";
+import { fromSearchParams } from "@/lib/contract/event-filter";
+import { toSearchParams } from "@/lib/contract/filter-params";
+import { DomainError } from "@/lib/core/problem";
 import { listEvents } from "@/lib/store/read/event-list";
 
 export const metadata: Metadata = { title: "Events" };
@@ -23,15 +25,15 @@ async function firstPage(given: SearchParams): Promise<InitialEvents | null> {
   for (const [name, value] of Object.entries(given)) {
     for (const one of [value ?? []].flat()) params.append(name, one);
   }
-  const { filter } = readFilter(params);
-  if (filter === null) return null;
   const { db, clock, log } = deps();
   try {
+    const filter = fromSearchParams(params, PAGE_PARAMS);
     const readAtMs = clock.wallMs();
     const list = await listEvents(db, { filter, limit: PAGE_ROWS, cursor: null }, readAtMs);
     return { list, readAtMs, query: toSearchParams(filter).toString() };
   } catch (error) {
-    log.warn({ err: error }, "the events page could not read its first rows");
+    const wrongFilter = error instanceof DomainError && error.code === "invalid-filter";
+    if (!wrongFilter) log.warn({ err: error }, "the events page could not read its first rows");
     return null;
   }
 }

@@ -7,8 +7,9 @@ import { Shape } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
 import { STATE_LOOKS } from "@/components/ui/state-badge";
 import { formatNumber } from "@/lib/browser/format";
-import type { EventFilter, FilterStatus } from "@/lib/contract/event-filter";
+import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventCounts } from "@/lib/contract/events";
+import type { FilterStatus } from "@/lib/contract/filter-params";
 import { countsShown, type ShownCount } from "./counts-shown";
 
 function StateCount({ shown, onOnly }: { shown: ShownCount; onOnly: (status: FilterStatus) => void }) {

@@ -1,5 +1,5 @@
-import type { FilterStatus } from "@/lib/contract/event-filter";
 import type { CountOut, EventCounts } from "@/lib/contract/events";
+import type { FilterStatus } from "@/lib/contract/filter-params";
 
 /** In the order in which an event lives. A refinement is counted in its state too: of 11,902 pending 37 came back. */
 const STATES: { status: FilterStatus; refinements: FilterStatus[] }[] = [

@@ -1,10 +1,10 @@
 "use client";
 
 import { useQueryClient } from "@tanstack/react-query";
-import dynamic from "next/dynamic";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
+import { lazily } from "@/components/ui/lazily";
 import { MenuButton } from "@/components/ui/menu-button";
 import { showToast } from "@/components/ui/toast";
 import { useNow } from "@/lib/browser/clock-zone";
@@ -14,10 +14,10 @@ import { whyNotRedrive } from "./action-rules";
 import { curlRead, curlRedrive, curlReplay } from "./curl";
 import { redriveOne } from "./one-click";
 
-const IgnoreDialog = dynamic(() => import("./ignore-dialog").then((m) => m.IgnoreDialog), { ssr: false });
-const ControlDialog = dynamic(() => import("@/components/controls/control-dialog").then((m) => m.ControlDialog), {
-  ssr: false,
-});
+const IgnoreDialog = lazily(() => import("./ignore-dialog").then(({ IgnoreDialog }) => IgnoreDialog));
+const ControlDialog = lazily(() =>
+  import("@/components/controls/control-dialog").then(({ ControlDialog }) => ControlDialog),
+);
 
 type Open = "ignore" | "release" | "cooldown" | "blacklist" | "whitelist" | null;
 

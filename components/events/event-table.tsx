@@ -1,6 +1,5 @@
 "use client";
 
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { type RefObject, useEffect, useRef } from "react";
 import { classNames } from "@/components/ui/class-names";
 import { isPicked, type Picked } from "@/lib/browser/selection";
@@ -8,14 +7,15 @@ import { EventRow, type RowActions, rowDomId } from "./event-row";
 import styles from "./event-table.module.css";
 import type { ListRow } from "./list-rows";
 import { useIsPhone } from "./use-is-phone";
+import { scrollTopFor, useRowWindow } from "./use-window";
 
 const ROW_PX = 32;
 const CARD_PX = 84;
 /** Rows before the end at which the next page is fetched: about a screen and a half. */
 const FETCH_AHEAD_ROWS = 40;
 
-/** What the server renders before the size of the window is known. */
-const ASSUMED = { width: 1280, height: 900 };
+/** Height for which the server makes rows, before that of the window is known. */
+const ASSUMED_PX = 900;
 
 const COLUMNS = [
   ["state", "state"],
@@ -28,7 +28,7 @@ const COLUMNS = [
   ["error", "last error"],
 ] as const;
 
-export type TableHandle = { scrollToRow: (index: number) => void; scrollToTop: () => void; focus: () => void };
+export type TableHandle = { scrollToRow: (index: number) => void; scrollToTop: () => void };
 
 /**
  * The list: rows of equal height, of which only those in view exist. It is a grid with one focus: arrow keys (or j, k)
@@ -61,41 +61,33 @@ export function EventTable({
   onFirstVisible: (index: number) => void;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
-  const grid = useRef<HTMLTableElement>(null);
   const phone = useIsPhone();
   const rowPx = phone ? CARD_PX : ROW_PX;
-  const virtualizer = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowPx,
-    getItemKey: (index) => rows[index]?.event.id ?? index,
-    overscan: 12,
-    initialRect: ASSUMED,
-    scrollPaddingStart: phone ? 0 : ROW_PX,
-  });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another height of rows makes every remembered size wrong
-  useEffect(() => virtualizer.measure(), [rowPx]);
+  const { first, start, end } = useRowWindow(scroller, { rowPx, rows: rows.length, assumedPx: ASSUMED_PX });
 
   useEffect(() => {
     handle.current = {
-      scrollToRow: (index) => virtualizer.scrollToIndex(index),
+      scrollToRow: (index) => {
+        const element = scroller.current;
+        if (!element) return;
+        const { scrollTop, clientHeight } = element;
+        const to = scrollTopFor(index, { scrollTop, viewPx: clientHeight, headPx: phone ? 0 : ROW_PX, rowPx });
+        if (to !== null) element.scrollTop = to;
+      },
       scrollToTop: () => scroller.current?.scrollTo({ top: 0 }),
-      focus: () => grid.current?.focus({ preventScroll: true }),
     };
     return () => {
       handle.current = null;
     };
-  }, [handle, virtualizer]);
+  }, [handle, phone, rowPx]);
 
-  const items = virtualizer.getVirtualItems();
-  const first = virtualizer.range?.startIndex ?? 0;
-  const last = items.at(-1)?.index ?? 0;
   useEffect(() => onFirstVisible(first), [first, onFirstVisible]);
   useEffect(() => {
-    if (hasMore && last >= rows.length - FETCH_AHEAD_ROWS) onNearEnd();
-  }, [hasMore, last, rows.length, onNearEnd]);
+    if (hasMore && end >= rows.length - FETCH_AHEAD_ROWS) onNearEnd();
+  }, [hasMore, end, rows.length, onNearEnd]);
 
-  const activeShown = activeId !== null && items.some((item) => rows[item.index]?.event.id === activeId);
+  const made = rows.slice(start, end);
+  const activeShown = activeId !== null && made.some((row) => row.event.id === activeId);
   const some = picked.kind !== "none";
   const every = picked.kind === "all" || (some && picked.ids.size >= rows.length);
   return (
@@ -104,7 +96,6 @@ export function EventTable({
       className={classNames(styles.scroller, "min-h-0 min-w-0 flex-1 overflow-x-hidden overflow-y-auto")}
     >
       <table
-        ref={grid}
         // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a table whose rows are chosen is a grid
         role="grid"
         tabIndex={0}
@@ -138,17 +129,16 @@ export function EventTable({
             ))}
           </tr>
         </thead>
-        <tbody className="relative block" style={{ height: virtualizer.getTotalSize() }}>
-          {items.map((item) => {
-            const row = rows[item.index];
-            if (!row) return null;
+        <tbody className="relative block" style={{ height: rows.length * rowPx }}>
+          {made.map((row, at) => {
             const { id } = row.event;
+            const index = start + at;
             return (
               <EventRow
-                key={item.key}
+                key={id}
                 row={row}
-                index={item.index}
-                top={item.start}
+                index={index}
+                top={index * rowPx}
                 height={rowPx}
                 selected={isPicked(picked, id)}
                 locked={picked.kind === "all"}

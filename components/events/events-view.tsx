@@ -1,12 +1,12 @@
 "use client";
 
 import { useQueryClient } from "@tanstack/react-query";
-import dynamic from "next/dynamic";
 import { useRouter } from "next/navigation";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
 import type { InitialList } from "@/lib/browser/events";
 import { useEventCounts } from "@/lib/browser/events";
 import { ApiError } from "@/lib/browser/fetch-json";
@@ -22,7 +22,8 @@ import {
   toggle,
   toggleLoaded,
 } from "@/lib/browser/selection";
-import { type EventFilter, toSearchParams } from "@/lib/contract/event-filter";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { toSearchParams } from "@/lib/contract/filter-params";
 import { type BulkAction, commonScope, mayHoldIgnored } from "./bulk-action";
 import { BulkBar } from "./bulk-bar";
 import { CountsLine } from "./counts-line";
@@ -31,14 +32,14 @@ import { FilterBar } from "./filter-bar";
 import { ListSkeleton } from "./list-skeleton";
 import { useEventRows } from "./use-event-rows";
 
-const SidePanel = dynamic(() => import("./side-panel").then((module) => module.SidePanel), { ssr: false });
-const RedriveDialog = dynamic(() => import("@/components/redrives/redrive-dialog").then((m) => m.RedriveDialog), {
-  ssr: false,
-});
-const ControlDialog = dynamic(() => import("@/components/controls/control-dialog").then((m) => m.ControlDialog), {
-  ssr: false,
-});
-const IgnoreDialog = dynamic(() => import("./ignore-dialog").then((m) => m.IgnoreDialog), { ssr: false });
+const SidePanel = lazily(() => import("./side-panel").then(({ SidePanel }) => SidePanel));
+const RedriveDialog = lazily(() =>
+  import("@/components/redrives/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
+);
+const ControlDialog = lazily(() =>
+  import("@/components/controls/control-dialog").then(({ ControlDialog }) => ControlDialog),
+);
+const IgnoreDialog = lazily(() => import("./ignore-dialog").then(({ IgnoreDialog }) => IgnoreDialog));
 
 /** Below this width the panel would leave no list: an event opens on its own page. */
 const PANEL_FROM_PX = 900;
@@ -52,11 +53,7 @@ export function EventsView({ initial }: { initial: InitialEvents | null }) {
   if (fault) {
     return (
       <ErrorPanel error={new ApiError("invalid-filter", fault.message, { fields: fault.fields })}>
-        <div className="mt-2">
-          <Button size="sm" onClick={() => setFilter({})}>
-            Clear the filter
-          </Button>
-        </div>
+        <ClearFilter onClear={() => setFilter({})} />
       </ErrorPanel>
     );
   }
@@ -64,6 +61,14 @@ export function EventsView({ initial }: { initial: InitialEvents | null }) {
   // A new filter is a new list: selection, active row and scroll position begin again.
   return (
     <EventsList key={query} filter={filter} setFilter={setFilter} initial={initial?.query === query ? initial : null} />
+  );
+}
+
+function ClearFilter({ onClear }: { onClear: () => void }) {
+  return (
+    <Button size="sm" className="mt-2" onClick={onClear}>
+      Clear the filter
+    </Button>
   );
 }
 
@@ -188,6 +193,7 @@ function EventsList({
   const total = matching?.value ?? null;
   const selection = selectionOf(picked, filter);
   const closeDialog = () => setAction(null);
+  const wrongFilter = list.error instanceof ApiError && list.error.code === "invalid-filter";
 
   return (
     <div className="flex h-full min-h-0 flex-col">
@@ -208,7 +214,9 @@ function EventsList({
             <ListSkeleton />
           ) : rows.length === 0 ? (
             list.error ? (
-              <ErrorPanel error={list.error} onRetry={list.retry} />
+              <ErrorPanel error={list.error} onRetry={wrongFilter ? undefined : list.retry}>
+                {wrongFilter ? <ClearFilter onClear={() => setFilter({})} /> : null}
+              </ErrorPanel>
             ) : (
               <NothingHere filter={filter} onFilter={setFilter} />
             )

@@ -1,9 +1,9 @@
 "use client";
 
 import { X } from "lucide-react";
-import dynamic from "next/dynamic";
 import { editInSearch } from "@/components/shell/search-edit";
 import { Button } from "@/components/ui/button";
+import { lazily } from "@/components/ui/lazily";
 import { PopoverButton } from "@/components/ui/popover-button";
 import { useZone } from "@/lib/browser/clock-zone";
 import { withPart } from "@/lib/browser/filter-url";
@@ -14,7 +14,7 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 import { ExportMenu } from "./export-menu";
 import { ViewsMenu } from "./views-menu";
 
-const AddFilter = dynamic(() => import("./add-filter").then((module) => module.AddFilter), { ssr: false });
+const AddFilter = lazily(() => import("./add-filter").then(({ AddFilter }) => AddFilter));
 
 function Chip({
   name,

@@ -1,14 +1,14 @@
 "use client";
 
-import dynamic from "next/dynamic";
 import { useState } from "react";
+import { lazily } from "@/components/ui/lazily";
 import type { MenuEntry } from "@/components/ui/menu";
 import { MenuButton } from "@/components/ui/menu-button";
 import { isEmptyFilter } from "@/lib/browser/qualified-search";
 import { isSameFilter, useSavedViews } from "@/lib/browser/views";
 import type { EventFilter } from "@/lib/contract/event-filter";
 
-const ViewsDialog = dynamic(() => import("./views-dialog").then((module) => module.ViewsDialog), { ssr: false });
+const ViewsDialog = lazily(() => import("./views-dialog").then(({ ViewsDialog }) => ViewsDialog));
 
 /** Named filters: choose one, or keep the present one under a name. */
 export function ViewsMenu({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {

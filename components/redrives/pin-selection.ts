@@ -1,4 +1,5 @@
-import { type EventFilter, resolveInstant } from "@/lib/contract/event-filter";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { resolveInstant } from "@/lib/contract/filter-params";
 import type { Selection } from "@/lib/contract/selection";
 
 /**

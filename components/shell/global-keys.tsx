@@ -1,13 +1,13 @@
 "use client";
 
-import dynamic from "next/dynamic";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
+import { lazily } from "@/components/ui/lazily";
 import { type Hotkeys, useHotkeys } from "@/lib/browser/hotkeys";
 import { PAGES } from "./navigation";
 
-const Palette = dynamic(() => import("./palette").then((module) => module.Palette), { ssr: false });
-const KeyboardHelp = dynamic(() => import("./keyboard-help").then((module) => module.KeyboardHelp), { ssr: false });
+const Palette = lazily(() => import("./palette").then(({ Palette }) => Palette));
+const KeyboardHelp = lazily(() => import("./keyboard-help").then(({ KeyboardHelp }) => KeyboardHelp));
 
 /** Keys that work on every page, and the two overlays they open. */
 export function GlobalKeys() {

@@ -1,18 +1,18 @@
 "use client";
 
 import { Search } from "lucide-react";
-import dynamic from "next/dynamic";
 import { usePathname, useRouter } from "next/navigation";
 import { useEffect, useId, useRef, useState } from "react";
 import { Kbd } from "@/components/ui/kbd";
+import { lazily } from "@/components/ui/lazily";
 import { eventsHref, useEventFilter } from "@/lib/browser/filter-url";
 import { useHotkeys } from "@/lib/browser/hotkeys";
 import { applySearch } from "@/lib/browser/qualified-search";
 import { onSearchEdit } from "./search-edit";
 
-const SearchSuggestions = dynamic(() => import("./search-suggestions").then((module) => module.SearchSuggestions), {
-  ssr: false,
-});
+const SearchSuggestions = lazily(() =>
+  import("./search-suggestions").then(({ SearchSuggestions }) => SearchSuggestions),
+);
 
 export type SuggestionKeys = (key: "ArrowDown" | "ArrowUp" | "Enter" | "Tab") => boolean;
 

@@ -6,7 +6,7 @@ import { classNames } from "@/components/ui/class-names";
 import { Field, Input } from "@/components/ui/input";
 import { useZone, type Zone } from "@/lib/browser/clock-zone";
 import { fromTyped, toTyped, WINDOW_PRESETS } from "@/lib/browser/time-window";
-import { resolveInstant } from "@/lib/contract/event-filter";
+import { resolveInstant } from "@/lib/contract/filter-params";
 
 type Window = { from?: string; to?: string };
 

@@ -1,14 +1,14 @@
 "use client";
 
 import { Clock } from "lucide-react";
-import dynamic from "next/dynamic";
 import { usePathname } from "next/navigation";
+import { lazily } from "@/components/ui/lazily";
 import { PopoverButton } from "@/components/ui/popover-button";
 import { useZone } from "@/lib/browser/clock-zone";
 import { useEventFilter } from "@/lib/browser/filter-url";
 import { windowLabel } from "@/lib/browser/time-window";
 
-const TimeRangeForm = dynamic(() => import("./time-range-form").then((module) => module.TimeRangeForm), { ssr: false });
+const TimeRangeForm = lazily(() => import("./time-range-form").then(({ TimeRangeForm }) => TimeRangeForm));
 
 /** Pages whose data has a window, and what none in the address means there. */
 const OPEN_WINDOW: Record<string, string> = {

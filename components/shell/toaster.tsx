@@ -1,10 +1,10 @@
 "use client";
 
-import dynamic from "next/dynamic";
 import { useSyncExternalStore } from "react";
+import { lazily } from "@/components/ui/lazily";
 import { onToasterWanted, toasterWanted } from "@/components/ui/toast";
 
-const ToastRegion = dynamic(() => import("./toast-region").then((module) => module.ToastRegion), { ssr: false });
+const ToastRegion = lazily(() => import("./toast-region").then(({ ToastRegion }) => ToastRegion));
 
 /** The place of toasts; nothing of it is loaded before the first one. */
 export function LazyToaster() {

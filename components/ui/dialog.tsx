@@ -10,7 +10,7 @@ const WIDTHS = { sm: "sm:w-[440px]", md: "sm:w-[640px]", lg: "sm:w-[880px]" };
 
 /**
  * A modal dialog. Mount it to open, unmount it to close: what dies with it is its state. On a phone it fills the
- * bottom of the screen. Load files that use it lazily (`next/dynamic`).
+ * bottom of the screen. Load files that use it lazily (`lazily`).
  */
 export function Dialog({
   title,

@@ -1,12 +1,12 @@
 "use client";
 
-import dynamic from "next/dynamic";
 import { type ReactNode, useCallback, useRef, useState } from "react";
 import { type ButtonLook, buttonClass } from "./button";
+import { lazily } from "./lazily";
 import type { MenuEntry } from "./menu";
 
 const load = () => import("./menu");
-const MenuPanel = dynamic(() => load().then((module) => module.MenuPanel), { ssr: false });
+const MenuPanel = lazily(() => load().then(({ MenuPanel }) => MenuPanel));
 
 /** A button that opens a menu; Base UI is fetched when the pointer or the focus comes near. */
 export function MenuButton({

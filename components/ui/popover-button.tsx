@@ -1,11 +1,11 @@
 "use client";
 
-import dynamic from "next/dynamic";
 import { type ReactNode, useCallback, useRef, useState } from "react";
 import { type ButtonLook, buttonClass } from "./button";
+import { lazily } from "./lazily";
 
 const load = () => import("./popover");
-const PopoverPanel = dynamic(() => load().then((module) => module.PopoverPanel), { ssr: false });
+const PopoverPanel = lazily(() => load().then(({ PopoverPanel }) => PopoverPanel));
 
 /** A button that opens a popover; Base UI is fetched when the pointer or the focus comes near. */
 export function PopoverButton({

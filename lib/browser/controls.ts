@@ -1,7 +1,8 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ControlList, ControlOut, ControlRequest } from "@/lib/contract/controls";
-import { type EventFilter, toSearchParams } from "@/lib/contract/event-filter";
+import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventCounts } from "@/lib/contract/events";
+import { toSearchParams } from "@/lib/contract/filter-params";
 import { type ApiError, fetchJson } from "./fetch-json";
 import { invalidateAfter, keys } from "./keys";
 

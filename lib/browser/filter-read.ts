@@ -1,4 +1,5 @@
-import { type EventFilter, fromSearchParams, toSearchParams } from "@/lib/contract/event-filter";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { foldTags, readNames, toSearchParams } from "@/lib/contract/filter-params";
 import { DomainError } from "@/lib/core/problem";
 
 /** Parameters of a page's address that are no part of the filter: the open event, the tab, the sort order. */
@@ -17,14 +18,17 @@ export const PAGE_PARAMS = [
 
 export type ReadFilter = { filter: EventFilter; fault: null } | { filter: null; fault: DomainError };
 
-/** The filter of a query string, or what is wrong with it: a wrong filter is never read as a wider one. */
+/**
+ * The filter of a query string, or which of its names are wrong: a wrong filter is never read as a wider one. What the
+ * values may be is the server's to say, in the place of the list (`invalid-filter`): its schema is not loaded here.
+ */
 export function readFilter(params: URLSearchParams): ReadFilter {
-  try {
-    return { filter: fromSearchParams(params, PAGE_PARAMS), fault: null };
-  } catch (error) {
-    if (error instanceof DomainError) return { filter: null, fault: error };
-    throw error;
+  const { raw, faults } = readNames(params, PAGE_PARAMS);
+  if (faults.length > 0) {
+    const sentence = faults.map(({ field, detail }) => `${field}: ${detail}`).join("; ");
+    return { filter: null, fault: new DomainError("invalid-filter", sentence, { fields: faults }) };
   }
+  return { filter: foldTags(raw) as EventFilter, fault: null };
 }
 
 /** `path?filter`, with the page's own parameters of `current` kept. */

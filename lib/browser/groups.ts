@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { type EventFilter, toSearchParams } from "@/lib/contract/event-filter";
+import type { EventFilter } from "@/lib/contract/event-filter";
 import type { GroupList } from "@/lib/contract/events";
+import { toSearchParams } from "@/lib/contract/filter-params";
 import { fetchJson } from "./fetch-json";
 import { keys } from "./keys";
 

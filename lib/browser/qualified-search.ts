@@ -1,4 +1,5 @@
-import { type EventFilter, FILTER_NAMES, FILTER_STATUSES, type FilterStatus } from "@/lib/contract/event-filter";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { FILTER_NAMES, FILTER_STATUSES, type FilterStatus } from "@/lib/contract/filter-params";
 
 /**
  * The language of the search box: `errorCode:TIMEOUT aggregateId:"order 77" tag.region:eu words of the error`.

@@ -19,7 +19,7 @@ import type {
   RedriveRate,
   RedriveRequest,
 } from "@/lib/contract/redrives";
-import { SELECTED_IDS_MAX } from "@/lib/contract/selection";
+import { SELECTED_IDS_MAX } from "@/lib/contract/selected-ids";
 import type { RedriveState } from "@/lib/core/redrive-state";
 import { fetchJson } from "./fetch-json";
 import { invalidateAfter, keys } from "./keys";

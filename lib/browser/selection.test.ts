@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SELECTED_IDS_MAX } from "@/lib/contract/selection";
+import { SELECTED_IDS_MAX } from "@/lib/contract/selected-ids";
 import { extendTo, isPicked, NOTHING, type Picked, pickedCount, selectionOf, toggle, toggleLoaded } from "./selection";
 
 const ORDER = ["a", "b", "c", "d", "e"];

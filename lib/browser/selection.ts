@@ -1,5 +1,6 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
-import { SELECTED_IDS_MAX, type Selection } from "@/lib/contract/selection";
+import { SELECTED_IDS_MAX } from "@/lib/contract/selected-ids";
+import type { Selection } from "@/lib/contract/selection";
 
 /**
  * What is selected in a list: named rows, or all that match. "All" is the filter, never the ids on screen: it means the

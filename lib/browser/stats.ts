@@ -1,5 +1,6 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
-import { type EventFilter, toSearchParams } from "@/lib/contract/event-filter";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { toSearchParams } from "@/lib/contract/filter-params";
 import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats, TopErrors } from "@/lib/contract/stats";
 import { type ApiError, fetchJson } from "./fetch-json";
 import { keys } from "./keys";

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { FILTER_NAMES, FILTER_STATUSES } from "@/lib/contract/event-filter";
 import type { GroupList } from "@/lib/contract/events";
+import { FILTER_NAMES, FILTER_STATUSES } from "@/lib/contract/filter-params";
 import type { SourceList } from "@/lib/contract/sources";
 import type { TopErrors } from "@/lib/contract/stats";
 import { fetchJson } from "./fetch-json";

@@ -1,5 +1,5 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
-import { resolveInstant } from "@/lib/contract/event-filter";
+import { resolveInstant } from "@/lib/contract/filter-params";
 import type { Zone } from "./clock-zone";
 import { formatAbsolute, formatShort } from "./format";
 

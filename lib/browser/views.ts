@@ -1,5 +1,6 @@
 import { type QueryClient, useQuery } from "@tanstack/react-query";
-import { type EventFilter, toSearchParams } from "@/lib/contract/event-filter";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { toSearchParams } from "@/lib/contract/filter-params";
 import { type ApiError, fetchJson } from "./fetch-json";
 import { invalidateAfter, keys } from "./keys";
 

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { eventFilterSchema } from "@/lib/contract/event-filter";
+import { SELECTED_IDS_MAX } from "@/lib/contract/selected-ids";
 
-/** How many ids one request may name; a larger set is a filter. Keeps a request below a megabyte. */
-export const SELECTED_IDS_MAX = 10_000;
+export { SELECTED_IDS_MAX };
 
 /** What an operation works on: named events, or all that match a filter at this moment. Never both. */
 export const selectionSchema = z.union([

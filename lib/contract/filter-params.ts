@@ -1,0 +1,121 @@
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { EVENT_STATUSES } from "@/lib/core/event-state";
+import { DomainError, type FieldError } from "@/lib/core/problem";
+
+/**
+ * The query string of the filter: its names, and the way to it and back. Free of zod, which would be a tenth of all the
+ * JavaScript of the list page. What the values may be says the schema in `event-filter.ts`, on the server.
+ */
+
+/** Stored statuses, and refinements that the surface shows as states of their own. */
+export const FILTER_STATUSES = [...EVENT_STATUSES, "BOUNCED", "CONFIRMED", "COOLING"] as const;
+export type FilterStatus = (typeof FILTER_STATUSES)[number];
+
+export const TAG_PREFIX = "tag.";
+const LIST_NAMES = [
+  "source",
+  "eventId",
+  "aggregateId",
+  "eventType",
+  "errorCode",
+  "fingerprint",
+  "status",
+  "traceId",
+] as const;
+const SINGLE_NAMES = ["from", "to", "q"] as const;
+
+/** Every name of the query string except `tag.<key>`. */
+export const FILTER_NAMES: readonly string[] = [...LIST_NAMES, ...SINGLE_NAMES];
+
+/** Object machinery skips `__proto__`, so a filter by it would select everything. */
+function isTagName(name: string): boolean {
+  return name.startsWith(TAG_PREFIX) && name !== `${TAG_PREFIX}__proto__`;
+}
+
+/** In JSON and in the URL a tag may be written `"tag.orderId"`; inside it lies within `tags`. */
+export function foldTags(input: unknown): unknown {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+  const folded: Record<string, unknown> = {};
+  let tags: Record<string, unknown> | undefined;
+  for (const [name, value] of Object.entries(input)) {
+    if (!isTagName(name)) folded[name] = value;
+    else tags = { ...tags, [name.slice(TAG_PREFIX.length)]: value };
+  }
+  if (!tags) return folded;
+  const given = typeof folded.tags === "object" && folded.tags !== null ? folded.tags : {};
+  return { ...folded, tags: { ...given, ...tags } };
+}
+
+/**
+ * The structure of a query string: which names it has, with their values in a list unless they may be given once only.
+ * `also` names parameters that belong to the route (`limit`, `cursor`), which are skipped. Any other name is a fault.
+ */
+export function readNames(
+  params: URLSearchParams,
+  also: readonly string[] = [],
+): { raw: Record<string, unknown>; faults: FieldError[] } {
+  const raw: Record<string, unknown> = {};
+  const faults: FieldError[] = [];
+  for (const name of new Set(params.keys())) {
+    if (also.includes(name)) continue;
+    const all = params.getAll(name);
+    if ((SINGLE_NAMES as readonly string[]).includes(name)) {
+      if (all.length > 1) faults.push({ field: name, detail: "must be given once" });
+      raw[name] = all[0];
+    } else if ((LIST_NAMES as readonly string[]).includes(name) || isTagName(name)) {
+      raw[name] = all;
+    } else {
+      faults.push({ field: name, detail: `unknown: use ${FILTER_NAMES.join(", ")} or tag.<key>` });
+    }
+  }
+  return { raw, faults };
+}
+
+/** The query string of a filter, names in one fixed order: equal filters have equal strings. */
+export function toSearchParams(filter: EventFilter): URLSearchParams {
+  const params = new URLSearchParams();
+  for (const name of LIST_NAMES) for (const value of filter[name] ?? []) params.append(name, value);
+  for (const [key, list] of Object.entries(filter.tags ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))) {
+    for (const value of list) params.append(TAG_PREFIX + key, value);
+  }
+  for (const name of SINGLE_NAMES) if (filter[name] !== undefined) params.append(name, filter[name]);
+  return params;
+}
+
+const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+/** The largest instant a Date, and thus ISO 8601 on the wire, can name. */
+const INSTANT_MS_MAX = 8.64e15;
+
+/**
+ * Epoch milliseconds of an instant as people write it, or null when it is none:
+ * ISO 8601 date (`2026-11-20`, midnight UTC) or date-time (UTC unless it has an offset), epoch milliseconds (12 to 14
+ * digits), `now`, or relative to now: `-24h`, `24h` and `now-24h` are the same; units s, m, h, d, w.
+ */
+export function resolveInstant(value: string, nowMs: number): number | null {
+  if (value === "now") return nowMs;
+  const relative = /^(?:now)?([+-]?)(\d{1,9})([smhdw])$/.exec(value);
+  if (relative) {
+    const distance = Number(relative[2]) * UNIT_MS[relative[3]!]!;
+    return relative[1] === "+" ? nowMs + distance : nowMs - distance;
+  }
+  if (/^\d{12,14}$/.test(value)) return Number(value);
+  const iso = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/i.exec(value);
+  if (!iso) return null;
+  const ms = Date.parse(iso[1] !== undefined && iso[4] === undefined ? `${value}Z` : value);
+  return Number.isNaN(ms) || Math.abs(ms) > INSTANT_MS_MAX ? null : ms;
+}
+
+/** The window of a filter: [fromMs, toMs), null = open. Throws DomainError `invalid-filter` when it is reversed. */
+export function resolveWindow(
+  filter: Pick<EventFilter, "from" | "to">,
+  nowMs: number,
+): { fromMs: number | null; toMs: number | null } {
+  const fromMs = filter.from === undefined ? null : resolveInstant(filter.from, nowMs);
+  const toMs = filter.to === undefined ? null : resolveInstant(filter.to, nowMs);
+  if (fromMs !== null && toMs !== null && fromMs > toMs) {
+    throw new DomainError("invalid-filter", "The window is reversed: from is after to, swap them", {
+      fields: [{ field: "from", detail: "is after to" }],
+    });
+  }
+  return { fromMs, toMs };
+}
