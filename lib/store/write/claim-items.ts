@@ -16,6 +16,15 @@ function placeKey(place: string, id: string): string {
 }
 
 /**
+ * `column = value` that no index can serve, not even a partial one. A batch names its rows by id and only checks the
+ * rest: statistics never know a redrive that was frozen a moment ago, so an index over redrive or state looks as good as
+ * the primary key, and then each batch reads everything that is open.
+ */
+export function checked(column: string, value: string): string {
+  return `${column} is not distinct from ${value}`;
+}
+
+/**
  * One statement: pick the head of the slice, leave out what must wait (claimed, deferred, behind an earlier item of
  * another open redrive), take the aggregates' leases, and claim with a new fence. Two workers that race meet at the row
  * locks: the loser's re-check finds `claimed_until` in the future and skips.
@@ -30,11 +39,11 @@ with live as (
    where i.redrive_id = $1 and i.slice between $2 and $3 and i.state = 'open'
    order by i.slice, ${ORDER}, i.id
    limit ${CLAIM_WINDOW}
-), spans as (
+), spans as materialized (
   select source_id, aggregate_id, max(place) as place, min(${placeKey("place", "id")}) filter (where waits) as own_block
     from head where aggregate_id is not null
    group by source_id, aggregate_id
-), blocks as (
+), blocks as materialized (
   select s.source_id, s.aggregate_id, s.own_block, other.block as other_block
     from spans s
     left join lateral (
@@ -67,7 +76,7 @@ with live as (
   update redrive_items i
      set fence = i.fence + 1, claimed_until = now() + make_interval(secs => $5)
     from ready r
-   where i.id = r.id and i.redrive_id = $1 and i.state = 'open'
+   where i.id = r.id and ${checked("i.redrive_id", "$1::uuid")} and ${checked("i.state", "'open'")}
      and (i.claimed_until is null or i.claimed_until < now())
      and (r.aggregate_id is null or exists (
            select 1 from leased l where l.source_id = r.source_id and l.aggregate_id = r.aggregate_id))
@@ -163,7 +172,8 @@ export async function renewClaims(db: Queryable, items: readonly ClaimedItem[], 
     `with mine as (
        update redrive_items i set claimed_until = now() + make_interval(secs => $4)
          from unnest($2::uuid[], $3::bigint[]) as w(id, fence)
-        where i.id = w.id and i.redrive_id = $1 and i.fence = w.fence and i.state = 'open'
+        where i.id = any($2::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "$1::uuid")} and i.fence = w.fence
+          and ${checked("i.state", "'open'")}
        returning i.id, i.source_id, i.aggregate_id
      ), leases as (
        update aggregates a set lease_until = now() + make_interval(secs => $4)

@@ -3,7 +3,7 @@ import type { AggregateResult } from "@/lib/core/aggregate-result";
 import type { EventStatus } from "@/lib/core/event-state";
 import type { EventAfter, ItemOutcome } from "@/lib/core/item-outcome";
 import type { Tx } from "@/lib/store/db";
-import type { ClaimedItem } from "@/lib/store/write/claim-items";
+import { type ClaimedItem, checked } from "@/lib/store/write/claim-items";
 import { type FlowKind, rollupOf } from "@/lib/store/write/rollup";
 
 /** One claimed item's end, decided by core, on its way into the store. */
@@ -80,7 +80,8 @@ export async function closeItems(tx: Tx, redriveId: string, finished: readonly F
             finished_at = case when w.state <> 'open' then now() end
        from unnest($2::uuid[], $3::bigint[], $4::text[], $5::float8[], $6::int[], $7::text[], $8::text[], $9::text[])
          as w(id, fence, state, not_before, attempts, result, detail, verdict)
-      where i.id = w.id and i.redrive_id = $1 and i.fence = w.fence and i.state = 'open'
+      where i.id = any($2::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "$1::uuid")} and i.fence = w.fence
+        and ${checked("i.state", "'open'")}
      returning i.id`,
     [
       redriveId,
@@ -143,7 +144,7 @@ export async function moveFinishedEvents(
                      $12::boolean[], $13::text[], $14::text[])
            as w(id, status, failures, redrives, cooldown_until, confirmed_at, sends, flow, processed, error_code,
                 error_text)
-        where e.id = w.id and e.status = 'QUEUED'
+        where e.id = any($4::uuid[]) and e.id = w.id and ${checked("e.status", "'QUEUED'")}
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'QUEUED' as old_status,
                  e.status as new_status, w.flow, w.processed
      )${rollupOf("moved", { flow: { kind: { expression: "flow" }, at: "now()" } })}${SECOND_FLOW}

@@ -1,6 +1,7 @@
 import type { GateRefusal } from "@/lib/core/refusal";
 import type { Tx } from "@/lib/store/db";
 import type { Candidate } from "@/lib/store/read/candidates";
+import { checked } from "@/lib/store/write/claim-items";
 import { rollupOf } from "@/lib/store/write/rollup";
 
 /** A candidate with its place in the plan and the gate's word; refusal null = freeze it. */
@@ -15,7 +16,7 @@ export async function queueEvents(tx: Tx, ids: readonly string[], actor: string)
   const rows = await tx.query<{ id: string }>(
     `with moved as (
        update dlq_events e set status = 'QUEUED', last_operator = $2
-        where e.id = any($1::uuid[]) and e.status = 'PENDING'
+        where e.id = any($1::uuid[]) and ${checked("e.status", "'PENDING'")}
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'PENDING' as old_status,
                  'QUEUED' as new_status
      )${rollupOf("moved")}

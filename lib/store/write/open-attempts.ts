@@ -1,4 +1,5 @@
 import type { Queryable } from "@/lib/store/db";
+import { checked } from "@/lib/store/write/claim-items";
 
 /** One send about to be made. */
 export type AttemptIntent = {
@@ -30,7 +31,8 @@ with want as (
 insert into redrive_attempts (id, redrive_id, attempt, fence, target, idempotency_key, opened_at)
 select w.id, w.redrive_id, w.attempt, w.fence, w.target, w.idempotency_key, clock_timestamp()
   from want w
-  join redrive_items i on i.id = w.id and i.redrive_id = w.redrive_id and i.state = 'open' and i.fence = w.fence
+  join redrive_items i on i.id = any($1::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "w.redrive_id")}
+   and ${checked("i.state", "'open'")} and i.fence = w.fence
   join redrives r on r.id = w.redrive_id and r.state = 'RUNNING'
  where not exists (
    select 1 from controls c
