@@ -1,0 +1,79 @@
+import { uuidv7 } from "@/lib/platform/ids";
+import type { Db } from "@/lib/store/db";
+import { ensurePartitions } from "@/lib/store/write/partitions";
+
+/** Events of one statement: its row locks and its share of the log stay small. */
+const CHUNK = 50_000;
+/** Events of an aggregate, one behind the other. */
+const AGGREGATE_EVENTS = 4;
+
+const DAY_MS = 86_400_000;
+
+export type ManyEvents = { source: string; events: number; redriveUrl: string };
+
+/**
+ * Makes an HTTP source without a rate and parks that many events in it, by the server itself and thus much faster than
+ * through ingest. Rows and rollups are those that ingest writes; the audit is not (a redrive does not read it).
+ */
+export async function parkMany(db: Db, { source, events, redriveUrl }: ManyEvents): Promise<void> {
+  const sourceId = uuidv7(Date.now());
+  await db.run("insert into sources (id, name, kind, config) values ($1, $2, 'http', $3::jsonb)", [
+    sourceId,
+    source,
+    JSON.stringify({ redriveUrl }),
+  ]);
+  await db.run(
+    `insert into targets (id, source_id, lane, name, rate_per_second)
+     values (uuidv7(), $1, 'main', $2, null), (uuidv7(), $1, 'slow', $2 || '.slow', null)`,
+    [sourceId, source],
+  );
+  // As many partitions as a store in use has: each costs every statement a little.
+  await ensurePartitions(db, Date.now() - 30 * DAY_MS, Date.now() + 14 * DAY_MS);
+  for (let from = 0; from < events; from += CHUNK) {
+    await parkChunk(db, { source, sourceId, from, to: Math.min(from + CHUNK, events) });
+  }
+  // As autovacuum would have by the time an operator comes to redrive them.
+  for (const table of ["dlq_events", "dlq_event_bodies", "event_keys"]) await db.run(`vacuum analyze ${table}`);
+}
+
+type Chunk = { source: string; sourceId: string; from: number; to: number };
+
+async function parkChunk(db: Db, { source, sourceId, from, to }: Chunk): Promise<void> {
+  await db.transaction(
+    async (tx) => {
+      await tx.run(
+        `with fresh as materialized (
+           select uuidv7() as id, g as n, $2 || '-' || lpad(g::text, 9, '0') as event_id
+             from generate_series($3::int, $4::int - 1) g
+         ), keys as (
+           insert into event_keys (source_id, event_id, id) select $1, event_id, id from fresh
+         ), bodies as (
+           insert into dlq_event_bodies (id, payload, content_type, headers, error_type, error_message, origin)
+           select id, convert_to(format('{"orderId": %s, "currency": "EUR", "lines": "%s"}', n, repeat('x', 250)), 'UTF8'),
+                  'application/json', '[["tenant","acme"],["x-request","7"]]', 'com.acme.StockException',
+                  '503 from stock-service', '{"convention":"http"}'
+             from fresh
+         )
+         insert into dlq_events
+           (id, source_id, event_id, aggregate_type, aggregate_id, version, event_type, error_code, fingerprint, status,
+            attempts, first_seen, last_error_code, last_error, payload_bytes, tags)
+         select id, $1, event_id, 'order', $2 || '-order-' || n / ${AGGREGATE_EVENTS}, n % ${AGGREGATE_EVENTS}, 'OrderCreated',
+                'UPSTREAM_5XX', $2 || '-group', 'PENDING', 4, uuid_extract_timestamp(id), 'UPSTREAM_5XX',
+                '503 from stock-service', 300, jsonb_build_object('orderId', n::text)
+           from fresh`,
+        [sourceId, source, from, to],
+      );
+      await tx.run(
+        `insert into dlq_levels (source_id, error_code, status, hour, n)
+         values ($1, 'UPSTREAM_5XX', 'PENDING', date_trunc('hour', now(), 'UTC'), $2)`,
+        [sourceId, to - from],
+      );
+      await tx.run("insert into dlq_group_levels (fingerprint, source_id, status, n) values ($2, $1, 'PENDING', $3)", [
+        sourceId,
+        `${source}-group`,
+        to - from,
+      ]);
+    },
+    { statementTimeoutMs: 0 },
+  );
+}

@@ -1,0 +1,87 @@
+import { type ChildProcess, fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+export type WorkerProcess = { pid: number; stop(): Promise<void> };
+
+export type WorkerServers = { databaseUrl: string; redisUrl: string | null };
+
+/** A production worker in a process of its own, as `npm start` would run it. Resolves when it is ready. */
+export async function startWorkerProcess({ databaseUrl, redisUrl }: WorkerServers): Promise<WorkerProcess> {
+  const { REDIS_URL: _, ...inherited } = process.env;
+  // `node` flags for one process under study, such as --cpu-prof.
+  const flags = (process.env.PARKADE_BENCH_WORKER_FLAGS ?? "").split(" ").filter((flag) => flag !== "");
+  const child = spawn(process.execPath, [...flags, fileURLToPath(new URL("../dist/worker.mjs", import.meta.url))], {
+    env: {
+      PARKADE_LOG_LEVEL: "info",
+      ...inherited,
+      NODE_ENV: "production",
+      DATABASE_URL: databaseUrl,
+      ...(redisUrl ? { REDIS_URL: redisUrl } : {}),
+    },
+    // Its log is written, as in production, and read by nobody.
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  await firstMessage(child);
+  return { pid: child.pid!, stop: () => end(child) };
+}
+
+/** Forks a bench's own TypeScript file and resolves with its first message. */
+export async function forkBench<T>(file: string): Promise<{ child: ChildProcess; first: T; stop(): Promise<void> }> {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), { execArgv: ["--import", "tsx"] });
+  return { child, first: await firstMessage<T>(child), stop: () => end(child) };
+}
+
+/** The next message of a child. Rejects when it ends without one. */
+export function firstMessage<T>(child: ChildProcess): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const ended = (code: number | null) => reject(new Error(`a process of the bench ended with ${code}`));
+    child.once("exit", ended);
+    child.once("message", (message) => {
+      child.off("exit", ended);
+      resolve(message as T);
+    });
+  });
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, "exit");
+  child.kill("SIGTERM");
+  await gone;
+}
+
+/** Resident memory, bytes. Linux. */
+export function rssBytes(pid: number): number {
+  const line = readFileSync(`/proc/${pid}/status`, "utf8").match(/^VmRSS:\s+(\d+) kB$/m);
+  return Number(line?.[1]) * 1024;
+}
+
+type Process = { pid: number; parent: number; name: string; cpuMs: number };
+
+/** Linux counts in hundredths of a second. Null: it ended meanwhile. */
+function processOf(pid: number): Process | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const name = text.slice(text.indexOf("(") + 1, text.lastIndexOf(")"));
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    // Own time and that of children that have ended: user, system, children's user, children's system.
+    const ticks = [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0);
+    return { pid, parent: Number(fields[1]), name, cpuMs: ticks * 10 };
+  } catch {
+    return null;
+  }
+}
+
+/** Processor time so far of this process and all it started, milliseconds by `label` of the process. Linux. */
+export function cpuByLabel(label: (process: { pid: number; name: string }) => string): Map<string, number> {
+  const all = readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? (processOf(Number(name)) ?? []) : []));
+  const parents = new Map(all.map((one) => [one.pid, one.parent]));
+  const ours = (pid: number): boolean => pid === process.pid || (parents.has(pid) && ours(parents.get(pid)!));
+  const sums = new Map<string, number>();
+  for (const one of all.filter(({ pid }) => ours(pid))) {
+    sums.set(label(one), (sums.get(label(one)) ?? 0) + one.cpuMs);
+  }
+  return sums;
+}
