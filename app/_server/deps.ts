@@ -1,4 +1,6 @@
 import type { BrokerRegistry } from "@/lib/brokers/registry";
+import type { LaneConnection } from "@/lib/lane/connection";
+import { type OpenIdempotencyStore, openIdempotencyStore } from "@/lib/lane/idempotency-store";
 import type { LaneQueue } from "@/lib/lane/port";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { type Clock, systemClock } from "@/lib/platform/clock";
@@ -6,6 +8,7 @@ import { type Env, readEnv } from "@/lib/platform/env";
 import { createLog, type Log } from "@/lib/platform/log";
 import { createDb, type Db } from "@/lib/store/db";
 import { createLowRateStore, type LowRateStore } from "@/lib/store/prisma";
+import type { KeptAnswer } from "./once";
 
 /** What the web process is made of. Operations and reads get the parts they need, never the environment. */
 export type Deps = {
@@ -15,6 +18,8 @@ export type Deps = {
   /** For probes alone: the web process neither consumes nor publishes. Loads the clients on first use. */
   brokers(): Promise<BrokerRegistry>;
   lane: LaneQueue;
+  /** Answers by Idempotency-Key, shared by all web processes. */
+  idempotency: OpenIdempotencyStore<KeptAnswer>;
   clock: Clock;
   log: Log;
   /** Closes what it holds. */
@@ -42,17 +47,21 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     applicationName: "parkade-web",
     onIdleError: (error) => log.warn({ err: error }, "an idle store connection broke"),
   });
-  const lane = createLaneQueue(
+  const connection: LaneConnection =
     env.redisUrl === null
       ? { kind: "postgres", connectionString: env.databaseUrl, max: 4 }
-      : { kind: "redis", url: env.redisUrl },
+      : { kind: "redis", url: env.redisUrl };
+  const lane = createLaneQueue(connection);
+  const idempotency = openIdempotencyStore<KeptAnswer>(connection, (error) =>
+    log.warn({ err: error }, "an idle connection to the idempotency keys broke"),
   );
   const lowRate = createLowRateStore(env.databaseUrl);
   const brokers = async () => (await import("@/lib/brokers/registry")).brokerRegistry();
   const close = async () => {
     await lane.close();
+    await idempotency.close();
     await lowRate.end();
     await db.end();
   };
-  return { env, db, lowRate, brokers, lane, clock: systemClock, log, close };
+  return { env, db, lowRate, brokers, lane, idempotency, clock: systemClock, log, close };
 }

@@ -8,7 +8,7 @@ const KEY_CHARS_MAX = 255;
  * The Idempotency-Key of a request, or null when it has none. The draft standard's form is a quoted string; many clients
  * send it bare: both name the same key. Throws DomainError `invalid-request` for an empty or oversized key.
  */
-export function idempotencyOf(request: Request, actor: string, body: unknown): IdempotentRequest | null {
+export function idempotencyKeyOf(request: Request): string | null {
   const header = request.headers.get("idempotency-key");
   if (header === null) return null;
   const key = header.trim().replace(/^"(.*)"$/, "$1");
@@ -17,9 +17,25 @@ export function idempotencyOf(request: Request, actor: string, body: unknown): I
       fields: [{ field: "Idempotency-Key", detail: "send a new UUID with each new request" }],
     });
   }
+  return key;
+}
+
+/** Tells one request with a JSON body from another: the same key with another of these is an error, not a repeat. */
+export function fingerprintOf(request: Request, body: unknown): string {
   const path = new URL(request.url).pathname;
-  const fingerprint = createHash("sha256")
+  return createHash("sha256")
     .update(`${request.method} ${path} ${JSON.stringify(body)}`)
     .digest("hex");
-  return { actor, key, fingerprint };
+}
+
+/** Key and fingerprint for a use case that keeps its answer in the transaction of its own work; null without a key. */
+export function idempotencyOf(request: Request, actor: string, body: unknown): IdempotentRequest | null {
+  const key = idempotencyKeyOf(request);
+  return key === null ? null : { actor, key, fingerprint: fingerprintOf(request, body) };
+}
+
+export function keyReused(): DomainError {
+  return new DomainError("idempotency-key-reused", "This Idempotency-Key was used with another request", {
+    fields: [{ field: "Idempotency-Key", detail: "make a new key for a new request" }],
+  });
 }

@@ -1,4 +1,5 @@
 import { handle } from "@/app/_server/handle";
+import { once } from "@/app/_server/once";
 import { controlRequestSchema, controlStateFrom } from "@/lib/contract/controls";
 import { idPageFrom, namedParams } from "@/lib/contract/id-page";
 import { imposeControl } from "@/lib/operations/impose-control";
@@ -12,5 +13,6 @@ export const GET = handle({
 export const POST = handle({
   body: controlRequestSchema,
   status: 201,
-  run: async ({ deps, body, actor }) => readControl(deps.db, await imposeControl(deps, body, actor)),
+  run: (call) =>
+    once(call, async () => readControl(call.deps.db, await imposeControl(call.deps, call.body, call.actor))),
 });

@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { ingest } from "@/app/_server/ingest";
+import { ingestOnce } from "@/app/_server/ingest-once";
 import { eventPageFrom } from "@/lib/contract/event-page";
 import { namedParams } from "@/lib/contract/id-page";
 import { listEvents } from "@/lib/store/read/event-list";
@@ -12,5 +12,5 @@ export const GET = handle({
 export const POST = handle({
   query: (params) => ({ source: namedParams(params, ["source"]).source ?? null }),
   status: 202,
-  run: ingest,
+  run: ingestOnce,
 });

@@ -1,9 +1,10 @@
 import { handle } from "@/app/_server/handle";
+import { once } from "@/app/_server/once";
 import { bulkChangeSchema } from "@/lib/contract/selection";
 import { releaseEvents } from "@/lib/operations/ignore-events";
 
 export const POST = handle({
   body: bulkChangeSchema,
   status: 202,
-  run: ({ deps, body, actor }) => releaseEvents(deps, body, actor),
+  run: (call) => once(call, () => releaseEvents(call.deps, call.body, call.actor)),
 });

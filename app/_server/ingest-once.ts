@@ -1,0 +1,17 @@
+import type { ParkAnswer } from "@/lib/contract/events";
+import { digested } from "./digested";
+import { idempotencyKeyOf } from "./idempotency";
+import { type IngestCall, ingest } from "./ingest";
+import { once } from "./once";
+
+/**
+ * POST /api/v1/events under an Idempotency-Key. Event ids keep an event from being parked twice, but they cannot tell a
+ * request that was sent again from a dead letter that came back: a repeat whose first answer was lost, and whose event
+ * was redriven meanwhile, would count as a bounce and be redriven once more. The key tells them apart, and the repeat
+ * gets the counts of the first.
+ */
+export async function ingestOnce(call: IngestCall): Promise<ParkAnswer> {
+  if (idempotencyKeyOf(call.request) === null) return ingest(call);
+  const { request, digest } = digested(call.request);
+  return once(call, () => ingest({ ...call, request }), digest);
+}
