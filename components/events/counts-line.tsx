@@ -50,7 +50,7 @@ export function CountsLine({
   return (
     <div className="flex min-h-8 shrink-0 items-center gap-3 px-3 py-1">
       {counts ? (
-        <div className={classNames("flex min-w-0 flex-wrap items-center gap-x-3", failed && "opacity-60")}>
+        <div className="flex min-w-0 flex-wrap items-center gap-x-3">
           <span>
             <NumberWithKind count={counts.total} className="font-medium" />
             <span className="text-faint">
@@ -72,6 +72,7 @@ export function CountsLine({
               ) : null}
             </span>
           ))}
+          {failed ? <span className="text-warning">older: counting failed</span> : null}
         </div>
       ) : failed ? (
         <span className="text-faint" data-tip="Counting took too long; the list and every operation work without it">

@@ -1,24 +1,19 @@
 import type { QueryClient } from "@tanstack/react-query";
+import { randomKey } from "@/components/redrives/idempotency-keys";
 import { showToast } from "@/components/ui/toast";
 import { ApiError, fetchJson } from "@/lib/browser/fetch-json";
 import { invalidateAfter } from "@/lib/browser/keys";
+import type { RedriveAccepted } from "@/lib/browser/redrives";
 import { REFUSAL_TEXT, type Refusal } from "@/lib/core/refusal";
-
-type Accepted = { id: string; total: number; refused: Record<string, number> | number };
-
-/** 128 random bits as hex; `crypto.randomUUID` is missing on plain HTTP beyond localhost. */
-function randomKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
 
 /** The audit keeps a reason for everything; one click has no place to ask for one. */
 const REASONS = { deliver: "one click in the console", verify: "verified with one click in the console" };
 
-function refusalSentence(refused: Accepted["refused"]): string | null {
-  if (typeof refused === "number") return refused > 0 ? "was refused" : null;
-  const reason = Object.keys(refused).find((name) => (refused[name] ?? 0) > 0);
+/** Why the one event was refused, as a sentence without its subject; null when it was accepted. */
+function refusalOf({ refusedByReason }: RedriveAccepted): string | null {
+  const reason = Object.keys(refusedByReason).find((name) => (refusedByReason[name] ?? 0) > 0);
   if (reason === undefined) return null;
-  return reason in REFUSAL_TEXT ? REFUSAL_TEXT[reason as Refusal] : reason;
+  return reason in REFUSAL_TEXT ? REFUSAL_TEXT[reason as Refusal] : `was refused: ${reason}`;
 }
 
 function failed(title: string, error: unknown): void {
@@ -57,12 +52,12 @@ export async function redriveOne(
 ): Promise<void> {
   const name = event.eventId.length > 20 ? `${event.eventId.slice(0, 8)}…` : event.eventId;
   try {
-    const accepted = await fetchJson<Accepted>("/api/v1/redrives", {
+    const accepted = await fetchJson<RedriveAccepted>("/api/v1/redrives", {
       method: "POST",
       headers: { "idempotency-key": randomKey() },
       body: { select: { ids: [event.id] }, mode, lane: "slow", reason: REASONS[mode] },
     });
-    const refusal = refusalSentence(accepted.refused);
+    const refusal = refusalOf(accepted);
     const view = { label: "View", onSelect: () => open(`/redrives/${accepted.id}`) };
     if (refusal) {
       void showToast({ title: `${name} was not sent`, detail: `It ${refusal}.`, tone: "error", action: view });

@@ -28,7 +28,7 @@ export function Frame({ children }: { children: ReactNode }) {
           <main
             id="page"
             tabIndex={-1}
-            className="min-h-0 min-w-0 flex-1 overflow-y-auto bg-surface outline-none [[data-offline]~&]:opacity-60 [[data-offline]~&]:grayscale"
+            className="min-h-0 min-w-0 flex-1 overflow-y-auto bg-surface outline-none [[data-offline]~&]:grayscale"
           >
             {children}
           </main>

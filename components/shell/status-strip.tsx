@@ -51,7 +51,7 @@ export function StatusStrip() {
   const worker = workerHealth(data.worker);
   return (
     <section aria-label="Status" className={STRIP}>
-      <div className={`flex min-w-0 items-center gap-4 ${error ? "opacity-60" : ""}`}>
+      <div className={`flex min-w-0 items-center gap-4 ${error ? "grayscale" : ""}`}>
         {lanesInOrder(data.lanes).map((lane) => (
           <LaneGauge key={lane.lane} lane={lane} />
         ))}

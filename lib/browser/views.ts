@@ -1,12 +1,9 @@
 import { type QueryClient, useQuery } from "@tanstack/react-query";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { toSearchParams } from "@/lib/contract/filter-params";
+import type { SavedView, SavedViewList } from "@/lib/contract/saved-views";
 import { type ApiError, fetchJson } from "./fetch-json";
 import { invalidateAfter, keys } from "./keys";
-
-/** A filter with a name, shared by everybody who uses this console. */
-export type SavedView = { id: string; name: string; filter: EventFilter; createdBy: string; createdAt: string };
-export type SavedViewList = { items: SavedView[] };
 
 export function useSavedViews(enabled = true) {
   return useQuery<SavedViewList, ApiError>({
