@@ -1,0 +1,57 @@
+import { expect, test } from "./fixtures.ts";
+
+const PAGES = ["/", "/events", "/groups", "/redrives", "/controls", "/targets", "/sources", "/audit"];
+
+test.describe("the console until sign-in exists", () => {
+  test("runs its own scripts only, on every page and without a complaint", async ({ page }) => {
+    const complaints: string[] = [];
+    page.on("console", (message) => {
+      if (message.type() === "error") complaints.push(`${new URL(page.url()).pathname}: ${message.text()}`);
+    });
+    page.on("pageerror", (error) => complaints.push(`${new URL(page.url()).pathname}: ${error.message}`));
+    for (const path of PAGES) {
+      const response = await page.goto(path);
+      expect(response?.status(), path).toBe(200);
+      expect(response?.headers()["content-security-policy"], path).toMatch(
+        /script-src 'self' 'nonce-[^']+' 'strict-dynamic';/,
+      );
+      await expect(page.getByRole("main"), path).toBeVisible();
+    }
+    expect(complaints).toEqual([]);
+  });
+
+  test("stops a script that was smuggled into the page", async ({ page }) => {
+    await page.goto("/events");
+    const blocked = await page.evaluate(
+      () =>
+        new Promise<string>((resolve) => {
+          document.addEventListener("securitypolicyviolation", (event) => resolve(event.effectiveDirective));
+          const smuggler = document.createElement("div");
+          smuggler.innerHTML = `<img src="data:," onerror="window.smuggled = true">`;
+          document.body.append(smuggler);
+        }),
+    );
+    expect(blocked).toBe("script-src-attr");
+    expect(await page.evaluate(() => "smuggled" in window)).toBe(false);
+  });
+
+  test("refuses a name that was bent to this machine, and a foreign page that posts", async ({ baseURL, request }) => {
+    // Chromium does not let a page set Host; a client does.
+    const rebound = await request.get("/api/v1/events", { headers: { host: "rebound.example" } });
+    expect(rebound.status()).toBe(403);
+    expect(await rebound.json()).toMatchObject({ code: "not-local" });
+    const forged = await request.post("/api/v1/redrives", {
+      headers: { origin: "https://evil.example", "content-type": "text/plain" },
+      data: "{}",
+    });
+    expect(forged.status()).toBe(403);
+    const own = await request.get("/api/v1/events", { headers: { origin: baseURL! } });
+    expect(own.status()).toBe(200);
+  });
+
+  test("cannot be framed", async ({ request }) => {
+    const headers = (await request.get("/")).headers();
+    expect(headers["content-security-policy"]).toContain("frame-ancestors 'none'");
+    expect(headers["x-powered-by"]).toBeUndefined();
+  });
+});
