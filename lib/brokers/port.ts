@@ -12,6 +12,11 @@ export type OutboundMessage = {
   redriveId: string;
   /** 1-based count of sends of this event within this redrive. */
   attempt: number;
+  /**
+   * How often this message has been repeated on its way, by whoever sent it before and by us. Above 0 it goes out as
+   * x-retry-count, in place of a parked one: the layers behind us count it against their own limit. Absent = unknown.
+   */
+  retryCount?: number;
   /** `<source name>`; goes out as x-redrive-from. */
   from: string;
   traceId: string | null;

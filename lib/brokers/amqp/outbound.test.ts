@@ -55,6 +55,39 @@ describe("outboundOf", () => {
     expect(outboundOf(message({ origin }), { ...CONFIG, ...config }, lane).to).toEqual(to);
   });
 
+  it.each<[string, OutboundMessage["headers"], number | undefined, unknown]>([
+    ["nothing when nothing was repeated", [], 0, []],
+    ["nothing when nobody counted", [], undefined, []],
+    ["the count as text", [], 3, [["x-retry-count", { type: "longstr", value: "3" }]]],
+    [
+      "the count in place of the parked one, as the integer it was",
+      [["X-Retry-Count", '{"!":"int32","value":2}', "amqp"]],
+      3,
+      [["X-Retry-Count", { type: "int32", value: 3 }]],
+    ],
+    [
+      "a count that outgrew its type as a wider one",
+      [["x-retry-count", '{"!":"int8","value":127}', "amqp"]],
+      128,
+      [["x-retry-count", { type: "int32", value: 128 }]],
+    ],
+    [
+      "a wide integer as one",
+      [["x-retry-count", '{"!":"int64","value":2}', "amqp"]],
+      3,
+      [["x-retry-count", { type: "int64", value: 3n }]],
+    ],
+    [
+      "the parked count untouched when nothing was repeated",
+      [["x-retry-count", "0"]],
+      0,
+      [["x-retry-count", { type: "longstr", value: "0" }]],
+    ],
+  ])("passes on %s", (_, headers, retryCount, expected) => {
+    const sent = outboundOf(message({ headers, retryCount }), CONFIG, "main").properties.headers!;
+    expect(sent.filter(([name]) => name.toLowerCase() === "x-retry-count")).toEqual(expected);
+  });
+
   it("marks the redrive with plain text", () => {
     const { headers } = outboundOf(message(), CONFIG, "main").properties;
     expect(headers).toEqual([

@@ -1,8 +1,14 @@
 import { type BasicProperties, type ShortText, shortText } from "@/lib/brokers/amqp/basic-properties";
 import { fromHeader } from "@/lib/brokers/amqp/field-header";
-import type { FieldTable } from "@/lib/brokers/amqp/field-table";
+import type { FieldTable, FieldValue } from "@/lib/brokers/amqp/field-table";
 import { UNREADABLE } from "@/lib/brokers/conventions/read-dead-letter";
-import { REDRIVE_ATTEMPT, REDRIVE_EVENT_ID, REDRIVE_FROM, REDRIVE_ID } from "@/lib/brokers/conventions/redrive-mark";
+import {
+  REDRIVE_ATTEMPT,
+  REDRIVE_EVENT_ID,
+  REDRIVE_FROM,
+  REDRIVE_ID,
+  RETRY_COUNT,
+} from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
 import type { RabbitmqConfig } from "@/lib/contract/source-config";
@@ -92,6 +98,32 @@ function routedHeaders(headers: FieldTable, { origin }: OutboundMessage, to: Des
   ] as FieldTable;
 }
 
+/** The repeats so far, in place of the parked count and with its type: a consumer that reads an integer gets one. */
+function recounted(own: FieldTable, retryCount: number): FieldTable {
+  if (retryCount === 0) return own;
+  const isCount = ([name]: FieldTable[number]) => name.toLowerCase() === RETRY_COUNT;
+  const parked = own.find(isCount);
+  return [...own.filter((field) => !isCount(field)), [parked?.[0] ?? RETRY_COUNT, countLike(parked?.[1], retryCount)]];
+}
+
+function countLike(parked: FieldValue | undefined, count: number): FieldValue {
+  switch (parked?.type) {
+    case "int64":
+      return { type: "int64", value: BigInt(count) };
+    case "int32":
+    case "uint32":
+      return { type: parked.type, value: count };
+    case "int8":
+    case "uint8":
+    case "int16":
+    case "uint16":
+      // Whatever fits the smallest of them fits them all.
+      return count <= 127 ? { type: parked.type, value: count } : { type: "int32", value: count };
+    default:
+      return { type: "longstr", value: String(count) };
+  }
+}
+
 function mark(name: string, value: string): FieldTable[number] {
   return [name, { type: "longstr", value }];
 }
@@ -114,7 +146,7 @@ export function outboundOf(message: OutboundMessage, config: RabbitmqConfig, lan
     throw refuse("AMQP_INVALID_MESSAGE", cause instanceof Error ? cause.message : String(cause), cause);
   }
   const headers: FieldTable = [
-    ...routedHeaders(own, message, to, config),
+    ...routedHeaders(recounted(own, message.retryCount ?? 0), message, to, config),
     mark(REDRIVE_ID, message.redriveId),
     mark(REDRIVE_ATTEMPT, String(message.attempt)),
     mark(REDRIVE_FROM, message.from),

@@ -11,6 +11,9 @@ export const REDRIVE_FROM = "x-redrive-from";
  */
 export const REDRIVE_EVENT_ID = "x-redrive-event-id";
 
+/** How often a message has been repeated on its way, over all layers. Each redrive adds its own repeats to it. */
+export const RETRY_COUNT = "x-retry-count";
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export function isRedriveHeader(headerName: string): boolean {

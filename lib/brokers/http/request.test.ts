@@ -50,6 +50,22 @@ describe("requestHeaders", () => {
     ]);
   });
 
+  it.each<[string, OutboundMessage["headers"], number | undefined, string[]]>([
+    ["no count when nothing was repeated", [], 0, []],
+    ["no count when nobody counted", [], undefined, []],
+    ["the repeats so far", [], 3, ["3"]],
+    ["the repeats in place of the parked count", [["X-Retry-Count", "2"]], 3, ["3"]],
+    ["the parked count untouched when nothing was repeated", [["x-retry-count", "none"]], 0, ["none"]],
+  ])("passes on %s", (_, headers, retryCount, expected) => {
+    const counts = headersOf({ headers, retryCount }).filter(([name]) => name.toLowerCase() === "x-retry-count");
+    expect(counts.map(([, value]) => value)).toEqual(expected);
+  });
+
+  it("leaves a fixed x-retry-count of the configuration alone", () => {
+    const headers = headersOf({ retryCount: 3 }, { headers: { "x-retry-count": "9" } });
+    expect(headers.filter(([name]) => name === "x-retry-count")).toEqual([["x-retry-count", "9"]]);
+  });
+
   it("keeps order and duplicates of the application's headers", () => {
     const headers = headersOf({
       headers: [

@@ -1,6 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { textOrNull } from "@/lib/brokers/amqp/field-table";
-import { isRedriveHeader, REDRIVE_ATTEMPT, REDRIVE_FROM, REDRIVE_ID } from "@/lib/brokers/conventions/redrive-mark";
+import {
+  isRedriveHeader,
+  REDRIVE_ATTEMPT,
+  REDRIVE_FROM,
+  REDRIVE_ID,
+  RETRY_COUNT,
+} from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { traceIdOf } from "@/lib/brokers/conventions/trace";
 import type { OutboundMessage } from "@/lib/brokers/port";
@@ -76,11 +82,13 @@ function traceparent(message: OutboundMessage): string | null {
 export function requestHeaders(message: OutboundMessage, config: HttpConfig): string[] {
   const fixed = Object.entries(config.headers ?? {});
   const overridden = new Set(fixed.map(([name]) => name.toLowerCase()));
+  const retryCount = overridden.has(RETRY_COUNT) ? 0 : (message.retryCount ?? 0);
   const flat: string[] = [];
   for (const header of stripFailureHeaders(message.headers, message.origin.convention)) {
     const name = wireName(header[0]);
     const key = name?.toLowerCase() ?? "";
     if (name === null || NOT_FORWARDED.has(key) || overridden.has(key) || isRedriveHeader(key)) continue;
+    if (key === RETRY_COUNT && retryCount > 0) continue;
     if (CREDENTIALS.has(key) && config.forwardCredentials !== true) continue;
     const text = headerText(header);
     const value = text === null ? null : wireValue(text);
@@ -91,6 +99,7 @@ export function requestHeaders(message: OutboundMessage, config: HttpConfig): st
   if (contentType) flat.push("content-type", contentType);
   flat.push("idempotency-key", structuredString(message.idempotencyKey));
   flat.push(REDRIVE_ID, message.redriveId, REDRIVE_ATTEMPT, String(message.attempt));
+  if (retryCount > 0) flat.push(RETRY_COUNT, String(retryCount));
   const from = wireValue(message.from);
   if (from) flat.push(REDRIVE_FROM, from);
   const trace = traceparent(message);
