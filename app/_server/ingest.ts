@@ -154,11 +154,14 @@ async function ingestLines(call: IngestCall): Promise<ParkAnswer> {
   const intake = new Intake(call.deps, call.actor);
   const lineBytesMax = limits.payloadBytesMax * 2 + ENVELOPE_BYTES_MAX;
   try {
-    for await (const line of linesOf(call.request.body ?? emptyBody(), lineBytesMax)) {
-      await intake.take(() => {
-        if ("tooLong" in line) throw new Refused(tooLong(lineBytesMax));
-        return readLine(line.bytes, options);
-      });
+    for await (const lines of linesOf(call.request.body ?? emptyBody(), lineBytesMax)) {
+      for (const line of lines) {
+        const full = intake.take(() => {
+          if ("tooLong" in line) throw new Refused(tooLong(lineBytesMax));
+          return readLine(line.bytes, options);
+        });
+        if (full) await full;
+      }
     }
     return await intake.finish();
   } catch (error) {

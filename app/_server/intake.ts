@@ -28,20 +28,26 @@ export class Intake {
     this.actor = actor;
   }
 
-  /** Takes the next event; what `read` refuses is listed. Waits while the batch before is being stored. */
-  async take(read: () => Arrival): Promise<void> {
+  /**
+   * Takes the next event; what `read` refuses is listed. A promise is to be awaited before the next is taken: the batch
+   * is full, and the one before it is still being stored.
+   */
+  take(read: () => Arrival): Promise<void> | undefined {
     const index = this.index++;
     let arrival: Arrival;
     try {
       arrival = read();
     } catch (error) {
       this.reject(index, rejectionOf(error));
-      return;
+      return undefined;
     }
     this.batch.arrivals.push(arrival);
     this.batch.indexes.push(index);
     this.batch.bytes += arrival.letter.payload.byteLength;
-    if (this.batch.arrivals.length >= PARK_BATCH_MAX || this.batch.bytes >= BATCH_BYTES_MAX) await this.flush();
+    if (this.batch.arrivals.length >= PARK_BATCH_MAX || this.batch.bytes >= BATCH_BYTES_MAX) {
+      return this.flush();
+    }
+    return undefined;
   }
 
   /** Stores what is left, and sums up. */

@@ -7,42 +7,42 @@ const encoder = new TextEncoder();
 export type Line = { bytes: Uint8Array } | { tooLong: true };
 
 /**
- * Splits a body into its lines, holding one line and one chunk at a time; blank lines are skipped. The next chunk is
- * not asked for before the caller has dealt with the lines of this one, so that a sender waits for the store. A line
- * above `lineBytesMax` is passed over without being kept.
+ * Splits a body into its lines, those of one chunk at a time; blank lines are skipped. What is held is a chunk and the
+ * line it cuts. The next chunk is not asked for before the caller has dealt with the lines of this one, so that a sender
+ * waits for the store. A line above `lineBytesMax` is passed over without being kept.
  */
-export async function* linesOf(body: AsyncIterable<Uint8Array>, lineBytesMax: number): AsyncGenerator<Line> {
+export async function* linesOf(body: AsyncIterable<Uint8Array>, lineBytesMax: number): AsyncGenerator<Line[]> {
   let carry: Uint8Array[] = [];
   let carried = 0;
   let skipping = false;
-  const take = (part: Uint8Array): Line | null => {
-    const parts = [...carry, part];
+  const take = (part: Uint8Array, into: Line[]) => {
     const tooLong = skipping || carried + part.byteLength > lineBytesMax;
+    const bytes = carry.length === 0 || tooLong ? part : Buffer.concat([...carry, part]);
     [carry, carried, skipping] = [[], 0, false];
-    if (tooLong) return { tooLong: true };
-    const bytes = parts.length === 1 ? part : Buffer.concat(parts);
-    return isBlank(bytes) ? null : { bytes };
+    if (tooLong) into.push({ tooLong: true });
+    else if (!isBlank(bytes)) into.push({ bytes });
   };
   for await (const chunk of received(body)) {
+    const lines: Line[] = [];
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      const line = take(chunk.subarray(start, end));
+      take(chunk.subarray(start, end), lines);
       start = end + 1;
-      if (line) yield line;
     }
     const rest = chunk.subarray(start);
     carried += rest.byteLength;
     if (carried > lineBytesMax) [carry, skipping] = [[], true];
     else if (rest.byteLength > 0) carry.push(rest);
+    if (lines.length > 0) yield lines;
   }
-  if (carried > 0) {
-    const line = take(new Uint8Array());
-    if (line) yield line;
-  }
+  const last: Line[] = [];
+  if (carried > 0) take(new Uint8Array(), last);
+  if (last.length > 0) yield last;
 }
 
 function isBlank(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
+  for (const byte of bytes) if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false;
+  return true;
 }
 
 /** A body that breaks off is the sender's doing, not ours. */

@@ -1,4 +1,4 @@
-import * as z from "zod/mini";
+import * as z from "zod";
 import {
   type Arrival,
   type ArrivalLimits,
@@ -29,18 +29,14 @@ const STORABLE = "must not hold a NUL character or half a surrogate pair";
 function text(max: number) {
   return z
     .string("must be text")
-    .check(
-      z.minLength(1, "must not be empty"),
-      z.maxLength(max, `at most ${max} characters`),
-      z.refine(isStorableText, STORABLE),
-    );
+    .min(1, "must not be empty")
+    .max(max, `at most ${max} characters`)
+    .refine(isStorableText, STORABLE);
 }
 
 /** As `text`, but empty is fine. */
 function freeText(max: number) {
-  return z
-    .string("must be text")
-    .check(z.maxLength(max, `at most ${max} characters`), z.refine(isStorableText, STORABLE));
+  return z.string("must be text").max(max, `at most ${max} characters`).refine(isStorableText, STORABLE);
 }
 
 const HEADER_CHARS_MAX = 65_536;
@@ -70,8 +66,8 @@ const errorSchema = z.strictObject({
 
 const instant = z.union(
   [
-    z.string().check(z.refine((value) => !/^(now|[+-]?\d+[smhdw])/.test(value) && resolveInstant(value, 0) !== null)),
-    z.number().check(z.gte(0), z.lte(8.64e15)),
+    z.string().refine((value) => !/^(now|[+-]?\d+[smhdw])/.test(value) && resolveInstant(value, 0) !== null),
+    z.number().min(0).max(8.64e15),
   ],
   "must be an ISO 8601 time or epoch milliseconds",
 );
@@ -86,7 +82,12 @@ export const eventInSchema = z.strictObject({
   eventType: z.nullish(text(TEXT_MAX.eventType)),
   errorCode: text(TEXT_MAX.errorCode),
   error: z.nullish(errorSchema),
-  attempts: z.nullish(z.int("must be a whole number").check(z.gte(0, "must not be negative"), z.lte(2 ** 31 - 1))),
+  attempts: z.nullish(
+    z
+      .int("must be a whole number")
+      .min(0, "must not be negative")
+      .max(2 ** 31 - 1),
+  ),
   traceId: z.nullish(text(TEXT_MAX.traceId)),
   failedAt: z.nullish(instant),
   payload: z.optional(z.unknown()),

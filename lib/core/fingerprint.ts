@@ -74,9 +74,17 @@ const FOREIGN = [
 
 /** The first frame of the application's own code without line numbers; the first of all when none is its own. */
 export function firstOwnFrame(stack: string): string | null {
-  const frames = framesOf(stack.slice(0, STACK_CHARS));
-  const own = frames.find((frame) => !isForeign(frame));
-  return (own ?? frames[0])?.slice(0, FRAME_CHARS_MAX) ?? null;
+  const lines = stack.slice(0, STACK_CHARS).split("\n");
+  // Python prints the most recent call last.
+  if (lines.some((line) => line.trimStart().startsWith('File "'))) lines.reverse();
+  let first: string | null = null;
+  for (const line of lines) {
+    const frame = frameOf(line);
+    if (frame === null) continue;
+    if (!isForeign(frame)) return frame.slice(0, FRAME_CHARS_MAX);
+    first ??= frame;
+  }
+  return first?.slice(0, FRAME_CHARS_MAX) ?? null;
 }
 
 const isForeign = (frame: string) => FOREIGN.some((pattern) => pattern.test(frame));
@@ -91,26 +99,12 @@ export function stackLines(stack: string): StackLine[] {
   });
 }
 
-function framesOf(stack: string): string[] {
-  const frames: string[] = [];
-  let python = false;
-  for (const line of stack.split("\n")) {
-    const frame = frameOf(line);
-    if (frame === null) continue;
-    python ||= line.trimStart().startsWith('File "');
-    frames.push(frame);
-  }
-  // Python prints the most recent call last.
-  return python ? frames.reverse() : frames;
-}
-
 /** One line of a Java, .NET, JavaScript, Python, Go, Ruby or PHP stack as `function (file)`, null for any other line. */
 function frameOf(line: string): string | null {
   const text = line.trim();
+  if (text.startsWith("at ")) return atFrame(text.slice(3));
   const python = /^File "([^"]+)", line \d+(?:, in (.+))?$/.exec(text);
   if (python) return withFile(python[2], python[1]!);
-  const at = /^at (.+)$/.exec(text);
-  if (at) return atFrame(at[1]!);
   const ruby = /^(?:from )?(\/?[\w./-]+\.rb):\d+:in [`'](.+)'$/.exec(text);
   if (ruby) return withFile(ruby[2], ruby[1]!);
   const php = /^#\d+ (\S+)\(\d+\): (.+)$/.exec(text);
@@ -119,11 +113,17 @@ function frameOf(line: string): string | null {
   return go ? go[1]! : null;
 }
 
+/** What tells the languages apart is looked for first: a stack is read for every event, and most of it by nobody. */
 function atFrame(text: string): string {
-  const dotnet = /^(.+?\)) in (.+):line \d+$/.exec(text);
-  if (dotnet) return stable(dotnet[1]!);
-  const named = /^(?:async |new )?(.+?) \((.+?)(?::\d+)*\)$/.exec(text);
-  if (named) return withFile(named[1], named[2]!);
+  const source = text.lastIndexOf(" in ");
+  if (source > 0 && text.includes(":line ", source)) return stable(text.slice(0, source));
+  const file = text.lastIndexOf(" (");
+  if (file > 0 && text.endsWith(")")) {
+    return withFile(
+      text.slice(0, file).replace(/^(?:async|new) /, ""),
+      text.slice(file + 2, -1).replace(/(?::\d+)+$/, ""),
+    );
+  }
   const java = /^(?:[\w.-]+@?[\w.-]*\/)?([\w.$<>/]+)\([^)]*\)/.exec(text);
   if (java) return stable(java[1]!);
   return stable(text.replace(/(?::\d+)+$/, ""));

@@ -41,6 +41,7 @@ export function storableText(text: string): string {
 
 /** The letter with every text storable and every key within its bound. The payload is untouched. */
 export function storable(letter: DeadLetter): DeadLetter {
+  if (isStorable(letter)) return letter;
   return {
     ...letter,
     eventId: key(letter.eventId, TEXT_MAX.eventId),
@@ -59,6 +60,42 @@ export function storable(letter: DeadLetter): DeadLetter {
     tags: storableTags(letter.tags),
     origin: storableJson(letter.origin) as DeadLetter["origin"],
   };
+}
+
+/** Nearly all are: what came over HTTP was checked, and a broker's message rarely holds a NUL. */
+function isStorable({ error, headers, tags, origin, ...letter }: DeadLetter): boolean {
+  const fits = (text: string | null, max: number) => text === null || (text.length <= max && isStorableText(text));
+  return (
+    fits(letter.eventId, TEXT_MAX.eventId) &&
+    fits(letter.aggregateType, TEXT_MAX.aggregateType) &&
+    fits(letter.aggregateId, TEXT_MAX.aggregateId) &&
+    fits(letter.eventType, TEXT_MAX.eventType) &&
+    fits(letter.traceId, TEXT_MAX.traceId) &&
+    fits(letter.errorCode, TEXT_MAX.errorCode) &&
+    fits(letter.contentType, TEXT_MAX.contentType) &&
+    fits(error.type, TEXT_MAX.errorType) &&
+    fits(error.message, TEXT_MAX.errorMessage) &&
+    fits(error.stack, TEXT_MAX.errorStack) &&
+    headers.every(isStorableHeader) &&
+    areStorableTags(tags) &&
+    isStorableJson(origin)
+  );
+}
+
+function areStorableTags(tags: Record<string, string>): boolean {
+  let count = 0;
+  for (const name in tags) {
+    const value = tags[name]!;
+    if (++count > TAGS_MAX || name.length > TEXT_MAX.tagKey || value.length > TEXT_MAX.tagValue) return false;
+    if (!isStorableText(name) || !isStorableText(value)) return false;
+  }
+  return true;
+}
+
+function isStorableJson(value: unknown): boolean {
+  if (typeof value === "string") return isStorableText(value);
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(([name, inner]) => isStorableText(name) && isStorableJson(inner));
 }
 
 /** A key that is too long keeps its start for a person and a hash of all of it for its identity. */

@@ -76,16 +76,25 @@ const BODY_COLUMNS = [
  */
 export async function insertEvents(tx: Tx, parkings: Parking[], nowMs: number): Promise<void> {
   if (parkings.length === 0) return;
-  const events = new CopyRows(EVENT_COLUMNS.length);
-  const bodies = new CopyRows(BODY_COLUMNS.length);
-  for (const parking of parkings) {
-    addEvent(events, parking, nowMs);
-    addBody(bodies, parking);
-  }
-  await tx.copyIn(`copy dlq_events (${EVENT_COLUMNS}) from stdin (format binary)`, events.end());
-  await tx.copyIn(`copy dlq_event_bodies (${BODY_COLUMNS}) from stdin (format binary)`, bodies.end());
+  await tx.copyIn(COPY_EVENTS, encodeEvents(parkings, nowMs));
+  await tx.copyIn(COPY_BODIES, encodeBodies(parkings));
   await countParked(tx, parkings, nowMs);
   await touchGroups(tx, parkings, nowMs);
+}
+
+export const COPY_EVENTS = `copy dlq_events (${EVENT_COLUMNS}) from stdin (format binary)`;
+export const COPY_BODIES = `copy dlq_event_bodies (${BODY_COLUMNS}) from stdin (format binary)`;
+
+export function encodeEvents(parkings: readonly Parking[], nowMs: number): Buffer[] {
+  const rows = new CopyRows(EVENT_COLUMNS.length);
+  for (const parking of parkings) addEvent(rows, parking, nowMs);
+  return rows.end();
+}
+
+export function encodeBodies(parkings: readonly Parking[]): Buffer[] {
+  const rows = new CopyRows(BODY_COLUMNS.length);
+  for (const parking of parkings) addBody(rows, parking);
+  return rows.end();
 }
 
 function addEvent(rows: CopyRows, { id, sourceId, letter, group }: Parking, nowMs: number): void {

@@ -1,0 +1,227 @@
+import { createHash } from "node:crypto";
+import pg from "pg";
+import { createDeps, setDeps } from "@/app/_server/deps";
+import * as events from "@/app/api/v1/events/route";
+import { encodeCursor } from "@/lib/contract/cursor";
+import { fromSearchParams } from "@/lib/contract/event-filter";
+import type { EventList } from "@/lib/contract/events";
+import { readEnv } from "@/lib/platform/env";
+import { uuidv7LowerBound } from "@/lib/platform/ids";
+import { createLog } from "@/lib/platform/log";
+import { createDb, type Db } from "@/lib/store/db";
+import { CODES, fillStore, SOURCES, TYPES } from "./event-store";
+import { startBenchStack } from "./stack";
+
+/**
+ * The list API over a million events: p95 for each filter, for common pairs, and at depth; and its requests per second
+ * against the same SQL sent through `pg` alone. The API is the route's own handler, with parsing, cursor and JSON.
+ *
+ * BENCH_EVENTS (1,000,000) and BENCH_REQUESTS (400 a case) make a quick run.
+ */
+
+const EVENTS = Number(process.env.BENCH_EVENTS ?? 1_000_000);
+const REQUESTS = Number(process.env.BENCH_REQUESTS ?? 400);
+const DAYS = 30;
+const P95_AIM_MS = 25;
+const RATIO_AIM = 0.8;
+
+type Case = { name: string; query: (i: number) => string };
+
+const pick = (list: readonly string[], i: number) => list[i % list.length]!;
+const event = (i: number) => (i * 7_919) % EVENTS;
+const fingerprint = (i: number) => {
+  const code = 1 + (i % 10);
+  return code.toString(16).padStart(14, "0") + (code * 6 + (i % 6)).toString(16).padStart(2, "0");
+};
+
+const CASES: Case[] = [
+  { name: "none", query: () => "" },
+  { name: "source", query: (i) => `source=${pick(SOURCES, i)}` },
+  { name: "eventId", query: (i) => `eventId=event-${event(i)}` },
+  { name: "aggregateId", query: (i) => `aggregateId=order-${i % 1_000}` },
+  { name: "eventType", query: (i) => `eventType=${pick(TYPES, i)}` },
+  { name: "errorCode", query: (i) => `errorCode=${pick(CODES, i)}` },
+  { name: "fingerprint", query: (i) => `fingerprint=${fingerprint(i)}` },
+  { name: "status", query: (i) => `status=${pick(["PENDING", "QUEUED", "REDRIVEN", "IGNORED"], i)}` },
+  { name: "status refined", query: (i) => `status=${pick(["BOUNCED", "CONFIRMED", "COOLING"], i)}` },
+  { name: "from", query: (i) => `from=-${1 + (i % 700)}h` },
+  { name: "from+to", query: (i) => `from=-${2 + (i % 700)}h&to=-${1 + (i % 700)}h` },
+  { name: "traceId", query: (i) => `traceId=${hash(event(i))}` },
+  { name: "q word", query: (i) => `q=${pick(["stock", "ledger", "warehouse failed", "nothing"], i)}` },
+  { name: "q number", query: (i) => `q=${event(i)}&from=-2h` },
+  { name: "tag rare", query: (i) => `tag.orderId=${event(i)}` },
+  { name: "tag common", query: (i) => `tag.tenant=${pick(["acme", "globex"], i)}` },
+  { name: "errorCode+status", query: (i) => `errorCode=${pick(CODES, i)}&status=${pick(["PENDING", "IGNORED"], i)}` },
+  { name: "errorCode+status none", query: () => "errorCode=DESERIALIZATION_ERROR&status=IGNORED" },
+  { name: "source+errorCode", query: (i) => `source=${pick(SOURCES, i)}&errorCode=${pick(CODES, i)}` },
+  { name: "source+errorCode none", query: () => "source=orders&errorCode=RATE_LIMITED" },
+  { name: "source+status", query: (i) => `source=${pick(SOURCES, i)}&status=${pick(["PENDING", "QUEUED"], i)}` },
+  { name: "fingerprint+status", query: (i) => `fingerprint=${fingerprint(i)}&status=PENDING` },
+  { name: "eventType+status", query: (i) => `eventType=${pick(TYPES, i)}&status=IGNORED` },
+  { name: "eventType+errorCode", query: (i) => `eventType=${pick(TYPES, i)}&errorCode=${pick(CODES, i)}` },
+  { name: "errorCode+from", query: (i) => `errorCode=${pick(CODES, i)}&from=-24h` },
+  { name: "q+status", query: () => "q=stock&status=IGNORED" },
+  { name: "tag+status", query: () => "tag.tenant=acme&status=PENDING" },
+  { name: "tag+errorCode", query: (i) => `tag.orderId=${event(i)}&errorCode=${pick(CODES, i)}` },
+  {
+    name: "three codes, two states",
+    query: () => "errorCode=TIMEOUT&errorCode=UNKNOWN&errorCode=AUTH_ERROR&status=PENDING&status=QUEUED",
+  },
+];
+
+/** Cases that have enough rows to page deep into. */
+const DEEP = ["none", "source", "errorCode", "status", "fingerprint", "errorCode+status", "tag common", "q word"];
+const DEPTHS = [0.25, 0.5, 0.95];
+
+export type SearchResult = {
+  events: number;
+  cases: { name: string; p50Ms: number; p95Ms: number }[];
+  worstP95Ms: number;
+  apiPerSecond: number;
+  pgPerSecond: number;
+  ratio: number;
+  withinBounds: boolean;
+};
+
+export async function run(): Promise<SearchResult> {
+  const stack = await startBenchStack();
+  const filler = createDb(stack.databaseUrl, { max: 1 });
+  const deps = createDeps(
+    readEnv({ DATABASE_URL: stack.databaseUrl, PARKADE_STATEMENT_TIMEOUT_MS: "60000" }),
+    createLog({ process: "bench", level: "silent" }),
+  );
+  try {
+    const filledMs = await timed(() => fillStore(filler, { events: EVENTS, days: DAYS }));
+    console.log(`search: ${EVENTS} events over ${DAYS} days, filled in ${Math.round(filledMs / 1000)} s`);
+    setDeps(deps);
+    const cases = await measureCases();
+    const rates = await compareRates(deps.db, stack.databaseUrl);
+    const worstP95Ms = Math.max(...cases.map((one) => one.p95Ms));
+    const ratio = rates.api / rates.pg;
+    console.log(`search worst p95 ${worstP95Ms.toFixed(1)} ms (aim <= ${P95_AIM_MS})`);
+    console.log(
+      `search ratio ${ratio.toFixed(3)} of the same SQL through pg alone (aim >= ${RATIO_AIM}): ${Math.round(rates.api)}/s against ${Math.round(rates.pg)}/s`,
+    );
+    const withinBounds = worstP95Ms <= P95_AIM_MS && ratio >= RATIO_AIM;
+    return { events: EVENTS, cases, worstP95Ms, apiPerSecond: rates.api, pgPerSecond: rates.pg, ratio, withinBounds };
+  } finally {
+    setDeps(null);
+    await deps.close();
+    await filler.end();
+    await stack.stop();
+  }
+}
+
+function hash(n: number): string {
+  return createHash("md5").update(String(n)).digest("hex");
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return performance.now() - startedMs;
+}
+
+const context = { params: Promise.resolve({}) };
+
+async function list(query: string): Promise<EventList> {
+  const response = await events.GET(new Request(`http://localhost:3000/api/v1/events?${query}`), context);
+  const body = (await response.json()) as EventList & { detail?: string };
+  if (!response.ok) throw new Error(`${query}: ${body.detail}`);
+  return body;
+}
+
+async function measureCases(): Promise<SearchResult["cases"]> {
+  const results: SearchResult["cases"] = [];
+  for (const { name, query } of CASES) results.push(await measure(name, query));
+  for (const name of DEEP) {
+    const { query } = CASES.find((one) => one.name === name)!;
+    for (const depth of DEPTHS) {
+      const cursors = cursorsAt(query, depth);
+      results.push(await measure(`${name} at ${depth * 100} %`, (i) => cursors[i % cursors.length]!));
+    }
+  }
+  return results;
+}
+
+/** Queries that start at a share of the store's age: the cursor is what the page before would have given. */
+function cursorsAt(query: (i: number) => string, depth: number): string[] {
+  return Array.from({ length: 10 }, (_, i) => {
+    const text = query(i);
+    const atMs = Date.now() - (depth + i / 1_000) * DAYS * 86_400_000;
+    const id = uuidv7LowerBound(atMs)
+      .replace(/^(.{14})0/, "$17")
+      .replace(/^(.{19})0/, "$18");
+    const cursor = encodeCursor({ id, towards: "older" }, fromSearchParams(new URLSearchParams(text)));
+    return `${text}&cursor=${cursor}`;
+  });
+}
+
+async function measure(name: string, query: (i: number) => string): Promise<SearchResult["cases"][number]> {
+  // Plans are cached per connection after a handful of calls: what is measured is a running server.
+  for (let i = 0; i < 30; i++) await list(query(i));
+  const times: number[] = [];
+  for (let i = 0; i < REQUESTS; i++) times.push(await timed(() => list(query(i))));
+  times.sort((a, b) => a - b);
+  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))]!;
+  const result = { name, p50Ms: at(0.5), p95Ms: at(0.95) };
+  console.log(
+    `search ${name.padEnd(28)} p50 ${result.p50Ms.toFixed(2).padStart(7)} ms  p95 ${result.p95Ms.toFixed(2).padStart(7)} ms`,
+  );
+  return result;
+}
+
+/** Four callers at a time, the same requests: through the route, and its SQL as the route sent it through `pg`. */
+const CALLERS = 4;
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 8);
+
+async function compareRates(db: Db, url: string): Promise<{ api: number; pg: number }> {
+  const query = (i: number) => `errorCode=${pick(CODES, i)}&status=PENDING`;
+  const sent = await recorded(db, () => list(query(0)));
+  const pool = new pg.Pool({ connectionString: url, max: 10 });
+  const plain = async (i: number) => {
+    const values = sent.values.map((value) =>
+      Array.isArray(value) && value[0] === CODES[0] ? [pick(CODES, i)] : value,
+    );
+    await pool.query({ name: sent.name, text: sent.text, values });
+  };
+  try {
+    const rates = { api: 0, pg: 0 };
+    // Turn by turn, so that both meet the same machine.
+    for (let turn = 0; turn < 3; turn++) {
+      rates.api += (await rate((i) => list(query(i)))) / 3;
+      rates.pg += (await rate(plain)) / 3;
+    }
+    return rates;
+  } finally {
+    await pool.end();
+  }
+}
+
+type Sent = { text: string; values: unknown[]; name: string | undefined };
+
+async function recorded(db: Db, call: () => Promise<unknown>): Promise<Sent> {
+  const query = db.query;
+  let sent: Sent | null = null;
+  db.query = ((text: string, values: unknown[] = [], options?: { name?: string }) => {
+    sent = { text, values, name: options?.name };
+    return query(text, values, options);
+  }) as Db["query"];
+  await call();
+  db.query = query;
+  return sent!;
+}
+
+async function rate(call: (i: number) => Promise<unknown>): Promise<number> {
+  let done = 0;
+  const untilMs = performance.now() + (SECONDS * 1000) / 3;
+  const startedMs = performance.now();
+  const caller = async (start: number) => {
+    for (let i = start; performance.now() < untilMs; i += CALLERS) {
+      await call(i);
+      done++;
+    }
+  };
+  await Promise.all(Array.from({ length: CALLERS }, (_, start) => caller(start)));
+  return (done / (performance.now() - startedMs)) * 1000;
+}
