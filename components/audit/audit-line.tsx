@@ -18,21 +18,21 @@ export function AuditLine({ entry }: { entry: AuditOut }) {
   const changes = fieldDiff(entry.before, entry.after);
   return (
     <li className="border-b border-line">
-      <div className="relative grid min-h-8 items-center gap-x-3 px-3 py-1 hover:bg-hover sm:grid-cols-[5.5rem_8.5rem_11rem_9rem_minmax(0,1fr)]">
+      <div className="relative flex min-h-8 flex-wrap items-center gap-x-3 px-3 py-1 hover:bg-hover md:grid md:grid-cols-[5.5rem_8.5rem_11rem_9rem_minmax(0,1fr)]">
         <TimeAgo at={entry.at} className="text-sm whitespace-nowrap text-muted" />
-        <span className="truncate" data-tip={entry.actor}>
+        <span className="max-w-40 truncate md:max-w-none" data-tip={entry.actor}>
           {entry.actor}
         </span>
         <button
           type="button"
           aria-expanded={open}
           onClick={() => setOpen(!open)}
-          className="truncate text-left font-mono text-sm after:absolute after:inset-0"
+          className="min-h-6 truncate text-left font-mono text-sm after:absolute after:inset-0"
         >
           {entry.action}
         </button>
         <Subject entry={entry} />
-        <span className="flex min-w-0 gap-3">
+        <span className="flex min-w-0 basis-full gap-3">
           {entry.reason ? <span className="min-w-0 truncate">{entry.reason}</span> : null}
           <span className="min-w-0 flex-1 truncate font-mono text-sm text-muted">{diffSummary(changes)}</span>
         </span>
@@ -49,10 +49,10 @@ function Subject({ entry }: { entry: AuditOut }) {
   return (
     <Link
       href={href}
-      className="relative z-10 flex min-h-6 w-fit max-w-full items-center truncate text-accent hover:underline"
+      className="relative z-10 flex min-h-6 w-fit max-w-full items-center gap-1.5 truncate text-accent hover:underline"
     >
       {words}
-      {entry.subjectId ? <span className="font-mono text-sm"> {shortenId(entry.subjectId, 4, 4)}</span> : null}
+      {entry.subjectId ? <span className="font-mono text-sm">{shortenId(entry.subjectId, 4, 4)}</span> : null}
     </Link>
   );
 }

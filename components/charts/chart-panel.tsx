@@ -6,7 +6,7 @@ import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { Skeleton } from "@/components/ui/skeleton";
-import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { Td, Th, Tr } from "@/components/ui/table";
 import { useZone } from "@/lib/browser/clock-zone";
 import { formatAbsolute, formatClock } from "@/lib/browser/format";
 // Here and not with the drawings: the legend shows its colours before recharts is there.
@@ -120,9 +120,9 @@ function ChartTable<Row extends { atMs: number }>({
 }: Pick<ChartPanelProps<Row>, "columns" | "title"> & { rows: Row[] }) {
   const zone = useZone();
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className="max-h-72 overflow-y-auto" aria-label={`${title} as a table`} tabIndex={0}>
-      <Table>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls and holds no link must take the focus itself
+    <section className="h-64 overflow-auto" aria-label={`${title} as a table`} tabIndex={0}>
+      <table className="w-full border-collapse text-left">
         <thead className="sticky top-0 bg-surface">
           <tr>
             <Th>time</Th>
@@ -145,7 +145,7 @@ function ChartTable<Row extends { atMs: number }>({
             </Tr>
           ))}
         </tbody>
-      </Table>
+      </table>
     </section>
   );
 }

@@ -51,7 +51,7 @@ export function ControlsPage() {
           they cool down. Parkade itself blacklists an aggregate after three failures in a row.
         </EmptyState>
       ) : null}
-      <ul className="grid gap-2 px-3">
+      <ul className="grid grid-cols-[minmax(0,1fr)] gap-2 px-3">
         {items.map((control) => (
           <Control key={control.id} control={control} />
         ))}
@@ -81,7 +81,7 @@ function Scope({ control }: { control: ControlOut }) {
   const scope = scopeOf(control.scope);
   if (!scope) return null;
   return (
-    <span className="flex min-w-0 items-baseline gap-1.5">
+    <span className="flex max-w-full min-w-0 items-baseline gap-1.5">
       <span className="shrink-0 text-muted">{SCOPE_LABEL[scope.name]}</span>
       <ShortId id={scope.value} label={SCOPE_LABEL[scope.name]} head={36} tail={8} />
     </span>
@@ -102,7 +102,7 @@ function Catches({ control }: { control: ControlOut }) {
 function Control({ control }: { control: ControlOut }) {
   const [lifting, setLifting] = useState(false);
   return (
-    <li className="grid gap-1 rounded-lg border border-line bg-surface px-3 py-2">
+    <li className="grid grid-cols-[minmax(0,1fr)] gap-1 rounded-lg border border-line bg-surface px-3 py-2">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
         <ControlBadge kind={control.kind} />
         <Scope control={control} />
@@ -162,7 +162,10 @@ function EndedList() {
       {ended.isSuccess && items.length === 0 ? <p className="px-3 py-4 text-muted">None has ended yet.</p> : null}
       <ul>
         {items.map((control) => (
-          <li key={control.id} className="grid gap-1 border-line px-3 py-2 not-first:border-t">
+          <li
+            key={control.id}
+            className="grid grid-cols-[minmax(0,1fr)] gap-1 border-line px-3 py-2 not-first:border-t"
+          >
             <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
               <ControlBadge kind={control.kind} quiet />
               <Scope control={control} />

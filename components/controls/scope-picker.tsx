@@ -86,7 +86,7 @@ function Caught({ name, value }: { name: ControlScopeName; value: string }) {
       ) : (
         <>
           Catches <NumberWithKind count={total} className="font-medium text-ink" /> parked now, and what comes.{" "}
-          <Link href={eventsHref(filter)} target="_blank" className="text-accent hover:underline">
+          <Link href={eventsHref(filter)} target="_blank" className="text-accent underline">
             Show them
           </Link>
         </>

@@ -3,6 +3,7 @@
 import { LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
+import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
 import { Skeleton } from "@/components/ui/skeleton";
 import { ApiError } from "@/lib/browser/fetch-json";
@@ -31,12 +32,20 @@ export function RedrivePage({ id }: { id: string }) {
   }
   if (redrive.error instanceof ApiError && redrive.error.code === "unknown-redrive") {
     return (
-      <EmptyState title="There is no such redrive" action={<LinkButton href="/redrives">All redrives</LinkButton>}>
-        The address may have been cut off. Redrives are never deleted.
-      </EmptyState>
+      <>
+        <PageHeader title="Redrive" />
+        <EmptyState title="There is no such redrive" action={<LinkButton href="/redrives">All redrives</LinkButton>}>
+          The address may have been cut off. Redrives are never deleted.
+        </EmptyState>
+      </>
     );
   }
-  return <ErrorPanel error={redrive.error} onRetry={() => redrive.refetch()} />;
+  return (
+    <>
+      <PageHeader title="Redrive" />
+      <ErrorPanel error={redrive.error} onRetry={() => redrive.refetch()} />
+    </>
+  );
 }
 
 function Loaded({ redrive }: { redrive: RedriveOut }) {
@@ -65,6 +74,7 @@ function Loaded({ redrive }: { redrive: RedriveOut }) {
 function RedriveSkeleton() {
   return (
     <div role="status" aria-label="Loading" className="grid gap-3 p-3">
+      <h1 className="sr-only">Redrive</h1>
       <Skeleton className="h-6! w-72" />
       <Panel bodyClassName="grid gap-3 p-3">
         <Skeleton className="h-2!" />

@@ -24,7 +24,7 @@ export function ProbeResult({ probe, onClose }: { probe: ProbeOut; onClose?: () 
         ) : null}
       </div>
       {probe.sample.length > 0 ? (
-        <Table>
+        <Table focusable aria-label="What would be read">
           <thead>
             <tr>
               <Th>event id</Th>

@@ -54,7 +54,7 @@ function Problems({ problems }: { problems: { field: string; detail: string }[] 
   return (
     <div role="alert">
       <p className="font-medium text-danger">This policy cannot run:</p>
-      <ul className="mt-1 grid max-h-48 gap-0.5 overflow-y-auto">
+      <ul className="mt-1 grid gap-0.5">
         {problems.map((problem) => (
           <li key={problem.field}>
             <code className="font-mono text-sm">{problem.field}</code>{" "}

@@ -16,7 +16,7 @@ export function ScheduleChart({ view }: { view: Extract<PolicyView, { ok: true }
   const shown = view.steps.slice(0, ROWS_MAX);
   return (
     <div className="min-w-0">
-      <Table>
+      <Table focusable aria-label="Schedule of attempts">
         <thead>
           <tr>
             <Th numeric>attempt</Th>

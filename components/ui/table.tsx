@@ -2,10 +2,17 @@ import type { ComponentProps } from "react";
 import { classNames } from "./class-names";
 
 /** A plain table of 32 px rows for lists that fit a page. The events list has its own, virtualised one. */
-export function Table({ className, ...rest }: ComponentProps<"table">) {
+export function Table({
+  className,
+  focusable,
+  ...rest
+}: ComponentProps<"table"> & {
+  /** For a table without a link or button: the region itself then takes the focus, to be scrolled by keyboard. */
+  focusable?: boolean;
+}) {
   return (
     // Wide tables scroll inside themselves. `relative` keeps what is only for screen readers inside, too.
-    <div className="relative overflow-x-auto">
+    <div className="relative overflow-x-auto" tabIndex={focusable ? 0 : undefined}>
       <table {...rest} className={classNames("w-full border-collapse text-left", className)} />
     </div>
   );
