@@ -25,11 +25,11 @@ async function firstPage(given: SearchParams): Promise<InitialEvents | null> {
   for (const [name, value] of Object.entries(given)) {
     for (const one of [value ?? []].flat()) params.append(name, one);
   }
-  const { db, clock, log } = deps();
+  const { lists, clock, log } = deps();
   try {
     const filter = fromSearchParams(params, PAGE_PARAMS);
     const readAtMs = clock.wallMs();
-    const list = await listEvents(db, { filter, limit: PAGE_ROWS, cursor: null }, readAtMs);
+    const list = await listEvents(lists, { filter, limit: PAGE_ROWS, cursor: null }, readAtMs);
     return { list, readAtMs, query: toSearchParams(filter).toString() };
   } catch (error) {
     const wrongFilter = error instanceof DomainError && error.code === "invalid-filter";

@@ -11,7 +11,7 @@ import { Skeleton } from "@/components/ui/skeleton";
 import { StateBadge } from "@/components/ui/state-badge";
 import { Tabs } from "@/components/ui/tabs";
 import { useNow } from "@/lib/browser/clock-zone";
-import { useEventDetail, useNeighbours } from "@/lib/browser/events";
+import { type InitialDetail, useEventDetail, useNeighbours } from "@/lib/browser/events";
 import { filterHref, useEventFilter, usePageParam } from "@/lib/browser/filter-url";
 import { useHotkeys } from "@/lib/browser/hotkeys";
 import { isEmptyFilter } from "@/lib/browser/qualified-search";
@@ -28,8 +28,8 @@ import { PayloadView } from "./payload/payload-view";
 const TAB_IDS = ["payload", "headers", "error", "history", "aggregate"] as const;
 
 /** Everything about one event. The filter in its address is that of the list it was opened from. */
-export function EventPage({ id }: { id: string }) {
-  const { data: event, error, refetch } = useEventDetail(id);
+export function EventPage({ id, initial }: { id: string; initial: InitialDetail }) {
+  const { data: event, error, refetch } = useEventDetail(id, initial);
   if (!event) {
     if (error?.code === "unknown-event") {
       return (

@@ -54,7 +54,7 @@ export const EventRow = memo(function EventRow({
       id={rowDomId(event.id)}
       aria-rowindex={index + 2}
       aria-selected={selected}
-      data-tip={gone ? "Does not match any more" : undefined}
+      data-tip={gone ? "It does not match any more; shown until you ask for the new list (n)" : undefined}
       onClick={() => actions.open(event.id)}
       style={{ height, transform: `translateY(${top}px)` }}
       className={classNames(
@@ -84,7 +84,11 @@ export const EventRow = memo(function EventRow({
         </label>
       </td>
       <td className={styles.state}>
-        <StateBadge state={state} remainingMs={remainingMs} />
+        {gone ? (
+          <span className="text-faint">left this list</span>
+        ) : (
+          <StateBadge state={state} remainingMs={remainingMs} />
+        )}
       </td>
       <td className={classNames(styles.seen, "text-muted")}>
         <TimeAgo at={event.firstSeen} />

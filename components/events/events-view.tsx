@@ -58,9 +58,18 @@ export function EventsView({ initial }: { initial: InitialEvents | null }) {
     );
   }
   const query = toSearchParams(filter).toString();
-  // A new filter is a new list: selection, active row and scroll position begin again.
   return (
-    <EventsList key={query} filter={filter} setFilter={setFilter} initial={initial?.query === query ? initial : null} />
+    <div className="flex h-full min-h-0 flex-col">
+      <h1 className="sr-only">Events</h1>
+      <FilterBar filter={filter} onFilter={setFilter} />
+      {/* A new filter is a new list: selection, active row and scroll position begin again. */}
+      <EventsList
+        key={query}
+        filter={filter}
+        setFilter={setFilter}
+        initial={initial?.query === query ? initial : null}
+      />
+    </div>
   );
 }
 
@@ -162,7 +171,9 @@ function EventsList({
     if (activeId !== null) actions.toggle(activeId, range);
     else move(1);
   };
-  const selectAll = () => setPicked({ kind: "all" });
+  const selectAll = () => {
+    if (order.length > 0) setPicked({ kind: "all" });
+  };
   const closeOrClear = () => {
     if (openId !== null) setOpenId(null);
     else setPicked(NOTHING);
@@ -196,9 +207,7 @@ function EventsList({
   const wrongFilter = list.error instanceof ApiError && list.error.code === "invalid-filter";
 
   return (
-    <div className="flex h-full min-h-0 flex-col">
-      <h1 className="sr-only">Events</h1>
-      <FilterBar filter={filter} onFilter={setFilter} />
+    <>
       <CountsLine
         counts={counts.data}
         failed={counts.isError}
@@ -276,7 +285,7 @@ function EventsList({
       {action === "cooldown" || action === "blacklist" ? (
         <ControlDialog kind={action} scope={commonScope(picked, filter, events) ?? undefined} onClose={closeDialog} />
       ) : null}
-    </div>
+    </>
   );
 }
 

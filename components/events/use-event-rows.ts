@@ -48,14 +48,15 @@ export function useEventRows(filter: EventFilter, initial: InitialList) {
     top,
   ]);
 
-  const { refetch, fetchNextPage, isFetchingNextPage } = list;
+  const { refetch, fetchNextPage, isFetchingNextPage, isFetchNextPageError } = list;
   const showNew = useCallback(async () => {
     const read = await refetch();
     if (read.data) setTopId(read.data.pages[0]?.items[0]?.id ?? null);
   }, [refetch]);
   const fetchMore = useCallback(() => {
-    if (!isFetchingNextPage) void fetchNextPage();
-  }, [fetchNextPage, isFetchingNextPage]);
+    // After a failure the banner offers another try: scrolling on must not hammer a store that is in trouble.
+    if (!isFetchingNextPage && !isFetchNextPageError) void fetchNextPage();
+  }, [fetchNextPage, isFetchingNextPage, isFetchNextPageError]);
 
   const news = newcomers(newest.data, top);
   // Nothing stands there that could move: the first ones show themselves.
@@ -71,7 +72,10 @@ export function useEventRows(filter: EventFilter, initial: InitialList) {
     // A failed look for news matters only while the list itself is fine.
     error: list.error ?? newest.error,
     hasMore: list.hasNextPage,
-    retry: () => void (list.isError ? refetch() : newest.refetch()),
+    retry: () => {
+      if (isFetchNextPageError) void fetchNextPage();
+      else void (list.isError ? refetch() : newest.refetch());
+    },
     showNew,
     fetchMore,
     setFirstVisible,

@@ -6,7 +6,8 @@ export function ToastRegion() {
   return (
     <Toaster
       position="bottom-right"
-      offset={{ bottom: 40, right: 16 }}
+      // Above the strip and the bar of the selection.
+      offset={{ bottom: 88, right: 16 }}
       mobileOffset={{ bottom: 92, left: 8, right: 8 }}
       gap={8}
       visibleToasts={4}

@@ -76,11 +76,15 @@ export function useEventCounts(filter: EventFilter | null) {
   });
 }
 
-export function useEventDetail(id: string) {
+/** What the server had already read of the event. */
+export type InitialDetail = { event: EventDetail; readAtMs: number } | null;
+
+export function useEventDetail(id: string, initial: InitialDetail = null) {
   return useQuery<EventDetail, ApiError>({
     queryKey: keys.events.detail(id),
     queryFn: ({ signal }) => fetchJson<EventDetail>(`/api/v1/events/${encodeURIComponent(id)}`, { signal }),
     refetchInterval: (query) => (query.state.error?.code === "unknown-event" ? false : DETAIL_POLL_MS),
+    ...(initial?.event.id === id ? { initialData: initial.event, initialDataUpdatedAt: initial.readAtMs } : {}),
   });
 }
 

@@ -1,9 +1,33 @@
 import type { Metadata } from "next";
+import { deps } from "@/app/_server/deps";
 import { EventPage } from "@/components/events/event-page";
+import type { InitialDetail } from "@/lib/browser/events";
+import { DomainError } from "@/lib/core/problem";
+import { readEventDetail } from "@/lib/store/read/event-detail";
 
 export const metadata: Metadata = { title: "Event" };
 
+/** A payload stands in the HTML twice (as text and as bytes): a large one comes faster by itself. */
+const INLINE_BYTES_MAX = 64 * 1024;
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 export default async function Page({ params }: { params: Promise<{ id: string }> }) {
   const { id } = await params;
-  return <EventPage id={id} />;
+  return <EventPage id={id} initial={await readFirst(id)} />;
+}
+
+/** The event as it is now, so that it stands in the HTML. Best effort: null makes the browser ask, and say what it is told. */
+async function readFirst(id: string): Promise<InitialDetail> {
+  if (!UUID.test(id)) return null;
+  const { db, clock, log } = deps();
+  try {
+    const readAtMs = clock.wallMs();
+    const event = await readEventDetail(db, id, readAtMs);
+    return event.body.bytes > INLINE_BYTES_MAX ? null : { event, readAtMs };
+  } catch (error) {
+    const unknown = error instanceof DomainError && error.code === "unknown-event";
+    if (!unknown) log.warn({ err: error }, "an event's page could not read it");
+    return null;
+  }
 }
