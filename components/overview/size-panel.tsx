@@ -63,9 +63,6 @@ export function SizePanel(props: {
       error={size.error}
       onRetry={props.onRetry}
       empty="Nothing was parked in this window."
-      actions={
-        chosen ? <Chosen window={chosen} filter={filter} onZoom={props.onZoom} onDrop={() => setChosen(null)} /> : null
-      }
       legend={data?.series.map((series, index) => ({
         key: series.key,
         label: `${series.key} ${formatNumber(series.last)}`,
@@ -82,13 +79,18 @@ export function SizePanel(props: {
     >
       {() =>
         data ? (
-          <SizeChart
-            data={data}
-            markers={groups}
-            chosen={chosen}
-            onChoose={setChosen}
-            onPick={(codes) => router.push(codesHref(codes))}
-          />
+          <div className="relative h-full">
+            <SizeChart
+              data={data}
+              markers={groups}
+              chosen={chosen}
+              onChoose={setChosen}
+              onPick={(codes) => router.push(codesHref(codes))}
+            />
+            {chosen ? (
+              <Chosen window={chosen} filter={filter} onZoom={props.onZoom} onDrop={() => setChosen(null)} />
+            ) : null}
+          </div>
         ) : null
       }
     </ChartPanel>
@@ -104,8 +106,9 @@ function Chosen(props: {
   const zone = useZone();
   const window = { from: new Date(props.window.fromMs).toISOString(), to: new Date(props.window.toMs).toISOString() };
   return (
-    <div className="flex flex-wrap items-center justify-end gap-1">
-      <span className="text-sm whitespace-nowrap text-muted">
+    // Over the drawing, not above it: choosing a window must not move what was chosen from.
+    <div className="absolute top-0 right-0 flex max-w-full flex-wrap items-center justify-end gap-1 rounded-md border border-line-strong bg-raised p-1 shadow-pop">
+      <span className="px-1 text-sm whitespace-nowrap text-muted">
         {formatShort(props.window.fromMs, zone)} – {formatShort(props.window.toMs, zone)}
       </span>
       <LinkButton size="sm" href={eventsHref(withPart(props.filter, window))}>
