@@ -14,6 +14,8 @@ import type { KeptAnswer } from "./once";
 export type Deps = {
   env: Env;
   db: Db;
+  /** For event lists alone: their statements keep one plan, see `genericPlans`. */
+  lists: Db;
   lowRate: LowRateStore;
   /** For probes alone: the web process neither consumes nor publishes. Loads the clients on first use. */
   brokers(): Promise<BrokerRegistry>;
@@ -41,12 +43,14 @@ export function setDeps(next: Deps | null): void {
 }
 
 export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel, process: "web" })): Deps {
-  const db = createDb(env.databaseUrl, {
+  const store = {
     max: env.databasePool,
     statementTimeoutMs: env.statementTimeoutMs,
     applicationName: "parkade-web",
-    onIdleError: (error) => log.warn({ err: error }, "an idle store connection broke"),
-  });
+    onIdleError: (error: Error) => log.warn({ err: error }, "an idle store connection broke"),
+  };
+  const db = createDb(env.databaseUrl, store);
+  const lists = createDb(env.databaseUrl, { ...store, applicationName: "parkade-lists", genericPlans: true });
   const connection: LaneConnection =
     env.redisUrl === null
       ? { kind: "postgres", connectionString: env.databaseUrl, max: 4 }
@@ -61,7 +65,8 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     await lane.close();
     await idempotency.close();
     await lowRate.end();
+    await lists.end();
     await db.end();
   };
-  return { env, db, lowRate, brokers, lane, idempotency, clock: systemClock, log, close };
+  return { env, db, lists, lowRate, brokers, lane, idempotency, clock: systemClock, log, close };
 }

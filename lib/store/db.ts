@@ -50,6 +50,12 @@ export type DbOptions = {
   /** How long a caller waits for a free connection, milliseconds. */
   connectTimeoutMs?: number;
   applicationName?: string;
+  /**
+   * Named statements are planned once a connection, whatever their values. Left to itself PostgreSQL plans a statement
+   * over many partitions anew each time, which costs more than running it. Only for statements whose way does not depend
+   * on their values.
+   */
+  genericPlans?: boolean;
   /** Told of an idle connection that broke: the pool replaces it by itself. */
   onIdleError?: (error: Error) => void;
 };
@@ -92,6 +98,12 @@ export function createDb(url: string, options: DbOptions = {}): Db {
   });
   // Without a listener a server restart would end the process; the pool opens a new connection when one is needed.
   pool.on("error", (error) => options.onIdleError?.(error));
+  if (options.genericPlans) {
+    // Goes ahead of the first statement on that connection; if it fails, so does that statement.
+    pool.on("connect", (client) => {
+      client.query("set plan_cache_mode = force_generic_plan").catch(() => undefined);
+    });
+  }
   const direct = queryable(async (config) => {
     const client = await connect(pool);
     return release(client, () => client.query(config));

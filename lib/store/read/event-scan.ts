@@ -40,11 +40,30 @@ export async function scanEvents(db: Queryable, scan: Scan): Promise<EventRow[]>
   const groups = await resolveGroups(db, scan.filter);
   if (groups !== null && groups.length === 0) return [];
   const query = { ...scan, groups };
-  if (scan.filter.tags && wayOf(scan.filter, groups).kind !== "keys" && !isNarrow(scan.filter)) {
-    const near = await run(db, probe(query));
-    return near.length >= scan.limit ? near : run(db, throughTags(query));
-  }
+  const way = wayOf(scan.filter, groups);
+  const narrow = way.kind === "keys" || isNarrow(scan.filter);
+  if (!narrow && scan.filter.tags) return nearOrElse(db, query, probeTags(query), () => throughTags(query));
+  if (!narrow && isThin(way, query)) return nearOrElse(db, query, probeNewest(query), () => inRanges(query));
   return run(db, inRanges(query));
+}
+
+/** What is common is found among the next few thousand rows, whatever its name; what is not, by an index. */
+async function nearOrElse(db: Queryable, query: Query, probe: Sql, otherwise: () => Sql): Promise<EventRow[]> {
+  const near = await run(db, probe);
+  return near.length >= query.limit ? near : run(db, otherwise());
+}
+
+/** Groups whose ranges are cheaper to read at once than to look for among the newest rows. */
+const GROUPS_FEW = 4;
+
+/**
+ * True when the ranges of a way may hold few rows that match: a condition is left that the index does not know. A range
+ * without any match is then read to its end, as for "this type from that source" where the two never meet in one status.
+ */
+function isThin(way: Way, query: Query): boolean {
+  if (way.kind !== "ranges") return false;
+  if (query.groups !== null && query.groups.length > GROUPS_FEW) return true;
+  return compileRest(query, way.told).conditions.some(({ field }) => field !== "window");
 }
 
 type Query = Scan & { groups: string[] | null };
@@ -73,7 +92,9 @@ function isNarrow(filter: EventFilter): boolean {
 
 /** One relation of values, joined to one column. */
 type Range = { column: string; relation: (params: Params) => string };
-type Way = { kind: "keys" } | { kind: "ranges"; fields: FilterField[]; ranges: Range[] } | { kind: "order" };
+/** A filter's field, or the groups that hold the plain words of `q`. */
+type Told = FilterField | "groups";
+type Way = { kind: "keys" } | { kind: "ranges"; told: Told[]; ranges: Range[] } | { kind: "order" };
 
 const texts = (column: string, values: readonly string[]): Range => ({
   column,
@@ -93,7 +114,7 @@ function wayOf(filter: EventFilter, groups: string[] | null): Way {
   if (filter.traceId) return ranges(["traceId"], [texts("trace_id", filter.traceId)]);
   const fingerprints = groups ?? filter.fingerprint;
   if (fingerprints && fingerprints.length <= GROUP_RANGES_MAX) {
-    return byStatus(filter, ["fingerprint", "q"], [texts("fingerprint", fingerprints)]);
+    return byStatus(filter, ["fingerprint", "groups"], [texts("fingerprint", fingerprints)]);
   }
   if (filter.source && filter.errorCode) {
     return byStatus(filter, ["source", "errorCode"], [sources(filter.source), texts("error_code", filter.errorCode)]);
@@ -107,28 +128,29 @@ function wayOf(filter: EventFilter, groups: string[] | null): Way {
   return { kind: "order" };
 }
 
-function ranges(fields: FilterField[], list: Range[]): Way {
-  return { kind: "ranges", fields, ranges: list };
+function ranges(told: Told[], list: Range[]): Way {
+  return { kind: "ranges", told, ranges: list };
 }
 
 /** The indexes go on with the status: one range for each that can match. */
-function byStatus(filter: EventFilter, fields: FilterField[], list: Range[]): Way {
+function byStatus(filter: EventFilter, fields: Told[], list: Range[]): Way {
   const { stored, refined } = splitStatuses(filter.status ?? EVENT_STATUSES);
   const parents = new Set(stored);
   for (const status of refined) parents.add(status === "CONFIRMED" ? "REDRIVEN" : "PENDING");
   // A refinement stays a condition; stored statuses are wholly told by their ranges.
-  const told: FilterField[] = refined.length === 0 ? ["status"] : [];
+  const told: Told[] = refined.length === 0 ? ["status"] : [];
   return ranges([...fields, ...told], [...list, texts("status", [...parents])]);
 }
 
-/** All conditions except those the way tells already. Numbered words stay conditions, plain ones become fingerprints. */
-function conditionsOf(query: Query, compiled: CompiledFilter, params: Params, told: FilterField[]): string[] {
-  const left = compiled.conditions.filter(({ field }) => field !== "q" && !told.includes(field)).map(({ sql }) => sql);
-  if (query.groups !== null && !told.includes("q")) {
-    left.push(`e.fingerprint = any(${params.add(query.groups)}::text[])`);
-  }
-  const numbered = compiled.conditions.filter(({ field }) => field === "q").map(({ sql }) => sql);
-  left.push(...numbered);
+/** The plain words of `q`, once they are found. */
+function groupCondition(groups: readonly string[], params: Params): string {
+  return `e.fingerprint = any(${params.add(groups)}::text[])`;
+}
+
+/** All conditions except those of the fields told otherwise, and where the page starts. */
+function conditionsOf(query: Query, compiled: CompiledFilter, params: Params, told: Told[]): string[] {
+  const left = compiled.conditions.filter(({ field }) => !told.includes(field)).map(({ sql }) => sql);
+  if (query.groups !== null && !told.includes("groups")) left.push(groupCondition(query.groups, params));
   const forward = query.towards === "newer";
   if (query.from !== null) left.push(`e.id ${forward ? ">" : "<"} ${params.add(query.from)}::uuid`);
   if (query.from === null || forward) {
@@ -141,14 +163,14 @@ function conditionsOf(query: Query, compiled: CompiledFilter, params: Params, to
  * The filter's conditions without the plain words, which `groups` stands for, and without those the way tells already:
  * a parameter that no condition uses has no type, and PostgreSQL refuses it.
  */
-function compileRest(query: Query, told: FilterField[]): CompiledFilter {
+function compileRest(query: Query, told: Told[]): CompiledFilter {
   const { q, ...rest } = query.filter;
-  for (const field of told) if (field !== "window" && field !== "q") delete rest[field];
+  for (const field of told) if (field !== "window" && field !== "q" && field !== "groups") delete rest[field];
   const numbered = q === undefined ? [] : splitWords(q).numbered;
   return compileFilter(numbered.length > 0 ? { ...rest, q: numbered.join(" ") } : rest, query.nowMs);
 }
 
-function start(query: Query, told: FilterField[] = []): { compiled: CompiledFilter; params: Params } {
+function start(query: Query, told: Told[] = []): { compiled: CompiledFilter; params: Params } {
   const compiled = compileRest(query, told);
   const params = paramsFrom(1);
   for (const value of compiled.values) params.add(value);
@@ -159,7 +181,7 @@ const all = (conditions: string[]) => (conditions.length === 0 ? "true" : condit
 
 function inRanges(query: Query): Sql {
   const way = wayOf(query.filter, query.groups);
-  const told = way.kind === "ranges" ? way.fields : way.kind === "keys" ? (["eventId"] as FilterField[]) : [];
+  const told: Told[] = way.kind === "ranges" ? way.told : way.kind === "keys" ? ["eventId"] : [];
   const { compiled, params } = start(query, told);
   const order = query.towards === "newer" ? "asc" : "desc";
   const conditions = conditionsOf(query, compiled, params, told);
@@ -188,17 +210,29 @@ function page(from: string, order: string, limit: string, params: Params): Sql {
   };
 }
 
-/** Rows looked at before a tag is taken for rare: some ten milliseconds' worth. */
+/** Rows looked at before something is taken for rare: a few milliseconds' worth. */
 const PROBE_ROWS = 4_000;
 
 /** Tags among the next rows that match everything else: finds a page of a common tag without its index. */
-function probe(query: Query): Sql {
+function probeTags(query: Query): Sql {
+  return probe(query, ["tags"]);
+}
+
+/** Everything among the next rows of all. */
+function probeNewest(query: Query): Sql {
+  const { conditions } = compileRest(query, []);
+  return probe(query, ["groups", ...conditions.map(({ field }) => field).filter((field) => field !== "window")]);
+}
+
+/** Of the next PROBE_ROWS rows that match all but the conditions of the `late` fields, those that match these as well. */
+function probe(query: Query, late: Told[]): Sql {
   const { compiled, params } = start(query);
   const order = query.towards === "newer" ? "asc" : "desc";
-  const tags = compiled.conditions.filter(({ field }) => field === "tags").map(({ sql }) => sql);
-  const others = conditionsOf(query, compiled, params, ["tags"]);
-  const near = `select e.* from dlq_events e where ${all(others)} order by e.id ${order} limit ${PROBE_ROWS}`;
-  return page(`(${near}) e where ${all(tags)}`, order, `${params.add(query.limit)}::int`, params);
+  const later = compiled.conditions.filter(({ field }) => late.includes(field)).map(({ sql }) => sql);
+  if (late.includes("groups") && query.groups !== null) later.push(groupCondition(query.groups, params));
+  const sooner = conditionsOf(query, compiled, params, late);
+  const near = `select e.* from dlq_events e where ${all(sooner)} order by e.id ${order} limit ${PROBE_ROWS}`;
+  return page(`(${near}) e where ${all(later)}`, order, `${params.add(query.limit)}::int`, params);
 }
 
 /** Everything that has the tags by their index, then in order. Materialised: a limit would lure the planner away. */

@@ -88,6 +88,7 @@ create index dlq_events_source_code on dlq_events (source_id, error_code, status
 create index dlq_events_event_type  on dlq_events (event_type, status, id) where event_type is not null;
 create index dlq_events_bounced     on dlq_events (id) where bounces > 0;
 create index dlq_events_cooling     on dlq_events (id) where cooldown_until is not null;
+create index dlq_events_confirmed   on dlq_events (id) where confirmed_at is not null;
 create index dlq_events_aggregate   on dlq_events (aggregate_id, id) where aggregate_id is not null;
 create index dlq_events_trace       on dlq_events (trace_id, id) where trace_id is not null;
 create index dlq_events_unconfirmed on dlq_events (redrive_at) where status = 'REDRIVEN' and confirmed_at is null;

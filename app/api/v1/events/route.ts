@@ -6,7 +6,7 @@ import { listEvents } from "@/lib/store/read/event-list";
 
 export const GET = handle({
   query: eventPageFrom,
-  run: ({ deps, query, nowMs }) => listEvents(deps.db, query, nowMs),
+  run: ({ deps, query, nowMs }) => listEvents(deps.lists, query, nowMs),
 });
 
 export const POST = handle({
