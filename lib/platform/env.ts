@@ -16,6 +16,7 @@ const STATEMENT_TIMEOUT_MS_DEFAULT = 5_000;
 const POOL_MAX_DEFAULT = 10;
 const LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"];
 
+const BUCKET_FALLBACKS = ["closed", "local"] as const;
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 /** An empty variable is an unset one: that is what `VAR= npm start` and compose files with a blank mean. */
@@ -48,6 +49,10 @@ const schema = z.object({
   PARKADE_STATEMENT_TIMEOUT_MS: orDefault(whole(100, 600_000), STATEMENT_TIMEOUT_MS_DEFAULT),
   PARKADE_PAYLOAD_BYTES_MAX: orDefault(whole(1, 256 * 1024 * 1024), PAYLOAD_BYTES_MAX_DEFAULT),
   PARKADE_HEADERS_MAX: orDefault(whole(0, 10_000), HEADERS_MAX_DEFAULT),
+  PARKADE_BUCKET_FALLBACK: orDefault(
+    z.enum(BUCKET_FALLBACKS, `must be one of ${BUCKET_FALLBACKS.join(", ")}`),
+    "closed",
+  ),
   PARKADE_REQUEST_BYTES_MAX: orDefault(whole(1024, 1024 * 1024 * 1024), REQUEST_BYTES_MAX_DEFAULT),
 });
 
@@ -62,6 +67,8 @@ export type Env = {
   logLevel: (typeof LOG_LEVELS)[number];
   /** The worker writes it after each heartbeat that reached the store: a container's health check reads its age. */
   healthFile: string | null;
+  /** While the shared token bucket does not answer: send nothing, or each worker its share of the rate. */
+  bucketFallback: (typeof BUCKET_FALLBACKS)[number];
   databasePool: number;
   statementTimeoutMs: number;
   payloadBytesMax: number;
@@ -92,6 +99,7 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     allowedHosts: [...LOCAL_HOSTS, ...env.PARKADE_ALLOWED_HOSTS.toLowerCase().split(/[\s,]+/)].filter(Boolean),
     logLevel: env.PARKADE_LOG_LEVEL,
     healthFile: env.PARKADE_HEALTH_FILE,
+    bucketFallback: env.PARKADE_BUCKET_FALLBACK,
     databasePool: env.PARKADE_DATABASE_POOL,
     statementTimeoutMs: env.PARKADE_STATEMENT_TIMEOUT_MS,
     payloadBytesMax: env.PARKADE_PAYLOAD_BYTES_MAX,

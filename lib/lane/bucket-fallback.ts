@@ -1,0 +1,211 @@
+import type { Clock } from "@/lib/platform/clock";
+import { newTokenBucket, refilled, type TokenBucketState } from "@/lib/retry/rate/token-bucket";
+import { assertAffordable, assertTakeable, TOKEN_EPSILON, waitMsUntil } from "./bucket-spec";
+import type { BucketSpec, TokenBucket } from "./port";
+
+/**
+ * What holds while the shared bucket does not answer. `closed`: nothing is sent, the rate is a promise. `local`: each
+ * worker goes on with a bucket of its own that holds its share of the rate.
+ */
+export type BucketFallback = "closed" | "local";
+
+/** `unreachable` = nothing can be sent now; `local` = sends go at this worker's share. */
+export type BucketState = "shared" | "local" | "unreachable";
+
+export type BucketChange = {
+  key: string;
+  state: BucketState;
+  /** What this worker sends by itself now; null unless `state` is local. */
+  ratePerSecond: number | null;
+  /** What the shared bucket said when it went away; null when it is back. */
+  error: unknown;
+};
+
+export type GuardedBucket = TokenBucket & {
+  /** How takes of this bucket are served now. */
+  state(key: string): BucketState;
+  /** The same over all buckets that were lately asked for. */
+  worst(): BucketState;
+};
+
+export type BucketFallbackOptions = {
+  fallback: BucketFallback;
+  /** Workers alive as far as known, this one included, 1 or more: each sends a share of the rate. */
+  workers: () => number;
+  clock: Clock;
+  /** Told when an outage of a bucket begins and when it ends. */
+  onChange: (change: BucketChange) => void;
+};
+
+/** A shared bucket that is silent for longer does not answer: sends must not wait for a dead connection's timeout. */
+const PATIENCE_MS = 1_000;
+
+/** First and longest pause between two looks whether the shared bucket is back. */
+const LOOK_MS = 250;
+const LOOK_MS_MAX = 2_000;
+
+/** A bucket nobody has asked for this long says nothing about now: its redrive is over. */
+const ASKED_MS = 10_000;
+const FORGET_MS = 600_000;
+
+type Outage = {
+  local: TokenBucketState;
+  /** Tokens handed out here and not yet paid for at the shared bucket. */
+  owed: number;
+  askedMs: number;
+  lookAtMs: number;
+  looks: number;
+  looking: boolean;
+};
+
+/**
+ * A distributed bucket with a choice of what to do when it cannot be reached.
+ *
+ * With `closed` takes reject as the bucket's own do. With `local` they never reject for an outage: while it lasts this
+ * worker's own bucket serves them. It starts empty, refills at ratePerSecond / workers and holds burst / workers, at
+ * least one token. When the shared bucket is back, what was handed out meanwhile is taken from it and thrown away.
+ *
+ * Bound with `local`: when all workers lose the bucket together, rate * t + burst still holds, give or take a token a
+ * worker and what they send between their looks at it. When only some lose it, those send their shares on top of what
+ * the others get: at most rate * (1 + lost / workers).
+ */
+export function guardBucket(bucket: TokenBucket, options: BucketFallbackOptions): GuardedBucket {
+  const { clock, fallback } = options;
+  const outages = new Map<string, Outage>();
+
+  function begin(spec: BucketSpec, error: unknown): Outage {
+    const nowMs = clock.nowMs();
+    const known = outages.get(spec.key);
+    if (known) {
+      known.askedMs = nowMs;
+      return known;
+    }
+    forget(nowMs);
+    const local = newTokenBucket(shareOf(spec, options.workers()), nowMs, 0);
+    const outage = { local, owed: 0, askedMs: nowMs, lookAtMs: nowMs + LOOK_MS, looks: 0, looking: false };
+    outages.set(spec.key, outage);
+    const ratePerSecond = fallback === "local" ? shareOf(spec, options.workers()).ratePerSecond : null;
+    options.onChange({ key: spec.key, state: stateOf(spec.key), ratePerSecond, error });
+    return outage;
+  }
+
+  /** Outages of buckets that nobody will ask for again. */
+  function forget(nowMs: number): void {
+    for (const [key, { askedMs }] of outages) if (nowMs - askedMs > FORGET_MS) outages.delete(key);
+  }
+
+  function end(key: string): void {
+    if (outages.delete(key)) options.onChange({ key, state: "shared", ratePerSecond: null, error: null });
+  }
+
+  function stateOf(key: string): BucketState {
+    if (!outages.has(key)) return "shared";
+    return fallback === "local" ? "local" : "unreachable";
+  }
+
+  /** Asks the shared bucket, or serves from the local one. `serve` takes tokens out of a state and answers. */
+  async function served<Answer>(
+    spec: BucketSpec,
+    ask: () => Promise<Answer>,
+    serve: (tokens: number) => { taken: number; answer: Answer },
+  ): Promise<Answer> {
+    const outage = outages.get(spec.key);
+    if (outage && fallback === "local") return servedHere(spec, outage, serve);
+    try {
+      const answer = await (fallback === "local" ? patiently(clock, ask()) : ask());
+      end(spec.key);
+      return answer;
+    } catch (error) {
+      if (error instanceof RangeError) throw error;
+      const begun = begin(spec, error);
+      if (fallback === "closed") throw error;
+      return servedHere(spec, begun, serve);
+    }
+  }
+
+  function servedHere<Answer>(
+    spec: BucketSpec,
+    outage: Outage,
+    serve: (tokens: number) => { taken: number; answer: Answer },
+  ): Answer {
+    const now = refilled(shareOf(spec, options.workers()), outage.local, clock.nowMs());
+    const { taken, answer } = serve(now.tokens);
+    outage.local = { ...now, tokens: now.tokens - taken };
+    outage.owed += taken;
+    outage.askedMs = clock.nowMs();
+    if (!outage.looking && clock.nowMs() >= outage.lookAtMs) void look(spec, outage);
+    return answer;
+  }
+
+  /** Is the shared bucket back? Then it is paid first, as far as it has something. Never rejects. */
+  async function look(spec: BucketSpec, outage: Outage): Promise<void> {
+    outage.looking = true;
+    try {
+      const { owed } = outage;
+      if (owed > 0) await patiently(clock, bucket.takeUpTo(spec, owed));
+      else if ((await patiently(clock, bucket.level(spec))) === null) throw new Error("the bucket does not answer");
+      end(spec.key);
+    } catch {
+      // Still away, which the beginning of the outage has told already.
+      outage.looks++;
+      outage.lookAtMs = clock.nowMs() + Math.min(LOOK_MS * 2 ** outage.looks, LOOK_MS_MAX);
+    } finally {
+      outage.looking = false;
+    }
+  }
+
+  return {
+    state: stateOf,
+    worst: () => {
+      const nowMs = clock.nowMs();
+      const asked = [...outages].find(([, { askedMs }]) => nowMs - askedMs <= ASKED_MS);
+      return asked ? stateOf(asked[0]) : "shared";
+    },
+    level: (spec) => bucket.level(spec),
+    takeUpTo: async (spec, cost) => {
+      assertTakeable(spec, cost);
+      return served(
+        spec,
+        () => bucket.takeUpTo(spec, cost),
+        (tokens) => {
+          const { ratePerSecond } = shareOf(spec, options.workers());
+          const granted = ratePerSecond === 0 ? 0 : Math.min(cost, Math.floor(tokens + TOKEN_EPSILON));
+          return { taken: granted, answer: { granted, waitMs: waitMsUntil(1, tokens - granted, ratePerSecond) } };
+        },
+      );
+    },
+    take: async (spec, cost) => {
+      assertAffordable(spec, cost);
+      return served<Awaited<ReturnType<TokenBucket["take"]>>>(
+        spec,
+        () => bucket.take(spec, cost),
+        (tokens) => {
+          const { ratePerSecond } = shareOf(spec, options.workers());
+          if (ratePerSecond > 0 && tokens + TOKEN_EPSILON >= cost) return { taken: cost, answer: { granted: true } };
+          return { taken: 0, answer: { granted: false, waitMs: waitMsUntil(cost, tokens, ratePerSecond) } };
+        },
+      );
+    },
+  };
+}
+
+function shareOf({ ratePerSecond, burst }: BucketSpec, workers: number) {
+  const share = Math.max(1, workers);
+  return { ratePerSecond: ratePerSecond / share, capacity: Math.max(1, burst / share), warmUpMs: 0 };
+}
+
+/** Rejects when the answer takes longer than PATIENCE_MS. What a late answer grants is given up: fewer sends, never more. */
+async function patiently<T>(clock: Clock, answer: Promise<T>): Promise<T> {
+  const timer = new AbortController();
+  const silence = clock.sleep(PATIENCE_MS, timer.signal).then(() => {
+    throw new Error(`the token bucket did not answer within ${PATIENCE_MS} ms`);
+  });
+  try {
+    return await Promise.race([answer, silence]);
+  } finally {
+    // The loser of the race is nobody's any more: neither its late failure nor the sleep's own abort is news.
+    answer.catch(() => undefined);
+    silence.catch(() => undefined);
+    timer.abort();
+  }
+}
