@@ -1,19 +1,33 @@
+import type { BucketState } from "@/lib/lane/bucket-fallback";
 import type { TargetSnapshot } from "@/lib/retry/target";
 import type { HeartbeatInfo } from "@/lib/store/read/target-list";
+import type { TargetReport } from "./target-directory";
 
-/** What the console shows of a worker: how many slices run, and its engine's state by target. */
-export function heartbeatInfo(running: number, snapshots: Record<string, TargetSnapshot>): HeartbeatInfo {
-  const targets = Object.fromEntries(Object.entries(snapshots).map(([name, snapshot]) => [name, engineOf(snapshot)]));
-  return { running, targets };
+/** What the console and the metrics show of a worker: its slices, its token buckets, its engine's state by target. */
+export function heartbeatInfo(
+  running: number,
+  reports: Record<string, TargetReport>,
+  bucket: BucketState,
+): HeartbeatInfo {
+  const targets = Object.fromEntries(Object.entries(reports).map(([name, report]) => [name, engineOf(report)]));
+  return { running, targets, bucket };
 }
 
-function engineOf({ breaker, budget, bulkhead, latency, counters }: TargetSnapshot): HeartbeatInfo["targets"][string] {
+function engineOf({ snapshot, policy, bucket }: TargetReport): HeartbeatInfo["targets"][string] {
+  const { breaker, budget, bulkhead, latency, healing, counters } = snapshot;
   return {
-    breaker: breaker && { ...breakerWord(breaker.state), waitMs: breaker.state === "open" ? breaker.waitMs : null },
+    breaker: breaker && {
+      ...breakerWord(breaker.state),
+      waitMs: breaker.state === "open" ? breaker.waitMs : null,
+      openRatio: breaker.openRatio,
+    },
     budget: { left: budget.available, retryRatio: counters.retryRate },
     bulkhead: { inUse: bulkhead?.inUse ?? 0, queued: bulkhead?.queued ?? 0, permits: bulkhead?.permits ?? 0 },
     latency,
     counters,
+    healing,
+    policy,
+    bucket,
   };
 }
 

@@ -1,29 +1,34 @@
 import type { Publisher } from "@/lib/brokers/port";
 import { DomainError } from "@/lib/core/problem";
-import type { TokenBucket } from "@/lib/lane/port";
+import type { BucketState, GuardedBucket } from "@/lib/lane/bucket-fallback";
 import { createTokenFeeder, type TokenFeeder } from "@/lib/lane/token-feeder";
-import type { SliceTarget, TargetDirectory, TargetHealth } from "@/lib/operations/slice-deps";
+import type { NoTarget, SliceTarget, TargetDirectory, TargetHealth } from "@/lib/operations/slice-deps";
 import type { Clock } from "@/lib/platform/clock";
 import type { Log } from "@/lib/platform/log";
 import { Bulkhead } from "@/lib/retry/bulkhead";
+import { type Counters, ratesOf, zeroCounters } from "@/lib/retry/counters";
 import type { HealingStep } from "@/lib/retry/healing/healing";
-import { POLICY_PRESETS, type Policy, parsePolicy } from "@/lib/retry/policy";
+import { PolicyError } from "@/lib/retry/policy";
 import { createTargetState, type TargetSnapshot, type TargetState } from "@/lib/retry/target";
 import type { Db } from "@/lib/store/db";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";
 import type { RedriveRow } from "@/lib/store/write/redrive";
 import { bucketSpec } from "./bucket-spec";
+import { type FrozenPolicy, frozenPolicy } from "./frozen-policy";
 
 /** A changed rate, breaker order or source configuration is in force this soon. */
-const REFRESH_MS = 1_000;
+export const REFRESH_MS = 1_000;
 
 /** A reachability probe is good for this long: the dry run of a slice costs no connection of its own. */
 const PROBE_FRESH_MS = 2_000;
 const PROBE_TIMEOUT_MS = 3_000;
 
+/** The state of a policy version that no redrive has used for this long goes, once there is a newer one. */
+const IDLE_MS = 600_000;
+
 export type TargetDirectoryOptions = {
   db: Db;
-  bucket: TokenBucket;
+  bucket: GuardedBucket;
   clock: Clock;
   log: Log;
   /**
@@ -35,23 +40,34 @@ export type TargetDirectoryOptions = {
   onHealing: (target: string, step: HealingStep) => void;
 };
 
-/** Everything this worker shares between sends to one target under one policy. */
-type Held = {
-  target: SliceTarget;
-  state: TargetState;
-  policyKey: string;
-  slots: Bulkhead;
-  resetAtMs: number | null;
-};
+/** What this worker shares between sends to one target under one version of its policy. */
+type Held = { target: SliceTarget; state: TargetState; usedMs: number; resetAtMs: number | null };
 
-type Line = { row: TargetRow; publisher: Publisher | null; fault: string | null; feeder: TokenFeeder; health: Health };
+/** What this worker shares between all sends to one target. */
+type Line = {
+  row: TargetRow;
+  publisher: Publisher | null;
+  fault: string | null;
+  feeder: TokenFeeder;
+  slots: Bulkhead;
+  health: Health;
+};
 type Health = { checkedMs: number; result: Promise<{ reachable: boolean; detail: string }>; badSinceMs: number | null };
 
+/** The engine's state at one target, for the heartbeat: of the policy version used last, its counters over all. */
+export type TargetReport = {
+  snapshot: TargetSnapshot;
+  policy: { name: string; version: number };
+  bucket: BucketState;
+};
+
 export type OpenTargetDirectory = TargetDirectory & {
-  /** Live engine state by target name, for the heartbeat. */
-  snapshots(): Record<string, TargetSnapshot>;
+  /** By target name. */
+  reports(): Record<string, TargetReport>;
   /** Takes due self-healing steps. */
   heal(): void;
+  /** While something is being sent, operator's orders must reach it between two claims, too. */
+  refreshIfSending(): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -59,6 +75,8 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
   const { clock, log } = options;
   const lines = new Map<string, Line>();
   const held = new Map<string, Held>();
+  /** Counters of states that are gone, by target id: what is counted never shrinks while the worker lives. */
+  const retired = new Map<string, Counters>();
   let refreshedMs = Number.NEGATIVE_INFINITY;
   let refreshing: Promise<void> | null = null;
 
@@ -69,9 +87,20 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
     for (const [id, line] of lines) {
       if (seen.has(id)) continue;
       lines.delete(id);
+      for (const [key, part] of held) if (part.target.row.id === id) held.delete(key);
+      retired.delete(id);
       void closeQuietly(line.publisher, log);
     }
     refreshedMs = clock.nowMs();
+  }
+
+  /** Reads the targets again if the last reading is old; those who ask meanwhile wait for the same. */
+  async function refreshed(): Promise<void> {
+    if (clock.nowMs() - refreshedMs < REFRESH_MS) return;
+    refreshing ??= refresh().finally(() => {
+      refreshing = null;
+    });
+    await refreshing;
   }
 
   function update(row: TargetRow): void {
@@ -83,31 +112,33 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
   }
 
   function openLine(row: TargetRow, known: Line | undefined): Line {
-    const opened = tryOpen(row);
-    const line: Line = {
+    return {
       row,
-      ...opened,
+      ...tryOpen(row),
       health: { checkedMs: Number.NEGATIVE_INFINITY, result: Promise.resolve(WELL), badSinceMs: null },
+      slots: known && known.row.bulkhead === row.bulkhead ? known.slots : newSlots(row),
       feeder:
         known?.feeder ??
         createTokenFeeder({
           bucket: options.bucket,
           clock,
-          spec: () => bucketSpec(`target:${row.id}`, rateOf(row.id), lines.get(row.id)?.row.burst ?? null),
-          onError: (error) => log.warn({ target: row.name, err: error }, "token bucket does not answer"),
+          spec: () => bucketSpec(bucketKey(row.id), rateOf(row.id), lines.get(row.id)?.row.burst ?? null),
+          onError: (error) =>
+            log.warn({ target: row.name, err: error }, "token bucket does not answer, sends wait for it"),
         }),
     };
-    return line;
   }
 
   /** The target's rate, lowered while its engine heals. null = unlimited. */
   function rateOf(id: string): number | null {
     const row = lines.get(id)?.row;
     if (!row || row.ratePerSecond === null) return null;
-    const factors = [...held.values()]
-      .filter((part) => part.target.row.id === id)
-      .map((part) => part.state.snapshot().healing?.rateFactor ?? 1);
-    return row.ratePerSecond * Math.min(1, ...factors);
+    return row.ratePerSecond * Math.min(1, ...heldOf(id).map((part) => part.state.healer?.rateFactor ?? 1));
+  }
+
+  /** The states of one target, the one used last first. */
+  function heldOf(id: string): Held[] {
+    return [...held.values()].filter((part) => part.target.row.id === id).sort((a, b) => b.usedMs - a.usedMs);
   }
 
   function tryOpen(row: TargetRow): Pick<Line, "publisher" | "fault"> {
@@ -124,7 +155,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
   function applyRow(key: string, part: Held, row: TargetRow): void {
     const line = lines.get(row.id)!;
     if (line.publisher === null) {
-      held.delete(key);
+      retire(key, part);
       return;
     }
     part.target.row = row;
@@ -134,32 +165,40 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
     part.resetAtMs = row.resetAtMs;
   }
 
-  function hold(line: Line, policy: Policy, policyKey: string): Held {
+  function retire(key: string, part: Held): void {
+    held.delete(key);
+    const { id } = part.target.row;
+    retired.set(id, addCounters(retired.get(id) ?? zeroCounters(), part.state.counters));
+  }
+
+  function hold(line: Line, frozen: FrozenPolicy): Held {
     const { row } = line;
-    const state = createTargetState(policy, clock, {
+    const state = createTargetState(frozen.policy, clock, {
       onBreakerChange: (change) => log.warn({ target: row.name, ...change }, "breaker"),
     });
     if (row.breakerForce) state.force(row.breakerForce);
-    const slots = new Bulkhead({ permits: row.bulkhead, queueMax: Number.POSITIVE_INFINITY });
+    const now = () => lines.get(row.id) ?? line;
     const target: SliceTarget = {
       row,
       publisher: line.publisher!,
-      policy,
+      policy: frozen.policy,
+      policyVersion: { name: frozen.name, version: frozen.version },
       state,
       enter: async (signal) => {
+        const { slots, feeder } = now();
         await enterSlot(slots, signal);
         try {
-          await lines.get(row.id)?.feeder.take(signal);
+          await feeder.take(signal);
         } catch (error) {
           slots.release();
           throw error;
         }
         return () => slots.release();
       },
-      takeToken: async (signal) => lines.get(row.id)?.feeder.take(signal),
+      takeToken: (signal) => now().feeder.take(signal),
       health: () => healthOf(row.id, state, target),
     };
-    return { target, state, policyKey, slots, resetAtMs: row.resetAtMs };
+    return { target, state, usedMs: clock.nowMs(), resetAtMs: row.resetAtMs };
   }
 
   async function healthOf(id: string, state: TargetState, target: SliceTarget): Promise<TargetHealth> {
@@ -189,30 +228,67 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
     };
   }
 
+  function use(line: Line, redrive: RedriveRow): SliceTarget | NoTarget {
+    try {
+      const frozen = frozenPolicy(line.row, redrive);
+      const key = `${line.row.id} ${frozen.key}`;
+      const part = held.get(key) ?? hold(line, frozen);
+      part.usedMs = clock.nowMs();
+      held.set(key, part);
+      return part.target;
+    } catch (error) {
+      if (!(error instanceof PolicyError)) throw error;
+      return { fault: `${line.row.name} cannot be sent to: ${error.message}` };
+    }
+  }
+
+  function reportOf({ row, slots }: Line): TargetReport | null {
+    const [latest, ...older] = heldOf(row.id);
+    if (!latest) return null;
+    const counters = [...older.map((part) => part.state.counters), retired.get(row.id) ?? zeroCounters()].reduce(
+      addCounters,
+      latest.state.counters,
+    );
+    const snapshot = latest.state.snapshot();
+    return {
+      snapshot: { ...snapshot, bulkhead: slots.snapshot(), counters: { ...counters, ...ratesOf(counters) } },
+      policy: latest.target.policyVersion,
+      bucket: options.bucket.state(bucketKey(row.id)),
+    };
+  }
+
+  /** States of policy versions whose redrives are over. The one used last stays: the console shows it. */
+  function prune(): void {
+    for (const { row } of lines.values()) {
+      const [, ...older] = heldOf(row.id);
+      for (const [key, part] of held) {
+        if (older.includes(part) && clock.nowMs() - part.usedMs > IDLE_MS) retire(key, part);
+      }
+    }
+  }
+
   return {
     find: async (sourceId, redrive) => {
-      if (clock.nowMs() - refreshedMs >= REFRESH_MS) {
-        refreshing ??= refresh().finally(() => {
-          refreshing = null;
-        });
-        await refreshing;
-      }
+      await refreshed();
       const line = [...lines.values()].find(({ row }) => row.sourceId === sourceId && row.lane === redrive.lane);
       if (!line) return { fault: `the source has no target on the ${redrive.lane} lane` };
       if (!line.publisher) return { fault: line.fault ?? "its publisher is closed" };
-      const { policy, key } = policyOf(line.row, redrive);
-      const heldKey = `${line.row.id} ${key}`;
-      const known = held.get(heldKey) ?? hold(line, policy, key);
-      held.set(heldKey, known);
-      return known.target;
+      return use(line, redrive);
     },
-    snapshots: () =>
-      Object.fromEntries([...held.values()].map(({ target, state }) => [target.row.name, state.snapshot()])),
+    reports: () => {
+      prune();
+      const reports = [...lines.values()].map((line) => [line.row.name, reportOf(line)] as const);
+      return Object.fromEntries(reports.filter((entry): entry is [string, TargetReport] => entry[1] !== null));
+    },
     heal: () => {
       for (const { target, state } of held.values()) {
         const step = state.heal();
         if (step) options.onHealing(target.row.name, step);
       }
+    },
+    refreshIfSending: async () => {
+      const sending = [...lines.values()].some(({ slots }) => slots.snapshot().inUse > 0);
+      if (sending) await refreshed();
     },
     close: async () => {
       await Promise.all([...lines.values()].map((line) => closeQuietly(line.publisher, log)));
@@ -220,7 +296,21 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
   };
 }
 
+function addCounters(one: Counters, other: Counters): Counters {
+  const sum = { ...one };
+  for (const name of Object.keys(sum) as (keyof Counters)[]) sum[name] += other[name];
+  return sum;
+}
+
 const WELL = { reachable: true, detail: "not probed yet" };
+
+function bucketKey(targetId: string): string {
+  return `target:${targetId}`;
+}
+
+function newSlots(row: TargetRow): Bulkhead {
+  return new Bulkhead({ permits: row.bulkhead, queueMax: Number.POSITIVE_INFINITY });
+}
 
 async function probe(publisher: Publisher): Promise<{ reachable: boolean; detail: string }> {
   try {
@@ -249,20 +339,3 @@ function enterSlot(slots: Bulkhead, signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", abandon, { once: true });
   });
 }
-
-/** The policy a redrive started with, within the target's own bulkhead. */
-function policyOf(row: TargetRow, redrive: RedriveRow): { policy: Policy; key: string } {
-  const stored = redrive.policies[row.policyName] as { version: number; body: unknown } | undefined;
-  const preset = POLICY_PRESETS[row.policyName as keyof typeof POLICY_PRESETS] ?? POLICY_PRESETS["slow-lane"];
-  const version = stored?.version ?? 0;
-  const key = `${row.policyName}@${version} ${row.bulkhead}`;
-  const known = policies.get(key);
-  if (known) return { policy: known, key };
-  const base = stored ? parsePolicy(stored.body) : preset;
-  const policy = parsePolicy({ ...base, bulkhead: { permits: row.bulkhead, queueMax: row.bulkhead } });
-  policies.set(key, policy);
-  return { policy, key };
-}
-
-/** By identity the engine remembers that it asserted a policy: one object for each. */
-const policies = new Map<string, Policy>();

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { brokerRegistry } from "@/lib/brokers/registry";
 import { parseSourceConfig, resolveSecrets, targetAddress } from "@/lib/contract/source-config";
+import { guardBucket } from "@/lib/lane/bucket-fallback";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { openTokenBucket } from "@/lib/lane/token-bucket";
@@ -21,7 +22,7 @@ import { heartbeatInfo } from "./heartbeat-info";
 import { createRedriveSessions } from "./redrive-sessions";
 import { startRounds } from "./rounds";
 import { startLanes } from "./slow-lane";
-import { createTargetDirectory } from "./target-directory";
+import { createTargetDirectory, REFRESH_MS } from "./target-directory";
 
 /** Attempts in flight get this long to end before their slices are aborted and handed back. */
 const GRACE_MS = 10_000;
@@ -51,9 +52,23 @@ export async function startWorker(env: Env, log: Log): Promise<RunningWorker> {
       : { kind: "redis", url: env.redisUrl };
   const lane = createLaneQueue(connection, clock);
   const deps = { db, lane, clock, log };
-  const { bucket, close: closeBucket } = await openTokenBucket(connection, (error) =>
+  const { bucket: shared, close: closeBucket } = await openTokenBucket(connection, (error) =>
     log.warn({ err: error }, "an idle bucket connection broke"),
   );
+  /** As the last heartbeat found: one that has just gone is counted for a while, which sends less. */
+  let workersAlive = 1;
+  const bucket = guardBucket(shared, {
+    fallback: env.bucketFallback,
+    workers: () => workersAlive,
+    clock,
+    onChange: ({ key, state, ratePerSecond, error }) => {
+      if (state === "shared") log.info({ bucket: key }, "token bucket answers again");
+      if (state === "local") {
+        const facts = { bucket: key, ratePerSecond, workers: workersAlive, err: error };
+        log.warn(facts, "token bucket does not answer, sending at this worker's share of the rate");
+      }
+    },
+  });
   const brokers = brokerRegistry({ clock, report: (what, error) => log.warn({ err: error }, what) });
   const targets = createTargetDirectory({
     db,
@@ -84,10 +99,12 @@ export async function startWorker(env: Env, log: Log): Promise<RunningWorker> {
         everyMs: 2_000,
         work: async () => {
           targets.heal();
-          await writeHeartbeat(db, { id, startedAtMs, info: heartbeatInfo(lanes.running(), targets.snapshots()) });
+          const info = heartbeatInfo(lanes.running(), targets.reports(), bucket.worst());
+          workersAlive = await writeHeartbeat(db, { id, startedAtMs, info });
           if (env.healthFile !== null) await writeFile(env.healthFile, "");
         },
       },
+      { name: "targets", everyMs: REFRESH_MS, work: () => targets.refreshIfSending() },
       { name: "reconcile", everyMs: 5_000, work: () => reconcile(deps) },
       { name: "confirm", everyMs: 5_000, work: () => confirmQuietEvents(deps) },
       { name: "fold", everyMs: 15_000, work: () => foldRollups(db) },

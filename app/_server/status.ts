@@ -12,6 +12,7 @@ const UNKNOWN: StoredStatus = {
   ],
   redrivesRunning: null,
   worker: null,
+  bucket: null,
 };
 
 /** Never rejects: what cannot be had is null, and says so by `ok`. */

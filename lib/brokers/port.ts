@@ -58,10 +58,20 @@ export type ProbeResult =
 /** One message as a probe would read it, without consuming it. */
 export type ProbeSample = { eventId: string; errorCode: string; convention: string; payloadBytes: number };
 
+/** How far a send has come: from `connected` on its bytes may have left; `answering` = the answer has begun. */
+export type PublishPhase = "connected" | "answering";
+
 /** Sends messages to one target. Safe for concurrent use. */
 export interface Publisher {
-  /** Rejects with PublishError, or with `signal.reason` when aborted. */
-  publish(message: OutboundMessage, signal: AbortSignal): Promise<PublishReceipt>;
+  /**
+   * Rejects with PublishError, or with `signal.reason` when aborted. `onPhase` is told of each phase as it begins, once
+   * and in order: a policy may bound the time to connect and to the first byte of an answer.
+   */
+  publish(
+    message: OutboundMessage,
+    signal: AbortSignal,
+    onPhase?: (phase: PublishPhase) => void,
+  ): Promise<PublishReceipt>;
   /** Cheap reachability check for the dry run. */
   probe(signal: AbortSignal): Promise<ProbeResult>;
   close(): Promise<void>;

@@ -58,15 +58,31 @@ export type ProbeOut = {
 
 /** Live engine state of one target as the workers last reported it; null = no worker has used it yet. */
 export type TargetEngine = {
-  /** `waitMs` until the next probe may pass; null when it is not open, or held open by an operator. null = no breaker. */
-  breaker: { state: "closed" | "open" | "half-open"; forced: boolean; waitMs: number | null } | null;
+  /**
+   * `waitMs` until the next probe may pass; null when it is not open, or held open by an operator. `openRatio`: share of
+   * its life it was open, 0..1. null = no breaker.
+   */
+  breaker: {
+    state: "closed" | "open" | "half-open";
+    forced: boolean;
+    waitMs: number | null;
+    openRatio?: number;
+  } | null;
   /** Retries the budget still allows now, and the share of attempts that were repeats, 0..1. */
   budget: { left: number; retryRatio: number };
   bulkhead: { inUse: number; queued: number; permits: number };
   latency: { p50Ms: number | null; p95Ms: number | null; p99Ms: number | null; samples: number };
   counters: Record<string, number>;
+  /** Steps that self-healing has taken, and what they multiply; null = the policy has none. */
+  healing?: { steps: number; backoffFactor: number; rateFactor: number } | null;
+  /** The policy in use for the latest redrive. */
+  policy?: { name: string; version: number };
+  /** How its rate tokens are served: by the bucket all workers share, at this worker's share, or not at all. */
+  bucket?: BucketState;
   asOf: string;
 };
+
+export type BucketState = "shared" | "local" | "unreachable";
 
 /** GET /api/v1/targets, PATCH /api/v1/targets/{name} { ratePerSecond?, burst?, bulkhead?, policyName?, retryable?, breaker?, reason } */
 export type TargetOut = {

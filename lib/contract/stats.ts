@@ -1,3 +1,5 @@
+import type { BucketState } from "@/lib/contract/sources";
+
 /** Every stats answer says what it is and how old: from the rollups, exact unless said otherwise. */
 type Stamp = { asOf: string; kind: "exact" | "estimated" };
 
@@ -58,4 +60,6 @@ export type StatusOut = {
   worker: { alive: number; lastSeenAt: string | null } | null;
   queue: { backend: "redis" | "postgres"; ok: boolean };
   store: { ok: boolean };
+  /** The worst of what the workers report of their token buckets; null = no worker has taken a token yet. */
+  bucket: BucketState | null;
 };

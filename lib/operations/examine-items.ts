@@ -112,6 +112,8 @@ function examine(deps: SliceDeps, session: RedriveSession, facts: Facts, rules: 
   const judged = { ...base, findings: verdict.findings };
   switch (verdict.kind) {
     case "already-processed":
+      // The consumer's inbox has seen this key: the operation is not run.
+      if (!verify && open) open.target.state.counters.dedupDropped++;
       return {
         ...judged,
         decided: verify ? { kind: "verified" } : { kind: "already-processed", detail: verdict.detail },

@@ -7,13 +7,13 @@ import { sliceCount } from "@/lib/core/redrive-plan";
 import type { RedriveState } from "@/lib/core/redrive-state";
 import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
+import { policiesInForce } from "@/lib/operations/policies-in-force";
 import { readRules } from "@/lib/operations/read-rules";
 import { ringRedrive, ringSlices } from "@/lib/operations/ring-redrive";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { countUpTo, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { estimateCandidates } from "@/lib/store/read/estimate";
-import { readPolicies } from "@/lib/store/read/policies";
 import { appendAudit } from "@/lib/store/write/audit";
 import { claimRequest, type IdempotentRequest, rememberAnswer } from "@/lib/store/write/idempotent-request";
 import { insertRedrive, moveRedrive, type NewRedrive } from "@/lib/store/write/redrive";
@@ -92,7 +92,7 @@ async function newRedrive(
     slices: sliceCount(expected),
     canary,
     released: canary ? releasedItems(0, canary) : null,
-    policies: await readPolicies(tx),
+    policies: await policiesInForce(tx),
     createdBy: actor,
     reason: request.reason,
     atMs: nowMs,

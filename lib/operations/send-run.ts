@@ -1,10 +1,13 @@
-import type { PublishReceipt } from "@/lib/brokers/port";
+import type { PublishPhase, PublishReceipt } from "@/lib/brokers/port";
 import { gate } from "@/lib/core/gate";
 import { eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
+import { closeOf, logAttempt, textOf } from "@/lib/operations/attempt-record";
 import type { ExaminedItem } from "@/lib/operations/examine-items";
+import { incomingRetryCount } from "@/lib/operations/incoming-retry-count";
 import { readRules } from "@/lib/operations/read-rules";
 import type { Finish, RedriveSession, SliceDeps } from "@/lib/operations/slice-deps";
-import { type AttemptRecord, execute, type Outcome } from "@/lib/retry/execute";
+import { outgoingRetryCount } from "@/lib/retry/amplification";
+import { type AttemptContext, type AttemptRecord, type Call, execute, type Outcome } from "@/lib/retry/execute";
 import type { AttemptClose } from "@/lib/store/write/finish-items";
 
 /** A Retry-After up to this keeps the item open in its redrive; beyond, the event is parked again until then. */
@@ -112,17 +115,23 @@ async function send(
 
 type CallFacts = { waits: AbortSignal; closes: AttemptClose[] };
 
-function callOf(deps: SliceDeps, session: RedriveSession, examined: ExaminedItem, { waits, closes }: CallFacts) {
+function callOf(
+  deps: SliceDeps,
+  session: RedriveSession,
+  examined: ExaminedItem,
+  { waits, closes }: CallFacts,
+): Call<PublishReceipt> {
   const { item } = examined;
   const { target, body, whitelisted, ambiguous } = examined.send!;
   const idempotencyKey = `${item.source}:${item.eventId}`;
-  const firstAttempt = item.attempts + 1;
+  const repeatedBefore = incomingRetryCount(body.headers);
   return {
     idempotencyKey,
     retryable: target.row.retryable,
     ambiguous,
-    firstAttempt,
-    attempt: ({ attempt, signal }: { attempt: number; signal: AbortSignal }): Promise<PublishReceipt> =>
+    firstAttempt: item.attempts + 1,
+    incomingRetryCount: repeatedBefore,
+    attempt: (context: AttemptContext) =>
       target.publisher.publish(
         {
           eventId: item.eventId,
@@ -132,11 +141,13 @@ function callOf(deps: SliceDeps, session: RedriveSession, examined: ExaminedItem
           origin: body.origin,
           idempotencyKey,
           redriveId: item.redriveId,
-          attempt,
+          attempt: context.attempt,
+          retryCount: context.retryCount,
           from: item.source,
           traceId: item.traceId,
         },
-        signal,
+        context.signal,
+        (phase: PublishPhase) => context.reached(phase),
       ),
     takeToken: firstTokenTaken(async () => {
       await target.takeToken(waits);
@@ -159,8 +170,9 @@ function callOf(deps: SliceDeps, session: RedriveSession, examined: ExaminedItem
       if (!open) throw new IntentDenied();
     },
     onClose: async (record: AttemptRecord) => {
-      const close = closeOf(item, record);
-      logAttempt(deps, target.row.name, item, record, close);
+      const close = closeOf(item, target, record);
+      const retryCount = outgoingRetryCount(repeatedBefore, record.attempt);
+      logAttempt(deps, { item, target, retryCount }, record, close);
       if (record.next?.kind === "retry") await deps.closeAttempt(close);
       else closes.push(close);
     },
@@ -174,58 +186,6 @@ function firstTokenTaken(take: () => Promise<void>): () => Promise<void> {
     if (!first) return take();
     first = false;
   };
-}
-
-function closeOf(item: ExaminedItem["item"], record: AttemptRecord): AttemptClose {
-  const failed = record.result !== "ok";
-  return {
-    id: item.id,
-    redriveId: item.redriveId,
-    attempt: record.attempt,
-    state: failed ? (record.verdict?.sent === "maybe" ? "ambiguous" : "failed") : "delivered",
-    latencyMs: record.elapsedMs,
-    code: record.verdict?.code ?? "OK",
-    detail: failed ? textOf(record.error) : null,
-  };
-}
-
-/** An error's own words, for the store and the console of an operator; never for an anonymous client. */
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** One wide line per attempt. */
-function logAttempt(
-  deps: SliceDeps,
-  target: string,
-  item: ExaminedItem["item"],
-  record: AttemptRecord,
-  close: AttemptClose,
-): void {
-  deps.log.info(
-    {
-      redriveId: item.redriveId,
-      eventId: item.eventId,
-      aggregateId: item.aggregateId,
-      traceId: item.traceId,
-      source: item.source,
-      target,
-      attempt: record.attempt,
-      outcome: close.state,
-      code: close.code,
-      status: statusOf(record.error),
-      latencyMs: Math.round(record.elapsedMs * 10) / 10,
-      waitedMs: Math.round(record.waitedMs),
-      next: record.next?.kind ?? null,
-      delayMs: record.next?.kind === "retry" ? Math.round(record.next.delayMs) : null,
-    },
-    "attempt",
-  );
-}
-
-/** The protocol's status of a failed publish, if it has one. */
-function statusOf(error: unknown): number | null {
-  return error instanceof Error && "status" in error && typeof error.status === "number" ? error.status : null;
 }
 
 function outcomeOf(outcome: Outcome<PublishReceipt>, nowMs: number): ItemOutcome {

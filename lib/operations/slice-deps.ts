@@ -16,6 +16,8 @@ export type SliceTarget = {
   row: TargetRow;
   publisher: Publisher;
   policy: Policy;
+  /** Which policy that is. */
+  policyVersion: { name: string; version: number };
   state: TargetState;
   /** Waits for a free place among the target's concurrent sends, then for a token of its bucket. */
   enter(signal: AbortSignal): Promise<() => void>;

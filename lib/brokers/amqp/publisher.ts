@@ -16,6 +16,7 @@ import {
   type ProbeResult,
   PublishError,
   type Publisher,
+  type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import type { RabbitmqConfig } from "@/lib/contract/source-config";
@@ -65,7 +66,12 @@ export class RabbitmqPublisher implements Publisher {
     this.clock = deps.clock;
   }
 
-  async publish(message: OutboundMessage, signal: AbortSignal): Promise<PublishReceipt> {
+  /** A confirm is the whole of a broker's answer: there is no `answering` before it. */
+  async publish(
+    message: OutboundMessage,
+    signal: AbortSignal,
+    onPhase?: (phase: PublishPhase) => void,
+  ): Promise<PublishReceipt> {
     signal.throwIfAborted();
     const outbound = outboundOf(message, this.config, this.lane);
     const link = await abortable(this.link(), signal);
@@ -73,6 +79,7 @@ export class RabbitmqPublisher implements Publisher {
       throw new PublishError("AMQP_BLOCKED", `the broker takes no messages: ${link.blocked}`, { sent: "no" });
     if (outbound.to.exchange !== "") await abortable(this.mustExist(link, outbound.to.exchange), signal);
     while (link.draining !== null) await abortable(link.draining.promise, signal);
+    onPhase?.("connected");
     const key = keyOf({ id: message.redriveId, attempt: String(message.attempt), eventId: message.eventId });
     return await this.send(link, key, outbound, signal);
   }

@@ -5,6 +5,7 @@ import {
   type ProbeResult,
   PublishError,
   type Publisher,
+  type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import { type HttpConfig, redactUrl } from "@/lib/contract/source-config";
@@ -56,13 +57,21 @@ function excerptOf(chunks: Buffer[]): string {
     .toWellFormed();
 }
 
-type Request = { pool: Pool; path: string; method: "POST" | "HEAD"; headers: string[]; body: Uint8Array | null };
+type Request = {
+  pool: Pool;
+  path: string;
+  method: "POST" | "HEAD";
+  headers: string[];
+  body: Uint8Array | null;
+  onPhase?: (phase: PublishPhase) => void;
+};
 
 /**
  * One request. Resolves with any answer; rejects with PublishError whose `sent` tells whether a byte of it may have
  * left, or with `signal.reason`.
  */
-function send({ pool, path, method, headers, body }: Request, address: string, signal: AbortSignal): Promise<Answer> {
+function send(request: Request, address: string, signal: AbortSignal): Promise<Answer> {
+  const { pool, path, method, headers, body, onPhase } = request;
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   let controller: Dispatcher.DispatchController | null = null;
   let settled = false;
@@ -88,8 +97,10 @@ function send({ pool, path, method, headers, body }: Request, address: string, s
       onRequestStart: (started) => {
         controller = started;
         if (settled) started.abort(new Error("given up"));
+        else onPhase?.("connected");
       },
       onResponseStart: (_, status, received) => {
+        if (!settled && answer.status === 0) onPhase?.("answering");
         answer = { ...answer, status, retryAfter: single(received["retry-after"]) };
       },
       onResponseData: (started, chunk) => {
@@ -188,10 +199,15 @@ export class HttpPublisher implements Publisher {
     this.pool = this.url === null ? null : poolFor(this.url);
   }
 
-  async publish(message: OutboundMessage, signal: AbortSignal): Promise<PublishReceipt> {
+  async publish(
+    message: OutboundMessage,
+    signal: AbortSignal,
+    onPhase?: (phase: PublishPhase) => void,
+  ): Promise<PublishReceipt> {
     if (this.pool === null) throw new PublishError("HTTP_NO_TARGET", "the source has no redriveUrl", { sent: "no" });
     const headers = withAuthorization(requestHeaders(message, this.config), this.authorization);
-    const request: Request = { pool: this.pool, path: this.path, method: "POST", headers, body: message.payload };
+    const { pool, path } = this;
+    const request: Request = { pool, path, method: "POST", headers, body: message.payload, onPhase };
     const answer = await send(request, this.address, signal);
     if (answer.status >= 200 && answer.status < 300) return { status: `HTTP ${answer.status}` };
     throw refusal(answer, this.address);

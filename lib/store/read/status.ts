@@ -1,3 +1,4 @@
+import type { BucketState } from "@/lib/contract/sources";
 import type { StatusOut } from "@/lib/contract/stats";
 import type { Queryable } from "@/lib/store/db";
 import { isoOrNull } from "@/lib/store/read/event-rows";
@@ -14,9 +15,10 @@ type Row = {
   running: number;
   alive: number;
   lastSeenMs: number | null;
+  buckets: (BucketState | null)[] | null;
 };
 
-export type StoredStatus = Pick<StatusOut, "lanes" | "redrivesRunning" | "worker">;
+export type StoredStatus = Pick<StatusOut, "lanes" | "redrivesRunning" | "worker" | "bucket">;
 
 /**
  * What flows now and who works on it. The set rate of a lane is that of its targets together; null when one of them is
@@ -37,7 +39,9 @@ export async function readStatus(db: Queryable): Promise<StoredStatus> {
             (select rate from set_rate where lane = 'slow') as "slowSet",
             (select count(*) from redrives where state in ('PLANNING', 'PLANNED', 'RUNNING')) as running,
             (select count(*) from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as alive,
-            (select max(seen_at) from worker_heartbeats) as "lastSeenMs"`,
+            (select max(seen_at) from worker_heartbeats) as "lastSeenMs",
+            (select array_agg(info->>'bucket') from worker_heartbeats
+              where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as buckets`,
     [],
     { name: "status" },
   );
@@ -49,5 +53,8 @@ export async function readStatus(db: Queryable): Promise<StoredStatus> {
     ],
     redrivesRunning: status.running,
     worker: { alive: status.alive, lastSeenAt: isoOrNull(status.lastSeenMs) },
+    bucket: WORST_FIRST.find((state) => status.buckets?.includes(state)) ?? null,
   };
 }
+
+const WORST_FIRST: readonly BucketState[] = ["unreachable", "local", "shared"];

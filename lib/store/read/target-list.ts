@@ -1,9 +1,13 @@
-import type { TargetEngine, TargetList, TargetOut } from "@/lib/contract/sources";
+import type { BucketState, TargetEngine, TargetList, TargetOut } from "@/lib/contract/sources";
 import type { Queryable } from "@/lib/store/db";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";
 
-/** What a worker writes with its heartbeat: its engine's state by target name. */
-export type HeartbeatInfo = { running: number; targets: Record<string, Omit<TargetEngine, "asOf">> };
+/** What a worker writes with its heartbeat: its engine's state by target name, and how its rate tokens are served. */
+export type HeartbeatInfo = {
+  running: number;
+  targets: Record<string, Omit<TargetEngine, "asOf">>;
+  bucket?: BucketState;
+};
 
 /** A worker that was not heard of for this long is gone. */
 export const HEARTBEAT_LOST_S = 15;

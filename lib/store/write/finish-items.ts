@@ -25,6 +25,8 @@ export type AttemptClose = {
   latencyMs: number;
   code: string;
   detail: string | null;
+  /** What was decided after it and everything that was decided from, as JSON; null = nothing was decided. */
+  decision: object | null;
 };
 
 type ItemState = "open" | "delivered" | "passed" | "failed" | "refused";
@@ -186,9 +188,10 @@ export async function closeAttempts(tx: Tx, closes: readonly AttemptClose[]): Pr
   if (closes.length === 0) return;
   await tx.run(
     `update redrive_attempts a
-        set state = w.state, closed_at = now(), latency_ms = w.latency_ms, code = w.code, detail = w.detail
-       from unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::float8[], $6::text[], $7::text[])
-         as w(id, redrive_id, attempt, state, latency_ms, code, detail)
+        set state = w.state, closed_at = now(), latency_ms = w.latency_ms, code = w.code, detail = w.detail,
+            decision = w.decision::jsonb
+       from unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::float8[], $6::text[], $7::text[], $8::text[])
+         as w(id, redrive_id, attempt, state, latency_ms, code, detail, decision)
       where a.id = w.id and a.redrive_id = w.redrive_id and a.attempt = w.attempt`,
     [
       closes.map((close) => close.id),
@@ -198,6 +201,7 @@ export async function closeAttempts(tx: Tx, closes: readonly AttemptClose[]): Pr
       closes.map((close) => close.latencyMs),
       closes.map((close) => close.code),
       closes.map((close) => close.detail?.slice(0, DETAIL_CHARS_MAX) ?? null),
+      closes.map((close) => (close.decision === null ? null : JSON.stringify(close.decision))),
     ],
     { name: "close-attempts" },
   );

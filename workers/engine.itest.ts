@@ -1,0 +1,317 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { TargetEngine } from "@/lib/contract/sources";
+import type { TargetChange } from "@/lib/contract/targets";
+import { changeTarget } from "@/lib/operations/change-target";
+import { storePolicy } from "@/lib/operations/store-policy";
+import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
+import { listTargets } from "@/lib/store/read/target-list";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+/** The retry engine as a worker uses it: what an operator sets must be what happens on the wire. */
+
+let world: World;
+
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+});
+afterEach(async () => {
+  const broken = await world.broken();
+  await world.close();
+  expect(broken).toEqual([]);
+});
+
+/** Quick repeats and nothing in their way, so that each test adds the one part it is about. */
+const PLAIN: Policy = {
+  ...POLICY_PRESETS["slow-lane"],
+  maxAttempts: 4,
+  attemptTimeoutMs: 2_000,
+  deadlineMs: 20_000,
+  marginMs: 500,
+  backoff: { kind: "fixed", delayMs: 20, jitter: { kind: "none" } },
+  budget: { kind: "unlimited" },
+  breaker: null,
+  healing: null,
+};
+
+/** Stores the next version of the targets' policy. */
+function policy(change: Partial<Policy>): Promise<number> {
+  const request = { body: { ...PLAIN, ...change }, reason: "tested" };
+  return storePolicy(world.deps, { name: "slow-lane", request }, "ada");
+}
+
+const order = (breaker: TargetChange["breaker"]) =>
+  changeTarget(world.deps, { name: "orders", change: { breaker, reason: "tested" } }, "ada");
+
+/** What the worker last said of the target. */
+async function engine(): Promise<TargetEngine | null> {
+  const { items } = await listTargets(world.db, () => null);
+  return items.find((target) => target.name === "orders")?.engine[0] ?? null;
+}
+
+const actions = async () =>
+  (
+    await world.db.query<{ action: string; after: Record<string, unknown> }>(
+      "select action, after from audit_entries where subject_kind = 'target' order by id",
+    )
+  ).map((row) => row);
+
+const sends = (eventId: string) => world.sink.of(eventId).length;
+const name = (index: number) => `event-${String(index).padStart(4, "0")}`;
+
+describe("layers of retries", () => {
+  test("never multiply: a target that always fails is sent to as often as the policy says", async () => {
+    await policy({ maxAttempts: 4 });
+    await world.park(6);
+    world.sink.answer = () => 503;
+    await world.worker();
+    expect(await world.ended((await world.request()).id)).toMatchObject({ failed: 6 });
+    expect(world.sink.arrived).toHaveLength(6 * 4);
+    for (let index = 0; index < 6; index++) {
+      const counts = world.sink.of(name(index)).map((entry) => entry.headers["x-retry-count"]);
+      expect(counts).toEqual([undefined, "1", "2", "3"]);
+    }
+  });
+
+  test("stay within the budget however many attempts the policy has", async () => {
+    const budget = {
+      ...{ kind: "ratio" as const, ratio: 0.1, windowMs: 60_000, floorPerSecond: 0, ceilingPerSecond: null },
+      ...{ deposit: "request" as const, cost: { transient: 1, throttled: 1 } },
+    };
+    await policy({ maxAttempts: 8, budget });
+    await world.park(40);
+    world.sink.answer = () => 503;
+    await world.worker();
+    expect(await world.ended((await world.request()).id)).toMatchObject({ failed: 40 });
+    expect(world.sink.arrived.length).toBeGreaterThan(40);
+    expect(world.sink.arrived.length).toBeLessThanOrEqual(44);
+  });
+
+  test("add up: what was repeated before it was parked counts against the policy and is passed on", async () => {
+    await policy({ maxAttempts: 4 });
+    await world.park(3, (index) => ({ headers: [["X-Retry-Count", ["1", "3", "99"][index]!]] }));
+    world.sink.answer = () => 503;
+    await world.worker();
+    await world.ended((await world.request()).id);
+    const counts = [0, 1, 2].map((index) => world.sink.of(name(index)).map((entry) => entry.headers["x-retry-count"]));
+    expect(counts).toEqual([["1", "2", "3"], ["3"], ["99"]]);
+  });
+});
+
+describe("an operator's order to the breaker", () => {
+  const BREAKER: Policy["breaker"] = {
+    trip: { kind: "consecutive", failures: 3 },
+    openMs: 300_000,
+    openMsMax: 300_000,
+    probes: 1,
+    probeMsMax: 10_000,
+  };
+
+  test("open holds every send, closed lets them go, each audited and shown", async () => {
+    await policy({ breaker: BREAKER });
+    await world.park(10);
+    await order("open");
+    await world.worker();
+    const { id } = await world.request();
+    await expect
+      .poll(async () => (await engine())?.breaker, { timeout: 15_000 })
+      .toMatchObject({ state: "open", forced: true, waitMs: null });
+    expect(world.sink.arrived).toEqual([]);
+    expect(await world.redrive(id)).toMatchObject({ state: "RUNNING", open: 10, failed: 0, refused: 0 });
+
+    await order("closed");
+    expect(await world.ended(id)).toMatchObject({ delivered: 10 });
+    await expect
+      .poll(async () => (await engine())?.breaker, { timeout: 10_000 })
+      .toMatchObject({ state: "closed", forced: true });
+    expect((await actions()).map((row) => row.action)).toEqual(["target.breaker-open", "target.breaker-closed"]);
+  });
+
+  test("open stops a claim in the middle, auto lets it go on, and nothing goes twice", async () => {
+    await policy({ breaker: BREAKER });
+    await world.park(120);
+    await world.db.run("update targets set rate_per_second = 15, updated_at = now()");
+    await world.worker();
+    const { id } = await world.request();
+    await expect.poll(() => world.sink.arrived.length, { timeout: 10_000 }).toBeGreaterThan(5);
+    await order("open");
+    await expect.poll(async () => (await engine())?.breaker?.forced, { timeout: 10_000 }).toBe(true);
+    const stoppedAt = world.sink.arrived.length;
+    const seen = (await engine())!.asOf;
+    // Two more signs of life: as long as the orders before it took to pass.
+    await expect
+      .poll(async () => Date.parse((await engine())!.asOf) - Date.parse(seen), { timeout: 15_000 })
+      .toBeGreaterThan(3_000);
+    expect(world.sink.arrived.length).toBe(stoppedAt);
+    expect(stoppedAt).toBeLessThan(120);
+
+    await order("auto");
+    await world.db.run("update targets set rate_per_second = null, updated_at = now()");
+    expect(await world.ended(id)).toMatchObject({ delivered: 120, failed: 0 });
+    expect(world.sink.arrived).toHaveLength(120);
+  });
+
+  test("closed lets sends through a target that fails; an open breaker of its own would not", async () => {
+    await policy({ maxAttempts: 1, breaker: BREAKER });
+    await world.db.run("update targets set bulkhead = 1, updated_at = now()");
+    await world.park(8);
+    world.sink.answer = () => 503;
+    await order("closed");
+    await world.worker();
+    expect(await world.ended((await world.request()).id)).toMatchObject({ failed: 8 });
+    expect(world.sink.arrived).toHaveLength(8);
+  });
+
+  test("reset closes a breaker that failures have opened, minutes before it would look again", async () => {
+    await policy({ maxAttempts: 1, breaker: BREAKER });
+    await world.db.run("update targets set bulkhead = 1, updated_at = now()");
+    await world.park(8);
+    world.sink.answer = () => 503;
+    await world.worker();
+    const { id } = await world.request();
+    await expect
+      .poll(async () => (await engine())?.breaker, { timeout: 15_000 })
+      .toMatchObject({ state: "open", forced: false, waitMs: expect.any(Number) });
+    expect(world.sink.arrived).toHaveLength(3);
+    world.sink.answer = () => 200;
+
+    await order("reset");
+    expect(await world.ended(id)).toMatchObject({ failed: 3, delivered: 5 });
+    await expect
+      .poll(async () => (await engine())?.breaker, { timeout: 10_000 })
+      .toMatchObject({ state: "closed", forced: false });
+    const { openRatio } = (await engine())!.breaker!;
+    expect(openRatio).toBeGreaterThan(0);
+    expect(openRatio).toBeLessThan(1);
+  });
+});
+
+describe("self-healing", () => {
+  test("slows a target down that needs repeats, steps back when it is quiet; both audited and shown", async () => {
+    const healing = {
+      ...{ retryRatio: 0.3, timeoutRatio: 0.9, callsMin: 5, windowMs: 3_000 },
+      ...{ stepFactor: 2, stepsMax: 1, quietRatio: 0.5, cooldownMs: 0 },
+    };
+    await policy({ healing });
+    await world.park(150);
+    await world.db.run("update targets set rate_per_second = 30, updated_at = now()");
+    world.sink.answer = ({ nth }) => (nth === 1 ? 503 : 200);
+    await world.worker();
+    const { id } = await world.request();
+    await expect
+      .poll(async () => (await engine())?.healing, { timeout: 15_000 })
+      .toEqual({ steps: 1, backoffFactor: 2, rateFactor: 0.5 });
+    const [first] = await actions();
+    expect(first).toMatchObject({
+      action: "target.healing",
+      after: { direction: "slow-down", cause: "retry-ratio", steps: 1, rateFactor: 0.5 },
+    });
+    await world.db.run("update targets set rate_per_second = null, updated_at = now()");
+    expect(await world.ended(id)).toMatchObject({ delivered: 150 });
+    await expect.poll(async () => (await engine())?.healing?.steps, { timeout: 15_000 }).toBe(0);
+    expect((await actions()).at(-1)).toMatchObject({ after: { direction: "speed-up", cause: "quiet", steps: 0 } });
+  }, 60_000);
+});
+
+describe("policies in use", () => {
+  test("a running redrive keeps the version it started with, the next one uses the new", async () => {
+    await policy({ maxAttempts: 2 });
+    await world.park(40);
+    const ids = await world.idsOf();
+    await world.db.run("update targets set rate_per_second = 20, updated_at = now()");
+    world.sink.answer = () => 503;
+    await world.worker();
+    const first = await world.request({ select: { ids: ids.slice(0, 30) } });
+    await expect.poll(() => world.sink.arrived.length, { timeout: 10_000 }).toBeGreaterThan(4);
+    expect(await policy({ maxAttempts: 3 })).toBe(2);
+    const second = await world.request({ select: { ids: ids.slice(30) } });
+    await expect.poll(() => sends(name(39)), { timeout: 20_000 }).toBeGreaterThan(0);
+    expect((await world.redrive(first.id)).open).toBeGreaterThan(0);
+    await world.db.run("update targets set rate_per_second = null, updated_at = now()");
+    await Promise.all([world.ended(first.id), world.ended(second.id)]);
+
+    expect(ids.slice(0, 30).map((_, index) => sends(name(index)))).toEqual(Array(30).fill(2));
+    expect(ids.slice(30).map((_, index) => sends(name(30 + index)))).toEqual(Array(10).fill(3));
+    const versions = await world.db.query<{ redriveId: string; version: string }>(
+      `select distinct redrive_id as "redriveId", decision->'policy'->>'version' as version
+         from redrive_attempts order by version`,
+    );
+    expect(versions).toEqual([
+      { redriveId: first.id, version: "1" },
+      { redriveId: second.id, version: "2" },
+    ]);
+    await expect
+      .poll(async () => (await engine())?.policy, { timeout: 10_000 })
+      .toEqual({ name: "slow-lane", version: expect.any(Number) });
+    // Counters are of the target, whichever version made them.
+    await expect.poll(async () => (await engine())?.counters.attempts, { timeout: 10_000 }).toBe(30 * 2 + 10 * 3);
+  }, 60_000);
+
+  test("a redrive takes the built-in presets along as well", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [row] = await world.db.query<{ policies: Record<string, { version: number; body: unknown }> }>(
+      "select policies from redrives where id = $1",
+      [id],
+    );
+    expect(row!.policies["slow-lane"]).toEqual({ name: "slow-lane", version: 0, body: POLICY_PRESETS["slow-lane"] });
+  });
+
+  test("hedging is switched on by the policy: a second send overtakes a silent first, with the same key", async () => {
+    await policy({ hedge: { delayMs: 150, sendsMax: 2 }, attemptTimeoutMs: 4_000, deadlineMs: 30_000 });
+    await world.park(1);
+    world.sink.answer = ({ nth }) => (nth === 1 ? "hang" : 200);
+    await world.worker();
+    expect(await world.ended((await world.request()).id)).toMatchObject({ delivered: 1, failed: 0 });
+    const [first, second] = world.sink.arrived;
+    expect(world.sink.arrived.map((entry) => entry.key)).toEqual(["orders:event-0000", "orders:event-0000"]);
+    expect(second!.atMs - first!.atMs).toBeLessThan(4_000);
+    const states = await world.db.query("select attempt, state from redrive_attempts order by attempt");
+    expect(states).toEqual([
+      { attempt: 1, state: "ambiguous" },
+      { attempt: 2, state: "delivered" },
+    ]);
+    await expect.poll(async () => (await engine())?.counters.hedges, { timeout: 10_000 }).toBe(1);
+  });
+
+  test("dynamic timeouts are switched on by the policy: a silent send is cut by what the target usually takes", async () => {
+    const dynamicTimeout = { quantile: 0.95, factor: 3, msMin: 300, samplesMin: 20 };
+    await policy({ attemptTimeoutMs: 9_000, deadlineMs: 60_000, dynamicTimeout });
+    await world.park(41);
+    await world.worker();
+    const ids = await world.idsOf();
+    await world.ended((await world.request({ select: { ids: ids.slice(0, 40) } })).id);
+    world.sink.answer = ({ nth }) => (nth === 1 ? "hang" : 200);
+    expect(await world.ended((await world.request({ select: { ids: ids.slice(40) } })).id)).toMatchObject({
+      delivered: 1,
+    });
+    const [cut] = await world.db.query<{ code: string; latencyMs: number; timeoutMs: string }>(
+      `select code, latency_ms as "latencyMs", decision->>'timeoutMs' as "timeoutMs"
+         from redrive_attempts where state <> 'delivered'`,
+    );
+    expect(cut).toMatchObject({ code: "TIMEOUT_ATTEMPT" });
+    expect(Number(cut!.timeoutMs)).toBeGreaterThanOrEqual(300);
+    expect(Number(cut!.timeoutMs)).toBeLessThan(9_000);
+    expect(cut!.latencyMs).toBeLessThan(9_000);
+  });
+
+  test("phases are timed by what the transport reports: slow to answer is not slow to connect", async () => {
+    await policy({ phases: { connectMs: 250, firstByteMs: 1_500 }, maxAttempts: 2 });
+    await world.park(2);
+    world.sink.answer = async ({ eventId, nth }) => {
+      if (eventId === name(1) && nth === 1) return "hang";
+      await world.deps.clock.sleep(500);
+      return 200;
+    };
+    await world.worker();
+    expect(await world.ended((await world.request()).id)).toMatchObject({ delivered: 2 });
+    const attempts = await world.db.query(
+      `select e.event_id, a.attempt, a.state, a.code from redrive_attempts a join dlq_events e on e.id = a.id
+        order by e.event_id, a.attempt`,
+    );
+    expect(attempts).toEqual([
+      { event_id: name(0), attempt: 1, state: "delivered", code: "OK" },
+      { event_id: name(1), attempt: 1, state: "ambiguous", code: "TIMEOUT_FIRST_BYTE" },
+      { event_id: name(1), attempt: 2, state: "delivered", code: "OK" },
+    ]);
+  });
+});
