@@ -2,7 +2,8 @@ import { agePercentile, type HourCount } from "@/lib/core/age-percentiles";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
 import type { Metric } from "@/lib/core/prometheus";
 import type { Queryable } from "@/lib/store/db";
-import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/store/read/target-list";
+import { type Beat, engineMetrics } from "@/lib/store/read/engine-metrics";
+import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 
 /** What a scrape says, all from rollups and heartbeats: it costs the same with a thousand events and a hundred million. */
 
@@ -13,7 +14,6 @@ const SUCCESS_WINDOW_H = 24;
 const TOP_CODES = 10;
 
 type Level = { source: string; code: string; status: string; n: number };
-type Beat = { info: HeartbeatInfo };
 
 export async function readMetrics(db: Queryable, nowMs: number): Promise<Metric[]> {
   const [levels, hours, flow, redrives, beats] = await Promise.all([
@@ -28,7 +28,9 @@ export async function readMetrics(db: Queryable, nowMs: number): Promise<Metric[
     ),
     readFlow(db, nowMs),
     db.query<{ state: string; n: number }>("select state, count(*) as n from redrives group by state"),
-    db.query<Beat>(`select info from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`),
+    db.query<Beat>(
+      `select id as worker, info from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
+    ),
   ]);
   return [...sizeMetrics(levels), ...ageMetrics(hours, nowMs), ...flow, ...workMetrics(redrives, beats)];
 }
@@ -120,12 +122,6 @@ async function readFlow(db: Queryable, nowMs: number): Promise<Metric[]> {
 }
 
 function workMetrics(redrives: { state: string; n: number }[], beats: Beat[]): Metric[] {
-  const open = new Map<string, number>();
-  for (const { info } of beats) {
-    for (const [target, { breaker }] of Object.entries(info.targets ?? {})) {
-      if (breaker) open.set(target, Math.max(open.get(target) ?? 0, breaker.state === "open" ? 1 : 0));
-    }
-  }
   return [
     gauge(
       "redrives",
@@ -133,41 +129,6 @@ function workMetrics(redrives: { state: string; n: number }[], beats: Beat[]): M
       redrives.map(({ state, n }) => ({ labels: { state }, value: n })),
     ),
     gauge("workers_alive", `Workers heard of within ${HEARTBEAT_LOST_S} s.`, [{ value: beats.length }]),
-    gauge(
-      "breaker_open",
-      "1 while a worker's circuit breaker of the target is open.",
-      [...open].map(([target, value]) => ({ labels: { target }, value })),
-    ),
     ...engineMetrics(beats),
   ];
-}
-
-/** Counters of the retry engine by target: counts summed over the workers alive, shares as their mean. */
-function engineMetrics(beats: Beat[]): Metric[] {
-  const reported = new Map<string, Map<string, number[]>>();
-  for (const { info } of beats) {
-    for (const [target, { counters }] of Object.entries(info.targets ?? {})) {
-      for (const [name, value] of Object.entries(counters)) {
-        const byTarget = reported.get(name) ?? new Map<string, number[]>();
-        byTarget.set(target, [...(byTarget.get(target) ?? []), value]);
-        reported.set(name, byTarget);
-      }
-    }
-  }
-  return [...reported]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, byTarget]) => {
-      const share = /(Rate|Ratio)$/.test(name);
-      const samples = [...byTarget].map(([target, values]) => {
-        const sum = values.reduce((total, one) => total + one, 0);
-        return { labels: { target }, value: share ? sum / values.length : sum };
-      });
-      return gauge(engineName(name), `Retry engine of the workers alive: ${name}.`, samples);
-    });
-}
-
-/** `retryAllowed` is `retry_allowed`, `timeouts` is `retry_timeouts`. */
-function engineName(counter: string): string {
-  const snake = counter.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return snake.startsWith("retry_") ? snake : `retry_${snake}`;
 }

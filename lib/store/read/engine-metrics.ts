@@ -1,0 +1,152 @@
+import type { BucketState, TargetEngine } from "@/lib/contract/sources";
+import type { Metric } from "@/lib/core/prometheus";
+import type { HeartbeatInfo } from "@/lib/store/read/target-list";
+
+/** One worker's last sign of life. */
+export type Beat = { worker: string; info: HeartbeatInfo };
+
+type Engine = Omit<TargetEngine, "asOf">;
+type Sample = Metric["samples"][number];
+
+/** What the engine counts, by its own name. They only grow while a worker lives: one series a worker and target. */
+const COUNTERS: Record<string, { name: string; help: string }> = {
+  operations: { name: "retry_operations", help: "Events handed to the retry engine." },
+  succeeded: { name: "retry_succeeded", help: "Operations that delivered." },
+  failed: { name: "retry_failed", help: "Operations that failed." },
+  deferred: { name: "retry_deferred", help: "Operations put off: Retry-After beyond the deadline, or no permit." },
+  cancelled: { name: "retry_cancelled", help: "Operations that were cancelled." },
+  attempts: { name: "retry_attempts", help: "Sends." },
+  retries: { name: "retry_retries", help: "Sends that repeated another, without hedges." },
+  hedges: { name: "retry_hedges", help: "Sends made beside a silent one." },
+  timeouts: { name: "retry_timeouts", help: "Sends that a timeout ended." },
+  throttled: { name: "retry_throttled", help: "Sends that the target refused as too many." },
+  retryAllowed: { name: "retry_allowed", help: "Repeats the engine decided on." },
+  retryExhausted: { name: "retry_exhausted", help: "Operations that used up their attempts." },
+  retryAfterHonored: { name: "retry_after_honored", help: "Waits and deferrals that a Retry-After set." },
+  budgetDenied: { name: "retry_budget_denied", help: "Operations that ended because the retry budget was empty." },
+  breakerDenied: { name: "retry_breaker_denied", help: "Operations that an open breaker ended." },
+  bulkheadDenied: { name: "retry_bulkhead_denied", help: "Operations that found no place in the bulkhead." },
+  dedupDropped: { name: "retry_dedup_dropped", help: "Events not sent: their consumer had processed them already." },
+};
+
+/** Worst first: what one worker sees, its target has. */
+const BREAKER_STATES = ["open", "half-open", "closed"] as const;
+const BUCKET_STATES = ["unreachable", "local", "shared"] as const satisfies readonly BucketState[];
+
+/** The retry engine of the workers alive, by target: section "metrics" of its design. */
+export function engineMetrics(beats: readonly Beat[]): Metric[] {
+  const targets = byTarget(beats);
+  const gauge = (name: string, help: string, samples: (target: string, engines: Engine[]) => Sample[]): Metric => ({
+    name,
+    help,
+    type: "gauge",
+    samples: [...targets].flatMap(([target, engines]) => samples(target, engines)),
+  });
+  const value = (of: (engines: Engine[]) => number | null) => (target: string, engines: Engine[]) => [
+    { labels: { target }, value: of(engines) },
+  ];
+  const state = <State extends string>(states: readonly State[], of: (engine: Engine) => State | undefined) => {
+    return (target: string, engines: Engine[]) => {
+      const worst = states.find((one) => engines.some((engine) => of(engine) === one));
+      if (worst === undefined) return [];
+      return states.map((one) => ({ labels: { target, state: one }, value: one === worst ? 1 : 0 }));
+    };
+  };
+  return [
+    ...counterMetrics(beats),
+    gauge("retry_rate", "Repeats per send, 0 to 1.", value(ratio("retries", "attempts"))),
+    gauge("retry_timeout_rate", "Timeouts per send, 0 to 1.", value(ratio("timeouts", "attempts"))),
+    gauge(
+      "retry_dedup_drop_rate",
+      "Events not sent because they were processed already, of all that came to be sent, 0 to 1.",
+      value(ratio("dedupDropped", "operations", "dedupDropped")),
+    ),
+    gauge("retry_budget_left", "Repeats the retry budget allows now; +Inf without a budget.", value(budgetLeft)),
+    gauge("breaker_open", "1 while a worker's circuit breaker of the target is open.", (target, engines) =>
+      engines.some((engine) => engine.breaker)
+        ? [{ labels: { target }, value: engines.some((engine) => engine.breaker?.state === "open") ? 1 : 0 }]
+        : [],
+    ),
+    gauge(
+      "breaker_state",
+      "1 for the state of the target's circuit breaker, the worst over the workers.",
+      state(BREAKER_STATES, (engine) => engine.breaker?.state),
+    ),
+    gauge(
+      "breaker_open_ratio",
+      "Share of its life that the breaker was open, 0 to 1; the highest over the workers.",
+      value(highest((engine) => engine.breaker?.openRatio)),
+    ),
+    gauge("bulkhead_in_use", "Sends under way.", value(sum((engine) => engine.bulkhead.inUse))),
+    gauge("bulkhead_queued", "Sends that wait for a place.", value(sum((engine) => engine.bulkhead.queued))),
+    gauge("bulkhead_permits", "Sends that may be under way at once.", value(sum((engine) => engine.bulkhead.permits))),
+    gauge(
+      "healing_steps",
+      "Steps by which self-healing has slowed the target down; the most over the workers.",
+      value(highest((engine) => engine.healing?.steps)),
+    ),
+    gauge(
+      "bucket_state",
+      "1 for how rate tokens are served: shared, local (each worker its share) or unreachable (nothing is sent).",
+      state(BUCKET_STATES, (engine) => engine.bucket),
+    ),
+    gauge("attempt_latency_seconds", "Time of a send, the slowest worker's quantile.", latencies),
+  ];
+}
+
+function byTarget(beats: readonly Beat[]): Map<string, Engine[]> {
+  const targets = new Map<string, Engine[]>();
+  for (const { info } of beats) {
+    for (const [target, engine] of Object.entries(info.targets ?? {})) {
+      targets.set(target, [...(targets.get(target) ?? []), engine]);
+    }
+  }
+  return new Map([...targets].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function counterMetrics(beats: readonly Beat[]): Metric[] {
+  return Object.entries(COUNTERS).map(([counter, { name, help }]) => ({
+    name,
+    help,
+    type: "counter",
+    samples: beats.flatMap(({ worker, info }) =>
+      Object.entries(info.targets ?? {}).map(([target, { counters }]) => ({
+        labels: { target, worker },
+        value: counters[counter] ?? null,
+      })),
+    ),
+  }));
+}
+
+/** Sums first, then divides: a worker that has sent little weighs little. null before anything has happened. */
+function ratio(part: string, ...whole: string[]) {
+  return (engines: Engine[]): number | null => {
+    const total = (name: string) => engines.reduce((sum, { counters }) => sum + (counters[name] ?? 0), 0);
+    const all = whole.reduce((sum, name) => sum + total(name), 0);
+    return all === 0 ? null : total(part) / all;
+  };
+}
+
+function sum(of: (engine: Engine) => number) {
+  return (engines: Engine[]): number => engines.reduce((total, engine) => total + of(engine), 0);
+}
+
+function highest(of: (engine: Engine) => number | null | undefined) {
+  return (engines: Engine[]): number | null => {
+    const known = engines.map(of).filter((one): one is number => typeof one === "number");
+    return known.length === 0 ? null : Math.max(...known);
+  };
+}
+
+/** JSON has no infinity: without a budget the heartbeat holds null. */
+function budgetLeft(engines: Engine[]): number {
+  return engines.reduce((total, { budget }) => total + ((budget.left as number | null) ?? Number.POSITIVE_INFINITY), 0);
+}
+
+function latencies(target: string, engines: Engine[]): Sample[] {
+  const quantiles = { "0.5": "p50Ms", "0.95": "p95Ms", "0.99": "p99Ms" } as const;
+  return Object.entries(quantiles).map(([quantile, name]) => {
+    const ms = highest((engine) => engine.latency[name])(engines);
+    return { labels: { target, quantile }, value: ms === null ? null : ms / 1000 };
+  });
+}
