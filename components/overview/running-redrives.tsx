@@ -1,7 +1,7 @@
 "use client";
 
 import Link from "next/link";
-import { etaLeft } from "@/components/redrives/eta-words";
+import { paceWords } from "@/components/redrives/eta-words";
 import { decided, percentWords } from "@/components/redrives/progress-segments";
 import { redriveTitle } from "@/components/redrives/redrive-title";
 import { SegmentedBar } from "@/components/redrives/segmented-bar";
@@ -58,7 +58,7 @@ function Running({ redrive }: { redrive: RedriveOut }) {
           <SegmentedBar counts={redrive} className="min-w-0 flex-1" />
           <span className="text-sm whitespace-nowrap text-muted">
             {percentWords(decided(redrive), redrive.total)}
-            {redrive.state === "RUNNING" ? ` · ${etaLeft(redrive.etaMs)}` : null}
+            {redrive.state === "RUNNING" ? ` · ${paceWords(redrive.rateNow, redrive.etaMs)}` : null}
           </span>
         </span>
       </Link>

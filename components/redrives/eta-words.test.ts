@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { etaBefore, etaLeft, etaMsAt, rateWords, spanWords } from "@/components/redrives/eta-words";
+import { etaBefore, etaLeft, etaMsAt, paceWords, rateWords, spanWords } from "@/components/redrives/eta-words";
 
 describe("time a redrive takes", () => {
   it.each([
@@ -36,6 +36,12 @@ describe("time a redrive takes", () => {
     expect(etaLeft(null)).toBe("time left unknown");
     expect(etaBefore(900)).toBe("takes about a second");
     expect(etaLeft(2_460_000)).toBe("about 41 min left");
+  });
+
+  it("promises no end while nothing moves", () => {
+    expect(paceWords(4.9, 918_000)).toBe("4.9/s · about 15 min left");
+    expect(paceWords(0, 200)).toBe("nothing sent in the last 30 s");
+    expect(paceWords(null, 918_000)).toBe("starting");
   });
 
   it.each([

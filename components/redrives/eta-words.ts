@@ -53,3 +53,15 @@ export function rateWords(ratePerSecond: number | null): string {
   if (ratePerSecond === null) return "unlimited";
   return `${ratePerSecond.toLocaleString("en-US", { maximumFractionDigits: ratePerSecond < 10 ? 2 : 1 })}/s`;
 }
+
+/**
+ * How a running redrive goes: `4.9/s · about 15 min left`. A rate of zero is not a start: something is in its way (no
+ * worker, an open breaker), and an ETA from the set rate would promise what does not happen.
+ *
+ * @param rateNow sends per second over the last 30 s; null = nothing ran yet
+ */
+export function paceWords(rateNow: number | null, etaMs: number | null): string {
+  if (rateNow === null) return "starting";
+  if (rateNow === 0) return "nothing sent in the last 30 s";
+  return `${rateWords(rateNow)} · ${etaLeft(etaMs)}`;
+}

@@ -15,7 +15,7 @@ import { formatNumber } from "@/lib/browser/format";
 import { isFinal, useRedrives } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
-import { etaLeft, rateWords } from "./eta-words";
+import { paceWords, rateWords } from "./eta-words";
 import { decided, percentWords } from "./progress-segments";
 import { redriveTitle } from "./redrive-title";
 import { SegmentedBar } from "./segmented-bar";
@@ -154,9 +154,7 @@ function Card({ redrive }: { redrive: RedriveOut }) {
 
 function pace(redrive: RedriveOut): string {
   if (isFinal(redrive.state)) return redrive.mode === "verify" ? "dry run" : `${redrive.lane} lane`;
-  if (redrive.state === "RUNNING") {
-    return `${redrive.rateNow === null ? "starting" : rateWords(redrive.rateNow)} · ${etaLeft(redrive.etaMs)}`;
-  }
+  if (redrive.state === "RUNNING") return paceWords(redrive.rateNow, redrive.etaMs);
   return `${redrive.lane} lane, ${rateWords(redrive.effectiveRatePerSecond)}`;
 }
 

@@ -5,7 +5,7 @@ import { Panel } from "@/components/ui/panel";
 import { formatNumber } from "@/lib/browser/format";
 import { isFinal } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { etaLeft, rateWords } from "./eta-words";
+import { paceWords } from "./eta-words";
 import { decided, percentWords, progressSentence } from "./progress-segments";
 import { SegmentedBar, SegmentLegend } from "./segmented-bar";
 
@@ -17,7 +17,7 @@ export function RedriveProgress({ redrive }: { redrive: RedriveOut }) {
         <p className="text-muted">
           {formatNumber(decided(redrive))} of {formatNumber(redrive.total)} decided
         </p>
-        <p className="ml-auto text-muted">{paceWords(redrive)}</p>
+        <p className="ml-auto text-muted">{stateWords(redrive)}</p>
       </div>
       <SegmentedBar counts={redrive} className="h-3!" />
       <SegmentLegend counts={redrive} />
@@ -35,10 +35,10 @@ export function RedriveProgress({ redrive }: { redrive: RedriveOut }) {
   );
 }
 
-function paceWords(redrive: RedriveOut): string {
+function stateWords(redrive: RedriveOut): string {
   switch (redrive.state) {
     case "RUNNING":
-      return `${redrive.rateNow === null ? "starting" : rateWords(redrive.rateNow)} · ${etaLeft(redrive.etaMs)}`;
+      return paceWords(redrive.rateNow, redrive.etaMs);
     case "PLANNING":
       return "freezing the set";
     case "PLANNED":
