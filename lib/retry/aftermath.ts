@@ -39,6 +39,7 @@ export function nextStep(
   const nowMs = clock.nowMs();
   const inputs: DecisionInputs = {
     ...bounds,
+    attempt,
     curtailed: operation.curtailed,
     sameCode,
     leftMs: deadlineMs - nowMs,
@@ -56,7 +57,7 @@ export function nextStep(
     inputs.draw = operation.random();
     return inputs.draw;
   };
-  const next = decide({ ...inputs, policy, call, verdict: last.verdict, attempt, withdraw, random });
+  const next = decide({ ...inputs, policy, call, verdict: last.verdict, withdraw, random });
   return { next, inputs };
 }
 

@@ -89,6 +89,8 @@ export type AttemptRecord = {
 
 /** Everything but policy, call and verdict that a decision has seen, as plain values. */
 export type DecisionInputs = {
+  /** The attempt it was decided at: beside hedges, the latest one sent and not the one that failed. */
+  attempt: number;
   lastAttempt: number;
   curtailed: boolean;
   sameCode: number;

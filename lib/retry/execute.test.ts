@@ -571,6 +571,7 @@ describe("intent before effect", () => {
         timeoutMs: 3_000,
         next: { kind: "retry", delayMs: 200, withdrawn: 0, honored: false },
         inputs: {
+          attempt: 1,
           lastAttempt: 4,
           curtailed: false,
           sameCode: 1,

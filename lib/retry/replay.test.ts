@@ -52,6 +52,20 @@ describe("a replay", () => {
     expect(replay(history, { ...history.policy, retryAfterMsMax: 1_000 })).toMatchObject([{ attempt: 2 }]);
   });
 
+  it("decides the same for sends side by side, of which an early one fails late", async () => {
+    const on = bench({ maxAttempts: 3, hedge: { delayMs: 100, sendsMax: 3 }, deadlineMs: 60_000 });
+    const done = on.start();
+    await on.clock.advance(200);
+    expect(on.sends).toHaveLength(3);
+    on.sends[0]!.reject(coded("HTTP_500"));
+    await settle();
+    on.sends[1]!.resolve("ok");
+    await done;
+    const attempts = JSON.parse(JSON.stringify(on.records)) as RecordedOperation["attempts"];
+    expect(attempts[0]).toMatchObject({ attempt: 1, next: { kind: "give-up", reason: "exhausted" } });
+    expect(replay({ policy: on.policy, call: { idempotencyKey: "key", retryable: true }, attempts })).toEqual([]);
+  });
+
   it("notices any tampering with a recorded step", async () => {
     const history = await recorded([coded("HTTP_429", { retryAfter: "3" }), coded("HTTP_429", { retryAfter: "9999" })]);
     const [first, second] = history.attempts;

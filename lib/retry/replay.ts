@@ -27,7 +27,6 @@ export function replay(recorded: RecordedOperation, policy: Policy = recorded.po
       policy,
       call: recorded.call,
       verdict,
-      attempt,
       withdraw: () => withdrawn,
       random: () => draw ?? 0,
     });
