@@ -137,6 +137,12 @@ async function startLocked(options: EmbeddedOptions, lock: string): Promise<Embe
   return { ...started, url: urlFor(started.port, memory.password, DATABASE), clusterDir, logFile };
 }
 
+/** Where the server of a `npm start` on this folder answers while it runs; null when there never was one. */
+export function rememberedUrl(dataDir: string): string | null {
+  const memory = recall(dataDir);
+  return memory === null ? null : urlFor(memory.port, memory.password, DATABASE);
+}
+
 function urlFor(port: number, password: string, database: string): string {
   return `postgresql://${USER}:${password}@127.0.0.1:${port}/${database}`;
 }

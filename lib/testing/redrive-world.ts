@@ -144,6 +144,7 @@ export async function openWorld(options: { redisUrl: string | null; ratePerSecon
   }
 
   return {
+    url: database.url,
     db,
     deps,
     lane,

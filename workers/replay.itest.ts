@@ -1,0 +1,119 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { replayAttempts } from "@/lib/operations/replay-attempts";
+import { storePolicy } from "@/lib/operations/store-policy";
+import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+/** Every part that decides: jitter to be drawn, a budget to be asked, a throttled backoff, a breaker in the way. */
+const POLICY: Policy = {
+  ...POLICY_PRESETS["slow-lane"],
+  maxAttempts: 4,
+  attemptTimeoutMs: 800,
+  deadlineMs: 9_000,
+  marginMs: 500,
+  backoff: { kind: "exponential", baseMs: 20, factor: 3, capMs: 400, jitter: { kind: "decorrelated" } },
+  throttledBackoff: { kind: "exponential", baseMs: 30, factor: 2, capMs: 300, jitter: { kind: "full" } },
+  budget: { kind: "quota", capacity: 60, cost: { transient: 2, throttled: 1 }, reward: 1 },
+  breaker: null,
+  healing: null,
+};
+
+describe("the replay of recorded attempts", () => {
+  let world: World;
+
+  beforeEach(async () => {
+    world = await openWorld({ redisUrl: null });
+    await storePolicy(world.deps, { name: "slow-lane", request: { body: POLICY, reason: "tested" } }, "ada");
+  });
+  afterEach(() => world.close());
+
+  /** A redrive that meets every kind of weather. Returns its id. */
+  async function stormy(): Promise<string> {
+    await world.park(24);
+    world.sink.answer = ({ eventId, nth }) => {
+      const kind = Number(eventId.slice(6)) % 8;
+      if (kind === 0) return 200;
+      if (kind === 1) return 503;
+      if (kind === 2) return nth < 3 ? 500 : 200;
+      if (kind === 3) return nth === 1 ? "hang" : 200;
+      if (kind === 4) return nth === 1 ? "cut" : 200;
+      if (kind === 5) return nth === 1 ? { status: 429, headers: { "retry-after": "1" } } : 200;
+      if (kind === 6) return { status: 429, headers: { "retry-after": "3600" } };
+      return 422;
+    };
+    await world.worker();
+    const { id } = await world.request();
+    await world.ended(id);
+    return id;
+  }
+
+  async function script(...given: string[]): Promise<{ code: number | null; output: string; error: string }> {
+    const child = spawn(process.execPath, ["--import", "tsx", "scripts/replay-attempts.ts", ...given], {
+      env: { ...process.env, DATABASE_URL: world.url },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const [output, error] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+    return { code: child.exitCode, output, error };
+  }
+
+  test("decides the same from the store alone, and notices when it would not", async () => {
+    const id = await stormy();
+    const report = await replayAttempts(world.db, { redriveId: id, eventId: null, policyName: null });
+    expect(report).toMatchObject({ different: 0, listed: [] });
+    const [counted] = await world.db.query<{ failed: number; all: number }>(
+      "select count(*) filter (where state <> 'delivered') as failed, count(*) as all from redrive_attempts",
+    );
+    expect(report.decisions).toBe(counted!.failed);
+    expect(report.attempts).toBe(counted!.all);
+    const kinds = await world.db.query<{ next: string }>(
+      "select distinct decision->'next'->>'kind' as next from redrive_attempts where decision is not null order by 1",
+    );
+    expect(kinds.map((row) => row.next)).toEqual(["defer", "give-up", "retry"]);
+    const leaked = await world.db.query(
+      "select id from redrive_attempts where decision::text like '%9007199254740993%'",
+    );
+    expect(leaked).toEqual([]);
+
+    const one = await script(id, "event-0002");
+    expect(one).toEqual({ code: 0, output: "3 attempts, 2 decisions, 0 decided differently\n", error: "" });
+    const hypothetical = await script(id, "--policy", "interactive");
+    expect(hypothetical).toMatchObject({ code: 0, output: expect.stringMatching(/ [1-9]\d* decided differently/) });
+
+    await world.db.run(
+      `update redrive_attempts set decision = jsonb_set(decision, '{inputs,draw}', '0.123')
+        where attempt = 1 and id = (select id from dlq_events where event_id = 'event-0002')`,
+    );
+    const tampered = await script(id);
+    expect(tampered.code).toBe(1);
+    expect(tampered.output).toMatch(
+      /^event-0002, attempt 1: .*\n\d+ attempts, \d+ decisions, 1 decided differently\n$/,
+    );
+  }, 60_000);
+
+  test("keeps to the version the redrive had frozen, whatever was stored since", async () => {
+    const id = await stormy();
+    const hasty: Policy = { ...POLICY, backoff: { kind: "fixed", delayMs: 1, jitter: { kind: "none" } } };
+    await storePolicy(world.deps, { name: "slow-lane", request: { body: hasty, reason: "tested" } }, "ada");
+    const request = { redriveId: id, eventId: null };
+    expect(await replayAttempts(world.db, { ...request, policyName: null })).toMatchObject({ different: 0 });
+    const { different, listed } = await replayAttempts(world.db, { ...request, policyName: "slow-lane" });
+    expect(different).toBeGreaterThan(0);
+    expect(listed).toHaveLength(different);
+  }, 60_000);
+
+  test.each([
+    [[], "Usage:"],
+    [["no-id"], "is no id of a redrive"],
+    [["01980000-0000-7000-8000-000000000000"], "There is no redrive"],
+    [["01980000-0000-7000-8000-000000000000", "a", "b"], "Usage:"],
+    [["01980000-0000-7000-8000-000000000000", "--policy"], "Usage:"],
+  ])("says what is wrong with %j", async (given, sentence) => {
+    const { code, error } = await script(...given);
+    expect(code).toBe(1);
+    expect(error).toMatch(/^parkade: .*\n$/);
+    expect(error).toContain(sentence);
+  });
+});
