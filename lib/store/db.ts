@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
+import { hash64 } from "@/lib/core/hash";
 import { DomainError } from "@/lib/core/problem";
 
 /**
@@ -65,8 +65,23 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const TIMESTAMPTZ = 1184;
 const INT8 = 20;
 
-/** Server text such as `2026-11-20 09:33:12.123456+00`, any session time zone, to epoch milliseconds. */
+/**
+ * Server text such as `2026-11-20 09:33:12.123456+00` to epoch milliseconds. A list has hundreds of them: the usual form,
+ * in UTC, is read by its places.
+ */
 export function timestamptzToMs(text: string): number {
+  const ms = text.length >= 22 && text.endsWith("+00") && text[10] === " " ? utcToMs(text) : Number.NaN;
+  return Number.isNaN(ms) ? anyToMs(text) : ms;
+}
+
+function utcToMs(text: string): number {
+  const at = (from: number) => (text.charCodeAt(from) - 48) * 10 + text.charCodeAt(from + 1) - 48;
+  const seconds = Date.UTC(at(0) * 100 + at(2), at(5) - 1, at(8), at(11), at(14), at(17));
+  if (text[19] !== ".") return text.length === 22 ? seconds : Number.NaN;
+  return seconds + Math.floor(Number(text.slice(19, -3)) * 1_000 + 1e-6);
+}
+
+function anyToMs(text: string): number {
   if (text === "infinity") return Number.POSITIVE_INFINITY;
   if (text === "-infinity") return Number.NEGATIVE_INFINITY;
   const ms = Date.parse(text.replace(" ", "T").replace(/([+-]\d\d)$/, "$1:00"));
@@ -95,15 +110,11 @@ export function createDb(url: string, options: DbOptions = {}): Db {
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     application_name: options.applicationName ?? "parkade",
     types,
+    // Done before the connection is handed out.
+    ...(options.genericPlans ? { onConnect: keepPlans } : {}),
   });
   // Without a listener a server restart would end the process; the pool opens a new connection when one is needed.
   pool.on("error", (error) => options.onIdleError?.(error));
-  if (options.genericPlans) {
-    // Goes ahead of the first statement on that connection; if it fails, so does that statement.
-    pool.on("connect", (client) => {
-      client.query("set plan_cache_mode = force_generic_plan").catch(() => undefined);
-    });
-  }
   const direct = queryable(async (config) => {
     const client = await connect(pool);
     return release(client, () => client.query(config));
@@ -113,6 +124,10 @@ export function createDb(url: string, options: DbOptions = {}): Db {
     transaction: (work, settings) => transaction(pool, work, settings),
     end: () => pool.end(),
   };
+}
+
+async function keepPlans(client: pg.ClientBase): Promise<void> {
+  await client.query("set plan_cache_mode = force_generic_plan");
 }
 
 async function transaction<T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>, settings: TransactionOptions = {}) {
@@ -224,5 +239,5 @@ function unavailable(error: unknown): DomainError {
 
 /** A statement name for SQL that is put together from parts: the same text has the same name on every connection. */
 export function statementName(prefix: string, text: string): string {
-  return `${prefix}_${createHash("sha1").update(text).digest("base64url").slice(0, 16)}`;
+  return `${prefix}_${hash64(text)}`;
 }

@@ -42,15 +42,23 @@ export async function scanEvents(db: Queryable, scan: Scan): Promise<EventRow[]>
   const query = { ...scan, groups };
   const way = wayOf(scan.filter, groups);
   const narrow = way.kind === "keys" || isNarrow(scan.filter);
-  if (!narrow && scan.filter.tags) return nearOrElse(db, query, probeTags(query), () => throughTags(query));
-  if (!narrow && isThin(way, query)) return nearOrElse(db, query, probeNewest(query), () => inRanges(query));
-  return run(db, inRanges(query));
+  if (narrow || !(scan.filter.tags || isThin(way, query))) return run(db, inRanges(query));
+  // What is common is found among the next few thousand rows, whatever its name; what is not, by an index.
+  const near = await run(db, probe(query));
+  if (near.length >= query.limit) return near;
+  const byTags = scan.filter.tags && (way.kind === "order" || (await areRare(db, scan.filter.tags)));
+  return run(db, byTags ? throughTags(query) : inRanges(query));
 }
 
-/** What is common is found among the next few thousand rows, whatever its name; what is not, by an index. */
-async function nearOrElse(db: Queryable, query: Query, probe: Sql, otherwise: () => Sql): Promise<EventRow[]> {
-  const near = await run(db, probe);
-  return near.length >= query.limit ? near : run(db, otherwise());
+/** Rows that can be fetched and sorted at once. */
+const RARE_ROWS = 2_000;
+
+/** Whether few events have these tags. Their index has no order: it stops counting early, but reads a partition whole. */
+async function areRare(db: Queryable, tags: NonNullable<EventFilter["tags"]>): Promise<boolean> {
+  const { where, values } = compileFilter({ tags }, 0);
+  const text = `select count(*)::int as n from (select 1 from dlq_events e where ${where} limit ${RARE_ROWS}) few`;
+  const [row] = await db.query<{ n: number }>(text, values, { name: statementName("rare", text) });
+  return row!.n < RARE_ROWS;
 }
 
 /** Groups whose ranges are cheaper to read at once than to look for among the newest rows. */
@@ -184,7 +192,9 @@ function inRanges(query: Query): Sql {
   const told: Told[] = way.kind === "ranges" ? way.told : way.kind === "keys" ? ["eventId"] : [];
   const { compiled, params } = start(query, told);
   const order = query.towards === "newer" ? "asc" : "desc";
-  const conditions = conditionsOf(query, compiled, params, told);
+  // In this form no index takes a tag: the planner would read the whole GIN entry of a common one for each range.
+  const tags = compiled.conditions.filter(({ field }) => field === "tags").map(({ sql }) => `(${sql}) is true`);
+  const conditions = [...conditionsOf(query, compiled, params, [...told, "tags"]), ...tags];
   const limit = `${params.add(query.limit)}::int`;
   if (way.kind === "keys") {
     const keys = `select k.id from event_keys k where k.event_id = any(${params.add(query.filter.eventId)}::text[])`;
@@ -213,26 +223,19 @@ function page(from: string, order: string, limit: string, params: Params): Sql {
 /** Rows looked at before something is taken for rare: a few milliseconds' worth. */
 const PROBE_ROWS = 4_000;
 
-/** Tags among the next rows that match everything else: finds a page of a common tag without its index. */
-function probeTags(query: Query): Sql {
-  return probe(query, ["tags"]);
-}
-
-/** Everything among the next rows of all. */
-function probeNewest(query: Query): Sql {
-  const { conditions } = compileRest(query, []);
-  return probe(query, ["groups", ...conditions.map(({ field }) => field).filter((field) => field !== "window")]);
-}
-
-/** Of the next PROBE_ROWS rows that match all but the conditions of the `late` fields, those that match these as well. */
-function probe(query: Query, late: Told[]): Sql {
+/** The next PROBE_ROWS rows of all, of which those that match. */
+function probe(query: Query): Sql {
   const { compiled, params } = start(query);
   const order = query.towards === "newer" ? "asc" : "desc";
+  const late: Told[] = [
+    "groups",
+    ...compiled.conditions.map(({ field }) => field).filter((field) => field !== "window"),
+  ];
   const later = compiled.conditions.filter(({ field }) => late.includes(field)).map(({ sql }) => sql);
-  if (late.includes("groups") && query.groups !== null) later.push(groupCondition(query.groups, params));
+  if (query.groups !== null) later.push(groupCondition(query.groups, params));
   const sooner = conditionsOf(query, compiled, params, late);
-  const near = `select e.* from dlq_events e where ${all(sooner)} order by e.id ${order} limit ${PROBE_ROWS}`;
-  return page(`(${near}) e where ${all(later)}`, order, `${params.add(query.limit)}::int`, params);
+  const next = `select e.* from dlq_events e where ${all(sooner)} order by e.id ${order} limit ${PROBE_ROWS}`;
+  return page(`(${next}) e where ${all(later)}`, order, `${params.add(query.limit)}::int`, params);
 }
 
 /** Everything that has the tags by their index, then in order. Materialised: a limit would lure the planner away. */

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { uuidv7 } from "@/lib/platform/ids";
+import { createDb, type Db, sqlState } from "@/lib/store/db";
+import { appendAudit } from "@/lib/store/write/audit";
+import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+
+let database: TestDatabase;
+let db: Db;
+const idle: Error[] = [];
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = createDb(database.url, { max: 3, statementTimeoutMs: 300, onIdleError: (error) => idle.push(error) });
+});
+afterAll(async () => {
+  await db.end();
+  await database.drop();
+});
+
+describe("what crosses the edge", () => {
+  test("times are milliseconds, safe integers numbers, others text, JSON parsed, bytes buffers", async () => {
+    const [row] = await db.query(
+      `select to_timestamp(1795000000123::float8 / 1000) as at, 9007199254740991::bigint as safe,
+              9007199254740993::bigint as big, '{"a":[1]}'::jsonb as json, '\\x00ff'::bytea as bytes, null as none`,
+    );
+    expect(row).toEqual({
+      at: 1795000000123,
+      safe: 9007199254740991,
+      big: "9007199254740993",
+      json: { a: [1] },
+      bytes: Buffer.from([0, 255]),
+      none: null,
+    });
+  });
+
+  test("every millisecond goes in and comes out", async () => {
+    const times = Array.from({ length: 500 }, (_, i) => 1_795_000_000_000 + i * 37);
+    const rows = await db.query<{ at: number }>("select to_timestamp(t / 1000) as at from unnest($1::float8[]) t", [
+      times,
+    ]);
+    expect(rows.map((row) => row.at)).toEqual(times);
+  });
+
+  test("lists keep one plan for all values", async () => {
+    const lists = createDb(database.url, { max: 1, genericPlans: true });
+    for (let i = 0; i < 8; i++) await lists.query("select $1::int as n", [i], { name: "planned_once" });
+    const [row] = await lists.query(
+      "select generic_plans as n from pg_prepared_statements where name = 'planned_once'",
+    );
+    await lists.end();
+    expect(row).toEqual({ n: 8 });
+  });
+});
+
+describe("trouble", () => {
+  test("a statement that takes too long is a read-timeout, and the connection goes on", async () => {
+    await expect(db.query("select pg_sleep(2)")).rejects.toMatchObject({ code: "read-timeout" });
+    expect(await db.query("select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  test("a transaction may take its own time", async () => {
+    const slow = db.transaction((tx) => tx.query("select pg_sleep(0.5)"), { statementTimeoutMs: 5_000 });
+    await expect(slow).resolves.toHaveLength(1);
+    await expect(db.query("select pg_sleep(2)")).rejects.toMatchObject({ code: "read-timeout" });
+  });
+
+  test("a server error keeps its SQLSTATE", async () => {
+    const error = await db.query("select 1 / 0").catch((one: unknown) => one);
+    expect(sqlState(error)).toBe("22012");
+  });
+
+  test("connections that the server ends are replaced, the idle ones unseen", async () => {
+    await Promise.all(Array.from({ length: 3 }, () => db.query("select pg_sleep(0.05)")));
+    const other = createDb(database.url, { max: 1 });
+    await other.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+    );
+    await other.end();
+    await expect.poll(() => idle.length).toBeGreaterThan(0);
+    expect(await db.query("select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  test("a connection that breaks in mid-statement is store-unavailable, and the pool is whole again", async () => {
+    const lost = db.query("select pg_terminate_backend(pg_backend_pid()), pg_sleep(0.1)");
+    await expect(lost).rejects.toMatchObject({ code: "store-unavailable" });
+    await Promise.all(Array.from({ length: 6 }, () => db.query("select 1")));
+  });
+
+  test("a server that is not there is store-unavailable", async () => {
+    const away = createDb("postgres://nobody@127.0.0.1:1/none", { connectTimeoutMs: 500 });
+    await expect(away.query("select 1")).rejects.toMatchObject({ code: "store-unavailable" });
+    await expect(away.transaction((tx) => tx.query("select 1"))).rejects.toMatchObject({ code: "store-unavailable" });
+    await away.end();
+  });
+});
+
+describe("a transaction", () => {
+  test("leaves nothing when it rejects, neither the change nor its audit entry", async () => {
+    const work = db.transaction(async (tx) => {
+      const eventIds = [uuidv7(1), uuidv7(2)];
+      const entry = { actor: "a", action: "event.tried", subjectKind: "event", subjectId: null } as const;
+      await appendAudit(tx, { ...entry, before: null, after: {}, count: 2, atMs: 1, eventIds });
+      throw new RangeError("no");
+    });
+    await expect(work).rejects.toThrow(RangeError);
+    expect(await db.query("select * from audit_entries")).toEqual([]);
+    expect(await db.query("select * from audit_subjects")).toEqual([]);
+  });
+
+  test("commits a change with its entry and a subject for each event", async () => {
+    const eventIds = [uuidv7(1), uuidv7(2)];
+    const id = await db.transaction((tx) =>
+      appendAudit(tx, {
+        ...({ actor: "ada", action: "event.tried", subjectKind: "event", subjectId: null } as const),
+        ...{ reason: "why", before: { a: 1 }, after: undefined, count: 2, atMs: 1_795_000_000_123, eventIds },
+      }),
+    );
+    const [entry] = await db.query("select * from audit_entries");
+    expect(entry).toMatchObject({
+      id,
+      at: 1_795_000_000_123,
+      actor: "ada",
+      reason: "why",
+      before: { a: 1 },
+      after: null,
+      count: 2,
+    });
+    expect(await db.query("select event_id from audit_subjects order by 1")).toEqual(
+      [...eventIds].sort().map((event_id) => ({ event_id })),
+    );
+  });
+});
