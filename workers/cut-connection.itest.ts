@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { storePolicy } from "@/lib/operations/store-policy";
+import { upperBoundMs } from "@/lib/retry/bounds";
+import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
+
+/**
+ * The engine's contract on a real wire that fails: the proxy between worker and sink cuts, stalls and half-opens
+ * connections, so that answers are lost after the effect.
+ */
+describe("with connections that are cut", () => {
+  let world: World;
+  let proxy: TcpProxy;
+
+  beforeEach(async () => {
+    world = await openWorld({ redisUrl: null });
+    proxy = await startTcpProxy(Number(new URL(world.sink.url).port));
+    const config = JSON.stringify({ redriveUrl: `http://127.0.0.1:${proxy.port}/events` });
+    await world.db.run("update sources set config = $1::jsonb, updated_at = now()", [config]);
+  });
+  afterEach(async () => {
+    proxy.resume();
+    const broken = await world.broken();
+    await world.close();
+    await proxy.stop();
+    expect(broken).toEqual([]);
+  });
+
+  const PLAIN: Policy = {
+    ...POLICY_PRESETS["slow-lane"],
+    maxAttempts: 8,
+    attemptTimeoutMs: 700,
+    deadlineMs: 30_000,
+    marginMs: 500,
+    backoff: { kind: "exponential", baseMs: 40, factor: 2, capMs: 600, jitter: { kind: "full" } },
+    budget: { kind: "unlimited" },
+    breaker: null,
+    healing: null,
+  };
+  const policy = (change: Partial<Policy> = {}) =>
+    storePolicy(world.deps, { name: "slow-lane", request: { body: { ...PLAIN, ...change }, reason: "tested" } }, "ada");
+
+  test("no effect is lost, none is doubled, the key never changes, and the order holds", async () => {
+    await policy();
+    await world.park(120, (index) => ({ aggregateId: `order-${index % 20}`, version: BigInt(index) }));
+    const seen: string[] = [];
+    const applied = new Set<string>();
+    // Every seventh arrival loses its answer, after the effect; each fault in its turn.
+    const faults = [() => proxy.cut(), () => proxy.stall("toClient"), () => proxy.cut(), () => proxy.halfOpen()];
+    let arrivals = 0;
+    world.sink.answer = ({ eventId }) => {
+      if (!applied.has(eventId)) seen.push(eventId);
+      applied.add(eventId);
+      if (++arrivals % 7 === 0 && arrivals < 150) {
+        const fault = faults[(arrivals / 7) % faults.length]!;
+        fault();
+        // A stalled answer is delivered when its sender has given up on it.
+        world.deps.clock.timer(900, () => proxy.resume());
+      }
+      return 200;
+    };
+    await world.worker();
+    const { id } = await world.request();
+    const done = await world.ended(id, 60_000);
+
+    expect(done).toMatchObject({ delivered: 120, failed: 0, open: 0 });
+    // Something did get lost, or this test shows nothing.
+    expect(world.sink.arrived.length).toBeGreaterThan(125);
+    expect(world.sink.effects()).toHaveLength(120);
+    for (const entry of world.sink.arrived) expect(entry.key).toBe(`orders:${entry.eventId}`);
+    for (let aggregate = 0; aggregate < 20; aggregate++) {
+      const order = seen.map((eventId) => Number(eventId.slice(6))).filter((index) => index % 20 === aggregate);
+      expect(order).toEqual([...order].sort((a, b) => a - b));
+    }
+    // What the sink got is never called surely not sent.
+    const unsent = await world.db.query<{ eventId: string; attempt: number }>(
+      `select e.event_id as "eventId", a.attempt from redrive_attempts a join dlq_events e on e.id = a.id
+        where a.state = 'failed'`,
+    );
+    for (const { eventId, attempt } of unsent) {
+      const numbers = world.sink.of(eventId).map((entry) => Number(entry.headers["x-redrive-attempt"]));
+      expect(numbers).not.toContain(attempt);
+    }
+    const ambiguous = await world.db.query("select id from redrive_attempts where state = 'ambiguous'");
+    expect(ambiguous.length).toBeGreaterThan(3);
+  }, 90_000);
+
+  test("an operation whose every answer is held back ends within its upper bound, ambiguous to the end", async () => {
+    await policy({
+      maxAttempts: 3,
+      attemptTimeoutMs: 400,
+      backoff: { kind: "fixed", delayMs: 80, jitter: { kind: "none" } },
+    });
+    await world.park(1);
+    world.sink.answer = () => {
+      proxy.stall("toClient");
+      return 200;
+    };
+    await world.worker();
+    const done = await world.ended((await world.request()).id);
+    expect(done).toMatchObject({ failed: 1, failedByReason: { TIMEOUT_ATTEMPT: 1 } });
+    const attempts = await world.db.query<{ state: string; latencyMs: number; openedMs: number }>(
+      `select state, latency_ms as "latencyMs", opened_at as "openedMs" from redrive_attempts order by attempt`,
+    );
+    expect(attempts.map((attempt) => attempt.state)).toEqual(["ambiguous", "ambiguous", "ambiguous"]);
+    const boundMs = upperBoundMs({
+      ...PLAIN,
+      maxAttempts: 3,
+      attemptTimeoutMs: 400,
+      backoff: { kind: "fixed", delayMs: 80, jitter: { kind: "none" } },
+    });
+    const tookMs = attempts.at(-1)!.openedMs - attempts[0]!.openedMs + attempts.at(-1)!.latencyMs;
+    expect(boundMs).toBe(1_360);
+    // Beyond the bound is only how late a timer and a commit are on a busy machine.
+    expect(tookMs).toBeLessThan(boundMs + 1_500);
+    for (const { latencyMs } of attempts) expect(latencyMs).toBeGreaterThanOrEqual(399);
+    expect(world.sink.arrived.map((entry) => entry.key)).toEqual(Array(3).fill("orders:event-0000"));
+  });
+
+  test("a target that may not be repeated gets each event once, however it ends", async () => {
+    await policy();
+    await world.db.run("update targets set retryable = false, updated_at = now()");
+    await world.park(12);
+    world.sink.answer = ({ eventId }) => (Number(eventId.slice(6)) % 3 === 0 ? "cut" : 200);
+    await world.worker();
+    const done = await world.ended((await world.request()).id);
+    expect(done).toMatchObject({ delivered: 8, failed: 4 });
+    expect(world.sink.arrived).toHaveLength(12);
+  });
+});
