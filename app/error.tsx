@@ -13,6 +13,7 @@ export default function PageError({ error, retry }: { error: unknown; retry: () 
   return (
     <EmptyState
       title="This page broke"
+      level={1}
       action={
         <>
           <Button variant="primary" onClick={retry}>

@@ -8,6 +8,7 @@ export default function NotFound() {
   return (
     <EmptyState
       title="There is nothing at this address"
+      level={1}
       action={
         <>
           <LinkButton href="/events">Events</LinkButton>

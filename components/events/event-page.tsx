@@ -33,13 +33,18 @@ export function EventPage({ id, initial }: { id: string; initial: InitialDetail 
   if (!event) {
     if (error?.code === "unknown-event") {
       return (
-        <EmptyState title="There is no such event" action={<LinkButton href="/events">Events</LinkButton>}>
+        <EmptyState title="There is no such event" level={1} action={<LinkButton href="/events">Events</LinkButton>}>
           <p>It may be past its retention: then it is in the archive of its day.</p>
           <p className="font-mono text-sm wrap-anywhere">{id}</p>
         </EmptyState>
       );
     }
-    return error ? <ErrorPanel error={error} onRetry={() => void refetch()} /> : <PageSkeleton />;
+    return (
+      <>
+        <h1 className="sr-only">Event</h1>
+        {error ? <ErrorPanel error={error} onRetry={() => void refetch()} /> : <PageSkeleton />}
+      </>
+    );
   }
   return (
     <div className="flex min-h-full flex-col lg:h-full lg:min-h-0">

@@ -52,9 +52,12 @@ export function EventsView({ initial }: { initial: InitialEvents | null }) {
   const { filter, fault, setFilter } = useEventFilter();
   if (fault) {
     return (
-      <ErrorPanel error={new ApiError("invalid-filter", fault.message, { fields: fault.fields })}>
-        <ClearFilter onClear={() => setFilter({})} />
-      </ErrorPanel>
+      <>
+        <h1 className="sr-only">Events</h1>
+        <ErrorPanel error={new ApiError("invalid-filter", fault.message, { fields: fault.fields })}>
+          <ClearFilter onClear={() => setFilter({})} />
+        </ErrorPanel>
+      </>
     );
   }
   const query = toSearchParams(filter).toString();

@@ -49,7 +49,7 @@ export function CopyButton({
         copy(typeof text === "string" ? text : text());
       }}
       className={classNames(
-        "inline-flex h-6 shrink-0 items-center justify-center gap-1.5 rounded-md px-1.5 text-faint hover:bg-hover hover:text-ink",
+        "inline-flex h-6 min-w-6 shrink-0 items-center justify-center gap-1.5 rounded-md px-1.5 text-faint hover:bg-hover hover:text-ink",
         className,
       )}
     >

@@ -1,10 +1,22 @@
 import type { ReactNode } from "react";
 
 /** Says plainly that there is nothing, why, and what to do. "None exist" and "your filters hide all" are two of these. */
-export function EmptyState({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
+export function EmptyState({
+  title,
+  level = 2,
+  children,
+  action,
+}: {
+  title: string;
+  /** 1 where it is all there is of a page. */
+  level?: 1 | 2;
+  children?: ReactNode;
+  action?: ReactNode;
+}) {
+  const Heading = `h${level}` as const;
   return (
     <div className="flex flex-col items-center gap-1 px-4 py-16 text-center">
-      <h2 className="text-lg font-medium text-ink">{title}</h2>
+      <Heading className="text-lg font-medium text-ink">{title}</Heading>
       {children ? <div className="max-w-[52ch] text-muted text-pretty">{children}</div> : null}
       {action ? <div className="mt-3 flex flex-wrap justify-center gap-2">{action}</div> : null}
     </div>
