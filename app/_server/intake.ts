@@ -1,9 +1,12 @@
 import { type Arrival, Refused, type Rejection } from "@/lib/contract/arrival";
 import type { ParkAnswer } from "@/lib/contract/events";
 import { JsonSyntax } from "@/lib/contract/raw-json";
+import type { Mapping } from "@/lib/contract/source-config";
 import { DomainError } from "@/lib/core/problem";
 import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/operations/park-events";
+import { readMappings } from "@/lib/store/read/source-mappings";
 import type { Deps } from "./deps";
+import { mapFacts } from "./map-facts";
 
 /** Payload bytes of one batch: what a request holds is two of them. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
@@ -21,6 +24,8 @@ export class Intake {
   private batch = emptyBatch();
   private storing: Promise<void> = Promise.resolve();
   private index = 0;
+  /** Of all sources, as they were when the request stored its first batch. */
+  private mappings: Map<string, Mapping> | null = null;
   private readonly answer: ParkAnswer = { accepted: 0, duplicates: 0, bounced: 0, rejected: [], rejectedTotal: 0 };
 
   constructor(deps: Deps, actor: string) {
@@ -73,9 +78,18 @@ export class Intake {
     if (this.batch.arrivals.length === 0) return;
     const batch = this.batch;
     this.batch = emptyBatch();
-    this.storing = parkEvents(this.deps, batch.arrivals, this.actor).then((outcomes) => this.count(batch, outcomes));
+    this.storing = this.store(batch);
     // Whoever awaits it next gets the failure; until then it is not unhandled.
     this.storing.catch(() => undefined);
+  }
+
+  private async store(batch: Batch): Promise<void> {
+    this.mappings ??= await readMappings(this.deps.db);
+    const arrivals = batch.arrivals.map(({ source, letter }) => {
+      const mapping = this.mappings?.get(source);
+      return { source, letter: mapping ? mapFacts(letter, mapping) : letter };
+    });
+    this.count(batch, await parkEvents(this.deps, arrivals, this.actor));
   }
 
   private count(batch: Batch, outcomes: ParkOutcome[]): void {

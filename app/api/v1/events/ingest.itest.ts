@@ -128,6 +128,31 @@ describe("every form of ingest", () => {
     expect((await post(twice)).body).toMatchObject({ accepted: 0, duplicates: 1 });
   });
 
+  test("takes from payload and headers what the source's mapping says, and what the sender says first", async () => {
+    const mapping = {
+      aggregateId: "/order/id",
+      version: "x-version",
+      tags: { customer: "/order/customer", tenant: "x-tenant" },
+    };
+    await console.deps.db.run(
+      "update sources set config = jsonb_build_object('mapping', $1::jsonb) where name = 'billing'",
+      [json(mapping)],
+    );
+    const payload = '{"order":{"id":12345678901234567890,"customer":"c-1"}}';
+    const headers = [
+      ["X-Version", "7"],
+      ["x-tenant", "acme"],
+    ];
+    await post(json(event({ source: "billing", payload: "P", headers })).replace('"P"', payload));
+    await post(
+      event({ source: "billing", payload: { order: { id: 1 } }, aggregateId: "said", tags: { customer: "said" } }),
+    );
+    expect(await parked()).toMatchObject([
+      { aggregateId: "12345678901234567890", version: 7, tags: { customer: "c-1", tenant: "acme" } },
+      { aggregateId: "said", version: null, tags: { customer: "said" } },
+    ]);
+  });
+
   test("is attributed to the caller", async () => {
     await post(event(), { headers: { "x-actor": "shop-consumer" } });
     expect(await console.deps.db.query("select actor, action, count from audit_entries")).toEqual([
