@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { TargetEngine } from "@/lib/contract/sources";
 import type { TargetChange } from "@/lib/contract/targets";
+import { prometheusText } from "@/lib/core/prometheus";
 import { changeTarget } from "@/lib/operations/change-target";
 import { storePolicy } from "@/lib/operations/store-policy";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
+import { readMetrics } from "@/lib/store/read/metrics";
 import { listTargets } from "@/lib/store/read/target-list";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
@@ -55,6 +57,8 @@ const actions = async () =>
     )
   ).map((row) => row);
 
+const metrics = async () => prometheusText(await readMetrics(world.db, world.deps.clock.wallMs()));
+
 const sends = (eventId: string) => world.sink.of(eventId).length;
 const name = (index: number) => `event-${String(index).padStart(4, "0")}`;
 
@@ -70,6 +74,10 @@ describe("layers of retries", () => {
       const counts = world.sink.of(name(index)).map((entry) => entry.headers["x-retry-count"]);
       expect(counts).toEqual([undefined, "1", "2", "3"]);
     }
+    await expect.poll(metrics, { timeout: 10_000 }).toMatch(/^retry_attempts\{target="orders",worker="[^"]+"\} 24$/m);
+    expect(await metrics()).toMatch(/^retry_rate\{target="orders"\} 0\.75$/m);
+    expect(await metrics()).toMatch(/^retry_exhausted\{target="orders",worker="[^"]+"\} 6$/m);
+    expect(await metrics()).toMatch(/^bucket_state\{target="orders",state="shared"\} 1$/m);
   });
 
   test("stay within the budget however many attempts the policy has", async () => {

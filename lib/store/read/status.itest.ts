@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { uuidv7 } from "@/lib/platform/ids";
+import { createDb, type Db } from "@/lib/store/db";
+import { readStatus } from "@/lib/store/read/status";
+import { writeHeartbeat } from "@/lib/store/write/heartbeat";
+import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+
+let database: TestDatabase;
+let db: Db;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = createDb(database.url, { max: 2 });
+});
+afterAll(async () => {
+  await db.end();
+  await database.drop();
+});
+
+test("the worst of what the live workers say of their token buckets; each beat counts who is alive", async () => {
+  expect(await readStatus(db)).toMatchObject({ bucket: null, worker: { alive: 0 } });
+  const beat = (id: string, bucket?: "shared" | "local" | "unreachable") =>
+    writeHeartbeat(db, { id, startedAtMs: Date.now(), info: { running: 0, targets: {}, bucket } });
+  const [one, two, three] = [uuidv7(Date.now()), uuidv7(Date.now()), uuidv7(Date.now())] as const;
+  expect(await beat(one, "shared")).toBe(1);
+  expect(await readStatus(db)).toMatchObject({ bucket: "shared", worker: { alive: 1 } });
+  expect(await beat(two, "local")).toBe(2);
+  expect(await beat(one, "shared")).toBe(2);
+  expect(await readStatus(db)).toMatchObject({ bucket: "local" });
+  expect(await beat(three, "unreachable")).toBe(3);
+  expect(await readStatus(db)).toMatchObject({ bucket: "unreachable" });
+  await db.run("update worker_heartbeats set seen_at = now() - interval '20 s' where id = any($1)", [[two, three]]);
+  expect(await readStatus(db)).toMatchObject({ bucket: "shared", worker: { alive: 1 } });
+  // A worker of an older release says nothing of it.
+  await beat(one);
+  expect(await readStatus(db)).toMatchObject({ bucket: null });
+});
