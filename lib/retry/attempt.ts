@@ -41,6 +41,7 @@ export class Attempt<T> implements AttemptContext {
   #stop: { code: TimeoutCode | "CANCELLED"; reason: unknown } | null = null;
   /** Ends the wait that is on, if any. */
   #wake: (() => void) | null = null;
+  #timedOut = false;
   #phase: Phase = "connecting";
   #permit = 0;
   #inBulkhead = false;
@@ -79,19 +80,21 @@ export class Attempt<T> implements AttemptContext {
   /** @param nowMs monotonic time, read by the caller */
   async run(nowMs: number): Promise<AttemptEnd<T>> {
     const { breaker, budget, bulkhead } = this.#operation.target;
-    let ok: boolean | null = null;
+    let reported = false;
     try {
       const refusal = this.#enter(nowMs) ?? (await this.#waitForTurn(nowMs));
       if (refusal !== null) return { kind: "unopened", why: refusal };
       if (this.#operation.call.onOpen) await this.#operation.call.onOpen(this.attempt);
       const end = await this.#send();
-      ok = end.kind === "ok";
       this.#report(end);
+      reported = true;
       return end;
     } finally {
       this.#alarm.clear();
-      budget.settle(ok === true, this.#withdrawn, ok === null ? nowMs : this.endedMs);
-      if (ok === null && this.#permit !== DENIED) breaker?.release(this.#permit);
+      if (!reported) {
+        budget.settle(false, this.#withdrawn, nowMs);
+        breaker?.release(this.#permit);
+      }
       if (this.#inBulkhead) bulkhead?.release();
     }
   }
@@ -131,13 +134,14 @@ export class Attempt<T> implements AttemptContext {
 
   #queue(): Promise<void> {
     return new Promise((resolve) => {
-      const place = this.#operation.target.bulkhead?.queue(() => {
+      // There is room: it was looked at in the same turn.
+      const place = this.#operation.target.bulkhead!.queue(() => {
         this.#inBulkhead = true;
         this.#wake = null;
         resolve();
-      });
+      })!;
       this.#wake = () => {
-        place?.leave();
+        place.leave();
         resolve();
       };
     });
@@ -147,13 +151,10 @@ export class Attempt<T> implements AttemptContext {
   #untilHalted(promise: Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#wake = resolve;
-      promise.then(
-        () => {
-          this.#wake = null;
-          resolve();
-        },
-        (error: unknown) => (this.#stop === null ? reject(error) : resolve()),
-      );
+      promise.then(() => {
+        this.#wake = null;
+        resolve();
+      }, reject);
     });
   }
 
@@ -171,7 +172,7 @@ export class Attempt<T> implements AttemptContext {
       this.#alarm.set(this.#limit().dueMs, this.startedMs);
       const failed = (error: unknown) => {
         this.#wake = null;
-        if (this.#stop === null) resolve(failure(error));
+        resolve(failure(error));
       };
       try {
         call.attempt(this).then((value) => {
@@ -189,7 +190,7 @@ export class Attempt<T> implements AttemptContext {
     const { deadlineMs, policy } = this.#operation;
     const { ms, code } = phaseLimit(this.#phase, policy.phases, this.timeoutMs);
     const dueMs = this.startedMs + ms;
-    return dueMs < deadlineMs ? { dueMs, code } : { dueMs: deadlineMs, code: "TIMEOUT_DEADLINE" };
+    return dueMs <= deadlineMs ? { dueMs, code } : { dueMs: deadlineMs, code: "TIMEOUT_DEADLINE" };
   }
 
   #timeUp(): void {
@@ -213,24 +214,25 @@ export class Attempt<T> implements AttemptContext {
     if (code === "CANCELLED") {
       return { kind: "cancelled", verdict: { ...verdict(code, CANCELLED), sent }, error: reason };
     }
+    this.#timedOut = true;
     const answer = timeoutVerdict(code);
     return { kind: "failed", verdict: sent === "no" ? { ...answer, sent } : answer, error: reason };
   }
 
   /** Tells the shared state what this attempt has shown about the target. */
   #report(end: AttemptEnd<T>): void {
-    const { breaker, counters, healer, latency } = this.#operation.target;
+    const { breaker, budget, counters, healer, latency } = this.#operation.target;
     const nowMs = this.#operation.clock.nowMs();
     this.endedMs = nowMs;
     const elapsedMs = nowMs - this.startedMs;
-    const timedOut = end.kind === "failed" && end.error instanceof TimeoutError && end.error === this.#stop?.reason;
+    budget.settle(end.kind === "ok", this.#withdrawn, nowMs);
     counters.attempts++;
     if (this.hedge) counters.hedges++;
     else if (this.attempt > this.#operation.firstAttempt) counters.retries++;
-    if (timedOut) counters.timeouts++;
+    if (this.#timedOut) counters.timeouts++;
     if (end.kind === "ok") latency.record(elapsedMs);
-    else if (timedOut) latency.recordCensored(elapsedMs);
-    healer?.observe({ retry: this.attempt > this.#operation.firstAttempt, timeout: timedOut }, nowMs);
+    else if (this.#timedOut) latency.recordCensored(elapsedMs);
+    healer?.observe({ retry: this.attempt > this.#operation.firstAttempt, timeout: this.#timedOut }, nowMs);
     if (end.kind === "failed" && end.verdict.kind === "throttled") counters.throttled++;
     if (breaker === null) return;
     if (tells(end)) breaker.record(this.#permit, countsAsFailure(end), elapsedMs, nowMs);

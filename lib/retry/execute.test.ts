@@ -156,6 +156,7 @@ describe("what is not repeated", () => {
     const error = Object.assign(new Error("x"), { name: "AbortError" });
     await fail(on, error);
     expect(await done).toMatchObject({ kind: "cancelled", reason: error, sent: "maybe", attempts: 1 });
+    expect(on.records).toMatchObject([{ result: "cancelled", next: null }]);
   });
 });
 
@@ -322,6 +323,7 @@ describe("timeouts", () => {
       sent: "maybe",
       attempts: 2,
       elapsedMs: 2_400,
+      error: { timeoutMs: 700 },
     });
     expect(on.target.counters).toMatchObject({ timeouts: 2, attempts: 2 });
     expect(on.target.latency.samples).toBe(2);
@@ -367,6 +369,31 @@ describe("timeouts", () => {
       attempts: 3,
     });
     expect(on.clock.timers).toBe(0);
+  });
+
+  it("are the attempt's own when it had its whole time, deadline or not", async () => {
+    const on = bench({ attemptTimeoutMs: 3_000, deadlineMs: 3_000, maxAttempts: 1 });
+    const done = on.start();
+    await on.clock.advance(3_000);
+    expect(await done).toMatchObject({ reason: "exhausted", code: "TIMEOUT_ATTEMPT" });
+  });
+
+  it("of the operation leave a send without a key ambiguous", async () => {
+    const on = bench({ attemptTimeoutMs: 3_000, deadlineMs: 3_000, maxAttempts: 1 });
+    const done = on.start({ idempotencyKey: null, takeToken: () => on.clock.sleep(1_000) });
+    await on.clock.advance(3_000);
+    expect(await done).toMatchObject({ reason: "ambiguous", code: "TIMEOUT_DEADLINE", sent: "maybe" });
+  });
+
+  it("reach every reader of the signal: it is one and the same", async () => {
+    const on = bench({ attemptTimeoutMs: 700, maxAttempts: 1 });
+    void on.start();
+    await settle();
+    const { context } = on.sends[0]!;
+    const first = context.signal;
+    expect(context.signal).toBe(first);
+    await on.clock.advance(700);
+    expect(first.aborted).toBe(true);
   });
 
   it("of the operation are a deadline also at the last attempt", async () => {
@@ -656,8 +683,11 @@ describe("cancellation", () => {
     await settle();
     await fail(on, coded("ECONNREFUSED"));
     await on.clock.advance(999);
+    const { signal } = on.sends[0]!.context;
     on.controller.abort(reason);
     expect(await done).toEqual({ kind: "cancelled", reason, sent: "no", attempts: 1, elapsedMs: 999 });
+    expect(on.clock.timers).toBe(0);
+    expect(signal.aborted).toBe(false);
     await on.clock.advance(60_000);
     expect(on.sends).toHaveLength(1);
     expect(on.target.budget.snapshot(0).available).toBe(1);
@@ -690,28 +720,32 @@ describe("cancellation", () => {
   it("ends a wait for the bulkhead at once and leaves the queue", async () => {
     const on = bench({ bulkhead: { permits: 1, queueMax: 3 } });
     const first = on.start({}, { signal: new AbortController().signal });
-    const second = on.start();
+    const takeToken = vi.fn(async () => {});
+    const second = on.start({ takeToken });
     await settle();
     expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 1, queued: 1 });
     on.controller.abort(reason);
     expect(await second).toMatchObject({ kind: "cancelled", reason, attempts: 0 });
+    expect(takeToken).not.toHaveBeenCalled();
     expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 1, queued: 0 });
     await succeed(on);
     await first;
     expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 0 });
   });
 
-  it("while the intent is written closes the attempt unsent", async () => {
+  it("while the intent is written closes the attempt unsent, also when the deadline passes after it", async () => {
     const on = bench();
     let open = () => {};
     const done = on.start({
+      takeToken: () => on.clock.sleep(10),
       onOpen: () =>
         new Promise((resolve) => {
           open = resolve;
         }),
     });
-    await settle();
+    await on.clock.advance(10);
     on.controller.abort(reason);
+    await on.clock.advance(60_000);
     open();
     expect(await done).toMatchObject({ kind: "cancelled", reason, sent: "no", attempts: 1 });
     expect(on.sends).toEqual([]);
@@ -866,6 +900,42 @@ describe("the breaker", () => {
     await on.clock.advance(1_000);
     expect(await done).toMatchObject({ reason: "breaker-open", attempts: 0 });
     expect(on.sends).toEqual([]);
+  });
+
+  it("that opens while a cancelled call waited does not hide the cancellation", async () => {
+    const on = bench({ breaker });
+    const done = on.start({ takeToken: () => new Promise(() => {}) });
+    await settle();
+    on.target.force("open");
+    on.controller.abort("stop");
+    expect(await done).toMatchObject({ kind: "cancelled", reason: "stop" });
+  });
+
+  it("that is open takes nothing from the bulkhead", async () => {
+    const on = bench({ breaker, bulkhead: { permits: 3, queueMax: 3 } });
+    on.target.force("open");
+    await on.start();
+    expect(on.target.bulkhead?.snapshot()).toMatchObject({ inUse: 0, queued: 0 });
+  });
+
+  it("counts no call that was cancelled, and gets its probe back", async () => {
+    const on = bench({ breaker });
+    const now = () => on.clock.nowMs();
+    const shared = on.target.breaker!;
+    const closed = on.start({}, { signal: AbortSignal.any([on.controller.signal]) });
+    await settle();
+    on.controller.abort("stop");
+    await closed;
+    expect(shared.snapshot(now())).toMatchObject({ state: "closed", calls: 0 });
+    for (let failure = 0; failure < 2; failure++) shared.record(shared.acquire(now()), true, 1, now());
+    await on.clock.advance(5_000);
+    const again = new AbortController();
+    const probing = on.start({}, { signal: again.signal });
+    await settle();
+    expect(shared.snapshot(now())).toMatchObject({ state: "half-open", probesInFlight: 1 });
+    again.abort("stop");
+    await probing;
+    expect(shared.snapshot(now())).toMatchObject({ state: "half-open", probesInFlight: 0, calls: 0 });
   });
 
   it("that has closed again while a call waited lets it pass and counts it", async () => {
@@ -1023,6 +1093,58 @@ describe("the budget", () => {
   });
 });
 
+describe("the budget's accounts", () => {
+  const ratio = {
+    kind: "ratio",
+    ratio: 1,
+    windowMs: 1_000,
+    floorPerSecond: 0,
+    ceilingPerSecond: null,
+    cost: { transient: 1, throttled: 1 },
+  } as const;
+
+  it("hear of every operation that begins", async () => {
+    const on = bench({ budget: { ...ratio, deposit: "request" } });
+    void on.start();
+    void on.start();
+    expect(on.target.budget.snapshot(on.clock.nowMs()).available).toBe(2);
+    await settle();
+  });
+
+  it("hear of a success when it happens, not when its attempt began", async () => {
+    const on = bench({ budget: { ...ratio, deposit: "success" } });
+    const done = on.start();
+    await on.clock.advance(2_900);
+    await succeed(on);
+    await done;
+    expect(on.target.budget.snapshot(on.clock.nowMs()).available).toBe(1);
+  });
+
+  it("hear of every operation that ends, however it ends", async () => {
+    const on = bench({ budget: { kind: "in-flight", ratio: 1, retriesMin: 0 } });
+    const available = () => on.target.budget.snapshot(0).available;
+    const done = on.start();
+    await settle();
+    expect(available()).toBe(1);
+    await succeed(on);
+    await done;
+    expect(available()).toBe(0);
+    await on.start({ onOpen: () => Promise.reject(new Error("x")) }).catch(() => {});
+    expect(available()).toBe(0);
+  });
+
+  it("take no cancelled backoff for a success", async () => {
+    const budget = { kind: "quota", capacity: 10, cost: { transient: 10, throttled: 10 }, reward: 1 } as const;
+    const on = bench({ budget, backoff: FIXED });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("HTTP_500"));
+    on.controller.abort();
+    await done;
+    expect(on.target.budget.snapshot(0).available).toBe(0);
+  });
+});
+
 describe("the counters", () => {
   it("add up", async () => {
     const on = bench({ maxAttempts: 2 });
@@ -1063,6 +1185,17 @@ describe("the counters", () => {
     expect(on.target.latency.samples).toBe(1);
   });
 
+  it("know how long a success took", async () => {
+    const on = bench();
+    await on.clock.advance(5_000);
+    const done = on.start();
+    await on.clock.advance(200);
+    await succeed(on);
+    await done;
+    expect(on.target.latency.quantileMs(0.5)!).toBeGreaterThanOrEqual(200);
+    expect(on.target.latency.quantileMs(0.5)!).toBeLessThan(220);
+  });
+
   it("know a resumed operation's first attempt as no retry", async () => {
     const on = bench();
     const done = on.start({ firstAttempt: 3 });
@@ -1089,16 +1222,18 @@ describe("self-healing", () => {
     const on = bench({ healing, backoff: FIXED, maxAttempts: 3 });
     const strained = on.start();
     await settle();
-    await fail(on, coded("HTTP_500"));
-    await on.clock.advance(1_000);
+    for (let failure = 0; failure < 2; failure++) {
+      await fail(on, coded("HTTP_500"));
+      await on.clock.advance(1_000);
+    }
     await succeed(on);
     await strained;
-    expect(on.target.heal()).toMatchObject({ direction: "slow-down", cause: "retry-ratio", retryRatio: 0.5 });
+    expect(on.target.heal()).toMatchObject({ direction: "slow-down", cause: "retry-ratio", retryRatio: 2 / 3 });
     const done = on.start();
     await settle();
     await fail(on, coded("HTTP_500"));
     await on.clock.advance(2_999);
-    expect(on.sends).toHaveLength(3);
+    expect(on.sends).toHaveLength(4);
     await on.clock.advance(1);
     await succeed(on);
     expect(await done).toMatchObject({ kind: "ok", elapsedMs: 3_000 });

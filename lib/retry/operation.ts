@@ -69,17 +69,13 @@ export class Operation<T> {
 
   /** The abort listener: the operation itself, so that adding and removing it makes no closure. */
   handleEvent(): void {
-    this.cancelled = { reason: this.#signal?.reason };
+    this.cancelled = { reason: this.#signal!.reason };
     for (const halt of this.#halts) halt.cancel(this.cancelled.reason);
   }
 
-  /** Puts a wait under this operation's cancellation, until it `leaves`. */
+  /** Puts a wait under this operation's cancellation. It may be cancelled after its end, which must do nothing. */
   join(halt: Halt): void {
     this.#halts.add(halt);
-  }
-
-  leave(halt: Halt): void {
-    this.#halts.delete(halt);
   }
 
   /** Runs an attempt inside this operation's abort tree. */
@@ -103,15 +99,13 @@ export class Operation<T> {
     return new Promise((resolve) => {
       const end = () => {
         alarm.clear();
-        this.#halts.delete(wait);
         resolve();
       };
-      const wait = { cancel: end };
       // A platform timer may fire a fraction early; an alarm looks again, since a Retry-After is never cut short.
       const alarm = new Alarm(this.clock, ms, end);
       const nowMs = this.clock.nowMs();
       alarm.set(nowMs + ms, nowMs);
-      this.#halts.add(wait);
+      this.join({ cancel: end });
     });
   }
 

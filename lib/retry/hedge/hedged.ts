@@ -115,7 +115,6 @@ class Race<T> {
   dispose(): void {
     for (const attempt of this.#live) attempt.cancel(SUPERSEDED);
     this.#giveBack();
-    this.#operation.leave(this.#inbox);
   }
 
   /** The permission for a send that will not be made. */

@@ -65,16 +65,17 @@ export function coded(code: string, fields: Record<string, unknown> = {}): Error
 
 /** Counts the abort listeners that are left on a signal. */
 export function countListeners(signal: AbortSignal): () => number {
-  let listeners = 0;
+  const listeners: unknown[] = [];
   const add = signal.addEventListener.bind(signal);
   const remove = signal.removeEventListener.bind(signal);
-  signal.addEventListener = ((...args: Parameters<typeof add>) => {
-    listeners++;
-    add(...args);
+  signal.addEventListener = ((type: string, listener: EventListener, options?: AddEventListenerOptions) => {
+    if (type === "abort") listeners.push(listener);
+    add(type, listener, options);
   }) as typeof signal.addEventListener;
-  signal.removeEventListener = ((...args: Parameters<typeof remove>) => {
-    listeners--;
-    remove(...args);
+  signal.removeEventListener = ((type: string, listener: EventListener) => {
+    const at = type === "abort" ? listeners.indexOf(listener) : -1;
+    if (at >= 0) listeners.splice(at, 1);
+    remove(type, listener);
   }) as typeof signal.removeEventListener;
-  return () => listeners;
+  return () => listeners.length;
 }
