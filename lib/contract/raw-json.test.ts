@@ -1,0 +1,79 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { depthOf, elementsOf, endOfValue, JsonSyntax, membersOf } from "@/lib/contract/raw-json";
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+const textOf = (bytes: Uint8Array, { start, end }: { start: number; end: number }) =>
+  new TextDecoder().decode(bytes.subarray(start, end));
+
+/** JSON with white space anywhere it may be. */
+const spaced = (value: unknown, space: string): string => {
+  if (Array.isArray(value))
+    return `[${space}${value.map((one) => spaced(one, space)).join(`${space},${space}`)}${space}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(
+    ([key, one]) => `${JSON.stringify(key)}${space}:${space}${spaced(one, space)}`,
+  );
+  return `{${space}${members.join(`${space},${space}`)}${space}}`;
+};
+const space = fc.constantFrom("", " ", "\n\t", "\r\n  ");
+
+describe("the scanner", () => {
+  test("finds every element of any array, as JSON.parse would", () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue()), space, (values, gap) => {
+        const bytes = bytesOf(spaced(values, gap));
+        const { elements, end } = elementsOf(bytes, 0);
+        expect(end).toBe(bytes.length);
+        expect(elements.map((span) => JSON.parse(textOf(bytes, span)))).toEqual(
+          JSON.parse(new TextDecoder().decode(bytes)),
+        );
+      }),
+    );
+  });
+
+  test("finds every member of any object", () => {
+    const keys = fc.string({ unit: "binary", maxLength: 12 }).filter((key) => key !== "__proto__");
+    fc.assert(
+      fc.property(fc.dictionary(keys, fc.jsonValue(), { maxKeys: 8, noNullPrototype: true }), space, (object, gap) => {
+        const bytes = bytesOf(spaced(object, gap));
+        const { members, end } = membersOf(bytes, 0);
+        expect(end).toBe(bytes.length);
+        const found = Object.fromEntries(members.map((member) => [member.key, JSON.parse(textOf(bytes, member))]));
+        expect(found).toEqual(JSON.parse(new TextDecoder().decode(bytes)));
+      }),
+    );
+  });
+
+  test("never runs away on any bytes: it finds an end or says where it stopped", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 1, maxLength: 200 }), (bytes) => {
+        try {
+          expect(endOfValue(bytes, 0)).toBeLessThanOrEqual(bytes.length);
+        } catch (error) {
+          expect(error).toBeInstanceOf(JsonSyntax);
+        }
+      }),
+    );
+  });
+
+  test.each(['{"a":1', '["a', '"a\\"', "[1,", '{"a"', '{"a" 1}', "[1 2]", "{a:1}", "[", "{", "[,]"])(
+    "refuses %s",
+    (text) => {
+      const bytes = bytesOf(text);
+      const scan = () => {
+        if (text.startsWith("{")) membersOf(bytes, 0);
+        else if (text.startsWith("[")) elementsOf(bytes, 0);
+        else endOfValue(bytes, 0);
+      };
+      expect(scan).toThrow(JsonSyntax);
+    },
+  );
+
+  test("takes a million brackets without a stack", () => {
+    const bytes = bytesOf("[".repeat(1_000_000) + "]".repeat(1_000_000));
+    expect(endOfValue(bytes, 0)).toBe(bytes.length);
+    expect(depthOf(bytes, { start: 0, end: bytes.length })).toBe(1_000_000);
+    expect(depthOf(bytesOf('"[[["'), { start: 0, end: 5 })).toBe(0);
+  });
+});

@@ -1,0 +1,40 @@
+import { describe, expect, test } from "vitest";
+import { attemptText, auditText, controlText, verdictText } from "./history-text";
+
+test.each([
+  ["event.parked", {}, {}, "Parked"],
+  ["event.bounced", { errorCode: "A" }, { errorCode: "A", bounces: 1 }, "Came back for the 1st time"],
+  [
+    "event.bounced",
+    { errorCode: "A" },
+    { errorCode: "B", bounces: 2 },
+    "Came back for the 2nd time, now as B instead of A",
+  ],
+  ["event.bounced", {}, { bounces: 12 }, "Came back for the 12th time"],
+  ["event.bounced", {}, { bounces: 23 }, "Came back for the 23rd time"],
+  ["event.redriven", {}, { status: "PENDING" }, "Delivered, and had come back by then"],
+  ["event.failed", {}, { result: "HTTP_422", status: "IGNORED" }, "Could not be delivered: HTTP_422; now ignored"],
+  ["event.refused", {}, { result: "schema-mismatch" }, "Refused: schema-mismatch"],
+  ["event.payload-shown", {}, {}, "payload shown"],
+])("%s reads as a sentence", (action, before, after, text) => {
+  expect(auditText(action, before, after)).toBe(text);
+});
+
+describe("attempts", () => {
+  const facts = { attempt: 2, target: "orders", latencyMs: 41.6, code: "HTTP_503" };
+  test.each([
+    ["open", "Attempt 2 to orders under way"],
+    ["delivered", "Attempt 2 to orders delivered in 42 ms: HTTP_503"],
+    ["failed", "Attempt 2 to orders failed in 42 ms: HTTP_503"],
+    ["ambiguous", "Attempt 2 to orders without an answer in 42 ms: HTTP_503: it may have been delivered"],
+  ] as const)("%s", (state, text) => expect(attemptText({ ...facts, state })).toBe(text));
+});
+
+test("a dry run names what it refused", () => {
+  const passed = { check: "parses", ok: true, detail: "valid JSON" };
+  expect(verdictText([passed])).toBe("Dry run passed 1 check");
+  expect(verdictText([passed, { check: "schema", ok: false, detail: "/items is missing" }])).toBe(
+    "Dry run refused: /items is missing",
+  );
+  expect(controlText("cooldown", "eventId", true)).toBe("Cooldown by eventId lifted");
+});

@@ -1,0 +1,43 @@
+import { describe, expect, test } from "vitest";
+import { EnvError, readEnv } from "./env";
+
+const DATABASE_URL = "postgres://u:hunter2@127.0.0.1:5432/parkade";
+
+describe("the environment", () => {
+  test("has defaults for all but the store", () => {
+    expect(readEnv({ DATABASE_URL })).toMatchObject({
+      databaseUrl: DATABASE_URL,
+      redisUrl: null,
+      port: 3000,
+      payloadBytesMax: 1024 * 1024,
+      headersMax: 200,
+    });
+  });
+
+  test("takes what is set, and an empty variable as unset", () => {
+    const env = readEnv({
+      DATABASE_URL,
+      REDIS_URL: "",
+      PORT: "4100",
+      PARKADE_PAYLOAD_BYTES_MAX: "5000",
+      PARKADE_LOG_LEVEL: "",
+    });
+    expect(env).toMatchObject({ redisUrl: null, port: 4100, payloadBytesMax: 5000, logLevel: "info" });
+    expect(readEnv({ DATABASE_URL, PARKADE_ALLOWED_HOSTS: "A.example, b" }).allowedHosts).toEqual(
+      expect.arrayContaining(["a.example", "b"]),
+    );
+  });
+
+  test.each([
+    [{}, /^DATABASE_URL is not set: it must look like postgres:/],
+    [{ DATABASE_URL: "mysql://u:hunter2@h/d" }, /^DATABASE_URL must look like/],
+    [{ DATABASE_URL, REDIS_URL: "http://h" }, /^REDIS_URL must look like redis:/],
+    [{ DATABASE_URL, PORT: "70000" }, /^PORT is "70000": it must be a whole number from 0 to 65535/],
+    [{ DATABASE_URL, PARKADE_HEADERS_MAX: "many" }, /^PARKADE_HEADERS_MAX is "many"/],
+    [{ DATABASE_URL, PARKADE_LOG_LEVEL: "loud" }, /^PARKADE_LOG_LEVEL is "loud": it must be one of/],
+  ])("%j names the variable and the fix, and no secret", (source, message) => {
+    expect(() => readEnv(source)).toThrow(EnvError);
+    expect(() => readEnv(source)).toThrow(message);
+    expect(() => readEnv(source)).not.toThrow(/hunter2/);
+  });
+});
