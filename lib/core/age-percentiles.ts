@@ -16,7 +16,7 @@ export function agePercentile(hours: readonly HourCount[], share: number, atMs: 
   for (const { hourMs, n } of youngestFirst) {
     if (below <= n) {
       const newest = Math.min(hourMs + HOUR_MS, atMs);
-      return Math.max(0, atMs - newest + (below / n) * (newest - hourMs));
+      return Math.max(0, Math.round(atMs - newest + (below / n) * (newest - hourMs)));
     }
     below -= n;
   }
