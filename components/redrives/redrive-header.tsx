@@ -35,14 +35,15 @@ export function RedriveHeader({ redrive }: { redrive: RedriveOut }) {
           {redrive.mode === "verify" ? "dry run, sends nothing" : `${redrive.lane} lane`}
         </span>
         <div className="ml-auto flex gap-2">
-          {may("pause") ? (
-            <Button busy={change.isPending} onClick={() => change.mutate({ action: "pause" })}>
-              <Pause size={13} aria-hidden /> Pause
-            </Button>
-          ) : null}
-          {may("resume") ? (
-            <Button variant="primary" busy={change.isPending} onClick={() => change.mutate({ action: "resume" })}>
-              <Play size={13} aria-hidden /> Resume
+          {/* One button that changes its word: the focus stays where the hand is. */}
+          {may("pause") || may("resume") ? (
+            <Button
+              variant={may("resume") ? "primary" : "secondary"}
+              busy={change.isPending}
+              onClick={() => change.mutate({ action: may("pause") ? "pause" : "resume" })}
+            >
+              {may("pause") ? <Pause size={13} aria-hidden /> : <Play size={13} aria-hidden />}
+              {may("pause") ? "Pause" : "Resume"}
             </Button>
           ) : null}
           {may("cancel") ? (

@@ -29,6 +29,13 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
   // Follows the server while nobody holds the slider: another operator may have moved it.
   useEffect(() => setRate(set), [set]);
   const name = useId();
+  // The choice shows at once; the answer confirms it or, when it fails, takes it back.
+  const [asked, setAsked] = useState<RedriveOut["lane"] | null>(null);
+  const lane = asked ?? redrive.lane;
+  const switchTo = (next: RedriveOut["lane"]) => {
+    setAsked(next);
+    change.mutate({ lane: next }, { onSettled: () => setAsked(null) });
+  };
   const eta = etaMsAt(redrive.open, effectiveRate(rate, laneRate));
 
   return (
@@ -57,16 +64,10 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
         </Button>
       ) : null}
       <div role="radiogroup" aria-label="Lane" className="flex gap-6">
-        {(["slow", "main"] as const).map((lane) => (
-          <label key={lane} htmlFor={`${name}-${lane}`} className="flex items-center gap-2">
-            <Radio
-              id={`${name}-${lane}`}
-              name={name}
-              checked={redrive.lane === lane}
-              disabled={change.isPending}
-              onChange={() => change.mutate({ lane })}
-            />
-            {lane} lane
+        {(["slow", "main"] as const).map((each) => (
+          <label key={each} htmlFor={`${name}-${each}`} className="flex items-center gap-2">
+            <Radio id={`${name}-${each}`} name={name} checked={lane === each} onChange={() => switchTo(each)} />
+            {each} lane
           </label>
         ))}
       </div>
