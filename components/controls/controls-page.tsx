@@ -14,7 +14,7 @@ import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useNow } from "@/lib/browser/clock-zone";
 import { useControls } from "@/lib/browser/controls";
-import { eventsHref } from "@/lib/browser/filter-url";
+import { eventsHref } from "@/lib/browser/filter-read";
 import { formatNumber, plural } from "@/lib/browser/format";
 import type { ControlOut, ControlRequest } from "@/lib/contract/controls";
 import { ControlBadge } from "./control-badge";

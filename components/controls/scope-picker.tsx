@@ -6,7 +6,7 @@ import { Field, Input } from "@/components/ui/input";
 import { NumberWithKind } from "@/components/ui/number-with-kind";
 import { Select } from "@/components/ui/select";
 import { useCaught } from "@/lib/browser/controls";
-import { eventsHref } from "@/lib/browser/filter-url";
+import { eventsHref } from "@/lib/browser/filter-read";
 import type { ControlScopeName } from "@/lib/contract/controls";
 import { SCOPE_LABEL, SCOPE_NAMES, scopeFilter } from "./scope-words";
 

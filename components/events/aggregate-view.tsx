@@ -6,7 +6,7 @@ import { StateBadge } from "@/components/ui/state-badge";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useNow } from "@/lib/browser/clock-zone";
-import { eventsHref } from "@/lib/browser/filter-url";
+import { eventsHref } from "@/lib/browser/filter-read";
 import type { EventDetail } from "@/lib/contract/events";
 import { stateOf } from "./event-state";
 
@@ -20,9 +20,11 @@ export function AggregateView({ event }: { event: EventDetail }) {
   return (
     <div>
       <p className="px-3 py-2 text-muted">
-        {behind
-          ? "The head goes first; this event waits for it."
-          : "Redriven in this order; the first one holds the others."}{" "}
+        {event.aggregate.length <= 1
+          ? "No other event of this aggregate is here."
+          : behind
+            ? "The head goes first; this event waits for it."
+            : "Redriven in this order; the first one holds the others."}{" "}
         <Link
           href={eventsHref({ aggregateId: [event.aggregateId] })}
           prefetch={false}

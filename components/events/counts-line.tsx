@@ -62,7 +62,7 @@ export function CountsLine({
             <span key={state?.status ?? of[0]?.status} className="flex items-center gap-1.5">
               {state ? <StateCount shown={state} onOnly={narrow} /> : null}
               {of.length > 0 ? (
-                <span className="flex items-center gap-2 text-faint">
+                <span className="flex items-center gap-1 text-faint">
                   {state ? "(" : null}
                   {of.map((part) => (
                     <StateCount key={part.status} shown={part} onOnly={narrow} />

@@ -10,7 +10,8 @@ import { lazily } from "@/components/ui/lazily";
 import type { InitialList } from "@/lib/browser/events";
 import { useEventCounts } from "@/lib/browser/events";
 import { ApiError } from "@/lib/browser/fetch-json";
-import { filterHref, useEventFilter, usePageParam } from "@/lib/browser/filter-url";
+import { filterHref } from "@/lib/browser/filter-read";
+import { useEventFilter, usePageParam } from "@/lib/browser/filter-url";
 import { useHotkeys } from "@/lib/browser/hotkeys";
 import { isEmptyFilter } from "@/lib/browser/qualified-search";
 import {

@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { Shape } from "@/components/ui/shape";
 import { ShortId } from "@/components/ui/short-id";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { eventsHref } from "@/lib/browser/filter-url";
+import { eventsHref } from "@/lib/browser/filter-read";
 import { formatBytes, formatNumber, plural } from "@/lib/browser/format";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { AppliedControl, EventDetail } from "@/lib/contract/events";
@@ -176,7 +176,7 @@ export function Facts({ event }: { event: EventDetail }) {
           </Fact>
         </dl>
       </Section>
-      <Section title="Way">
+      <Section title="Delivery">
         <dl>
           <Fact name="source">
             <Only filter={{ source: [event.source] }}>{event.source}</Only>

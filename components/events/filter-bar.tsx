@@ -6,7 +6,7 @@ import { Button } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
 import { PopoverButton } from "@/components/ui/popover-button";
 import { useZone } from "@/lib/browser/clock-zone";
-import { withPart } from "@/lib/browser/filter-url";
+import { withPart } from "@/lib/browser/filter-read";
 import { shortenId } from "@/lib/browser/format";
 import { addTerm, removeTerm, type Term, termsOf, writeTerm } from "@/lib/browser/qualified-search";
 import { windowLabel } from "@/lib/browser/time-window";

@@ -7,7 +7,7 @@ import { classNames } from "@/components/ui/class-names";
 import { Shape } from "@/components/ui/shape";
 import { STATE_LOOKS } from "@/components/ui/state-badge";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { eventsHref } from "@/lib/browser/filter-url";
+import { eventsHref } from "@/lib/browser/filter-read";
 import { formatNumber } from "@/lib/browser/format";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { GroupOut } from "@/lib/contract/events";

@@ -1,4 +1,4 @@
-import { withPart } from "@/lib/browser/filter-url";
+import { withPart } from "@/lib/browser/filter-read";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { GroupOut } from "@/lib/contract/events";
 import type { EventStatus } from "@/lib/core/event-state";

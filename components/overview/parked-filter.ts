@@ -1,4 +1,4 @@
-import { withPart } from "@/lib/browser/filter-url";
+import { withPart } from "@/lib/browser/filter-read";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
 

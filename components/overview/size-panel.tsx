@@ -10,7 +10,7 @@ import { groupMarkers } from "@/components/charts/marker-layout";
 import { sizeSeries } from "@/components/charts/size-series";
 import { Button, IconButton, LinkButton } from "@/components/ui/button";
 import { useZone } from "@/lib/browser/clock-zone";
-import { eventsHref, withPart } from "@/lib/browser/filter-url";
+import { eventsHref, withPart } from "@/lib/browser/filter-read";
 import { formatNumber, formatShort } from "@/lib/browser/format";
 import { useStats } from "@/lib/browser/stats";
 import type { EventFilter } from "@/lib/contract/event-filter";

@@ -4,7 +4,7 @@ import { changeOver } from "@/components/charts/size-series";
 import { Sparkline } from "@/components/charts/sparkline";
 import { useNow, useZone } from "@/lib/browser/clock-zone";
 import type { ApiError } from "@/lib/browser/fetch-json";
-import { eventsHref } from "@/lib/browser/filter-url";
+import { eventsHref } from "@/lib/browser/filter-read";
 import { formatClock, formatDuration, formatNumber } from "@/lib/browser/format";
 import { useStats } from "@/lib/browser/stats";
 import type { EventFilter } from "@/lib/contract/event-filter";

@@ -5,7 +5,7 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useZone } from "@/lib/browser/clock-zone";
-import { eventsHref } from "@/lib/browser/filter-url";
+import { eventsHref } from "@/lib/browser/filter-read";
 import { formatClock, formatNumber } from "@/lib/browser/format";
 import { useStats } from "@/lib/browser/stats";
 import type { EventFilter } from "@/lib/contract/event-filter";

@@ -5,7 +5,7 @@ import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { POPUP_CLASS } from "@/components/ui/overlay-anchor";
 import { setZone, useZone } from "@/lib/browser/clock-zone";
-import { eventsHref } from "@/lib/browser/filter-url";
+import { eventsHref } from "@/lib/browser/filter-read";
 import { applySearch, parseSearch } from "@/lib/browser/qualified-search";
 import { setTheme } from "@/lib/browser/theme";
 import { PAGES } from "./navigation";

@@ -12,7 +12,7 @@ import { Shape } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { showToast } from "@/components/ui/toast";
 import { useNow } from "@/lib/browser/clock-zone";
-import { eventsHref } from "@/lib/browser/filter-url";
+import { eventsHref } from "@/lib/browser/filter-read";
 import { formatNumber } from "@/lib/browser/format";
 import { useProbe, useSaveSource } from "@/lib/browser/sources";
 import type { SourceOut } from "@/lib/contract/sources";

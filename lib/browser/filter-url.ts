@@ -5,8 +5,6 @@ import { useCallback, useMemo } from "react";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { filterHref, type PAGE_PARAMS, type ReadFilter, readFilter, withPart } from "./filter-read";
 
-export { eventsHref, filterHref, PAGE_PARAMS, type ReadFilter, readFilter, withPart } from "./filter-read";
-
 /** Changes the address without asking the server for the page again; back and forward walk through the filters. */
 export function pushAddress(href: string, how: "push" | "replace" = "push"): void {
   if (how === "push") window.history.pushState(null, "", href);
