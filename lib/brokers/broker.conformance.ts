@@ -124,6 +124,32 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         expect(message!.headers).not.toHaveProperty("x-error-code");
       });
 
+      it("passes on how often the message was repeated, once, in place of the parked count", async () => {
+        const headers: OutboundMessage["headers"] = [["x-retry-count", "2"]];
+        await publisher().publish(outbound(harness.origin, { headers, retryCount: 4 }), never);
+        const [message] = await harness.arrived();
+        expect(String(message!.headers["x-retry-count"])).toBe("4");
+      });
+
+      it("tells how far a send has come: nothing before there is a connection, connected before the answer", async () => {
+        const phases: string[] = [];
+        const tell = (phase: string) => phases.push(phase);
+        const target = publisher();
+        await target.publish(outbound(harness.origin), never, tell);
+        expect(phases[0]).toBe("connected");
+        expect(phases).toEqual(["connected", "answering"].slice(0, phases.length));
+        harness.proxy.cut();
+        await harness.proxy.refuse();
+        phases.length = 0;
+        // The first may still find the connection that is going; once it is gone, none is told.
+        await eventually(async () => {
+          phases.length = 0;
+          await failureOf(target.publish(outbound(harness.origin), never, tell));
+          return phases;
+        }).toEqual([]);
+        await harness.proxy.accept();
+      });
+
       it("carries many at a time, each exactly once", async () => {
         const target = publisher();
         const messages = Array.from({ length: 300 }, () => outbound(harness.origin));
