@@ -155,7 +155,7 @@ function EventTabs({ event }: { event: EventDetail }) {
           id: "history",
           label: "History",
           count: event.history.length,
-          content: <HistoryView history={event.history} />,
+          content: <HistoryView eventId={event.id} history={event.history} />,
         },
         {
           id: "aggregate",

@@ -72,7 +72,7 @@ function ControlLine({ control }: { control: AppliedControl }) {
                 : "shrink-0 text-ok"
           }
         />
-        <Link href={`/controls?open=${control.id}`} prefetch={false} className="text-accent hover:underline">
+        <Link href="/controls" prefetch={false} className="text-accent hover:underline">
           {control.kind}
         </Link>
         <span className="wrap-anywhere">

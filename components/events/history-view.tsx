@@ -53,19 +53,10 @@ function Entry({ entry }: { entry: HistoryEntry }) {
         </p>
         {entry.reason ? <p className="wrap-anywhere text-muted">“{entry.reason}”</p> : null}
         {findings.length > 0 ? <Findings findings={findings} /> : null}
-        {entry.redriveId || entry.auditId ? (
-          <p className="flex gap-3 text-sm">
-            {entry.redriveId ? (
-              <Link href={`/redrives/${entry.redriveId}`} prefetch={false} className="text-accent hover:underline">
-                redrive
-              </Link>
-            ) : null}
-            {entry.auditId ? (
-              <Link href={`/audit?open=${entry.auditId}`} prefetch={false} className="text-accent hover:underline">
-                audit entry
-              </Link>
-            ) : null}
-          </p>
+        {entry.redriveId ? (
+          <Link href={`/redrives/${entry.redriveId}`} prefetch={false} className="text-sm text-accent hover:underline">
+            redrive
+          </Link>
         ) : null}
       </div>
     </li>
@@ -73,14 +64,23 @@ function Entry({ entry }: { entry: HistoryEntry }) {
 }
 
 /** Everything that happened to it, one line a fact, the latest first. */
-export function HistoryView({ history }: { history: HistoryEntry[] }) {
+export function HistoryView({ eventId, history }: { eventId: string; history: HistoryEntry[] }) {
   const latestFirst = history.toReversed();
   return (
-    <ol aria-label="History" className="px-4 py-4">
-      {latestFirst.map((entry, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: facts are only ever added; equal ones may share a millisecond
-        <Entry key={history.length - index} entry={entry} />
-      ))}
-    </ol>
+    <div className="px-4 py-3">
+      <p className="mb-3 text-muted">
+        Latest first. Who changed what stands in the{" "}
+        <Link href={`/audit?eventId=${eventId}`} prefetch={false} className="text-accent hover:underline">
+          audit of this event
+        </Link>
+        .
+      </p>
+      <ol aria-label="History">
+        {latestFirst.map((entry, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: facts are only ever added; equal ones may share a millisecond
+          <Entry key={history.length - index} entry={entry} />
+        ))}
+      </ol>
+    </div>
   );
 }
