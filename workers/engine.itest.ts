@@ -105,6 +105,23 @@ describe("layers of retries", () => {
   });
 });
 
+describe("an event that its consumer has processed already", () => {
+  test("is not sent, and counts as dropped by deduplication", async () => {
+    await policy({});
+    await world.park(4);
+    await world.db.run(
+      `insert into processed_events (consumer, source_id, event_id)
+       select 'billing', source_id, event_id from dlq_events where event_id = $1`,
+      [name(2)],
+    );
+    await world.worker();
+    expect(await world.ended((await world.request()).id)).toMatchObject({ delivered: 4, failed: 0 });
+    expect(sends(name(2))).toBe(0);
+    await expect.poll(async () => (await engine())?.counters.dedupDropped, { timeout: 10_000 }).toBe(1);
+    expect(await metrics()).toMatch(/^retry_dedup_drop_rate\{target="orders"\} 0\.25$/m);
+  });
+});
+
 describe("an operator's order to the breaker", () => {
   const BREAKER: Policy["breaker"] = {
     trip: { kind: "consecutive", failures: 3 },

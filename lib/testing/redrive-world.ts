@@ -22,7 +22,12 @@ import { type RunningWorker, startWorker } from "@/workers/worker";
 type Row = Record<string, unknown>;
 
 /** Everything a redrive needs, for real: a store, a queue, workers, and an HTTP sink in the consumer's place. */
-export async function openWorld(options: { redisUrl: string | null; ratePerSecond?: number | null }) {
+export async function openWorld(options: {
+  redisUrl: string | null;
+  ratePerSecond?: number | null;
+  /** Further variables for the workers. */
+  env?: Record<string, string>;
+}) {
   const database = await testDatabase();
   const db = createDb(database.url, { max: 6 });
   const sink = await startSink();
@@ -38,6 +43,7 @@ export async function openWorld(options: { redisUrl: string | null; ratePerSecon
     DATABASE_URL: database.url,
     REDIS_URL: options.redisUrl ?? "",
     PARKADE_LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? "silent",
+    ...options.env,
   };
 
   await source("orders");
