@@ -75,7 +75,7 @@ export function ControlDialog({ kind, scope, onClose }: ControlDialogProps) {
           void submit();
         }}
       >
-        {impose.isError ? <ErrorPanel error={impose.error} inline /> : null}
+        {impose.isError ? <ErrorPanel error={impose.error} inline title="This was not done" /> : null}
         <KindChoice kind={draft.kind} onKind={(next) => set({ kind: next, ...untilFor(next, draft.until) })} />
         <ScopePicker
           name={draft.scopeName}

@@ -19,6 +19,7 @@ import { formatNumber, plural } from "@/lib/browser/format";
 import type { ControlOut, ControlRequest } from "@/lib/contract/controls";
 import { ControlBadge } from "./control-badge";
 import { ControlUntil } from "./control-until";
+import { LimitsPanel } from "./limits-panel";
 import { controlEnd, SCOPE_LABEL, scopeFilter, scopeOf } from "./scope-words";
 
 const ControlDialog = dynamic(() => import("./control-dialog").then((module) => module.ControlDialog), { ssr: false });
@@ -61,6 +62,9 @@ export function ControlsPage() {
           More controls
         </More>
       ) : null}
+      <div className="px-3 pt-6">
+        <LimitsPanel />
+      </div>
       <Ended />
       {imposing ? <ControlDialog kind={imposing} onClose={() => setImposing(null)} /> : null}
     </>
@@ -142,7 +146,7 @@ function Why({ control }: { control: ControlOut }) {
 function Ended() {
   const [open, setOpen] = useState(false);
   return (
-    <div className="p-3 pt-6">
+    <div className="p-3">
       <Button variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
         {open ? "Hide" : "Show"} lifted and expired controls
       </Button>

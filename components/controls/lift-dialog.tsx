@@ -50,7 +50,7 @@ export function LiftDialog({ control, onClose }: { control: ControlOut; onClose:
       }
     >
       <div className="grid gap-3">
-        {lift.isError ? <ErrorPanel error={lift.error} inline /> : null}
+        {lift.isError ? <ErrorPanel error={lift.error} inline title="This was not done" /> : null}
         <p className="wrap-anywhere">
           {scope ? (
             <>

@@ -39,7 +39,7 @@ export function CancelDialog({ redrive, onClose }: { redrive: RedriveOut; onClos
       }
     >
       <div className="grid gap-3">
-        {change.isError ? <ErrorPanel error={change.error} inline /> : null}
+        {change.isError ? <ErrorPanel error={change.error} inline title="This was not done" /> : null}
         <ul className="list-disc pl-4 text-muted">
           <li>{plural(redrive.open, "event")} that are still open go back to PENDING.</li>
           <li>{formatNumber(redrive.delivered)} already delivered stay delivered.</li>

@@ -100,7 +100,7 @@ export function RedriveDialog({ selection, total, onClose, initialMode = "delive
           if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void start(mode);
         }}
       >
-        {request.isError ? <ErrorPanel error={request.error} inline /> : null}
+        {request.isError ? <ErrorPanel error={request.error} inline title="This was not done" /> : null}
         {current.isError ? (
           <ErrorPanel error={current.error} onRetry={() => current.refetch()} />
         ) : preview ? (

@@ -60,7 +60,7 @@ export function RedriveHeader({ redrive }: { redrive: RedriveOut }) {
       ) : null}
       {change.isError ? (
         <div className="px-3 pb-3">
-          <ErrorPanel error={change.error} inline />
+          <ErrorPanel error={change.error} inline title="This was not done" />
         </div>
       ) : null}
       {cancelling ? <CancelDialog redrive={redrive} onClose={() => setCancelling(false)} /> : null}

@@ -71,7 +71,7 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
           </label>
         ))}
       </div>
-      {change.isError ? <ErrorPanel error={change.error} inline /> : null}
+      {change.isError ? <ErrorPanel error={change.error} inline title="This was not done" /> : null}
     </Panel>
   );
 }

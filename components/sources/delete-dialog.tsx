@@ -38,7 +38,7 @@ export function DeleteDialog({ source, onClose }: { source: SourceOut; onClose: 
       }
     >
       <div className="grid gap-3">
-        {remove.isError ? <ErrorPanel error={remove.error} inline /> : null}
+        {remove.isError ? <ErrorPanel error={remove.error} inline title="This was not done" /> : null}
         <Field
           label={
             <>

@@ -78,8 +78,8 @@ export function SourceCard({ source, onEdit }: { source: SourceOut; onEdit: () =
         <LongText text={source.state.lastError} className="rounded-md bg-canvas px-3 py-2 font-mono text-sm" />
       ) : null}
       <Config source={source} />
-      {save.isError ? <ErrorPanel error={save.error} inline /> : null}
-      {probe.isError ? <ErrorPanel error={probe.error} inline /> : null}
+      {save.isError ? <ErrorPanel error={save.error} inline title="This was not done" /> : null}
+      {probe.isError ? <ErrorPanel error={probe.error} inline title="The probe failed" /> : null}
       {probe.data ? <ProbeResult probe={probe.data} onClose={() => probe.reset()} /> : null}
       {deleting ? <DeleteDialog source={source} onClose={() => setDeleting(false)} /> : null}
     </li>

@@ -79,7 +79,7 @@ export function SourceDialog({ source, onClose }: { source: SourceOut | null; on
           void save();
         }}
       >
-        {failure ? <ErrorPanel error={failure} inline /> : null}
+        {failure ? <ErrorPanel error={failure} inline title="This was not done" /> : null}
         {source === null ? <NameAndKind {...part} /> : null}
         {draft.kind === "http" ? <HttpFields {...part} /> : <RabbitFields {...part} />}
         <Further {...part} />

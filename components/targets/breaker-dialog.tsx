@@ -72,7 +72,7 @@ export function BreakerDialog({ target, order, onClose }: { target: TargetOut; o
       }
     >
       <div className="grid gap-3">
-        {change.isError ? <ErrorPanel error={change.error} inline /> : null}
+        {change.isError ? <ErrorPanel error={change.error} inline title="This was not done" /> : null}
         <Field label="Reason" error={pressed && missing ? "Say why: the reason is kept in the audit." : undefined}>
           {(control) => (
             <Textarea

@@ -65,7 +65,7 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
       }
     >
       <div className="grid gap-4">
-        {save.isError ? <ErrorPanel error={save.error} inline /> : null}
+        {save.isError ? <ErrorPanel error={save.error} inline title="This was not done" /> : null}
         <div className="flex flex-wrap items-start gap-4">
           {isNew ? (
             <Field label="Name" error={pressed ? errors.name : undefined} className="w-64">

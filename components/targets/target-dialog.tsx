@@ -58,7 +58,7 @@ export function TargetDialog(props: { target: TargetOut; policies: PolicyOut[] |
           void submit();
         }}
       >
-        {save.isError ? <ErrorPanel error={save.error} inline /> : null}
+        {save.isError ? <ErrorPanel error={save.error} inline title="This was not done" /> : null}
         <div className="grid gap-4 sm:grid-cols-3">
           <Field label="Rate, events per second" error={errors.rate}>
             {(control) => (

@@ -28,15 +28,18 @@ export function ErrorPanel({
   error,
   onRetry,
   inline,
+  title: fallback = "This could not be loaded",
   children,
 }: {
   error: unknown;
+  /** What failed, where it was not a read. */
+  title?: string;
   onRetry?: () => void;
   inline?: boolean;
   children?: ReactNode;
 }) {
   const api = error instanceof ApiError ? error : null;
-  const title = (api && TITLES[api.code]) ?? "This could not be loaded";
+  const title = (api && TITLES[api.code]) ?? fallback;
   // A list of wrong fields says it better than the sentence that joins them.
   const repeated =
     api !== null && api.fields.length > 0 && api.fields.every(({ detail }) => api.detail.includes(detail));

@@ -38,7 +38,7 @@ export function useImposeControl() {
   const client = useQueryClient();
   return useMutation<ControlOut, ApiError, ControlRequest>({
     mutationFn: (body) => fetchJson<ControlOut>("/api/v1/controls", { method: "POST", body }),
-    onSuccess: () => invalidateAfter(client, "controls"),
+    onSuccess: () => void invalidateAfter(client, "controls"),
   });
 }
 
@@ -47,6 +47,6 @@ export function useLiftControl() {
   return useMutation<unknown, ApiError, { id: string; reason: string }>({
     mutationFn: ({ id, reason }) =>
       fetchJson(`/api/v1/controls/${encodeURIComponent(id)}`, { method: "DELETE", body: { reason } }),
-    onSuccess: () => invalidateAfter(client, "controls"),
+    onSuccess: () => void invalidateAfter(client, "controls"),
   });
 }

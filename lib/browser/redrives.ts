@@ -186,7 +186,7 @@ export function useRequestRedrive() {
         body: request,
         headers: { "idempotency-key": idempotencyKey },
       }),
-    onSuccess: () => invalidateAfter(client, "redrives"),
+    onSuccess: () => void invalidateAfter(client, "redrives"),
   });
 }
 
@@ -197,7 +197,7 @@ export function useChangeRedrive(id: string) {
       fetchJson<RedriveOut>(`/api/v1/redrives/${encodeURIComponent(id)}`, { method: "PATCH", body: change }),
     onSuccess: (redrive) => {
       client.setQueryData(keys.redrives.detail(id), redrive);
-      return invalidateAfter(client, "redrives");
+      void invalidateAfter(client, "redrives");
     },
   });
 }

@@ -27,7 +27,7 @@ export function useCreateSource() {
   const client = useQueryClient();
   return useMutation<SourceOut, ApiError, SourceRequest>({
     mutationFn: (body) => fetchJson<SourceOut>("/api/v1/sources", { method: "POST", body }),
-    onSuccess: () => invalidateAfter(client, "sources"),
+    onSuccess: () => void invalidateAfter(client, "sources"),
   });
 }
 
@@ -36,7 +36,7 @@ export function useSaveSource(name: string) {
   const client = useQueryClient();
   return useMutation<SourceOut, ApiError, SourceChange>({
     mutationFn: (body) => fetchJson<SourceOut>(path(name), { method: "PATCH", body }),
-    onSuccess: () => invalidateAfter(client, "sources"),
+    onSuccess: () => void invalidateAfter(client, "sources"),
   });
 }
 
@@ -44,7 +44,7 @@ export function useDeleteSource() {
   const client = useQueryClient();
   return useMutation<unknown, ApiError, { name: string }>({
     mutationFn: ({ name }) => fetchJson(path(name), { method: "DELETE" }),
-    onSuccess: () => invalidateAfter(client, "sources"),
+    onSuccess: () => void invalidateAfter(client, "sources"),
   });
 }
 

@@ -21,7 +21,7 @@ export function useChangeTarget(name: string) {
   return useMutation<TargetOut, ApiError, TargetChange>({
     mutationFn: (body) =>
       fetchJson<TargetOut>(`/api/v1/targets/${encodeURIComponent(name)}`, { method: "PATCH", body }),
-    onSuccess: () => invalidateAfter(client, "targets"),
+    onSuccess: () => void invalidateAfter(client, "targets"),
   });
 }
 
@@ -50,6 +50,6 @@ export function useSavePolicy() {
   return useMutation<PolicyOut, ApiError, PolicyRequest & { name: string }>({
     mutationFn: ({ name, ...body }) =>
       fetchJson<PolicyOut>(`/api/v1/policies/${encodeURIComponent(name)}`, { method: "PUT", body }),
-    onSuccess: () => invalidateAfter(client, "targets"),
+    onSuccess: () => void invalidateAfter(client, "targets"),
   });
 }

@@ -1,0 +1,47 @@
+"use client";
+
+import dynamic from "next/dynamic";
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { Panel } from "@/components/ui/panel";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { useSettings } from "@/lib/browser/settings";
+import { limitWords } from "./limit-values";
+
+const LimitsDialog = dynamic(() => import("./limits-dialog").then((module) => module.LimitsDialog), { ssr: false });
+
+/** What Parkade does by itself: the limits that make a control or refuse a send without anybody asking. */
+export function LimitsPanel() {
+  const settings = useSettings();
+  const [editing, setEditing] = useState(false);
+  return (
+    <Panel
+      title="Automatic limits"
+      meta="hold for every redrive"
+      actions={
+        <Button size="sm" disabled={!settings.data} onClick={() => setEditing(true)}>
+          Edit…
+        </Button>
+      }
+    >
+      {settings.isError ? (
+        <ErrorPanel error={settings.error} onRetry={() => settings.refetch()} inline={settings.data !== undefined} />
+      ) : null}
+      {settings.isPending ? <SkeletonRows rows={3} columns={["w-20", "flex-1"]} /> : null}
+      {settings.data ? (
+        <dl className="grid gap-x-8 gap-y-1.5 px-3 pt-1 pb-3 sm:grid-cols-2 lg:grid-cols-3">
+          {settings.data.items.map((setting) => (
+            <div key={setting.name} className="flex items-baseline gap-2">
+              <dd className="min-w-16 text-right font-medium">{limitWords(setting.name, setting.value)}</dd>
+              <dt className="text-muted">{setting.text.replace(/, (ms|bytes)$/, "")}</dt>
+            </div>
+          ))}
+        </dl>
+      ) : null}
+      {editing && settings.data ? (
+        <LimitsDialog settings={settings.data.items} onClose={() => setEditing(false)} />
+      ) : null}
+    </Panel>
+  );
+}

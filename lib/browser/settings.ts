@@ -1,0 +1,24 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { SettingOut, SettingsChange } from "@/lib/contract/targets";
+import { type ApiError, fetchJson } from "./fetch-json";
+
+const key = ["settings"] as const;
+type Settings = { items: SettingOut[] };
+
+export function useSettings() {
+  return useQuery<Settings, ApiError>({
+    queryKey: key,
+    queryFn: ({ signal }) => fetchJson<Settings>("/api/v1/settings", { signal }),
+  });
+}
+
+export function useChangeSettings() {
+  const client = useQueryClient();
+  return useMutation<Settings, ApiError, SettingsChange>({
+    mutationFn: (body) => fetchJson<Settings>("/api/v1/settings", { method: "PATCH", body }),
+    onSuccess: (settings) => {
+      client.setQueryData(key, settings);
+      void client.invalidateQueries({ queryKey: ["audit"] });
+    },
+  });
+}
