@@ -20,7 +20,7 @@ function StateCount({ shown, onOnly }: { shown: ShownCount; onOnly: (status: Fil
       type="button"
       onClick={() => onOnly(status)}
       aria-label={`${countText(count)} ${status}: show only these`}
-      className={classNames("flex items-center gap-1 rounded-sm hover:underline", look.colour)}
+      className={classNames("flex min-h-6 items-center gap-1 rounded-sm hover:underline", look.colour)}
     >
       <Shape name={look.shape} />
       <NumberWithKind count={count} label={status} />

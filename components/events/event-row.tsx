@@ -117,6 +117,7 @@ export const EventRow = memo(function EventRow({
         data-tip={`${event.attempts} tries${event.bounces > 0 ? `, came back ${event.bounces} times` : ""}`}
       >
         {event.attempts}
+        <span className="text-faint sm:hidden"> {event.attempts === 1 ? "try" : "tries"}</span>
         {event.bounces > 0 ? (
           <span className="ml-1 inline-flex items-center gap-0.5 text-bounced">
             <Shape name="return" className="size-2.5" />

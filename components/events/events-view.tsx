@@ -220,7 +220,10 @@ function EventsList({
         onFilter={setFilter}
         onShowNew={() => void showNew()}
       />
-      {list.error && rows.length > 0 ? <ErrorPanel error={list.error} inline onRetry={list.retry} /> : null}
+      {/* That nothing answers at all says the strip above every page. */}
+      {list.error && rows.length > 0 && !isOffline(list.error) ? (
+        <ErrorPanel error={list.error} inline onRetry={list.retry} />
+      ) : null}
       <div className="flex min-h-0 flex-1">
         <div className="flex min-h-0 min-w-0 flex-1 flex-col">
           {list.isLoading ? (
@@ -291,6 +294,10 @@ function EventsList({
       ) : null}
     </>
   );
+}
+
+function isOffline(error: unknown): boolean {
+  return error instanceof ApiError && error.code === "offline";
 }
 
 /** Two different sentences: nothing is parked at all, or the filter hides all there is. */

@@ -3,7 +3,7 @@ import type { ChangeAnswer } from "@/lib/contract/events";
 import { REFUSAL_TEXT, type Refusal } from "@/lib/core/refusal";
 
 /** From here on a number is typed: nobody ignores thousands by a slip of the hand. */
-export const TYPED_FROM = 1_000;
+const TYPED_FROM = 1_000;
 
 /** What must be typed to confirm a set of this size: its number, `all` when it is not known, null for a small one. */
 export function mustType(total: number | null): string | null {

@@ -12,7 +12,7 @@ import { isEmptyFilter, termsOf, writeTerm } from "@/lib/browser/qualified-searc
 import { deleteView, saveView, useSavedViews } from "@/lib/browser/views";
 import type { EventFilter } from "@/lib/contract/event-filter";
 
-export function filterText(filter: EventFilter): string {
+function filterText(filter: EventFilter): string {
   const window = [filter.from && `from ${filter.from}`, filter.to && `to ${filter.to}`].filter(Boolean);
   return [...termsOf(filter).map(writeTerm), ...window].join("  ");
 }

@@ -8,17 +8,12 @@ export type Zone = "utc" | "local";
 
 const stored = storedValue("parkade.zone");
 
-export function zoneOf(value: string | null): Zone {
+function zoneOf(value: string | null): Zone {
   return value === "local" ? "local" : "utc";
 }
 
 export function useZone(): Zone {
   return zoneOf(useStoredValue(stored));
-}
-
-/** The zone now, for handlers and for tooltips that are made at hover. */
-export function currentZone(): Zone {
-  return zoneOf(stored.get());
 }
 
 export function setZone(zone: Zone): void {

@@ -6,7 +6,7 @@ import { FILTER_NAMES, FILTER_STATUSES, type FilterStatus } from "@/lib/contract
  * A known name before a colon qualifies; everything else is words. An unknown name is words too, since error texts are
  * full of colons (`http://stock`, `Error:`).
  */
-export type ListName = "source" | "eventId" | "aggregateId" | "eventType" | "errorCode" | "fingerprint" | "traceId";
+type ListName = "source" | "eventId" | "aggregateId" | "eventType" | "errorCode" | "fingerprint" | "traceId";
 
 const NAMES = new Map(FILTER_NAMES.map((name) => [name.toLowerCase(), name]));
 const STATUSES = new Set<string>(FILTER_STATUSES);

@@ -6,7 +6,7 @@ import { ApiError } from "./fetch-json";
 
 const RETRIES = 2;
 
-export function makeQueryClient(): QueryClient {
+function makeQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
       queries: {

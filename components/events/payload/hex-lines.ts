@@ -1,5 +1,5 @@
 /** Bytes of one line of a hex dump. */
-export const LINE_BYTES = 16;
+const LINE_BYTES = 16;
 
 export type HexLine = { offset: string; hex: string; ascii: string };
 

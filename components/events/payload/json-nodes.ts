@@ -13,7 +13,7 @@ import {
  * A JSON payload as a tree that loses nothing: nodes are places in the bytes, read when they are opened. Numbers keep
  * every digit, members their order and their doubles, and a megabyte costs only what is on screen.
  */
-export type JsonKind = "object" | "array" | "string" | "number" | "literal";
+type JsonKind = "object" | "array" | "string" | "number" | "literal";
 
 export type JsonNode = {
   /** Offset of the value: unique, also where a name is there twice. */
@@ -58,7 +58,7 @@ export function openJson(bytes: Uint8Array): { doc: JsonDoc; fault: null } | { d
   }
 }
 
-export function isContainer(node: JsonNode): boolean {
+function isContainer(node: JsonNode): boolean {
   return node.kind === "object" || node.kind === "array";
 }
 
