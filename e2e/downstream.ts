@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 export type Rule = {
   /** Matches a path that begins with it. Absent: any. */
   path?: string;
-  /** Matches the value of the request's Idempotency-Key (`<source>:<eventId>`). Absent: any. */
+  /** Matches the request's Idempotency-Key without its quotes (`<source>:<eventId>`). Absent: any. */
   key?: string;
   /** 0 cuts the connection without an answer. */
   status: number;
@@ -16,9 +16,10 @@ export type Rule = {
   times?: number;
 };
 
-/** One request that reached the downstream, in order of arrival. */
+/** One POST that reached the downstream, in order of arrival. */
 export type Delivery = {
   path: string;
+  /** Its Idempotency-Key without the quotes; `headers` has it as sent. */
   key: string | null;
   headers: Record<string, string | string[] | undefined>;
   body: string;
@@ -27,7 +28,8 @@ export type Delivery = {
 
 /**
  * A receiver of redrives that a journey scripts over HTTP. `PUT /_rules` replaces the rules (JSON array of Rule),
- * `GET /_deliveries` lists what came, `DELETE /_deliveries` forgets it; any other request is a delivery.
+ * `GET /_deliveries` lists what came, `DELETE /_deliveries` forgets it; any other POST is a delivery. Requests that carry
+ * none (the worker asks whether anybody is there) are answered 204 and forgotten.
  */
 export async function startDownstream(): Promise<{ url: string; stop(): Promise<void> }> {
   let rules: (Rule & { used: number })[] = [];
@@ -55,7 +57,11 @@ export async function startDownstream(): Promise<{ url: string; stop(): Promise<
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(deliveries));
       return;
     }
-    const key = request.headers["idempotency-key"]?.toString() ?? null;
+    if (request.method !== "POST") {
+      response.writeHead(204).end();
+      return;
+    }
+    const key = request.headers["idempotency-key"]?.toString().replace(/^"(.*)"$/, "$1") ?? null;
     const rule = ruleFor(path, key);
     if (rule) rule.used++;
     const status = rule?.status ?? 200;

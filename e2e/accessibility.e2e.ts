@@ -1,0 +1,108 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { expect, openBeside, test } from "./support/parkade.ts";
+
+/** Each violation as one line a person can act on. */
+async function violations(page: Page): Promise<string[]> {
+  const found = await new AxeBuilder({ page }).analyze();
+  return found.violations.flatMap((violation) =>
+    violation.nodes.map((node) => `${violation.id}: ${violation.help} at ${node.target.join(" ")}`),
+  );
+}
+
+// A theme changes colours, a phone the layout: each is looked at with one of the other.
+const LOOKS = [
+  { colorScheme: "light", tag: "@phone" },
+  { colorScheme: "dark", tag: "" },
+] as const;
+
+for (const { colorScheme, tag } of LOOKS) {
+  test.describe(`in ${colorScheme} ${tag}`.trim(), () => {
+    test.use({ colorScheme, contextOptions: { reducedMotion: "reduce" } });
+
+    test("axe finds nothing to complain about on any page", async ({ page, parkade }) => {
+      test.slow();
+      const source = await parkade.source("axe", { payloadSchema: { type: "object", required: ["amount"] } });
+      await source.park([
+        { eventId: "x-1", aggregateId: "order-1", version: 1, payload: { amount: 1 } },
+        { eventId: "x-2", aggregateId: "order-1", version: 2, errorCode: "TIMEOUT" },
+      ]);
+      await parkade.impose({
+        kind: "blacklist",
+        scope: { aggregateId: `of-${source.name}` },
+        reason: "for axe to see",
+      });
+      await parkade.redriveAll(source.name);
+      await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 1, PENDING: 1 });
+      const [redrive] = await parkade.redrives();
+      const { id } = await source.event("x-2");
+      const pages = [
+        "/",
+        `/?source=${source.name}`,
+        source.href,
+        `${source.href}&errorCode=NONE`,
+        ...["payload", "headers", "error", "history", "aggregate"].map((tab) => `/events/${id}?tab=${tab}`),
+        "/groups",
+        "/redrives",
+        `/redrives/${redrive!.id}`,
+        "/controls",
+        "/targets",
+        "/sources",
+        "/audit",
+        "/no-such-page",
+      ];
+      const found: Record<string, string[]> = {};
+      for (const path of pages) {
+        await page.goto(path);
+        await expect(page.getByRole("heading", { level: 1 })).toBeAttached();
+        // What is being read is a skeleton; axe is to see what people see.
+        await expect(page.getByRole("status", { name: /Loading|Counting/ })).toHaveCount(0);
+        const complaints = await violations(page);
+        if (complaints.length > 0) found[path] = complaints;
+      }
+      expect(found).toEqual({});
+    });
+
+    test("nor on what opens over a page", async ({ page, parkade, viewport }) => {
+      test.slow();
+      const source = await parkade.source("axe-open");
+      await source.park([{ eventId: "y-1" }, { eventId: "y-2" }]);
+      const found: Record<string, string[]> = {};
+      const look = async (what: string) => {
+        const complaints = await violations(page);
+        if (complaints.length > 0) found[what] = complaints;
+      };
+      await page.goto(source.href);
+      await page.getByRole("checkbox", { name: "Select event y-1", exact: true }).check();
+      await look("a selection");
+      const selection = page.getByRole("region", { name: "Selection" });
+      for (const name of ["Redrive…", "Verify", "Ignore…", "Cooldown…", "Blacklist…"]) {
+        await selection.getByRole("button", { name }).click();
+        const dialog = page.getByRole("dialog");
+        await expect(dialog).toBeVisible();
+        await expect(dialog.getByRole("status", { name: "Counting" })).toHaveCount(0);
+        await look(name);
+        await page.keyboard.press("Escape");
+        await expect(dialog).toBeHidden();
+      }
+      await page.getByRole("button", { name: "+ filter" }).click();
+      await look("the filter menu");
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: /^Time window/ }).click();
+      await look("the time window");
+      await page.keyboard.press("Escape");
+      await page.getByRole("combobox", { name: "Search events" }).fill("errorCode:");
+      await expect(page.getByRole("listbox", { name: "Values of errorCode" })).toBeVisible();
+      await look("the search suggestions");
+      if (viewport!.width >= 900) {
+        await page.goto(source.href);
+        await openBeside(page, "y-2");
+        await look("the event beside the list");
+        await page.keyboard.press("?");
+        await expect(page.getByRole("dialog")).toBeVisible();
+        await look("the keys");
+      }
+      expect(found).toEqual({});
+    });
+  });
+}

@@ -1,0 +1,48 @@
+import { expect, test } from "./support/parkade.ts";
+
+test("every change is in the audit with who, why, before and after", async ({ page, parkade }) => {
+  const source = await parkade.source("audit");
+  await source.park([{ eventId: "a-1" }]);
+
+  // Who acts says so once; the console remembers it.
+  await page.goto(source.href);
+  await page.getByRole("button", { name: "Say who you are" }).click();
+  await page.getByRole("textbox", { name: /name/i }).fill("maria");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("button", { name: /maria/ })).toBeVisible();
+
+  await page.getByRole("checkbox", { name: "Select event a-1", exact: true }).check();
+  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Ignore…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Ignore 1 event" });
+  const reason = `a duplicate, see ${source.name}`;
+  await dialog.getByRole("textbox", { name: "Reason" }).fill(reason);
+  await dialog.getByRole("button", { name: "Ignore 1 event" }).click();
+  await expect(dialog).toBeHidden();
+
+  await page.getByRole("link", { name: "Audit" }).click();
+  await page.getByRole("textbox", { name: "Actor" }).fill("maria");
+  await page.getByRole("combobox", { name: "Action" }).fill("event.ignored");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await expect(page).toHaveURL(/actor=maria/);
+  const entry = page.getByRole("main").getByRole("listitem").filter({ hasText: reason }).first();
+  await expect(entry).toContainText("maria");
+  await entry.getByRole("button", { name: "event.ignored" }).click();
+  await expect(entry.getByRole("deletion")).toHaveText('"PENDING"');
+  await expect(entry.getByRole("insertion")).toHaveText('"IGNORED"');
+
+  // From the event the way leads to its entry, and from the entry to the event.
+  await entry.getByRole("link", { name: /^event/ }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("a-1");
+  await page.getByRole("tab", { name: /^History/ }).click();
+  await page.getByRole("link", { name: "audit entry" }).first().click();
+  await expect(page.getByRole("main")).toContainText(reason);
+});
+
+test("a changed rate shows the old and the new value", async ({ page, parkade }) => {
+  const source = await parkade.source("rates", { ratePerSecond: 7 });
+  await source.setRate(9);
+  await page.goto(`/audit?subjectKind=target&subjectId=${source.name}`);
+  const entry = page.getByRole("main").getByRole("listitem").filter({ hasText: "ratePerSecond: 7 → 9" });
+  await expect(entry).toHaveCount(1);
+  await expect(entry).toContainText("a journey sets its pace");
+});

@@ -1,0 +1,80 @@
+import { expect, openBeside, test, toast } from "./support/parkade.ts";
+
+test("a blacklist keeps an aggregate back until it is lifted", async ({ page, parkade, downstream }) => {
+  const source = await parkade.source("blacklist");
+  const aggregate = `order-of-${source.name}`;
+  await source.park([
+    { eventId: "k-1", aggregateId: aggregate, version: 1 },
+    { eventId: "k-2", aggregateId: aggregate, version: 2 },
+    { eventId: "k-3", aggregateId: `${aggregate}-other` },
+  ]);
+  await page.goto(`${source.href}&aggregateId=${aggregate}`);
+  await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
+  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Blacklist…" }).click();
+  // The rule is proposed from what the selected events share.
+  const dialog = page.getByRole("dialog", { name: "Blacklist" });
+  await expect(dialog.getByRole("textbox", { name: "aggregate" })).toHaveValue(aggregate);
+  await expect(dialog).toContainText("Catches 2 parked now, and what comes.");
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("its customer is being merged");
+  await dialog.getByRole("button", { name: "Blacklist" }).click();
+  await expect(toast(page, `Blacklisted ${aggregate}`)).toBeVisible();
+
+  await page.goto(source.href);
+  await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
+  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
+  const redriving = page.getByRole("dialog", { name: "Redrive 1 of 3" });
+  await expect(redriving).toContainText("blacklisted 2");
+  await redriving.getByRole("textbox", { name: "Reason" }).fill("the others may go");
+  await redriving.getByRole("button", { name: "Redrive 1 event" }).click();
+  await expect.poll(() => source.statuses()).toEqual({ PENDING: 2, REDRIVEN: 1 });
+
+  await page.getByRole("link", { name: "Controls" }).click();
+  const rule = page.getByRole("listitem").filter({ hasText: aggregate }).filter({ hasText: "catches 2 events" });
+  await expect(rule).toContainText("blacklist");
+  await expect(rule).toContainText("its customer is being merged");
+  await expect(rule).toContainText("until lifted");
+  await rule.getByRole("button", { name: "Lift…" }).click();
+  const lifting = page.getByRole("dialog", { name: "Lift this blacklist?" });
+  await lifting.getByRole("textbox", { name: "Reason" }).fill("merged");
+  await lifting.getByRole("button", { name: "Lift", exact: true }).click();
+  await expect(rule).toBeHidden();
+  await page.getByRole("button", { name: "Show lifted and expired controls" }).click();
+  await expect(page.getByRole("main")).toContainText("merged");
+
+  await page.goto(source.href);
+  const panel = await openBeside(page, "k-1");
+  await panel.getByRole("button", { name: "Redrive", exact: true }).click();
+  await expect.poll(() => downstream.deliveries(source.path)).toHaveLength(2);
+});
+
+test("a cooldown over an error code makes its events wait", async ({ page, parkade, downstream }) => {
+  const source = await parkade.source("cooldown");
+  const code = `THROTTLED_${source.name.toUpperCase().replaceAll("-", "_")}`;
+  await source.park([{ eventId: "c-1", errorCode: code }, { eventId: "c-2" }]);
+  await page.goto("/controls");
+  await page.getByRole("button", { name: "Impose a control…" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("radio", { name: "cooldown" }).check();
+  await dialog.getByRole("combobox", { name: "Scope" }).selectOption("error code");
+  await dialog.getByRole("textbox", { name: "error code" }).fill(code);
+  await expect(dialog).toContainText("Catches 1 parked now, and what comes.");
+  await dialog.getByRole("button", { name: "Cool down" }).click();
+  await expect(dialog.getByRole("textbox", { name: "Reason" })).toBeFocused();
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("the partner asked for an hour");
+  await dialog.getByRole("button", { name: "Cool down" }).click();
+  const rule = page.getByRole("listitem").filter({ hasText: code }).filter({ hasText: "catches 1 event" });
+  await expect(rule).toContainText("cooldown");
+  await expect(rule).toContainText(/min left/);
+
+  // Its events say why they wait; the others go.
+  await rule.getByRole("link", { name: "catches 1 event" }).click();
+  const held = await openBeside(page, "c-1");
+  await expect(held.getByRole("button", { name: "Redrive", exact: true })).toHaveAttribute("aria-disabled", "true");
+  await page.goto(source.href);
+  const free = await openBeside(page, "c-2");
+  await free.getByRole("button", { name: "Redrive", exact: true }).click();
+  await expect.poll(() => downstream.deliveries(source.path)).toHaveLength(1);
+
+  const [refused] = await parkade.refusalsOf(source.name);
+  expect(refused).toBe("cooling");
+});

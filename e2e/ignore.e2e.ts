@@ -1,0 +1,49 @@
+import { expect, openBeside, rowOf, test, toast } from "./support/parkade.ts";
+
+test("events are ignored with a reason, are not redriven, and are released again", async ({
+  page,
+  parkade,
+  downstream,
+}) => {
+  const source = await parkade.source("ignore");
+  await source.park([{ eventId: "i-1" }, { eventId: "i-2" }, { eventId: "i-3" }]);
+  await page.goto(source.href);
+  await page.getByRole("checkbox", { name: "Select event i-1", exact: true }).check();
+  await page.getByRole("checkbox", { name: "Select event i-2", exact: true }).check();
+  const selection = page.getByRole("region", { name: "Selection" });
+  await expect(selection).toContainText("2 selected");
+  await selection.getByRole("button", { name: "Ignore…" }).click();
+  const ignoring = page.getByRole("dialog", { name: "Ignore 2 events" });
+  await expect(ignoring.getByRole("button", { name: "Ignore 2 events" })).toBeDisabled();
+  await ignoring.getByRole("textbox", { name: "Reason" }).fill("test orders of the load test");
+  await ignoring.getByRole("button", { name: "Ignore 2 events" }).click();
+  await expect(toast(page, "Ignored 2 events")).toBeVisible();
+  await expect(rowOf(page, "i-1")).toContainText("IGNORED");
+  await expect(rowOf(page, "i-3")).toContainText("PENDING");
+
+  // A redrive of everything leaves them out, and says so before it starts.
+  await page.keyboard.press("a");
+  await selection.getByRole("button", { name: "Redrive…" }).click();
+  const redriving = page.getByRole("dialog", { name: "Redrive 1 of 3" });
+  await expect(redriving).toContainText("2 will be refused:");
+  await expect(redriving).toContainText("ignored 2");
+  await page.keyboard.press("Escape");
+  await expect(redriving).toBeHidden();
+
+  const panel = await openBeside(page, "i-1");
+  await panel.getByRole("button", { name: "Release…" }).click();
+  const releasing = page.getByRole("dialog", { name: "Release 1 event" });
+  await releasing.getByRole("textbox", { name: "Reason" }).fill("this one was real");
+  await releasing.getByRole("button", { name: "Release 1 event" }).click();
+  await expect(toast(page, "Released 1 event")).toBeVisible();
+  await expect(rowOf(page, "i-1")).toContainText("PENDING");
+  expect(await source.statuses()).toEqual({ PENDING: 2, IGNORED: 1 });
+
+  await panel.getByRole("button", { name: "Open its page" }).click();
+  await page.getByRole("tab", { name: /^History/ }).click();
+  const history = page.getByRole("list", { name: "History" }).getByRole("listitem");
+  await expect(history).toHaveCount(3);
+  await expect(history.nth(0)).toContainText("this one was real");
+  await expect(history.nth(1)).toContainText("test orders of the load test");
+  expect(await downstream.deliveries(source.path)).toEqual([]);
+});

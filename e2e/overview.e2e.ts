@@ -1,0 +1,91 @@
+import { expect, listed, test } from "./support/parkade.ts";
+
+test("every number of the overview leads to the events behind it", async ({ page, parkade }) => {
+  const source = await parkade.source("overview");
+  const code = `SLOW_${source.name.toUpperCase().replaceAll("-", "_")}`;
+  await source.park([
+    { eventId: "o-1", errorCode: code },
+    { eventId: "o-2", errorCode: code },
+    { eventId: "o-3", errorCode: "VALIDATION_ERROR" },
+  ]);
+  const overview = `/?source=${source.name}`;
+  await page.goto(overview);
+  const main = page.getByRole("main");
+  const parked = main.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "parked now" }) });
+  await expect(parked).toContainText("3");
+  await parked.getByRole("link", { name: "parked now" }).click();
+  await expect.poll(() => listed(page)).toEqual(["o-3", "o-2", "o-1"]);
+  const params = new URL(page.url()).searchParams;
+  expect(params.getAll("source")).toEqual([source.name]);
+  expect(params.getAll("status").sort()).toEqual(["PENDING", "QUEUED"]);
+
+  // The legend names each area and leads to it, and so does the bar of the error code.
+  await page.goto(overview);
+  const chart = main.getByRole("figure", { name: /^dlq_size over time/ });
+  await expect(chart).toContainText(`${code} 2`);
+  await chart.getByRole("link", { name: `${code} 2` }).click();
+  await expect.poll(() => listed(page)).toEqual(["o-2", "o-1"]);
+  await page.goBack();
+  const top = main
+    .getByRole("list")
+    .filter({ has: page.getByRole("link", { name: "VALIDATION_ERROR 1" }) })
+    .last();
+  await top.getByRole("link", { name: "VALIDATION_ERROR 1" }).click();
+  await expect.poll(() => listed(page)).toEqual(["o-3"]);
+
+  // The same numbers as a table, for whoever cannot see a chart.
+  await page.goBack();
+  await main.getByRole("button", { name: "Table" }).first().click();
+  const table = main.getByRole("region", { name: "Parked over time, by error code as a table" });
+  await expect(table.getByRole("row").nth(1)).toContainText("3");
+});
+
+test("an area of the chart is pressed to see its events, and dragged over to choose a time", async ({
+  page,
+  parkade,
+}) => {
+  const source = await parkade.source("area");
+  await source.park([{ eventId: "a-1" }, { eventId: "a-2" }]);
+  await page.goto(`/?source=${source.name}&from=-1h`);
+  const drawing = page.getByRole("figure", { name: /^dlq_size over time/ }).getByRole("application");
+  // What came just now is a sliver at the right end, too narrow to aim at: the press is sent to the area itself.
+  await drawing.locator(".recharts-area-area").first().dispatchEvent("click");
+  await expect.poll(() => listed(page)).toEqual(["a-2", "a-1"]);
+  await page.goBack();
+
+  await expect(drawing).toBeVisible();
+  const box = (await drawing.boundingBox())!;
+  const at = (x: number, y: number) => [box.x + box.width * x, box.y + box.height * y] as const;
+  await page.mouse.move(...at(0.4, 0.5));
+  await page.mouse.down();
+  await page.mouse.move(...at(0.6, 0.5), { steps: 5 });
+  await page.mouse.up();
+  const chosen = page.getByRole("link", { name: "Events parked then" });
+  await expect(chosen).toBeVisible();
+  const window = new URL((await chosen.getAttribute("href"))!, page.url()).searchParams;
+  expect(Date.parse(window.get("from")!)).toBeLessThan(Date.parse(window.get("to")!));
+  await page.getByRole("button", { name: "Drop the chosen window" }).click();
+  await expect(chosen).toBeHidden();
+});
+
+test("a filter under which nothing is parked says so, and can be cleared", async ({ page, parkade }) => {
+  const source = await parkade.source("empty");
+  await page.goto(`/?source=${source.name}`);
+  await expect(page.getByRole("heading", { name: "Nothing parked matches this filter" })).toBeVisible();
+  await page.getByRole("button", { name: "Clear the filter" }).click();
+  await expect(page).toHaveURL(/\/$/);
+});
+
+test("a redrive is counted as a success once its consumer has confirmed it", async ({ page, parkade }) => {
+  const source = await parkade.source("success");
+  await source.park([{ eventId: "s-1" }, { eventId: "s-2" }]);
+  await parkade.redriveAll(source.name);
+  await expect.poll(() => source.statuses()).toEqual({ REDRIVEN: 2 });
+  await parkade.confirm(source.name, ["s-1", "s-2"]);
+  await page.goto(`/?source=${source.name}`);
+  const tile = page
+    .getByRole("main")
+    .getByRole("listitem")
+    .filter({ has: page.getByRole("heading", { name: /redrives confirmed/ }) });
+  await expect(tile).toContainText("100");
+});

@@ -1,0 +1,251 @@
+import { expect, listed, openBeside, rowOf, test, toast } from "./support/parkade.ts";
+
+test.describe("redriving one event", () => {
+  test("is one click: it goes to its consumer once, with its key, and the list shows it", async ({
+    page,
+    parkade,
+    downstream,
+  }) => {
+    const source = await parkade.source("one");
+    await source.park([{ eventId: "single", payloadText: '{"orderId": 77,   "big": 9007199254740993}' }]);
+    await page.goto(source.href);
+    const panel = await openBeside(page, "single");
+    await panel.getByRole("button", { name: "Redrive", exact: true }).click();
+    await expect(toast(page, "Redriving single")).toBeVisible();
+
+    await expect.poll(() => downstream.deliveries(source.path)).toHaveLength(1);
+    const [delivery] = await downstream.deliveries(source.path);
+    expect(delivery).toMatchObject({
+      key: `${source.name}:single`,
+      body: '{"orderId": 77,   "big": 9007199254740993}',
+    });
+    expect(delivery!.headers).toMatchObject({ "content-type": "application/json", "x-redrive-from": source.name });
+    await expect(rowOf(page, "single")).toContainText("REDRIVEN");
+
+    await panel.getByRole("button", { name: "Open its page" }).click();
+    await page.getByRole("tab", { name: /^History/ }).click();
+    await expect(page.getByRole("list", { name: "History" })).toContainText("delivered");
+  });
+
+  test("can be undone while it waits for its turn", async ({ page, parkade, downstream }) => {
+    // A bucket starts empty: at this rate the first token comes after a minute and a half.
+    const source = await parkade.source("undo", { ratePerSecond: 0.01 });
+    await source.park([{ eventId: "regretted" }]);
+    await page.goto(source.href);
+    const panel = await openBeside(page, "regretted");
+    await panel.getByRole("button", { name: "Redrive", exact: true }).click();
+    await expect(rowOf(page, "regretted")).toContainText("QUEUED");
+    await toast(page, "Redriving regretted").getByRole("button", { name: "Undo" }).click();
+    await expect(toast(page, "Cancelled before it was sent")).toBeVisible();
+    await expect(rowOf(page, "regretted")).toContainText("PENDING");
+    expect((await source.event("regretted")).status).toBe("PENDING");
+    expect(await downstream.deliveries(source.path)).toEqual([]);
+  });
+
+  test("that is refused says why, before anything is sent", async ({ page, parkade, downstream }) => {
+    const source = await parkade.source("nowhere", { payloadSchema: { type: "object", required: ["amount"] } });
+    await source.park([{ eventId: "poor", payload: { orderId: 1 } }]);
+    await page.goto(source.href);
+    const panel = await openBeside(page, "poor");
+    await panel.getByRole("button", { name: "Redrive", exact: true }).click();
+    await panel.getByRole("button", { name: "Open its page" }).click();
+    await page.getByRole("tab", { name: /^History/ }).click();
+    await expect(page.getByRole("list", { name: "History" })).toContainText("payload-schema");
+    expect((await source.event("poor")).status).toBe("PENDING");
+    expect(await downstream.deliveries(source.path)).toEqual([]);
+  });
+});
+
+test.describe("redriving a batch", () => {
+  test("previews, says what it will do, shows its progress to the end, and groups what failed", async ({
+    page,
+    parkade,
+    downstream,
+  }) => {
+    const source = await parkade.source("batch");
+    await source.park(
+      Array.from({ length: 30 }, (_, index) => ({
+        eventId: `b-${index}`,
+        errorCode: index % 3 === 0 ? "TIMEOUT" : "UPSTREAM_5XX",
+      })),
+    );
+    await downstream.rules([{ key: `${source.name}:b-7`, status: 422, body: "unknown article" }]);
+    await page.goto(source.href);
+    await page.getByRole("checkbox", { name: "Select event b-1", exact: true }).check();
+    const selection = page.getByRole("region", { name: "Selection" });
+    await expect(selection).toContainText("1 selected");
+    await selection.getByRole("button", { name: /select all 30 matching/ }).click();
+    await selection.getByRole("button", { name: "Redrive…" }).click();
+
+    const dialog = page.getByRole("dialog", { name: "Redrive 30 events" });
+    await expect(dialog).toContainText("None would be refused.");
+    await expect(dialog).toContainText("UPSTREAM_5XX 20");
+    await expect(dialog).toContainText("TIMEOUT 10");
+    await expect(dialog.getByRole("radio", { name: /^slow/ })).toBeChecked();
+    // One failure among the first few would pause the canary, which has a test of its own.
+    await dialog.getByRole("checkbox", { name: /1, 10, then all/ }).uncheck();
+    await dialog.getByRole("button", { name: "Redrive 30 events" }).click();
+    await expect(dialog).toContainText("Say why: the reason is kept in the audit.");
+    await dialog.getByRole("textbox", { name: "Reason" }).fill("stock service is back");
+    await dialog.getByRole("button", { name: "Redrive 30 events" }).click();
+    await expect(dialog).toBeHidden();
+    await toast(page, "Redrive started: 30 events").getByRole("button", { name: "View" }).click();
+
+    await expect(page.getByRole("heading", { level: 1, name: "stock service is back" })).toBeVisible();
+    const main = page.getByRole("main");
+    await expect(main).toContainText("30 of 30 decided", { timeout: 30_000 });
+    await expect(main).toContainText("every event is decided");
+    await expect(main.getByText("DONE", { exact: true })).toBeVisible();
+    await expect(main).toContainText(/29\s*delivered|delivered\s*29/);
+    await expect(main).toContainText("unknown article");
+    expect(await downstream.deliveries(source.path)).toHaveLength(30);
+
+    // What failed can be sent again from here; it cools down first, and the preview says so.
+    await main.getByRole("button", { name: "Redrive these…" }).click();
+    await expect(page.getByRole("dialog")).toContainText("1 will be refused:");
+    await expect(page.getByRole("dialog")).toContainText("cooling 1");
+  });
+
+  test("of more than a thousand is confirmed by typing its number", async ({ page, parkade, downstream }) => {
+    test.slow();
+    const source = await parkade.source("large");
+    await source.park(Array.from({ length: 1_001 }, (_, index) => ({ eventId: `l-${index}` })));
+    await page.goto(source.href);
+    await expect(page.getByText("1,001 exact")).toBeVisible();
+    await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
+    const selection = page.getByRole("region", { name: "Selection" });
+    await selection.getByRole("button", { name: /select all 1,001 matching/ }).click();
+    await selection.getByRole("button", { name: "Redrive…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Redrive 1,001 events" });
+    await dialog.getByRole("radio", { name: /^main/ }).check();
+    await dialog.getByRole("textbox", { name: "Reason" }).fill("a large one");
+    await dialog.getByRole("button", { name: "Redrive 1,001 events" }).click();
+    await expect(dialog).toContainText("Type 1,001 to confirm.");
+    await dialog.getByRole("textbox", { name: /to confirm/ }).fill("1001");
+    await dialog.getByRole("button", { name: "Redrive 1,001 events" }).click();
+    await toast(page, "Redrive started: 1,001 events").getByRole("button", { name: "View" }).click();
+    // First 1, then 10, then 100, then all of them; the page follows.
+    await expect(page.getByRole("main")).toContainText("1,001 of 1,001 decided", { timeout: 60_000 });
+    expect(new Set((await downstream.deliveries(source.path)).map((delivery) => delivery.key)).size).toBe(1_001);
+    expect(await downstream.deliveries(source.path)).toHaveLength(1_001);
+  });
+
+  test("is paused, resumed, slowed down and cancelled; what was not sent is parked again", async ({
+    page,
+    parkade,
+    downstream,
+  }) => {
+    const source = await parkade.source("control", { ratePerSecond: 4 });
+    await source.park(Array.from({ length: 60 }, (_, index) => ({ eventId: `c-${index}` })));
+    await page.goto(source.href);
+    await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
+    await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Redrive 60 events" });
+    await expect(dialog).toContainText("4/s");
+    await dialog.getByRole("checkbox", { name: /then all/ }).uncheck();
+    await dialog.getByRole("textbox", { name: "Reason" }).fill("with a hand on the tap");
+    await dialog.getByRole("button", { name: "Redrive 60 events" }).click();
+    await toast(page, "Redrive started").getByRole("button", { name: "View" }).click();
+    const main = page.getByRole("main");
+
+    await expect.poll(async () => (await downstream.deliveries(source.path)).length).toBeGreaterThan(1);
+    await main.getByRole("button", { name: "Pause" }).click();
+    await expect(main.getByText("PAUSED", { exact: true })).toBeVisible();
+    await expect(main).toContainText("paused: nothing is sent");
+    const id = page.url().split("/").at(-1)!;
+    // In hand when it was paused: finished, or handed back.
+    await expect
+      .poll(async () => (await parkade.redrive(id)).delivered === (await downstream.deliveries(source.path)).length)
+      .toBe(true);
+    const paused = (await downstream.deliveries(source.path)).length;
+    expect(paused).toBeLessThan(60);
+
+    await main.getByRole("button", { name: "Resume" }).click();
+    await expect(main.getByText("RUNNING", { exact: true })).toBeVisible();
+    await expect.poll(async () => (await downstream.deliveries(source.path)).length).toBeGreaterThan(paused);
+
+    await main.getByRole("button", { name: "Cancel…" }).click();
+    const question = page.getByRole("dialog", { name: "Cancel this redrive?" });
+    await question.getByRole("textbox", { name: "Reason" }).fill("the consumer fell over");
+    await question.getByRole("button", { name: /^Cancel \d+ open events$/ }).click();
+    await expect(main.getByText("CANCELLED", { exact: true })).toBeVisible();
+    await expect.poll(async () => (await source.statuses()).QUEUED ?? 0).toBe(0);
+    const { delivered, cancelled, total } = await parkade.redrive(id);
+    expect(delivered + cancelled).toBe(total);
+    expect(await downstream.deliveries(source.path)).toHaveLength(delivered);
+    expect(await source.statuses()).toEqual({ REDRIVEN: delivered, PENDING: cancelled });
+  });
+
+  test("pauses itself when its canary fails", async ({ page, parkade, downstream }) => {
+    const source = await parkade.source("canary");
+    await source.park(Array.from({ length: 40 }, (_, index) => ({ eventId: `k-${index}` })));
+    await downstream.rules([{ path: source.path, status: 422 }]);
+    await page.goto(source.href);
+    await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
+    await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Redrive 40 events" });
+    await dialog.getByRole("textbox", { name: "Reason" }).fill("is it well again?");
+    await dialog.getByRole("button", { name: "Redrive 40 events" }).click();
+    await toast(page, "Redrive started").getByRole("button", { name: "View" }).click();
+    const main = page.getByRole("main");
+    await expect(main.getByText("PAUSED", { exact: true })).toBeVisible({ timeout: 30_000 });
+    await expect(main).toContainText("brake:");
+    expect((await downstream.deliveries(source.path)).length).toBeLessThan(40);
+    await page.getByRole("main").getByRole("button", { name: "Cancel…" }).click();
+    await page
+      .getByRole("dialog")
+      .getByRole("button", { name: /^Cancel \d+ open events?$/ })
+      .click();
+    await expect(main.getByText("CANCELLED", { exact: true })).toBeVisible();
+  });
+});
+
+test.describe("clicking twice", () => {
+  test("two tabs that redrive the same events at once send each of them once", async ({
+    context,
+    parkade,
+    downstream,
+  }) => {
+    const source = await parkade.source("tabs");
+    await source.park(Array.from({ length: 20 }, (_, index) => ({ eventId: `t-${index}` })));
+    const dialogs = await Promise.all(
+      [1, 2].map(async () => {
+        const tab = await context.newPage();
+        await tab.goto(source.href);
+        await tab.getByRole("checkbox", { name: "Select all loaded events" }).check();
+        await tab.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
+        const dialog = tab.getByRole("dialog", { name: "Redrive 20 events" });
+        await dialog.getByRole("checkbox", { name: /then all/ }).uncheck();
+        await dialog.getByRole("textbox", { name: "Reason" }).fill("two of us at once");
+        return dialog;
+      }),
+    );
+    await Promise.all(dialogs.map((dialog) => dialog.getByRole("button", { name: "Redrive 20 events" }).click()));
+    await expect.poll(async () => await source.statuses(), { timeout: 20_000 }).toEqual({ REDRIVEN: 20 });
+    const ours = (await parkade.redrives()).filter(
+      ({ reason, total }) => reason === "two of us at once" && total === 20,
+    );
+    await expect
+      .poll(async () => Promise.all(ours.map(async ({ id }) => (await parkade.redrive(id)).state)))
+      .toEqual(ours.map(() => "DONE"));
+    const keys = (await downstream.deliveries(source.path)).map((delivery) => delivery.key);
+    expect(keys).toHaveLength(20);
+    expect(new Set(keys).size).toBe(20);
+  });
+
+  test("a double click starts one redrive", async ({ page, parkade, downstream }) => {
+    const source = await parkade.source("double");
+    await source.park([{ eventId: "d-1" }, { eventId: "d-2" }]);
+    await page.goto(source.href);
+    await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
+    await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Redrive 2 events" });
+    const reason = `double ${source.name}`;
+    await dialog.getByRole("textbox", { name: "Reason" }).fill(reason);
+    await dialog.getByRole("button", { name: "Redrive 2 events" }).dblclick();
+    await expect.poll(async () => await source.statuses(), { timeout: 20_000 }).toEqual({ REDRIVEN: 2 });
+    expect((await parkade.redrives()).filter((redrive) => redrive.reason === reason)).toHaveLength(1);
+    expect(await downstream.deliveries(source.path)).toHaveLength(2);
+    expect(await listed(page)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,207 @@
+import { type APIRequestContext, expect, type Locator, type Page } from "@playwright/test";
+import type { ControlRequest } from "../../lib/contract/controls.ts";
+import type { EventDetail, EventList, EventOut } from "../../lib/contract/events.ts";
+import type { PreviewOut, RedriveList, RedriveOut } from "../../lib/contract/redrives.ts";
+import { test as withDownstream } from "../fixtures.ts";
+
+/** What a journey parks: everything but the id has a believable default. */
+export type Parked = {
+  eventId: string;
+  aggregateId?: string;
+  version?: number;
+  eventType?: string;
+  errorCode?: string;
+  error?: { type?: string; message?: string; stack?: string };
+  payload?: unknown;
+  /** In place of `payload`: its bytes as they shall be kept. */
+  payloadText?: string;
+  tags?: Record<string, string>;
+};
+
+export type SourceOptions = {
+  /** Of both lanes, events per second; null = unlimited. */
+  ratePerSecond?: number | null;
+  payloadSchema?: object;
+};
+
+export type Source = {
+  name: string;
+  /** Path at the downstream that belongs to this source alone. */
+  path: string;
+  /** The list, filtered to this source. */
+  href: string;
+  park(events: Parked[]): Promise<void>;
+  event(eventId: string): Promise<EventOut>;
+  detail(eventId: string): Promise<EventDetail>;
+  statuses(): Promise<Record<string, number>>;
+  /** The rate of both its lanes, from now on. */
+  setRate(ratePerSecond: number | null): Promise<void>;
+};
+
+export type Parkade = {
+  /** A source of its own for the journey, whose redrives reach the scripted downstream. */
+  source(prefix: string, options?: SourceOptions): Promise<Source>;
+  redrive(id: string): Promise<RedriveOut>;
+  /** The newest redrives, newest first. */
+  redrives(): Promise<RedriveOut[]>;
+  /** Redrives everything of a source on its main lane. */
+  redriveAll(source: string): Promise<void>;
+  /** Why a redrive of what is left PENDING in a source would be refused now. */
+  refusalsOf(source: string): Promise<string[]>;
+  impose(control: ControlRequest): Promise<void>;
+  /** What a consumer says when it has processed events. */
+  confirm(source: string, eventIds: string[]): Promise<void>;
+};
+
+/** Playwright's `test` with the product's API beside the page, to set the scene and to look behind it. */
+export const test = withDownstream.extend<{ parkade: Parkade }>({
+  parkade: async ({ request, downstream }, use) => {
+    const api = (method: "GET" | "POST" | "PATCH", path: string, data?: unknown) => call(request, method, path, data);
+    await use({
+      source: async (prefix, options = {}) => {
+        const source = sourceOf(api, unique(prefix));
+        await api("POST", "/api/v1/sources", {
+          name: source.name,
+          kind: "http",
+          config: { redriveUrl: downstream.url + source.path },
+          payloadSchema: options.payloadSchema ?? null,
+        });
+        await source.setRate(options.ratePerSecond ?? null);
+        return source;
+      },
+      redrive: (id) => api("GET", `/api/v1/redrives/${id}`) as Promise<RedriveOut>,
+      redrives: async () => ((await api("GET", "/api/v1/redrives?limit=50")) as RedriveList).items,
+      redriveAll: async (source) => {
+        const select = { filter: { source: [source] } };
+        await api("POST", "/api/v1/redrives", { select, mode: "deliver", lane: "main", reason: "a journey" });
+      },
+      refusalsOf: async (source) => {
+        const select = { filter: { source: [source], status: ["PENDING"] } };
+        const preview = (await api("POST", "/api/v1/redrives/preview", { select })) as PreviewOut;
+        return Object.keys(preview.refused);
+      },
+      impose: async (control) => {
+        await api("POST", "/api/v1/controls", control);
+      },
+      confirm: async (source, eventIds) => {
+        expect(await api("POST", "/api/v1/events/confirm", { source, eventIds })).toMatchObject({
+          changed: eventIds.length,
+        });
+      },
+    });
+  },
+});
+
+export { expect } from "@playwright/test";
+
+type Api = (method: "GET" | "POST" | "PATCH", path: string, data?: unknown) => Promise<unknown>;
+
+async function call(request: APIRequestContext, method: string, path: string, data?: unknown): Promise<unknown> {
+  const response = await request.fetch(path, { method, data });
+  expect(response.ok(), `${method} ${path}: ${response.status()} ${response.ok() ? "" : await response.text()}`).toBe(
+    true,
+  );
+  return response.json();
+}
+
+let made = 0;
+
+/** A name that no other journey has, also when the product is kept for several runs. */
+function unique(prefix: string): string {
+  return `${prefix}-${process.pid.toString(36)}${(Date.now() % 1e8).toString(36)}${made++}`;
+}
+
+function sourceOf(api: Api, name: string): Source {
+  const query = `source=${name}`;
+  const events = async (more: string) => ((await api("GET", `/api/v1/events?${query}${more}`)) as EventList).items;
+  const event = async (eventId: string) => {
+    const [found] = await events(`&eventId=${encodeURIComponent(eventId)}`);
+    if (!found) throw new Error(`${eventId} is not parked in ${name}`);
+    return found;
+  };
+  return {
+    name,
+    path: `/${name}`,
+    href: `/events?${query}`,
+    park: async (parked) => {
+      const answer = await api(
+        "POST",
+        "/api/v1/events",
+        parked.map((one) => eventIn(name, one)),
+      );
+      expect(answer).toMatchObject({ accepted: parked.length, rejected: [] });
+    },
+    event,
+    detail: async (eventId) => (await api("GET", `/api/v1/events/${(await event(eventId)).id}`)) as EventDetail,
+    statuses: async () => {
+      const statuses: Record<string, number> = {};
+      for (const { status } of await events("&limit=500")) statuses[status] = (statuses[status] ?? 0) + 1;
+      return statuses;
+    },
+    setRate: async (ratePerSecond) => {
+      for (const target of [name, `${name}.slow`]) {
+        await api("PATCH", `/api/v1/targets/${target}`, { ratePerSecond, reason: "a journey sets its pace" });
+      }
+    },
+  };
+}
+
+function eventIn(source: string, { payloadText, ...event }: Parked): Record<string, unknown> {
+  const body =
+    payloadText === undefined
+      ? { payload: event.payload ?? { orderId: event.eventId } }
+      : { payloadBase64: Buffer.from(payloadText).toString("base64"), contentType: "application/json" };
+  return {
+    eventType: "OrderCreated",
+    errorCode: "UPSTREAM_5XX",
+    error: { type: "com.acme.StockException", message: "503 from stock-service", stack: "at com.acme.Stock.reserve" },
+    attempts: 4,
+    ...event,
+    payload: undefined,
+    ...body,
+    source,
+  };
+}
+
+/** The row of the list that shows this event. */
+export function rowOf(page: Page, eventId: string): Locator {
+  return page
+    .getByRole("row")
+    .filter({ has: page.getByRole("checkbox", { name: `Select event ${eventId}`, exact: true }) });
+}
+
+/** The events the list shows, top to bottom. */
+export async function listed(page: Page): Promise<string[]> {
+  const boxes = page.getByRole("grid", { name: "Events" }).getByRole("checkbox", { name: /^Select event / });
+  return (await boxes.evaluateAll((all) => all.map((box) => box.getAttribute("aria-label") ?? ""))).map((label) =>
+    label.replace("Select event ", ""),
+  );
+}
+
+/** Opens an event beside the list and returns the panel. */
+export async function openBeside(page: Page, eventId: string): Promise<Locator> {
+  await rowOf(page, eventId).getByRole("gridcell").nth(3).click();
+  const panel = page.getByRole("complementary", { name: "Event" });
+  await expect(panel.getByRole("button", { name: `${eventId}: copy the event id` })).toBeVisible();
+  return panel;
+}
+
+/** Types into the search box, as `/` brings it, and searches. */
+export async function search(page: Page, text: string): Promise<void> {
+  const box = page.getByRole("combobox", { name: "Search events" });
+  // Rows are there before the scripts are: a key pressed too early goes nowhere.
+  await expect(async () => {
+    await page.keyboard.press("/");
+    await expect(box).toBeFocused({ timeout: 500 });
+  }).toPass();
+  await box.fill(text);
+  await box.press("Enter");
+}
+
+/** The message that appears at the corner. */
+export function toast(page: Page, text: string | RegExp): Locator {
+  return page
+    .getByRole("region", { name: /Notifications/ })
+    .getByRole("listitem")
+    .filter({ hasText: text });
+}
