@@ -203,6 +203,22 @@ describe("a half-open breaker", () => {
     expect(state(breaker, 2_000)).toBe("open");
   });
 
+  it("tells of a lost probe as of a failed one, to whoever asks first", () => {
+    const changes: BreakerChange[] = [];
+    const breaker = new Breaker(POLICY, 0, (change) => changes.push(change));
+    trip(breaker, 0);
+    breaker.acquire(1_000);
+    expect(breaker.waitMs(1_500)).toBe(1_900);
+    expect(changes.at(-1)).toEqual({ from: "half-open", to: "open", cause: "probe" });
+  });
+
+  it("has all its probes again after it was open", () => {
+    const breaker = halfOpen();
+    const [first] = [breaker.acquire(1_000), breaker.acquire(1_000)];
+    breaker.record(first!, true, 1, 1_100);
+    expect([1, 2, 3].map(() => breaker.acquire(3_100) !== DENIED)).toEqual([true, true, false]);
+  });
+
   it("takes no new probe from a lost one's round", () => {
     const breaker = halfOpen();
     breaker.acquire(1_000);
@@ -240,6 +256,14 @@ describe("an operator's order", () => {
     breaker.reset(1_000);
     trip(breaker, 1_000);
     expect(breaker.waitMs(1_000)).toBe(1_000);
+  });
+
+  it("that closes an open breaker lets calls pass at once", () => {
+    const breaker = new Breaker(POLICY, 0);
+    trip(breaker, 0);
+    breaker.force("closed", 0);
+    expect(breaker.waitMs(0)).toBe(0);
+    expect(breaker.acquire(0)).not.toBe(DENIED);
   });
 
   it("that is given again, or lifted when none is in force, changes nothing", () => {

@@ -86,7 +86,7 @@ export class Breaker {
   record(permit: number, failed: boolean, elapsedMs: number, nowMs: number): void {
     if (!this.holds(permit, nowMs) || this.#state === "forced-closed") return;
     const probing = this.#state === "half-open";
-    if (probing) this.#probes.report(permit);
+    this.#probes.report(permit);
     if (this.#gauge.record(failed, isSlow(this.#policy.trip, elapsedMs), nowMs)) {
       this.#open(nowMs, probing ? "probe" : "trip");
     } else if (probing && this.#probes.reported >= this.#policy.probes) {
@@ -97,7 +97,7 @@ export class Breaker {
 
   /** Hands a permit back unused: the call was cancelled or says nothing about the target. */
   release(permit: number): void {
-    if (this.#state === "half-open") this.#probes.release(permit);
+    this.#probes.release(permit);
   }
 
   /**
