@@ -80,7 +80,7 @@ export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<
           <figcaption id={id} className="sr-only">
             {props.summary}
           </figcaption>
-          <div className={`px-2 pt-1 ${props.height ?? "h-48"}`}>{props.children(rows)}</div>
+          <div className={`px-2 pt-1 select-none ${props.height ?? "h-48"}`}>{props.children(rows)}</div>
           {props.legend ? <Legend legend={props.legend} /> : <div className="h-2" />}
         </figure>
       )}
