@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { durationTicks, roundAbove, timeTicks } from "@/components/charts/axis";
+import { durationTicks, timeTicks } from "@/components/charts/axis";
 
 const at = (hour: number, minute = 0, day = 20) => Date.UTC(2026, 10, day, hour, minute);
 const HOUR = 3_600_000;
@@ -32,19 +32,5 @@ describe("axis of durations", () => {
     const ticks = durationTicks(1, 400 * 86_400_000);
     expect(ticks[0]).toBe(1_000);
     expect(ticks.at(-1)).toBe(400 * 86_400_000);
-  });
-});
-
-describe("axis of counts", () => {
-  it.each([
-    [0, 1],
-    [1, 1],
-    [3, 5],
-    [5, 5],
-    [21, 25],
-    [9_999, 10_000],
-    [12_481, 20_000],
-  ])("ends %s at %s", (value, top) => {
-    expect(roundAbove(value)).toBe(top);
   });
 });

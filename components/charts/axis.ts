@@ -44,10 +44,3 @@ export function durationTicks(minMs: number, maxMs: number): number[] {
   const above = SPANS_MS.find((span) => span >= maxMs) ?? maxMs;
   return [...new Set([...SPANS_MS.filter((span) => span >= below && span <= above), above])];
 }
-
-/** The largest tick of a linear axis: 1, 2 or 5 times a power of ten, never below 1. */
-export function roundAbove(value: number): number {
-  if (value <= 1) return 1;
-  const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= value) ?? 10 * power;
-}
