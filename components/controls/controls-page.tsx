@@ -49,7 +49,7 @@ export function ControlsPage() {
           action={<Button onClick={() => setImposing("blacklist")}>Impose a control…</Button>}
         >
           A blacklist keeps events from being redriven, a cooldown makes them wait, a whitelist lets them through while
-          they cool down. Parkade itself blacklists an aggregate after three failures in a row.
+          they cool down. Parkade itself blacklists an aggregate that keeps failing, by the limits below.
         </EmptyState>
       ) : null}
       <ul className="grid grid-cols-[minmax(0,1fr)] gap-2 px-3">
