@@ -5,6 +5,7 @@ import {
   findNodes,
   type JsonDoc,
   limitsFor,
+  MATCHES_MAX,
   openedAtFirst,
   openJson,
   pathText,
@@ -102,6 +103,12 @@ describe("findNodes", () => {
     const rows = treeRows(tree, new Set(found.ancestors), limitsFor(tree, found, none));
     expect(rows.some((row) => row.kind === "node" && row.node.id === found.id)).toBe(true);
   });
+});
+
+it("searches a list of a hundred thousand and stops at the most that is worth showing", () => {
+  const tree = doc(JSON.stringify(Array.from({ length: 150_000 }, (_, index) => index)));
+  expect(findNodes(tree, "149999").map((node) => pathText(node.path))).toEqual(["$[149999]"]);
+  expect(findNodes(tree, "1")).toHaveLength(MATCHES_MAX);
 });
 
 it("writes paths that can be pasted into a query", () => {

@@ -161,7 +161,8 @@ export function findNodes(doc: JsonDoc, words: string): JsonNode[] {
     if (!node) break;
     const inKey = typeof node.key === "string" && node.key.toLowerCase().includes(wanted);
     if (inKey || (!isContainer(node) && scalarText(doc, node).toLowerCase().includes(wanted))) found.push(node);
-    stack.push(...childrenOf(doc, node).reverse());
+    // Not spread into a call: a list of a hundred thousand would overflow the stack.
+    for (const child of childrenOf(doc, node).reverse()) stack.push(child);
   }
   return found;
 }
