@@ -27,7 +27,12 @@ export type JsonNode = {
   ancestors: readonly number[];
 };
 
-export type JsonDoc = { bytes: Uint8Array; root: JsonNode };
+export type JsonDoc = {
+  bytes: Uint8Array;
+  root: JsonNode;
+  /** What was read already, by id: opening one node must not read a list of a hundred thousand again. */
+  read: Map<number, readonly JsonNode[]>;
+};
 
 const QUOTE = 0x22;
 const MINUS = 0x2d;
@@ -49,7 +54,11 @@ export function openJson(bytes: Uint8Array): { doc: JsonDoc; fault: null } | { d
     const start = skipSpace(bytes, 0);
     const span = { start, end: endOfValue(bytes, start) };
     return {
-      doc: { bytes, root: { id: start, key: null, path: [], kind: kindAt(bytes, start), span, ancestors: [] } },
+      doc: {
+        bytes,
+        read: new Map(),
+        root: { id: start, key: null, path: [], kind: kindAt(bytes, start), span, ancestors: [] },
+      },
       fault: null,
     };
   } catch (error) {
@@ -63,8 +72,16 @@ function isContainer(node: JsonNode): boolean {
 }
 
 /** What lies directly in an object or array, in its order; none for a scalar. */
-export function childrenOf({ bytes }: JsonDoc, node: JsonNode): JsonNode[] {
+export function childrenOf(doc: JsonDoc, node: JsonNode): readonly JsonNode[] {
   if (!isContainer(node)) return [];
+  const known = doc.read.get(node.id);
+  if (known) return known;
+  const children = readChildren(doc.bytes, node);
+  doc.read.set(node.id, children);
+  return children;
+}
+
+function readChildren(bytes: Uint8Array, node: JsonNode): JsonNode[] {
   const ancestors = [...node.ancestors, node.id];
   const child = (key: string | number, span: Span): JsonNode => ({
     id: span.start,
@@ -162,7 +179,7 @@ export function findNodes(doc: JsonDoc, words: string): JsonNode[] {
     const inKey = typeof node.key === "string" && node.key.toLowerCase().includes(wanted);
     if (inKey || (!isContainer(node) && scalarText(doc, node).toLowerCase().includes(wanted))) found.push(node);
     // Not spread into a call: a list of a hundred thousand would overflow the stack.
-    for (const child of childrenOf(doc, node).reverse()) stack.push(child);
+    for (const child of childrenOf(doc, node).toReversed()) stack.push(child);
   }
   return found;
 }
