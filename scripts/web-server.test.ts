@@ -1,0 +1,79 @@
+import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseAllowedHosts } from "./local-only.ts";
+import { guarded } from "./web-server.ts";
+
+type Answer = { status: number; headers: IncomingHttpHeaders; body: string };
+
+/** What the handler behind the guard saw. */
+let seen: IncomingHttpHeaders[] = [];
+const server = createServer(
+  guarded((request, response) => {
+    seen.push(request.headers);
+    response.end("passed");
+  }, parseAllowedHosts("")),
+);
+let port = 0;
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  port = (server.address() as AddressInfo).port;
+});
+afterAll(() => new Promise((resolve) => server.close(resolve)));
+
+function send(method: string, headers: Record<string, string>, path = "/api/v1/redrives"): Promise<Answer> {
+  seen = [];
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ host: "127.0.0.1", port, method, path, headers }, (response) => {
+      let body = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => {
+        body += chunk;
+      });
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
+    });
+    request.on("error", reject).end();
+  });
+}
+
+describe("the web server", () => {
+  test("answers a foreign host with a problem, and the console never sees the request", async () => {
+    const answer = await send("GET", { host: "rebound.example" });
+    expect(answer).toMatchObject({ status: 403, headers: { "content-type": "application/problem+json" } });
+    expect(JSON.parse(answer.body)).toMatchObject({
+      status: 403,
+      code: "not-local",
+      type: "urn:parkade:problem:not-local",
+    });
+    expect(seen).toEqual([]);
+  });
+
+  test("hangs up on a refused upload instead of reading it", async () => {
+    const answer = await send("POST", { origin: "https://evil.example" });
+    expect(answer).toMatchObject({ status: 403, headers: { connection: "close" } });
+  });
+
+  test("gives each answer a nonce of its own, and the same one to the page", async () => {
+    const nonceOf = (answer: Answer) => /'nonce-([^']+)'/.exec(String(answer.headers["content-security-policy"]))?.[1];
+    const first = nonceOf(await send("GET", {}));
+    expect(seen[0]!["x-nonce"]).toBe(first);
+    expect(seen[0]!["content-security-policy"]).toContain(`'nonce-${first}'`);
+    expect(nonceOf(await send("GET", {}))).not.toBe(first);
+  });
+
+  test("does not let a client choose the nonce", async () => {
+    await send("GET", { "x-nonce": "chosen", "content-security-policy": "script-src 'nonce-chosen'" });
+    expect(seen[0]!["x-nonce"]).not.toBe("chosen");
+    expect(seen[0]!["content-security-policy"]).not.toContain("chosen");
+  });
+
+  test("lets nobody frame the console or guess content types", async () => {
+    const { headers } = await send("GET", {}, "/");
+    expect(headers).toMatchObject({
+      "x-content-type-options": "nosniff",
+      "x-frame-options": "DENY",
+      "referrer-policy": "same-origin",
+    });
+    expect(headers["content-security-policy"]).toMatch(/frame-ancestors 'none'/);
+    expect(headers["content-security-policy"]).not.toMatch(/script-src[^;]*unsafe/);
+  });
+});
