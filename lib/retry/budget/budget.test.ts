@@ -63,6 +63,12 @@ describe("a ratio budget", () => {
     expect(budget.snapshot(0).available).toBe(0);
   });
 
+  it("shows what is left in retries, not in tokens", () => {
+    const budget = createBudget({ ...RATIO, cost: { transient: 3, throttled: 1 } });
+    for (let request = 0; request < 14; request++) budget.begin(0);
+    expect(budget.snapshot(0).available).toBe(2);
+  });
+
   it("does not touch the ceiling for a retry it cannot pay", () => {
     const budget = createBudget({ ...RATIO, ceilingPerSecond: 0.2 });
     expect(budget.withdraw("transient", 0)).toBeNull();
@@ -185,6 +191,14 @@ describe("pools", () => {
         },
       ),
     );
+  });
+
+  it("a leaky pool remembers a debit for its window, and at most a tenth longer", () => {
+    const pool = leakyPool(1_000, 5);
+    pool.take(2, 100);
+    expect(pool.balance(1_100)).toBe(3);
+    expect(pool.balance(1_199)).toBe(3);
+    expect(pool.balance(1_200)).toBe(5);
   });
 
   it("a leaky pool forgives a rounding error and no more", () => {

@@ -4,7 +4,7 @@ import { rollingSums } from "@/lib/retry/window/rolling-sums";
 const SLOTS = 10;
 
 /** Sums of tenths (10 x 0.1) miss the integer by an ulp; this much may be missing from a balance. */
-const EPSILON = 1e-9;
+export const EPSILON = 1e-9;
 
 /**
  * Credits and debits that expire, above a reserve. Each lives for at least windowMs and at most a tenth longer, so what

@@ -1,5 +1,5 @@
 import type { Budget, CostClass } from "@/lib/retry/budget/budget";
-import { leakyPool } from "@/lib/retry/budget/pools";
+import { EPSILON, leakyPool } from "@/lib/retry/budget/pools";
 
 /**
  * Over a sliding window: what retries pay <= floor + ratio * deposits, and the retries never exceed the ceiling.
@@ -41,7 +41,7 @@ export function ratioBudget(policy: RatioBudget): Budget {
     },
     end() {},
     snapshot(nowMs) {
-      const byBalance = Math.floor((earned.balance(nowMs) + 1e-9) / policy.cost.transient);
+      const byBalance = Math.floor((earned.balance(nowMs) + EPSILON) / policy.cost.transient);
       const byCeiling = ceiling === null ? Number.POSITIVE_INFINITY : Math.floor(ceiling.balance(nowMs));
       return { kind: "ratio", available: Math.max(0, Math.min(byBalance, byCeiling)) };
     },
