@@ -168,7 +168,7 @@ function encodedBatches(chunks: Uint8Array[], sourceId: string): Encoded[] {
     const batch = parkings.slice(from, from + BATCH);
     const keys = new CopyRows(3);
     for (const { id, letter } of batch) keys.row().uuid(sourceId).text(letter.eventId).uuid(id);
-    batches.push({ events: encodeEvents(batch, nowMs), bodies: encodeBodies(batch), keys: keys.end() });
+    batches.push({ events: encodeEvents(batch, nowMs).end(), bodies: encodeBodies(batch).end(), keys: keys.end() });
   }
   return batches;
 }
@@ -186,7 +186,8 @@ async function copyAll(db: Db, batches: Encoded[]): Promise<void> {
 /** Streams BENCH_BYTES of NDJSON to a server process and watches its resident memory. */
 async function longStream(databaseUrl: string): Promise<IngestResult["stream"]> {
   const child = fork(fileURLToPath(new URL("./ingest-server.ts", import.meta.url)), {
-    execArgv: ["--import", "tsx"],
+    // As `npm start` runs it, see scripts/stack.ts.
+    execArgv: ["--max-semi-space-size=16", "--import", "tsx"],
     env: { ...process.env, DATABASE_URL: databaseUrl },
   });
   try {

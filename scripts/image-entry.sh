@@ -4,7 +4,7 @@ case "$1" in
   web | worker | migrate)
     name="$1"
     shift
-    exec node "/app/dist/$name.mjs" "$@"
+    exec node --max-semi-space-size=16 "/app/dist/$name.mjs" "$@"
     ;;
   *) exec "$@" ;;
 esac

@@ -151,7 +151,7 @@ async function ingestEach(call: IngestCall, spans: Span[], read: (span: Span) =>
 async function ingestLines(call: IngestCall): Promise<ParkAnswer> {
   const limits = limitsOf(call);
   const options = { ...limits, defaultSource: call.query.source };
-  const intake = new Intake(call.deps, call.actor);
+  const intake = new Intake(call.deps, call.actor, { streams: true });
   const lineBytesMax = limits.payloadBytesMax * 2 + ENVELOPE_BYTES_MAX;
   try {
     for await (const lines of linesOf(call.request.body ?? emptyBody(), lineBytesMax)) {

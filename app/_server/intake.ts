@@ -9,28 +9,40 @@ import type { Deps } from "./deps";
 import { mapFacts } from "./map-facts";
 
 /** Payload bytes of one batch: what a request holds is two of them. */
-const BATCH_BYTES_MAX = 4 * 1024 * 1024;
+const BATCH_BYTES_MAX = 2 * 1024 * 1024;
 /** Refusals that are told one by one; a stream of a million broken lines must not become an answer of as many. */
 const REJECTED_LISTED_MAX = 1_000;
 
-type Batch = { arrivals: Arrival[]; indexes: number[]; bytes: number };
-
-const emptyBatch = (): Batch => ({ arrivals: [], indexes: [], bytes: 0 });
+type Batch = { arrivals: Arrival[]; indexes: number[]; bytes: number; room: Buffer | null };
 
 /** Takes the events of one request in their order and parks them in batches: one is stored while the next is read. */
 export class Intake {
   private readonly deps: Deps;
   private readonly actor: string;
-  private batch = emptyBatch();
+  private batch: Batch;
+  private readonly rooms: Buffer[] = [];
+  private readonly streams: boolean;
   private storing: Promise<void> = Promise.resolve();
   private index = 0;
   /** Of all sources, as they were when the request stored its first batch. */
   private mappings: Map<string, Mapping> | null = null;
   private readonly answer: ParkAnswer = { accepted: 0, duplicates: 0, bounced: 0, rejected: [], rejectedTotal: 0 };
 
-  constructor(deps: Deps, actor: string) {
+  /**
+   * `streams`: the request is long, and its payloads are moved into two rooms that are used in turn. Left where they came,
+   * each would hold the piece of the stream around it until its batch is stored, and the collector is late to see that
+   * they are gone: they are not on its heap.
+   */
+  constructor(deps: Deps, actor: string, { streams = false } = {}) {
     this.deps = deps;
     this.actor = actor;
+    this.streams = streams;
+    this.batch = this.newBatch();
+  }
+
+  private newBatch(): Batch {
+    const room = this.streams ? (this.rooms.pop() ?? Buffer.allocUnsafeSlow(BATCH_BYTES_MAX)) : null;
+    return { arrivals: [], indexes: [], bytes: 0, room };
   }
 
   /**
@@ -46,6 +58,7 @@ export class Intake {
       this.reject(index, rejectionOf(error));
       return undefined;
     }
+    this.moveIn(arrival);
     this.batch.arrivals.push(arrival);
     this.batch.indexes.push(index);
     this.batch.bytes += arrival.letter.payload.byteLength;
@@ -77,7 +90,7 @@ export class Intake {
     await this.storing;
     if (this.batch.arrivals.length === 0) return;
     const batch = this.batch;
-    this.batch = emptyBatch();
+    this.batch = this.newBatch();
     this.storing = this.store(batch);
     // Whoever awaits it next gets the failure; until then it is not unhandled.
     this.storing.catch(() => undefined);
@@ -90,6 +103,15 @@ export class Intake {
       return { source, letter: mapping ? mapFacts(letter, mapping) : letter };
     });
     this.count(batch, await parkEvents(this.deps, arrivals, this.actor));
+    if (batch.room) this.rooms.push(batch.room);
+  }
+
+  /** One that does not fit any more stays where it is: it is the last of its batch. */
+  private moveIn({ letter }: Arrival): void {
+    const { room, bytes } = this.batch;
+    if (room === null || bytes + letter.payload.byteLength > room.length) return;
+    room.set(letter.payload, bytes);
+    letter.payload = room.subarray(bytes, bytes + letter.payload.byteLength);
   }
 
   private count(batch: Batch, outcomes: ParkOutcome[]): void {

@@ -11,9 +11,21 @@ const CHUNK_BYTES = 64 * 1024;
 const OWN_CHUNK_BYTES = 16 * 1024;
 const JSONB_VERSION = 1;
 
+/**
+ * Chunks that were sent, to be filled again. A stream of a gigabyte would otherwise leave a gigabyte of them behind, which
+ * the collector takes its time to notice: they are not on its heap.
+ */
+const spare: Buffer[] = [];
+const SPARE_MAX = 128;
+
+function newChunk(): Buffer {
+  return spare.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES);
+}
+
 export class CopyRows {
   private readonly chunks: Buffer[] = [];
-  private buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+  private readonly filled: Buffer[] = [];
+  private buffer = newChunk();
   private at = 0;
   private readonly columns: number;
 
@@ -86,8 +98,16 @@ export class CopyRows {
   end(): Buffer[] {
     this.reserve(2);
     this.at = this.buffer.writeInt16BE(-1, this.at);
-    this.flush();
+    this.chunks.push(this.buffer.subarray(0, this.at));
+    this.filled.push(this.buffer);
     return this.chunks;
+  }
+
+  /** Gives the chunks back once the server has taken them. What `end` returned must not be used any more. */
+  release(): void {
+    for (const chunk of this.filled) if (chunk.length === CHUNK_BYTES && spare.length < SPARE_MAX) spare.push(chunk);
+    this.filled.length = 0;
+    this.chunks.length = 0;
   }
 
   private null(): this {
@@ -110,13 +130,14 @@ export class CopyRows {
   private reserve(bytes: number): void {
     if (this.at + bytes <= this.buffer.length) return;
     this.flush();
-    if (bytes > this.buffer.length) this.buffer = Buffer.allocUnsafe(bytes);
+    if (bytes > this.buffer.length) this.buffer = Buffer.allocUnsafeSlow(bytes);
   }
 
   private flush(): void {
     if (this.at === 0) return;
     this.chunks.push(this.buffer.subarray(0, this.at));
-    this.buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    this.filled.push(this.buffer);
+    this.buffer = newChunk();
     this.at = 0;
   }
 }

@@ -76,8 +76,8 @@ const BODY_COLUMNS = [
  */
 export async function insertEvents(tx: Tx, parkings: Parking[], nowMs: number): Promise<void> {
   if (parkings.length === 0) return;
-  await tx.copyIn(COPY_EVENTS, encodeEvents(parkings, nowMs));
-  await tx.copyIn(COPY_BODIES, encodeBodies(parkings));
+  await copyRows(tx, COPY_EVENTS, encodeEvents(parkings, nowMs));
+  await copyRows(tx, COPY_BODIES, encodeBodies(parkings));
   await countParked(tx, parkings, nowMs);
   await touchGroups(tx, parkings, nowMs);
 }
@@ -85,16 +85,22 @@ export async function insertEvents(tx: Tx, parkings: Parking[], nowMs: number): 
 export const COPY_EVENTS = `copy dlq_events (${EVENT_COLUMNS}) from stdin (format binary)`;
 export const COPY_BODIES = `copy dlq_event_bodies (${BODY_COLUMNS}) from stdin (format binary)`;
 
-export function encodeEvents(parkings: readonly Parking[], nowMs: number): Buffer[] {
-  const rows = new CopyRows(EVENT_COLUMNS.length);
-  for (const parking of parkings) addEvent(rows, parking, nowMs);
-  return rows.end();
+/** After a failure the chunks are left to the collector: the broken connection may still hold them. */
+async function copyRows(tx: Tx, text: string, rows: CopyRows): Promise<void> {
+  await tx.copyIn(text, rows.end());
+  rows.release();
 }
 
-export function encodeBodies(parkings: readonly Parking[]): Buffer[] {
+export function encodeEvents(parkings: readonly Parking[], nowMs: number): CopyRows {
+  const rows = new CopyRows(EVENT_COLUMNS.length);
+  for (const parking of parkings) addEvent(rows, parking, nowMs);
+  return rows;
+}
+
+export function encodeBodies(parkings: readonly Parking[]): CopyRows {
   const rows = new CopyRows(BODY_COLUMNS.length);
   for (const parking of parkings) addBody(rows, parking);
-  return rows.end();
+  return rows;
 }
 
 function addEvent(rows: CopyRows, { id, sourceId, letter, group }: Parking, nowMs: number): void {
