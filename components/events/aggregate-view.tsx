@@ -28,7 +28,7 @@ export function AggregateView({ event }: { event: EventDetail }) {
         <Link
           href={eventsHref({ aggregateId: [event.aggregateId] })}
           prefetch={false}
-          className="text-accent hover:underline"
+          className="text-accent underline"
         >
           all events of {event.aggregateId}
         </Link>

@@ -70,7 +70,7 @@ export function HistoryView({ eventId, history }: { eventId: string; history: Hi
     <div className="px-4 py-3">
       <p className="mb-3 text-muted">
         Latest first. Who changed what stands in the{" "}
-        <Link href={`/audit?eventId=${eventId}`} prefetch={false} className="text-accent hover:underline">
+        <Link href={`/audit?eventId=${eventId}`} prefetch={false} className="text-accent underline">
           audit of this event
         </Link>
         .

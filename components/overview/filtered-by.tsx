@@ -16,11 +16,11 @@ export function FilteredBy({ filter, onFilter }: { filter: EventFilter; onFilter
         <li key={`${term.name}:${term.value}`}>
           <Button
             size="sm"
-            aria-label={`Remove ${term.name} ${term.value}`}
             data-tip={`${term.value}\nclick to remove`}
             onClick={() => onFilter(removeTerm(filter, term))}
           >
-            <span className="text-faint">{term.name === "q" ? "words" : term.name}</span>
+            <span className="sr-only">Remove </span>
+            <span className="text-faint">{term.name === "q" ? "words" : term.name}</span>{" "}
             <span className="font-mono text-sm">{shortenId(term.value, 28, 8)}</span>
             <X size={12} aria-hidden />
           </Button>
