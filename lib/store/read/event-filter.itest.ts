@@ -37,8 +37,8 @@ beforeAll(async () => {
   lists = createDb(database.url, { max: 2, genericPlans: true });
   for (const name of ["orders", "billing", "shipping"]) await addSource(db, name);
   for (let i = 0; i < EVENTS; i++) {
-    // Some share a millisecond, some are days apart.
-    const atMs = NOW - Math.floor(i / 4) * 1.7 * HOUR;
+    // Some share a millisecond, others are minutes or days apart: a window cuts through hours that hold some.
+    const atMs = NOW - Math.floor(i / 4) * 0.31 * HOUR;
     await parkEvents(
       { db, clock: { ...systemClock, wallMs: () => atMs } },
       [{ source: sources[i % 3]!, letter: letterOf(i) }],
@@ -106,8 +106,8 @@ const filters: fc.Arbitrary<EventFilter> = fc.record(
       "%",
       "nothing",
     ),
-    from: fc.constantFrom("-90m", "-20h", "-3d", "2026-11-18T07:13:00Z", "-30d"),
-    to: fc.constantFrom("now", "-10m", "-19h", "2026-11-19"),
+    from: fc.constantFrom("-95m", "-20h", "-1195m", "2026-11-19T17:13:00Z", "-30d"),
+    to: fc.constantFrom("now", "-10m", "-1141m", "2026-11-20"),
     tags: fc.constantFrom<Record<string, string[]>>(
       { orderId: ["7"] },
       { tenant: ["acme"] },
@@ -238,6 +238,18 @@ describe("any filter", () => {
       { numRuns: 150 },
     );
   }, 120_000);
+
+  test.each<EventFilter>([
+    { from: "-95m" },
+    { from: "-1195m", to: "-1141m" },
+    { from: "-1195m", to: "-10m", errorCode: ["TIMEOUT"] },
+    { to: "-1141m", source: ["orders"], status: ["PENDING", "IGNORED"] },
+    { from: "-20m", to: "-10m" },
+    { from: "2026-11-19T17:13:00Z", to: "2026-11-19T18:00:00Z" },
+  ])("counts a window that cuts through hours exactly: %j", async (filter) => {
+    const truth = await matching(filter);
+    expect((await countEvents(db, filter, NOW)).total).toMatchObject({ value: truth.length, kind: "exact" });
+  });
 
   test("is a condition of SQL that a caller can go on from", async () => {
     const { where, values } = compileFilter({ errorCode: ["TIMEOUT"], from: "-3d" }, NOW, { firstParam: 3 });
