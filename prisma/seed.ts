@@ -79,7 +79,7 @@ const REDRIVES: PastRedrive[] = [
     limit: 160,
     failing: 0,
     bouncing: 0,
-    refuses: { check: "schema", ok: false, detail: "/items must NOT have fewer than 1 items" },
+    refuses: { check: "payload-schema", ok: false, detail: "/items must NOT have fewer than 1 items" },
   },
   {
     hoursAgo: 43,

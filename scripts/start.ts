@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, mkdirSync, watch } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { buildAll } from "./build.ts";
 import { isPortFree } from "./free-port.ts";
 import { generate } from "./generate.ts";
@@ -81,7 +81,7 @@ async function embedded(env: StartEnv, launcher: Launcher): Promise<string> {
 
 function makeDataDir(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true });
+    makeFolder(dataDir);
     accessSync(dataDir, constants.W_OK | constants.X_OK);
   } catch (error) {
     if (fullDisk(error, dataDir)) throw error;
@@ -89,6 +89,14 @@ function makeDataDir(dataDir: string): void {
       `The data folder ${dataDir} cannot be written (${errorText(error)}): set PARKADE_DATA_DIR to a folder that you may write.`,
     );
   }
+}
+
+/** One folder at a time: Node's recursive mkdir never ends where the file system answers ENOENT, as /proc does. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  const parent = dirname(path);
+  if (parent !== path) makeFolder(parent);
+  mkdirSync(path);
 }
 
 async function checkPort(port: number): Promise<void> {

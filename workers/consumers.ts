@@ -1,4 +1,4 @@
-import type { Consumer, ParkBatch } from "@/lib/brokers/port";
+import type { Consumer, ConsumerState, ParkBatch } from "@/lib/brokers/port";
 import type { BrokerRegistry } from "@/lib/brokers/registry";
 import { parseSourceConfig, resolveSecrets } from "@/lib/contract/source-config";
 import type { DeadLetter } from "@/lib/core/dead-letter";
@@ -52,6 +52,7 @@ export function startConsumers(options: ConsumersOptions): Consumers {
       if (wanted.get(id)?.revision === held.source.revision) continue;
       running.delete(id);
       await held.consumer?.stop();
+      if (!wanted.has(id)) await tell(held.source, { state: "stopped", lag: null, lastError: null });
     }
     for (const source of sources) {
       if (stopped) return;
@@ -89,7 +90,10 @@ export function startConsumers(options: ConsumersOptions): Consumers {
   }
 
   async function report({ source, consumer, fault }: Running): Promise<void> {
-    const state = consumer?.state() ?? { state: "failing", lag: null, lastError: fault };
+    await tell(source, consumer?.state() ?? { state: "failing", lag: null, lastError: fault });
+  }
+
+  async function tell(source: ConsumedSource, state: ConsumerState): Promise<void> {
     await writeSourceState(db, source.id, { ...state, at: new Date(clock.wallMs()).toISOString() });
   }
 

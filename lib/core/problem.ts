@@ -21,7 +21,7 @@ export const PROBLEM_CODES = [
   "unknown-policy",
   "unknown-view",
   "unknown-lane",
-  "unknown-page",
+  "unknown-route",
   "empty-selection",
   "name-taken",
   "illegal-transition",

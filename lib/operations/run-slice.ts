@@ -8,7 +8,7 @@ import { sendRun } from "@/lib/operations/send-run";
 import type { RedriveSession, SliceDeps } from "@/lib/operations/slice-deps";
 import { canaryAllowance } from "@/lib/store/read/canary-allowance";
 import { openSlices } from "@/lib/store/read/open-slices";
-import { type ClaimedItem, claimItems, renewClaims, sliceRest } from "@/lib/store/write/claim-items";
+import { type ClaimedItem, claimItems, releaseClaims, renewClaims, sliceRest } from "@/lib/store/write/claim-items";
 
 /** Items claimed at once. */
 const CLAIM_ITEMS_MAX = 100;
@@ -116,6 +116,14 @@ async function workClaim(
       held = (await workPortion(deps, session, portion, signal)) || held;
     }
     return held ? "held" : "worked";
+  } catch (error) {
+    await releaseClaims(deps.db, claimed).catch((failure) => {
+      deps.log.warn(
+        { redriveId: session.redrive().id, err: failure },
+        "claims not released, they end with their lease",
+      );
+    });
+    throw error;
   } finally {
     renewal.stop();
   }
@@ -146,7 +154,7 @@ async function workPortion(
 ): Promise<boolean> {
   const { items, held } = await examineItems(deps, session, portion);
   const runs = aggregateRuns(items.map((examined) => ({ ...examined.item, examined })));
-  await Promise.all(
+  const ended = await Promise.allSettled(
     runs.map((run) =>
       sendRun(
         deps,
@@ -156,6 +164,9 @@ async function workPortion(
       ),
     ),
   );
+  // Only when nothing of the claim is under way any more may it be given back.
+  const failed = ended.find((end) => end.status === "rejected");
+  if (failed) throw failed.reason;
   return held;
 }
 

@@ -156,9 +156,9 @@ async function end(tx: Tx, run: Run, rows: Row[], ending: Ending, atMs: number):
 }
 
 const PASSED: Finding[] = [
-  { check: "payload parses", ok: true, detail: "valid JSON" },
-  { check: "schema", ok: true, detail: "matches the source's JSON Schema" },
-  { check: "target", ok: true, detail: "reachable" },
+  { check: "payload-parses", ok: true, detail: "valid JSON" },
+  { check: "payload-schema", ok: true, detail: "matches the source's JSON Schema" },
+  { check: "target-reachable", ok: true, detail: "reachable" },
 ];
 
 async function refuse(tx: Tx, run: Run, rows: Row[], atMs: number): Promise<void> {

@@ -187,6 +187,18 @@ export async function renewClaims(db: Queryable, items: readonly ClaimedItem[], 
   return new Set(rows.map((row) => row.id));
 }
 
+/** Gives items back whose work failed on our side, so that they need not wait for the lease. Those closed are left. */
+export async function releaseClaims(db: Queryable, items: readonly ClaimedItem[]): Promise<void> {
+  await db.run(
+    `update redrive_items i set claimed_until = null
+       from unnest($2::uuid[], $3::bigint[]) as w(id, fence)
+      where i.id = any($2::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "$1::uuid")} and i.fence = w.fence
+        and i.state = 'open'`,
+    [items[0]!.redriveId, items.map((item) => item.id), items.map((item) => item.fence.toString())],
+    { name: "release-claims" },
+  );
+}
+
 /** What is left to do in a range of slices, to decide whether and when to come back. */
 export type SliceRest = {
   open: number;

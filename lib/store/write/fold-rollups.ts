@@ -2,7 +2,7 @@ import type { Db } from "@/lib/store/db";
 
 /**
  * Folds appended deltas into one row each: delete and insert in one statement, so that a reader sees either and a delta
- * appended meanwhile is not touched. Minutes of flow older than an hour are folded; younger ones still grow.
+ * appended meanwhile is not touched. Of the flow only the last two hours are looked at: what is older was folded then.
  */
 const FOLDS = [
   `with gone as (delete from dlq_levels returning *)
