@@ -10,7 +10,7 @@ export const RETRY_COUNT_HEADER = "x-retry-count";
 /** Reads a retry count; anything but a plain non-negative integer is 0. */
 export function readRetryCount(value: string | null | undefined): number {
   if (value === null || value === undefined || !/^\d{1,9}$/.test(value.trim())) return 0;
-  return Number(value.trim());
+  return Number(value);
 }
 
 /** Attempts left to this layer when the caller's own repeats count against the same limit; at least the one asked for. */

@@ -314,7 +314,12 @@ describe("timeouts", () => {
     expect(signal.aborted).toBe(false);
     await on.clock.advance(1);
     expect(signal.reason).toBeInstanceOf(TimeoutError);
-    expect(signal.reason).toMatchObject({ name: "TimeoutError", code: "TIMEOUT_ATTEMPT", timeoutMs: 700 });
+    expect(signal.reason).toMatchObject({
+      name: "TimeoutError",
+      message: "no end after 700 ms (TIMEOUT_ATTEMPT)",
+      code: "TIMEOUT_ATTEMPT",
+      timeoutMs: 700,
+    });
     await on.clock.advance(1_000);
     await on.clock.advance(700);
     expect(await done).toMatchObject({

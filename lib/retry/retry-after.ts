@@ -15,7 +15,7 @@ export function parseRetryAfter(value: string, wallMs: number): number | null {
 
 /** Reads a delay given in whole milliseconds, such as x-amz-retry-after or Kafka's throttle_time_ms; null if malformed. */
 export function parseDelayMs(value: string): number | null {
-  return /^\d+$/.test(value.trim()) ? Number(value.trim()) : null;
+  return /^\d+$/.test(value.trim()) ? Number(value) : null;
 }
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

@@ -55,6 +55,7 @@ describe("a healing decision", () => {
     expect(at(20, 0)).toBeNull();
     expect(at(0, 10)).toBeNull();
     expect(at(39, 19)).toBeNull();
+    expect(heal(POLICY, state, { attempts: 10, retries: 3, timeouts: 0 }, 5_000)).toBeNull();
   });
 
   it("steps back for want of traffic, so that a slowed target is not slow for ever", () => {

@@ -17,6 +17,8 @@ describe("hedging", () => {
       [500, 2],
       [1_000, 3],
     ]);
+    // One for each send, none for a send that will not come.
+    expect(on.clock.timers).toBe(3);
     on.sends[2]!.resolve("third");
     expect(await done).toEqual({ kind: "ok", value: "third", attempts: 3, elapsedMs: 2_500 });
     expect(on.target.counters).toMatchObject({ hedges: 2, retries: 0, attempts: 3, succeeded: 1 });
@@ -79,6 +81,7 @@ describe("hedging", () => {
     on.sends[1]!.resolve("second");
     expect(await done).toMatchObject({ kind: "ok" });
     expect(on.records[0]).toMatchObject({ result: "failed", next: { kind: "retry", delayMs: 0 } });
+    expect(on.target.counters.retryAfterHonored).toBe(0);
   });
 
   it("waits as long as Retry-After asks, while the others may still win", async () => {
@@ -122,6 +125,78 @@ describe("hedging", () => {
     on.sends[2]!.resolve("third");
     await done;
     expect(on.target.budget.snapshot(0).available).toBe(2);
+  });
+
+  it("pays like a retry after a transient failure, and is not refunded for a send that was never made", async () => {
+    const budget = { kind: "quota", capacity: 10, cost: { transient: 5, throttled: 4 }, reward: 0 } as const;
+    const silent = race({ budget });
+    const done = silent.start();
+    await silent.clock.advance(500);
+    expect(silent.target.budget.snapshot(0).available).toBe(1);
+    silent.sends[0]!.resolve("first");
+    await done;
+    const held = race({ budget });
+    const won = held.start();
+    await held.clock.advance(500);
+    held.sends[0]!.reject(coded("HTTP_429", { retryAfter: "2" }));
+    await settle();
+    held.sends[1]!.resolve("second");
+    await won;
+    // 10 - 5 for the hedge, which its success returns, - 4 for the one that was held back.
+    expect(held.target.budget.withdraw("transient", 0)).toBe(5);
+    expect(held.target.budget.withdraw("transient", 0)).toBeNull();
+  });
+
+  it("counts how often one code may repeat over all its sends", async () => {
+    const on = race({ maxAttempts: 6, attemptTimeoutMs: 1_000, hedge: { delayMs: 500, sendsMax: 6 } });
+    const done = on.start();
+    for (let send = 0; send < 4; send++) {
+      await on.clock.advance(0);
+      on.sends[send]!.reject(coded("ENOTFOUND"));
+    }
+    expect(await done).toMatchObject({ kind: "failed", reason: "permanent", code: "ENOTFOUND", attempts: 4 });
+  });
+
+  it("ends when the client itself aborts a send", async () => {
+    const on = race();
+    const done = on.start();
+    await on.clock.advance(500);
+    const aborted = Object.assign(new Error("x"), { name: "AbortError" });
+    on.sends[0]!.reject(aborted);
+    expect(await done).toMatchObject({ kind: "cancelled", reason: aborted });
+    expect(on.sends[1]!.context.signal.aborted).toBe(true);
+  });
+
+  it("writes no record for a send that was still waiting when another won", async () => {
+    const on = race();
+    let tokens = 0;
+    const done = on.start({ takeToken: (signal) => on.clock.sleep(tokens++ === 0 ? 0 : 9_000, signal) });
+    await on.clock.advance(600);
+    on.sends[0]!.resolve("first");
+    expect(await done).toMatchObject({ kind: "ok", attempts: 1 });
+    expect(on.records.map(({ attempt }) => attempt)).toEqual([1]);
+    expect(on.clock.timers).toBe(0);
+  });
+
+  it("waits for a send whose intent is being written, even when cancelled meanwhile, and keeps the success", async () => {
+    const on = race();
+    let open = () => {};
+    const done = on.start({
+      onOpen: (attempt) =>
+        attempt === 1
+          ? Promise.resolve()
+          : new Promise<void>((resolve) => {
+              open = resolve;
+            }),
+    });
+    await on.clock.advance(600);
+    on.sends[0]!.resolve("first");
+    await settle();
+    on.controller.abort("stop");
+    await settle();
+    open();
+    expect(await done).toMatchObject({ kind: "ok", value: "first" });
+    expect(on.records).toMatchObject([{ attempt: 1 }, { attempt: 2, result: "cancelled", verdict: { sent: "no" } }]);
   });
 
   it("shares the budget: when it is empty, those under way are waited for", async () => {
@@ -209,7 +284,8 @@ describe("hedging", () => {
       marginMs: 1_000,
       hedge: { delayMs: 5_000, sendsMax: 2 },
     });
-    const silent = late.start({ takeToken: () => late.clock.sleep(4_500) });
+    let tokens = 0;
+    const silent = late.start({ takeToken: () => late.clock.sleep(tokens++ === 0 ? 4_500 : 0) });
     await late.clock.advance(5_999);
     expect(late.sends).toHaveLength(1);
     await late.clock.advance(1);

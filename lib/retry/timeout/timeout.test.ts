@@ -87,6 +87,10 @@ describe("a latency history", () => {
     for (let call = 0; call < 300; call++) history.record(1_000);
     expect(history.samples).toBeLessThanOrEqual(100);
     expect(history.quantileMs(0.5)!).toBeGreaterThan(999);
+    history.clear();
+    for (let call = 0; call < 100; call++) history.recordCensored(1_000);
+    history.record(10);
+    expect(history.samples).toBe(51);
     for (let call = 0; call < 500; call++) history.recordCensored(1_000);
     expect(history.samples).toBeLessThanOrEqual(100);
   });
@@ -97,6 +101,9 @@ describe("a latency history", () => {
     history.recordCensored(10);
     history.clear();
     expect([history.samples, history.quantileMs(0.5)]).toEqual([0, null]);
+    for (let call = 0; call < 5; call++) history.recordCensored(1);
+    history.clear();
+    history.record(10);
     history.record(10);
     expect(history.quantileMs(0.99)!).toBeLessThan(11);
   });
