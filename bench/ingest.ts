@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { request } from "node:http";
+import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createDeps, setDeps } from "@/app/_server/deps";
 import * as events from "@/app/api/v1/events/route";
@@ -131,7 +132,9 @@ async function perSecond(work: () => Promise<void>): Promise<number> {
 async function ingestAll(chunks: Uint8Array[]): Promise<void> {
   const rest = [...chunks];
   const body = new ReadableStream<Uint8Array>({
-    pull(controller) {
+    async pull(controller) {
+      // As a socket hands them out: in turns of the event loop.
+      await setImmediate();
       const chunk = rest.shift();
       if (chunk) controller.enqueue(chunk);
       else controller.close();

@@ -8,28 +8,33 @@ import { readMappings } from "@/lib/store/read/source-mappings";
 import type { Deps } from "./deps";
 import { mapFacts } from "./map-facts";
 
-/** Payload bytes of one batch: what a request holds is two of them. */
+const STORING_MAX = 2;
+/** Payload bytes of one batch: what a request holds is STORING_MAX of them, and the one that is read. */
 const BATCH_BYTES_MAX = 2 * 1024 * 1024;
 /** Refusals that are told one by one; a stream of a million broken lines must not become an answer of as many. */
 const REJECTED_LISTED_MAX = 1_000;
 
 type Batch = { arrivals: Arrival[]; indexes: number[]; bytes: number; room: Buffer | null };
 
-/** Takes the events of one request in their order and parks them in batches: one is stored while the next is read. */
+/**
+ * Takes the events of one request in their order and parks them in batches: two are stored while the next is read, so
+ * that neither the store nor this process waits for the other.
+ */
 export class Intake {
   private readonly deps: Deps;
   private readonly actor: string;
   private batch: Batch;
   private readonly rooms: Buffer[] = [];
   private readonly streams: boolean;
-  private storing: Promise<void> = Promise.resolve();
+  private storing: Promise<void>[] = [];
+  private lastAtMs = 0;
   private index = 0;
   /** Of all sources, as they were when the request stored its first batch. */
-  private mappings: Map<string, Mapping> | null = null;
+  private mappings: Promise<Map<string, Mapping>> | null = null;
   private readonly answer: ParkAnswer = { accepted: 0, duplicates: 0, bounced: 0, rejected: [], rejectedTotal: 0 };
 
   /**
-   * `streams`: the request is long, and its payloads are moved into two rooms that are used in turn. Left where they came,
+   * `streams`: the request is long, and its payloads are moved into rooms that are used in turn. Left where they came,
    * each would hold the piece of the stream around it until its batch is stored, and the collector is late to see that
    * they are gone: they are not on its heap.
    */
@@ -47,7 +52,7 @@ export class Intake {
 
   /**
    * Takes the next event; what `read` refuses is listed. A promise is to be awaited before the next is taken: the batch
-   * is full, and the one before it is still being stored.
+   * is full, and those before it are still being stored.
    */
   take(read: () => Arrival): Promise<void> | undefined {
     const index = this.index++;
@@ -71,7 +76,7 @@ export class Intake {
   /** Stores what is left, and sums up. */
   async finish(): Promise<ParkAnswer> {
     await this.flush();
-    await this.storing;
+    await Promise.all(this.storing);
     this.answer.rejected.sort((a, b) => a.index - b.index);
     return this.answer;
   }
@@ -79,7 +84,7 @@ export class Intake {
   /** The error of a stream that broke off: it says what had been stored by then, which stays stored. */
   async interrupted(error: unknown): Promise<unknown> {
     // Its own failure is the error at hand, or comes after it.
-    await this.storing.catch(() => undefined);
+    await Promise.allSettled(this.storing);
     const stored = this.answer.accepted + this.answer.bounced + this.answer.duplicates;
     if (!(error instanceof DomainError) || stored === 0) return error;
     const detail = `${error.message}. ${stored} events were stored before: sent again they count as duplicates`;
@@ -87,22 +92,30 @@ export class Intake {
   }
 
   private async flush(): Promise<void> {
-    await this.storing;
+    // One that failed stays in its place, and fails this.
+    while (this.storing.length >= STORING_MAX) {
+      await this.storing[0];
+      this.storing.shift();
+    }
     if (this.batch.arrivals.length === 0) return;
     const batch = this.batch;
     this.batch = this.newBatch();
-    this.storing = this.store(batch);
+    const stored = this.store(batch);
+    this.storing.push(stored);
     // Whoever awaits it next gets the failure; until then it is not unhandled.
-    this.storing.catch(() => undefined);
+    stored.catch(() => undefined);
   }
 
   private async store(batch: Batch): Promise<void> {
-    this.mappings ??= await readMappings(this.deps.db);
+    this.mappings ??= readMappings(this.deps.db);
+    const mappings = await this.mappings;
     const arrivals = batch.arrivals.map(({ source, letter }) => {
-      const mapping = this.mappings?.get(source);
+      const mapping = mappings.get(source);
       return { source, letter: mapping ? mapFacts(letter, mapping) : letter };
     });
-    this.count(batch, await parkEvents(this.deps, arrivals, this.actor));
+    // The order of the request is that of the ids, whichever of two batches is committed first.
+    this.lastAtMs = Math.max(this.deps.clock.wallMs(), this.lastAtMs + 1);
+    this.count(batch, await parkEvents(this.deps, arrivals, this.actor, { atMs: this.lastAtMs }));
     if (batch.room) this.rooms.push(batch.room);
   }
 

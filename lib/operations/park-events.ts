@@ -35,17 +35,21 @@ export type ParkOutcome = "parked" | "duplicate" | "bounced" | "unknown-source";
  *
  * New events are stored with body, group, counters and one audit entry; an event that is known already is a duplicate
  * or a bounce, see `lib/core/arrival.ts`. Of two batches that park the same event at the same time exactly one does.
+ *
+ * `atMs` is when they count as parked, default now. Ids follow it: of two batches of one stream that are stored at the
+ * same time, the later one needs the later moment to stay behind the other.
  */
 export async function parkEvents(
   deps: { db: Db; clock: Clock },
   arrivals: readonly Arrival[],
   actor: string,
+  { atMs }: { atMs?: number } = {},
 ): Promise<ParkOutcome[]> {
   if (arrivals.length > PARK_BATCH_MAX) throw new RangeError(`at most ${PARK_BATCH_MAX} arrivals at a time`);
   if (arrivals.length === 0) return [];
   const clean = arrivals.map(({ source, letter }) => ({ source, letter: storable(letter) }));
   for (let tries = 1; ; tries++) {
-    const nowMs = deps.clock.wallMs();
+    const nowMs = atMs ?? deps.clock.wallMs();
     try {
       return await deps.db.transaction((tx) => park(tx, clean, { actor, nowMs }));
     } catch (error) {
