@@ -44,7 +44,7 @@ const RULES: Record<string, string[]> = {
     "pkg:ajv-formats",
     "pkg:node",
   ],
-  "lib/browser": ["lib/core", "lib/contract", "pkg:react", "pkg:@tanstack/*", "pkg:next", "pkg:nuqs", "pkg:sonner"],
+  "lib/browser": ["lib/core", "lib/contract", "pkg:react", "pkg:@tanstack/*", "pkg:next", "pkg:sonner"],
   components: ["lib/core", "lib/contract", "lib/browser", "lib/retry", "pkg:*"],
   "app/api": ["lib/contract", "lib/operations", "lib/store/read", "app/_server", "type:lib/store", "lib/core"],
   "app/ops": ["lib/contract", "lib/operations", "app/_server"],
