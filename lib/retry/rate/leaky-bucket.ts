@@ -22,7 +22,7 @@ export function pour(
   const perMs = policy.leakPerSecond / 1000;
   const level = Math.max(0, state.level - (atMs - state.atMs) * perMs);
   if (level + amount <= policy.capacity) {
-    return { state: { level: level + amount, atMs }, accepted: true, delayMs: level === 0 ? 0 : level / perMs };
+    return { state: { level: level + amount, atMs }, accepted: true, delayMs: level / perMs };
   }
   const waitMs = amount > policy.capacity ? Number.POSITIVE_INFINITY : (level + amount - policy.capacity) / perMs;
   return { state: { level, atMs }, accepted: false, waitMs };

@@ -110,6 +110,17 @@ describe("a token bucket", () => {
     );
   });
 
+  it("warms up from its own start, whenever that was", () => {
+    const policy = { ratePerSecond: 30, capacity: 1_000, warmUpMs: 6_000 };
+    const state = newTokenBucket(policy, 50_000, 0);
+    expect(refilled(policy, state, 56_000).tokens).toBeCloseTo(120, 9);
+    const later = refilled(policy, state, 53_000);
+    expect(refilled(policy, later, 56_000).tokens).toBeCloseTo(120, 9);
+    const { taken } = takeTokens(policy, later, later.tokens + 1, 53_000);
+    expect(takeTokens(policy, later, later.tokens + 1, 53_000 + taken.waitMs).taken.granted).toBe(true);
+    expect(taken.waitMs).toBeLessThan(51);
+  });
+
   it("warms up from a third of its rate to the whole", () => {
     const policy = { ratePerSecond: 30, capacity: 1_000, warmUpMs: 6_000 };
     const minted = (fromMs: number, toMs: number) =>
@@ -138,6 +149,7 @@ describe("a stepped bucket", () => {
       waitMs: 0,
     });
     expect(takeStepped(policy, empty, 3, 600)).toMatchObject({ granted: false, waitMs: 1_500 });
+    expect(takeStepped(policy, { tokens: 1, gridMs: 100 }, 3, 600)).toMatchObject({ granted: false, waitMs: 500 });
     expect(takeStepped(policy, empty, 4, 9_000).state).toEqual({ tokens: 0, gridMs: 8_100 });
   });
 
@@ -179,6 +191,7 @@ describe("a leaky bucket", () => {
       waitMs: Number.POSITIVE_INFINITY,
     });
     expect(pour(policy, EMPTY_LEAKY_BUCKET, 5, 0)).toMatchObject({ accepted: true });
+    expect(pour(policy, { level: 1, atMs: 0 }, 5, 0)).toMatchObject({ accepted: false, waitMs: 100 });
   });
 
   it("does not leak when the clock goes backwards", () => {
@@ -221,6 +234,7 @@ describe("a fixed window", () => {
       waitMs: 0,
     });
     expect(takeFixed(policy, EMPTY_WINDOW, 5, 0).waitMs).toBe(Number.POSITIVE_INFINITY);
+    expect(takeFixed(policy, first.state, 4, 2_400).waitMs).toBe(600);
   });
 
   it("remembers only the window right before", () => {
@@ -245,6 +259,7 @@ describe("a sliding window", () => {
   it("takes what fits beside that weight, and nothing above the limit", () => {
     expect(takeSliding(policy, state, 3, 1_500)).toEqual({ state: { ...state, current: 5 }, granted: true, waitMs: 0 });
     expect(takeSliding(policy, state, 4, 1_500).granted).toBe(false);
+    expect(takeSliding(policy, EMPTY_WINDOW, 10, 5)).toMatchObject({ granted: true });
     expect(takeSliding(policy, EMPTY_WINDOW, 11, 0)).toMatchObject({
       granted: false,
       waitMs: Number.POSITIVE_INFINITY,

@@ -105,6 +105,14 @@ describe("a throttle", () => {
     expect(served).toEqual(["a@600"]);
   });
 
+  it("serves a waiter that needs all it can hold", async () => {
+    const { clock, throttle, served, take } = setUp();
+    throttle.tryTake(4);
+    void take("all", 4);
+    await clock.advance(400.001);
+    expect(served).toEqual(["all@400"]);
+  });
+
   it("keeps a waiter whose cost no longer fits, until it fits again", async () => {
     const { clock, throttle, served, take } = setUp();
     throttle.tryTake(4);

@@ -54,7 +54,6 @@ export function withPolicy(policy: TokenBucketPolicy, state: TokenBucketState): 
 }
 
 function waitMs(policy: TokenBucketPolicy, now: TokenBucketState, cost: number): number {
-  if (policy.ratePerSecond <= 0) return Number.POSITIVE_INFINITY;
   const ageMs = now.atMs - now.startedMs;
   return ageAt(policy, mintedBy(policy, ageMs) + cost - now.tokens) - ageMs;
 }
@@ -69,7 +68,7 @@ function mintedBy({ ratePerSecond, warmUpMs }: TokenBucketPolicy, ageMs: number)
   return perMs * (COLD * ageMs + ((1 - COLD) * ageMs ** 2) / (2 * warmUpMs));
 }
 
-/** The age at which a bucket has minted `tokens`: the inverse of `mintedBy`. */
+/** The age at which a bucket has minted `tokens`: the inverse of `mintedBy`. Infinity at a rate of 0. */
 function ageAt({ ratePerSecond, warmUpMs }: TokenBucketPolicy, tokens: number): number {
   const perMs = ratePerSecond / 1000;
   const warmMs = tokens / perMs + (warmUpMs * (1 - COLD)) / 2;
