@@ -71,7 +71,8 @@ function checkVariant(value: unknown, variants: Readonly<Record<string, Fields>>
 }
 
 function isWithin(value: unknown, rule: Rule & { kind: "number" }): boolean {
-  if (typeof value !== "number" || !Number.isFinite(value)) return false;
+  // NaN and Infinity fail the comparisons below.
+  if (typeof value !== "number") return false;
   if (rule.integer && !Number.isInteger(value)) return false;
   return (rule.above ? value > rule.min : value >= rule.min) && value <= rule.max;
 }

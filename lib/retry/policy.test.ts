@@ -180,7 +180,8 @@ describe("every part of a policy", () => {
 
   it.each<[string, unknown]>([
     ["backoff", { kind: "fixed", delayMs: 5, jitter: { kind: "equal" } }],
-    ["backoff", { kind: "ladder", stepsMs: [0, 7], jitter: { kind: "none" } }],
+    ["backoff", { kind: "ladder", stepsMs: [7], jitter: { kind: "none" } }],
+    ["backoff", { kind: "ladder", stepsMs: Array(1_000).fill(0), jitter: { kind: "none" } }],
     ["backoff", { kind: "exponential", baseMs: 5, factor: 3, capMs: 9, jitter: { kind: "decorrelated" } }],
     ["budget", { kind: "unlimited" }],
     ["budget", { kind: "quota", capacity: 10, cost: { transient: 1, throttled: 0 }, reward: 0 }],
@@ -215,6 +216,13 @@ describe("every part of a policy", () => {
     ["hedge", "on", "hedge"],
   ])("%s = %j is refused by field", (path, value, field) => {
     expect(validatePolicy(changed(path, value)).map((violation) => violation.field)).toEqual([field]);
+  });
+
+  it("says how long a ladder may be", () => {
+    const backoff = { kind: "ladder", stepsMs: [], jitter: { kind: "none" } };
+    expect(validatePolicy(changed("backoff", backoff))).toEqual([
+      { field: "backoff.stepsMs", value: [], bound: "a list of 1 to 1000 numbers" },
+    ]);
   });
 
   it("names every field nobody knows, at any depth", () => {
