@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { statementName, timestamptzToMs } from "./db";
+import { statementName, timestamptzToIso, timestamptzToMs } from "./db";
 
 describe("timestamptzToMs reads what the server writes", () => {
   test.each([
@@ -12,7 +12,10 @@ describe("timestamptzToMs reads what the server writes", () => {
     ["1969-12-31 23:59:59.5+00", "1969-12-31T23:59:59.500Z"],
     ["2026-11-20 09:33:12.123+05:30", "2026-11-20T04:03:12.123Z"],
     ["2026-11-20 09:33:12-08", "2026-11-20T17:33:12.000Z"],
-  ])("%s", (text, iso) => expect(new Date(timestamptzToMs(text)).toISOString()).toBe(iso));
+  ])("%s", (text, iso) => {
+    expect(new Date(timestamptzToMs(text)).toISOString()).toBe(iso);
+    expect(timestamptzToIso(text)).toBe(iso);
+  });
 
   test("every millisecond survives", () => {
     for (let ms = 0; ms < 1_000; ms++) {

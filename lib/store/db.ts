@@ -15,8 +15,12 @@ import { DomainError } from "@/lib/core/problem";
 
 type Values = readonly unknown[];
 
-/** `name` makes it a named prepared statement: planned once a connection. On partitions planning is the cost. */
-export type QueryOptions = { name?: string };
+export type QueryOptions = {
+  /** Makes it a named prepared statement: planned once a connection. On partitions planning is the cost. */
+  name?: string;
+  /** Times come as ISO 8601 UTC text instead, for rows that go to the wire as they are. */
+  isoTimes?: boolean;
+};
 
 export interface Queryable {
   /** The rows. Rejects with DomainError `store-unavailable` or `read-timeout`, else with the server's error. */
@@ -74,6 +78,15 @@ export function timestamptzToMs(text: string): number {
   return Number.isNaN(ms) ? anyToMs(text) : ms;
 }
 
+/** The same as ISO 8601 with milliseconds, which is the usual form but for two letters. */
+export function timestamptzToIso(text: string): string {
+  if (!text.endsWith("+00") || text[10] !== " " || (text[19] !== "." && text.length !== 22)) {
+    return new Date(timestamptzToMs(text)).toISOString();
+  }
+  const fraction = text.length === 22 ? "000" : text.slice(20, Math.min(23, text.length - 3)).padEnd(3, "0");
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction}Z`;
+}
+
 function utcToMs(text: string): number {
   const at = (from: number) => (text.charCodeAt(from) - 48) * 10 + text.charCodeAt(from + 1) - 48;
   const seconds = Date.UTC(at(0) * 100 + at(2), at(5) - 1, at(8), at(11), at(14), at(17));
@@ -94,13 +107,18 @@ function int8ToNumber(text: string): number | string {
   return Number.isSafeInteger(number) ? number : text;
 }
 
-const types: pg.CustomTypesConfig = {
-  getTypeParser: (oid: number, format?: "text" | "binary") => {
-    if (oid === TIMESTAMPTZ && format !== "binary") return timestamptzToMs;
-    if (oid === INT8 && format !== "binary") return int8ToNumber;
-    return pg.types.getTypeParser(oid, format);
-  },
-};
+function typesWith(timestamptz: (text: string) => unknown): pg.CustomTypesConfig {
+  return {
+    getTypeParser: (oid: number, format?: "text" | "binary") => {
+      if (oid === TIMESTAMPTZ && format !== "binary") return timestamptz;
+      if (oid === INT8 && format !== "binary") return int8ToNumber;
+      return pg.types.getTypeParser(oid, format);
+    },
+  };
+}
+
+const types = typesWith(timestamptzToMs);
+const isoTypes = typesWith(timestamptzToIso);
 
 export function createDb(url: string, options: DbOptions = {}): Db {
   const pool = new pg.Pool({
@@ -166,7 +184,12 @@ function asTx(client: pg.PoolClient): Tx {
 
 function queryable(execute: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Queryable {
   const send = (text: string, values: Values, options?: QueryOptions) =>
-    execute({ text, values: values as unknown[], name: options?.name });
+    execute({
+      text,
+      values: values as unknown[],
+      name: options?.name,
+      ...(options?.isoTimes ? { types: isoTypes } : {}),
+    });
   return {
     query: async <T>(text: string, values: Values = [], options?: QueryOptions) =>
       (await send(text, values, options)).rows as T[],

@@ -1,14 +1,14 @@
-import type { AggregateMember, AppliedControl, BodyOut, EventDetail } from "@/lib/contract/events";
+import type { AggregateMember, AppliedControl, BodyOut, EventDetail, EventOut } from "@/lib/contract/events";
 import { type SourceConfig, targetAddress } from "@/lib/contract/source-config";
 import type { Header, Origin } from "@/lib/core/dead-letter";
-import { type EventStatus, PARKED_STATUSES } from "@/lib/core/event-state";
+import { PARKED_STATUSES } from "@/lib/core/event-state";
 import { DomainError } from "@/lib/core/problem";
 import { redactHeaders } from "@/lib/core/redact";
 import type { Queryable } from "@/lib/store/db";
 import { readHistory } from "@/lib/store/read/event-history";
-import { EVENT_COLUMNS, type EventRow, eventOut, iso, isoOrNull, versionOut } from "@/lib/store/read/event-rows";
+import { EVENT_COLUMNS, isoOrNull } from "@/lib/store/read/event-rows";
 
-type DetailRow = EventRow & {
+type DetailRow = EventOut & {
   source_id: string;
   kind: string;
   config: Record<string, unknown>;
@@ -34,23 +34,24 @@ export async function readEventDetail(db: Queryable, id: string, nowMs: number):
             b.error_message, b.error_detail, b.origin
        from dlq_events e join sources s on s.id = e.source_id join dlq_event_bodies b on b.id = e.id where e.id = $1`,
     [id],
-    { name: "event_detail" },
+    { name: "event_detail", isoTimes: true },
   );
   if (!row) throw unknownEvent(id);
-  const subject = { id, eventId: row.event_id, aggregateId: row.aggregate_id };
+  const { source_id, kind, config, payload, content_type, headers, error_type, error_message, error_detail, ...event } =
+    row;
+  const subject = { id, eventId: row.eventId, aggregateId: row.aggregateId };
   const [history, aggregate, controls, group] = await Promise.all([
     readHistory(db, subject),
-    row.aggregate_id === null ? [] : readAggregate(db, row.source_id, row.aggregate_id),
+    row.aggregateId === null ? [] : readAggregate(db, source_id, row.aggregateId),
     readAppliedControls(db, row, nowMs),
     readGroup(db, row.fingerprint),
   ]);
-  const source = { kind: row.kind, config: row.config } as SourceConfig;
+  const source = { kind, config } as SourceConfig;
   return {
-    ...eventOut(row),
-    body: bodyOut(row.payload, row.content_type),
-    headers: redactHeaders(row.headers),
-    errorDetail: { type: row.error_type, message: row.error_message, stack: row.error_detail },
-    origin: row.origin,
+    ...event,
+    body: bodyOut(payload, content_type),
+    headers: redactHeaders(headers),
+    errorDetail: { type: error_type, message: error_message, stack: error_detail },
     history,
     aggregate,
     controls,
@@ -88,43 +89,18 @@ export async function readPayload(db: Queryable, id: string): Promise<StoredPayl
 /** Members shown of one aggregate; it rarely has more than a few events parked. */
 const MEMBERS_MAX = 200;
 
-type MemberRow = {
-  id: string;
-  event_id: string;
-  version: string | null;
-  event_type: string | null;
-  error_code: string;
-  status: EventStatus;
-  bounces: number;
-  confirmed_at: number | null;
-  cooldown_until: number | null;
-  first_seen: number;
-};
-
 /** The events of an aggregate in the order in which they are sent: see `compareItems` in `core/redrive-plan.ts`. */
 async function readAggregate(db: Queryable, sourceId: string, aggregateId: string): Promise<AggregateMember[]> {
-  const rows = await db.query<MemberRow>(
-    `select e.id, e.event_id, e.version::text as version, e.event_type, e.error_code, e.status, e.bounces,
-            e.confirmed_at, e.cooldown_until, e.first_seen
+  const rows = await db.query<Omit<AggregateMember, "head">>(
+    `select e.id, e.event_id as "eventId", e.version, e.event_type as "eventType", e.error_code as "errorCode", e.status,
+            e.bounces, e.confirmed_at as "confirmedAt", e.cooldown_until as "cooldownUntil", e.first_seen as "firstSeen"
        from dlq_events e where e.aggregate_id = $2 and e.source_id = $1
       order by e.version nulls last, e.id limit ${MEMBERS_MAX}`,
     [sourceId, aggregateId],
-    { name: "aggregate_members" },
+    { name: "aggregate_members", isoTimes: true },
   );
   const head = rows.find((row) => PARKED_STATUSES.includes(row.status));
-  return rows.map((row) => ({
-    id: row.id,
-    eventId: row.event_id,
-    version: versionOut(row.version),
-    eventType: row.event_type,
-    errorCode: row.error_code,
-    status: row.status,
-    bounces: row.bounces,
-    confirmedAt: isoOrNull(row.confirmed_at),
-    cooldownUntil: isoOrNull(row.cooldown_until),
-    firstSeen: iso(row.first_seen),
-    head: row === head,
-  }));
+  return rows.map((row) => ({ ...row, head: row === head }));
 }
 
 type ControlRow = Omit<AppliedControl, "expiresAt"> & { expiresMs: number | null };
@@ -136,7 +112,7 @@ async function readAppliedControls(db: Queryable, row: DetailRow, nowMs: number)
         and ((scope = 'eventId' and value = $1) or (scope = 'aggregateId' and value = $2)
              or (scope = 'errorCode' and value = $3) or (scope = 'source' and value = $4))
       order by id`,
-    [row.event_id, row.aggregate_id, row.error_code, row.source, nowMs],
+    [row.eventId, row.aggregateId, row.errorCode, row.source, nowMs],
     { name: "applied_controls" },
   );
   return rows.map(({ expiresMs, ...control }) => ({ ...control, expiresAt: isoOrNull(expiresMs) }));

@@ -1,7 +1,6 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventOut } from "@/lib/contract/events";
 import type { Db } from "@/lib/store/db";
-import { eventOut } from "@/lib/store/read/event-rows";
 import { scanEvents } from "@/lib/store/read/event-scan";
 
 const PAGE = 500;
@@ -20,7 +19,7 @@ export async function* exportEvents(db: Db, filter: EventFilter, nowMs: number):
       towards: "older",
       limit: PAGE,
     });
-    if (rows.length > 0) yield rows.map(eventOut);
+    if (rows.length > 0) yield rows;
     if (rows.length < PAGE) return;
     from = rows.at(-1)!.id;
   }

@@ -2,7 +2,6 @@ import { decodeCursor, encodeCursor } from "@/lib/contract/cursor";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventList, Neighbours } from "@/lib/contract/events";
 import type { Queryable } from "@/lib/store/db";
-import { eventOut } from "@/lib/store/read/event-rows";
 import { scanEvents } from "@/lib/store/read/event-scan";
 
 export type EventListQuery = { filter: EventFilter; limit: number; cursor: string | null };
@@ -25,7 +24,7 @@ export async function listEvents(db: Queryable, query: EventListQuery, nowMs: nu
   const hasOlder = towards === "newer" || more;
   const hasNewer = towards === "newer" ? more : cursor !== null;
   return {
-    items: rows.map(eventOut),
+    items: rows,
     nextCursor: hasOlder ? at(rows.at(-1)?.id, "older") : null,
     prevCursor: hasNewer ? at(rows[0]?.id, "newer") : null,
   };

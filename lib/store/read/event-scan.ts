@@ -1,4 +1,5 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
+import type { EventOut } from "@/lib/contract/events";
 import { EVENT_STATUSES } from "@/lib/core/event-state";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { type Queryable, statementName } from "@/lib/store/db";
@@ -12,7 +13,7 @@ import {
   splitStatuses,
   splitWords,
 } from "@/lib/store/read/event-filter-sql";
-import { EVENT_COLUMNS, type EventRow } from "@/lib/store/read/event-rows";
+import { EVENT_COLUMNS } from "@/lib/store/read/event-rows";
 
 /**
  * Reads matching events in the order of their id, a page at a time, at the same cost at any depth.
@@ -36,7 +37,7 @@ export type Scan = {
 const CLOCK_SKEW_MS = 3_600_000;
 
 /** Rows in the order asked for. Rejects with DomainError `invalid-filter` or `read-timeout`. */
-export async function scanEvents(db: Queryable, scan: Scan): Promise<EventRow[]> {
+export async function scanEvents(db: Queryable, scan: Scan): Promise<EventOut[]> {
   const groups = await resolveGroups(db, scan.filter);
   if (groups !== null && groups.length === 0) return [];
   const query = { ...scan, groups };
@@ -77,8 +78,8 @@ function isThin(way: Way, query: Query): boolean {
 type Query = Scan & { groups: string[] | null };
 type Sql = { text: string; values: unknown[] };
 
-function run(db: Queryable, { text, values }: Sql): Promise<EventRow[]> {
-  return db.query<EventRow>(text, values, { name: statementName("events", text) });
+function run(db: Queryable, { text, values }: Sql): Promise<EventOut[]> {
+  return db.query<EventOut>(text, values, { name: statementName("events", text), isoTimes: true });
 }
 
 /** More groups than this match a word that says nothing: then they are a condition, not a way. */
