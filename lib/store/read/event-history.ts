@@ -24,8 +24,25 @@ export async function readHistory(db: Queryable, subject: Subject): Promise<Hist
     readAttempts(db, subject.id),
     readOwnControls(db, subject),
   ]);
-  const entries = parts.flat().sort((a, b) => a.atMs - b.atMs || ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
+  const entries = causesFirst(parts.flat()).sort(
+    (a, b) => a.atMs - b.atMs || ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind),
+  );
   return entries.map(({ atMs, ...entry }) => ({ at: iso(atMs), ...entry }));
+}
+
+/**
+ * A verdict and an attempt carry the store's time, the audit that of the worker: what led to a redrive's end is never
+ * shown after it.
+ */
+function causesFirst(entries: Entry[]): Entry[] {
+  const ends = new Map<string, number>();
+  for (const { kind, redriveId, atMs, detail } of entries) {
+    if (kind === "state" && redriveId !== null && detail.action !== "event.queued") ends.set(redriveId, atMs);
+  }
+  return entries.map((entry) => {
+    if (entry.redriveId === null || (entry.kind !== "verdict" && entry.kind !== "attempt")) return entry;
+    return { ...entry, atMs: Math.min(entry.atMs, ends.get(entry.redriveId) ?? entry.atMs) };
+  });
 }
 
 /** Of one moment: the order in which things follow from each other. */
