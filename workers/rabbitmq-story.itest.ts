@@ -1,12 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { BasicProperties } from "@/lib/brokers/amqp/basic-properties";
+import { statsQueryFrom } from "@/lib/contract/stats-query";
 import { changeSettings } from "@/lib/operations/change-settings";
+import { createSource } from "@/lib/operations/create-source";
+import { systemClock } from "@/lib/platform/clock";
+import { createLowRateStore } from "@/lib/store/prisma";
 import { countEvents } from "@/lib/store/read/event-count";
 import { readEventDetail } from "@/lib/store/read/event-detail";
 import { listEvents } from "@/lib/store/read/event-list";
 import { listRedriveItems } from "@/lib/store/read/redrives";
-import { addSource } from "@/lib/testing/letters";
+import { readRedriveSuccess, readSize } from "@/lib/store/read/stats";
 import { RABBITMQ_MISSING, rabbitmqInstalled, type TestRabbitmq, testRabbitmq } from "@/lib/testing/rabbitmq";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
@@ -125,13 +129,19 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
   };
 
   async function makeSource(): Promise<void> {
-    const id = await addSource(world.db, SOURCE);
-    await world.db.run(
-      "update sources set kind = 'rabbitmq', config = $2::jsonb, payload_schema = $3::jsonb where id = $1",
-      [id, JSON.stringify({ url: rabbit().url, queue: work.dlq }), JSON.stringify(SCHEMA)],
-    );
-    await world.db.run("update targets set rate_per_second = null where source_id = $1", [id]);
+    const lowRate = createLowRateStore(world.url);
+    try {
+      const config = { url: rabbit().url, queue: work.dlq };
+      const source = { name: SOURCE, kind: "rabbitmq", config, payloadSchema: SCHEMA, enabled: true };
+      await createSource({ lowRate, clock: systemClock }, source, "ada");
+    } finally {
+      await lowRate.end();
+    }
   }
+
+  const stats = () => statsQueryFrom(new URLSearchParams({ source: SOURCE }), Date.now(), ["source"]);
+  const size = async () => (await readSize(world.db, stats(), Date.now())).now;
+  const success = () => readRedriveSuccess(world.db, stats(), Date.now());
 
   const atRest = async () => {
     const queues = await Promise.all([work.queue, work.dlq].map((name) => rabbit().messages(name)));
@@ -218,6 +228,15 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     expect(await count("PENDING")).toEqual(exactly(2));
     expect(await count("REDRIVEN")).toEqual(exactly(GOOD - 1));
     expect(await world.redrive(id)).toMatchObject({ state: "DONE", delivered: GOOD, confirmed: GOOD - 1, bounced: 1 });
+    expect(await size()).toBe(2);
+    expect(await success()).toMatchObject({
+      kind: "exact",
+      delivered: GOOD,
+      confirmed: GOOD - 1,
+      bounced: 1,
+      failed: 0,
+      rate: (GOOD - 1) / GOOD,
+    });
     const [stubborn] = (await find("account-2")).filter(({ eventId }) => eventId === STUBBORN);
     const { history } = await readEventDetail(world.db, stubborn!.id, Date.now());
     expect(history.map(({ kind, detail }) => detail.action ?? kind)).toEqual([
@@ -235,6 +254,8 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     expect(work.consumed.at(-1)!.messageId).toBe(STUBBORN);
     await expect.poll(() => count("CONFIRMED"), { timeout: 20_000 }).toEqual(exactly(GOOD));
     expect(await count("PENDING")).toEqual(exactly(1));
+    expect(await size()).toBe(1);
+    expect(await success()).toMatchObject({ delivered: GOOD + 1, confirmed: GOOD, bounced: 1 });
   }, 120_000);
 }
 
