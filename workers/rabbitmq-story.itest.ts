@@ -239,12 +239,14 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     });
     const [stubborn] = (await find("account-2")).filter(({ eventId }) => eventId === STUBBORN);
     const { history } = await readEventDetail(world.db, stubborn!.id, Date.now());
-    expect(history.map(({ kind, detail }) => detail.action ?? kind)).toEqual([
+    const facts = history.map(({ kind, detail }) => detail.action ?? kind);
+    // The broker can be back with the bounce before the worker has committed the end of its delivery.
+    expect(facts.filter((fact) => fact !== "event.bounced")).toEqual([
       "event.parked",
       ...["event.queued", "verdict", "event.verified"],
       ...["event.queued", "verdict", "attempt", "event.redriven"],
-      "event.bounced",
     ]);
+    expect(facts.filter((fact) => fact === "event.bounced")).toHaveLength(1);
 
     // Now it goes too.
     work.handles = () => true;
