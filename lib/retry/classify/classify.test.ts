@@ -255,6 +255,11 @@ describe("an error code", () => {
     "KAFKA_NOPE",
     "XKAFKA_MESSAGE_TOO_LARGE",
     "XXHPE_1",
+    "NATS_100590",
+    "FOO_SQS_THROTTLING",
+    "XXXXXXMESSAGE_TOO_LARGE",
+    "235055",
+    "23xx12345",
     "99999",
     "ABCDE",
     "40001X",
@@ -356,6 +361,7 @@ describe("what an adapter states", () => {
     expect(short(error({ code: "ECONNREFUSED", sent: "maybe" }))).toBe("transient maybe");
     expect(short(error({ code: "ECONNRESET", sent: "yes" }))).toBe("transient maybe");
     expect(short(error({ sent: "no" }, error({ code: "EPIPE", sent: "maybe" })))).toBe("transient no");
+    expect(short(error({}, error({ code: "EPIPE", sent: "no" })))).toBe("transient no");
   });
 
   it("decides what nobody else knows", () => {

@@ -61,8 +61,7 @@ function byCode(facts: Facts, hinted: boolean): Judgement | null {
   }
   if (typeof facts.code === "number") return byNumber(facts, facts.code);
   if (facts.code === null) return judged(upperSnake(facts.name), awsRule(facts.name));
-  // A wrapper of a response: its status says more than its own code.
-  if (facts.code === "UND_ERR_REQ_RETRY" || facts.code === "UND_ERR_RESPONSE") return null;
+  // A wrapper of a response (UND_ERR_REQ_RETRY) is in no table: its status decides.
   const { code } = facts;
   const rule = nodeRule(code) ?? amqpRule(code) ?? natsRule(code) ?? kafkaRule(code) ?? postgresRule(code);
   return judged(code, rule) ?? judged(upperSnake(code), awsRule(code)) ?? judged(code, httpCodeRule(code, hinted));

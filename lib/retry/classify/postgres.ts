@@ -6,7 +6,7 @@ import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT } from "@/lib/retry/clas
  * @returns null when `code` is not a SQLSTATE we judge
  */
 export function postgresRule(code: string): CodeRule | null {
-  if (!/^[0-9A-Z]{5}$/.test(code) || !/\d/.test(code)) return null;
+  if (!/^[0-9A-Z]{5}$/.test(code)) return null;
   switch (code) {
     case "40001": // serialization_failure
     case "40P01": // deadlock_detected
