@@ -225,15 +225,19 @@ describe("self-healing", () => {
     await expect
       .poll(async () => (await engine())?.healing, { timeout: 15_000 })
       .toEqual({ steps: 1, backoffFactor: 2, rateFactor: 0.5 });
-    const [first] = await actions();
-    expect(first).toMatchObject({
-      action: "target.healing",
-      after: { direction: "slow-down", cause: "retry-ratio", steps: 1, rateFactor: 0.5 },
-    });
+    // A step is taken first and audited then.
+    await expect
+      .poll(async () => (await actions())[0], { timeout: 10_000 })
+      .toMatchObject({
+        action: "target.healing",
+        after: { direction: "slow-down", cause: "retry-ratio", steps: 1, rateFactor: 0.5 },
+      });
     await world.db.run("update targets set rate_per_second = null, updated_at = now()");
     expect(await world.ended(id)).toMatchObject({ delivered: 150 });
     await expect.poll(async () => (await engine())?.healing?.steps, { timeout: 15_000 }).toBe(0);
-    expect((await actions()).at(-1)).toMatchObject({ after: { direction: "speed-up", cause: "quiet", steps: 0 } });
+    await expect
+      .poll(async () => (await actions()).at(-1), { timeout: 10_000 })
+      .toMatchObject({ after: { direction: "speed-up", cause: "quiet", steps: 0 } });
   }, 60_000);
 });
 
