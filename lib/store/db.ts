@@ -133,10 +133,7 @@ export function createDb(url: string, options: DbOptions = {}): Db {
   });
   // Without a listener a server restart would end the process; the pool opens a new connection when one is needed.
   pool.on("error", (error) => options.onIdleError?.(error));
-  const direct = queryable(async (config) => {
-    const client = await connect(pool);
-    return release(client, () => client.query(config));
-  });
+  const direct = queryable((config) => pool.query(config).catch(rethrow));
   return {
     ...direct,
     transaction: (work, settings) => transaction(pool, work, settings),
@@ -260,7 +257,16 @@ function unavailable(error: unknown): DomainError {
   });
 }
 
+/** Names that were made: the texts are a few hundred, and each is a thousand characters to hash. */
+const names = new Map<string, string>();
+const NAMES_MAX = 1_000;
+
 /** A statement name for SQL that is put together from parts: the same text has the same name on every connection. */
 export function statementName(prefix: string, text: string): string {
-  return `${prefix}_${hash64(text)}`;
+  const known = names.get(text);
+  if (known !== undefined) return known;
+  if (names.size === NAMES_MAX) names.clear();
+  const name = `${prefix}_${hash64(text)}`;
+  names.set(text, name);
+  return name;
 }
