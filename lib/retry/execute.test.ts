@@ -1138,6 +1138,19 @@ describe("the budget's accounts", () => {
     expect(available()).toBe(0);
   });
 
+  it("take no retry that was never sent for a success", async () => {
+    const budget = { kind: "quota", capacity: 10, cost: { transient: 10, throttled: 10 }, reward: 1 } as const;
+    const on = bench({ budget });
+    let tokens = 0;
+    const done = on.start({ takeToken: (signal) => on.clock.sleep(tokens++ === 0 ? 0 : 5_000, signal) });
+    await on.clock.advance(0);
+    await fail(on, coded("HTTP_500"));
+    await on.clock.advance(1_000);
+    on.controller.abort();
+    expect(await done).toMatchObject({ kind: "cancelled", attempts: 1 });
+    expect(on.target.budget.snapshot(0).available).toBe(0);
+  });
+
   it("take no cancelled backoff for a success", async () => {
     const budget = { kind: "quota", capacity: 10, cost: { transient: 10, throttled: 10 }, reward: 1 } as const;
     const on = bench({ budget, backoff: FIXED });
