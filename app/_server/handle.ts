@@ -43,35 +43,33 @@ export function handle<Query = undefined, Body = undefined>(route: Route<Query, 
     const requestId = requestIdOf(request);
     const deps = processDeps();
     const startedMs = deps.clock.nowMs();
+    const incoming = { request, url: new URL(request.url), context, requestId, deps };
     let response: Response;
     try {
-      response = await answer(route, { request, context, requestId, deps });
+      response = await answer(route, incoming);
     } catch (error) {
-      response = failure(error, request, requestId, deps);
+      response = failure(error, incoming);
     }
     response.headers.set("x-request-id", requestId);
-    deps.log[request.method === "GET" ? "debug" : "info"](
-      {
-        requestId,
-        method: request.method,
-        path: new URL(request.url).pathname,
-        status: response.status,
-        ms: Math.round((deps.clock.nowMs() - startedMs) * 10) / 10,
-      },
-      "request",
-    );
+    // A console that is looked at asks all the time: reads are told only to who wants to know.
+    const level = request.method === "GET" ? "debug" : "info";
+    if (deps.log.isLevelEnabled(level)) {
+      const ms = Math.round((deps.clock.nowMs() - startedMs) * 10) / 10;
+      const { method } = request;
+      deps.log[level]({ requestId, method, path: incoming.url.pathname, status: response.status, ms }, "request");
+    }
     return response;
   };
 }
 
-type Incoming = { request: Request; context: Context; requestId: string; deps: Deps };
+type Incoming = { request: Request; url: URL; context: Context; requestId: string; deps: Deps };
 
 async function answer<Query, Body>(route: Route<Query, Body>, incoming: Incoming): Promise<Response> {
-  const { request, context, requestId, deps } = incoming;
+  const { request, url, context, requestId, deps } = incoming;
   assertLocal(request, deps.env.allowedHosts);
   const actor = actorOf(request);
   const nowMs = deps.clock.wallMs();
-  const query = (route.query ?? noQuery)(new URL(request.url).searchParams, nowMs) as Query;
+  const query = (route.query ?? noQuery)(url.searchParams, nowMs) as Query;
   const body = route.body ? route.body.parse(await readJson(request, deps.env.requestBytesMax)) : (undefined as Body);
   const params = await context.params;
   const result = await route.run({ deps, request, actor, params, query, body, requestId, nowMs });
@@ -89,9 +87,9 @@ function noQuery(params: URLSearchParams): undefined {
   });
 }
 
-function failure(error: unknown, request: Request, requestId: string, { log }: Deps): Response {
+function failure(error: unknown, { request, url, requestId, deps: { log } }: Incoming): Response {
   const known = toDomainError(error);
-  const facts = { requestId, method: request.method, path: new URL(request.url).pathname, code: known.code };
+  const facts = { requestId, method: request.method, path: url.pathname, code: known.code };
   if (known.code === "internal") log.error({ ...facts, err: error }, "request failed");
   else if (known.internal !== undefined) log.warn({ ...facts, err: known.internal }, "request refused");
   return problemResponse(known, requestId);
