@@ -70,6 +70,12 @@ function Overview({ filter, setFilter, patch, children }: Props) {
       {children}
       {nothing && !restricted ? <NothingParked /> : null}
       {nothing && restricted ? <HiddenByFilter onClear={() => patchAway(filter, setFilter)} /> : null}
+      {/* What was parked and redriven within one bucket leaves no area, but its success still counts. */}
+      {nothing && !hadSome && restricted ? (
+        <div className="px-3 pb-4">
+          <Tiles filter={filter} size={size} age={age} />
+        </div>
+      ) : null}
       {nothing && !hadSome ? null : (
         <div className="grid gap-3 px-3 pb-4 lg:grid-cols-[minmax(0,2fr)_minmax(18rem,1fr)]">
           <div className="min-w-0 lg:col-span-2">
