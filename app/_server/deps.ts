@@ -28,6 +28,12 @@ export type Deps = {
   close(): Promise<void>;
 };
 
+/**
+ * A page takes a millisecond, so a few connections serve thousands a second; and each keeps a plan of about a megabyte
+ * for every kind of filter it has seen.
+ */
+const LISTS_MAX = 4;
+
 // On globalThis: Next loads a route and a page as separate bundles, and in development reloads them.
 const holder = globalThis as typeof globalThis & { parkadeDeps?: Deps };
 
@@ -50,7 +56,12 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     onIdleError: (error: Error) => log.warn({ err: error }, "an idle store connection broke"),
   };
   const db = createDb(env.databaseUrl, store);
-  const lists = createDb(env.databaseUrl, { ...store, applicationName: "parkade-lists", genericPlans: true });
+  const lists = createDb(env.databaseUrl, {
+    ...store,
+    max: Math.min(LISTS_MAX, env.databasePool),
+    applicationName: "parkade-lists",
+    genericPlans: true,
+  });
   const connection: LaneConnection =
     env.redisUrl === null
       ? { kind: "postgres", connectionString: env.databaseUrl, max: 4 }
