@@ -12,17 +12,23 @@ export async function startWorkerProcess({ databaseUrl, redisUrl }: WorkerServer
   const { REDIS_URL: _, ...inherited } = process.env;
   // `node` flags for one process under study, such as --cpu-prof.
   const flags = (process.env.PARKADE_BENCH_WORKER_FLAGS ?? "").split(" ").filter((flag) => flag !== "");
-  const child = spawn(process.execPath, [...flags, fileURLToPath(new URL("../dist/worker.mjs", import.meta.url))], {
-    env: {
-      PARKADE_LOG_LEVEL: "info",
-      ...inherited,
-      NODE_ENV: "production",
-      DATABASE_URL: databaseUrl,
-      ...(redisUrl ? { REDIS_URL: redisUrl } : {}),
+  // As the launcher does: it ends when the bench ends, in whatever way.
+  const tied = ["--import", new URL("../scripts/tied.mjs", import.meta.url).href];
+  const child = spawn(
+    process.execPath,
+    [...tied, ...flags, fileURLToPath(new URL("../dist/worker.mjs", import.meta.url))],
+    {
+      env: {
+        PARKADE_LOG_LEVEL: "info",
+        ...inherited,
+        NODE_ENV: "production",
+        DATABASE_URL: databaseUrl,
+        ...(redisUrl ? { REDIS_URL: redisUrl } : {}),
+      },
+      // Its log is written, as in production, and read by nobody.
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
     },
-    // Its log is written, as in production, and read by nobody.
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
-  });
+  );
   await firstMessage(child);
   return { pid: child.pid!, stop: () => end(child) };
 }

@@ -11,4 +11,5 @@ const server = createServer((request, response) => {
   });
 });
 process.on("message", () => process.send?.({ received }));
+process.on("disconnect", () => process.exit()); // the bench was killed
 server.listen(0, "127.0.0.1", () => process.send?.({ port: (server.address() as AddressInfo).port }));
