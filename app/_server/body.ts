@@ -52,7 +52,7 @@ export async function readBytes(request: Request, bytesMax: number): Promise<Buf
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
 /** Throws DomainError `invalid-utf8`: a replaced character would be a changed one. */
-export function decodeUtf8(bytes: Uint8Array): string {
+function decodeUtf8(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch (error) {

@@ -46,7 +46,7 @@ function isBlank(bytes: Uint8Array): boolean {
 }
 
 /** A body that breaks off is the sender's doing, not ours. */
-export async function* received(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* received(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of body) yield chunk;
   } catch (error) {

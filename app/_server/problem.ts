@@ -122,7 +122,7 @@ export function toDomainError(error: unknown, code: ProblemCode = "invalid-reque
 const FAULTS_MAX = 20;
 
 /** One entry for each wrong field; of a union the branch that came closest. */
-export function fieldErrors(issues: readonly z.core.$ZodIssue[], prefix: PropertyKey[] = []): FieldError[] {
+function fieldErrors(issues: readonly z.core.$ZodIssue[], prefix: PropertyKey[] = []): FieldError[] {
   return issues.flatMap((issue) => fieldError(issue, prefix)).slice(0, FAULTS_MAX);
 }
 

@@ -173,7 +173,7 @@ export function parseJson(bytes: Uint8Array, span: Span): unknown {
   return parseText(decode(bytes, span));
 }
 
-export function decode(bytes: Uint8Array, span: Span): string {
+function decode(bytes: Uint8Array, span: Span): string {
   try {
     return utf8.decode(bytes.subarray(span.start, span.end));
   } catch {

@@ -1,7 +1,7 @@
 import { type EventFilter, fromSearchParams } from "@/lib/contract/event-filter";
 import { DomainError } from "@/lib/core/problem";
 
-export const EVENT_PAGE_MAX = 500;
+const EVENT_PAGE_MAX = 500;
 const EVENT_PAGE_DEFAULT = 50;
 
 /** Reads `?filter&limit=&cursor=`. Throws DomainError `invalid-filter` or `invalid-request`. */

@@ -35,7 +35,7 @@ export function isStorableText(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }
 
-export function storableText(text: string): string {
+function storableText(text: string): string {
   return isStorableText(text) ? text : text.replaceAll("\0", NUL_SHOWN).toWellFormed();
 }
 

@@ -18,7 +18,7 @@ import {
  */
 
 /** Counting stops here: "at least 10,000" is enough to know that it is many. */
-export const COUNT_BOUND = 10_000;
+const COUNT_BOUND = 10_000;
 /** A count is a courtesy beside the list: it gives up rather than make anybody wait. */
 const COUNT_MS_MAX = 1_500;
 const HOUR_MS = 3_600_000;

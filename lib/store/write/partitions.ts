@@ -15,7 +15,7 @@ export const NO_PARTITION = "23514";
 const MAKER_LOCK = 7_305_101;
 
 /** Start of the UTC day, epoch milliseconds. */
-export function dayOf(ms: number): number {
+function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS) * DAY_MS;
 }
 
@@ -61,21 +61,4 @@ async function attachDay(tx: Tx, table: (typeof PARTITIONED)[number], day: numbe
     `alter table ${table} attach partition ${name}
        for values from ('${uuidv7LowerBound(day)}') to ('${uuidv7LowerBound(day + DAY_MS)}')`,
   );
-}
-
-/**
- * Takes a day out of the store for good: detached first, so that nothing reads a table that goes. Returns whether it
- * was there. What still refers to its events (keys, items, audit) is the caller's to settle.
- */
-export async function dropPartition(db: Db, dayMs: number): Promise<boolean> {
-  return db.transaction(async (tx) => {
-    await tx.run("select pg_advisory_xact_lock($1)", [MAKER_LOCK]);
-    if (!(await partitionDays(tx)).includes(dayOf(dayMs))) return false;
-    for (const table of PARTITIONED) {
-      const name = `${table}_${dayName(dayOf(dayMs))}`;
-      await tx.run(`alter table ${table} detach partition ${name}`);
-      await tx.run(`drop table ${name}`);
-    }
-    return true;
-  });
 }
