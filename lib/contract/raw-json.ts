@@ -139,7 +139,18 @@ export function membersOf(bytes: Uint8Array, start: number): { members: Member[]
   }
 }
 
+/** Names are short and plain nearly always: those are read by their bytes. */
 function keyText(bytes: Uint8Array, start: number, end: number): string {
+  let key = "";
+  for (let at = start + 1; at < end - 1; at++) {
+    const byte = bytes[at]!;
+    if (byte < 0x20 || byte > 0x7e || byte === BACKSLASH) return parsedKey(bytes, start, end);
+    key += String.fromCharCode(byte);
+  }
+  return key;
+}
+
+function parsedKey(bytes: Uint8Array, start: number, end: number): string {
   try {
     return JSON.parse(utf8.decode(bytes.subarray(start, end))) as string;
   } catch {
