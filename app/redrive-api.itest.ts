@@ -212,6 +212,31 @@ describe("POST /ops/dlq/redrive", () => {
       body: { code: "invalid-filter" },
     });
   });
+
+  test.each([
+    "q=%20",
+    "q=%C2%A0",
+    "source=orders&q=%09",
+    "source=orders&__proto__=x",
+    "source=orders&lane=main&lane=slow",
+  ])("refuses ?%s whole: a condition that is not understood would redrive more", async (query) => {
+    await park(2);
+    const path = `/ops/dlq/redrive?${query}`;
+    expect(await call(ops.POST, { method: "POST", path, headers: { "x-parkade-query": query } })).toMatchObject({
+      status: 400,
+      body: { code: "invalid-filter" },
+    });
+    expect(await deps.db.query("select id from redrives")).toEqual([]);
+  });
+
+  test("refuses a body: its conditions would not restrict", async () => {
+    await park(2);
+    const path = "/ops/dlq/redrive?source=orders";
+    expect(await call(ops.POST, { method: "POST", path, body: { errorCode: "TIMEOUT" } })).toMatchObject({
+      status: 400,
+      body: { code: "invalid-request" },
+    });
+  });
 });
 
 describe("controls", () => {

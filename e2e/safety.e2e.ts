@@ -49,6 +49,31 @@ test.describe("the console until sign-in exists", () => {
     expect(own.status()).toBe(200);
   });
 
+  test("refuses what it does not understand instead of selecting more", async ({ request }) => {
+    for (const path of [
+      "/api/v1/events?__proto__=x",
+      "/api/v1/events/count?source=orders&__proto__=x",
+      "/api/v1/events?q=%20",
+    ]) {
+      expect((await request.get(path)).status(), path).toBe(400);
+    }
+    const redrive = await request.post("/ops/dlq/redrive?source=orders&__proto__=x&mode=verify");
+    expect(redrive.status()).toBe(400);
+    expect(await redrive.json()).toMatchObject({ code: "invalid-filter", errors: [{ field: "__proto__" }] });
+    const json = await request.post("/api/v1/redrives/preview", {
+      headers: { "content-type": "application/json" },
+      data: Buffer.from('{"select":{"filter":{"__proto__":"x"}}}'),
+    });
+    expect(json.status()).toBe(400);
+  });
+
+  test("answers a malformed path with a problem, and a page with GET alone", async ({ request }) => {
+    const post = await request.post("/events");
+    expect(post.status()).toBe(405);
+    const nul = await request.get("/api/v1/sources/%00");
+    expect(nul.status()).toBe(400);
+  });
+
   test("cannot be framed", async ({ request }) => {
     const headers = (await request.get("/")).headers();
     expect(headers["content-security-policy"]).toContain("frame-ancestors 'none'");

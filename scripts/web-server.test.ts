@@ -1,5 +1,5 @@
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllowedHosts } from "./local-only.ts";
 import { guarded } from "./web-server.ts";
@@ -50,6 +50,47 @@ describe("the web server", () => {
   test("hangs up on a refused upload instead of reading it", async () => {
     const answer = await send("POST", { origin: "https://evil.example" });
     expect(answer).toMatchObject({ status: 403, headers: { connection: "close" } });
+  });
+
+  test.each([
+    ["GET", "/events/%", 400],
+    ["GET", "/api/v1/events/%ff", 400],
+    ["GET", "/api/v1/sources/%00", 400],
+    ["GET", "/api/v1/events?q=%ff", 400],
+    ["GET", "http://elsewhere.example/api/v1/events", 400],
+    ["OPTIONS", "*", 400],
+    ["TRACE", "/api/v1/events", 405],
+    ["POST", "/events", 405],
+    ["DELETE", "/", 405],
+    ["PROPFIND", "/api/v1/events", 405],
+  ])("refuses %s %s with a problem before the framework sees it", async (method, path, status) => {
+    const answer = await send(method, {}, path);
+    expect(answer).toMatchObject({ status, headers: { "content-type": "application/problem+json" } });
+    expect(answer.headers["x-content-type-options"]).toBe("nosniff");
+    expect(JSON.parse(answer.body).detail).not.toBe("");
+    expect(seen).toEqual([]);
+  });
+
+  test("refuses a second Host header", async () => {
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(port, "127.0.0.1", () =>
+        socket.end("GET / HTTP/1.1\r\nHost: localhost\r\nHost: elsewhere.example\r\nConnection: close\r\n\r\n"),
+      );
+      let text = "";
+      socket.on("data", (chunk) => {
+        text += chunk;
+      });
+      socket.on("end", () => resolve(text)).on("error", reject);
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(seen).toEqual([]);
+  });
+
+  test("hands on the query string as it came, and not what a client claims that it was", async () => {
+    await send("GET", { "x-parkade-query": "source=chosen" }, "/api/v1/events?source=N&__proto__=x?y");
+    expect(seen[0]!["x-parkade-query"]).toBe("source=N&__proto__=x?y");
+    await send("GET", { "x-parkade-query": "source=chosen" }, "/api/v1/events");
+    expect(seen[0]!["x-parkade-query"]).toBe("");
   });
 
   test("gives each answer a nonce of its own, and the same one to the page", async () => {

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { parseAllowedHosts, refusalOf } from "./local-only.ts";
+import { shapeFault } from "./request-shape.ts";
 
 /** How long requests may take to finish after SIGTERM; then their connections are cut. */
 const DRAIN_MS = 10_000;
@@ -16,6 +17,12 @@ const KEEP_ALIVE_MS = 65_000;
  */
 export function guarded(handle: RequestListener, allowedHosts: ReadonlySet<string>): RequestListener {
   return (request, response) => {
+    const fault = shapeFault({
+      method: request.method ?? "GET",
+      target: request.url ?? "/",
+      hosts: request.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length,
+    });
+    if (fault !== null) return refuse(response, { title: "The request is not valid", ...fault });
     const refusal = refusalOf(
       {
         method: request.method ?? "GET",
@@ -26,8 +33,9 @@ export function guarded(handle: RequestListener, allowedHosts: ReadonlySet<strin
       },
       allowedHosts,
     );
-    if (refusal !== null) return refuse(response, refusal);
+    if (refusal !== null) return refuse(response, { ...NOT_LOCAL, detail: refusal });
     secure(request, response);
+    request.headers[RAW_QUERY_HEADER] = request.url?.split("?").slice(1).join("?") ?? "";
     return handle(request, response);
   };
 }
@@ -37,16 +45,26 @@ function header(request: IncomingMessage, name: string): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-function refuse(response: ServerResponse, detail: string): void {
-  const body = JSON.stringify({
-    type: "urn:parkade:problem:not-local",
-    title: "The request did not come from this console",
-    status: 403,
-    code: "not-local",
-    detail,
-  });
+/**
+ * Tells the handlers the query string as it came: the framework rebuilds the URL and drops the name `__proto__`, and a
+ * condition that is dropped selects more. Whatever a client sends under this name is overwritten.
+ */
+const RAW_QUERY_HEADER = "x-parkade-query";
+
+type Refusal = { status: number; code: string; title: string; detail: string };
+
+const NOT_LOCAL = { status: 403, code: "not-local", title: "The request did not come from this console" };
+
+function refuse(response: ServerResponse, { status, code, title, detail }: Refusal): void {
+  const body = JSON.stringify({ type: `urn:parkade:problem:${code}`, title, status, code, detail });
   // The body of a refused upload is not read: the connection ends with the answer.
-  response.writeHead(403, { "content-type": "application/problem+json", connection: "close" }).end(body);
+  response
+    .writeHead(status, {
+      "content-type": "application/problem+json",
+      "x-content-type-options": "nosniff",
+      connection: "close",
+    })
+    .end(body);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { jsonFault } from "@/lib/core/json-fault";
 import { DomainError } from "@/lib/core/problem";
 
 /** Largest body of a request that is no ingest: 10,000 ids and their reason are below half of it. */
@@ -28,10 +29,25 @@ export async function readOptionalJson(request: Request, bytesMax = JSON_BYTES_M
   }
   const text = decodeUtf8(await readBytes(request, Math.min(bytesMax, JSON_BYTES_MAX)));
   if (text === "") return undefined;
+  const body = parseJson(text);
+  const fault = jsonFault(body);
+  if (fault === null) return body;
+  throw new DomainError("invalid-request", `${fault.field || "The body"} ${fault.detail}`, { fields: [fault] });
+}
+
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
     throw new DomainError("invalid-json", "The body is not JSON", { internal: error });
+  }
+}
+
+/** For a route whose query string says everything: a body is refused, since a condition in it would not restrict. */
+export async function refuseBody(request: Request): Promise<void> {
+  for await (const chunk of request.body ?? []) {
+    if (chunk.byteLength === 0) continue;
+    throw new DomainError("invalid-request", "This takes no body: name every condition in the query string");
   }
 }
 

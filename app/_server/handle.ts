@@ -6,6 +6,7 @@ import { readJson } from "./body";
 import { type Deps, deps as processDeps } from "./deps";
 import { assertLocal } from "./local";
 import { problemResponse, toDomainError } from "./problem";
+import { rawQueryOf } from "./raw-query";
 
 /** One parsed request. */
 export type Call<Query = undefined, Body = undefined> = {
@@ -69,7 +70,7 @@ async function answer<Query, Body>(route: Route<Query, Body>, incoming: Incoming
   assertLocal(request, deps.env.allowedHosts);
   const actor = actorOf(request);
   const nowMs = deps.clock.wallMs();
-  const query = (route.query ?? noQuery)(url.searchParams, nowMs) as Query;
+  const query = (route.query ?? noQuery)(rawQueryOf(request.headers) ?? url.searchParams, nowMs) as Query;
   const body = route.body ? route.body.parse(await readJson(request, deps.env.requestBytesMax)) : (undefined as Body);
   const params = await context.params;
   const result = await route.run({ deps, request, actor, params, query, body, requestId, nowMs });

@@ -1,5 +1,7 @@
 import type { Metadata } from "next";
+import { headers } from "next/headers";
 import { deps } from "@/app/_server/deps";
+import { rawQueryOf } from "@/app/_server/raw-query";
 import { EventsView, type InitialEvents } from "@/components/events/events-view";
 import { PAGE_PARAMS } from "@/lib/browser/filter-read";
 import { PAGE_ROWS } from "@/lib/browser/page-rows";
@@ -21,10 +23,8 @@ export default async function EventsPage({ searchParams }: { searchParams: Promi
  * fails; the browser then asks for itself and says what it was told.
  */
 async function firstPage(given: SearchParams): Promise<InitialEvents | null> {
-  const params = new URLSearchParams();
-  for (const [name, value] of Object.entries(given)) {
-    for (const one of [value ?? []].flat()) params.append(name, one);
-  }
+  const params = rawQueryOf(await headers()) ?? paramsOf(given);
+  params.delete("_rsc");
   const { lists, clock, log } = deps();
   try {
     const filter = fromSearchParams(params, PAGE_PARAMS);
@@ -36,4 +36,12 @@ async function firstPage(given: SearchParams): Promise<InitialEvents | null> {
     if (!wrongFilter) log.warn({ err: error }, "the events page could not read its first rows");
     return null;
   }
+}
+
+function paramsOf(given: SearchParams): URLSearchParams {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(given)) {
+    for (const one of [value ?? []].flat()) params.append(name, one);
+  }
+  return params;
 }

@@ -33,7 +33,7 @@ const filters: fc.Arbitrary<EventFilter> = fc.record(
     status: fc.uniqueArray(fc.constantFrom(...FILTER_STATUSES), { minLength: 1 }),
     from: instant,
     to: instant,
-    q: text,
+    q: text.map((value) => `${value}x`),
     tags: fc.dictionary(
       text.filter((key) => key !== "__proto__"),
       list,
@@ -80,12 +80,20 @@ describe("the filter in the URL", () => {
     ["from=-1h&from=-2h", "from"],
     ["q=", "q"],
     ["q=a%00b", "q"],
+    ["q=%20", "q"],
+    ["q=%09%0A", "q"],
+    ["q=%C2%A0", "q"],
+    ["q=%E2%80%8B", "q"],
+    ["from=2026-02-31", "from"],
+    ["__proto__=x", "__proto__"],
+    [Array.from({ length: 17 }, (_, i) => `tag.k${i}=v`).join("&"), "tags"],
+    ["limit=5&limit=6", "limit"],
     ["tag.=x", "tag."],
     ["tag.orderId=", "tag.orderId"],
     ["tag.__proto__=x", "tag.__proto__"],
     [Array.from({ length: 101 }, (_, i) => `eventId=${i}`).join("&"), "eventId"],
   ])("never widens: %s is refused with its field", (query, field) => {
-    const error = fault(() => fromSearchParams(new URLSearchParams(query)));
+    const error = fault(() => fromSearchParams(new URLSearchParams(query), ["limit"]));
     expect(error?.code).toBe("invalid-filter");
     expect(error?.fields.map((entry) => entry.field)).toContain(field);
   });
@@ -101,6 +109,122 @@ describe("the filter in the URL", () => {
     expect(eventFilterSchema.safeParse(JSON.parse('{"tags":{"__proto__":["x"]}}')).success).toBe(false);
     expect(eventFilterSchema.safeParse({ "tag.__proto__": "x" }).success).toBe(false);
   });
+
+  test.each([
+    '{"__proto__":"x"}',
+    '{"__proto__":{"source":["N"]}}',
+    '{"source":"N","__proto__":{"errorCode":["X"]}}',
+    '{"source":"N","tags":{"k":"a","__proto__":"z"}}',
+    '{"source":"N","tag.k":"a","tags":"x"}',
+    '{"source":"N","tag.k":"a","tags":["x"]}',
+    '{"source":"N","tag.k":"a","tags":{"k":"b"}}',
+    '{"source":"N","q":"\\u00a0"}',
+    '{"source":"N","constructor":"x"}',
+    '{"source":[["N"]]}',
+    '{"source":{"0":"N","length":1}}',
+    "[]",
+    "null",
+    '"source"',
+  ])("never widens in JSON: %s is refused", (json) => {
+    expect(eventFilterSchema.safeParse(JSON.parse(json)).success).toBe(false);
+  });
+});
+
+describe("what is not understood is refused", () => {
+  /** Names that a filter knows, that it nearly knows, and that JavaScript objects treat in a way of their own. */
+  const name = fc.oneof(
+    fc.constantFrom("source", "eventId", "errorCode", "status", "from", "q", "tag.a", "tag.constructor"),
+    fc.constantFrom(
+      "__proto__",
+      "tag.__proto__",
+      "constructor",
+      "toString",
+      "tags",
+      "tag.",
+      "errorcode",
+      "source[]",
+      "",
+    ),
+    text,
+  );
+  const value = fc.oneof(
+    fc.constantFrom("PENDING", "TIMEOUT", "-1h", "", " ", "\t\n", "\u00a0", "\u200b", "\0", "a b", "__proto__", "null"),
+    text,
+  );
+
+  test("in a query string: each pair is a condition of the filter, or the whole is refused", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(name, value), { minLength: 1, maxLength: 5 }), (pairs) => {
+        const filter = parsed(() => fromSearchParams(new URLSearchParams(pairs)));
+        if (filter) expect(sorted([...toSearchParams(filter)])).toEqual(sorted(pairs));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("in a raw query string, whatever it holds", () => {
+    const piece = fc.constantFrom(
+      "&",
+      "=",
+      "+",
+      "%",
+      "%20",
+      "%00",
+      "%ff",
+      ";",
+      "#",
+      "q",
+      "source",
+      "N",
+      "__proto__",
+      "tag.",
+      "[]",
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { minLength: 1, maxLength: 12 }), (pieces) => {
+        const params = new URLSearchParams(pieces.join(""));
+        const filter = parsed(() => fromSearchParams(params));
+        if (filter) expect(sorted([...toSearchParams(filter)])).toEqual(sorted([...params]));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("in JSON: each name is a condition of the filter, or the whole is refused", () => {
+    const leaf = fc.oneof(value, fc.array(value, { maxLength: 3 }), fc.constantFrom(null, 1, true), fc.constant({}));
+    const entries = (of: fc.Arbitrary<unknown>) => fc.array(fc.tuple(name, of), { maxLength: 4 });
+    const tagsOf = entries(leaf).map((list) => Object.fromEntries(list));
+    const json = entries(leaf).chain((list) =>
+      fc.option(tagsOf).map((tags) => Object.fromEntries(tags === null ? list : [...list, ["tags", tags]])),
+    );
+    fc.assert(
+      fc.property(json, (input) => {
+        const result = eventFilterSchema.safeParse(JSON.parse(JSON.stringify(input)));
+        if (result.success) expect(sorted([...toSearchParams(result.data)])).toEqual(sorted(pairsOf(input)));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  function parsed(run: () => EventFilter): EventFilter | null {
+    try {
+      return run();
+    } catch (error) {
+      expect(error).toMatchObject({ code: "invalid-filter" });
+      return null;
+    }
+  }
+
+  function pairsOf(json: Record<string, unknown>, prefix = ""): [string, string][] {
+    return Object.entries(json).flatMap(([key, inner]) => {
+      if (key === "tags" && prefix === "") return pairsOf(inner as Record<string, unknown>, "tag.");
+      return [inner].flat().map((one): [string, string] => [prefix + key, String(one)]);
+    });
+  }
+
+  function sorted(pairs: readonly (readonly [string, string])[]): string[] {
+    return pairs.map((pair) => JSON.stringify(pair)).sort();
+  }
 });
 
 describe("resolveInstant", () => {

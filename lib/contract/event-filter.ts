@@ -1,5 +1,13 @@
 import * as z from "zod/mini";
-import { FILTER_STATUSES, foldTags, readNames, resolveInstant, TAG_PREFIX } from "@/lib/contract/filter-params";
+import {
+  FILTER_NAMES,
+  FILTER_STATUSES,
+  foldTags,
+  PROTOTYPE_NAME,
+  readNames,
+  resolveInstant,
+  TAG_PREFIX,
+} from "@/lib/contract/filter-params";
 import { DomainError, type FieldError } from "@/lib/core/problem";
 
 export {
@@ -15,18 +23,29 @@ export {
  * The one filter: the URL, the list, the count, the chart, the export and the bulk operation.
  *
  * All names must match; of the values of one name any may. An absent name does not restrict. Nothing widens silently:
- * an unknown name, an empty value or an empty list is an error, since a filter also selects what is redriven.
+ * an unknown name, an empty value, an empty list or a search without a word is an error, since a filter also selects
+ * what is redriven.
  */
 
 /** Values one name may have; more is a sign that ids should be selected instead. */
 const VALUES_MAX = 100;
+/** Values of all names together: each is a condition that PostgreSQL must plan. */
+const ALL_VALUES_MAX = 500;
+/** An event has at most this many tags, so a filter by more of them matches nothing. */
+const TAG_NAMES_MAX = 16;
 
 const text = (lengthMax: number) =>
   z.string("must be text").check(
     z.minLength(1, "must not be empty: leave the name out to not restrict it"),
     z.maxLength(lengthMax, `at most ${lengthMax} characters`),
     z.refine((value) => !value.includes("\0"), "must not hold a NUL character"),
+    z.refine((value) => value.isWellFormed(), "must not hold half a surrogate pair"),
   );
+
+/** A search without a visible character restricts nothing. */
+const words = text(512).check(
+  z.refine((value) => /[^\s\p{C}\p{Z}\p{M}]/u.test(value), "must hold a word: leave it out to not search"),
+);
 
 /** One value or several. */
 function valuesOf<T extends z.core.$ZodType>(value: T) {
@@ -61,14 +80,53 @@ const filterObject = z.strictObject({
   to: z.optional(instant),
   traceId: z.optional(values),
   /** Words of the error; all must occur. See `lib/store/read/event-filter-sql.ts` for what they are looked up in. */
-  q: z.optional(text(512)),
+  q: z.optional(words),
   tags: z.optional(
-    z.record(text(128), values).check(z.refine((tags) => Object.keys(tags).length > 0, "must name at least one tag")),
+    z.record(text(128), values).check(
+      z.refine((tags) => Object.keys(tags).length > 0, "must name at least one tag"),
+      z.refine((tags) => Object.keys(tags).length <= TAG_NAMES_MAX, `at most ${TAG_NAMES_MAX} tags`),
+    ),
   ),
 });
 
-/** In JSON a tag may be written like in the URL, `"tag.orderId": "77"`, or within `tags`. */
-export const eventFilterSchema = z.pipe(z.transform(foldTags), filterObject);
+const boundedFilter = filterObject.check(
+  z.refine((filter) => valuesIn(filter) <= ALL_VALUES_MAX, `at most ${ALL_VALUES_MAX} values in all`),
+);
+
+function valuesIn({ tags, ...names }: z.infer<typeof filterObject>): number {
+  const lists = [...Object.values(names), ...Object.values(tags ?? {})];
+  return lists.reduce((sum, list) => sum + (Array.isArray(list) ? list.length : 1), 0);
+}
+
+/**
+ * In JSON a tag may be written like in the URL, `"tag.orderId": "77"`, or within `tags`. The name `__proto__` is refused
+ * here and not by the object's schema: zod skips it, and what was meant to restrict would select everything.
+ */
+export const eventFilterSchema = z.pipe(
+  z.transform((input: unknown, context: z.core.ParsePayload) => {
+    for (const path of prototypeNames(input)) {
+      context.issues.push({
+        code: "custom",
+        input,
+        path,
+        message: `unknown: use ${FILTER_NAMES.join(", ")} or tag.<key>`,
+      });
+    }
+    return foldTags(input);
+  }),
+  boundedFilter,
+);
+
+/** Paths of own properties called `__proto__`, in the filter itself and in its tags. */
+function prototypeNames(input: unknown): string[][] {
+  if (typeof input !== "object" || input === null) return [];
+  const found = Object.hasOwn(input, PROTOTYPE_NAME) ? [[PROTOTYPE_NAME]] : [];
+  const tags = "tags" in input ? input.tags : null;
+  if (typeof tags === "object" && tags !== null && Object.hasOwn(tags, PROTOTYPE_NAME)) {
+    found.push(["tags", PROTOTYPE_NAME]);
+  }
+  return found;
+}
 
 export type EventFilter = z.infer<typeof eventFilterSchema>;
 

@@ -27,23 +27,35 @@ const SINGLE_NAMES = ["from", "to", "q"] as const;
 /** Every name of the query string except `tag.<key>`. */
 export const FILTER_NAMES: readonly string[] = [...LIST_NAMES, ...SINGLE_NAMES];
 
-/** Object machinery skips `__proto__`, so a filter by it would select everything. */
+/** Objects treat this name as their prototype: a condition under it vanishes. No tag and no field may be called so. */
+export const PROTOTYPE_NAME = "__proto__";
+
 function isTagName(name: string): boolean {
-  return name.startsWith(TAG_PREFIX) && name !== `${TAG_PREFIX}__proto__`;
+  return name.startsWith(TAG_PREFIX) && name !== `${TAG_PREFIX}${PROTOTYPE_NAME}`;
 }
 
-/** In JSON and in the URL a tag may be written `"tag.orderId"`; inside it lies within `tags`. */
+/**
+ * In JSON and in the URL a tag may be written `"tag.orderId"`; inside it lies within `tags`. What cannot be folded
+ * (`tags` that is no object, a tag given in both ways) stays where it is, and the schema refuses it. Own properties are
+ * copied as such: an assignment to `__proto__` would change the prototype and lose the condition.
+ */
 export function foldTags(input: unknown): unknown {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
-  const folded: Record<string, unknown> = {};
-  let tags: Record<string, unknown> | undefined;
+  if (!isPlainObject(input)) return input;
+  const given = Object.hasOwn(input, "tags") ? input.tags : {};
+  if (!isPlainObject(given)) return input;
+  const kept: [string, unknown][] = [];
+  const tags: [string, unknown][] = [];
   for (const [name, value] of Object.entries(input)) {
-    if (!isTagName(name)) folded[name] = value;
-    else tags = { ...tags, [name.slice(TAG_PREFIX.length)]: value };
+    const key = name.slice(TAG_PREFIX.length);
+    if (isTagName(name) && !Object.hasOwn(given, key)) tags.push([key, value]);
+    else kept.push([name, value]);
   }
-  if (!tags) return folded;
-  const given = typeof folded.tags === "object" && folded.tags !== null ? folded.tags : {};
-  return { ...folded, tags: { ...given, ...tags } };
+  if (tags.length === 0) return Object.fromEntries(kept);
+  return { ...Object.fromEntries(kept), tags: { ...given, ...Object.fromEntries(tags) } };
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**
@@ -57,10 +69,11 @@ export function readNames(
   const raw: Record<string, unknown> = {};
   const faults: FieldError[] = [];
   for (const name of new Set(params.keys())) {
-    if (also.includes(name)) continue;
     const all = params.getAll(name);
-    if ((SINGLE_NAMES as readonly string[]).includes(name)) {
-      if (all.length > 1) faults.push({ field: name, detail: "must be given once" });
+    const single = (SINGLE_NAMES as readonly string[]).includes(name);
+    if (all.length > 1 && (single || also.includes(name))) faults.push({ field: name, detail: "must be given once" });
+    if (also.includes(name)) continue;
+    if (single) {
       raw[name] = all[0];
     } else if ((LIST_NAMES as readonly string[]).includes(name) || isTagName(name)) {
       raw[name] = all;
@@ -101,8 +114,15 @@ export function resolveInstant(value: string, nowMs: number): number | null {
   if (/^\d{12,14}$/.test(value)) return Number(value);
   const iso = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/i.exec(value);
   if (!iso) return null;
+  if (!isCalendarDay(value.slice(0, 10))) return null;
   const ms = Date.parse(iso[1] !== undefined && iso[4] === undefined ? `${value}Z` : value);
   return Number.isNaN(ms) || Math.abs(ms) > INSTANT_MS_MAX ? null : ms;
+}
+
+/** Date.parse takes 31 February for 3 March, and a window would end later than it was asked to. */
+function isCalendarDay(day: string): boolean {
+  const ms = Date.parse(`${day}T00:00:00Z`);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
 }
 
 /** The window of a filter: [fromMs, toMs), null = open. Throws DomainError `invalid-filter` when it is reversed. */

@@ -37,13 +37,17 @@ export function namedParams<Name extends string>(
   names: readonly Name[],
 ): Partial<Record<Name, string>> {
   const found: Partial<Record<Name, string>> = {};
-  for (const [name, value] of params) {
+  for (const name of new Set(params.keys())) {
+    if (params.getAll(name).length > 1) {
+      const detail = "must be given once";
+      throw new DomainError("invalid-request", `${name}: ${detail}`, { fields: [{ field: name, detail }] });
+    }
     if (name === "limit" || name === "cursor") continue;
     if (!(names as readonly string[]).includes(name)) {
       const detail = names.length === 0 ? "unknown" : `unknown: use ${names.join(", ")}`;
       throw new DomainError("invalid-request", `${name}: ${detail}`, { fields: [{ field: name, detail }] });
     }
-    found[name as Name] = value;
+    found[name as Name] = params.get(name)!;
   }
   return found;
 }

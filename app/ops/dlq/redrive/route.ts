@@ -1,3 +1,4 @@
+import { refuseBody } from "@/app/_server/body";
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
 import { opsRedriveFrom } from "@/lib/contract/ops-redrive";
@@ -6,6 +7,8 @@ import { requestRedrive } from "@/lib/operations/request-redrive";
 export const POST = handle({
   query: opsRedriveFrom,
   status: 202,
-  run: ({ deps, request, query, actor }) =>
-    requestRedrive(deps, { request: query, idempotency: idempotencyOf(request, actor, query) }, actor),
+  run: async ({ deps, request, query, actor }) => {
+    await refuseBody(request);
+    return requestRedrive(deps, { request: query, idempotency: idempotencyOf(request, actor, query) }, actor);
+  },
 });
