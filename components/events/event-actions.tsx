@@ -19,7 +19,9 @@ const ControlDialog = lazily(() =>
   import("@/components/controls/control-dialog").then(({ ControlDialog }) => ControlDialog),
 );
 
-type Open = "ignore" | "release" | "cooldown" | "blacklist" | "whitelist" | null;
+const RedriveConfirm = lazily(() => import("./redrive-confirm").then(({ RedriveConfirm }) => RedriveConfirm));
+
+type Open = "redrive" | "ignore" | "release" | "cooldown" | "blacklist" | "whitelist" | null;
 
 function copyText(text: string, what: string): void {
   navigator.clipboard?.writeText(text).then(
@@ -28,7 +30,7 @@ function copyText(text: string, what: string): void {
   );
 }
 
-/** What may be done with one event. Redrive is one click; Undo stands in the toast. */
+/** What may be done with one event. Redrive is one click, with Undo in the toast; its key asks first. */
 export function EventActions({
   event,
   keyboard,
@@ -56,7 +58,7 @@ export function EventActions({
     if (refusal === null) void send("deliver");
   };
   useHotkeys(
-    { r: redrive, v: () => void send("verify"), i: () => setOpen(ignored ? "release" : "ignore") },
+    { r: () => setOpen("redrive"), v: () => void send("verify"), i: () => setOpen(ignored ? "release" : "ignore") },
     keyboard === true,
   );
   const scope = event.aggregateId === null ? { eventId: event.eventId } : { aggregateId: event.aggregateId };
@@ -113,6 +115,14 @@ export function EventActions({
           },
         ]}
       />
+      {open === "redrive" ? (
+        <RedriveConfirm
+          event={event}
+          refusal={refusal}
+          onConfirm={() => void send("deliver")}
+          onClose={() => setOpen(null)}
+        />
+      ) : null}
       {open === "ignore" || open === "release" ? (
         <IgnoreDialog kind={open} selection={{ ids: [event.id] }} total={1} onClose={() => setOpen(null)} />
       ) : null}

@@ -24,6 +24,7 @@ import {
   toggleLoaded,
 } from "@/lib/browser/selection";
 import type { EventFilter } from "@/lib/contract/event-filter";
+import type { EventOut } from "@/lib/contract/events";
 import { toSearchParams } from "@/lib/contract/filter-params";
 import { type BulkAction, commonScope, mayHoldIgnored } from "./bulk-action";
 import { BulkBar } from "./bulk-bar";
@@ -40,6 +41,7 @@ const RedriveDialog = lazily(() =>
 const ControlDialog = lazily(() =>
   import("@/components/controls/control-dialog").then(({ ControlDialog }) => ControlDialog),
 );
+const RedriveConfirm = lazily(() => import("./redrive-confirm").then(({ RedriveConfirm }) => RedriveConfirm));
 const IgnoreDialog = lazily(() => import("./ignore-dialog").then(({ IgnoreDialog }) => IgnoreDialog));
 
 /** Below this width the panel would leave no list: an event opens on its own page. */
@@ -103,6 +105,7 @@ function EventsList({
   const [activeId, setActiveId] = useState<string | null>(openId);
   const [picked, setPicked] = useState<Picked>(NOTHING);
   const [action, setAction] = useState<BulkAction | null>(null);
+  const [confirming, setConfirming] = useState<EventOut | null>(null);
 
   const { rows } = list;
   const order = useMemo(() => rows.map((row) => row.event.id), [rows]);
@@ -149,19 +152,18 @@ function EventsList({
     table.current?.scrollToTop();
   };
 
+  const sendOne = (event: EventOut, mode: "deliver" | "verify") => {
+    void import("./one-click").then(({ redriveOne }) => redriveOne(client, event, mode, (href) => router.push(href)));
+  };
+
   /** With nothing selected a key means the active event. */
   const actOn = (wanted: BulkAction) => {
     if (picked.kind === "none") {
       if (activeId === null || !order.includes(activeId)) return;
       const event = events.find((entry) => entry.id === activeId);
       if (!event) return;
-      if (wanted === "redrive" || wanted === "verify") {
-        const mode = wanted === "redrive" ? "deliver" : "verify";
-        void import("./one-click").then(({ redriveOne }) =>
-          redriveOne(client, event, mode, (href) => router.push(href)),
-        );
-        return;
-      }
+      if (wanted === "redrive") return setConfirming(event);
+      if (wanted === "verify") return sendOne(event, "verify");
       setPicked(toggle(NOTHING, activeId));
     }
     setAction(wanted);
@@ -278,6 +280,14 @@ function EventsList({
           total={pickedCount(picked, total)}
           initialMode={action === "verify" ? "verify" : "deliver"}
           onClose={closeDialog}
+        />
+      ) : null}
+      {confirming ? (
+        <RedriveConfirm
+          event={confirming}
+          refusal={null}
+          onConfirm={() => sendOne(confirming, "deliver")}
+          onClose={() => setConfirming(null)}
         />
       ) : null}
       {selection && (action === "ignore" || action === "release") ? (

@@ -1,19 +1,43 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { randomKey } from "@/components/redrives/idempotency-keys";
-import { showToast } from "@/components/ui/toast";
+import { refusalSentence } from "@/components/redrives/refusal-words";
+import { showToast, type Toast } from "@/components/ui/toast";
 import { ApiError, fetchJson } from "@/lib/browser/fetch-json";
+import { shortenId } from "@/lib/browser/format";
 import { invalidateAfter } from "@/lib/browser/keys";
 import type { RedriveAccepted } from "@/lib/browser/redrives";
-import { REFUSAL_TEXT, type Refusal } from "@/lib/core/refusal";
+import type { RedriveItemList, RedriveOut } from "@/lib/contract/redrives";
+import { outcomeState, outcomeWords } from "./outcome-words";
 
 /** The audit keeps a reason for everything; one click has no place to ask for one. */
 const REASONS = { deliver: "one click in the console", verify: "verified with one click in the console" };
 
-/** Why the one event was refused, as a sentence without its subject; null when it was accepted. */
+/** How long Undo is offered. */
+const HOLD_MS = 5_000;
+
+/** How often the end of a one-click redrive is looked for: at first often, then seldom. */
+const FOLLOW_MS = 700;
+const FOLLOW_LATER_MS = 5_000;
+const FOLLOW_OFTEN_MS = 30_000;
+/** After this nobody waits for the message any more; the event's history has the outcome. */
+const FOLLOW_MAX_MS = 30 * 60_000;
+
+type Mode = keyof typeof REASONS;
+type OneClick = {
+  client: QueryClient;
+  redriveId: string;
+  name: string;
+  mode: Mode;
+  toastId: string;
+  view: NonNullable<Toast["action"]>;
+  undone: boolean;
+};
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Why the one event was refused; null when it was accepted. */
 function refusalOf({ refusedByReason }: RedriveAccepted): string | null {
-  const reason = Object.keys(refusedByReason).find((name) => (refusedByReason[name] ?? 0) > 0);
-  if (reason === undefined) return null;
-  return reason in REFUSAL_TEXT ? REFUSAL_TEXT[reason as Refusal] : `was refused: ${reason}`;
+  return Object.keys(refusedByReason).find((name) => (refusedByReason[name] ?? 0) > 0) ?? null;
 }
 
 function failed(title: string, error: unknown): void {
@@ -25,54 +49,115 @@ function failed(title: string, error: unknown): void {
   });
 }
 
-async function undo(client: QueryClient, redriveId: string): Promise<void> {
+async function undo(click: OneClick): Promise<void> {
+  click.undone = true;
+  void showToast({ id: click.toastId, title: `Cancelling ${click.name}`, durationMs: Number.POSITIVE_INFINITY });
   try {
-    await fetchJson(`/api/v1/redrives/${encodeURIComponent(redriveId)}`, {
+    await fetchJson(`/api/v1/redrives/${encodeURIComponent(click.redriveId)}`, {
       method: "PATCH",
       body: { action: "cancel", reason: "undone in the console" },
     });
-    void showToast({ title: "Cancelled before it was sent", tone: "success" });
   } catch (error) {
-    // Too late: what was delivered stays delivered, and the person must know.
+    // Too late, or no answer: what became of it is said when it is known.
     failed("It could not be undone", error);
-  } finally {
-    await invalidateAfter(client, "redrives");
+  }
+}
+
+/** The item of a redrive of one event once it is decided; null while it is open. */
+async function readOutcome(redriveId: string) {
+  const path = `/api/v1/redrives/${encodeURIComponent(redriveId)}`;
+  const state = outcomeState(await fetchJson<RedriveOut>(path));
+  if (state === null) return null;
+  const { items } = await fetchJson<RedriveItemList>(`${path}/items?state=${state}&limit=1`);
+  return items[0] ?? null;
+}
+
+/** Waits for the end of the redrive and says it, on whatever page the person is by then. */
+async function sayOutcome(click: OneClick): Promise<void> {
+  const startedMs = Date.now();
+  let waitingSaid = click.mode === "verify";
+  for (;;) {
+    const elapsedMs = Date.now() - startedMs;
+    if (elapsedMs > FOLLOW_MAX_MS) return;
+    await pause(elapsedMs < FOLLOW_OFTEN_MS ? FOLLOW_MS : FOLLOW_LATER_MS);
+    if (!waitingSaid && !click.undone && Date.now() - startedMs > HOLD_MS) {
+      waitingSaid = true;
+      const detail = "Waiting for its turn on the slow lane.";
+      void showToast({ id: click.toastId, title: `Redriving ${click.name}`, detail, action: click.view });
+    }
+    let item: Awaited<ReturnType<typeof readOutcome>>;
+    try {
+      item = await readOutcome(click.redriveId);
+    } catch (error) {
+      // Without an answer the outcome is not known yet; the strip says that nothing answers.
+      if (error instanceof ApiError && error.passing) continue;
+      return failed(`What became of ${click.name} could not be read`, error);
+    }
+    if (item !== null) {
+      const words = outcomeWords(click.name, click.mode, item);
+      const durationMs = words.tone === "error" ? 15_000 : 6_000;
+      void showToast({ id: click.toastId, ...words, action: click.view, durationMs });
+      await invalidateAfter(click.client, "redrives");
+      return;
+    }
   }
 }
 
 /**
- * Redrives (or only verifies) one event at once, on the slow lane. No dialog: Undo stands in the toast, and cancels
- * what has not been sent. A refusal says why and what to do.
+ * Redrives (or only verifies) one event, on the slow lane. Undo in the toast cancels what has not been sent. The toast then
+ * says how it ended: delivered, refused or failed, and why.
  */
 export async function redriveOne(
   client: QueryClient,
   event: { id: string; eventId: string },
-  mode: "deliver" | "verify",
+  mode: Mode,
   open: (href: string) => void,
 ): Promise<void> {
-  const name = event.eventId.length > 20 ? `${event.eventId.slice(0, 8)}…` : event.eventId;
+  const name = event.eventId.length > 20 ? shortenId(event.eventId) : event.eventId;
   try {
     const accepted = await fetchJson<RedriveAccepted>("/api/v1/redrives", {
       method: "POST",
       headers: { "idempotency-key": randomKey() },
-      body: { select: { ids: [event.id] }, mode, lane: "slow", reason: REASONS[mode] },
+      body: {
+        select: { ids: [event.id] },
+        mode,
+        lane: "slow",
+        reason: REASONS[mode],
+      },
     });
-    const refusal = refusalOf(accepted);
     const view = { label: "View", onSelect: () => open(`/redrives/${accepted.id}`) };
-    if (refusal) {
-      void showToast({ title: `${name} was not sent`, detail: `It ${refusal}.`, tone: "error", action: view });
-    } else if (mode === "verify") {
-      void showToast({ title: `Verifying ${name}`, detail: "Nothing is sent.", action: view });
+    const click = {
+      client,
+      redriveId: accepted.id,
+      name,
+      mode,
+      toastId: `redrive-${accepted.id}`,
+      view,
+      undone: false,
+    };
+    const refusal = refusalOf(accepted);
+    if (refusal !== null) {
+      const title = mode === "verify" ? `${name} would be refused` : `${name} was not sent`;
+      void showToast({ title, detail: `It ${refusalSentence(refusal)}.`, tone: "error", action: view });
     } else {
-      void showToast({
-        title: `Redriving ${name}`,
-        detail: "On the slow lane.",
-        action: { label: "Undo", onSelect: () => void undo(client, accepted.id) },
-      });
+      if (mode === "verify") {
+        void showToast({ id: click.toastId, title: `Verifying ${name}`, detail: "Nothing is sent.", action: view });
+      } else {
+        void showToast({
+          id: click.toastId,
+          title: `Redriving ${name}`,
+          detail: "On the slow lane.",
+          action: { label: "Undo", onSelect: () => void undo(click) },
+          // Replaced by what comes after the wait.
+          durationMs: Number.POSITIVE_INFINITY,
+        });
+      }
+      void sayOutcome(click);
     }
   } catch (error) {
-    failed(`${name} was not sent`, error);
+    failed(mode === "verify" ? `${name} was not verified` : `${name} was not sent`, error);
   } finally {
-    await invalidateAfter(client, "redrives");
+    // A dry run leaves the event as it is: the list is read again when it is over, and no row leaves in between.
+    await invalidateAfter(client, mode === "verify" ? "dryRuns" : "redrives");
   }
 }

@@ -17,6 +17,7 @@ export function Dialog({
   description,
   size = "md",
   onClose,
+  onEnter,
   footer,
   children,
 }: {
@@ -24,9 +25,11 @@ export function Dialog({
   description?: ReactNode;
   size?: keyof typeof WIDTHS;
   onClose: () => void;
+  /** Enter while no control inside has the focus: for a dialog that only asks. */
+  onEnter?: () => void;
   /** Buttons, right-aligned; the one that does it comes last. */
   footer?: ReactNode;
-  children: ReactNode;
+  children?: ReactNode;
 }) {
   const body = useRef<HTMLDivElement>(null);
   // What is to be filled in comes first; a dialog that only tells keeps the focus to itself, not on its close button.
@@ -39,6 +42,9 @@ export function Dialog({
         <Base.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_11_14/0.45)]" />
         <Base.Popup
           initialFocus={firstField}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && !event.repeat && event.target === event.currentTarget) onEnter?.();
+          }}
           className={classNames(
             "enter fixed z-50 flex max-h-[90dvh] flex-col border border-line-strong bg-raised text-ink shadow-pop outline-none",
             "inset-x-0 bottom-0 rounded-t-lg sm:inset-x-auto sm:top-[10dvh] sm:bottom-auto sm:left-1/2 sm:max-h-[80dvh] sm:-translate-x-1/2 sm:rounded-lg",
@@ -54,7 +60,7 @@ export function Dialog({
               <X size={14} aria-hidden />
             </Base.Close>
           </header>
-          <div ref={body} className="min-h-0 flex-1 overflow-y-auto px-4 py-3">
+          <div ref={body} className="min-h-0 flex-1 overflow-y-auto px-4 py-3 empty:hidden">
             {children}
           </div>
           {footer ? (

@@ -1,10 +1,14 @@
+import type { ReactNode } from "react";
+
 /**
  * Toasts, by sonner, which is fetched with the first of them. A toast confirms or offers Undo; an error that needs
  * reading belongs in an `ErrorPanel`.
  */
 export type Toast = {
+  /** A later toast of the same id takes the place of the earlier one. */
+  id?: string;
   title: string;
-  detail?: string;
+  detail?: ReactNode;
   tone?: "neutral" | "success" | "error";
   /** A button in the toast: Undo, View. */
   action?: { label: string; onSelect: () => void };
@@ -25,7 +29,7 @@ export function onToasterWanted(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-export async function showToast({ title, detail, tone = "neutral", action, durationMs }: Toast): Promise<void> {
+export async function showToast({ id, title, detail, tone = "neutral", action, durationMs }: Toast): Promise<void> {
   if (!wanted) {
     wanted = true;
     for (const listener of listeners) listener();
@@ -33,6 +37,7 @@ export async function showToast({ title, detail, tone = "neutral", action, durat
   const { toast } = await import("sonner");
   const show = tone === "success" ? toast.success : tone === "error" ? toast.error : toast;
   show(title, {
+    id,
     description: detail,
     duration: durationMs ?? (action ? 10_000 : 5_000),
     action: action ? { label: action.label, onClick: action.onSelect } : undefined,

@@ -33,11 +33,13 @@ export const keys = {
   stats: (name: string, params: Params = {}) => ["stats", name, params] as const,
 };
 
-export type Change = "events" | "redrives" | "controls" | "sources" | "targets" | "views";
+export type Change = "events" | "redrives" | "dryRuns" | "controls" | "sources" | "targets" | "views";
 
 const STALE_AFTER: Record<Change, string[]> = {
   events: ["events", "groups", "stats", "audit"],
   redrives: ["redrives", "events", "groups", "stats", "audit", "status", "targets"],
+  // While a dry run lasts its events are QUEUED; read again now they would leave a list of PENDING ones for a moment.
+  dryRuns: ["redrives", "audit", "status"],
   // A control changes how events are shown (blacklisted, cooling) and what a redrive would refuse.
   controls: ["controls", "events", "redrives", "audit"],
   sources: ["sources", "targets", "status", "audit"],

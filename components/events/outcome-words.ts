@@ -1,0 +1,49 @@
+import { refusalSentence } from "@/components/redrives/refusal-words";
+import type { RedriveItemOut, RedriveOut } from "@/lib/contract/redrives";
+
+export type OutcomeWords = { title: string; detail?: string; tone: "neutral" | "success" | "error" };
+
+type Item = Pick<RedriveItemOut, "state" | "result" | "detail" | "attempts" | "findings">;
+
+/** The outcome of a redrive of one event, null while it is open: the one counter that is not zero. */
+export function outcomeState(
+  redrive: Pick<RedriveOut, "state" | "open" | "delivered" | "passed" | "failed" | "refused" | "cancelled">,
+): Item["state"] | null {
+  if (redrive.open > 0 || (redrive.state !== "DONE" && redrive.state !== "CANCELLED")) return null;
+  const states = ["delivered", "passed", "failed", "refused", "cancelled"] as const;
+  return states.find((state) => redrive[state] > 0) ?? null;
+}
+
+function why(item: Item): string {
+  const wrong = item.findings.find((finding) => !finding.ok)?.detail;
+  return item.detail?.trim() || wrong || item.result || "no reason was recorded";
+}
+
+/** How the redrive (or dry run) of one event ended, as a toast says it. */
+export function outcomeWords(name: string, mode: RedriveOut["mode"], item: Item): OutcomeWords {
+  switch (item.state) {
+    case "delivered":
+      return { title: `${name} was delivered`, tone: "success" };
+    case "passed":
+      return { title: `${name} passed every check`, detail: "Nothing was sent.", tone: "success" };
+    case "failed":
+      return { title: `${name} failed`, detail: why(item), tone: "error" };
+    case "refused": {
+      const title = mode === "verify" ? `${name} would be refused` : `${name} was refused`;
+      const sentence = `It ${refusalSentence(item.result ?? "")}.`;
+      const found = item.findings.find((finding) => !finding.ok)?.detail;
+      return { title, detail: found ? `${sentence} ${found}` : sentence, tone: "error" };
+    }
+    case "cancelled":
+      // Only an event for which no attempt was opened certainly stayed here.
+      return item.attempts === 0
+        ? { title: "Cancelled before it was sent", detail: `${name} stays parked.`, tone: "success" }
+        : {
+            title: `${name} was cancelled after ${item.attempts === 1 ? "an attempt" : `${item.attempts} attempts`}`,
+            detail: "Its target may have received it: see its history.",
+            tone: "error",
+          };
+    case "open":
+      return { title: `${name} is not decided yet`, tone: "neutral" };
+  }
+}
