@@ -8,6 +8,7 @@ import pg from "pg";
 import { afterEach, describe, expect, test } from "vitest";
 import { type EmbeddedPostgres, rememberedUrl, startPostgres } from "./embedded-postgres.ts";
 import { isAlive } from "./process-identity.ts";
+import { StartError } from "./start-error.ts";
 
 const MODULE = join(import.meta.dirname, "embedded-postgres.ts");
 
@@ -50,6 +51,10 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
   } finally {
     await client.end();
   }
+}
+
+function edit(change: Record<string, unknown>): (path: string) => void {
+  return (path) => writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, "utf8")), ...change }));
 }
 
 async function killed(child: ChildProcess): Promise<void> {
@@ -95,6 +100,38 @@ describe("the embedded PostgreSQL", () => {
     expect(second.port).not.toBe(first.port);
     await second.stop();
     expect((await start(dataDir)).port).toBe(second.port);
+  });
+
+  test("that must keep its port waits for it, and remembers no other", async () => {
+    const dataDir = folder();
+    const first = await start(dataDir);
+    await first.stop();
+    const squatter = createServer().listen(first.port, "127.0.0.1");
+    await once(squatter, "listening");
+    cleanups.push(() => squatter.close());
+    await expect(startPostgres({ dataDir, samePort: true })).rejects.toThrow(/port \d+ is taken by another program/);
+    expect(rememberedUrl(dataDir)).toBe(first.url);
+    squatter.close();
+    await once(squatter, "close");
+    expect((await start(dataDir)).url).toBe(first.url);
+  });
+
+  test.each([
+    ["the file is missing", (path: string) => rmSync(path), /postgres\.json is missing beside the cluster/],
+    ["the file has no port", edit({ port: undefined }), /lacks clusterDir, port or password/],
+    ["the file is not JSON", (path: string) => writeFileSync(path, "{"), /cannot be read/],
+    ["the password is another", edit({ password: "an0ther" }), /does not hold the password of the cluster/],
+  ])("refuses in one sentence, and changes nothing, when %s", async (_, damage, sentence) => {
+    const dataDir = folder();
+    const path = join(dataDir, "postgres.json");
+    await (await start(dataDir)).stop();
+    damage(path);
+    const before = existsSync(path) ? readFileSync(path, "utf8") : null;
+    const refusal = await startPostgres({ dataDir }).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(StartError);
+    expect((refusal as StartError).message).toMatch(sentence);
+    expect((refusal as StartError).message).toContain("PARKADE_DATA_DIR");
+    expect(existsSync(path) ? readFileSync(path, "utf8") : null).toBe(before);
   });
 
   test("refuses a second launcher on the same folder, and leaves the first one running", async () => {

@@ -8,6 +8,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statfsSync,
@@ -30,6 +31,8 @@ const DATABASE = "parkade";
 const READY_MS = 60_000;
 /** A fast shutdown writes a checkpoint, which on a slow disk takes its time; after this the server is stopped hard. */
 const STOP_MS = 60_000;
+/** A backend without a postmaster has nothing to write: SIGQUIT ends it at once unless it hangs in the kernel. */
+const ORPHAN_STOP_MS = 2_000;
 /** After the death of the launcher web and worker get this long to put down what they hold before the store goes. */
 const ORPHAN_GRACE_S = 10;
 /** Below this the first checkpoint or initdb would fail halfway through: refuse before anything is written. */
@@ -78,6 +81,11 @@ export type EmbeddedOptions = {
   settings?: Record<string, string>;
   /** Skips the syncs of initdb; for throw-away clusters. */
   ephemeral?: boolean;
+  /**
+   * Answer on the remembered port or throw StartError, and never remember another: for a server whose address is in use
+   * by running processes.
+   */
+  samePort?: boolean;
 };
 
 /** What must outlive a start. Mode 0600: it holds the superuser's password. */
@@ -107,7 +115,7 @@ export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedP
 }
 
 async function startLocked(options: EmbeddedOptions, lock: string): Promise<EmbeddedPostgres> {
-  const { dataDir, settings = {}, ephemeral = false } = options;
+  const { dataDir, settings = {}, ephemeral = false, samePort = false } = options;
   const known = recall(dataDir);
   const user = runAsFor(known?.clusterDir ?? null);
   const binaries = await postgresBinaries(user);
@@ -116,23 +124,27 @@ async function startLocked(options: EmbeddedOptions, lock: string): Promise<Embe
     port: 0,
     password: randomBytes(24).toString("base64url"),
   };
-  if (!known) remember(dataDir, memory);
   const { clusterDir } = memory;
   checkReach(clusterDir, user);
   const fresh = !existsSync(join(clusterDir, "PG_VERSION"));
+  if (!known && !fresh) throw noMemory(dataDir, `${memoryPath(dataDir)} is missing beside the cluster ${clusterDir}`);
+  if (!known) remember(dataDir, memory);
   checkSpace(dirname(clusterDir), fresh ? FREE_BYTES_MIN.create : FREE_BYTES_MIN.start);
   if (fresh) initialise(clusterDir, { binaries, user, password: memory.password, ephemeral });
   checkVersion(clusterDir);
   await stopLeftover(clusterDir);
+  await endOrphanedBackends(clusterDir);
 
   const logFile = openLogFile(dataDir);
-  const started = await launch({ dataDir, memory, binaries, user, logFile, settings: { ...SETTINGS, ...settings } });
+  const launching = { dataDir, memory, binaries, user, logFile, samePort, settings: { ...SETTINGS, ...settings } };
+  const started = await launch(launching);
   void started.exited.then(() => releaseLock(lock));
   try {
     await createDatabase(started.port, memory.password);
   } catch (error) {
     await started.stop();
-    throw error;
+    if (errorCode(error) !== "28P01") throw error;
+    throw noMemory(dataDir, `${memoryPath(dataDir)} does not hold the password of the cluster ${clusterDir}`);
   }
   return { ...started, url: urlFor(started.port, memory.password, DATABASE), clusterDir, logFile };
 }
@@ -175,21 +187,38 @@ function checkSpace(dir: string, bytesMin: number): void {
   );
 }
 
+function memoryPath(dataDir: string): string {
+  return join(dataDir, "postgres.json");
+}
+
 function recall(dataDir: string): Remembered | null {
-  const path = join(dataDir, "postgres.json");
+  const path = memoryPath(dataDir);
   if (!existsSync(path)) return null;
+  let memory: Partial<Remembered> | null;
   try {
-    const memory: Remembered = JSON.parse(readFileSync(path, "utf8"));
-    return memory;
+    memory = JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
-    throw new StartError(
-      `${path} cannot be read (${errorText(error)}); it holds the password of the embedded database: restore it, or set PARKADE_DATA_DIR to an empty folder to start anew.`,
-    );
+    throw noMemory(dataDir, `${path} cannot be read (${errorText(error)})`);
   }
+  const { clusterDir, port, password } = memory ?? {};
+  const whole =
+    typeof clusterDir === "string" &&
+    Number.isInteger(port) &&
+    port! >= 0 &&
+    port! <= 65_535 &&
+    typeof password === "string";
+  if (!whole) throw noMemory(dataDir, `${path} lacks clusterDir, port or password`);
+  return { clusterDir, port: port!, password };
+}
+
+function noMemory(dataDir: string, fault: string): StartError {
+  return new StartError(
+    `${fault}: restore ${memoryPath(dataDir)}, which holds the password of the embedded database, or set PARKADE_DATA_DIR to an empty folder to start anew.`,
+  );
 }
 
 function remember(dataDir: string, memory: Remembered): void {
-  const path = join(dataDir, "postgres.json");
+  const path = memoryPath(dataDir);
   writeFileSync(`${path}.new`, `${JSON.stringify(memory, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${path}.new`, path);
 }
@@ -299,15 +328,43 @@ async function stopLeftover(clusterDir: string): Promise<void> {
   rmSync(path, { force: true });
 }
 
+/**
+ * A backend notices the death of its postmaster only when it waits. One that computes holds the cluster's shared memory
+ * until its statement ends, and no new server starts before that: end it. Without /proc the start is tried again until
+ * the backends have ended by themselves.
+ */
+async function endOrphanedBackends(clusterDir: string): Promise<void> {
+  if (!existsSync("/proc/self/cwd")) return;
+  const orphans = readdirSync("/proc")
+    .map(Number)
+    .filter((pid) => Number.isInteger(pid) && isBackendOf(pid, clusterDir));
+  await Promise.all(orphans.map((pid) => endServer(pid, ["SIGQUIT", "SIGKILL"], ORPHAN_STOP_MS)));
+}
+
+/** Every process of a server has the cluster as its working directory and a title that begins with `postgres:`. */
+function isBackendOf(pid: number, clusterDir: string): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`) === clusterDir && commandLine(pid)?.startsWith("postgres: ") === true;
+  } catch (error) {
+    // A process that has just ended, or another user's.
+    if (["ENOENT", "ESRCH", "EACCES", "EPERM"].includes(errorCode(error) ?? "")) return false;
+    throw error;
+  }
+}
+
 function isPostmasterOf(pid: number, clusterDir: string): boolean {
   return commandLine(pid)?.includes(`postgres -D ${clusterDir} `) ?? false;
 }
 
 /** SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one (recovers from the log at the next start). */
-async function endServer(pid: number, signals: NodeJS.Signals[] = ["SIGINT", "SIGQUIT", "SIGKILL"]): Promise<void> {
+async function endServer(
+  pid: number,
+  signals: NodeJS.Signals[] = ["SIGINT", "SIGQUIT", "SIGKILL"],
+  eachMs = STOP_MS,
+): Promise<void> {
   for (const signal of signals) {
     sendSignal(pid, signal);
-    const until = performance.now() + STOP_MS;
+    const until = performance.now() + eachMs;
     while (performance.now() < until) {
       if (!isAlive(pid)) return;
       await sleep(20);
@@ -332,25 +389,32 @@ type Launch = {
   binaries: Binaries;
   user: RunAs;
   logFile: string;
+  samePort: boolean;
   settings: Record<string, string>;
 };
 
 type Running = Pick<EmbeddedPostgres, "port" | "pid" | "exited" | "stop">;
 
+const SHARED_MEMORY_IN_USE = /pre-existing shared memory block/;
+const PORT_TAKEN = /could not bind|Address already in use/;
+const TRIES_MAX = 10;
+
 /** Keeps the remembered port while it is free, so that a connection string noted yesterday still works. */
 async function launch(options: Launch): Promise<Running> {
-  const { dataDir, memory } = options;
+  const { dataDir, memory, samePort } = options;
+  let portTaken = memory.port === 0;
   for (let attempt = 1; ; attempt++) {
-    const port = memory.port !== 0 && attempt === 1 && (await isPortFree(memory.port)) ? memory.port : await freePort();
-    if (port !== memory.port) {
-      memory.port = port;
+    if (portTaken || !(await isPortFree(memory.port))) {
+      if (samePort) throw new StartError(`port ${memory.port} is taken by another program`);
+      memory.port = await freePort();
       remember(dataDir, memory);
     }
-    const outcome = await runOnce(options, port);
+    const outcome = await runOnce(options, memory.port);
     if (typeof outcome !== "string") return outcome;
-    // Someone took the port in between, or the processes of a killed server still hold its memory for a moment.
-    const passing = /could not bind|Address already in use|pre-existing shared memory block/.test(outcome);
-    if (!passing || attempt === 10) throw serverError(outcome, dirname(memory.clusterDir));
+    // The processes of a killed server still hold its memory for a moment: they have no claim to the port.
+    const passing = PORT_TAKEN.test(outcome) || SHARED_MEMORY_IN_USE.test(outcome);
+    if (!passing || attempt === TRIES_MAX) throw serverError(outcome, dirname(memory.clusterDir));
+    portTaken = PORT_TAKEN.test(outcome);
     await sleep(attempt * 100);
   }
 }
@@ -386,6 +450,7 @@ async function runOnce(options: Launch, port: number): Promise<Running | string>
     pidFile: join(memory.clusterDir, "postmaster.pid"),
     user,
   });
+  void exited.then(callOff);
   const stop = async (mode: "fast" | "immediate" = "fast") => {
     callOff();
     const running = server.exitCode === null && server.signalCode === null;

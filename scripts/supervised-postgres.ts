@@ -38,14 +38,8 @@ export async function supervisePostgres(
       await sleep(pauseMs);
       if (stopping) return;
       try {
-        const next = await startPostgres(options);
-        if (next.url !== url) {
-          // Someone took the port meanwhile. Web and worker know only the old address, so wait for it to be free again.
-          await next.stop();
-          say("postgres: its port is taken by another program, trying again");
-          continue;
-        }
-        server = next;
+        // Web and worker know only this address: while another program has the port, wait for it.
+        server = await startPostgres({ ...options, samePort: true });
         say("postgres: running again");
         watch();
         return;
