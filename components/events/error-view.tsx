@@ -5,7 +5,7 @@ import { classNames } from "@/components/ui/class-names";
 import { CopyButton } from "@/components/ui/copy-button";
 import { formatNumber, plural } from "@/lib/browser/format";
 import type { EventDetail } from "@/lib/contract/events";
-import { stackLines } from "@/lib/core/fingerprint";
+import { STACK_CHARS, stackLines } from "@/lib/core/fingerprint";
 
 /** A message longer than this is folded: a 10,000-character error must not push everything else away. */
 const MESSAGE_CHARS = 600;
@@ -25,9 +25,14 @@ function Message({ text }: { text: string }) {
   );
 }
 
-/** The stack with the application's own frames bright and the rest of it quiet, or only its own. */
+/**
+ * The stack with the application's own frames bright and the rest of it quiet, or only its own. What lies behind the
+ * lines that are read for frames is one text, shown on request: a stack may have a million characters.
+ */
 function Stack({ stack }: { stack: string }) {
   const lines = useMemo(() => stackLines(stack), [stack]);
+  const rest = stack.slice(STACK_CHARS);
+  const [whole, setWhole] = useState(false);
   const foreign = lines.filter((line) => line.kind === "foreign").length;
   const [ownOnly, setOwnOnly] = useState(false);
   return (
@@ -63,6 +68,12 @@ function Stack({ stack }: { stack: string }) {
             </div>
           ),
         )}
+        {whole ? rest : null}
+        {rest !== "" && !whole ? (
+          <button type="button" className="text-accent hover:underline" onClick={() => setWhole(true)}>
+            … {formatNumber(rest.length)} more characters
+          </button>
+        ) : null}
       </pre>
     </section>
   );

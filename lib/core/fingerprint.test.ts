@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fingerprintOf, firstOwnFrame, messagePattern, stackLines } from "./fingerprint";
 
@@ -64,6 +65,98 @@ describe("firstOwnFrame skips runtimes and frameworks", () => {
   ])("%s", (_, stack, frame) => expect(firstOwnFrame(stack)).toBe(frame));
 
   test("is null for a text without frames", () => expect(firstOwnFrame("it broke")).toBeNull());
+});
+
+describe("the reader of stacks", () => {
+  /** Processor time of this thread alone: what others do on the machine does not count. */
+  function cpuMsOf(work: () => void): number {
+    const before = process.threadCpuUsage();
+    work();
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1_000;
+  }
+
+  /** Each took seconds to hours of 32 KB when expressions went back over what they had read. */
+  const HOSTILE = [
+    [".(", ""],
+    ["a.(", ")"],
+    ["(/", ")"],
+    [".a(/", "()"],
+    ["at aaaa", "("],
+    ["at a@", "/"],
+    ["at :1", "x"],
+    ["at f (:1", "x)"],
+    ["at $$EnhancerBya", "("],
+    ["#1 (1", "): "],
+    ["#1 x(1): (", "\u2028"],
+    ["from a.rb", ":1:in `"],
+    ['File "a, line 1', '"'],
+    ["aException", "!"],
+    [" ", "x"],
+    ["0x", "at "],
+  ] as const;
+
+  test.each(HOSTILE)("takes %j repeated, then %j, in bounded time, as one line and as many", (part, end) => {
+    const oneLine = part.repeat(1_000_000 / part.length) + end;
+    const bare = part.replace(/^(?:at |#1 |from |File ")/, "");
+    const start = part.slice(0, part.length - bare.length);
+    const fill = (chars: number) => start + bare.repeat(chars / bare.length) + end;
+    const manyLines = Array.from({ length: 40 }, () => fill(990)).join("\n");
+    const work = cpuMsOf(() => {
+      for (const stack of [oneLine, fill(32_700), manyLines]) {
+        fingerprintOf({ errorCode: "X", error: error(null, null, stack) });
+        stackLines(stack);
+      }
+    });
+    expect(work).toBeLessThan(150);
+  });
+
+  test("takes any mixture of the characters that frames are made of in bounded time", () => {
+    const parts = [
+      "at ",
+      "a",
+      ".",
+      "(",
+      ")",
+      "/",
+      ":1",
+      "$$Lambda",
+      " in ",
+      ":line ",
+      "@",
+      "#1 ",
+      ".rb",
+      "'",
+      '"',
+      "\n",
+    ];
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...parts), { minLength: 1, maxLength: 12 }), (cycle) => {
+        const once = cycle.join("");
+        const stack = once.repeat(Math.ceil(32_768 / once.length));
+        expect(cpuMsOf(() => fingerprintOf({ errorCode: "X", error: error(null, null, stack) }))).toBeLessThan(100);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("reads Go, Java and position suffixes as the expressions say that it replaces", () => {
+    const go = /^([\w./*()-]+\.[\w.*()-]+)\(.*\)$/;
+    const java = /^at (?:[\w.-]+@?[\w.-]*\/)?([\w.$<>/]+)\([^)]*\)/;
+    const expected = (line: string) =>
+      line.startsWith("at ")
+        ? (java.exec(line)?.[1] ?? line.slice(3).replace(/(?::\d+)+$/, ""))
+        : (go.exec(line)?.[1] ?? null);
+    const line = fc
+      .tuple(fc.constantFrom("", "at "), fc.array(fc.constantFrom(..."a.(/)*-@:1<"), { minLength: 1, maxLength: 14 }))
+      .map(([start, letters]) => start + letters.join(""));
+    fc.assert(
+      fc.property(line, (text) => {
+        expect(firstOwnFrame(text)).toBe(expected(text));
+      }),
+      { numRuns: 20_000 },
+    );
+  });
 });
 
 describe("fingerprintOf", () => {

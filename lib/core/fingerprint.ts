@@ -15,8 +15,14 @@ export type Fingerprint = {
 const MESSAGE_CHARS = 600;
 const PATTERN_CHARS_MAX = 300;
 const FRAME_CHARS_MAX = 300;
-/** Frames of the code that failed are near the top (in Python: the bottom); a recursion has thousands. */
-const STACK_CHARS = 32_768;
+/**
+ * Frames of the code that failed are near the top (in Python: the bottom); a recursion has thousands. Whoever reports a
+ * failure chooses its stack, so the time to read one grows with its length and no faster: a line is cut before it is
+ * read, and no expression here goes back over what it has read.
+ */
+export const STACK_CHARS = 32_768;
+const LINE_CHARS_MAX = 1_000;
+const TYPE_CHARS_MAX = 512;
 
 export function fingerprintOf(letter: Pick<DeadLetter, "errorCode" | "error">): Fingerprint {
   const exceptionType = exceptionTypeOf(letter.error);
@@ -29,8 +35,8 @@ export function fingerprintOf(letter: Pick<DeadLetter, "errorCode" | "error">): 
 /** The type as given, else what stands before the colon on the stack's first line. */
 function exceptionTypeOf(error: DeadLetterError): string | null {
   if (error.type) return error.type;
-  const first =
-    error.stack === null ? null : /^\s*([A-Za-z_][\w.$]*(?:Exception|Error|Fault|Failure))\b/.exec(error.stack);
+  const start = error.stack?.slice(0, STACK_CHARS).trimStart().slice(0, TYPE_CHARS_MAX) ?? "";
+  const first = /^([A-Za-z_][\w.$]*(?:Exception|Error|Fault|Failure))\b/.exec(start);
   return first?.[1] ?? null;
 }
 
@@ -91,26 +97,50 @@ const isForeign = (frame: string) => FOREIGN.some((pattern) => pattern.test(fram
 
 export type StackLine = { text: string; kind: "own" | "foreign" | "text" };
 
-/** A stack line by line for a reader: the application's own frames, those of runtimes and frameworks, and what is none. */
+/**
+ * The first STACK_CHARS of a stack line by line for a reader: the application's own frames, those of runtimes and
+ * frameworks, and what is none.
+ */
 export function stackLines(stack: string): StackLine[] {
-  return stack.split("\n").map((text) => {
-    const frame = frameOf(text);
-    return { text, kind: frame === null ? "text" : isForeign(frame) ? "foreign" : "own" };
-  });
+  return stack
+    .slice(0, STACK_CHARS)
+    .split("\n")
+    .map((text) => {
+      const frame = frameOf(text);
+      return { text, kind: frame === null ? "text" : isForeign(frame) ? "foreign" : "own" };
+    });
 }
 
 /** One line of a Java, .NET, JavaScript, Python, Go, Ruby or PHP stack as `function (file)`, null for any other line. */
 function frameOf(line: string): string | null {
-  const text = line.trim();
+  const text = line.slice(0, LINE_CHARS_MAX).trim();
   if (text.startsWith("at ")) return atFrame(text.slice(3));
   const python = /^File "([^"]+)", line \d+(?:, in (.+))?$/.exec(text);
   if (python) return withFile(python[2], python[1]!);
   const ruby = /^(?:from )?(\/?[\w./-]+\.rb):\d+:in [`'](.+)'$/.exec(text);
   if (ruby) return withFile(ruby[2], ruby[1]!);
   const php = /^#\d+ (\S+)\(\d+\): (.+)$/.exec(text);
-  if (php) return withFile(php[2]!.replace(/\(.*$/, ""), php[1]!);
-  const go = /^([\w./*()-]+\.[\w.*()-]+)\(.*\)$/.exec(text);
-  return go ? go[1]! : null;
+  if (php) return withFile(php[2]!.split("(", 1)[0], php[1]!);
+  return goFrame(text);
+}
+
+/**
+ * `package.function(arguments)`: the longest name of letters, digits and `_./*()-` before a bracket, with a dot behind
+ * its last slash. Brackets belong to names as well: `main.(*Stock).Reserve(0xc000)`.
+ */
+function goFrame(text: string): string | null {
+  if (!text.endsWith(")")) return null;
+  const named = /^[\w./*()-]*/.exec(text)![0].length;
+  let open = text.lastIndexOf("(", Math.min(named - 1, text.length - 2));
+  let dot = Number.POSITIVE_INFINITY;
+  while (open > 2) {
+    if (dot > open - 2) dot = text.lastIndexOf(".", open - 2);
+    if (dot < 1) return null;
+    const slash = text.lastIndexOf("/", open - 1);
+    if (slash < dot) return text.slice(0, open);
+    open = text.lastIndexOf("(", slash);
+  }
+  return null;
 }
 
 /** What tells the languages apart is looked for first: a stack is read for every event, and most of it by nobody. */
@@ -119,14 +149,39 @@ function atFrame(text: string): string {
   if (source > 0 && text.includes(":line ", source)) return stable(text.slice(0, source));
   const file = text.lastIndexOf(" (");
   if (file > 0 && text.endsWith(")")) {
-    return withFile(
-      text.slice(0, file).replace(/^(?:async|new) /, ""),
-      text.slice(file + 2, -1).replace(/(?::\d+)+$/, ""),
-    );
+    return withFile(text.slice(0, file).replace(/^(?:async|new) /, ""), withoutPosition(text.slice(file + 2, -1)));
   }
-  const java = /^(?:[\w.-]+@?[\w.-]*\/)?([\w.$<>/]+)\([^)]*\)/.exec(text);
-  if (java) return stable(java[1]!);
-  return stable(text.replace(/(?::\d+)+$/, ""));
+  return stable(javaName(text) ?? withoutPosition(text));
+}
+
+/** `name` of `module@version/name(file)`; the module is optional. Null for what is no Java frame. */
+function javaName(text: string): string | null {
+  const open = text.indexOf("(");
+  if (open < 1 || text.indexOf(")", open) < 0) return null;
+  const slash = text.lastIndexOf("/", open) < 0 ? -1 : text.indexOf("/");
+  const name = text.slice(slash + 1, open);
+  if (isModule(text.slice(0, Math.max(slash, 0))) && isJavaName(name)) return name;
+  const whole = text.slice(0, open);
+  return isJavaName(whole) ? whole : null;
+}
+
+const isJavaName = (text: string) => /^[\w.$<>/]+$/.test(text);
+
+/** `java.base` or `app@1.2`. */
+function isModule(text: string): boolean {
+  const at = text.indexOf("@");
+  const letters = at < 0 ? text : text.slice(0, at) + text.slice(at + 1);
+  return at !== 0 && /^[\w.-]+$/.test(letters);
+}
+
+/** `file:12:5` -> `file`. */
+function withoutPosition(text: string): string {
+  let end = text.length;
+  for (let at = end - 1; at >= 0; at--) {
+    if (text[at] === ":" && at < end - 1) end = at;
+    else if (text[at]! < "0" || text[at]! > "9") break;
+  }
+  return text.slice(0, end);
 }
 
 function withFile(name: string | undefined, file: string): string {
