@@ -47,3 +47,31 @@ test("events are ignored with a reason, are not redriven, and are released again
   await expect(history.nth(1)).toContainText("test orders of the load test");
   expect(await downstream.deliveries(source.path)).toEqual([]);
 });
+
+test("an ignore, a release and the lift of a control are taken back from their message", async ({ page, parkade }) => {
+  const source = await parkade.source("undo-ignore");
+  await source.park([{ eventId: "u-1" }, { eventId: "u-2" }, { eventId: "u-3" }]);
+  await page.goto(source.href);
+  await page.getByRole("checkbox", { name: "Select event u-1", exact: true }).check();
+  await page.getByRole("checkbox", { name: "Select event u-2", exact: true }).check();
+  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Ignore…" }).click();
+  await page.getByRole("dialog").getByRole("textbox", { name: "Reason" }).fill("a slip of the hand");
+  await page.getByRole("dialog").getByRole("button", { name: "Ignore 2 events" }).click();
+  await toast(page, "Ignored 2 events").getByRole("button", { name: "Undo" }).click();
+  await expect(toast(page, "2 events are PENDING again")).toBeVisible();
+  await expect(rowOf(page, "u-1")).toContainText("PENDING");
+  expect(await source.statuses()).toEqual({ PENDING: 3 });
+
+  await parkade.impose({ kind: "cooldown", scope: { source: source.name }, reason: "rest", expiresAt: inAnHour() });
+  await page.goto("/controls");
+  const control = page.getByRole("main").getByRole("listitem").filter({ hasText: source.name });
+  await control.getByRole("button", { name: "Lift…" }).click();
+  await page.getByRole("dialog").getByRole("textbox", { name: "Reason" }).fill("too early");
+  await page.getByRole("dialog").getByRole("button", { name: "Lift" }).click();
+  await expect(control).toBeHidden();
+  await toast(page, "Lifted the cooldown").getByRole("button", { name: "Undo" }).click();
+  await expect(toast(page, "The cooldown is in force again")).toBeVisible();
+  await expect(control).toContainText("rest");
+});
+
+const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();

@@ -5,7 +5,7 @@ import { FILTER_NAMES, FILTER_STATUSES } from "@/lib/contract/event-filter";
 import { eventInSchema } from "@/lib/contract/event-in";
 import { previewRequestSchema, redriveChangeSchema, redriveRequestSchema } from "@/lib/contract/redrives";
 import { savedViewRequestSchema } from "@/lib/contract/saved-views";
-import { bulkChangeSchema } from "@/lib/contract/selection";
+import { bulkChangeSchema, releaseSchema } from "@/lib/contract/selection";
 import { probeRequestSchema, sourceChangeSchema, sourceRequestSchema } from "@/lib/contract/sources";
 import { policyRequestSchema, settingsChangeSchema, targetChangeSchema } from "@/lib/contract/targets";
 import { PROBLEM_CODES } from "@/lib/core/problem";
@@ -67,7 +67,7 @@ const PATHS: Paths = {
     post: { summary: "Say that a consumer processed events", body: confirmRequestSchema, answers: 202 },
   },
   "/api/v1/events/ignore": { post: { summary: "Ignore events", body: bulkChangeSchema, answers: 202 } },
-  "/api/v1/events/release": { post: { summary: "Release ignored events", body: bulkChangeSchema, answers: 202 } },
+  "/api/v1/events/release": { post: { summary: "Release ignored events", body: releaseSchema, answers: 202 } },
   "/api/v1/events/{id}": { get: { summary: "One event with body, headers, error, origin and history", answers: 200 } },
   "/api/v1/events/{id}/payload": {
     get: { summary: "The exact bytes of a payload", answers: 200, type: "application/octet-stream" },

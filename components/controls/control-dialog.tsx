@@ -1,15 +1,18 @@
 "use client";
 
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Field, Input, Radio, Textarea } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
-import { showToast } from "@/components/ui/toast";
+import { failureToast, showToast } from "@/components/ui/toast";
 import { useImposeControl } from "@/lib/browser/controls";
+import { fetchJson } from "@/lib/browser/fetch-json";
 import { formatDuration } from "@/lib/browser/format";
-import type { ControlRequest, ControlScopeName } from "@/lib/contract/controls";
+import { invalidateAfter } from "@/lib/browser/keys";
+import type { ControlOut, ControlRequest, ControlScopeName } from "@/lib/contract/controls";
 import { type ControlDraft, controlRequest, UNTIL_MINUTES } from "./control-draft";
 import { ScopePicker } from "./scope-picker";
 import { KIND_EFFECT } from "./scope-words";
@@ -25,11 +28,23 @@ const KINDS = ["blacklist", "cooldown", "whitelist"] as const;
 
 const UNTIL = UNTIL_MINUTES.map((minutes) => ({ value: String(minutes), label: formatDuration(minutes * 60_000) }));
 
+async function liftAgain(client: QueryClient, { id, kind }: ControlOut): Promise<void> {
+  try {
+    await fetchJson(`/api/v1/controls/${encodeURIComponent(id)}`, { method: "DELETE", body: { reason: "undone" } });
+    void showToast({ title: `The ${kind} is lifted again`, tone: "success" });
+  } catch (error) {
+    failureToast("It could not be undone", error);
+  } finally {
+    await invalidateAfter(client, "controls");
+  }
+}
+
 /** Imposes a control: kind, scope with what it catches now, reason and end. */
 export function ControlDialog({ kind, scope, onClose }: ControlDialogProps) {
   const [draft, setDraft] = useState<ControlDraft>(() => startingDraft(kind, scope));
   const [pressed, setPressed] = useState(false);
   const form = useRef<HTMLFormElement>(null);
+  const client = useQueryClient();
   const impose = useImposeControl();
   const set = (part: Partial<ControlDraft>) => setDraft({ ...draft, ...part });
   const result = controlRequest(draft, Date.now());
@@ -38,13 +53,18 @@ export function ControlDialog({ kind, scope, onClose }: ControlDialogProps) {
   const submit = async () => {
     setPressed(true);
     if (!result.ok) return form.current?.querySelector<HTMLElement>("[data-required-empty]")?.focus();
+    let imposed: ControlOut;
     try {
-      await impose.mutateAsync(result.request);
+      imposed = await impose.mutateAsync(result.request);
     } catch {
       return; // shown from impose.error; the dialog stays, with everything that was typed
     }
     onClose();
-    void showToast({ title: `${KIND_DONE[draft.kind]} ${draft.scopeValue.trim()}`, tone: "success" });
+    void showToast({
+      title: `${KIND_DONE[draft.kind]} ${draft.scopeValue.trim()}`,
+      tone: "success",
+      action: { label: "Undo", onSelect: () => void liftAgain(client, imposed) },
+    });
   };
 
   return (

@@ -1,13 +1,16 @@
 "use client";
 
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Field, Textarea } from "@/components/ui/input";
-import { showToast } from "@/components/ui/toast";
+import { failureToast, showToast } from "@/components/ui/toast";
 import { useLiftControl } from "@/lib/browser/controls";
+import { fetchJson } from "@/lib/browser/fetch-json";
 import { plural } from "@/lib/browser/format";
+import { invalidateAfter } from "@/lib/browser/keys";
 import type { ControlOut } from "@/lib/contract/controls";
 import { SCOPE_LABEL, scopeOf } from "./scope-words";
 
@@ -17,7 +20,20 @@ const LIFTED: Record<ControlOut["kind"], string> = {
   whitelist: "What it let through waits for its cooldown again.",
 };
 
+/** Takes a lift back: a control of the same kind, scope, reason and end. It is a new one, by the person who undid it. */
+async function imposeAgain(client: QueryClient, { kind, scope, reason, expiresAt }: ControlOut): Promise<void> {
+  try {
+    await fetchJson("/api/v1/controls", { method: "POST", body: { kind, scope, reason, expiresAt } });
+    void showToast({ title: `The ${kind} is in force again`, tone: "success" });
+  } catch (error) {
+    failureToast("The lift could not be undone", error);
+  } finally {
+    await invalidateAfter(client, "controls");
+  }
+}
+
 export function LiftDialog({ control, onClose }: { control: ControlOut; onClose: () => void }) {
+  const client = useQueryClient();
   const lift = useLiftControl();
   const [reason, setReason] = useState("");
   const [pressed, setPressed] = useState(false);
@@ -32,7 +48,11 @@ export function LiftDialog({ control, onClose }: { control: ControlOut; onClose:
       return; // shown from lift.error
     }
     onClose();
-    void showToast({ title: `Lifted the ${control.kind}`, tone: "success" });
+    void showToast({
+      title: `Lifted the ${control.kind}`,
+      tone: "success",
+      action: { label: "Undo", onSelect: () => void imposeAgain(client, control) },
+    });
   };
   return (
     <Dialog

@@ -6,13 +6,13 @@ import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Field, Input, Textarea } from "@/components/ui/input";
-import { showToast } from "@/components/ui/toast";
 import { fetchJson } from "@/lib/browser/fetch-json";
 import { formatNumber, plural } from "@/lib/browser/format";
 import { invalidateAfter } from "@/lib/browser/keys";
-import type { ChangeAnswer } from "@/lib/contract/events";
+import type { MoveAnswer } from "@/lib/contract/events";
 import type { Selection } from "@/lib/contract/selection";
-import { changedText, mustType } from "./ignore-words";
+import { mustType } from "./ignore-words";
+import { sayMoved } from "./undo-move";
 
 /** Ignores events, or releases ignored ones, with a reason. A large set is confirmed by typing its number. */
 export function IgnoreDialog({
@@ -44,12 +44,11 @@ export function IgnoreDialog({
     setBusy(true);
     setError(null);
     try {
-      const answer = await fetchJson<ChangeAnswer>(`/api/v1/events/${kind}`, {
+      const answer = await fetchJson<MoveAnswer>(`/api/v1/events/${kind}`, {
         method: "POST",
         body: { select: selection, reason: reason.trim() },
       });
-      const { title, detail } = changedText(kind, answer);
-      void showToast({ title, detail, tone: answer.changed > 0 ? "success" : "neutral" });
+      sayMoved(client, kind, answer);
       await invalidateAfter(client, "events");
       onDone?.();
       onClose();

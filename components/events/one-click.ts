@@ -1,7 +1,7 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { randomKey } from "@/components/redrives/idempotency-keys";
 import { refusalSentence } from "@/components/redrives/refusal-words";
-import { showToast, type Toast } from "@/components/ui/toast";
+import { failureToast, showToast, type Toast } from "@/components/ui/toast";
 import { ApiError, fetchJson } from "@/lib/browser/fetch-json";
 import { shortenId } from "@/lib/browser/format";
 import { invalidateAfter } from "@/lib/browser/keys";
@@ -40,15 +40,6 @@ function refusalOf({ refusedByReason }: RedriveAccepted): string | null {
   return Object.keys(refusedByReason).find((name) => (refusedByReason[name] ?? 0) > 0) ?? null;
 }
 
-function failed(title: string, error: unknown): void {
-  void showToast({
-    title,
-    detail: error instanceof ApiError ? error.detail : undefined,
-    tone: "error",
-    durationMs: 10_000,
-  });
-}
-
 async function undo(click: OneClick): Promise<void> {
   click.undone = true;
   void showToast({ id: click.toastId, title: `Cancelling ${click.name}`, durationMs: Number.POSITIVE_INFINITY });
@@ -59,7 +50,7 @@ async function undo(click: OneClick): Promise<void> {
     });
   } catch (error) {
     // Too late, or no answer: what became of it is said when it is known.
-    failed("It could not be undone", error);
+    failureToast("It could not be undone", error);
   }
 }
 
@@ -91,7 +82,7 @@ async function sayOutcome(click: OneClick): Promise<void> {
     } catch (error) {
       // Without an answer the outcome is not known yet; the strip says that nothing answers.
       if (error instanceof ApiError && error.passing) continue;
-      return failed(`What became of ${click.name} could not be read`, error);
+      return failureToast(`What became of ${click.name} could not be read`, error);
     }
     if (item !== null) {
       const words = outcomeWords(click.name, click.mode, item);
@@ -155,7 +146,7 @@ export async function redriveOne(
       void sayOutcome(click);
     }
   } catch (error) {
-    failed(mode === "verify" ? `${name} was not verified` : `${name} was not sent`, error);
+    failureToast(mode === "verify" ? `${name} was not verified` : `${name} was not sent`, error);
   } finally {
     // A dry run leaves the event as it is: the list is read again when it is over, and no row leaves in between.
     await invalidateAfter(client, mode === "verify" ? "dryRuns" : "redrives");

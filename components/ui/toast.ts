@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { ApiError } from "@/lib/browser/fetch-json";
 
 /**
  * Toasts, by sonner, which is fetched with the first of them. A toast confirms or offers Undo; an error that needs
@@ -42,4 +43,10 @@ export async function showToast({ id, title, detail, tone = "neutral", action, d
     duration: durationMs ?? (action ? 10_000 : 5_000),
     action: action ? { label: action.label, onClick: action.onSelect } : undefined,
   });
+}
+
+/** An action without a dialog of its own failed: what did, and the server's sentence. */
+export function failureToast(title: string, error: unknown): void {
+  const detail = error instanceof ApiError ? error.detail : undefined;
+  void showToast({ title, detail, tone: "error", durationMs: 10_000 });
 }

@@ -125,5 +125,12 @@ export type GroupOut = {
 };
 export type GroupList = { items: GroupOut[]; nextCursor: string | null };
 
-/** POST /api/v1/events/ignore | release -> 202. Reasons as in Refusal, or `not-pending`, `not-ignored`. */
+/** Reasons as in Refusal, or `not-pending`, `not-ignored`. */
 export type ChangeAnswer = { changed: number; refused: Record<string, number> };
+
+/**
+ * POST /api/v1/events/ignore | release -> 202. `ids`: those that changed, so that the change can be taken back; null when
+ * they are more than UNDO_IDS_MAX.
+ */
+export type MoveAnswer = ChangeAnswer & { ids: string[] | null };
+export const UNDO_IDS_MAX = 2_000;

@@ -24,5 +24,15 @@ export const reasonSchema = z.string("say why: the reason is kept in the audit")
   z.maxLength(2_000, "at most 2,000 characters"),
 );
 
-/** POST /api/v1/events/ignore | release */
+/** POST /api/v1/events/ignore */
 export const bulkChangeSchema = z.strictObject({ select: selectionSchema, reason: reasonSchema });
+
+/**
+ * POST /api/v1/events/release. `keepLimits`: failures, redrives and cooldown stay as they were, as when an ignore is
+ * taken back; otherwise they start anew.
+ */
+export const releaseSchema = z.strictObject({
+  select: selectionSchema,
+  reason: reasonSchema,
+  keepLimits: z._default(z.boolean(), false),
+});

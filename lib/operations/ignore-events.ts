@@ -1,4 +1,4 @@
-import type { ChangeAnswer } from "@/lib/contract/events";
+import { type ChangeAnswer, type MoveAnswer, UNDO_IDS_MAX } from "@/lib/contract/events";
 import type { Selection } from "@/lib/contract/selection";
 import { DomainError } from "@/lib/core/problem";
 import type { Deps } from "@/lib/operations/deps";
@@ -21,38 +21,43 @@ export type BulkChange = { select: Selection; reason: string };
  * redrive. Chunk by chunk up to the moment of the request. Throws DomainError `empty-selection`, `unknown-event`,
  * `invalid-filter`.
  */
-export async function ignoreEvents(deps: Deps, input: BulkChange, actor: string): Promise<ChangeAnswer> {
+export async function ignoreEvents(deps: Deps, input: BulkChange, actor: string): Promise<MoveAnswer> {
   return inChunks(deps, input, (tx, candidates, nowMs) => ignoreChunk(tx, candidates, { ...input, actor, nowMs }));
 }
 
-/** Releases IGNORED events: PENDING again, with redrive limit and cooldown starting anew. Errors as for ignoring. */
-export async function releaseEvents(deps: Deps, input: BulkChange, actor: string): Promise<ChangeAnswer> {
+/**
+ * Releases IGNORED events: PENDING again, with redrive limit and cooldown starting anew unless `keepLimits`. Errors as for
+ * ignoring.
+ */
+export async function releaseEvents(
+  deps: Deps,
+  input: BulkChange & { keepLimits?: boolean },
+  actor: string,
+): Promise<MoveAnswer> {
   return inChunks(deps, input, (tx, candidates, nowMs) => releaseChunk(tx, candidates, { ...input, actor, nowMs }));
 }
 
-type Chunk = (tx: Tx, candidates: readonly Candidate[], nowMs: number) => Promise<ChangeAnswer>;
+type Chunk = (tx: Tx, candidates: readonly Candidate[], nowMs: number) => Promise<ChunkAnswer>;
+type ChunkAnswer = ChangeAnswer & { ids: string[] };
 
-async function inChunks(
-  deps: { db: Db; clock: Deps["clock"] },
-  input: BulkChange,
-  change: Chunk,
-): Promise<ChangeAnswer> {
+async function inChunks(deps: { db: Db; clock: Deps["clock"] }, input: BulkChange, change: Chunk): Promise<MoveAnswer> {
   const asOfMs = deps.clock.wallMs();
   const page = { selection: input.select, asOfMs, cutoff: cutoffOf(input.select, asOfMs), limit: CHUNK };
-  const answer: ChangeAnswer = { changed: 0, refused: {} };
+  const answer: ChunkAnswer = { changed: 0, refused: {}, ids: [] };
   let after: string | null = null;
   for (;;) {
-    const step: { last: string | null; answer: ChangeAnswer } = await deps.db.transaction(async (tx) => {
+    const step: { last: string | null; answer: ChunkAnswer } = await deps.db.transaction(async (tx) => {
       const candidates = await readCandidates(tx, { ...page, after });
-      if (candidates.length === 0) return { last: null, answer: { changed: 0, refused: {} } };
+      if (candidates.length === 0) return { last: null, answer: { changed: 0, refused: {}, ids: [] } };
       return { last: candidates.at(-1)!.id, answer: await change(tx, candidates, deps.clock.wallMs()) };
     });
     if (step.last === null) {
       if (after === null) throw nothingSelected(input.select);
-      return answer;
+      return { ...answer, ids: answer.changed > UNDO_IDS_MAX ? null : answer.ids };
     }
     after = step.last;
     answer.changed += step.answer.changed;
+    if (answer.changed <= UNDO_IDS_MAX) answer.ids.push(...step.answer.ids);
     for (const [reason, count] of Object.entries(step.answer.refused)) {
       answer.refused[reason] = (answer.refused[reason] ?? 0) + count;
     }
@@ -71,7 +76,7 @@ function nothingSelected(select: Selection): DomainError {
 
 type Facts = { reason: string; actor: string; nowMs: number };
 
-async function ignoreChunk(tx: Tx, candidates: readonly Candidate[], facts: Facts): Promise<ChangeAnswer> {
+async function ignoreChunk(tx: Tx, candidates: readonly Candidate[], facts: Facts): Promise<ChunkAnswer> {
   const queued = candidates.filter((event) => event.status === "QUEUED").map((event) => event.id);
   const withdrawn = await refuseQueuedItems(tx, queued, "ignored");
   const free = candidates.filter((event) => event.status === "PENDING").map((event) => event.id);
@@ -88,9 +93,13 @@ async function ignoreChunk(tx: Tx, candidates: readonly Candidate[], facts: Fact
   });
 }
 
-async function releaseChunk(tx: Tx, candidates: readonly Candidate[], facts: Facts): Promise<ChangeAnswer> {
+async function releaseChunk(
+  tx: Tx,
+  candidates: readonly Candidate[],
+  facts: Facts & { keepLimits?: boolean },
+): Promise<ChunkAnswer> {
   const ignored = candidates.filter((event) => event.status === "IGNORED").map((event) => event.id);
-  const moved = await moveToPending(tx, ignored, facts.actor);
+  const moved = await moveToPending(tx, ignored, facts);
   await auditMove(tx, moved, { ...facts, action: "event.released", from: "IGNORED", to: "PENDING" });
   return answerOf(candidates, new Set(moved), () => "not-ignored");
 }
@@ -99,14 +108,14 @@ function answerOf(
   candidates: readonly Candidate[],
   changed: ReadonlySet<string>,
   why: (event: Candidate) => string,
-): ChangeAnswer {
+): ChunkAnswer {
   const refused: Record<string, number> = {};
   for (const event of candidates) {
     if (changed.has(event.id)) continue;
     const reason = why(event);
     refused[reason] = (refused[reason] ?? 0) + 1;
   }
-  return { changed: changed.size, refused };
+  return { changed: changed.size, refused, ids: [...changed] };
 }
 
 /** The redrives that lost an item count it as refused, and are done when it was their last. */

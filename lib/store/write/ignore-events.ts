@@ -23,18 +23,25 @@ export async function ignoreEvents(
   );
 }
 
-/** IGNORED to PENDING, with a fresh redrive limit and no cooldown. Returns the ids that moved. */
-export async function releaseEvents(tx: Tx, ids: readonly string[], actor: string): Promise<string[]> {
+/** IGNORED to PENDING, with a fresh redrive limit and no cooldown unless `keepLimits`. Returns the ids that moved. */
+export async function releaseEvents(
+  tx: Tx,
+  ids: readonly string[],
+  { actor, keepLimits = false }: { actor: string; keepLimits?: boolean },
+): Promise<string[]> {
   const rows = await tx.query<{ id: string }>(
     `with moved as (
        update dlq_events e
-          set status = 'PENDING', last_operator = $2, redrives = 0, failures = 0, cooldown_until = null
+          set status = 'PENDING', last_operator = $2,
+              redrives = case when $3 then e.redrives else 0 end,
+              failures = case when $3 then e.failures else 0 end,
+              cooldown_until = case when $3 then e.cooldown_until end
         where e.id = any($1::uuid[]) and e.status = 'IGNORED'
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'IGNORED' as old_status,
                  'PENDING' as new_status
      )${rollupOf("moved", { flow: { kind: "released", at: "now()" } })}
      select id from moved`,
-    [ids, actor],
+    [ids, actor, keepLimits],
   );
   return rows.map((row) => row.id);
 }

@@ -1,10 +1,10 @@
 import { handle } from "@/app/_server/handle";
 import { once } from "@/app/_server/once";
-import { bulkChangeSchema } from "@/lib/contract/selection";
+import { releaseSchema } from "@/lib/contract/selection";
 import { releaseEvents } from "@/lib/operations/ignore-events";
 
 export const POST = handle({
-  body: bulkChangeSchema,
+  body: releaseSchema,
   status: 202,
   run: (call) => once(call, () => releaseEvents(call.deps, call.body, call.actor)),
 });
