@@ -144,6 +144,20 @@ describe("http redrive request", () => {
     expect(error.message).toContain("amount < 0");
   });
 
+  it.each([
+    [{ "retry-after-ms": "1250" }, { retryAfterMs: "1250", pushback: null }],
+    [{ "x-ms-retry-after-ms": "40" }, { retryAfterMs: "40", pushback: null }],
+    [
+      { "x-amz-retry-after": "7000", "retry-after": "6" },
+      { retryAfter: "6", retryAfterMs: "7000" },
+    ],
+    [{ "grpc-retry-pushback-ms": "60000" }, { retryAfterMs: null, pushback: "60000" }],
+    [{ "grpc-retry-pushback-ms": "-1" }, { pushback: "-1" }],
+  ])("hands on what the answer asks of the next send: %j", async (headers, hints) => {
+    sink.answer = (_, response) => response.writeHead(503, headers).end();
+    expect(await failure({ redriveUrl: url() })).toMatchObject(hints);
+  });
+
   it("does not follow a redirect: a POST must not wander", async () => {
     sink.answer = (_, response) => response.writeHead(307, { location: url("/elsewhere") }).end();
     expect(await failure({ redriveUrl: url() })).toMatchObject({ code: "HTTP_307", sent: "no" });

@@ -36,11 +36,22 @@ export class PublishError extends Error {
   readonly sent: "no" | "maybe";
   /** Raw Retry-After header value, if the sink gave one. */
   readonly retryAfter: string | null;
+  /** Raw value of a hint in milliseconds, if the sink gave one. */
+  readonly retryAfterMs: string | null;
+  /** Raw gRPC pushback: milliseconds, or anything else to forbid the repeat. */
+  readonly pushback: string | string[] | null;
 
   constructor(
     code: string,
     message: string,
-    facts: { status?: number; sent: "no" | "maybe"; retryAfter?: string | null; cause?: unknown },
+    facts: {
+      status?: number;
+      sent: "no" | "maybe";
+      retryAfter?: string | null;
+      retryAfterMs?: string | null;
+      pushback?: string | string[] | null;
+      cause?: unknown;
+    },
   ) {
     super(message, { cause: facts.cause });
     this.name = "PublishError";
@@ -48,6 +59,8 @@ export class PublishError extends Error {
     this.status = facts.status ?? null;
     this.sent = facts.sent;
     this.retryAfter = facts.retryAfter ?? null;
+    this.retryAfterMs = facts.retryAfterMs ?? null;
+    this.pushback = facts.pushback ?? null;
   }
 }
 

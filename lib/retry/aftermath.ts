@@ -97,7 +97,7 @@ export function refused<T>(
 /** Milliseconds after which trying again could make sense, as far as anybody has said. */
 function waitOf(operation: Operation<unknown>, verdict: Verdict, reason: string): number | null {
   if (reason === "breaker-open") return breakerWaitMs(operation);
-  return hintOf({ verdict, policy: operation.policy, wallMs: operation.clock.wallMs() });
+  return hintOf({ verdict, policy: operation.policy, wallMs: operation.clock.wallMs() })?.delayMs ?? null;
 }
 
 function breakerWaitMs({ target, clock }: Operation<unknown>): number | null {

@@ -46,22 +46,37 @@ export function decide(situation: Situation): NextStep {
   if (attempt >= lastAttempt) return giveUp(situation.curtailed ? "amplified" : "exhausted");
 
   const timeLeftMs = situation.leftMs - policy.marginMs;
-  const hintMs = hintOf(situation);
-  if (hintMs !== null && hintMs > timeLeftMs) return { kind: "defer", waitMs: hintMs };
+  const hint = hintOf(situation);
+  if (hint !== null && hint.delayMs > timeLeftMs) return { kind: "defer", waitMs: hint.delayMs };
   if (timeLeftMs <= 0) return giveUp("deadline");
   if (situation.blocked) return giveUp("breaker-open");
 
   const withdrawn = verdict.blame === "local" ? 0 : situation.withdraw(costOf(verdict));
   if (withdrawn === null) return giveUp("budget");
-  if (hintMs !== null) return { kind: "retry", delayMs: hintMs, withdrawn, honored: true };
-  return { kind: "retry", delayMs: Math.min(localDelayMs(situation), timeLeftMs), withdrawn, honored: false };
+  if (hint?.exact) return { kind: "retry", delayMs: hint.delayMs, withdrawn, honored: true };
+  const localMs = Math.min(localDelayMs(situation), timeLeftMs);
+  return { kind: "retry", delayMs: Math.max(localMs, hint?.delayMs ?? 0), withdrawn, honored: hint !== null };
 }
 
-/** Milliseconds a well-formed Retry-After asks for, believed up to the policy's limit; null without one. */
-export function hintOf({ verdict, policy, wallMs }: Pick<Situation, "verdict" | "policy" | "wallMs">): number | null {
-  if (verdict.retryAfter === null) return null;
-  const hintMs = parseRetryAfter(verdict.retryAfter, wallMs);
-  return hintMs === null ? null : Math.min(hintMs, policy.retryAfterMsMax);
+/** When the target asks to be called again. `exact`: then and not later; otherwise the own backoff may be longer. */
+export type Hint = { delayMs: number; exact: boolean };
+
+/**
+ * What the target asks for, believed up to the policy's limit; null = the own backoff decides.
+ *
+ * A gRPC pushback is an order: exactly that delay, 0 included (gRPC A6). Retry-After, in seconds or as a date, replaces
+ * the own backoff. A hint in milliseconds is the least wait: such hints are often shorter than any backoff, and several
+ * of them in a row would use up all attempts at once (AWS SDK standard retry 2.1 takes the longer of the two as well).
+ * For the same reason a hint of zero, and a date in the past (the target's clock may be behind), are none. Of two
+ * hints the longer one counts: a repeat never comes earlier than asked.
+ */
+export function hintOf({ verdict, policy, wallMs }: Pick<Situation, "verdict" | "policy" | "wallMs">): Hint | null {
+  const pushbackMs = verdict.pushbackMs ?? null;
+  if (pushbackMs !== null) return { delayMs: Math.min(pushbackMs, policy.retryAfterMsMax), exact: true };
+  const wholeMs = verdict.retryAfter === null ? 0 : (parseRetryAfter(verdict.retryAfter, wallMs) ?? 0);
+  const fineMs = verdict.retryAfterMs ?? 0;
+  const delayMs = Math.min(Math.max(wholeMs, fineMs), policy.retryAfterMsMax);
+  return delayMs > 0 ? { delayMs, exact: wholeMs >= fineMs } : null;
 }
 
 function localDelayMs({ policy, verdict, attempt, previousDelayMs, backoffFactor, random }: Situation): number {

@@ -195,17 +195,17 @@ describe("amplification", () => {
 
 describe("Retry-After", () => {
   it("overrides the backoff, longer or shorter", async () => {
-    const on = bench({ backoff: FIXED });
+    const on = bench({ backoff: { ...FIXED, delayMs: 1_500 } });
     const done = on.start();
     await settle();
     await fail(on, coded("HTTP_429", { retryAfter: "3" }));
     await on.clock.advance(2_999);
     expect(on.sends).toHaveLength(1);
     await on.clock.advance(1);
-    await fail(on, coded("HTTP_503", { retryAfter: "0" }));
-    await on.clock.advance(0);
+    await fail(on, coded("HTTP_503", { retryAfter: "1" }));
+    await on.clock.advance(1_000);
     await succeed(on);
-    expect(await done).toMatchObject({ kind: "ok", attempts: 3, elapsedMs: 3_000 });
+    expect(await done).toMatchObject({ kind: "ok", attempts: 3, elapsedMs: 4_000 });
     expect(on.target.counters).toMatchObject({ retryAfterHonored: 2, retryAllowed: 2, throttled: 2 });
   });
 
@@ -218,6 +218,66 @@ describe("Retry-After", () => {
     await succeed(on);
     expect(await done).toMatchObject({ kind: "ok", elapsedMs: 1_000 });
     expect(on.target.counters.retryAfterHonored).toBe(0);
+  });
+
+  it.each([
+    ["of zero seconds", { retryAfter: "0" }],
+    ["whose date is past, as from a clock that is behind", { retryAfter: "Fri, 20 Nov 2020 09:01:30 GMT" }],
+    ["of zero milliseconds", { retryAfterMs: "0" }],
+  ])("%s is no hint: the own backoff decides", async (_, hint) => {
+    const on = bench({ maxAttempts: 4, backoff: { ...FULL, baseMs: 800, jitter: { kind: "none" } } });
+    const done = on.start();
+    for (const delayMs of [0, 800, 1_600, 3_200]) {
+      await on.clock.advance(delayMs);
+      await fail(on, coded("HTTP_503", hint));
+    }
+    expect(await done).toMatchObject({ kind: "failed", reason: "exhausted", untilMs: null });
+    expect(on.sends.map(({ atMs }) => atMs)).toEqual([0, 800, 2_400, 5_600]);
+    expect(on.target.counters.retryAfterHonored).toBe(0);
+  });
+
+  it.each([
+    ["longer than the backoff", { retryAfterMs: "1700" }, 1_700],
+    ["shorter than the backoff", { retryAfterMs: "200" }, 1_000],
+    ["finer than a Retry-After", { retryAfter: "1", retryAfterMs: "1250" }, 1_250],
+    ["less than a Retry-After", { retryAfter: "3", retryAfterMs: "1250" }, 3_000],
+  ])("in milliseconds is the least wait: %s", async (_, hint, waitMs) => {
+    const on = bench({ backoff: FIXED });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("HTTP_503", hint));
+    await on.clock.advance(waitMs - 1);
+    expect(on.sends).toHaveLength(1);
+    await on.clock.advance(1);
+    await succeed(on);
+    expect(await done).toMatchObject({ kind: "ok", attempts: 2, elapsedMs: waitMs });
+    expect(on.target.counters.retryAfterHonored).toBe(1);
+  });
+
+  it.each([
+    ["60000", 60_000],
+    ["40", 40],
+    ["0", 0],
+  ])("a gRPC pushback of %s ms is waited for exactly, whatever else was said", async (pushback, waitMs) => {
+    const on = bench({ backoff: FIXED, deadlineMs: 90_000 });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("HTTP_503", { pushback, retryAfter: "7", retryAfterMs: "90" }));
+    if (waitMs > 0) {
+      await on.clock.advance(waitMs - 1);
+      expect(on.sends).toHaveLength(1);
+    }
+    await on.clock.advance(Math.min(waitMs, 1));
+    await succeed(on);
+    expect(await done).toMatchObject({ kind: "ok", attempts: 2, elapsedMs: waitMs });
+  });
+
+  it("a gRPC pushback that does not fit the deadline defers", async () => {
+    const on = bench({ backoff: FIXED, deadlineMs: 30_000, marginMs: 500 });
+    const done = on.start();
+    await settle();
+    await fail(on, coded("HTTP_503", { pushback: "60000" }));
+    expect(await done).toMatchObject({ kind: "deferred", untilMs: on.clock.wallMs() + 60_000 });
   });
 
   it("defers what does not fit the deadline, never retrying early", async () => {

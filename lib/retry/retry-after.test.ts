@@ -10,6 +10,7 @@ describe("parseRetryAfter", () => {
     ["7", 7_000],
     ["  7\t", 7_000],
     ["007", 7_000],
+    ["9".repeat(400), Number.MAX_SAFE_INTEGER],
     ["Fri, 20 Nov 2026 09:01:30 GMT", 90_000],
     ["Friday, 20-Nov-26 09:01:30 GMT", 90_000],
     ["Fri Nov 20 09:01:30 2026", 90_000],
@@ -110,6 +111,7 @@ describe("parseDelayMs", () => {
     ["-1", null],
     ["2.5", null],
     ["", null],
+    ["9".repeat(400), Number.MAX_SAFE_INTEGER],
     ["12x", null],
     ["x12", null],
   ])("reads %j as %j", (value, expected) => {

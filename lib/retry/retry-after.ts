@@ -8,14 +8,17 @@
  */
 export function parseRetryAfter(value: string, wallMs: number): number | null {
   const trimmed = value.trim();
-  if (/^\d+$/.test(trimmed)) return Number(trimmed) * 1000;
+  if (/^\d+$/.test(trimmed)) return Math.min(Number(trimmed) * 1000, Number.MAX_SAFE_INTEGER);
   const dateMs = parseHttpDate(trimmed, wallMs);
   return dateMs === null ? null : Math.max(0, dateMs - wallMs);
 }
 
-/** Reads a delay given in whole milliseconds, such as x-amz-retry-after or Kafka's throttle_time_ms; null if malformed. */
+/**
+ * Reads a delay given in whole milliseconds, such as retry-after-ms, x-amz-retry-after or gRPC's pushback; null if
+ * malformed. Always finite: more digits than a number holds are the longest wait there is, not a malformed one.
+ */
 export function parseDelayMs(value: string): number | null {
-  return /^\d+$/.test(value.trim()) ? Number(value) : null;
+  return /^\d+$/.test(value.trim()) ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : null;
 }
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

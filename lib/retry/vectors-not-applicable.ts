@@ -15,14 +15,20 @@ export const NOT_APPLICABLE: readonly NotApplicable[] = [
     id: "aws-standard-013",
     reason: "AWS cuts a long hint to 5 s above its own backoff and so retries earlier than asked; we wait or defer.",
   },
-  { id: "aws-standard-016", reason: "The same cut as a table: a hint is never shortened to fit." },
+  { id: "aws-standard-016", rows: [2], reason: "The same cut as a table: a hint is never shortened to fit." },
   { id: "aws-standard-017", reason: "Caps the hint at the maximum backoff: a retry earlier than asked." },
   {
     id: "retry-after-policy-161",
-    reason: "undici shortens the hint to its own limit; what does not fit our deadline is deferred until then.",
+    rows: [1, 2],
+    reason:
+      "undici shortens the hint to its own limit, what does not fit our deadline is deferred until then; and it repeats at once after a hint of 0, where our backoff decides.",
   },
-  { id: "retry-after-policy-162", reason: "got gives up where we defer, and waits 1 ms for a date in the past." },
-  { id: "retry-after-policy-163", reason: "The AWS cut again: max(t, min(hint, t + 5 s))." },
+  {
+    id: "retry-after-policy-162",
+    rows: [1, 2],
+    reason: "got gives up where we defer, and waits 1 ms for a date in the past, where our backoff decides.",
+  },
+  { id: "retry-after-policy-163", rows: [1], reason: "The AWS cut again: max(t, min(hint, t + 5 s))." },
   {
     id: "backoff-090",
     reason: "p-retry's jitter only lengthens and a base of 0 becomes 1 ms; ours spreads around or below the delay.",

@@ -34,16 +34,32 @@ const CODES: Record<string, string> = {
 
 function codeOf(error: Error): string {
   const code = (error as { code?: unknown }).code;
-  if (typeof code === "string" && code !== "") return CODES[code] ?? code;
+  if (typeof code === "string" && code !== "") return Object.hasOwn(CODES, code) ? CODES[code]! : code;
   // A host with several addresses fails with one error for each.
   const first = error instanceof AggregateError ? error.errors[0] : error.cause;
   return first instanceof Error ? codeOf(first) : "HTTP_REQUEST_FAILED";
 }
 
-type Answer = { status: number; retryAfter: string | null; excerpt: string };
+/** What an answer asks of the next send, as raw header values. */
+type Hints = { retryAfter: string | null; retryAfterMs: string | null; pushback: string | string[] | null };
+
+type Answer = Hints & { status: number; excerpt: string };
 
 function single(value: string | string[] | undefined): string | null {
   return (Array.isArray(value) ? value[0] : value) ?? null;
+}
+
+/** Headers of a hint in milliseconds: Azure and OpenAI-like services, Azure Cosmos DB, AWS. */
+const DELAY_HEADERS = ["retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after"];
+
+function hintsOf(received: Record<string, string | string[] | undefined>): Hints {
+  const named = DELAY_HEADERS.find((name) => received[name] !== undefined);
+  return {
+    retryAfter: single(received["retry-after"]),
+    retryAfterMs: named === undefined ? null : single(received[named]),
+    // Sent by gRPC gateways; given twice it is not a number, which forbids the repeat.
+    pushback: received["grpc-retry-pushback-ms"] ?? null,
+  };
 }
 
 /** Readable start of an error body; binary and markup noise is not shown. */
@@ -84,7 +100,7 @@ function send(request: Request, address: string, signal: AbortSignal): Promise<A
     settle(() => reject(signal.reason));
     controller?.abort(new Error("given up"));
   };
-  let answer: Answer = { status: 0, retryAfter: null, excerpt: "" };
+  let answer: Answer = { status: 0, excerpt: "", ...hintsOf({}) };
   const chunks: Buffer[] = [];
   let bytes = 0;
   const answered = () => settle(() => resolve({ ...answer, excerpt: excerptOf(chunks) }));
@@ -101,7 +117,7 @@ function send(request: Request, address: string, signal: AbortSignal): Promise<A
       },
       onResponseStart: (_, status, received) => {
         if (!settled && answer.status === 0) onPhase?.("answering");
-        answer = { ...answer, status, retryAfter: single(received["retry-after"]) };
+        answer = { ...answer, status, ...hintsOf(received) };
       },
       onResponseData: (started, chunk) => {
         if (bytes < EXCERPT_BYTES_MAX) chunks.push(chunk);
@@ -136,13 +152,15 @@ function mayHaveActed(status: number): boolean {
   return status === 408 || (status >= 500 && status !== 501 && status !== 503 && status !== 505);
 }
 
-function refusal({ status, retryAfter, excerpt }: Answer, address: string): PublishError {
+function refusal({ status, retryAfter, retryAfterMs, pushback, excerpt }: Answer, address: string): PublishError {
   const told = excerpt === "" ? "" : `: ${excerpt}`;
   const redirect = status >= 300 && status < 400 ? " (redirects are not followed: configure the final address)" : "";
   return new PublishError(`HTTP_${status}`, `${address} answered ${status}${redirect}${told}`, {
     status,
     sent: mayHaveActed(status) ? "maybe" : "no",
     retryAfter,
+    retryAfterMs,
+    pushback,
   });
 }
 

@@ -1,5 +1,6 @@
 import { outcomeRing } from "@/lib/retry/window/outcome-ring";
 import { rollingSums } from "@/lib/retry/window/rolling-sums";
+import { leastAt } from "@/lib/retry/window/share";
 
 /** Thresholds of a windowed trip. Ratios are in (0, 1]; reaching one is enough. Source: resilience4j's circuit breaker. */
 export type TripRates = {
@@ -31,8 +32,8 @@ export type TripGauge = {
 /** True when `counts` reach the minimum of calls and one of the two ratios. */
 export function shouldTrip(counts: TripCounts, rates: TripRates): boolean {
   if (counts.calls < rates.callsMin) return false;
-  if (counts.failures >= rates.failureRatio * counts.calls) return true;
-  return rates.slowCallMs !== null && counts.slow >= rates.slowRatio * counts.calls;
+  if (counts.failures >= leastAt(rates.failureRatio, counts.calls)) return true;
+  return rates.slowCallMs !== null && counts.slow >= leastAt(rates.slowRatio, counts.calls);
 }
 
 /** Whether a call of this length counts as slow under `trip`. */

@@ -1,4 +1,5 @@
 import type { Budget } from "@/lib/retry/budget/budget";
+import { mostAt } from "@/lib/retry/window/share";
 
 /**
  * Bounds retries under way rather than retries per time: at most max(floor(ratio * operations under way), retriesMin).
@@ -8,7 +9,7 @@ export type InFlightBudget = { kind: "in-flight"; ratio: number; retriesMin: num
 
 /** Most retries that may be under way at once, given the operations that are. */
 export function inFlightMax(policy: Pick<InFlightBudget, "ratio" | "retriesMin">, operations: number): number {
-  return Math.max(Math.floor(policy.ratio * operations), policy.retriesMin);
+  return Math.max(mostAt(policy.ratio, operations), policy.retriesMin);
 }
 
 export function inFlightBudget(policy: InFlightBudget): Budget {

@@ -8,7 +8,7 @@ export const EPSILON = 1e-9;
 
 /**
  * Credits and debits that expire, above a reserve. Each lives for at least windowMs and at most a tenth longer, so what
- * is spent within any windowMs never exceeds reserve + credits of that time. The reserve is not refilled by time: a
+ * is spent within any windowMs never exceeds reserve + the credits of that time and of the tenth before it. The reserve is not refilled by time: a
  * debit has to expire first. Source: Finagle's LeakyTokenBucket.
  */
 export type LeakyPool = {

@@ -2,7 +2,8 @@ import type { Budget, CostClass } from "@/lib/retry/budget/budget";
 import { EPSILON, leakyPool } from "@/lib/retry/budget/pools";
 
 /**
- * Over a sliding window: what retries pay <= floor + ratio * deposits, and the retries never exceed the ceiling.
+ * Over any windowMs: what retries pay <= floor + ratio * deposits of that time and of the tenth of it before, and the
+ * retries never exceed the ceiling.
  * Depositing on every request holds the load at 1 + ratio in a full outage; depositing on success only lets it fall
  * to 1. Source: Finagle's RetryBudget; the ceiling and the cost classes are ours.
  */

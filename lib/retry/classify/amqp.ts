@@ -5,6 +5,7 @@ import {
   NOT_SENT,
   PERMANENT,
   THROTTLED,
+  tableOf,
   UNKNOWN,
 } from "@/lib/retry/classify/verdict";
 
@@ -12,7 +13,7 @@ import {
  * AMQP 0-9-1 reply codes. A channel error on a publish means it was refused; a connection error leaves publishes
  * without a confirm unknown. Source: AMQP 0-9-1 specification, section 1.2 (constants); RabbitMQ "Publisher confirms".
  */
-const REPLY_CODES: Readonly<Record<number, CodeRule>> = {
+const REPLY_CODES = tableOf<CodeRule>({
   // content-too-large: marked a soft error by the specification, permanent for one and the same message.
   311: PERMANENT,
   312: PERMANENT, // no-route: nothing is bound; a person must bind it
@@ -32,9 +33,9 @@ const REPLY_CODES: Readonly<Record<number, CodeRule>> = {
   530: PERMANENT, // not-allowed
   540: PERMANENT, // not-implemented
   541: MAYBE_SENT, // internal-error
-};
+});
 
-const CODES: Readonly<Record<string, CodeRule>> = {
+const CODES = tableOf<CodeRule>({
   AMQP_NO_ROUTE: PERMANENT,
   AMQP_NO_CONSUMERS: NOT_SENT,
   AMQP_NOT_FOUND: PERMANENT,
@@ -59,7 +60,7 @@ const CODES: Readonly<Record<string, CodeRule>> = {
   AMQP_CONFIRM_LOST: UNKNOWN,
   AMQP_CHANNEL_CLOSED: UNKNOWN,
   AMQP_CONNECTION_CLOSED: UNKNOWN,
-};
+});
 
 /** Rule of an AMQP reply code, as amqplib puts it into `error.code` beside `classId` and `methodId`. */
 export function amqpReplyRule(replyCode: number): CodeRule | null {

@@ -1,11 +1,11 @@
-import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, THROTTLED } from "@/lib/retry/classify/verdict";
+import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, THROTTLED, tableOf } from "@/lib/retry/classify/verdict";
 
 /**
  * Error codes of AWS services and of SQS in particular, as `error.name` or `error.Code`. They beat the status: AWS
  * throttles with 400, 403, 502 and 503 alike.
  * Sources: botocore retries/standard.py and test_special.py; smithy-typescript constants; SQS API reference.
  */
-const CODES: Readonly<Record<string, CodeRule>> = {
+const CODES = tableOf<CodeRule>({
   Throttling: THROTTLED,
   ThrottlingException: THROTTLED,
   ThrottledException: THROTTLED,
@@ -45,11 +45,11 @@ const CODES: Readonly<Record<string, CodeRule>> = {
   KmsAccessDenied: PERMANENT,
   KmsDisabled: PERMANENT,
   KmsNotFound: PERMANENT,
-};
+});
 
 /** The same names as adapters write them: `SQS_THROTTLING_EXCEPTION`, `QUEUE_DOES_NOT_EXIST`. */
-const UPPER: Readonly<Record<string, CodeRule>> = Object.fromEntries(
-  Object.entries(CODES).map(([name, rule]) => [upperSnake(name), rule]),
+const UPPER = tableOf<CodeRule>(
+  Object.fromEntries(Object.entries(CODES).map(([name, rule]) => [upperSnake(name), rule])),
 );
 
 /** `EC2ThrottledException` -> `EC2_THROTTLED_EXCEPTION`. */

@@ -342,6 +342,8 @@ describe("a chain of causes", () => {
       repeatsMax: null,
       blame: "target",
       retryAfter: null,
+      retryAfterMs: null,
+      pushbackMs: null,
       stop: false,
     });
   });
@@ -403,5 +405,33 @@ describe("a timeout of ours", () => {
     expect(timeoutVerdict("TIMEOUT_CONNECT")).toMatchObject({ kind: "transient", sent: "no", code: "TIMEOUT_CONNECT" });
     expect(timeoutVerdict("TIMEOUT_FIRST_BYTE")).toMatchObject({ kind: "transient", sent: "maybe" });
     expect(timeoutVerdict("TIMEOUT_ATTEMPT")).toMatchObject({ kind: "transient", sent: "maybe" });
+  });
+});
+
+describe("names that every object has", () => {
+  const NAMES = ["constructor", "toString", "valueOf", "hasOwnProperty", "isPrototypeOf", "__proto__"];
+  const places = (name: string): [string, Record<string, unknown>][] => [
+    ["code", { code: name }],
+    ["Code", { Code: name }],
+    ["code with a prefix", { code: `KAFKA_${name}` }],
+    ["name", { name }],
+    ["type", { type: name }],
+    ["namespaced code", { code: `AWS.${name}` }],
+  ];
+  it.each(NAMES.flatMap((name) => places(name).map(([place, link]) => [name, place, link] as const)))(
+    "%s as %s is an unknown error: permanent",
+    (_name, _place, link) => {
+      expect(classify(link)).toMatchObject({ kind: "permanent", sent: "maybe", repeatsMax: null, stop: false });
+    },
+  );
+
+  it("whatever string comes as code, name or type, the answer is a whole verdict", () => {
+    const kinds = ["transient", "throttled", "permanent", "cancelled", "ambiguous"];
+    const text = fc.oneof(fc.constantFrom(...Object.getOwnPropertyNames(Object.prototype)), fc.string());
+    fc.assert(
+      fc.property(text, text, text, (code, name, type) => {
+        expect(kinds).toContain(classify({ code, name, type }).kind);
+      }),
+    );
   });
 });

@@ -22,7 +22,7 @@ type Judgement = { code: string; rule: CodeRule };
 /**
  * Decides what a thrown value means, by code, status and type along its chain of causes, never by message text.
  *
- * The outermost link that one of the tables knows decides. `sent`, Retry-After and a request not to repeat are taken
+ * The outermost link that one of the tables knows decides. `sent`, each hint when to repeat and a request not to repeat are taken
  * from the outermost link that states them: an adapter knows better than a table whether its bytes left. An error
  * nobody knows is permanent, because repeating what is not understood can do harm; one whose adapter states `sent`
  * is transient when nothing was sent and ambiguous otherwise.
@@ -31,10 +31,15 @@ export function classify(error: unknown): Verdict {
   const links = chain(error).map(factsOf);
   const stated = links.find((facts) => facts.sent !== null)?.sent ?? null;
   const retryAfter = links.find((facts) => facts.retryAfter !== null)?.retryAfter ?? null;
-  const { code, rule } = firstKnown(links, retryAfter) ?? unknown(links, stated);
+  const retryAfterMs = links.find((facts) => facts.retryAfterMs !== null)?.retryAfterMs ?? null;
+  // Only the form matters here, so any wall time will do for reading a date.
+  const hinted = retryAfterMs !== null || (retryAfter !== null && parseRetryAfter(retryAfter, 0) !== null);
+  const { code, rule } = firstKnown(links, hinted) ?? unknown(links, stated);
   const answer = verdict(code, rule);
   answer.sent = stated ?? (links.some((facts) => facts.connecting) ? "no" : answer.sent);
   answer.retryAfter = retryAfter;
+  answer.retryAfterMs = retryAfterMs;
+  answer.pushbackMs = links.find((facts) => facts.pushbackMs !== null)?.pushbackMs ?? null;
   answer.stop = links.some((facts) => facts.stop);
   return answer;
 }
@@ -44,9 +49,7 @@ export function timeoutVerdict(code: string): Verdict {
   return verdict(code, code === "TIMEOUT_CONNECT" ? NOT_SENT : MAYBE_SENT);
 }
 
-function firstKnown(links: readonly Facts[], retryAfter: string | null): Judgement | null {
-  // Only the form matters here, so any wall time will do for reading a date.
-  const hinted = retryAfter !== null && parseRetryAfter(retryAfter, 0) !== null;
+function firstKnown(links: readonly Facts[], hinted: boolean): Judgement | null {
   for (const facts of links) {
     const known = byCode(facts, hinted) ?? byStatus(facts, hinted) ?? byName(facts);
     if (known) return known;

@@ -1,4 +1,5 @@
 import type { Sent } from "@/lib/retry/classify/verdict";
+import { parseDelayMs } from "@/lib/retry/retry-after";
 
 /**
  * What one link of an error chain says of itself, whoever threw it. Read by shape, so that no client library is
@@ -11,6 +12,10 @@ export type Facts = {
   /** Stated by our own adapters; null from anyone else. */
   sent: Sent | null;
   retryAfter: string | null;
+  /** A hint in whole milliseconds, as an adapter reads it from `retry-after-ms` and the like. */
+  retryAfterMs: number | null;
+  /** gRPC pushback that names a delay. */
+  pushbackMs: number | null;
   /** The system call that failed was `connect`: nothing had been sent yet, whatever the code. */
   connecting: boolean;
   /** amqplib marks protocol closes with classId and methodId: only then a number is an AMQP reply code. */
@@ -43,6 +48,8 @@ export function factsOf(link: Record<string, unknown>): Facts {
     status: statusOf(link),
     sent: link.sent === "no" || link.sent === "maybe" ? link.sent : null,
     retryAfter: text(link.retryAfter),
+    retryAfterMs: delayOf(link.retryAfterMs),
+    pushbackMs: delayOf(link.pushback),
     connecting: link.syscall === "connect",
     amqp: typeof link.classId === "number" && typeof link.methodId === "number",
     jetStream: number(link.err_code) ?? number(member(link.api_error, "err_code")),
@@ -54,7 +61,11 @@ export function factsOf(link: Record<string, unknown>): Facts {
 /** gRPC pushback: anything but a non-negative decimal number of milliseconds forbids the repeat. Source: gRPC A6. */
 export function forbids(pushback: unknown): boolean {
   if (pushback === undefined || pushback === null) return false;
-  return typeof pushback !== "string" || !/^\d+$/.test(pushback);
+  return delayOf(pushback) === null;
+}
+
+function delayOf(value: unknown): number | null {
+  return typeof value === "string" ? parseDelayMs(value) : null;
 }
 
 function codeOf(link: Record<string, unknown>): string | number | null {

@@ -1,9 +1,9 @@
-import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, THROTTLED } from "@/lib/retry/classify/verdict";
+import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, THROTTLED, tableOf } from "@/lib/retry/classify/verdict";
 
 /** Codes of the HTTP adapter that are no status. */
-const CODES: Readonly<Record<string, CodeRule>> = {
+const CODES = tableOf<CodeRule>({
   HTTP_NO_TARGET: PERMANENT,
-};
+});
 
 /** Rule of an adapter's code: `HTTP_503`, or one that is no status. null when it is neither. */
 export function httpCodeRule(code: string, hinted: boolean): CodeRule | null {

@@ -1,11 +1,19 @@
-import { CANCELLED, type CodeRule, NOT_SENT, PERMANENT, THROTTLED, UNKNOWN } from "@/lib/retry/classify/verdict";
+import {
+  CANCELLED,
+  type CodeRule,
+  NOT_SENT,
+  PERMANENT,
+  THROTTLED,
+  tableOf,
+  UNKNOWN,
+} from "@/lib/retry/classify/verdict";
 
 /**
  * Kafka protocol errors by name. Those that reach the producer after the broker may have appended are unknown: only
  * an idempotent producer or a deduplicating consumer makes their repeat safe.
  * Source: Kafka protocol guide, "Error codes" (column Retriable).
  */
-const NAMES: Readonly<Record<string, CodeRule>> = {
+const NAMES = tableOf<CodeRule>({
   UNKNOWN_SERVER_ERROR: UNKNOWN,
   CORRUPT_MESSAGE: NOT_SENT,
   UNKNOWN_TOPIC_OR_PARTITION: { ...NOT_SENT, repeatsMax: 3 },
@@ -44,10 +52,10 @@ const NAMES: Readonly<Record<string, CodeRule>> = {
   THROTTLING_QUOTA_EXCEEDED: THROTTLED,
   PRODUCER_FENCED: PERMANENT,
   INVALID_RECORD: PERMANENT,
-};
+});
 
 /** The protocol's numbers for the same names. */
-const NUMBERS: Readonly<Record<number, string>> = {
+const NUMBERS = tableOf<string>({
   [-1]: "UNKNOWN_SERVER_ERROR",
   2: "CORRUPT_MESSAGE",
   3: "UNKNOWN_TOPIC_OR_PARTITION",
@@ -84,10 +92,10 @@ const NUMBERS: Readonly<Record<number, string>> = {
   87: "INVALID_RECORD",
   89: "THROTTLING_QUOTA_EXCEEDED",
   90: "PRODUCER_FENCED",
-};
+});
 
 /** Client-side conditions, named by the `name` of KafkaJS errors. */
-const CLIENT_NAMES: Readonly<Record<string, CodeRule>> = {
+const CLIENT_NAMES = tableOf<CodeRule>({
   KafkaJSConnectionError: NOT_SENT,
   KafkaJSBrokerNotFound: NOT_SENT,
   KafkaJSConnectionClosedError: UNKNOWN,
@@ -96,7 +104,7 @@ const CLIENT_NAMES: Readonly<Record<string, CodeRule>> = {
   KafkaJSNotImplemented: PERMANENT,
   KafkaJSTimeout: UNKNOWN,
   KafkaJSAbortError: CANCELLED,
-};
+});
 
 /** Rule of a protocol error name, with or without an adapter's `KAFKA_` before it. */
 export function kafkaRule(code: string): CodeRule | null {

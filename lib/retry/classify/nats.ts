@@ -1,10 +1,10 @@
-import { type CodeRule, NOT_SENT, PERMANENT, THROTTLED, UNKNOWN } from "@/lib/retry/classify/verdict";
+import { type CodeRule, NOT_SENT, PERMANENT, THROTTLED, tableOf, UNKNOWN } from "@/lib/retry/classify/verdict";
 
 /**
  * NATS and JetStream conditions. A publish without an ack in time is unknown: repeat it with its Nats-Msg-Id.
  * Sources: nats.js core errors, nats-server server/errors.json (JetStream `err_code`).
  */
-const CODES: Readonly<Record<string, CodeRule>> = {
+const CODES = tableOf<CodeRule>({
   NATS_NO_RESPONDERS: NOT_SENT,
   NATS_TIMEOUT: UNKNOWN,
   NATS_CONNECTION_CLOSED: UNKNOWN,
@@ -15,9 +15,9 @@ const CODES: Readonly<Record<string, CodeRule>> = {
   NATS_PERMISSIONS_VIOLATION: PERMANENT,
   NATS_MAX_PAYLOAD_EXCEEDED: PERMANENT,
   NATS_INVALID_SUBJECT: PERMANENT,
-};
+});
 
-const NAMES: Readonly<Record<string, string>> = {
+const NAMES = tableOf<string>({
   NoRespondersError: "NATS_NO_RESPONDERS",
   ClosedConnectionError: "NATS_CONNECTION_CLOSED",
   DrainingConnectionError: "NATS_DRAINING",
@@ -25,9 +25,9 @@ const NAMES: Readonly<Record<string, string>> = {
   UserAuthenticationExpiredError: "NATS_AUTHORIZATION_VIOLATION",
   PermissionViolationError: "NATS_PERMISSIONS_VIOLATION",
   InvalidSubjectError: "NATS_INVALID_SUBJECT",
-};
+});
 
-const JETSTREAM: Readonly<Record<number, CodeRule>> = {
+const JETSTREAM = tableOf<CodeRule>({
   10008: NOT_SENT, // cluster not available: no meta leader yet
   10009: NOT_SENT, // no cluster leader
   10023: THROTTLED, // insufficient resources
@@ -40,7 +40,7 @@ const JETSTREAM: Readonly<Record<number, CodeRule>> = {
   10071: PERMANENT, // wrong last sequence
   10076: PERMANENT, // JetStream not enabled
   10077: NOT_SENT, // stream store failed: nothing was stored
-};
+});
 
 /** Rule of an adapter's `NATS_...` code, or of `NATS_<err_code>` of JetStream. */
 export function natsRule(code: string): CodeRule | null {

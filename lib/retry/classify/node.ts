@@ -1,11 +1,11 @@
-import { CANCELLED, type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT } from "@/lib/retry/classify/verdict";
+import { CANCELLED, type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, tableOf } from "@/lib/retry/classify/verdict";
 
 /**
  * Error codes of Node's net, dns and tls, of undici and of llhttp. What matters is the phase: before a connection
  * existed nothing was sent; after that the request may have been processed.
  * Sources: Node "Common system errors", undici "Errors", smithy-typescript service-error-classification.
  */
-const CODES: Readonly<Record<string, CodeRule>> = {
+const CODES = tableOf<CodeRule>({
   ECONNREFUSED: NOT_SENT,
   // A name that does not resolve is usually a slow DNS change, sometimes a typo: a few repeats, not all of them.
   ENOTFOUND: { ...NOT_SENT, repeatsMax: 3 },
@@ -56,7 +56,7 @@ const CODES: Readonly<Record<string, CodeRule>> = {
   ENOBUFS: { ...NOT_SENT, blame: "local" },
   ENOMEM: { ...NOT_SENT, blame: "local" },
   EADDRNOTAVAIL: { ...NOT_SENT, blame: "local" },
-};
+});
 
 /** A response llhttp cannot parse: worth one repeat, since a proxy in the way may have cut it. */
 const MALFORMED_RESPONSE: CodeRule = { ...MAYBE_SENT, repeatsMax: 1 };

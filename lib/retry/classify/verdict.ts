@@ -19,6 +19,10 @@ export type Verdict = {
   blame: "target" | "local";
   /** Raw Retry-After value, when the target gave one. */
   retryAfter: string | null;
+  /** A hint given in milliseconds (`retry-after-ms`, `x-amz-retry-after`). Absent in records of older versions. */
+  retryAfterMs?: number | null;
+  /** gRPC pushback: the repeat is due after exactly this many ms. Absent in records of older versions. */
+  pushbackMs?: number | null;
   /** The target, or a layer below us that has already retried, asks not to be called again. */
   stop: boolean;
 };
@@ -31,6 +35,14 @@ export type CodeRule = {
   blame?: "local";
 };
 
+/**
+ * A table that answers only for its own entries. Codes and names come from outside: in a plain object `constructor`
+ * or `toString` would find a function.
+ */
+export function tableOf<Rule>(entries: Readonly<Record<string | number, Rule>>): Readonly<Record<string, Rule>> {
+  return Object.freeze(Object.assign(Object.create(null), entries));
+}
+
 /** A complete verdict from a rule. */
 export function verdict(code: string, rule: CodeRule): Verdict {
   return {
@@ -40,6 +52,8 @@ export function verdict(code: string, rule: CodeRule): Verdict {
     repeatsMax: rule.repeatsMax ?? null,
     blame: rule.blame ?? "target",
     retryAfter: null,
+    retryAfterMs: null,
+    pushbackMs: null,
     stop: false,
   };
 }

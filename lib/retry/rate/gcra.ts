@@ -19,8 +19,12 @@ export type GcraResult = {
   retryMs: number | null;
 };
 
-/** Lets `cells` through at `nowMs`, or none of them. 0 cells only look. */
+/**
+ * Lets `cells` through at `nowMs`, or none of them. 0 cells only look. Throws RangeError for a policy that would limit
+ * nothing, or by no number.
+ */
 export function gcra(policy: GcraPolicy, state: GcraState, cells: number, nowMs: number): GcraResult {
+  assertPolicy(policy);
   const limit = policy.burst + 1;
   const toleranceMs = policy.emissionMs * limit;
   const arrivalMs = Math.max(state ?? nowMs, nowMs);
@@ -34,4 +38,12 @@ export function gcra(policy: GcraPolicy, state: GcraState, cells: number, nowMs:
     resetMs: keptMs - nowMs,
     retryMs: limited && cells <= limit ? nextMs - toleranceMs - nowMs : null,
   };
+}
+
+function assertPolicy({ burst, emissionMs }: GcraPolicy): void {
+  if (!(emissionMs > 0 && emissionMs < Number.POSITIVE_INFINITY)) {
+    throw new RangeError(`emissionMs ${emissionMs} is not above 0 and finite`);
+  }
+  if (!(burst >= 0 && burst < Number.POSITIVE_INFINITY))
+    throw new RangeError(`burst ${burst} is not 0 or more and finite`);
 }

@@ -168,6 +168,13 @@ describe("a stepped bucket", () => {
   });
 });
 
+describe("a stepped bucket without steps", () => {
+  it.each([0, -5, Number.NaN, Number.POSITIVE_INFINITY])("is refused at an interval of %d ms", (intervalMs) => {
+    const policy = { capacity: 4, refill: 2, intervalMs };
+    expect(() => takeStepped(policy, { tokens: 0, gridMs: 0 }, 1, 700)).toThrow(RangeError);
+  });
+});
+
 describe("a leaky bucket", () => {
   const policy = { leakPerSecond: 10, capacity: 5 };
 
@@ -183,6 +190,18 @@ describe("a leaky bucket", () => {
     });
     expect(pour(policy, second.state, 1, 100)).toMatchObject({ accepted: true });
     expect(pour(policy, second.state, 5, 500)).toMatchObject({ accepted: true, delayMs: 0 });
+  });
+
+  it("that never leaks fills up, and says that what waits behind something waits for ever", () => {
+    const still = { leakPerSecond: 0, capacity: 5 };
+    const first = pour(still, EMPTY_LEAKY_BUCKET, 3, 0);
+    expect(first).toEqual({ state: { level: 3, atMs: 0 }, accepted: true, delayMs: 0 });
+    expect(pour(still, first.state, 1, 900)).toMatchObject({ accepted: true, delayMs: Number.POSITIVE_INFINITY });
+    expect(pour(still, first.state, 3, 900)).toMatchObject({ accepted: false, waitMs: Number.POSITIVE_INFINITY });
+  });
+
+  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])("refuses a leak of %d", (leakPerSecond) => {
+    expect(() => pour({ leakPerSecond, capacity: 5 }, EMPTY_LEAKY_BUCKET, 1, 0)).toThrow(RangeError);
   });
 
   it("never accepts more than it can hold", () => {
@@ -306,6 +325,15 @@ describe("GCRA", () => {
     expect(gcra(policy, null, 5, 50)).toEqual({ state: null, limited: true, remaining: 4, resetMs: 0, retryMs: null });
     expect(gcra(policy, 250, 4, 50)).toEqual({ state: 250, limited: true, remaining: 2, resetMs: 200, retryMs: 200 });
     expect(gcra(policy, 250, 2, 50)).toMatchObject({ state: 450, limited: false, remaining: 0 });
+  });
+
+  it.each([0, -100, Number.NaN, Number.POSITIVE_INFINITY])("refuses an emission interval of %d", (emissionMs) => {
+    expect(() => gcra({ burst: 3, emissionMs }, null, 1, 0)).toThrow(RangeError);
+    expect(() => gcra({ burst: 3, emissionMs }, null, 0, 0)).toThrow(RangeError);
+  });
+
+  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])("refuses a burst of %d", (burst) => {
+    expect(() => gcra({ burst, emissionMs: 100 }, null, 1, 0)).toThrow(RangeError);
   });
 
   it("lets through in any window at most burst + 1 + t / emission", () => {

@@ -11,7 +11,10 @@ export function newSteppedBucket(policy: SteppedBucketPolicy, nowMs: number): St
   return { tokens: policy.capacity, gridMs: nowMs };
 }
 
-/** Takes `cost` tokens or none. `waitMs` until enough steps have passed. Throws RangeError for a cost above capacity. */
+/**
+ * Takes `cost` tokens or none. `waitMs` until enough steps have passed. Throws RangeError for a cost above
+ * capacity and for a grid without steps.
+ */
 export function takeStepped(
   policy: SteppedBucketPolicy,
   state: SteppedBucketState,
@@ -20,6 +23,9 @@ export function takeStepped(
 ): { state: SteppedBucketState; granted: boolean; waitMs: number } {
   if (!(cost >= 0 && cost <= policy.capacity)) {
     throw new RangeError(`cost ${cost} is not within 0 and the capacity ${policy.capacity}`);
+  }
+  if (!(policy.intervalMs > 0 && policy.intervalMs < Number.POSITIVE_INFINITY)) {
+    throw new RangeError(`intervalMs ${policy.intervalMs} is not above 0 and finite`);
   }
   const steps = Math.max(0, Math.floor((nowMs - state.gridMs) / policy.intervalMs));
   const tokens = Math.min(policy.capacity, state.tokens + steps * policy.refill);

@@ -20,8 +20,8 @@ export const BARE: Policy = {
 };
 
 /** Something an HTTP client would throw for a response of this status. */
-export function httpError(status: number, retryAfter: string | null = null): Error {
-  return Object.assign(new Error("response"), { status, retryAfter, sent: "no" });
+export function httpError(status: number, retryAfter: string | null = null, retryAfterMs: string | null = null): Error {
+  return Object.assign(new Error("response"), { status, retryAfter, retryAfterMs, sent: "no" });
 }
 
 /** Lets an operation run to its end on a manual clock, firing each timer in turn. */
