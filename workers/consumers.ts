@@ -84,6 +84,9 @@ export function startConsumers(options: ConsumersOptions): Consumers {
         );
         // Not committed: the source was removed between. The broker keeps the messages.
         if (outcomes.includes("unknown-source")) throw new DomainError("unknown-source", `${source.name} was removed`);
+        // Thrown, so that the consumer parks them one by one and sets aside those that the store refuses.
+        if (outcomes.includes("rejected"))
+          throw new DomainError("invalid-request", "the store refuses a message's values");
         log.info({ source: source.name, events: letters.length }, "parked");
       }
     };

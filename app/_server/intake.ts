@@ -141,6 +141,9 @@ export class Intake {
           return;
         case "unknown-source":
           this.reject(batch.indexes[place]!, unknownSource(batch.arrivals[place]!.source));
+          return;
+        case "rejected":
+          this.reject(batch.indexes[place]!, refusedByStore(batch.arrivals[place]!.letter.eventId));
       }
     });
   }
@@ -155,6 +158,14 @@ function rejectionOf(error: unknown): Rejection {
   if (error instanceof Refused) return error.rejection;
   if (error instanceof JsonSyntax) return { code: "invalid-json", detail: `The event is not JSON: ${error.message}` };
   throw error;
+}
+
+function refusedByStore(eventId: string): Rejection {
+  return {
+    code: "invalid-request",
+    field: "eventId",
+    detail: `The store refuses a value of event ${JSON.stringify(eventId)}: its neighbours are stored. Send it again with other values`,
+  };
 }
 
 function unknownSource(source: string): Rejection {

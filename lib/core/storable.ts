@@ -35,7 +35,8 @@ export function isStorableText(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }
 
-function storableText(text: string): string {
+/** The text as Postgres keeps it: NUL shown as a sign, half surrogate pairs replaced. */
+export function storableText(text: string): string {
   return isStorableText(text) ? text : text.replaceAll("\0", NUL_SHOWN).toWellFormed();
 }
 

@@ -101,6 +101,59 @@ describe("the finish of an item", () => {
     expect((await claim(id))[0]).toMatchObject({ id: item!.id, fence: item!.fence + 1n });
   });
 
+  test("that the store refuses is set aside by name, and its neighbours commit once", async () => {
+    await world.park(9, (index) => ({ aggregateId: `order-${index}`, version: 1n }));
+    const { id } = await world.request();
+    const claimed = await claim(id);
+    await world.db.run(
+      `alter table dlq_events add constraint refuses check (event_id <> 'event-0005' or status <> 'REDRIVEN')`,
+    );
+    const { won } = await finishItems(
+      world.deps,
+      id,
+      claimed.map((item) => finish(item)),
+    );
+    expect(won.size).toBe(9);
+    expect(await world.redrive(id)).toMatchObject({
+      state: "DONE",
+      delivered: 8,
+      failed: 1,
+      failedByReason: { "finish-rejected": 1 },
+    });
+    const [item] = await world.db.query(
+      "select e.event_id, i.detail from redrive_items i join dlq_events e on e.id = i.id where i.state = 'failed'",
+    );
+    expect(item).toEqual({
+      event_id: "event-0005",
+      detail: expect.stringMatching(/^the send ended as delivered, but the store refused to record it: .*"refuses"/),
+    });
+    expect(await world.event("event-0005")).toMatchObject({ status: "PENDING", failures: 1, redrives: 1 });
+    expect(await entries("event.redriven")).toBeGreaterThan(0);
+  });
+
+  test("stops an event's count of attempts at the largest number of its column", async () => {
+    await world.park(2);
+    const { id } = await world.request();
+    await world.db.run("update dlq_events set attempts = 2147483647 where event_id = 'event-0001'");
+    await finishItems(
+      world.deps,
+      id,
+      (await claim(id)).map((item) => finish(item)),
+    );
+    expect(await world.event("event-0001")).toMatchObject({ status: "REDRIVEN", attempts: 2_147_483_647 });
+    expect(await world.redrive(id)).toMatchObject({ delivered: 2, failed: 0 });
+  });
+
+  test("keeps what a target said, also words that are no Postgres text", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [item] = await claim(id);
+    const failed: ItemOutcome = { kind: "failed", code: "HTTP 400", detail: "no\u0000 such \ud800 order" };
+    await finishItems(world.deps, id, [finish(item!, failed, { ...REDRIVEN, status: "PENDING", failures: 1 })]);
+    const [row] = await world.db.query("select state, result, detail from redrive_items");
+    expect(row).toEqual({ state: "failed", result: "HTTP 400", detail: "no\u2400 such \ufffd order" });
+  });
+
   test("is all or nothing: without its audit entry nothing of it is kept (I12)", async () => {
     await world.park(1);
     const { id } = await world.request();

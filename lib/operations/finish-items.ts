@@ -1,11 +1,11 @@
 import { aggregateResults } from "@/lib/core/aggregate-result";
 import { appendOutcomes, brakes, failureRatio, type OutcomeMark, releasedItems } from "@/lib/core/canary";
-import type { EventAfter } from "@/lib/core/item-outcome";
+import { type EventAfter, eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
 import type { Settings } from "@/lib/core/settings";
 import type { Deps } from "@/lib/operations/deps";
 import { settleRedrive } from "@/lib/operations/settle-redrive";
 import type { Finish } from "@/lib/operations/slice-deps";
-import type { Tx } from "@/lib/store/db";
+import { isRowFault, sqlState, type Tx } from "@/lib/store/db";
 import { readSettings } from "@/lib/store/read/settings";
 import { appendAudit } from "@/lib/store/write/audit";
 import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
@@ -29,11 +29,54 @@ export type FinishResult = {
   releasedAll: boolean;
 };
 
+/** Result of an item whose end the store refused: what was sent stays sent, and the item is not worked again. */
+const FINISH_REJECTED = "finish-rejected";
+
 /**
- * Commits the ends of a batch of items of one redrive: items and attempts, events, rollups, audit, counters, canary and
- * brake, aggregates, and the redrive's own end. ONE transaction; every item by compare-and-set on its fence.
+ * Commits the ends of a batch of items of one redrive. When the store refuses a value of a row, the batch is halved until
+ * the row is alone: its neighbours are committed once, and its own item ends as failed with the store's reason.
  */
 export async function finishItems(
+  deps: Pick<Deps, "db" | "clock" | "log">,
+  redriveId: string,
+  batch: readonly Finish[],
+): Promise<FinishResult> {
+  try {
+    return await commitBatch(deps, redriveId, batch);
+  } catch (error) {
+    if (!isRowFault(error)) throw error;
+    if (batch.length > 1) {
+      const middle = batch.length >> 1;
+      const first = await finishItems(deps, redriveId, batch.slice(0, middle));
+      const second = await finishItems(deps, redriveId, batch.slice(middle));
+      return { won: new Set([...first.won, ...second.won]), releasedAll: first.releasedAll || second.releasedAll };
+    }
+    const { item } = batch[0]!;
+    deps.log.error({ redriveId, eventId: item.eventId, err: error }, "the store refuses an item's end: set aside");
+    return commitBatch(deps, redriveId, [await rejectedFinish(deps, batch[0]!, error)]);
+  }
+}
+
+/** The same end with values that the store takes: a failure that names what happened and why it could not be kept. */
+async function rejectedFinish(deps: Pick<Deps, "db" | "clock">, finish: Finish, error: unknown): Promise<Finish> {
+  const detail = `the send ended as ${finish.outcome.kind}, but the store refused to record it: ${reasonOf(error)}`;
+  const outcome: ItemOutcome = { kind: "failed", code: FINISH_REJECTED, detail };
+  const after = eventAfter(outcome, finish.item, await readSettings(deps.db), deps.clock.wallMs());
+  const closes = finish.closes.map((close) => ({ ...close, code: FINISH_REJECTED, detail, decision: null }));
+  return { ...finish, outcome, after, closes, findings: [] };
+}
+
+function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const state = sqlState(error);
+  return state === null ? message : `${message} (SQLSTATE ${state})`;
+}
+
+/**
+ * Items and attempts, events, rollups, audit, counters, canary and brake, aggregates, and the redrive's own end: ONE
+ * transaction; every item by compare-and-set on its fence.
+ */
+async function commitBatch(
   deps: Pick<Deps, "db" | "clock">,
   redriveId: string,
   batch: readonly Finish[],

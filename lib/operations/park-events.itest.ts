@@ -264,3 +264,29 @@ describe("a bounce", () => {
     expect((await db.query<Row>("select bounced from redrives"))[0]).toEqual({ bounced: 50 });
   });
 });
+
+describe("a row that the store refuses", () => {
+  test("is rejected by its place, and its neighbours are stored", async () => {
+    await db.run("alter table dlq_events add constraint refuses check (event_id <> 'event-4')");
+    const outcomes = await park(letters(9));
+    expect(outcomes.map((outcome) => outcome === "rejected")).toEqual(letters(9).map((_, index) => index === 4));
+    expect(await db.query("select count(*) as n from dlq_events")).toEqual([{ n: 8 }]);
+    expect(await park(letters(9))).toEqual([
+      ...Array.from({ length: 4 }, () => "duplicate"),
+      "rejected",
+      ...Array.from({ length: 4 }, () => "duplicate"),
+    ]);
+  });
+
+  test("is no bounce with more attempts than can be counted: the count stops, and the batch is stored", async () => {
+    await one({ eventId: "event-0", attempts: 7 });
+    const redriveId = await addRedrive();
+    await move("REDRIVEN", { redriveId, state: "delivered" });
+    const back = deadLetter({ eventId: "event-0", attempts: 2_147_483_647, redrive: { redriveId, attempt: 1 } });
+    const outcomes = await park([...letters(1, () => ({ eventId: "other" })), { source: "orders", letter: back }]);
+    expect(outcomes).toEqual(["parked", "bounced"]);
+    expect(await db.query("select attempts from dlq_events where event_id = 'event-0'")).toEqual([
+      { attempts: 2_147_483_647 },
+    ]);
+  });
+});

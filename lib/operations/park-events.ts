@@ -3,9 +3,10 @@ import { meaningOf } from "@/lib/core/arrival";
 import { storable } from "@/lib/core/storable";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
-import { type Db, sqlState, type Tx } from "@/lib/store/db";
+import { type Db, isRowFault, sqlState, type Tx } from "@/lib/store/db";
 import { readSettings } from "@/lib/store/read/settings";
 import { appendAudit } from "@/lib/store/write/audit";
+import { INT4_MAX } from "@/lib/store/write/finish-items";
 import {
   type Bounce,
   claimKeys,
@@ -21,17 +22,19 @@ import {
   touchGroups,
   updateBodies,
 } from "@/lib/store/write/park";
-import { ensurePartitions, NO_PARTITION } from "@/lib/store/write/partitions";
+import { ensurePartitions, isMissingPartition } from "@/lib/store/write/partitions";
 
 /** Events of one transaction: large enough that a commit costs little, small enough that a refusal wastes little. */
 export const PARK_BATCH_MAX = 1_000;
 
-/** What became of one arrival. */
-export type ParkOutcome = "parked" | "duplicate" | "bounced" | "unknown-source";
+/** What became of one arrival. `rejected`: the store refuses one of its values. */
+export type ParkOutcome = "parked" | "duplicate" | "bounced" | "unknown-source" | "rejected";
 
 /**
- * Parks a batch of at most PARK_BATCH_MAX arrivals in one transaction: all of it is committed when this resolves, none
- * of it when it rejects, so that a source may acknowledge. Answers an outcome for each arrival, in their order.
+ * Parks a batch of at most PARK_BATCH_MAX arrivals in one transaction: all of it is committed when this resolves, so
+ * that a source may acknowledge. When it rejects, the batch may be parked again: what was stored counts as duplicate.
+ * Answers an outcome for each arrival, in their order. When the store refuses a value, the batch is halved until the
+ * arrival is alone: it is `rejected`, and its neighbours are stored.
  *
  * New events are stored with body, group, counters and one audit entry; an event that is known already is a duplicate
  * or a bounce, see `lib/core/arrival.ts`. Of two batches that park the same event at the same time exactly one does.
@@ -48,10 +51,33 @@ export async function parkEvents(
   if (arrivals.length > PARK_BATCH_MAX) throw new RangeError(`at most ${PARK_BATCH_MAX} arrivals at a time`);
   if (arrivals.length === 0) return [];
   const clean = arrivals.map(({ source, letter }) => ({ source, letter: storable(letter) }));
+  return parkHalving(deps, clean, { actor, atMs });
+}
+
+type ParkDeps = { db: Db; clock: Clock };
+type ParkOptions = { actor: string; atMs: number | undefined };
+
+async function parkHalving(deps: ParkDeps, arrivals: readonly Arrival[], options: ParkOptions): Promise<ParkOutcome[]> {
+  try {
+    return await parkRepeating(deps, arrivals, options);
+  } catch (error) {
+    if (!isRowFault(error)) throw error;
+    if (arrivals.length === 1) return ["rejected"];
+    const middle = arrivals.length >> 1;
+    const first = await parkHalving(deps, arrivals.slice(0, middle), options);
+    return [...first, ...(await parkHalving(deps, arrivals.slice(middle), options))];
+  }
+}
+
+async function parkRepeating(
+  deps: ParkDeps,
+  arrivals: readonly Arrival[],
+  { actor, atMs }: ParkOptions,
+): Promise<ParkOutcome[]> {
   for (let tries = 1; ; tries++) {
     const nowMs = atMs ?? deps.clock.wallMs();
     try {
-      return await deps.db.transaction((tx) => park(tx, clean, { actor, nowMs }));
+      return await deps.db.transaction((tx) => park(tx, arrivals, { actor, nowMs }));
     } catch (error) {
       if (tries === TRIES_MAX || !(await canRepeat(deps.db, error, nowMs))) throw error;
     }
@@ -63,12 +89,11 @@ const TRIES_MAX = 5;
 const DEADLOCK = "40P01";
 
 async function canRepeat(db: Db, error: unknown, nowMs: number): Promise<boolean> {
-  const state = sqlState(error);
-  if (state === NO_PARTITION) {
+  if (isMissingPartition(error)) {
     await ensurePartitions(db, nowMs);
     return true;
   }
-  return state === DEADLOCK;
+  return sqlState(error) === DEADLOCK;
 }
 
 type Facts = { actor: string; nowMs: number };
@@ -200,7 +225,7 @@ async function settleBounces(tx: Tx, bounces: Bounce[], { actor, nowMs }: Facts)
         status,
         errorCode: parking.letter.errorCode,
         bounces: found.bounces + 1,
-        attempts: found.attempts + parking.letter.attempts,
+        attempts: Math.min(found.attempts + parking.letter.attempts, INT4_MAX),
         ...(replaced.has(found.id) ? { payload: "replaced: it came back with another payload" } : {}),
       },
       count: 1,

@@ -226,6 +226,15 @@ export function sqlState(error: unknown): string | null {
   return error instanceof pg.DatabaseError ? (error.code ?? null) : null;
 }
 
+/**
+ * True when the store refused the values of a row (SQLSTATE classes 22, 23 and 54), or our encoder did: the same
+ * transaction without that row may succeed, and with it never will.
+ */
+export function isRowFault(error: unknown): boolean {
+  if (error instanceof TypeError || error instanceof RangeError) return true;
+  return ["22", "23", "54"].includes(sqlState(error)?.slice(0, 2) ?? "");
+}
+
 const QUERY_CANCELED = "57014";
 
 /** SQLSTATEs that say the server is going, gone or not there yet; class 08 is every connection exception. */

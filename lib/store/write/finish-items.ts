@@ -2,6 +2,7 @@ import type { Finding } from "@/lib/contract/redrives";
 import type { AggregateResult } from "@/lib/core/aggregate-result";
 import type { EventStatus } from "@/lib/core/event-state";
 import type { EventAfter, ItemOutcome } from "@/lib/core/item-outcome";
+import { storableText } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
 import { type ClaimedItem, checked } from "@/lib/store/write/claim-items";
 import { type FlowKind, rollupOf } from "@/lib/store/write/rollup";
@@ -69,6 +70,11 @@ function resultOf(outcome: ItemOutcome): { result: string | null; detail: string
 /** Longest text kept of an answer: the summary of DESIGN's data model. */
 const DETAIL_CHARS_MAX = 2_048;
 
+/** A target's own words are no text that Postgres must accept: cut, then made storable. */
+function storedDetail(detail: string | null): string | null {
+  return detail === null ? null : storableText(detail.slice(0, DETAIL_CHARS_MAX));
+}
+
 /**
  * Closes or hands back items: compare-and-set on the fence. Returns the ids this worker still held; for all others
  * nothing was changed, and nothing that hangs on them may be written.
@@ -93,13 +99,16 @@ export async function closeItems(tx: Tx, redriveId: string, finished: readonly F
       finished.map(({ outcome }) => (outcome.kind === "later" ? outcome.untilMs : null)),
       finished.map(({ attempts }) => attempts),
       results.map(({ result }) => result),
-      results.map(({ detail }) => detail?.slice(0, DETAIL_CHARS_MAX) ?? null),
+      results.map(({ detail }) => storedDetail(detail)),
       finished.map(({ findings }) => (findings.length === 0 ? null : JSON.stringify(findings))),
     ],
     { name: "close-items" },
   );
   return new Set(rows.map((row) => row.id));
 }
+
+/** Largest value of an `integer` column: counters of events stop there, since an overflow would refuse the whole batch. */
+export const INT4_MAX = 2_147_483_647;
 
 export type MovedEvent = { id: string; status: EventStatus };
 
@@ -137,7 +146,7 @@ export async function moveFinishedEvents(
               cooldown_until = to_timestamp(w.cooldown_until / 1000),
               confirmed_at = to_timestamp(w.confirmed_at / 1000),
               redrive_at = case when w.flow = 'redriven' then now() else e.redrive_at end,
-              attempts = e.attempts + w.sends,
+              attempts = least(e.attempts::bigint + w.sends, ${INT4_MAX}),
               last_attempt_at = case when w.sends > 0 then now() else e.last_attempt_at end,
               last_error_code = coalesce(w.error_code, e.last_error_code),
               last_error = coalesce(w.error_text, e.last_error),
@@ -165,7 +174,7 @@ export async function moveFinishedEvents(
       finished.map(({ outcome }) => flowKind(outcome)),
       finished.map(({ outcome }) => outcome.kind === "already-processed"),
       finished.map(({ outcome }) => (outcome.kind === "failed" ? outcome.code : null)),
-      finished.map(({ outcome }) => (outcome.kind === "failed" ? outcome.detail.slice(0, DETAIL_CHARS_MAX) : null)),
+      finished.map(({ outcome }) => (outcome.kind === "failed" ? storedDetail(outcome.detail) : null)),
     ],
     { name: "move-finished-events" },
   );
@@ -200,7 +209,7 @@ export async function closeAttempts(tx: Tx, closes: readonly AttemptClose[]): Pr
       closes.map((close) => close.state),
       closes.map((close) => close.latencyMs),
       closes.map((close) => close.code),
-      closes.map((close) => close.detail?.slice(0, DETAIL_CHARS_MAX) ?? null),
+      closes.map((close) => storedDetail(close.detail)),
       closes.map((close) => (close.decision === null ? null : JSON.stringify(close.decision))),
     ],
     { name: "close-attempts" },
@@ -256,7 +265,8 @@ export async function settleAggregates(
   if (results.length === 0) return [];
   const rows = await tx.query<{ source_id: string; aggregate_id: string; failures: number; failed: boolean }>(
     `update aggregates a
-        set consecutive_failures = (case when w.reset then 0 else a.consecutive_failures end) + w.failures,
+        set consecutive_failures = least(
+                  (case when w.reset then 0 else a.consecutive_failures end)::bigint + w.failures, ${INT4_MAX}),
             lease_until = case when a.lease_redrive = $1 and not exists (
                 select 1 from redrive_items i
                  where i.aggregate_id = a.aggregate_id and i.source_id = a.source_id and i.state = 'open'

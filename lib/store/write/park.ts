@@ -5,6 +5,7 @@ import { type Fingerprint, fingerprintOf } from "@/lib/core/fingerprint";
 import { errorSummary } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
 import { CopyRows } from "@/lib/store/write/copy-binary";
+import { INT4_MAX } from "@/lib/store/write/finish-items";
 import { rollupOf } from "@/lib/store/write/rollup";
 
 /** One letter on its way in, with what is derived from it. `id` is used when the event is new. */
@@ -295,7 +296,7 @@ export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): P
   const rows = await tx.query<{ id: string }>(
     `with moved as (
        update dlq_events e set
-         status = w.status, bounces = e.bounces + 1, attempts = e.attempts + w.attempts,
+         status = w.status, bounces = e.bounces + 1, attempts = least(e.attempts::bigint + w.attempts, ${INT4_MAX}),
          error_code = w.error_code, fingerprint = w.fingerprint,
          last_error_code = w.error_code, last_error = w.last_error,
          failed_at = coalesce(to_timestamp(w.failed_at / 1000), e.failed_at),

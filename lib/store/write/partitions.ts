@@ -1,5 +1,5 @@
 import { uuidv7LowerBound } from "@/lib/platform/ids";
-import type { Db, Tx } from "@/lib/store/db";
+import { type Db, sqlState, type Tx } from "@/lib/store/db";
 
 /**
  * A partition a day, by the time within the UUIDv7 key. There is no default partition (the planner would have to merge
@@ -8,8 +8,13 @@ import type { Db, Tx } from "@/lib/store/db";
 
 const DAY_MS = 86_400_000;
 const PARTITIONED = ["dlq_events", "dlq_event_bodies"] as const;
-/** SQLSTATE of a row that no partition takes. */
-export const NO_PARTITION = "23514";
+/** SQLSTATE of a row that no partition takes, and of a check constraint that refuses a row: that one is named. */
+const CHECK_VIOLATION = "23514";
+
+/** True when no partition takes a row: the partition can be made, and the statement repeated. */
+export function isMissingPartition(error: unknown): boolean {
+  return sqlState(error) === CHECK_VIOLATION && !(error as { constraint?: string }).constraint;
+}
 
 /** One maker at a time: two that create the same table would fail on each other. Any constant of our own. */
 const MAKER_LOCK = 7_305_101;
