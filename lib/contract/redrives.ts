@@ -31,6 +31,12 @@ export const redriveRequestSchema = z.strictObject({
   lane: z._default(laneSchema, "slow"),
   ratePerSecond: z.nullish(rate),
   canary: z.nullish(z.union([z.boolean(), canarySchema])),
+  /** Nothing is sent for this long: time to take it back. Absent = 0. */
+  holdMs: z.optional(
+    z
+      .int("must be a whole number of milliseconds")
+      .check(z.gte(0, "must be at least 0"), z.lte(60_000, "must be at most 60,000")),
+  ),
   reason: reasonSchema,
 });
 export type RedriveRequest = z.infer<typeof redriveRequestSchema>;
@@ -84,8 +90,11 @@ export type RedriveOut = {
   plannedAt: string | null;
   startedAt: string | null;
   finishedAt: string | null;
+  /** Nothing is sent before; null = no hold was asked for. */
+  holdUntil: string | null;
   /** Sends per second over the last 30 s; null when nothing ran. */
   rateNow: number | null;
+  /** Until the last open event is sent, what is left of the hold included. */
   etaMs: number | null;
 };
 export type RedriveList = { items: RedriveOut[]; nextCursor: string | null };

@@ -28,6 +28,8 @@ export type RedriveAnswer = {
   total: number | null;
   refused: number;
   refusedByReason: Record<string, number>;
+  /** Nothing is sent before; null = no hold was asked for. */
+  holdUntil: string | null;
 };
 
 /**
@@ -47,7 +49,7 @@ export async function requestRedrive(
     if (known) return { answer: known, slices: null };
     const size = await countUpTo(tx, selected, FREEZE_INLINE_MAX + 1);
     if (size === 0) throw nothingSelected(input.request);
-    const redrive = await newRedrive(tx, input.request, selected, actor, nowMs, size);
+    const redrive = await newRedrive(tx, input.request, selected, { actor, nowMs, size });
     const frozen =
       size > FREEZE_INLINE_MAX ? await leaveToWorker(tx, redrive) : await freezeNow(tx, redrive, selected, nowMs);
     if (input.idempotency) await rememberAnswer(tx, input.idempotency, frozen.answer);
@@ -59,6 +61,7 @@ export async function requestRedrive(
 
 type Frozen = { answer: RedriveAnswer; slices: number[] | null };
 type Selected = Parameters<typeof countUpTo>[1];
+type StartedRedrive = NewRedrive & { holdUntil: string | null };
 
 function nothingSelected(request: RedriveRequest): DomainError {
   if ("ids" in request.select) {
@@ -75,10 +78,8 @@ async function newRedrive(
   tx: Tx,
   request: RedriveRequest,
   selected: Selected,
-  actor: string,
-  nowMs: number,
-  size: number,
-): Promise<NewRedrive> {
+  { actor, nowMs, size }: { actor: string; nowMs: number; size: number },
+): Promise<StartedRedrive> {
   const expected = size > FREEZE_INLINE_MAX ? await estimateCandidates(tx, selected, size) : size;
   const canary = request.mode === "deliver" ? canaryOf(request.canary) : null;
   const redrive: NewRedrive = {
@@ -96,8 +97,9 @@ async function newRedrive(
     createdBy: actor,
     reason: request.reason,
     atMs: nowMs,
+    holdMs: request.holdMs ?? 0,
   };
-  await insertRedrive(tx, redrive);
+  const holdUntil = await insertRedrive(tx, redrive);
   await appendAudit(tx, {
     actor,
     action: "redrive.requested",
@@ -106,11 +108,17 @@ async function newRedrive(
     redriveId: redrive.id,
     reason: request.reason,
     before: null,
-    after: { mode: redrive.mode, lane: redrive.lane, ratePerSecond: redrive.ratePerSecond, canary },
+    after: {
+      mode: redrive.mode,
+      lane: redrive.lane,
+      ratePerSecond: redrive.ratePerSecond,
+      canary,
+      ...(request.holdMs ? { holdMs: request.holdMs } : {}),
+    },
     count: 1,
     atMs: nowMs,
   });
-  return redrive;
+  return { ...redrive, holdUntil };
 }
 
 function canaryOf(asked: RedriveRequest["canary"]): Canary | null {
@@ -118,18 +126,19 @@ function canaryOf(asked: RedriveRequest["canary"]): Canary | null {
   return asked === true ? canarySchema.parse({}) : asked;
 }
 
-async function leaveToWorker(_tx: Tx, redrive: NewRedrive): Promise<Frozen> {
-  const answer = { id: redrive.id, state: redrive.state, total: null, refused: 0, refusedByReason: {} };
+async function leaveToWorker(_tx: Tx, { id, state, holdUntil }: StartedRedrive): Promise<Frozen> {
+  const answer = { id, state, total: null, refused: 0, refusedByReason: {}, holdUntil };
   return { answer, slices: [PLAN_SLICE] };
 }
 
-async function freezeNow(tx: Tx, redrive: NewRedrive, selected: Selected, nowMs: number): Promise<Frozen> {
+async function freezeNow(tx: Tx, redrive: StartedRedrive, selected: Selected, nowMs: number): Promise<Frozen> {
   const candidates = await readCandidates(tx, { ...selected, after: null, limit: FREEZE_INLINE_MAX + 1 });
   const rules = await readRules(tx as Queryable);
   const frozen = await freezeChunk(tx, { ...redrive, actor: redrive.createdBy }, candidates, rules, nowMs);
   const state = await startOrFinish(tx, redrive, frozen.open, nowMs);
   const refused = frozen.total - frozen.open;
-  const answer = { id: redrive.id, state, total: frozen.total, refused, refusedByReason: frozen.refused };
+  const { id, holdUntil } = redrive;
+  const answer = { id, state, total: frozen.total, refused, refusedByReason: frozen.refused, holdUntil };
   return { answer, slices: frozen.open === 0 ? null : [...frozen.slices] };
 }
 
@@ -156,12 +165,18 @@ export async function startOrFinish(
   return to;
 }
 
-/** The redrive is committed: a queue that is away delays it until the reconciler rings, and loses nothing. */
+/**
+ * The redrive is committed: a queue that is away delays it until the reconciler rings, and loses nothing. The jobs of a
+ * held redrive wait in the queue; one that comes too early claims nothing and comes again when the hold is over.
+ */
 async function ringOrLog(deps: Deps, answer: RedriveAnswer, request: RedriveRequest, slices: number[]) {
   try {
-    if (slices[0] === PLAN_SLICE) await ringSlices(deps, request.lane, answer.id, slices);
-    else
-      await ringRedrive(deps, { id: answer.id, lane: request.lane, canary: canaryOf(request.canary) !== null }, slices);
+    const { id } = answer;
+    const { lane, holdMs } = request;
+    // Verify runs have no canary: see `newRedrive`.
+    const canary = request.mode === "deliver" && canaryOf(request.canary) !== null;
+    if (slices[0] === PLAN_SLICE) await ringSlices(deps, lane, id, slices);
+    else await ringRedrive(deps, { id, lane, canary }, slices, { delayMs: holdMs });
   } catch (error) {
     deps.log.warn({ redriveId: answer.id, err: error }, "ring failed, the reconciler will ring");
   }

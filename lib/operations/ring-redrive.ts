@@ -8,10 +8,12 @@ export async function ringSlices(
   lane: LaneName,
   redriveId: string,
   slices: readonly number[],
+  options: { delayMs?: number } = {},
 ): Promise<void> {
   await deps.lane.ring(
     lane,
     slices.map((slice) => ({ redriveId, slice })),
+    options,
   );
 }
 
@@ -20,6 +22,7 @@ export async function ringRedrive(
   deps: Pick<Deps, "lane">,
   redrive: { id: string; lane: LaneName; canary: boolean },
   slices: readonly number[],
+  options: { delayMs?: number } = {},
 ): Promise<void> {
-  await ringSlices(deps, redrive.lane, redrive.id, redrive.canary ? [CANARY_SLICE] : slices);
+  await ringSlices(deps, redrive.lane, redrive.id, redrive.canary ? [CANARY_SLICE] : slices, options);
 }

@@ -64,9 +64,16 @@ export async function openWorld(options: {
     return id;
   }
 
-  /** A worker in this process. */
+  /** A worker in this process. A test may stop it before the world is closed. */
   async function worker(): Promise<RunningWorker> {
-    const started = await startWorker(readEnv(variables), log);
+    const running = await startWorker(readEnv(variables), log);
+    let stopping: Promise<void> | null = null;
+    const started: RunningWorker = {
+      stop: (why) => {
+        stopping ??= running.stop(why);
+        return stopping;
+      },
+    };
     workers.push(started);
     return started;
   }

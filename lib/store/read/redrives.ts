@@ -21,7 +21,8 @@ const COLUMNS = `r.id, r.state, r.mode, r.lane, r.rate_per_second as "ratePerSec
   r.pause_reason as "pauseReason", r.total, r.delivered, r.passed, r.confirmed, r.failed, r.refused, r.cancelled,
   r.bounced, r.refused_by_reason as "refusedByReason", r.failed_by_reason as "failedByReason",
   r.created_by as "createdBy", r.reason, r.created_at as "createdAtMs", r.planned_at as "plannedAtMs",
-  r.started_at as "startedAtMs", r.finished_at as "finishedAtMs",
+  r.started_at as "startedAtMs", r.finished_at as "finishedAtMs", r.hold_until as "holdUntilMs",
+  (extract(epoch from greatest(r.hold_until - now(), interval '0')) * 1000)::float8 as "holdLeftMs",
   (select coalesce(sum(t.delivered + t.failed), 0) from redrive_ticks t
     where t.redrive_id = r.id and t.at > now() - interval '${RATE_WINDOW_S} s') as "sentRecently",
   (select array_agg(distinct s.name) from sources s
@@ -55,6 +56,8 @@ type Row = {
   plannedAtMs: number | null;
   startedAtMs: number | null;
   finishedAtMs: number | null;
+  holdUntilMs: number | null;
+  holdLeftMs: number | null;
   sentRecently: number;
   openSources: string[] | null;
 };
@@ -130,15 +133,18 @@ function redriveOut(row: Row, lanes: Lanes): RedriveOut {
     plannedAt: iso(row.plannedAtMs),
     startedAt: iso(row.startedAtMs),
     finishedAt: iso(row.finishedAtMs),
+    holdUntil: iso(row.holdUntilMs),
     rateNow,
-    etaMs: running && open > 0 ? eta(open, rateNow, effective) : null,
+    etaMs: running && open > 0 ? eta(open, { rateNow, set: effective, holdLeftMs: row.holdLeftMs ?? 0 }) : null,
   };
 }
 
-/** Milliseconds for what is open: at the measured rate once there is one, before that at the set rate. */
-function eta(open: number, rateNow: number | null, set: number | null): number | null {
+type Pace = { rateNow: number | null; set: number | null; holdLeftMs: number };
+
+/** Milliseconds for what is open: the hold, then at the measured rate once there is one, before that at the set rate. */
+function eta(open: number, { rateNow, set, holdLeftMs }: Pace): number | null {
   const rate = rateNow || set;
-  return rate ? Math.ceil((open / rate) * 1000) : null;
+  return rate ? Math.ceil(holdLeftMs + (open / rate) * 1000) : null;
 }
 
 function iso(ms: number | null): string | null {

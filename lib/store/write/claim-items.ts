@@ -31,7 +31,7 @@ export function checked(column: string, value: string): string {
  */
 const CLAIM = `
 with live as (
-  select id from redrives where id = $1 and state = 'RUNNING'
+  select id from redrives where id = $1 and state = 'RUNNING' and (hold_until is null or hold_until <= now())
 ), head as materialized (
   select i.id, i.source_id, i.aggregate_id, ${ORDER} as place,
          (i.claimed_until >= now() or i.not_before > now()) is true as waits
@@ -138,7 +138,7 @@ export type ClaimRequest = {
   leaseMs: number;
 };
 
-/** Claims up to `limit` items that may go now. Empty when the redrive does not run, or everything open must wait. */
+/** Claims up to `limit` items that may go now. Empty when the redrive does not run, is held, or all open items wait. */
 export async function claimItems(db: Queryable, request: ClaimRequest): Promise<ClaimedItem[]> {
   const rows = await db.query<ClaimRow>(
     CLAIM,
@@ -202,15 +202,16 @@ export async function releaseClaims(db: Queryable, items: readonly ClaimedItem[]
 /** What is left to do in a range of slices, to decide whether and when to come back. */
 export type SliceRest = {
   open: number;
-  /** Milliseconds until the first waiting item may go: a claim's end or a deferral's; null = nothing to wait for. */
+  /** Milliseconds until the first waiting item may go: the end of a claim, a deferral or the hold; null = no wait. */
   waitMs: number | null;
 };
 
 export async function sliceRest(db: Queryable, redriveId: string, slices: [number, number]): Promise<SliceRest> {
   const [row] = await db.query<{ open: number; wait_ms: number | null }>(
     `select count(*)::int as open,
-            extract(epoch from min(greatest(coalesce(claimed_until, now()), coalesce(not_before, now()))) - now())::float8
-              * 1000 as wait_ms
+            extract(epoch from greatest(
+                min(greatest(coalesce(claimed_until, now()), coalesce(not_before, now()))),
+                (select hold_until from redrives where id = $1)) - now())::float8 * 1000 as wait_ms
        from redrive_items
       where redrive_id = $1 and slice between $2 and $3 and state = 'open'`,
     [redriveId, ...slices],

@@ -33,7 +33,7 @@ select w.id, w.redrive_id, w.attempt, w.fence, w.target, w.idempotency_key, cloc
   from want w
   join redrive_items i on i.id = any($1::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "w.redrive_id")}
    and ${checked("i.state", "'open'")} and i.fence = w.fence
-  join redrives r on r.id = w.redrive_id and r.state = 'RUNNING'
+  join redrives r on r.id = w.redrive_id and r.state = 'RUNNING' and (r.hold_until is null or r.hold_until <= now())
  where not exists (
    select 1 from controls c
     where c.lifted_at is null and c.kind = 'blacklist' and (c.expires_at is null or c.expires_at > now())

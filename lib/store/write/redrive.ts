@@ -19,16 +19,21 @@ export type NewRedrive = {
   createdBy: string;
   reason: string;
   atMs: number;
+  /** How long nothing of it is sent, from now on. 0 = no hold. */
+  holdMs: number;
 };
 
 /** The selection as asked, and the moment its relative times refer to. */
 export type FrozenSelection = Selection & { asOfMs: number };
 
-export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<void> {
-  await tx.run(
+/** Returns until when it is held, ISO 8601 by the database's clock; null = no hold. */
+export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string | null> {
+  const [row] = await tx.query<{ hold_until: string | null }>(
     `insert into redrives (id, state, mode, lane, rate_per_second, selection, cutoff, slices, canary, released, policies,
-                           created_by, reason, created_at)
-     values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, to_timestamp($14::float8 / 1000))`,
+                           created_by, reason, created_at, hold_until)
+     values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, to_timestamp($14::float8 / 1000),
+             case when $15::float8 > 0 then now() + make_interval(secs => $15 / 1000) end)
+     returning hold_until`,
     [
       redrive.id,
       redrive.state,
@@ -44,8 +49,11 @@ export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<void> 
       redrive.createdBy,
       redrive.reason,
       redrive.atMs,
+      redrive.holdMs,
     ],
+    { isoTimes: true },
   );
+  return row!.hold_until;
 }
 
 /** A live redrive as the worker and the operations need it. */
