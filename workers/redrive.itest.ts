@@ -5,6 +5,7 @@ import { imposeControl } from "@/lib/operations/impose-control";
 import { liftControl } from "@/lib/operations/lift-control";
 import { parkEvents } from "@/lib/operations/park-events";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
+import { listControls } from "@/lib/store/read/control-list";
 import { deadLetter } from "@/lib/testing/letters";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
@@ -139,8 +140,9 @@ describe.each([
         "select id from sources where name = 'orders'",
       )) as [{ id: string }];
       await world.db.run(
-        `insert into processed_events (consumer, source_id, event_id, aggregate_id, version)
-         values ('billing', $1, 'another', 'order-0', 4), ('billing', $1, 'event-0001', 'order-1', 3)`,
+        `insert into processed_events (consumer, source_id, event_id, aggregate_type, aggregate_id, version)
+         values ('billing', $1, 'another', 'order', 'order-0', 4),
+                ('billing', $1, 'event-0001', 'order', 'order-1', 3)`,
         [sourceId],
       );
       await world.worker();
@@ -296,10 +298,14 @@ describe.each([
       await world.ended((await world.request()).id);
       await world.ended((await world.request()).id);
       expect(await world.event("event-0000")).toMatchObject({ status: "IGNORED", redrives: 3 });
-      const [control] = await world.db.query<{ id: string; origin: string; reason: string }>(
-        "select id, origin, reason from controls where kind = 'blacklist'",
-      );
-      expect(control).toMatchObject({ origin: "automatic", reason: expect.stringContaining("3") });
+      const { items } = await listControls(world.db, { cursor: null, limit: 10, state: "live" });
+      const control = items.find(({ origin }) => origin === "automatic");
+      expect(control).toMatchObject({
+        kind: "blacklist",
+        scope: { source: "orders", aggregateType: "order", aggregateId: "order-9" },
+        reason: expect.stringContaining("3"),
+        catches: 0,
+      });
 
       await world.db.run("update controls set lifted_at = now() where kind = 'whitelist'");
       await releaseEvents(world.deps, { select: { filter: {} }, reason: "repaired" }, "ada");

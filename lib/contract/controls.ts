@@ -4,15 +4,21 @@ import { DomainError } from "@/lib/core/problem";
 
 const value = z.string().check(z.minLength(1), z.maxLength(512));
 
-/** Exactly one scope: a control over an event, an aggregate, an error code or a source. */
+const source = z.optional(value);
+
+/**
+ * A control over an event, an aggregate, an error code or a source. A source beside one of the others narrows it to that
+ * source; without one it holds over all of them. Without an aggregateType it holds for an aggregate of any type.
+ */
 export const controlScopeSchema = z.union(
   [
-    z.strictObject({ eventId: value }),
-    z.strictObject({ aggregateId: value }),
-    z.strictObject({ errorCode: value }),
+    z.strictObject({ eventId: value, source }),
+    z.strictObject({ aggregateId: value, aggregateType: z.optional(value), source }),
+    z.strictObject({ errorCode: value, source }),
     z.strictObject({ source: value }),
   ],
-  "must name exactly one of eventId, aggregateId, errorCode, source",
+  "must name exactly one of eventId, aggregateId (with an aggregateType if you like), errorCode, and may name a source " +
+    "beside it; or a source alone",
 );
 
 export const controlRequestSchema = z.strictObject({
@@ -25,10 +31,13 @@ export const controlRequestSchema = z.strictObject({
 export type ControlRequest = z.infer<typeof controlRequestSchema>;
 export type ControlScopeName = "eventId" | "aggregateId" | "errorCode" | "source";
 
+/** What a control holds for, as it is answered: as it was imposed. */
+export type ControlScopeOut = Partial<Record<ControlScopeName | "aggregateType", string>>;
+
 export type ControlOut = {
   id: string;
   kind: "blacklist" | "whitelist" | "cooldown";
-  scope: Partial<Record<ControlScopeName, string>>;
+  scope: ControlScopeOut;
   reason: string;
   origin: "person" | "automatic";
   createdBy: string;

@@ -63,7 +63,11 @@ export type AppliedControl = {
   kind: "blacklist" | "whitelist" | "cooldown";
   scope: string;
   value: string;
+  /** The one source it holds for; null = all sources, or the scope is a source. */
+  source: string | null;
+  aggregateType: string | null;
   reason: string;
+  origin: "person" | "automatic";
   createdBy: string;
   expiresAt: string | null;
 };

@@ -5,17 +5,40 @@
 export type ControlKind = "blacklist" | "whitelist" | "cooldown";
 export type ControlScope = "eventId" | "aggregateId" | "errorCode" | "source";
 
-export type Control = {
-  id: string;
-  kind: ControlKind;
+/** What a control holds for, as the store keeps it. */
+export type StoredScope = {
   scope: ControlScope;
   value: string;
+  /** Name of the one source it holds for; null = all sources. Null too for the scope `source`, which names its own. */
+  source: string | null;
+  /** Of the scope `aggregateId`: the one type of aggregate it holds for; null = all types. */
+  aggregateType: string | null;
+};
+
+/** The same as it goes to the wire: `{ aggregateId: "42", aggregateType: "order", source: "orders" }`. */
+export function scopeOut({ scope, value, source, aggregateType }: StoredScope): Record<string, string> {
+  return { [scope]: value, ...(aggregateType ? { aggregateType } : {}), ...(source === null ? {} : { source }) };
+}
+
+export type Control = StoredScope & {
+  id: string;
+  kind: ControlKind;
   origin: "person" | "automatic";
   expiresAtMs: number | null;
 };
 
-/** What a control can match. `source` is the source's name. */
-export type ControlFacts = { eventId: string; aggregateId: string | null; errorCode: string; source: string };
+/**
+ * What a control can match. `source` is the source's name. `aggregateBlacklisted`: Parkade itself has blacklisted the
+ * event's aggregate, see `aggregates` in the store; no control says so.
+ */
+export type ControlFacts = {
+  eventId: string;
+  aggregateType: string | null;
+  aggregateId: string | null;
+  errorCode: string;
+  source: string;
+  aggregateBlacklisted: boolean;
+};
 
 /** Lookup by scope and value: deciding one event costs four map reads, however many controls exist. */
 export type ControlIndex = ReadonlyMap<string, readonly Control[]>;
@@ -44,16 +67,25 @@ export function applyingControls(index: ControlIndex, facts: ControlFacts, nowMs
     ...(index.get(key("errorCode", facts.errorCode)) ?? []),
     ...(index.get(key("source", facts.source)) ?? []),
   ];
-  return found.filter((control) => control.expiresAtMs === null || control.expiresAtMs > nowMs);
+  return found.filter((control) => covers(control, facts) && !hasEnded(control, nowMs));
 }
 
-export type ControlRuling = { blacklisted: Control | null; cooling: Control | null; whitelisted: Control | null };
+function covers(control: Control, facts: ControlFacts): boolean {
+  if (control.source !== null && control.source !== facts.source) return false;
+  return control.aggregateType === null || control.aggregateType === facts.aggregateType;
+}
 
-export function ruleControls(applying: readonly Control[]): ControlRuling {
-  const whitelisted = applying.find((control) => control.kind === "whitelist") ?? null;
+function hasEnded(control: Control, nowMs: number): boolean {
+  return control.expiresAtMs !== null && control.expiresAtMs <= nowMs;
+}
+
+export type ControlRuling = { blacklisted: boolean; cooling: boolean; whitelisted: boolean };
+
+export function ruleControls(applying: readonly Control[], aggregateBlacklisted: boolean): ControlRuling {
+  const whitelisted = applying.some((control) => control.kind === "whitelist");
   const blacklists = applying.filter((control) => control.kind === "blacklist");
-  const blacklisted =
-    blacklists.find((control) => control.origin === "person") ?? (whitelisted ? null : (blacklists[0] ?? null));
-  const cooling = whitelisted ? null : (applying.find((control) => control.kind === "cooldown") ?? null);
-  return { blacklisted, cooling, whitelisted };
+  const byPerson = blacklists.some((control) => control.origin === "person");
+  const automatic = aggregateBlacklisted || blacklists.some((control) => control.origin === "automatic");
+  const cooling = applying.some((control) => control.kind === "cooldown");
+  return { blacklisted: byPerson || (automatic && !whitelisted), cooling: cooling && !whitelisted, whitelisted };
 }

@@ -6,7 +6,9 @@ const NOW = 1_000_000;
 const event: GateFacts = {
   status: "PENDING",
   eventId: "e-7",
+  aggregateType: "order",
   aggregateId: "order-7",
+  aggregateBlacklisted: false,
   errorCode: "TIMEOUT",
   source: "orders",
   cooldownUntilMs: null,
@@ -17,6 +19,8 @@ const control = (change: Partial<Control>): Control => ({
   kind: "blacklist",
   scope: "eventId",
   value: "e-7",
+  source: null,
+  aggregateType: null,
   origin: "person",
   expiresAtMs: null,
   ...change,
@@ -27,6 +31,8 @@ const rule = (change: Partial<GateFacts>, controls: Control[] = [], at: "request
 };
 
 describe("the gate", () => {
+  const whitelist = control({ kind: "whitelist", scope: "source", value: "orders" });
+
   test.each([
     ["PENDING", "request", "pass"],
     ["QUEUED", "request", "already-queued"],
@@ -52,6 +58,33 @@ describe("the gate", () => {
     expect(rule({ aggregateId: null }, [control({ scope: "aggregateId", value: "null" })])).toBe("pass");
   });
 
+  test.each([
+    ["its source", { source: "orders" }, "blacklisted"],
+    ["another source", { source: "billing" }, "pass"],
+    ["its type of aggregate", { aggregateType: "order" }, "blacklisted"],
+    ["another type of aggregate", { aggregateType: "customer" }, "pass"],
+    ["its type of aggregate in another source", { source: "billing", aggregateType: "order" }, "pass"],
+  ] as const)("a control over an aggregate narrowed to %s", (_what, narrowed, expected) => {
+    expect(rule({}, [control({ scope: "aggregateId", value: "order-7", ...narrowed })])).toBe(expected);
+  });
+
+  test.each(["eventId", "errorCode"] as const)("a control over %s narrowed to a source holds there only", (scope) => {
+    const value = scope === "eventId" ? "e-7" : "TIMEOUT";
+    expect(rule({}, [control({ scope, value, source: "orders" })])).toBe("blacklisted");
+    expect(rule({}, [control({ scope, value, source: "billing" })])).toBe("pass");
+  });
+
+  test("a control over a type of aggregate leaves the aggregate of no type alone", () => {
+    const narrowed = control({ scope: "aggregateId", value: "order-7", aggregateType: "order" });
+    expect(rule({ aggregateType: null }, [narrowed])).toBe("pass");
+  });
+
+  test("an aggregate that Parkade blacklisted is refused, unless a whitelist covers it", () => {
+    expect(rule({ aggregateBlacklisted: true })).toBe("blacklisted");
+    expect(rule({ aggregateBlacklisted: true }, [whitelist])).toBe("pass");
+    expect(rule({ aggregateBlacklisted: true }, [whitelist, control({})])).toBe("blacklisted");
+  });
+
   test("a control ends at its expiry", () => {
     expect(rule({}, [control({ expiresAtMs: NOW + 1 })])).toBe("blacklisted");
     expect(rule({}, [control({ expiresAtMs: NOW })])).toBe("pass");
@@ -63,7 +96,6 @@ describe("the gate", () => {
     expect(rule({ cooldownUntilMs: NOW })).toBe("pass");
   });
 
-  const whitelist = control({ kind: "whitelist", scope: "source", value: "orders" });
   test("a whitelist overrides cooldowns, the redrive limit and an automatic blacklist, never a person's", () => {
     expect(rule({ cooldownUntilMs: NOW + 1 }, [whitelist])).toBe("pass");
     expect(rule({}, [whitelist, control({ kind: "cooldown", expiresAtMs: NOW + 1 })])).toBe("pass");

@@ -27,9 +27,9 @@ export type GateRuling = { pass: true; whitelisted: boolean } | { pass: false; r
 export function gate(facts: GateFacts, rules: GateRules): GateRuling {
   const state = refuseByStatus(facts.status, rules.at);
   if (state) return { pass: false, refusal: state };
-  const ruling = ruleControls(applyingControls(rules.controls, facts, rules.nowMs));
+  const ruling = ruleControls(applyingControls(rules.controls, facts, rules.nowMs), facts.aggregateBlacklisted);
   if (ruling.blacklisted) return { pass: false, refusal: "blacklisted" };
-  const whitelisted = ruling.whitelisted !== null;
+  const { whitelisted } = ruling;
   const coolingDown = facts.cooldownUntilMs !== null && facts.cooldownUntilMs > rules.nowMs;
   if (ruling.cooling || (coolingDown && !whitelisted)) return { pass: false, refusal: "cooling" };
   if (facts.redrives >= rules.redriveLimit && !whitelisted) return { pass: false, refusal: "redrive-limit" };

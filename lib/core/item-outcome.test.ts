@@ -56,15 +56,21 @@ describe("an event after its item", () => {
 });
 
 describe("an aggregate after a batch", () => {
-  const ended = (aggregateId: string | null, ...kinds: ("delivered" | "failed" | "back")[]) =>
+  const of = (
+    aggregateType: string | null,
+    aggregateId: string | null,
+    ...kinds: ("delivered" | "failed" | "back")[]
+  ) =>
     kinds.map((kind) => ({
-      item: { sourceId: "s", aggregateId },
+      item: { sourceId: "s", aggregateType, aggregateId },
       outcome: (kind === "failed"
         ? { kind, code: "X", detail: "" }
         : kind === "back"
           ? { kind }
           : { kind, code: "X" }) as ItemOutcome,
     }));
+  const ended = (aggregateId: string | null, ...kinds: Parameters<typeof of>[2][]) => of(null, aggregateId, ...kinds);
+  const none = { sourceId: "s", aggregateType: null, reset: false, failures: 0 };
 
   test("counts the failures after the last delivery", () => {
     expect(
@@ -76,10 +82,19 @@ describe("an aggregate after a batch", () => {
         ...ended(null, "failed"),
       ]),
     ).toEqual([
-      { sourceId: "s", aggregateId: "a", reset: false, failures: 2 },
-      { sourceId: "s", aggregateId: "b", reset: true, failures: 1 },
-      { sourceId: "s", aggregateId: "c", reset: true, failures: 0 },
-      { sourceId: "s", aggregateId: "d", reset: false, failures: 0 },
+      { ...none, aggregateId: "b", reset: true, failures: 1 },
+      { ...none, aggregateId: "a", failures: 2 },
+      { ...none, aggregateId: "c", reset: true },
+      { ...none, aggregateId: "d" },
+    ]);
+  });
+
+  test("counts an order and a customer of the same id apart", () => {
+    expect(
+      aggregateResults([...of("order", "42", "failed", "failed"), ...of("customer", "42", "delivered", "failed")]),
+    ).toEqual([
+      { ...none, aggregateType: "order", aggregateId: "42", failures: 2 },
+      { ...none, aggregateType: "customer", aggregateId: "42", reset: true, failures: 1 },
     ]);
   });
 });

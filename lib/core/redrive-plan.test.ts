@@ -5,6 +5,7 @@ import { aggregateRuns, compareItems, type OrderedItem, sliceCount, sliceOf } fr
 const item = (id: string, aggregateId: string | null, version: bigint | null = null): OrderedItem => ({
   id,
   sourceId: "s",
+  aggregateType: "order",
   aggregateId,
   version,
 });
@@ -47,6 +48,16 @@ describe("the plan of a redrive", () => {
     expect(runs.map((run) => run.map(({ id }) => id))).toEqual([["0", "2", "1", "3", "4"]]);
   });
 
+  test("aggregates that share an id and differ in source or type are runs of their own", () => {
+    const [order, customer] = [item("1", "42"), { ...item("2", "42"), aggregateType: "customer" }];
+    const [untyped, elsewhere] = [
+      { ...item("3", "42"), aggregateType: null },
+      { ...item("4", "42"), sourceId: "t" },
+    ];
+    const runs = aggregateRuns([order, customer, untyped, elsewhere, item("5", "42")]);
+    expect(runs.map((run) => run.map(({ id }) => id))).toEqual([["1", "5"], ["2"], ["3"], ["4"]]);
+  });
+
   test("events without an aggregate wait for nobody", () => {
     expect(aggregateRuns([item("1", null), item("2", null), item("3", "a"), item("4", "a")])).toHaveLength(3);
   });
@@ -55,6 +66,7 @@ describe("the plan of a redrive", () => {
     const any = fc.record({
       id: fc.uuid(),
       sourceId: fc.constant("s"),
+      aggregateType: fc.constant("order"),
       aggregateId: fc.constant("a"),
       version: fc.option(fc.bigInt({ min: -5n, max: 5n })),
     });

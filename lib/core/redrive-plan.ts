@@ -1,3 +1,5 @@
+import { aggregateKeyOf } from "@/lib/core/aggregate";
+
 /** Mean items of a slice. Hashing spreads them, so a slice stays below 100 unless one aggregate alone is larger. */
 const SLICE_ITEMS_MEAN = 64;
 const SINGLE_SLICE_ITEMS_MAX = 100;
@@ -9,7 +11,8 @@ export function sliceCount(total: number): number {
 
 /**
  * The slice of an event: a hash of its aggregate, so that an aggregate is never split, whichever chunk of the plan
- * meets it first. FNV-1a, 32 bit (Fowler, Noll, Vo; draft-eastlake-fnv).
+ * meets it first. The aggregate's type is left out: aggregates of one source that share an id share a slice, which
+ * splits none of them. FNV-1a, 32 bit (Fowler, Noll, Vo; draft-eastlake-fnv).
  */
 export function sliceOf(event: { id: string; sourceId: string; aggregateId: string | null }, slices: number): number {
   if (slices <= 1) return 0;
@@ -22,7 +25,13 @@ export function sliceOf(event: { id: string; sourceId: string; aggregateId: stri
   return ((hash ^ (hash >>> 16)) >>> 0) % slices;
 }
 
-export type OrderedItem = { id: string; sourceId: string; aggregateId: string | null; version: bigint | null };
+export type OrderedItem = {
+  id: string;
+  sourceId: string;
+  aggregateType: string | null;
+  aggregateId: string | null;
+  version: bigint | null;
+};
 
 /**
  * Order within an aggregate: by version, events without one last, then by the time they were parked (UUIDv7). The
@@ -41,7 +50,7 @@ export function compareItems(left: OrderedItem, right: OrderedItem): number {
 export function aggregateRuns<Item extends OrderedItem>(items: readonly Item[]): Item[][] {
   const runs = new Map<string, Item[]>();
   for (const item of items) {
-    const key = item.aggregateId === null ? item.id : `${item.sourceId}:${item.aggregateId}`;
+    const key = aggregateKeyOf(item) ?? item.id;
     const run = runs.get(key);
     if (run) run.push(item);
     else runs.set(key, [item]);

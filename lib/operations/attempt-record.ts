@@ -53,6 +53,7 @@ export function logAttempt(
     {
       redriveId: item.redriveId,
       eventId: item.eventId,
+      aggregateType: item.aggregateType,
       aggregateId: item.aggregateId,
       traceId: item.traceId,
       source: item.source,

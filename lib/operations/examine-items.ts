@@ -3,7 +3,7 @@ import { dryRun } from "@/lib/core/dry-run";
 import { gate } from "@/lib/core/gate";
 import type { ItemOutcome } from "@/lib/core/item-outcome";
 import type { Settings } from "@/lib/core/settings";
-import { type Rules, readRules } from "@/lib/operations/read-rules";
+import { type Rules, readRulesOver } from "@/lib/operations/read-rules";
 import type { NoTarget, RedriveSession, SliceDeps, SliceTarget, TargetHealth } from "@/lib/operations/slice-deps";
 import { type EventBody, readBodies } from "@/lib/store/read/bodies";
 import { type OrderFacts, readOrderFacts } from "@/lib/store/read/dry-run-facts";
@@ -32,7 +32,7 @@ export async function examineItems(
   session: RedriveSession,
   claimed: readonly ClaimedItem[],
 ): Promise<Examined> {
-  const rules = await readRules(deps.db);
+  const rules = await readRulesOver(deps.db, claimed);
   const bodies = await readBodies(
     deps.db,
     claimed.map((item) => item.id),

@@ -1,5 +1,5 @@
 import type { ControlRequest } from "@/lib/contract/controls";
-import type { ControlScope } from "@/lib/core/control";
+import type { StoredScope } from "@/lib/core/control";
 import { DomainError } from "@/lib/core/problem";
 import type { Deps } from "@/lib/operations/deps";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -14,11 +14,18 @@ export async function imposeControl(deps: Deps, request: ControlRequest, actor: 
   const nowMs = deps.clock.wallMs();
   const expiresAtMs = request.expiresAt ? Date.parse(request.expiresAt) : null;
   assertExpiry(request, expiresAtMs, nowMs);
-  const [scope, value] = Object.entries(request.scope)[0] as [ControlScope, string];
   const id = uuidv7(nowMs);
   await deps.db.transaction(async (tx) => {
     const { kind, reason } = request;
-    await insertControl(tx, { id, kind, scope, value, reason, createdBy: actor, atMs: nowMs, expiresAtMs });
+    await insertControl(tx, {
+      id,
+      kind,
+      ...storedScope(request.scope),
+      reason,
+      createdBy: actor,
+      atMs: nowMs,
+      expiresAtMs,
+    });
     await appendAudit(tx, {
       actor,
       action: "control.imposed",
@@ -32,6 +39,17 @@ export async function imposeControl(deps: Deps, request: ControlRequest, actor: 
     });
   });
   return id;
+}
+
+/** A source beside another name narrows it to that source; alone it is the scope. */
+function storedScope(asked: ControlRequest["scope"]): StoredScope {
+  const source = asked.source ?? null;
+  if ("aggregateId" in asked) {
+    return { scope: "aggregateId", value: asked.aggregateId, aggregateType: asked.aggregateType ?? null, source };
+  }
+  if ("eventId" in asked) return { scope: "eventId", value: asked.eventId, aggregateType: null, source };
+  if ("errorCode" in asked) return { scope: "errorCode", value: asked.errorCode, aggregateType: null, source };
+  return { scope: "source", value: asked.source, aggregateType: null, source: null };
 }
 
 function assertExpiry(request: ControlRequest, expiresAtMs: number | null, nowMs: number): void {

@@ -1,3 +1,4 @@
+import { scopeOut } from "@/lib/core/control";
 import { DomainError } from "@/lib/core/problem";
 import type { Deps } from "@/lib/operations/deps";
 import { appendAudit } from "@/lib/store/write/audit";
@@ -13,14 +14,14 @@ export async function liftControl(deps: Deps, input: { id: string; reason: strin
         fields: [{ field: "id", detail: "list the controls in force with GET /api/v1/controls" }],
       });
     }
-    if (lifted.kind === "blacklist" && lifted.scope === "aggregateId") await forgetFailures(tx, lifted.value);
+    await forgetFailures(tx, lifted);
     await appendAudit(tx, {
       actor,
       action: "control.lifted",
       subjectKind: "control",
       subjectId: input.id,
       reason: input.reason,
-      before: { kind: lifted.kind, scope: { [lifted.scope]: lifted.value } },
+      before: { kind: lifted.kind, scope: scopeOut(lifted) },
       after: null,
       count: 1,
       atMs,

@@ -1,7 +1,7 @@
 import { openItems } from "@/lib/core/redrive-state";
 import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
-import { readRules } from "@/lib/operations/read-rules";
+import { readRulesOver } from "@/lib/operations/read-rules";
 import { startOrFinish } from "@/lib/operations/request-redrive";
 import { ringRedrive } from "@/lib/operations/ring-redrive";
 import { readCandidates } from "@/lib/store/read/candidates";
@@ -46,7 +46,7 @@ async function planChunk(deps: Deps, redrive: RedriveRow, cursor: string | null)
       }
       const last = candidates.at(-1)!.id;
       if (!(await advancePlan(tx, redrive.id, cursor, last))) return "taken";
-      const rules = await readRules(tx);
+      const rules = await readRulesOver(tx, candidates);
       await freezeChunk(tx, { ...redrive, actor: redrive.createdBy }, candidates, rules, nowMs);
       return last;
     },

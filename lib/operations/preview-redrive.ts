@@ -105,6 +105,7 @@ function ruleGroup(group: CandidateGroup, rules: Rules, nowMs: number) {
   const facts = {
     ...group,
     eventId: "",
+    aggregateType: null,
     aggregateId: null,
     cooldownUntilMs: group.cooling ? Number.POSITIVE_INFINITY : null,
     redrives: group.exhausted ? rules.settings.redriveLimit : 0,

@@ -1,15 +1,27 @@
-import type { Control } from "@/lib/core/control";
+import type { Control, ControlFacts } from "@/lib/core/control";
 import { type ControlIndex, indexControls } from "@/lib/core/control";
 import type { Settings } from "@/lib/core/settings";
 import type { Queryable } from "@/lib/store/db";
-import { readControlsInForce } from "@/lib/store/read/controls";
+import { readControlsInForce, readControlsOver } from "@/lib/store/read/controls";
 import { readSettings } from "@/lib/store/read/settings";
 
 /** The rules in force at this moment, as the gate needs them. */
 export type Rules = { controls: readonly Control[]; index: ControlIndex; settings: Settings };
 
+/** All rules: for a preview, which does not hold the events it counts. */
 export async function readRules(db: Queryable): Promise<Rules> {
-  const controls = await readControlsInForce(db);
+  return rulesOf(db, await readControlsInForce(db));
+}
+
+/** The rules that can match one of these events. */
+export async function readRulesOver(
+  db: Queryable,
+  events: readonly Pick<ControlFacts, "eventId" | "aggregateId" | "errorCode" | "source">[],
+): Promise<Rules> {
+  return rulesOf(db, await readControlsOver(db, events));
+}
+
+async function rulesOf(db: Queryable, controls: readonly Control[]): Promise<Rules> {
   const settings = await readSettings(db);
   return { controls, index: indexControls(controls), settings };
 }

@@ -8,10 +8,10 @@ import type { RedriveState } from "@/lib/core/redrive-state";
 import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
 import { policiesInForce } from "@/lib/operations/policies-in-force";
-import { readRules } from "@/lib/operations/read-rules";
+import { readRulesOver } from "@/lib/operations/read-rules";
 import { ringRedrive, ringSlices } from "@/lib/operations/ring-redrive";
 import { uuidv7 } from "@/lib/platform/ids";
-import type { Queryable, Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/store/db";
 import { countUpTo, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { estimateCandidates } from "@/lib/store/read/estimate";
 import { appendAudit } from "@/lib/store/write/audit";
@@ -133,7 +133,7 @@ async function leaveToWorker(_tx: Tx, { id, state, holdUntil }: StartedRedrive):
 
 async function freezeNow(tx: Tx, redrive: StartedRedrive, selected: Selected, nowMs: number): Promise<Frozen> {
   const candidates = await readCandidates(tx, { ...selected, after: null, limit: FREEZE_INLINE_MAX + 1 });
-  const rules = await readRules(tx as Queryable);
+  const rules = await readRulesOver(tx, candidates);
   const frozen = await freezeChunk(tx, { ...redrive, actor: redrive.createdBy }, candidates, rules, nowMs);
   const state = await startOrFinish(tx, redrive, frozen.open, nowMs);
   const refused = frozen.total - frozen.open;

@@ -4,10 +4,11 @@ import { eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
 import { closeOf, logAttempt, textOf } from "@/lib/operations/attempt-record";
 import type { ExaminedItem } from "@/lib/operations/examine-items";
 import { incomingRetryCount } from "@/lib/operations/incoming-retry-count";
-import { readRules } from "@/lib/operations/read-rules";
+import { readRulesOver } from "@/lib/operations/read-rules";
 import type { Finish, RedriveSession, SliceDeps } from "@/lib/operations/slice-deps";
 import { outgoingRetryCount } from "@/lib/retry/amplification";
 import { type AttemptContext, type AttemptRecord, type Call, execute, type Outcome } from "@/lib/retry/execute";
+import { isAggregateBlacklisted } from "@/lib/store/read/candidates";
 import type { AttemptClose } from "@/lib/store/write/finish-items";
 
 /** A Retry-After up to this keeps the item open in its redrive; beyond, the event is parked again until then. */
@@ -162,8 +163,10 @@ function callOf(
         target: target.row.name,
         idempotencyKey,
         eventId: item.eventId,
+        aggregateType: item.aggregateType,
         aggregateId: item.aggregateId,
         errorCode: item.errorCode,
+        sourceId: item.sourceId,
         source: item.source,
         whitelisted,
       });
@@ -210,13 +213,17 @@ function outcomeOf(outcome: Outcome<PublishReceipt>, nowMs: number): ItemOutcome
 
 /** A denied intent: stopped as a whole, or this event was taken out or blacklisted meanwhile. */
 async function whyDenied(deps: SliceDeps, session: RedriveSession, examined: ExaminedItem): Promise<ItemOutcome> {
-  const rules = await readRules(deps.db);
-  const ruling = gate(examined.item, {
-    controls: rules.index,
-    redriveLimit: rules.settings.redriveLimit,
-    nowMs: deps.clock.wallMs(),
-    at: "run",
-  });
+  const rules = await readRulesOver(deps.db, [examined.item]);
+  const aggregateBlacklisted = await isAggregateBlacklisted(deps.db, examined.item.id);
+  const ruling = gate(
+    { ...examined.item, aggregateBlacklisted },
+    {
+      controls: rules.index,
+      redriveLimit: rules.settings.redriveLimit,
+      nowMs: deps.clock.wallMs(),
+      at: "run",
+    },
+  );
   if (!ruling.pass) return { kind: "refused", refusal: ruling.refusal, detail: "imposed while it waited" };
   deps.log.info({ redriveId: session.redrive().id, eventId: examined.item.eventId }, "send withdrawn");
   return { kind: "back" };

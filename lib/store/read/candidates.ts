@@ -13,9 +13,23 @@ export type Candidate = GateFacts & {
   version: string | null;
 };
 
+/** Over `e` (dlq_events): has Parkade itself blacklisted the event's aggregate? */
+export const AGGREGATE_BLACKLISTED = `exists (
+  select 1 from aggregates b where b.aggregate_id = e.aggregate_id and b.source_id = e.source_id
+     and b.aggregate_type = coalesce(e.aggregate_type, '') and b.blacklist_id is not null)`;
+
+/** The same of one event, at this moment. */
+export async function isAggregateBlacklisted(db: Queryable, id: string): Promise<boolean> {
+  const rows = await db.query(`select 1 from dlq_events e where e.id = $1 and ${AGGREGATE_BLACKLISTED}`, [id], {
+    name: "aggregate-blacklisted",
+  });
+  return rows.length > 0;
+}
+
 const COLUMNS = `e.id, e.source_id as "sourceId", s.name as source, e.event_id as "eventId",
-  e.aggregate_id as "aggregateId", e.version::text as version, e.error_code as "errorCode", e.status, e.redrives,
-  (extract(epoch from e.cooldown_until) * 1000)::float8 as "cooldownUntilMs"`;
+  e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.version::text as version, e.error_code as "errorCode", e.status, e.redrives,
+  (extract(epoch from e.cooldown_until) * 1000)::float8 as "cooldownUntilMs",
+  ${AGGREGATE_BLACKLISTED} as "aggregateBlacklisted"`;
 
 /** What a selection compiles to, over the alias `e`. Ids are a condition like any other. */
 export function compileSelection(selection: Selection, asOfMs: number, firstParam: number): CompiledFilter {
@@ -62,11 +76,18 @@ export async function readCandidates(db: Queryable, page: CandidatePage): Promis
 }
 
 /** Events of one kind, as far as the gate can tell them apart without event and aggregate controls. */
-export type CandidateGroup = Omit<GateFacts, "eventId" | "aggregateId" | "cooldownUntilMs" | "redrives"> & {
+export type CandidateGroup = Omit<
+  GateFacts,
+  "eventId" | "aggregateType" | "aggregateId" | "cooldownUntilMs" | "redrives"
+> & {
   cooling: boolean;
   exhausted: boolean;
   count: number;
 };
+
+/** As AGGREGATE_BLACKLISTED, for whole selections: the blacklisted aggregates are read once and looked up in memory. */
+const BLACKLISTED_HASHED = `((e.aggregate_id, e.source_id, coalesce(e.aggregate_type, '')) in (
+  select b.aggregate_id, b.source_id, b.aggregate_type from aggregates b where b.blacklist_id is not null)) is true`;
 
 /**
  * Counts the selection by what the gate looks at, so that a preview of millions is decided by the same gate from a few
@@ -80,13 +101,13 @@ export async function groupCandidates(
 ): Promise<CandidateGroup[]> {
   const compiled = compileSelection(page.selection, page.asOfMs, 5);
   return db.query<CandidateGroup>(
-    `select s.name as source, g.error_code as "errorCode", g.status, g.cooling, g.exhausted, g.n as count
+    `select s.name as source, g.error_code as "errorCode", g.status, g.cooling, g.exhausted, g.blacklisted as "aggregateBlacklisted", g.n as count
        from (select e.source_id, e.error_code, e.status,
                     (e.cooldown_until > to_timestamp($2::float8 / 1000)) is true as cooling,
-                    e.redrives >= $3 as exhausted, count(*) as n
+                    e.redrives >= $3 as exhausted, ${BLACKLISTED_HASHED} as blacklisted, count(*) as n
                from dlq_events e
               where e.id <= $1 and e.id <> all($4::uuid[]) and ${compiled.where}
-              group by 1, 2, 3, 4, 5) g
+              group by 1, 2, 3, 4, 5, 6) g
        join sources s on s.id = g.source_id`,
     [page.cutoff, page.asOfMs, options.redriveLimit, options.touched, ...compiled.values],
   );

@@ -1,12 +1,11 @@
-import type { ControlList, ControlOut, ControlScopeName } from "@/lib/contract/controls";
+import type { ControlList, ControlOut } from "@/lib/contract/controls";
 import { cutPage, type IdPage } from "@/lib/contract/id-page";
+import { type StoredScope, scopeOut } from "@/lib/core/control";
 import type { Queryable } from "@/lib/store/db";
 
-type Row = {
+type Row = StoredScope & {
   id: string;
   kind: ControlOut["kind"];
-  scope: ControlScopeName;
-  value: string;
   reason: string;
   origin: ControlOut["origin"];
   createdBy: string;
@@ -21,21 +20,33 @@ type Row = {
 /** Counting what one control catches stops here: the list must stay quick. */
 const CATCHES_MAX = 10_000;
 
+const SOURCE_ID = "(select id from sources where name = c.source)";
+
 /** Parked events under a control's scope. */
 const CATCHES = `case c.scope
     when 'eventId' then (select count(*) from event_keys k join dlq_events e on e.id = k.id
-                          where k.event_id = c.value and e.status in ('PENDING', 'QUEUED'))
+                          where k.event_id = c.value and e.status in ('PENDING', 'QUEUED')
+                            and (c.source is null or k.source_id = ${SOURCE_ID}))
     when 'aggregateId' then (select count(*) from (select 1 from dlq_events e where e.aggregate_id = c.value
-                          and e.status in ('PENDING', 'QUEUED') limit ${CATCHES_MAX}) few)
+                          and e.status in ('PENDING', 'QUEUED')
+                          and (c.source is null or e.source_id = ${SOURCE_ID})
+                          and (c."aggregateType" is null or coalesce(e.aggregate_type, '') = c."aggregateType")
+                          limit ${CATCHES_MAX}) few)
     when 'errorCode' then (select coalesce(sum(l.n), 0)::bigint from dlq_levels l
-                          where l.error_code = c.value and l.status in ('PENDING', 'QUEUED'))
+                          where l.error_code = c.value and l.status in ('PENDING', 'QUEUED')
+                            and (c.source is null or l.source_id = ${SOURCE_ID}))
     else (select coalesce(sum(l.n), 0)::bigint from dlq_levels l join sources s on s.id = l.source_id
            where s.name = c.value and l.status in ('PENDING', 'QUEUED'))
   end`;
 
-const COLUMNS = `c.id, c.kind, c.scope, c.value, c.reason, c.origin, c.created_by as "createdBy",
-  c.created_at as "createdAtMs", c.expires_at as "expiresAtMs", c.lifted_at as "liftedAtMs",
-  c.lifted_by as "liftedBy", c.lift_reason as "liftReason"`;
+const COLUMNS = `c.id, c.kind, c.scope, c.value, c.source, c.aggregate_type as "aggregateType", c.reason, c.origin,
+  c.created_by as "createdBy", c.created_at as "createdAtMs", c.expires_at as "expiresAtMs",
+  c.lifted_at as "liftedAtMs", c.lifted_by as "liftedBy", c.lift_reason as "liftReason"`;
+
+/** The blacklists that Parkade imposed on aggregates, as the controls they are to a person. */
+const AUTOMATIC = `select a.blacklist_id, 'blacklist', 'aggregateId', a.aggregate_id, s.name, a.aggregate_type,
+    a.blacklist_reason, 'automatic', 'worker', a.blacklisted_at, null::timestamptz, null::timestamptz, null, null, true
+  from aggregates a join sources s on s.id = a.source_id`;
 
 const LIVE = "c.lifted_at is null and (c.expires_at is null or c.expires_at > now())";
 
@@ -45,10 +56,17 @@ export async function listControls(
   query: IdPage & { state: "live" | "ended" | null },
 ): Promise<ControlList> {
   const rows = await db.query<Row>(
-    `select ${COLUMNS}, case when ${LIVE} then ${CATCHES} end as catches
-       from controls c
-      where ($1::uuid is null or c.id < $1) and ($2::boolean is null or (${LIVE}) = $2)
-      order by c.id desc limit $3`,
+    `with imposed as (
+       select ${COLUMNS}, (${LIVE}) as live from controls c
+        where ($1::uuid is null or c.id < $1) and ($2::boolean is null or (${LIVE}) = $2)
+        order by c.id desc limit $3
+     ), automatic as (
+       ${AUTOMATIC} where a.blacklist_id is not null and ($1::uuid is null or a.blacklist_id < $1) and $2 is not false
+        order by a.blacklist_id desc limit $3
+     ), page as (
+       select * from imposed union all select * from automatic order by id desc limit $3
+     )
+     select c.*, case when c.live then ${CATCHES} end as catches from page c order by c.id desc`,
     [query.cursor, query.state === null ? null : query.state === "live", query.limit + 1],
   );
   const page = cutPage(rows, query.limit, (row) => row.id);
@@ -58,7 +76,11 @@ export async function listControls(
 /** null = there is no such control, in force or ended. */
 export async function readControl(db: Queryable, id: string): Promise<ControlOut | null> {
   const [row] = await db.query<Row>(
-    `select ${COLUMNS}, case when ${LIVE} then ${CATCHES} end as catches from controls c where c.id = $1`,
+    `with found as (
+       select ${COLUMNS}, (${LIVE}) as live from controls c where c.id = $1
+       union all ${AUTOMATIC} where a.blacklist_id = $1
+     )
+     select c.*, case when c.live then ${CATCHES} end as catches from found c`,
     [id],
   );
   return row ? controlOut(row) : null;
@@ -68,7 +90,7 @@ function controlOut(row: Row): ControlOut {
   return {
     id: row.id,
     kind: row.kind,
-    scope: { [row.scope]: row.value },
+    scope: scopeOut(row),
     reason: row.reason,
     origin: row.origin,
     createdBy: row.createdBy,

@@ -1,12 +1,34 @@
-import type { Control } from "@/lib/core/control";
+import type { Control, ControlFacts } from "@/lib/core/control";
 import type { Queryable } from "@/lib/store/db";
 
-/** Controls in force now, all scopes. Few thousands at the most: an operator reads them. */
+const COLUMNS = `c.id, c.kind, c.scope, c.value, c.source, c.aggregate_type as "aggregateType", c.origin,
+  (extract(epoch from c.expires_at) * 1000)::float8 as "expiresAtMs"`;
+const LIVE = "c.lifted_at is null and (c.expires_at is null or c.expires_at > now())";
+
+/**
+ * Controls in force now, all scopes: those that people imposed, so few enough to be read. The blacklists that Parkade
+ * imposes on aggregates are rows of `aggregates`.
+ */
 export async function readControlsInForce(db: Queryable): Promise<Control[]> {
+  return db.query<Control>(`select ${COLUMNS} from controls c where ${LIVE}`, [], { name: "controls-in-force" });
+}
+
+/** Controls in force now that can match one of these events: what it costs depends on the events, not on the controls. */
+export async function readControlsOver(
+  db: Queryable,
+  events: readonly Pick<ControlFacts, "eventId" | "aggregateId" | "errorCode" | "source">[],
+): Promise<Control[]> {
+  const values = {
+    eventId: new Set(events.map((event) => event.eventId)),
+    aggregateId: new Set(events.flatMap((event) => event.aggregateId ?? [])),
+    errorCode: new Set(events.map((event) => event.errorCode)),
+    source: new Set(events.map((event) => event.source)),
+  };
+  const named = Object.entries(values).flatMap(([scope, set]) => [...set].map((value) => [scope, value] as const));
   return db.query<Control>(
-    `select id, kind, scope, value, origin, (extract(epoch from expires_at) * 1000)::float8 as "expiresAtMs"
-       from controls where lifted_at is null and (expires_at is null or expires_at > now())`,
-    [],
-    { name: "controls-in-force" },
+    `select ${COLUMNS} from unnest($1::text[], $2::text[]) as w(scope, value)
+       join controls c on c.scope = w.scope and c.value = w.value and ${LIVE}`,
+    [named.map(([scope]) => scope), named.map(([, value]) => value)],
+    { name: "controls-over-events" },
   );
 }

@@ -1,7 +1,15 @@
+import { aggregateKey, aggregateKeyOf, NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
 import { compareItems } from "@/lib/core/redrive-plan";
 import type { Queryable } from "@/lib/store/db";
 
-type Wanted = { id: string; sourceId: string; eventId: string; aggregateId: string | null; version: bigint | null };
+type Wanted = {
+  id: string;
+  sourceId: string;
+  eventId: string;
+  aggregateType: string | null;
+  aggregateId: string | null;
+  version: bigint | null;
+};
 
 /** What the store knows about a claimed event's place in the world. */
 export type OrderFacts = {
@@ -11,8 +19,9 @@ export type OrderFacts = {
 };
 
 type AggregateRow = {
-  source_id: string;
-  aggregate_id: string;
+  sourceId: string;
+  aggregateType: string;
+  aggregateId: string;
   redriven: string | null;
   processed: string | null;
   cooling: { id: string; eventId: string; version: string | null }[] | null;
@@ -27,8 +36,7 @@ export async function readOrderFacts(db: Queryable, wanted: readonly Wanted[]): 
   const aggregates = await readAggregates(db, wanted);
   return new Map(
     wanted.map((event) => {
-      const aggregate =
-        event.aggregateId === null ? undefined : aggregates.get(`${event.sourceId}:${event.aggregateId}`);
+      const aggregate = aggregates.get(aggregateKeyOf(event) ?? "");
       return [
         event.id,
         {
@@ -57,24 +65,31 @@ async function readAggregates(db: Queryable, wanted: readonly Wanted[]): Promise
   const ordered = wanted.filter((event) => event.aggregateId !== null);
   if (ordered.length === 0) return new Map();
   const rows = await db.query<AggregateRow>(
-    `select w.source_id, w.aggregate_id, e.redriven::text, p.processed::text, e.cooling
-       from (select distinct * from unnest($1::uuid[], $2::text[]) as w(source_id, aggregate_id)) w
+    `select w.source_id as "sourceId", w.aggregate_type as "aggregateType", w.aggregate_id as "aggregateId",
+            e.redriven::text, p.processed::text, e.cooling
+       from (select distinct * from unnest($1::uuid[], $2::text[], $3::text[])
+               as w(source_id, aggregate_type, aggregate_id)) w
        left join lateral (
          select max(version) filter (where status = 'REDRIVEN') as redriven,
                 jsonb_agg(jsonb_build_object('id', id, 'eventId', event_id, 'version', version::text))
                   filter (where status = 'PENDING' and cooldown_until > now()) as cooling
            from dlq_events
           where aggregate_id = w.aggregate_id and source_id = w.source_id
+            and coalesce(aggregate_type, '') = w.aggregate_type
             and (status = 'REDRIVEN' or (status = 'PENDING' and cooldown_until > now()))
        ) e on true
        left join lateral (
          select max(version) as processed from processed_events
-          where source_id = w.source_id and aggregate_id = w.aggregate_id
+          where source_id = w.source_id and aggregate_id = w.aggregate_id and aggregate_type = w.aggregate_type
        ) p on true`,
-    [ordered.map((event) => event.sourceId), ordered.map((event) => event.aggregateId)],
+    [
+      ordered.map((event) => event.sourceId),
+      ordered.map((event) => event.aggregateType ?? NO_AGGREGATE_TYPE),
+      ordered.map((event) => event.aggregateId),
+    ],
     { name: "aggregate-facts" },
   );
-  return new Map(rows.map((row) => [`${row.source_id}:${row.aggregate_id}`, row]));
+  return new Map(rows.map((row) => [aggregateKey(row), row]));
 }
 
 function highest(left: string | null, right: string | null): bigint | null {

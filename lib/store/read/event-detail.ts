@@ -39,10 +39,17 @@ export async function readEventDetail(db: Queryable, id: string, nowMs: number):
   if (!row) throw unknownEvent(id);
   const { source_id, kind, config, payload, content_type, headers, error_type, error_message, error_detail, ...event } =
     row;
-  const subject = { id, eventId: row.eventId, aggregateId: row.aggregateId };
+  const subject = {
+    id,
+    eventId: row.eventId,
+    source: row.source,
+    sourceId: source_id,
+    aggregateType: row.aggregateType,
+    aggregateId: row.aggregateId,
+  };
   const [history, aggregate, controls, group] = await Promise.all([
     readHistory(db, subject),
-    row.aggregateId === null ? [] : readAggregate(db, source_id, row.aggregateId),
+    row.aggregateId === null ? [] : readAggregate(db, source_id, row.aggregateType, row.aggregateId),
     readAppliedControls(db, row, nowMs),
     readGroup(db, row.fingerprint),
   ]);
@@ -90,13 +97,19 @@ export async function readPayload(db: Queryable, id: string): Promise<StoredPayl
 const MEMBERS_MAX = 200;
 
 /** The events of an aggregate in the order in which they are sent: see `compareItems` in `core/redrive-plan.ts`. */
-async function readAggregate(db: Queryable, sourceId: string, aggregateId: string): Promise<AggregateMember[]> {
+async function readAggregate(
+  db: Queryable,
+  sourceId: string,
+  aggregateType: string | null,
+  aggregateId: string,
+): Promise<AggregateMember[]> {
   const rows = await db.query<Omit<AggregateMember, "head">>(
     `select e.id, e.event_id as "eventId", e.version, e.event_type as "eventType", e.error_code as "errorCode", e.status,
             e.bounces, e.confirmed_at as "confirmedAt", e.cooldown_until as "cooldownUntil", e.first_seen as "firstSeen"
-       from dlq_events e where e.aggregate_id = $2 and e.source_id = $1
+       from dlq_events e
+      where e.aggregate_id = $2 and e.source_id = $1 and coalesce(e.aggregate_type, '') = coalesce($3, '')
       order by e.version nulls last, e.id limit ${MEMBERS_MAX}`,
-    [sourceId, aggregateId],
+    [sourceId, aggregateId, aggregateType],
     { name: "aggregate_members", isoTimes: true },
   );
   const head = rows.find((row) => PARKED_STATUSES.includes(row.status));
@@ -107,12 +120,19 @@ type ControlRow = Omit<AppliedControl, "expiresAt"> & { expiresMs: number | null
 
 async function readAppliedControls(db: Queryable, row: DetailRow, nowMs: number): Promise<AppliedControl[]> {
   const rows = await db.query<ControlRow>(
-    `select id, kind, scope, value, reason, created_by as "createdBy", expires_at as "expiresMs" from controls
+    `select id, kind, scope, value, source, aggregate_type as "aggregateType", reason, origin,
+            created_by as "createdBy", expires_at as "expiresMs" from controls
       where lifted_at is null and (expires_at is null or expires_at > to_timestamp($5::float8 / 1000))
+        and (source is null or source = $4) and (aggregate_type is null or aggregate_type = $6)
         and ((scope = 'eventId' and value = $1) or (scope = 'aggregateId' and value = $2)
              or (scope = 'errorCode' and value = $3) or (scope = 'source' and value = $4))
+     union all
+     select blacklist_id, 'blacklist', 'aggregateId', aggregate_id, $4, nullif(aggregate_type, ''), blacklist_reason,
+            'automatic', 'worker', null
+       from aggregates
+      where aggregate_id = $2 and source_id = $7 and aggregate_type = coalesce($6, '') and blacklist_id is not null
       order by id`,
-    [row.eventId, row.aggregateId, row.errorCode, row.source, nowMs],
+    [row.eventId, row.aggregateId, row.errorCode, row.source, nowMs, row.aggregateType, row.source_id],
     { name: "applied_controls" },
   );
   return rows.map(({ expiresMs, ...control }) => ({ ...control, expiresAt: isoOrNull(expiresMs) }));

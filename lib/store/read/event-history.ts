@@ -13,7 +13,14 @@ import { iso } from "@/lib/store/read/event-rows";
 /** Entries of each kind: an event that was worked on more often has a story nobody reads to its end. */
 const ENTRIES_MAX = 200;
 
-type Subject = { id: string; eventId: string; aggregateId: string | null };
+type Subject = {
+  id: string;
+  eventId: string;
+  source: string;
+  sourceId: string;
+  aggregateType: string | null;
+  aggregateId: string | null;
+};
 type Entry = Omit<HistoryEntry, "at"> & { atMs: number };
 
 /** What happened to an event, oldest first: audit entries, dry runs, attempts, and the controls set on it. */
@@ -158,9 +165,14 @@ async function readOwnControls(db: Queryable, subject: Subject): Promise<Entry[]
     `select id, kind, scope, reason, created_by as "createdBy", created_at as "createdMs", lifted_at as "liftedMs",
             lifted_by as "liftedBy", lift_reason as "liftReason"
        from controls
-      where (scope = 'eventId' and value = $1) or (scope = 'aggregateId' and value = $2)
+      where ((scope = 'eventId' and value = $1) or (scope = 'aggregateId' and value = $2))
+        and (source is null or source = $3) and (aggregate_type is null or aggregate_type = coalesce($4, ''))
+     union all
+     select blacklist_id, 'blacklist', 'aggregateId', blacklist_reason, 'worker', blacklisted_at, null, null, null
+       from aggregates
+      where aggregate_id = $2 and source_id = $5 and aggregate_type = coalesce($4, '') and blacklist_id is not null
       order by id desc limit ${ENTRIES_MAX}`,
-    [subject.eventId, subject.aggregateId],
+    [subject.eventId, subject.aggregateId, subject.source, subject.aggregateType, subject.sourceId],
     { name: "event_controls" },
   );
   return rows.flatMap((row) => {

@@ -16,7 +16,7 @@ const TOP_CODES = 10;
 type Level = { source: string; code: string; status: string; n: number };
 
 export async function readMetrics(db: Queryable, nowMs: number): Promise<Metric[]> {
-  const [levels, hours, flow, redrives, beats] = await Promise.all([
+  const [levels, hours, flow, redrives, controls, beats] = await Promise.all([
     db.query<Level>(
       `select s.name as source, l.error_code as code, l.status, sum(l.n)::bigint as n
          from dlq_levels l join sources s on s.id = l.source_id group by 1, 2, 3`,
@@ -28,11 +28,23 @@ export async function readMetrics(db: Queryable, nowMs: number): Promise<Metric[
     ),
     readFlow(db, nowMs),
     db.query<{ state: string; n: number }>("select state, count(*) as n from redrives group by state"),
+    db.query<ControlCount>(
+      `select kind, origin, count(*) as n from controls
+        where lifted_at is null and (expires_at is null or expires_at > now()) group by kind, origin
+       union all
+       select 'blacklist', 'automatic', count(*) from aggregates where blacklist_id is not null`,
+    ),
     db.query<Beat>(
       `select id as worker, info from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
     ),
   ]);
-  return [...sizeMetrics(levels), ...ageMetrics(hours, nowMs), ...flow, ...workMetrics(redrives, beats)];
+  return [
+    ...sizeMetrics(levels),
+    ...ageMetrics(hours, nowMs),
+    ...flow,
+    controlMetric(controls),
+    ...workMetrics(redrives, beats),
+  ];
 }
 
 function sizeMetrics(levels: Level[]): Metric[] {
@@ -119,6 +131,21 @@ async function readFlow(db: Queryable, nowMs: number): Promise<Metric[]> {
       [...day].map(([kind, value]) => ({ labels: { kind }, value })),
     ),
   ];
+}
+
+type ControlCount = { kind: string; origin: string; n: number };
+
+function controlMetric(counts: ControlCount[]): Metric {
+  const sums = new Map<string, number>();
+  for (const { kind, origin, n } of counts) {
+    const key = JSON.stringify([kind, origin]);
+    sums.set(key, (sums.get(key) ?? 0) + n);
+  }
+  return gauge(
+    "controls",
+    "Controls in force by kind and by who imposed them: a person, or Parkade on an aggregate that keeps failing.",
+    labelled(sums, ["kind", "origin"]),
+  );
 }
 
 function workMetrics(redrives: { state: string; n: number }[], beats: Beat[]): Metric[] {

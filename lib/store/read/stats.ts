@@ -232,7 +232,9 @@ export async function readMarkers(db: Queryable, query: StatsQuery): Promise<Mar
     `select created_at as "atMs", 'redrive' as kind, reason as label, id from redrives
       where created_at >= to_timestamp($1::float8 / 1000) and created_at < to_timestamp($2::float8 / 1000)
      union all
-     select created_at, 'control', kind || ' ' || scope || ' ' || value, id from controls
+     select created_at, 'control',
+            concat_ws(' ', kind, scope, aggregate_type, value, case when source is not null then 'of ' || source end), id
+       from controls
       where created_at >= to_timestamp($1::float8 / 1000) and created_at < to_timestamp($2::float8 / 1000)
         and origin = 'person'
      order by 1 desc limit ${MARKERS_MAX}`,

@@ -1,9 +1,13 @@
+import { scopeOut } from "@/lib/core/control";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Tx } from "@/lib/store/db";
 import { appendAudit } from "@/lib/store/write/audit";
 import type { FailedAggregate } from "@/lib/store/write/finish-items";
 
-/** Blacklists an aggregate that keeps failing, until somebody lifts it. Does nothing when a blacklist already stands. */
+/**
+ * Blacklists an aggregate that keeps failing, until somebody lifts it. It is a fact of the aggregate's own row, so however
+ * many aggregates fail, no claim reads more than its own. Does nothing when this blacklist already stands.
+ */
 export async function blacklistAggregate(
   tx: Tx,
   failed: FailedAggregate,
@@ -11,14 +15,18 @@ export async function blacklistAggregate(
 ): Promise<void> {
   const id = uuidv7(facts.nowMs);
   const reason = `${failed.failures} redrives of this aggregate failed in a row (the limit is ${facts.limit})`;
-  const imposed = await tx.run(
-    `insert into controls (id, kind, scope, value, reason, origin, created_by, created_at)
-     select $1, 'blacklist', 'aggregateId', $2, $3, 'automatic', 'worker', to_timestamp($4::float8 / 1000)
-      where not exists (select 1 from controls where kind = 'blacklist' and scope = 'aggregateId' and value = $2
-                           and lifted_at is null and (expires_at is null or expires_at > now()))`,
-    [id, failed.aggregateId, reason, facts.nowMs],
+  const [imposed] = await tx.query<{ aggregateType: string; source: string }>(
+    `update aggregates a
+        set blacklist_id = $4, blacklisted_at = to_timestamp($6::float8 / 1000), blacklist_reason = $5,
+            blacklist_redrive = $7
+       from sources s
+      where a.source_id = $1 and a.aggregate_type = coalesce($2::text, '') and a.aggregate_id = $3
+        and s.id = a.source_id and a.blacklist_id is null
+     returning a.aggregate_type as "aggregateType", s.name as source`,
+    [failed.sourceId, failed.aggregateType, failed.aggregateId, id, reason, facts.nowMs, facts.redriveId],
   );
-  if (imposed === 0) return;
+  if (!imposed) return;
+  const scope = scopeOut({ ...imposed, scope: "aggregateId", value: failed.aggregateId });
   await appendAudit(tx, {
     actor: "worker",
     action: "control.imposed",
@@ -27,7 +35,7 @@ export async function blacklistAggregate(
     redriveId: facts.redriveId,
     reason,
     before: null,
-    after: { kind: "blacklist", scope: { aggregateId: failed.aggregateId }, origin: "automatic" },
+    after: { kind: "blacklist", scope, origin: "automatic" },
     count: 1,
     atMs: facts.nowMs,
   });

@@ -34,8 +34,10 @@ function intentOf(item: ClaimedItem, attempt = 1): AttemptIntent {
     target: "orders",
     idempotencyKey: `${item.source}:${item.eventId}`,
     eventId: item.eventId,
+    aggregateType: item.aggregateType,
     aggregateId: item.aggregateId,
     errorCode: item.errorCode,
+    sourceId: item.sourceId,
     source: item.source,
     whitelisted: false,
   };
@@ -136,6 +138,20 @@ describe("the order of an aggregate", () => {
     expect(eventIds(await claim(earlier))).toEqual(["event-0000"]);
   });
 
+  test("is of the source, the type and the id together: what shares an id holds nobody", async () => {
+    await world.source("billing");
+    const types = ["order", "customer", null];
+    await world.park(3, (index) => ({ aggregateId: "42", aggregateType: types[index]!, version: BigInt(7 - index) }));
+    await world.park(1, () => ({ eventId: "elsewhere", aggregateId: "42", version: 2n }), "billing");
+    const paused = await freeze(["event-0002"]);
+    await world.db.run("update redrives set state = 'PAUSED' where id = $1", [paused]);
+    const redrives = [await freeze(["event-0000"]), await freeze(["event-0001"]), await freeze(["elsewhere"])];
+    const claims = await Promise.all(redrives.map((id) => claim(id)));
+    expect(claims.map(eventIds)).toEqual([["event-0000"], ["event-0001"], ["elsewhere"]]);
+    expect(await world.db.query("select 1 from aggregates where lease_until > now()")).toHaveLength(3);
+    for (const [item] of claims) expect((await renewClaims(world.db, [item!], 30_000)).size).toBe(1);
+  });
+
   test("is by version first, events without one last, then by the time they were parked", async () => {
     const versions = [null, 7n, 2n, null, -1n];
     await world.park(5, (index) => ({ aggregateId: "order-1", version: versions[index]! }));
@@ -207,5 +223,36 @@ describe("an intent", () => {
     expect((await openAttempts(world.db, [intentOf(item!, 2)])).size).toBe(1);
     await world.db.run("update controls set expires_at = null, lifted_at = now()");
     expect((await openAttempts(world.db, [intentOf(item!, 3)])).size).toBe(1);
+  });
+
+  test.each([
+    ["eventId", "event-0000", {}],
+    ["aggregateId", "42", {}],
+    ["aggregateId", "42", { aggregate_type: "order" }],
+    ["errorCode", "TIMEOUT", {}],
+  ])("is denied by a blacklist over its %s %s %o of its source, not of another one", async (scope, value, narrowed) => {
+    await world.park(1, () => ({ aggregateId: "42", errorCode: "TIMEOUT" }));
+    const { id } = await world.request();
+    const [item] = await claim(id);
+    await world.db.run(
+      `insert into controls (id, kind, scope, value, source, aggregate_type, reason, origin, created_by)
+       values (gen_random_uuid(), 'blacklist', $1, $2, 'orders', $3, 'broken producer', 'person', 'ada')`,
+      [scope, value, "aggregate_type" in narrowed ? narrowed.aggregate_type : null],
+    );
+    expect(await openAttempts(world.db, [intentOf(item!)])).toEqual(new Set());
+    await world.db.run("update controls set source = 'billing'");
+    expect((await openAttempts(world.db, [intentOf(item!)])).size).toBe(1);
+    await world.db.run("update controls set source = 'orders', aggregate_type = 'customer'");
+    expect((await openAttempts(world.db, [intentOf(item!, 2)])).size).toBe(1);
+  });
+
+  test("is denied once Parkade blacklists its aggregate, unless a whitelist covers it", async () => {
+    await world.park(2, (index) => ({ aggregateId: "42", aggregateType: index === 0 ? "order" : "customer" }));
+    const { id } = await world.request();
+    const items = await claim(id);
+    await world.db.run("update aggregates set blacklist_id = gen_random_uuid() where aggregate_type = 'order'");
+    const [order, customer] = ["event-0000", "event-0001"].map((eventId) => items.find((i) => i.eventId === eventId)!);
+    expect((await openAttempts(world.db, [intentOf(order!), intentOf(customer!)])).size).toBe(1);
+    expect((await openAttempts(world.db, [{ ...intentOf(order!), whitelisted: true }])).size).toBe(1);
   });
 });

@@ -1,5 +1,6 @@
 import type { EventStatus } from "@/lib/core/event-state";
 import type { Queryable } from "@/lib/store/db";
+import { AGGREGATE_BLACKLISTED } from "@/lib/store/read/candidates";
 
 /**
  * How far a claim looks into a slice's open items. The window is a prefix of the slice's order, so what blocks an
@@ -33,45 +34,47 @@ const CLAIM = `
 with live as (
   select id from redrives where id = $1 and state = 'RUNNING' and (hold_until is null or hold_until <= now())
 ), head as materialized (
-  select i.id, i.source_id, i.aggregate_id, ${ORDER} as place,
+  select i.id, i.source_id, i.aggregate_type, i.aggregate_id, ${ORDER} as place,
          (i.claimed_until >= now() or i.not_before > now()) is true as waits
     from redrive_items i join live on live.id = i.redrive_id
    where i.redrive_id = $1 and i.slice between $2 and $3 and i.state = 'open'
    order by i.slice, ${ORDER}, i.id
    limit ${CLAIM_WINDOW}
 ), spans as materialized (
-  select source_id, aggregate_id, max(place) as place, min(${placeKey("place", "id")}) filter (where waits) as own_block
+  select source_id, aggregate_type, aggregate_id, max(place) as place, min(${placeKey("place", "id")}) filter (where waits) as own_block
     from head where aggregate_id is not null
-   group by source_id, aggregate_id
+   group by source_id, aggregate_type, aggregate_id
 ), blocks as materialized (
-  select s.source_id, s.aggregate_id, s.own_block, other.block as other_block
+  select s.source_id, s.aggregate_type, s.aggregate_id, s.own_block, other.block as other_block
     from spans s
     left join lateral (
       select ${placeKey(ORDER, "o.id")} as block
         from redrive_items o
-       where o.aggregate_id = s.aggregate_id and o.source_id = s.source_id and o.state = 'open'
+       where o.aggregate_id = s.aggregate_id and o.source_id = s.source_id and o.aggregate_type = s.aggregate_type
+         and o.state = 'open'
          and o.redrive_id <> $1 and ${ORDER} <= s.place
        order by ${ORDER}, o.id
        limit 1
     ) other on true
 ), ready as materialized (
-  select h.id, h.source_id, h.aggregate_id
+  select h.id, h.source_id, h.aggregate_type, h.aggregate_id
     from head h
     left join blocks b on b.aggregate_id = h.aggregate_id and b.source_id = h.source_id
+                      and b.aggregate_type = h.aggregate_type
    where not h.waits
      and (b.own_block is null or ${placeKey("h.place", "h.id")} < b.own_block)
      and (b.other_block is null or ${placeKey("h.place", "h.id")} < b.other_block)
    order by h.place, h.id
    limit $4
 ), leased as (
-  insert into aggregates (source_id, aggregate_id, lease_redrive, lease_slice, lease_until)
-  select distinct source_id, aggregate_id, $1::uuid, $2::int, now() + make_interval(secs => $5)
-    from ready where aggregate_id is not null order by aggregate_id, source_id
-  on conflict (aggregate_id, source_id) do update
+  insert into aggregates (source_id, aggregate_type, aggregate_id, lease_redrive, lease_slice, lease_until)
+  select distinct source_id, aggregate_type, aggregate_id, $1::uuid, $2::int, now() + make_interval(secs => $5)
+    from ready where aggregate_id is not null order by aggregate_id, source_id, aggregate_type
+  on conflict (aggregate_id, source_id, aggregate_type) do update
      set lease_redrive = excluded.lease_redrive, lease_slice = excluded.lease_slice, lease_until = excluded.lease_until
    where aggregates.lease_until is null or aggregates.lease_until < now()
       or (aggregates.lease_redrive = excluded.lease_redrive and aggregates.lease_slice = excluded.lease_slice)
-  returning source_id, aggregate_id
+  returning source_id, aggregate_type, aggregate_id
 ), claimed as (
   update redrive_items i
      set fence = i.fence + 1, claimed_until = now() + make_interval(secs => $5)
@@ -79,13 +82,15 @@ with live as (
    where i.id = r.id and ${checked("i.redrive_id", "$1::uuid")} and ${checked("i.state", "'open'")}
      and (i.claimed_until is null or i.claimed_until < now())
      and (r.aggregate_id is null or exists (
-           select 1 from leased l where l.source_id = r.source_id and l.aggregate_id = r.aggregate_id))
+           select 1 from leased l where l.source_id = r.source_id and l.aggregate_id = r.aggregate_id
+                                             and l.aggregate_type = r.aggregate_type))
   returning i.id, i.fence, i.attempts
 )
 select c.id, c.fence::text as fence, c.attempts as item_attempts,
-       e.source_id, s.name as source, e.event_id, e.aggregate_id, e.version::text as version, e.error_code,
+       e.source_id, s.name as source, e.event_id, e.aggregate_type, e.aggregate_id, e.version::text as version, e.error_code,
        e.fingerprint, e.status, e.redrives, e.failures, e.trace_id, e.payload_bytes,
-       (extract(epoch from e.cooldown_until) * 1000)::float8 as cooldown_until_ms
+       (extract(epoch from e.cooldown_until) * 1000)::float8 as cooldown_until_ms,
+       ${AGGREGATE_BLACKLISTED} as aggregate_blacklisted
   from claimed c join dlq_events e on e.id = c.id join sources s on s.id = e.source_id`;
 
 type ClaimRow = {
@@ -95,7 +100,9 @@ type ClaimRow = {
   source_id: string;
   source: string;
   event_id: string;
+  aggregate_type: string | null;
   aggregate_id: string | null;
+  aggregate_blacklisted: boolean;
   version: string | null;
   error_code: string;
   fingerprint: string;
@@ -118,7 +125,10 @@ export type ClaimedItem = {
   sourceId: string;
   source: string;
   eventId: string;
+  aggregateType: string | null;
   aggregateId: string | null;
+  /** Parkade had blacklisted its aggregate when it was claimed. */
+  aggregateBlacklisted: boolean;
   version: bigint | null;
   errorCode: string;
   fingerprint: string;
@@ -153,7 +163,9 @@ export async function claimItems(db: Queryable, request: ClaimRequest): Promise<
     sourceId: row.source_id,
     source: row.source,
     eventId: row.event_id,
+    aggregateType: row.aggregate_type,
     aggregateId: row.aggregate_id,
+    aggregateBlacklisted: row.aggregate_blacklisted,
     version: row.version === null ? null : BigInt(row.version),
     errorCode: row.error_code,
     fingerprint: row.fingerprint,
@@ -174,11 +186,12 @@ export async function renewClaims(db: Queryable, items: readonly ClaimedItem[], 
          from unnest($2::uuid[], $3::bigint[]) as w(id, fence)
         where i.id = any($2::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "$1::uuid")} and i.fence = w.fence
           and ${checked("i.state", "'open'")}
-       returning i.id, i.source_id, i.aggregate_id
+       returning i.id, i.source_id, i.aggregate_type, i.aggregate_id
      ), leases as (
        update aggregates a set lease_until = now() + make_interval(secs => $4)
-         from (select distinct source_id, aggregate_id from mine where aggregate_id is not null) m
-        where a.source_id = m.source_id and a.aggregate_id = m.aggregate_id and a.lease_redrive = $1
+         from (select distinct source_id, aggregate_type, aggregate_id from mine where aggregate_id is not null) m
+        where a.source_id = m.source_id and a.aggregate_id = m.aggregate_id and a.aggregate_type = m.aggregate_type
+          and a.lease_redrive = $1
      )
      select id from mine`,
     [items[0]!.redriveId, items.map((item) => item.id), items.map((item) => item.fence.toString()), leaseMs / 1000],

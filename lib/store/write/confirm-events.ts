@@ -17,8 +17,8 @@ export async function findConfirmable(tx: Tx, sourceId: string, eventIds: string
 /** Remembers that a consumer processed these, with aggregate and version where the event is known. */
 export async function recordProcessed(tx: Tx, sourceId: string, consumer: string, eventIds: string[]): Promise<void> {
   await tx.run(
-    `insert into processed_events (consumer, source_id, event_id, aggregate_id, version)
-     select $2, $1, w.event_id, e.aggregate_id, e.version
+    `insert into processed_events (consumer, source_id, event_id, aggregate_type, aggregate_id, version)
+     select $2, $1, w.event_id, coalesce(e.aggregate_type, ''), e.aggregate_id, e.version
        from unnest($3::text[]) as w (event_id)
        left join event_keys k on k.event_id = w.event_id and k.source_id = $1
        left join dlq_events e on e.id = k.id

@@ -1,11 +1,9 @@
-import type { ControlKind, ControlScope } from "@/lib/core/control";
+import type { ControlKind, StoredScope } from "@/lib/core/control";
 import type { Tx } from "@/lib/store/db";
 
-export type NewControl = {
+export type NewControl = StoredScope & {
   id: string;
   kind: ControlKind;
-  scope: ControlScope;
-  value: string;
   reason: string;
   createdBy: string;
   atMs: number;
@@ -14,13 +12,17 @@ export type NewControl = {
 
 export async function insertControl(tx: Tx, control: NewControl): Promise<void> {
   await tx.run(
-    `insert into controls (id, kind, scope, value, reason, origin, created_by, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, 'person', $6, to_timestamp($7::float8 / 1000), to_timestamp($8::float8 / 1000))`,
+    `insert into controls (id, kind, scope, value, source, aggregate_type, reason, origin, created_by, created_at,
+                           expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, 'person', $8, to_timestamp($9::float8 / 1000),
+             to_timestamp($10::float8 / 1000))`,
     [
       control.id,
       control.kind,
       control.scope,
       control.value,
+      control.source,
+      control.aggregateType,
       control.reason,
       control.createdBy,
       control.atMs,
@@ -29,23 +31,57 @@ export async function insertControl(tx: Tx, control: NewControl): Promise<void> 
   );
 }
 
-export type LiftedControl = { kind: ControlKind; scope: ControlScope; value: string };
+export type LiftedControl = StoredScope & { kind: ControlKind };
+
+const LIFTED = `kind, scope, value, source, aggregate_type as "aggregateType"`;
+
+type Lift = { id: string; actor: string; reason: string; atMs: number };
 
 /** Lifts a control in force by compare-and-set. null = there is none in force with this id. */
-export async function liftControl(
-  tx: Tx,
-  lift: { id: string; actor: string; reason: string; atMs: number },
-): Promise<LiftedControl | null> {
+export async function liftControl(tx: Tx, lift: Lift): Promise<LiftedControl | null> {
   const [row] = await tx.query<LiftedControl>(
     `update controls set lifted_at = to_timestamp($4::float8 / 1000), lifted_by = $2, lift_reason = $3
       where id = $1 and lifted_at is null
-     returning kind, scope, value`,
+     returning ${LIFTED}`,
+    [lift.id, lift.actor, lift.reason, lift.atMs],
+  );
+  return row ?? (await liftBlacklist(tx, lift));
+}
+
+/**
+ * Lifts the blacklist that Parkade imposed on an aggregate, by compare-and-set, and keeps it among the controls that
+ * ended. The aggregate starts a fresh run: the failures before it no longer count.
+ */
+async function liftBlacklist(tx: Tx, lift: Lift): Promise<LiftedControl | null> {
+  const [row] = await tx.query<LiftedControl>(
+    `with was as materialized (
+       select a.source_id, a.aggregate_type, a.aggregate_id, a.blacklist_id, a.blacklisted_at, a.blacklist_reason
+         from aggregates a where a.blacklist_id = $1 for update
+     ), freed as (
+       update aggregates a
+          set blacklist_id = null, blacklisted_at = null, blacklist_reason = null, blacklist_redrive = null,
+              consecutive_failures = 0
+         from was w
+        where a.aggregate_id = w.aggregate_id and a.source_id = w.source_id and a.aggregate_type = w.aggregate_type
+     )
+     insert into controls (id, kind, scope, value, source, aggregate_type, reason, origin, created_by, created_at,
+                           lifted_at, lifted_by, lift_reason)
+     select w.blacklist_id, 'blacklist', 'aggregateId', w.aggregate_id, s.name, w.aggregate_type, w.blacklist_reason,
+            'automatic', 'worker', w.blacklisted_at, to_timestamp($4::float8 / 1000), $2, $3
+       from was w left join sources s on s.id = w.source_id
+     returning ${LIFTED}`,
     [lift.id, lift.actor, lift.reason, lift.atMs],
   );
   return row ?? null;
 }
 
-/** A lifted blacklist gives its aggregate a fresh run: the failures before it no longer count. */
-export async function forgetFailures(tx: Tx, aggregateId: string): Promise<void> {
-  await tx.run("update aggregates set consecutive_failures = 0 where aggregate_id = $1", [aggregateId]);
+/** A lifted blacklist gives the aggregates it held a fresh run: the failures before it no longer count. */
+export async function forgetFailures(tx: Tx, lifted: LiftedControl): Promise<void> {
+  if (lifted.kind !== "blacklist" || lifted.scope !== "aggregateId") return;
+  await tx.run(
+    `update aggregates set consecutive_failures = 0
+      where aggregate_id = $1 and ($2::text is null or aggregate_type = $2)
+        and ($3::text is null or source_id = (select id from sources where name = $3))`,
+    [lifted.value, lifted.aggregateType, lifted.source],
+  );
 }

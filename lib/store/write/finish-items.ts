@@ -1,4 +1,5 @@
 import type { Finding } from "@/lib/contract/redrives";
+import { type AggregateName, NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
 import type { AggregateResult } from "@/lib/core/aggregate-result";
 import type { EventStatus } from "@/lib/core/event-state";
 import type { EventAfter, ItemOutcome } from "@/lib/core/item-outcome";
@@ -250,11 +251,12 @@ export function deltaOf(finished: readonly FinishedItem[]): RedriveDelta {
   return delta;
 }
 
-export type FailedAggregate = { sourceId: string; aggregateId: string; failures: number };
+export type FailedAggregate = AggregateName & { failures: number };
 
 /**
  * Applies each aggregate's result to its run of failures, and releases the lease once this redrive holds nothing of the
- * aggregate. Returns the aggregates that have failed `limit` times in a row or more.
+ * aggregate. Rows are locked in the order in which claims lock them: transactions that share aggregates cannot deadlock.
+ * Returns the aggregates that have failed `limit` times in a row or more.
  */
 export async function settleAggregates(
   tx: Tx,
@@ -263,21 +265,33 @@ export async function settleAggregates(
   limit: number,
 ): Promise<FailedAggregate[]> {
   if (results.length === 0) return [];
-  const rows = await tx.query<{ source_id: string; aggregate_id: string; failures: number; failed: boolean }>(
-    `update aggregates a
+  const rows = await tx.query<FailedAggregate & { failed: boolean }>(
+    `with want as (
+       select * from unnest($2::uuid[], $3::text[], $4::text[], $5::boolean[], $6::int[])
+         as w(source_id, aggregate_type, aggregate_id, reset, failures)
+     ), locked as materialized (
+       select a.source_id, a.aggregate_type, a.aggregate_id, w.reset, w.failures
+         from want w join aggregates a on a.aggregate_id = w.aggregate_id and a.source_id = w.source_id
+                                      and a.aggregate_type = w.aggregate_type
+        order by a.aggregate_id, a.source_id, a.aggregate_type for update of a
+     )
+     update aggregates a
         set consecutive_failures = least(
                   (case when w.reset then 0 else a.consecutive_failures end)::bigint + w.failures, ${INT4_MAX}),
             lease_until = case when a.lease_redrive = $1 and not exists (
                 select 1 from redrive_items i
-                 where i.aggregate_id = a.aggregate_id and i.source_id = a.source_id and i.state = 'open'
-                   and i.redrive_id = $1 and i.claimed_until >= now())
+                 where i.aggregate_id = a.aggregate_id and i.source_id = a.source_id
+                   and i.aggregate_type = a.aggregate_type and i.state = 'open' and i.redrive_id = $1
+                   and i.claimed_until >= now())
               then null else a.lease_until end
-       from unnest($2::uuid[], $3::text[], $4::boolean[], $5::int[]) as w(source_id, aggregate_id, reset, failures)
-      where a.source_id = w.source_id and a.aggregate_id = w.aggregate_id
-     returning a.source_id, a.aggregate_id, a.consecutive_failures as failures, w.failures > 0 as failed`,
+       from locked w
+      where a.source_id = w.source_id and a.aggregate_id = w.aggregate_id and a.aggregate_type = w.aggregate_type
+     returning a.source_id as "sourceId", a.aggregate_type as "aggregateType", a.aggregate_id as "aggregateId",
+               a.consecutive_failures as failures, w.failures > 0 as failed`,
     [
       redriveId,
       results.map((result) => result.sourceId),
+      results.map((result) => result.aggregateType ?? NO_AGGREGATE_TYPE),
       results.map((result) => result.aggregateId),
       results.map((result) => result.reset),
       results.map((result) => result.failures),
@@ -286,5 +300,5 @@ export async function settleAggregates(
   );
   return rows
     .filter((row) => row.failed && row.failures >= limit)
-    .map((row) => ({ sourceId: row.source_id, aggregateId: row.aggregate_id, failures: row.failures }));
+    .map(({ failed: _failed, ...aggregate }) => aggregate);
 }

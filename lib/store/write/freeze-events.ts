@@ -30,18 +30,20 @@ export async function queueEvents(tx: Tx, ids: readonly string[], actor: string)
 /** Writes the manifest: open items, and the refused ones with their reason. */
 export async function insertItems(tx: Tx, redriveId: string, items: readonly PlannedItem[]): Promise<void> {
   await tx.run(
-    `insert into redrive_items (id, redrive_id, slice, source_id, aggregate_id, version, error_code, state, result,
+    `insert into redrive_items (id, redrive_id, slice, source_id, aggregate_type, aggregate_id, version, error_code, state, result,
                                 finished_at)
-     select w.id, $1, w.slice, w.source_id, w.aggregate_id, w.version, w.error_code,
+     select w.id, $1, w.slice, w.source_id, coalesce(w.aggregate_type, ''), w.aggregate_id, w.version, w.error_code,
             case when w.refusal is null then 'open' else 'refused' end, w.refusal,
             case when w.refusal is null then null else now() end
-       from unnest($2::uuid[], $3::int[], $4::uuid[], $5::text[], $6::bigint[], $7::text[], $8::text[])
-         as w(id, slice, source_id, aggregate_id, version, error_code, refusal)`,
+       from unnest($2::uuid[], $3::int[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::text[],
+                   $9::text[])
+         as w(id, slice, source_id, aggregate_type, aggregate_id, version, error_code, refusal)`,
     [
       redriveId,
       items.map((item) => item.candidate.id),
       items.map((item) => item.slice),
       items.map((item) => item.candidate.sourceId),
+      items.map((item) => item.candidate.aggregateType),
       items.map((item) => item.candidate.aggregateId),
       items.map((item) => item.candidate.version),
       items.map((item) => item.candidate.errorCode),

@@ -11,8 +11,10 @@ export type AttemptIntent = {
   target: string;
   idempotencyKey: string;
   eventId: string;
+  aggregateType: string | null;
   aggregateId: string | null;
   errorCode: string;
+  sourceId: string;
   source: string;
   /** A whitelist lets the event past an automatic blacklist, never past a person's. */
   whitelisted: boolean;
@@ -25,8 +27,9 @@ export type AttemptIntent = {
 const OPEN = `
 with want as (
   select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[],
-                       $9::text[], $10::text[], $11::boolean[])
-    as w(id, redrive_id, fence, attempt, target, idempotency_key, event_id, aggregate_id, error_code, source, whitelisted)
+                       $9::text[], $10::text[], $11::text[], $12::boolean[], $13::uuid[])
+    as w(id, redrive_id, fence, attempt, target, idempotency_key, event_id, aggregate_type, aggregate_id, error_code,
+         source, whitelisted, source_id)
 )
 insert into redrive_attempts (id, redrive_id, attempt, fence, target, idempotency_key, opened_at)
 select w.id, w.redrive_id, w.attempt, w.fence, w.target, w.idempotency_key, clock_timestamp()
@@ -38,10 +41,16 @@ select w.id, w.redrive_id, w.attempt, w.fence, w.target, w.idempotency_key, cloc
    select 1 from controls c
     where c.lifted_at is null and c.kind = 'blacklist' and (c.expires_at is null or c.expires_at > now())
       and (c.origin = 'person' or not w.whitelisted)
+      and (c.source is null or c.source = w.source)
+      and (c.aggregate_type is null or c.aggregate_type = w.aggregate_type)
       and (   (c.scope = 'eventId' and c.value = w.event_id)
            or (c.scope = 'aggregateId' and c.value = w.aggregate_id)
            or (c.scope = 'errorCode' and c.value = w.error_code)
            or (c.scope = 'source' and c.value = w.source)))
+   and (w.whitelisted or not exists (
+   select 1 from aggregates a
+    where a.aggregate_id = w.aggregate_id and a.source_id = w.source_id
+      and a.aggregate_type = coalesce(w.aggregate_type, '') and a.blacklist_id is not null))
 on conflict (id, redrive_id, attempt) do nothing
 returning id, attempt`;
 
@@ -57,10 +66,12 @@ export async function openAttempts(db: Queryable, intents: readonly AttemptInten
       intents.map((intent) => intent.target),
       intents.map((intent) => intent.idempotencyKey),
       intents.map((intent) => intent.eventId),
+      intents.map((intent) => intent.aggregateType),
       intents.map((intent) => intent.aggregateId),
       intents.map((intent) => intent.errorCode),
       intents.map((intent) => intent.source),
       intents.map((intent) => intent.whitelisted),
+      intents.map((intent) => intent.sourceId),
     ],
     { name: "open-attempts" },
   );
