@@ -27,6 +27,14 @@ import { createTargetDirectory, REFRESH_MS } from "./target-directory";
 /** Attempts in flight get this long to end before their slices are aborted and handed back. */
 const GRACE_MS = 10_000;
 
+/**
+ * Of the statements that a redrive waits for; they take milliseconds. A connection that falls silent holds its slice this
+ * long, and work is to go on within 10 s of the store being well.
+ */
+const STATEMENT_MS_MAX = 4_000;
+/** Upkeep reads and removes whole tables, and nobody waits for it. */
+const UPKEEP_STATEMENT_MS_MAX = 120_000;
+
 const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 14;
 
@@ -41,10 +49,18 @@ export type RunningWorker = {
  */
 export async function startWorker(env: Env, log: Log): Promise<RunningWorker> {
   const clock = systemClock;
+  const onIdleError = (error: Error) => log.warn({ err: error }, "an idle store connection broke");
   const db = createDb(env.databaseUrl, {
     max: env.databasePool,
+    statementTimeoutMs: STATEMENT_MS_MAX,
     applicationName: "parkade-worker",
-    onIdleError: (error) => log.warn({ err: error }, "an idle store connection broke"),
+    onIdleError,
+  });
+  const upkeepDb = createDb(env.databaseUrl, {
+    max: 1,
+    statementTimeoutMs: UPKEEP_STATEMENT_MS_MAX,
+    applicationName: "parkade-upkeep",
+    onIdleError,
   });
   const connection: LaneConnection =
     env.redisUrl === null
@@ -86,7 +102,7 @@ export async function startWorker(env: Env, log: Log): Promise<RunningWorker> {
   });
   const stopping = new AbortController();
   const sessions = createRedriveSessions(deps, bucket);
-  await ensurePartitions(db, clock.wallMs(), clock.wallMs() + DAYS_AHEAD * DAY_MS);
+  await ensurePartitions(upkeepDb, clock.wallMs(), clock.wallMs() + DAYS_AHEAD * DAY_MS);
   const lanes = await startLanes({ deps, connection, targets, sessions, stopping: stopping.signal });
   const consumers = startConsumers({ db, clock, log, brokers, env: process.env });
 
@@ -107,13 +123,13 @@ export async function startWorker(env: Env, log: Log): Promise<RunningWorker> {
       { name: "targets", everyMs: REFRESH_MS, work: () => targets.refreshIfSending() },
       { name: "reconcile", everyMs: 5_000, work: () => reconcile(deps) },
       { name: "confirm", everyMs: 5_000, work: () => confirmQuietEvents(deps) },
-      { name: "fold", everyMs: 15_000, work: () => foldRollups(db) },
+      { name: "fold", everyMs: 15_000, work: () => foldRollups(upkeepDb) },
       {
         name: "upkeep",
         everyMs: 600_000,
         work: async () => {
-          await ensurePartitions(db, clock.wallMs(), clock.wallMs() + DAYS_AHEAD * DAY_MS);
-          await removeExpired(db);
+          await ensurePartitions(upkeepDb, clock.wallMs(), clock.wallMs() + DAYS_AHEAD * DAY_MS);
+          await removeExpired(upkeepDb);
         },
       },
     ],
@@ -129,6 +145,7 @@ export async function startWorker(env: Env, log: Log): Promise<RunningWorker> {
     await targets.close();
     await lane.close();
     await closeBucket();
+    await upkeepDb.end();
     await db.end();
     log.info("worker stopped");
   };

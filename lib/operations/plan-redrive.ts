@@ -11,6 +11,8 @@ import { lockRedrive, moveRedrive, type RedriveRow, readRedriveRow } from "@/lib
 
 /** Events of one planning transaction: about half a second of row locks, and the memory of a few megabytes. */
 export const PLAN_CHUNK = 5_000;
+/** Of one statement of a chunk. A connection that falls silent holds the plan this long. */
+const CHUNK_STATEMENT_MS_MAX = 30_000;
 
 /**
  * Freezes a large redrive chunk by chunk, newest events first, up to its cutoff. Each chunk is one transaction that
@@ -50,7 +52,7 @@ async function planChunk(deps: Deps, redrive: RedriveRow, cursor: string | null)
       await freezeChunk(tx, { ...redrive, actor: redrive.createdBy }, candidates, rules, nowMs);
       return last;
     },
-    { statementTimeoutMs: 0 },
+    { statementTimeoutMs: CHUNK_STATEMENT_MS_MAX },
   );
 }
 

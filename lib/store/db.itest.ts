@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { uuidv7 } from "@/lib/platform/ids";
-import { createDb, type Db, sqlState } from "@/lib/store/db";
+import { createDb, type Db, type Queryable, sqlState } from "@/lib/store/db";
 import { appendAudit } from "@/lib/store/write/audit";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 
 let database: TestDatabase;
 let db: Db;
@@ -91,6 +92,114 @@ describe("trouble", () => {
     await expect(away.query("select 1")).rejects.toMatchObject({ code: "store-unavailable" });
     await expect(away.transaction((tx) => tx.query("select 1"))).rejects.toMatchObject({ code: "store-unavailable" });
     await away.end();
+  });
+});
+
+describe("a bug of the caller", () => {
+  const pid = async () => (await db.query<{ pid: number }>("select pg_backend_pid() as pid"))[0]!.pid;
+
+  test("inside a transaction stays that bug, and its connection is kept", async () => {
+    const before = await pid();
+    const bug = new Error("cannot read properties of undefined");
+    const work = db.transaction(async (tx) => {
+      await tx.query("select 1");
+      throw bug;
+    });
+    await expect(work).rejects.toBe(bug);
+    expect(await pid()).toBe(before);
+  });
+
+  test("in the rows of a copy stays that bug, and its connection is kept", async () => {
+    await db.run("create table copied (n int)");
+    const before = await pid();
+    const bug = new Error("row 3 has no id");
+    const rows = function* () {
+      yield Buffer.from("1\n");
+      throw bug;
+    };
+    await expect(db.transaction((tx) => tx.copyIn("copy copied from stdin", rows()))).rejects.toBe(bug);
+    expect(await pid()).toBe(before);
+    expect(await db.query("select * from copied")).toEqual([]);
+  });
+});
+
+describe("a server that cannot write", () => {
+  test("is store-unavailable in words of its own, and its connection is kept", async () => {
+    const connections = async (tx: Queryable) => (await tx.query<{ pid: number }>("select pg_backend_pid() as pid"))[0];
+    const before = await connections(db);
+    const raised = (state: string) => db.run(`do $$ begin raise exception 'x' using errcode = '${state}'; end $$`);
+    await expect(raised("53100")).rejects.toMatchObject({
+      code: "store-unavailable",
+      message: expect.stringMatching(/disk is full/),
+    });
+    await expect(raised("53200")).rejects.toMatchObject({
+      code: "store-unavailable",
+      message: expect.stringMatching(/lacks memory/),
+    });
+    await expect(raised("58030")).rejects.toMatchObject({
+      code: "store-unavailable",
+      message: expect.stringMatching(/cannot read or write/),
+    });
+    const write = db.transaction((tx) => tx.run("create table never (n int)"), { readOnly: true });
+    await expect(write).rejects.toMatchObject({
+      code: "store-unavailable",
+      message: expect.stringMatching(/read-only/),
+    });
+    expect(await connections(db)).toEqual(before);
+  });
+});
+
+describe("a store that falls silent", () => {
+  /** Six connections through a proxy, all in use at once and then idle. */
+  async function through() {
+    const proxy = await startTcpProxy(Number(new URL(database.url).port));
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    const far = createDb(url.href, { max: 6, statementTimeoutMs: 200 });
+    await Promise.all(Array.from({ length: 6 }, () => far.query("select pg_sleep(0.1)")));
+    return { proxy, far };
+  }
+
+  test("costs one statement its time, and no idle connection costs another", async () => {
+    const { proxy, far } = await through();
+    proxy.halfOpen();
+    const startedMs = performance.now();
+    await expect(far.query("select 1")).rejects.toMatchObject({ code: "store-unavailable" });
+    expect(await far.query("select 1 as one")).toEqual([{ one: 1 }]);
+    expect(await Promise.all(Array.from({ length: 6 }, () => far.query("select 1 as one")))).toHaveLength(6);
+    expect(performance.now() - startedMs).toBeLessThan(3_000);
+    await far.end();
+    await proxy.stop();
+  });
+
+  test("ends a transaction and a copy in mid-way, and keeps nothing of them", async () => {
+    const { proxy, far } = await through();
+    await db.run("create table silenced (n int)");
+    const transaction = far.transaction(async (tx) => {
+      await tx.run("insert into silenced values (1)");
+      proxy.halfOpen();
+      await tx.run("insert into silenced values (2)");
+    });
+    await expect(transaction).rejects.toMatchObject({ code: "store-unavailable" });
+    const copy = far.transaction(async (tx) => {
+      await tx.query("select 1");
+      proxy.halfOpen();
+      await tx.copyIn("copy silenced from stdin", [Buffer.from("3\n"), Buffer.from("4\n")]);
+    });
+    await expect(copy).rejects.toMatchObject({ code: "store-unavailable" });
+    expect(await far.query("select * from silenced")).toEqual([]);
+    await far.end();
+    await proxy.stop();
+  });
+
+  test("is given the time that a transaction asks for", async () => {
+    const { proxy, far } = await through();
+    const slow = far.transaction((tx) => tx.query("select pg_sleep(2) is null as slept"), {
+      statementTimeoutMs: 5_000,
+    });
+    await expect(slow).resolves.toHaveLength(1);
+    await far.end();
+    await proxy.stop();
   });
 });
 

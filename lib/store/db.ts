@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import pg from "pg";
-import { from as copyFrom } from "pg-copy-streams";
+import { type CopyStreamQuery, from as copyFrom } from "pg-copy-streams";
 import { hash64 } from "@/lib/core/hash";
 import { DomainError } from "@/lib/core/problem";
 
@@ -49,7 +49,10 @@ export interface Db extends Queryable {
 
 export type DbOptions = {
   max?: number;
-  /** Every statement's bound unless its transaction sets another. 0 = none. */
+  /**
+   * Every statement's bound unless its transaction sets another; the server ends it. A server that is silent for
+   * SILENCE_MS longer counts as gone. 0 = no bound but STATEMENT_MS_LONGEST.
+   */
   statementTimeoutMs?: number;
   /** How long a caller waits for a free connection, milliseconds. */
   connectTimeoutMs?: number;
@@ -65,6 +68,14 @@ export type DbOptions = {
 };
 
 const CONNECT_TIMEOUT_MS = 5_000;
+/** The server ends a late statement and says so: this much later its word is lost, and with it the connection. */
+const SILENCE_MS = 1_000;
+/** Without a bound a connection that a firewall has dropped would hold its caller until the kernel gives up, 15 min. */
+const STATEMENT_MS_LONGEST = 600_000;
+/** A process that vanished in mid-transaction holds its row locks no longer than this. */
+const IDLE_IN_TRANSACTION_MS_MAX = 10_000;
+/** Keeps the entry of a firewall between process and store alive while nothing is asked. */
+const KEEP_ALIVE_AFTER_MS = 10_000;
 
 const TIMESTAMPTZ = 1184;
 const INT8 = 20;
@@ -121,11 +132,16 @@ const types = typesWith(timestamptzToMs);
 const isoTypes = typesWith(timestamptzToIso);
 
 export function createDb(url: string, options: DbOptions = {}): Db {
+  const statementTimeoutMs = options.statementTimeoutMs || 0;
   const pool = new pg.Pool({
     connectionString: url,
     max: options.max ?? 10,
-    statement_timeout: options.statementTimeoutMs || undefined,
+    statement_timeout: statementTimeoutMs || undefined,
+    query_timeout: silenceMs(statementTimeoutMs),
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     application_name: options.applicationName ?? "parkade",
     types,
     // Done before the connection is handed out.
@@ -133,34 +149,114 @@ export function createDb(url: string, options: DbOptions = {}): Db {
   });
   // Without a listener a server restart would end the process; the pool opens a new connection when one is needed.
   pool.on("error", (error) => options.onIdleError?.(error));
-  const direct = queryable((config) => pool.query(config).catch(rethrow));
+  const connections = trackConnections(pool);
+  const direct = queryable((config) => withConnection(connections, (connection) => execute(connection, config)));
   return {
     ...direct,
-    transaction: (work, settings) => transaction(pool, work, settings),
+    transaction: (work, settings) => withConnection(connections, (connection) => transact(connection, work, settings)),
     end: () => pool.end(),
   };
+}
+
+/** How long a caller waits for the answer to a statement with this bound. */
+function silenceMs(statementTimeoutMs: number): number {
+  return (statementTimeoutMs || STATEMENT_MS_LONGEST) + SILENCE_MS;
 }
 
 async function keepPlans(client: pg.ClientBase): Promise<void> {
   await client.query("set plan_cache_mode = force_generic_plan");
 }
 
-async function transaction<T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>, settings: TransactionOptions = {}) {
-  const client = await connect(pool);
-  return release(client, async () => {
-    await client.query(opening(settings));
-    let result: T;
-    try {
-      result = await work(asTx(client));
-    } catch (error) {
-      // The first error is the one that tells; a rollback that fails means the connection is gone, and so is the
-      // transaction.
-      await client.query("rollback").catch(() => undefined);
-      throw error;
-    }
-    await client.query("commit");
-    return result;
-  });
+// --- connections ----------------------------------------------------------------------------------------------------
+
+type Connections = {
+  /** A connection that nothing speaks against. Rejects with DomainError `store-unavailable`. */
+  take(): Promise<Connection>;
+  /** Gives it back, or closes it when it is broken; then every connection as old as it is closed before its next use. */
+  give(connection: Connection): void;
+};
+
+/** `broken`: the error that says the connection is of no more use. */
+type Connection = { client: pg.PoolClient; broken: Error | null; onError: (error: Error) => void };
+
+/**
+ * A connection that broke or fell silent rarely goes alone: after a failover or a cut network all idle ones hang, and
+ * each would cost its next user a whole timeout. So connections have generations, and a broken one ends its own.
+ */
+function trackConnections(pool: pg.Pool): Connections {
+  let generation = 0;
+  const bornIn = new WeakMap<pg.PoolClient, number>();
+  pool.on("connect", (client) => bornIn.set(client, generation));
+  return {
+    take: async () => {
+      for (;;) {
+        const client = await pool.connect().catch((error: unknown) => {
+          throw unavailable(error);
+        });
+        if (bornIn.get(client)! < generation) {
+          client.release(true);
+          continue;
+        }
+        const connection: Connection = {
+          client,
+          broken: null,
+          onError: (error) => {
+            connection.broken = error;
+          },
+        };
+        client.on("error", connection.onError);
+        return connection;
+      }
+    },
+    give: ({ client, broken, onError }) => {
+      client.off("error", onError);
+      if (broken !== null) generation = Math.max(generation, bornIn.get(client)! + 1);
+      client.release(broken ?? undefined);
+    },
+  };
+}
+
+async function withConnection<T>(connections: Connections, work: (connection: Connection) => Promise<T>): Promise<T> {
+  const connection = await connections.take();
+  try {
+    return await work(connection);
+  } finally {
+    connections.give(connection);
+  }
+}
+
+/** One statement. Its error is translated here, where it is known to come from the server or the wire. */
+async function execute(connection: Connection, config: pg.QueryConfig | string): Promise<pg.QueryResult> {
+  try {
+    return await connection.client.query(config);
+  } catch (error) {
+    throw judge(connection, error);
+  }
+}
+
+/** The error as the caller gets it. Notes on the connection when it is of no more use. */
+function judge(connection: Connection, error: unknown): unknown {
+  if (isConnectionLoss(error)) connection.broken = error instanceof Error ? error : new Error(String(error));
+  return translate(error);
+}
+
+async function transact<T>(
+  connection: Connection,
+  work: (tx: Tx) => Promise<T>,
+  settings: TransactionOptions = {},
+): Promise<T> {
+  await execute(connection, opening(settings));
+  let result: T;
+  try {
+    result = await work(asTx(connection, settings));
+  } catch (error) {
+    // The first error is the one that tells, whoever threw it: a bug of the caller stays a bug. A rollback that fails
+    // means the connection is gone, and so is the transaction.
+    if (connection.broken === null) await execute(connection, "rollback").catch(() => undefined);
+    throw error;
+  }
+  await execute(connection, "commit");
+  return result;
 }
 
 /** One round trip: the texts are ours and the timeout is a number. */
@@ -169,19 +265,36 @@ function opening({ statementTimeoutMs, readOnly }: TransactionOptions): string {
   return statementTimeoutMs === undefined ? begin : `${begin}; set local statement_timeout = ${statementTimeoutMs | 0}`;
 }
 
-function asTx(client: pg.PoolClient): Tx {
+function asTx(connection: Connection, { statementTimeoutMs }: TransactionOptions): Tx {
+  // pg reads `query_timeout` of a single statement too; its types do not know.
+  const patience = statementTimeoutMs === undefined ? {} : { query_timeout: silenceMs(statementTimeoutMs) };
   return {
-    ...queryable((config) => client.query(config).catch(rethrow)),
-    copyIn: async (text, data) => {
-      const sink = client.query(copyFrom(text));
-      await pipeline(Readable.from(data, { objectMode: false }), sink).catch(rethrow);
-    },
+    ...queryable((config) => execute(connection, { ...config, ...patience })),
+    copyIn: (text, data) => copyIn(connection, Object.assign(copyFrom(text), patience), data),
   } as Tx;
 }
 
-function queryable(execute: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Queryable {
+async function copyIn(connection: Connection, sink: CopyStreamQuery, data: Iterable<Buffer>): Promise<void> {
+  let fault: { error: unknown } | null = null;
+  const rows = function* () {
+    try {
+      yield* data;
+    } catch (error) {
+      fault = { error };
+      throw error;
+    }
+  };
+  try {
+    await pipeline(Readable.from(rows(), { objectMode: false }), connection.client.query(sink));
+  } catch (error) {
+    // What the caller's own rows threw says nothing about the connection.
+    throw fault === null ? judge(connection, error) : (fault as { error: unknown }).error;
+  }
+}
+
+function queryable(run: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Queryable {
   const send = (text: string, values: Values, options?: QueryOptions) =>
-    execute({
+    run({
       text,
       values: values as unknown[],
       name: options?.name,
@@ -192,33 +305,6 @@ function queryable(execute: (config: pg.QueryConfig) => Promise<pg.QueryResult>)
       (await send(text, values, options)).rows as T[],
     run: async (text, values = [], options) => (await send(text, values, options)).rowCount ?? 0,
   };
-}
-
-async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
-  try {
-    return await pool.connect();
-  } catch (error) {
-    throw unavailable(error);
-  }
-}
-
-/** A client that met a connection error goes, all others return to the pool. */
-async function release<T>(client: pg.PoolClient, work: () => Promise<T>): Promise<T> {
-  let broken: Error | undefined;
-  const onError = (error: Error) => {
-    broken = error;
-  };
-  client.on("error", onError);
-  try {
-    return await work();
-  } catch (error) {
-    const known = translate(error);
-    if (known instanceof DomainError && known.code === "store-unavailable") broken = known;
-    throw known;
-  } finally {
-    client.off("error", onError);
-    client.release(broken);
-  }
 }
 
 /** SQLSTATE of a server error, else null. */
@@ -239,28 +325,41 @@ const QUERY_CANCELED = "57014";
 
 /** SQLSTATEs that say the server is going, gone or not there yet; class 08 is every connection exception. */
 function isConnectionState(state: string): boolean {
-  return state.startsWith("08") || ["57P01", "57P02", "57P03", "53300"].includes(state);
+  return state.startsWith("08") || ["57P01", "57P02", "57P03", "57P05", "25P03"].includes(state);
 }
 
-function rethrow(error: unknown): never {
-  throw translate(error);
-}
-
-function translate(error: unknown): unknown {
-  if (error instanceof DomainError || error instanceof TypeError || error instanceof RangeError) return error;
+/** `pg` reports a broken or silent socket as an Error without SQLSTATE; a value it cannot send is a TypeError. */
+function isConnectionLoss(error: unknown): boolean {
+  if (error instanceof TypeError || error instanceof RangeError) return false;
   const state = sqlState(error);
-  // `pg` reports a broken socket as a plain Error or a system error: whatever carries no SQLSTATE came from the wire.
-  if (state === null || isConnectionState(state)) return unavailable(error);
+  return state === null || isConnectionState(state);
+}
+
+/** Why a server that answers cannot take a write now: the same request may pass later. Class 53: out of something. */
+function cannotWrite(state: string): string | null {
+  if (state === "53100") return "The store's disk is full: free some space on the machine of PostgreSQL";
+  if (state === "58030") return "The store cannot read or write its disk: look at the log of PostgreSQL";
+  if (state === "25006") return "The store is read-only: point DATABASE_URL at the primary server";
+  if (state === "53300") return "The store has no connection left: raise max_connections of PostgreSQL";
+  return state.startsWith("53") ? "The store lacks memory or another resource: look at the log of PostgreSQL" : null;
+}
+
+/** Of an error that a statement met, never of what a caller's own code threw. */
+function translate(error: unknown): unknown {
+  if (isConnectionLoss(error)) return unavailable(error);
+  const state = sqlState(error);
   if (state === QUERY_CANCELED) {
     return new DomainError("read-timeout", "The store took too long: narrow the filter or add a time window", {
       internal: error,
     });
   }
-  return error;
+  const why = state === null ? null : cannotWrite(state);
+  return why === null ? error : new DomainError("store-unavailable", why, { internal: error });
 }
 
 function unavailable(error: unknown): DomainError {
-  if (error instanceof DomainError) return error;
+  const why = cannotWrite(sqlState(error) ?? "");
+  if (why !== null) return new DomainError("store-unavailable", why, { internal: error });
   return new DomainError("store-unavailable", "The store cannot be reached: check PostgreSQL and DATABASE_URL", {
     internal: error,
   });

@@ -16,6 +16,9 @@ export type LowRateStore = {
 
 /** Low rate: two connections beside the pool of `db`. */
 const POOL_MAX = 2;
+/** Of rows that a person edits one at a time. A server silent for SILENCE_MS more counts as gone. */
+const STATEMENT_MS_MAX = 5_000;
+const SILENCE_MS = 1_000;
 
 export function createLowRateStore(url: string): LowRateStore {
   let opening: Promise<PrismaClient> | null = null;
@@ -23,7 +26,14 @@ export function createLowRateStore(url: string): LowRateStore {
     opening ??= import("@/lib/store/generated/client").then(
       ({ PrismaClient }) =>
         new PrismaClient({
-          adapter: new PrismaPg({ connectionString: url, max: POOL_MAX, application_name: "parkade-prisma" }),
+          adapter: new PrismaPg({
+            connectionString: url,
+            max: POOL_MAX,
+            application_name: "parkade-prisma",
+            statement_timeout: STATEMENT_MS_MAX,
+            query_timeout: STATEMENT_MS_MAX + SILENCE_MS,
+            keepAlive: true,
+          }),
           log: [],
         }),
     );

@@ -1,0 +1,59 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { readEnv } from "@/lib/platform/env";
+import { createLog } from "@/lib/platform/log";
+import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
+import { type RunningWorker, startWorker } from "@/workers/worker";
+
+/**
+ * New connections pass, so the store counts as well from the moment when the old ones fall silent. A queue on the same
+ * PostgreSQL loses the word that a job is done, and gives the job out again when its lock of 30 s is over.
+ */
+describe.each([
+  { backend: "redis" as const, skip: !redisInstalled, backMsMax: 10_000 },
+  { backend: "postgres" as const, skip: false, backMsMax: 45_000 },
+])("a store whose connections fall silent, with the queue on $backend", ({ backend, skip, backMsMax }) => {
+  let redis: TestRedis | null = null;
+  let world: World;
+  let proxy: TcpProxy;
+  let worker: RunningWorker;
+  afterEach(async () => {
+    const broken = await world.broken();
+    await worker.stop("test over");
+    await proxy.stop();
+    await world.close();
+    await redis?.stop();
+    expect(broken).toEqual([]);
+  });
+
+  test.skipIf(skip)(
+    `delays a redrive whose finish it swallows by less than ${backMsMax / 1_000} s`,
+    { timeout: 90_000 },
+    async () => {
+      redis = backend === "redis" ? await testRedis() : null;
+      world = await openWorld({ redisUrl: redis?.url ?? null });
+      const url = new URL(world.url);
+      proxy = await startTcpProxy(Number(url.port));
+      url.port = String(proxy.port);
+      const level = process.env.TEST_LOG_LEVEL ?? "silent";
+      const env = readEnv({ DATABASE_URL: url.href, REDIS_URL: redis?.url ?? "" });
+      await world.park(30);
+      let silentSinceMs = 0;
+      world.sink.answer = () => {
+        if (silentSinceMs === 0 && world.sink.arrived.length === 12) {
+          silentSinceMs = performance.now();
+          proxy.halfOpen();
+        }
+        return 200;
+      };
+      worker = await startWorker(env, createLog({ level, process: "test" }));
+      const done = await world.ended((await world.request()).id, 60_000);
+      const tookMs = performance.now() - silentSinceMs;
+      expect(done).toMatchObject({ delivered: 30, failed: 0, open: 0 });
+      expect(world.sink.effects()).toHaveLength(30);
+      expect(silentSinceMs).toBeGreaterThan(0);
+      expect(tookMs).toBeLessThan(backMsMax);
+    },
+  );
+});
