@@ -32,6 +32,8 @@ const GRACE_MS = 10_000;
  * long, and work is to go on within 10 s of the store being well.
  */
 const STATEMENT_MS_MAX = 4_000;
+/** A slice that failed is rung again this soon; with a connection that falls silent before, it is two bounds in a row. */
+const RECONCILE_MS = 2_500;
 /** Upkeep reads and removes whole tables, and nobody waits for it. */
 const UPKEEP_STATEMENT_MS_MAX = 120_000;
 
@@ -121,7 +123,7 @@ export async function startWorker(env: Env, log: Log): Promise<RunningWorker> {
         },
       },
       { name: "targets", everyMs: REFRESH_MS, work: () => targets.refreshIfSending() },
-      { name: "reconcile", everyMs: 5_000, work: () => reconcile(deps) },
+      { name: "reconcile", everyMs: RECONCILE_MS, work: () => reconcile(deps) },
       { name: "confirm", everyMs: 5_000, work: () => confirmQuietEvents(deps) },
       { name: "fold", everyMs: 15_000, work: () => foldRollups(upkeepDb) },
       {
