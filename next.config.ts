@@ -23,6 +23,8 @@ const config: NextConfig = {
     "undici",
   ],
   outputFileTracingRoot: import.meta.dirname,
+  // A press on a link while nothing answers waits for the answer; otherwise the browser would leave for its error page.
+  experimental: { useOffline: true },
   // There are no pictures to resize: the container image goes without the library for it.
   images: { unoptimized: true },
   // The embedded server is the launcher's; nothing of the console loads it.

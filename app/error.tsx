@@ -1,6 +1,7 @@
 "use client";
 
 import { useEffect } from "react";
+import { useSelfHealing } from "@/components/shell/use-self-healing";
 import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 
@@ -9,10 +10,11 @@ export default function PageError({ error, retry }: { error: unknown; retry: () 
   useEffect(() => {
     console.error(error);
   }, [error]);
+  const waiting = useSelfHealing(error, retry);
   const digest = error instanceof Error && "digest" in error ? String(error.digest) : null;
   return (
     <EmptyState
-      title="This page broke"
+      title={waiting ? "Parkade does not answer" : "This page broke"}
       level={1}
       action={
         <>
@@ -23,6 +25,7 @@ export default function PageError({ error, retry }: { error: unknown; retry: () 
         </>
       }
     >
+      {waiting ? <p>A part of this page could not be fetched. It comes back by itself.</p> : null}
       <p>Running redrives are not affected.</p>
       {digest ? (
         <p>

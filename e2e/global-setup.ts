@@ -18,6 +18,7 @@ import { startDownstream } from "./downstream.ts";
  * - `baseURL`: `page.goto("/events")` and `request.post("/api/v1/events", ...)` reach the console and its API
  * - `process.env.PARKADE_E2E_DOWNSTREAM`: URL of a scripted receiver (e2e/downstream.ts); give it as `redriveUrl` of an
  *   HTTP source. `test` of e2e/fixtures.ts offers it as the fixture `downstream` { url, rules(...), deliveries(), forget() }
+ * - `process.env.PARKADE_E2E_WEB_PID`: the web process, for a journey that stops and continues it
  *
  * Journeys share the product and its data: each makes its own source with a name of its own and filters by it.
  */
@@ -42,6 +43,7 @@ export default async function setup(): Promise<() => Promise<void>> {
     cleanups.push(stack.stop);
     process.env.PARKADE_E2E_URL = stack.url;
     process.env.PARKADE_E2E_DOWNSTREAM = downstream.url;
+    process.env.PARKADE_E2E_WEB_PID = String(stack.web.pid());
     return teardown;
   } catch (error) {
     await teardown();

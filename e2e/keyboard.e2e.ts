@@ -20,7 +20,10 @@ test.describe("one key alone", () => {
     await page.keyboard.type("river invoice", { delay: 40 });
     await openBeside(page, "k-1");
     await page.keyboard.type("error", { delay: 120 });
+    // Enter opens the page of the event, as it would alone; its keys ask as well.
     await page.keyboard.press("Enter");
+    await expect(page.getByRole("tab", { name: "Payload" })).toBeVisible();
+    await page.keyboard.type("retry", { delay: 90 });
     await page.goBack();
 
     const panel = await openBeside(page, "k-1");

@@ -2,6 +2,7 @@
 
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
+import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -75,14 +76,14 @@ export function ControlDialog({ kind, scope, onClose }: ControlDialogProps) {
       footer={
         <>
           <Button onClick={onClose}>Close</Button>
-          <Button
+          <ActionButton
             type="submit"
             form="impose-control"
             variant={draft.kind === "blacklist" ? "danger" : "primary"}
             busy={impose.isPending}
           >
             {KIND_TITLE[draft.kind]}
-          </Button>
+          </ActionButton>
         </>
       }
     >

@@ -1,12 +1,12 @@
 "use client";
 
-import dynamic from "next/dynamic";
 import Link from "next/link";
 import { useState } from "react";
 import { LongText } from "@/components/redrives/long-text";
 import { Button } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
 import { ShortId } from "@/components/ui/short-id";
@@ -22,8 +22,8 @@ import { ControlUntil } from "./control-until";
 import { LimitsPanel } from "./limits-panel";
 import { controlEnd, SCOPE_LABEL, scopeFilter, scopeOf } from "./scope-words";
 
-const ControlDialog = dynamic(() => import("./control-dialog").then((module) => module.ControlDialog), { ssr: false });
-const LiftDialog = dynamic(() => import("./lift-dialog").then((module) => module.LiftDialog), { ssr: false });
+const ControlDialog = lazily(() => import("./control-dialog").then(({ ControlDialog }) => ControlDialog));
+const LiftDialog = lazily(() => import("./lift-dialog").then(({ LiftDialog }) => LiftDialog));
 
 /** What is in force now, over how many events; and below it what once was. */
 export function ControlsPage() {

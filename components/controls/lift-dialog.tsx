@@ -2,6 +2,7 @@
 
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -63,9 +64,9 @@ export function LiftDialog({ control, onClose }: { control: ControlOut; onClose:
       footer={
         <>
           <Button onClick={onClose}>Keep it</Button>
-          <Button variant="primary" busy={lift.isPending} onClick={submit}>
+          <ActionButton variant="primary" busy={lift.isPending} onClick={submit}>
             Lift
-          </Button>
+          </ActionButton>
         </>
       }
     >

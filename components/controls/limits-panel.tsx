@@ -1,15 +1,15 @@
 "use client";
 
-import dynamic from "next/dynamic";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useSettings } from "@/lib/browser/settings";
 import { limitWords } from "./limit-values";
 
-const LimitsDialog = dynamic(() => import("./limits-dialog").then((module) => module.LimitsDialog), { ssr: false });
+const LimitsDialog = lazily(() => import("./limits-dialog").then(({ LimitsDialog }) => LimitsDialog));
 
 /** What Parkade does by itself: the limits that make a control or refuse a send without anybody asking. */
 export function LimitsPanel() {

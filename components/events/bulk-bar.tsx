@@ -1,6 +1,6 @@
 "use client";
 
-import { Button } from "@/components/ui/button";
+import { ActionButton } from "@/components/ui/action-button";
 import { countText } from "@/components/ui/count-text";
 import { formatNumber } from "@/lib/browser/format";
 import type { Picked } from "@/lib/browser/selection";
@@ -49,26 +49,26 @@ export function BulkBar({
         </button>
       </p>
       <div className="ml-auto flex flex-wrap items-center gap-1.5">
-        <Button size="sm" onClick={() => onAction("verify")} data-tip="Dry run only, nothing is sent  v">
+        <ActionButton size="sm" onClick={() => onAction("verify")} data-tip="Dry run only, nothing is sent  v">
           Verify
-        </Button>
-        <Button size="sm" variant="primary" onClick={() => onAction("redrive")} data-tip="Preview, then send  r">
+        </ActionButton>
+        <ActionButton size="sm" variant="primary" onClick={() => onAction("redrive")} data-tip="Preview, then send  r">
           Redrive…
-        </Button>
-        <Button size="sm" onClick={() => onAction("ignore")} data-tip="i">
+        </ActionButton>
+        <ActionButton size="sm" onClick={() => onAction("ignore")} data-tip="i">
           Ignore…
-        </Button>
+        </ActionButton>
         {someIgnored ? (
-          <Button size="sm" onClick={() => onAction("release")}>
+          <ActionButton size="sm" onClick={() => onAction("release")}>
             Release…
-          </Button>
+          </ActionButton>
         ) : null}
-        <Button size="sm" onClick={() => onAction("cooldown")}>
+        <ActionButton size="sm" onClick={() => onAction("cooldown")}>
           Cooldown…
-        </Button>
-        <Button size="sm" onClick={() => onAction("blacklist")}>
+        </ActionButton>
+        <ActionButton size="sm" onClick={() => onAction("blacklist")}>
           Blacklist…
-        </Button>
+        </ActionButton>
       </div>
     </section>
   );

@@ -3,7 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
-import { Button } from "@/components/ui/button";
+import { ActionButton } from "@/components/ui/action-button";
 import { lazily } from "@/components/ui/lazily";
 import { MenuButton } from "@/components/ui/menu-button";
 import { showToast } from "@/components/ui/toast";
@@ -65,7 +65,7 @@ export function EventActions({
 
   return (
     <>
-      <Button
+      <ActionButton
         variant="primary"
         size={size}
         aria-disabled={refusal !== null || busy}
@@ -74,18 +74,18 @@ export function EventActions({
         onClick={redrive}
       >
         Redrive
-      </Button>
-      <Button
+      </ActionButton>
+      <ActionButton
         size={size}
         aria-disabled={busy}
         data-tip="Dry run only, nothing is sent  v"
         onClick={() => void send("verify")}
       >
         Verify
-      </Button>
-      <Button size={size} onClick={() => setOpen(ignored ? "release" : "ignore")} data-tip="i">
+      </ActionButton>
+      <ActionButton size={size} onClick={() => setOpen(ignored ? "release" : "ignore")} data-tip="i">
         {ignored ? "Release…" : "Ignore…"}
-      </Button>
+      </ActionButton>
       <MenuButton
         name="More actions"
         label={<span aria-hidden>⋯</span>}

@@ -2,6 +2,7 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -67,9 +68,9 @@ export function IgnoreDialog({
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" busy={busy} disabled={!ready} onClick={() => void submit()}>
+          <ActionButton variant="primary" busy={busy} disabled={!ready} onClick={() => void submit()}>
             {verb} {many}
-          </Button>
+          </ActionButton>
         </>
       }
     >

@@ -4,6 +4,7 @@ import { refusalSentence } from "@/components/redrives/refusal-words";
 import { failureToast, showToast, type Toast } from "@/components/ui/toast";
 import { ApiError, fetchJson } from "@/lib/browser/fetch-json";
 import { shortenId } from "@/lib/browser/format";
+import { freshness, STALE_REASON } from "@/lib/browser/freshness";
 import { invalidateAfter } from "@/lib/browser/keys";
 import type { RedriveAccepted } from "@/lib/browser/redrives";
 import type { RedriveItemList, RedriveOut } from "@/lib/contract/redrives";
@@ -104,6 +105,10 @@ export async function redriveOne(
   mode: Mode,
   open: (href: string) => void,
 ): Promise<void> {
+  if (freshness() !== "fresh") {
+    void showToast({ title: "Nothing was sent", detail: STALE_REASON, tone: "error" });
+    return;
+  }
   const name = event.eventId.length > 20 ? shortenId(event.eventId) : event.eventId;
   try {
     const accepted = await fetchJson<RedriveAccepted>("/api/v1/redrives", {

@@ -1,5 +1,6 @@
 "use client";
 
+import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { shortenId } from "@/lib/browser/format";
@@ -32,9 +33,9 @@ export function RedriveConfirm({
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" disabled={refusal !== null} onClick={confirm} data-tip="Enter">
+          <ActionButton variant="primary" disabled={refusal !== null} onClick={confirm} data-tip="Enter">
             Redrive
-          </Button>
+          </ActionButton>
         </>
       }
     />

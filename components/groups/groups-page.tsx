@@ -1,11 +1,11 @@
 "use client";
 
-import dynamic from "next/dynamic";
 import { useState } from "react";
 import { FilteredBy } from "@/components/overview/filtered-by";
 import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { ApiError } from "@/lib/browser/fetch-json";
@@ -17,13 +17,10 @@ import type { GroupOut } from "@/lib/contract/events";
 import { GroupCard } from "./group-card";
 import { groupFilter } from "./group-filter";
 
-const RedriveDialog = dynamic(
-  () => import("@/components/redrives/redrive-dialog").then((module) => module.RedriveDialog),
-  { ssr: false },
+const RedriveDialog = lazily(() =>
+  import("@/components/redrives/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
 );
-const IgnoreDialog = dynamic(() => import("@/components/events/ignore-dialog").then((module) => module.IgnoreDialog), {
-  ssr: false,
-});
+const IgnoreDialog = lazily(() => import("@/components/events/ignore-dialog").then(({ IgnoreDialog }) => IgnoreDialog));
 
 export type GroupAct = { kind: "redrive" | "verify" | "ignore"; group: GroupOut };
 

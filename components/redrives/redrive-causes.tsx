@@ -1,10 +1,10 @@
 "use client";
 
-import dynamic from "next/dynamic";
 import Link from "next/link";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
 import { Shape } from "@/components/ui/shape";
 import { SkeletonRows } from "@/components/ui/skeleton";
@@ -15,7 +15,7 @@ import { type CauseView, causeViews } from "./cause-words";
 import { LongText } from "./long-text";
 import { percentWords } from "./progress-segments";
 
-const RedriveDialog = dynamic(() => import("./redrive-dialog").then((module) => module.RedriveDialog), { ssr: false });
+const RedriveDialog = lazily(() => import("./redrive-dialog").then(({ RedriveDialog }) => RedriveDialog));
 
 const TEXTS_SHOWN = 5;
 

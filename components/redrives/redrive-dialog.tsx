@@ -2,6 +2,7 @@
 
 import { useRouter } from "next/navigation";
 import { useRef, useState } from "react";
+import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -76,13 +77,17 @@ export function RedriveDialog({ selection, total, onClose, initialMode = "delive
       footer={
         <>
           {mode === "deliver" ? (
-            <Button disabled={!preview || preview.total === 0} busy={request.isPending} onClick={() => start("verify")}>
+            <ActionButton
+              disabled={!preview || preview.total === 0}
+              busy={request.isPending}
+              onClick={() => start("verify")}
+            >
               Verify only
-            </Button>
+            </ActionButton>
           ) : (
             <Button onClick={() => setMode("deliver")}>Redrive instead…</Button>
           )}
-          <Button
+          <ActionButton
             variant="primary"
             disabled={!preview || nothing}
             busy={request.isPending}
@@ -90,7 +95,7 @@ export function RedriveDialog({ selection, total, onClose, initialMode = "delive
             onClick={() => start(mode)}
           >
             {preview ? buttonWords(mode, preview) : mode === "verify" ? "Verify" : "Redrive"}
-          </Button>
+          </ActionButton>
         </>
       }
     >

@@ -1,18 +1,18 @@
 "use client";
 
 import { Ban, Pause, Play } from "lucide-react";
-import dynamic from "next/dynamic";
 import Link from "next/link";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
 import { RedriveBadge } from "@/components/ui/state-badge";
 import { useChangeRedrive } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { nextRedriveState } from "@/lib/core/redrive-state";
 import { redriveTitle } from "./redrive-title";
 
-const CancelDialog = dynamic(() => import("./cancel-dialog").then((module) => module.CancelDialog), { ssr: false });
+const CancelDialog = lazily(() => import("./cancel-dialog").then(({ CancelDialog }) => CancelDialog));
 
 export function RedriveHeader({ redrive }: { redrive: RedriveOut }) {
   const change = useChangeRedrive(redrive.id);

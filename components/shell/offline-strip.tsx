@@ -2,22 +2,41 @@
 
 import { Shape } from "@/components/ui/shape";
 import { useNow, useZone } from "@/lib/browser/clock-zone";
+import { ApiError } from "@/lib/browser/fetch-json";
 import { formatAgo, formatClock } from "@/lib/browser/format";
+import { lastAnswerMs, useFreshness } from "@/lib/browser/freshness";
 import { useStatus } from "@/lib/browser/status";
+import type { StatusOut } from "@/lib/contract/stats";
 
-/** While Parkade does not answer: says so, and since when what is shown is old. The page below stays, greyed. */
+/**
+ * While what the page shows is old: says so, since when and why. The page below stays, greyed. Amber from 15 s on (at
+ * once when the server cannot be reached), red after a minute.
+ */
 export function OfflineStrip() {
-  const { data, error, dataUpdatedAt } = useStatus();
+  const level = useFreshness();
+  const { data, error } = useStatus();
   const now = useNow();
   const zone = useZone();
-  if (error?.code !== "offline" || !data) return null;
+  if (level === "fresh") return null;
+  const at = lastAnswerMs();
   return (
-    <div role="status" data-offline className="flex items-center gap-2 border-b border-danger bg-surface px-4 py-1.5">
-      <Shape name="triangle" className="shrink-0 text-danger" />
+    <div
+      role="status"
+      data-offline={level}
+      className={`flex items-center gap-2 border-b bg-surface px-4 py-1.5 ${level === "stale" ? "border-danger" : "border-warning"}`}
+    >
+      <Shape name="triangle" className={`shrink-0 ${level === "stale" ? "text-danger" : "text-warning"}`} />
       <span>
-        Parkade does not answer. What you see is from {formatClock(dataUpdatedAt, zone)}
-        {now === 0 ? "" : `, ${formatAgo(dataUpdatedAt, now)}`}; it comes back by itself.
+        {reasonOf(data, error)} What you see is from {formatClock(at, zone)}
+        {now === 0 ? "" : `, ${formatAgo(at, now)}`}; it comes back by itself.
       </span>
     </div>
   );
+}
+
+function reasonOf(status: StatusOut | undefined, error: unknown): string {
+  if (!navigator.onLine) return "This browser is offline.";
+  if (status && !status.store.ok && !error) return "Parkade cannot reach its database.";
+  if (error instanceof ApiError && error.status > 0) return `Parkade answers with an error: ${error.detail}`;
+  return "Parkade does not answer.";
 }

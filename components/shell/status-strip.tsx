@@ -4,6 +4,7 @@ import Link from "next/link";
 import { Health } from "@/components/ui/state-badge";
 import { useNow, useZone } from "@/lib/browser/clock-zone";
 import { formatAgo, formatClock, formatRate, plural } from "@/lib/browser/format";
+import { lastAnswerMs, useFreshness } from "@/lib/browser/freshness";
 import { useStatus } from "@/lib/browser/status";
 import type { StatusOut } from "@/lib/contract/stats";
 import { gaugeLevel, lanesInOrder, workerHealth } from "./status-view";
@@ -38,6 +39,7 @@ function LaneGauge({ lane }: { lane: Lane }) {
 /** What flows now, and whether the machine behind it is well. Always there, on every page. */
 export function StatusStrip() {
   const { data, error } = useStatus();
+  const level = useFreshness();
   const now = useNow();
   const zone = useZone();
   if (!data) {
@@ -47,11 +49,13 @@ export function StatusStrip() {
       </section>
     );
   }
-  const asOf = Date.parse(data.asOf);
+  const asOf = lastAnswerMs() || Date.parse(data.asOf);
   const worker = workerHealth(data.worker);
+  // What was well when it last answered is not known to be well now.
+  const old = level !== "fresh";
   return (
     <section aria-label="Status" className={STRIP}>
-      <div className={`flex min-w-0 items-center gap-4 ${error ? "grayscale" : ""}`}>
+      <div className={`flex min-w-0 items-center gap-4 ${old ? "grayscale" : ""}`}>
         {lanesInOrder(data.lanes).map((lane) => (
           <LaneGauge key={lane.lane} lane={lane} />
         ))}
@@ -67,24 +71,27 @@ export function StatusStrip() {
         </Link>
       </div>
       <div className="ml-auto flex shrink-0 items-center gap-3">
-        {error ? (
-          <span className="text-danger" data-tip={`last answer at ${formatClock(asOf, zone)}`}>
+        {old ? (
+          <span
+            className={level === "stale" ? "text-danger" : "text-warning"}
+            data-tip={`last answer at ${formatClock(asOf, zone)}`}
+          >
             no answer, last {now === 0 ? "" : formatAgo(asOf, now)}
           </span>
         ) : null}
         <span
           data-tip={`${worker.detail}${data.worker?.lastSeenAt && now > 0 ? `, last seen ${formatAgo(Date.parse(data.worker.lastSeenAt), now)}` : ""}`}
         >
-          <Health ok={worker.ok} unknown={worker.unknown} word="worker" />
+          <Health ok={worker.ok} unknown={worker.unknown || old} word="worker" />
         </span>
         <span data-tip={`queue on ${data.queue.backend}: ${data.queue.ok ? "answers" : "does not answer"}`}>
-          <Health ok={data.queue.ok} word={data.queue.backend === "redis" ? "redis" : "queue"} />
+          <Health ok={data.queue.ok} unknown={old} word={data.queue.backend === "redis" ? "redis" : "queue"} />
         </span>
         <span
           className="hidden md:inline"
           data-tip={`PostgreSQL ${data.store.ok ? "answers" : "does not answer"}\nas of ${formatClock(asOf, zone)}`}
         >
-          <Health ok={data.store.ok} word="store" />
+          <Health ok={data.store.ok} unknown={old && data.store.ok} word="store" />
         </span>
         <span className="sr-only">{plural(data.worker?.alive ?? 0, "worker")} alive</span>
       </div>

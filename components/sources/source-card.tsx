@@ -1,12 +1,12 @@
 "use client";
 
-import dynamic from "next/dynamic";
 import Link from "next/link";
 import { useState } from "react";
 import { LongText } from "@/components/redrives/long-text";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { ErrorPanel } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
 import { MenuButton } from "@/components/ui/menu-button";
 import { Shape } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
@@ -21,7 +21,7 @@ import { configFacts } from "./config-facts";
 import { ProbeResult } from "./probe-result";
 import { sourceState } from "./source-state";
 
-const DeleteDialog = dynamic(() => import("./delete-dialog").then((module) => module.DeleteDialog), { ssr: false });
+const DeleteDialog = lazily(() => import("./delete-dialog").then(({ DeleteDialog }) => DeleteDialog));
 
 /** One source: how it is doing, what lies in it, and a look at what it would read. */
 export function SourceCard({ source, onEdit }: { source: SourceOut; onEdit: () => void }) {

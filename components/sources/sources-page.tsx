@@ -1,10 +1,10 @@
 "use client";
 
-import dynamic from "next/dynamic";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
 import { Skeleton } from "@/components/ui/skeleton";
@@ -13,7 +13,7 @@ import { useSources } from "@/lib/browser/sources";
 import type { SourceOut } from "@/lib/contract/sources";
 import { SourceCard } from "./source-card";
 
-const SourceDialog = dynamic(() => import("./source-dialog").then((module) => module.SourceDialog), { ssr: false });
+const SourceDialog = lazily(() => import("./source-dialog").then(({ SourceDialog }) => SourceDialog));
 
 /** Where dead letters come from, and whether they do. */
 export function SourcesPage() {

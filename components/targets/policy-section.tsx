@@ -1,10 +1,10 @@
 "use client";
 
 import type { UseQueryResult } from "@tanstack/react-query";
-import dynamic from "next/dynamic";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
@@ -14,7 +14,7 @@ import type { PolicyOut } from "@/lib/contract/targets";
 import { PolicySummary } from "./policy-summary";
 import { backoffWords, policyView, preciseDuration } from "./policy-view";
 
-const PolicyDialog = dynamic(() => import("./policy-dialog").then((module) => module.PolicyDialog), { ssr: false });
+const PolicyDialog = lazily(() => import("./policy-dialog").then(({ PolicyDialog }) => PolicyDialog));
 
 type Policies = UseQueryResult<{ items: PolicyOut[] }, ApiError>;
 

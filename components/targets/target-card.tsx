@@ -1,9 +1,9 @@
 "use client";
 
-import dynamic from "next/dynamic";
 import { type ReactNode, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
+import { lazily } from "@/components/ui/lazily";
 import { MenuButton } from "@/components/ui/menu-button";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
@@ -12,8 +12,8 @@ import type { TargetOut } from "@/lib/contract/sources";
 import type { PolicyOut, TargetChange } from "@/lib/contract/targets";
 import { type BreakerWord, counterWords, type EngineView, engineView } from "./engine-view";
 
-const TargetDialog = dynamic(() => import("./target-dialog").then((module) => module.TargetDialog), { ssr: false });
-const BreakerDialog = dynamic(() => import("./breaker-dialog").then((module) => module.BreakerDialog), { ssr: false });
+const TargetDialog = lazily(() => import("./target-dialog").then(({ TargetDialog }) => TargetDialog));
+const BreakerDialog = lazily(() => import("./breaker-dialog").then(({ BreakerDialog }) => BreakerDialog));
 
 const BREAKER_LOOKS: Record<BreakerWord, { shape: ShapeName; colour: string; word: string }> = {
   closed: { shape: "disc", colour: "text-ok", word: "CLOSED" },

@@ -3,6 +3,7 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
 import { type ReactNode, useRef } from "react";
+import { useStaleReason } from "@/lib/browser/freshness";
 import { buttonClass } from "./button";
 import { classNames } from "./class-names";
 
@@ -63,6 +64,7 @@ export function Dialog({
           <div ref={body} className="min-h-0 flex-1 overflow-y-auto px-4 py-3 empty:hidden">
             {children}
           </div>
+          <StaleNotice />
           {footer ? (
             <footer className="flex flex-wrap items-center justify-end gap-2 border-t border-line px-4 py-3">
               {footer}
@@ -71,5 +73,15 @@ export function Dialog({
         </Base.Popup>
       </Base.Portal>
     </Base.Root>
+  );
+}
+
+/** A dialog acts on what stands behind it: when that is old it says so, beside the buttons that then do nothing. */
+function StaleNotice() {
+  const reason = useStaleReason();
+  return reason === null ? null : (
+    <p role="status" className="border-t border-warning px-4 py-2 text-warning">
+      {reason}
+    </p>
   );
 }

@@ -1,13 +1,16 @@
 "use client";
 
 import { type ComponentType, lazy, Suspense } from "react";
+import { loadAfterPaint, loadChunk } from "./load-chunk";
 
 /**
- * A component whose code is fetched when it is first shown; until then nothing stands in its place. For what opens on
- * demand (dialogs, panels, popups): the list page must not wait for it. `next/dynamic` does the same for 2 KB more.
+ * A component whose code is fetched after the page is painted, or when it is first shown, if that is earlier; until then
+ * nothing stands in its place. For what opens on demand (dialogs, panels, popups): the list page must not wait for it.
+ * Offline it opens as soon as its code could be fetched. `next/dynamic` knows neither.
  */
 export function lazily<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
-  const Loaded = lazy(async () => ({ default: await load() }));
+  const Loaded = lazy(async () => ({ default: await loadChunk(load) }));
+  loadAfterPaint(load);
   // biome-ignore lint/correctness/noComponentHookFactories: called once for each component, when its file is loaded
   return function Lazily(props: Props) {
     return (

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import { ApiError } from "@/lib/browser/fetch-json";
+import { loadAfterPaint, loadChunk } from "./load-chunk";
 
 /**
- * Toasts, by sonner, which is fetched with the first of them. A toast confirms or offers Undo; an error that needs
+ * Toasts, by sonner, which is fetched after the page is painted. A toast confirms or offers Undo; an error that needs
  * reading belongs in an `ErrorPanel`.
  */
 export type Toast = {
@@ -16,6 +17,9 @@ export type Toast = {
   /** How long it stays, ms; one with an action stays 10 s, so that Undo can be reached. */
   durationMs?: number;
 };
+
+const loadSonner = () => import("sonner");
+loadAfterPaint(loadSonner);
 
 let wanted = false;
 const listeners = new Set<() => void>();
@@ -35,7 +39,7 @@ export async function showToast({ id, title, detail, tone = "neutral", action, d
     wanted = true;
     for (const listener of listeners) listener();
   }
-  const { toast } = await import("sonner");
+  const { toast } = await loadChunk(loadSonner);
   const show = tone === "success" ? toast.success : tone === "error" ? toast.error : toast;
   show(title, {
     id,

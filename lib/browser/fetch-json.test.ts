@@ -52,6 +52,29 @@ describe("fetchJson", () => {
     expect(await failure(fetchJson("/x"))).toMatchObject({ name: "AbortError" });
   });
 
+  it("gives up on an answer that does not come, and says of a change that it may have been done", async () => {
+    vi.stubGlobal("fetch", (_path: string, { signal }: RequestInit) => {
+      if (signal?.aborted) return Promise.reject(signal.reason);
+      return new Promise((_resolve, reject) => {
+        signal?.addEventListener("abort", () => reject(signal.reason));
+      });
+    });
+    const read = await failure(fetchJson("/x", { timeoutMs: 20 }));
+    expect(read).toMatchObject({ code: "no-answer", status: 0, passing: true });
+    expect(read.detail).not.toContain("may have been done");
+    const write = await failure(fetchJson("/x", { method: "POST", body: {}, timeoutMs: 20 }));
+    expect(write.detail).toContain("may have been done");
+    const own = new AbortController();
+    own.abort();
+    const aborted = fetchJson("/x", { signal: AbortSignal.any([own.signal, AbortSignal.timeout(1_000)]) });
+    await expect(aborted).rejects.toMatchObject({ name: "AbortError" });
+  });
+
+  it("does not take a broken answer for a missing network", async () => {
+    answering("{", { status: 200 });
+    expect(await failure(fetchJson("/x"))).toMatchObject({ code: "unexpected-answer" });
+  });
+
   it("sends a body as JSON", async () => {
     const fetched = answering("{}", { status: 202 });
     await fetchJson("/x", { method: "POST", body: { ids: ["a"] } });

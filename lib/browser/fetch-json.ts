@@ -1,8 +1,13 @@
 import type { FieldError, ProblemCode } from "@/lib/core/problem";
 import { actorName } from "./actor";
 
-/** `offline` and `unexpected-answer` are ours: no server said them. */
-export type ApiErrorCode = ProblemCode | "offline" | "unexpected-answer";
+/** `offline`, `no-answer` and `unexpected-answer` are ours: no server said them. */
+export type ApiErrorCode = ProblemCode | "offline" | "no-answer" | "unexpected-answer";
+
+/** Longer than the server lets any read take. */
+const READ_TIMEOUT_MS = 20_000;
+/** A change of a hundred thousand events in one request takes this long on a slow store. */
+const WRITE_TIMEOUT_MS = 120_000;
 
 /** What an API call failed with: the server's problem (RFC 9457), or that there was none. */
 export class ApiError extends Error {
@@ -38,6 +43,8 @@ export type JsonRequest = {
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
+  /** How long the whole answer may take. */
+  timeoutMs?: number;
 };
 
 type Problem = { code?: unknown; detail?: unknown; title?: unknown; errors?: unknown };
@@ -69,16 +76,37 @@ async function problemOf(response: Response): Promise<ApiError> {
   );
 }
 
+function notAnswered(cause: unknown, write: boolean, timeoutMs: number): unknown {
+  if (cause instanceof ApiError) return cause;
+  if (cause instanceof DOMException && cause.name === "AbortError") return cause;
+  if (cause instanceof DOMException && cause.name === "TimeoutError") {
+    const waited = `Parkade did not answer within ${Math.round(timeoutMs / 1_000)} seconds.`;
+    const detail = write ? `${waited} What you asked for may have been done: look before you repeat it.` : waited;
+    return new ApiError("no-answer", detail, { cause });
+  }
+  if (cause instanceof SyntaxError) {
+    return new ApiError("unexpected-answer", "The server's answer could not be read.", { cause });
+  }
+  const detail =
+    navigator.onLine !== false
+      ? "Parkade does not answer. Check that its web process runs."
+      : "This browser is offline. Parkade is asked again when the network is back.";
+  return new ApiError("offline", detail, { cause });
+}
+
 /**
- * Calls our own API and returns its JSON. Throws `ApiError` for a problem and for a missing network; an abort by the
- * caller's signal stays an `AbortError`. The answer is trusted: the server serialised it from the same contract.
+ * Calls our own API and returns its JSON. Throws `ApiError` for a problem, for a missing network and for an answer that
+ * does not come in time; an abort by the caller's signal stays an `AbortError`. The answer is trusted: the server
+ * serialised it from the same contract.
  */
 export async function fetchJson<Answer>(path: string, request: JsonRequest = {}): Promise<Answer> {
   const actor = actorName();
-  let response: Response;
+  const method = request.method ?? "GET";
+  const timeoutMs = request.timeoutMs ?? (method === "GET" ? READ_TIMEOUT_MS : WRITE_TIMEOUT_MS);
+  const timeout = AbortSignal.timeout(timeoutMs);
   try {
-    response = await fetch(path, {
-      method: request.method ?? "GET",
+    const response = await fetch(path, {
+      method,
       headers: {
         accept: "application/json",
         ...(request.body === undefined ? {} : { "content-type": "application/json" }),
@@ -86,13 +114,12 @@ export async function fetchJson<Answer>(path: string, request: JsonRequest = {})
         ...request.headers,
       },
       body: request.body === undefined ? null : JSON.stringify(request.body),
-      signal: request.signal ?? null,
+      signal: request.signal ? AbortSignal.any([request.signal, timeout]) : timeout,
     });
+    if (!response.ok) throw await problemOf(response);
+    if (response.status === 204) return undefined as Answer;
+    return (await response.json()) as Answer;
   } catch (cause) {
-    if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
-    throw new ApiError("offline", "Parkade does not answer. Check that its web process runs.", { cause });
+    throw notAnswered(cause, method !== "GET", timeoutMs);
   }
-  if (!response.ok) throw await problemOf(response);
-  if (response.status === 204) return undefined as Answer;
-  return (await response.json()) as Answer;
 }

@@ -1,17 +1,34 @@
 import { useQuery } from "@tanstack/react-query";
 import type { StatusOut } from "@/lib/contract/stats";
-import { type ApiError, fetchJson } from "./fetch-json";
+import { ApiError, fetchJson } from "./fetch-json";
+import { noteAnswer, noteUnreachable } from "./freshness";
 import { keys } from "./keys";
 
 /** What flows now, and whether the machine behind it is well. Polled; keeps the last answer when one fails. */
 const STATUS_POLL_MS = 3_000;
+/** The server gives each part of the status one second. */
+const STATUS_TIMEOUT_MS = 5_000;
+
+async function readStatus(signal: AbortSignal): Promise<StatusOut> {
+  try {
+    const status = await fetchJson<StatusOut>("/api/v1/status", { signal, timeoutMs: STATUS_TIMEOUT_MS });
+    // Without its database the server knows nothing new: what the page shows grows old all the same.
+    if (status.store.ok) noteAnswer();
+    return status;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === "offline") noteUnreachable();
+    throw error;
+  }
+}
 
 export function useStatus() {
   return useQuery<StatusOut, ApiError>({
     queryKey: keys.status,
-    queryFn: ({ signal }) => fetchJson<StatusOut>("/api/v1/status", { signal }),
+    queryFn: ({ signal }) => readStatus(signal),
     refetchInterval: STATUS_POLL_MS,
     staleTime: STATUS_POLL_MS,
+    // A hidden tab does not poll: when it is looked at again, its age must not be that of its sleep for long.
+    refetchOnWindowFocus: true,
     // The next poll is the retry.
     retry: false,
   });

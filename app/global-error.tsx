@@ -1,0 +1,37 @@
+"use client";
+
+import "./globals.css";
+import { useEffect } from "react";
+import { useSelfHealing } from "@/components/shell/use-self-healing";
+
+/** Shown in place of everything when the frame around the pages fails. Never an empty page, and not for longer than it must. */
+export default function GlobalError({ error, retry }: { error: unknown; retry: () => void }) {
+  useEffect(() => {
+    console.error(error);
+  }, [error]);
+  const waiting = useSelfHealing(error, retry);
+  return (
+    <html lang="en">
+      <body>
+        <main className="mx-auto flex max-w-120 flex-col gap-3 px-4 py-16">
+          <h1 className="text-lg font-semibold">{waiting ? "Parkade does not answer" : "The console broke"}</h1>
+          <p>
+            {waiting
+              ? "A part of the console could not be fetched. It comes back by itself."
+              : "An unexpected error happened in this page."}{" "}
+            Running redrives are not affected.
+          </p>
+          <p>
+            <button
+              type="button"
+              className="h-7 rounded-md border border-line-strong bg-raised px-2.5 font-medium"
+              onClick={() => window.location.reload()}
+            >
+              Load it again
+            </button>
+          </p>
+        </main>
+      </body>
+    </html>
+  );
+}

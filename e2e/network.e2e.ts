@@ -1,0 +1,90 @@
+import type { Page } from "@playwright/test";
+import { expect, openBeside, rowOf, test, toast } from "./support/parkade.ts";
+
+const strip = (page: Page) => page.locator("[data-offline]");
+
+test.describe("a browser that loses its network", () => {
+  test("says so with the age of what it shows, offers no action, keeps what is open, and heals by itself", async ({
+    page,
+    context,
+    parkade,
+    downstream,
+  }) => {
+    const broken: string[] = [];
+    page.on("pageerror", (error) => broken.push(error.message));
+    const source = await parkade.source("offline");
+    await source.park([{ eventId: "n-1" }, { eventId: "n-2" }]);
+    await page.goto(source.href);
+    await expect(rowOf(page, "n-1")).toBeVisible();
+    // What opens on demand is fetched once the page is on the screen.
+    await page.waitForLoadState("networkidle");
+    let loads = 0;
+    page.on("load", () => {
+      loads += 1;
+    });
+
+    await context.setOffline(true);
+    await expect(strip(page)).toContainText("This browser is offline. What you see is from");
+    await page.getByRole("checkbox", { name: "Select event n-1", exact: true }).check();
+    const selection = page.getByRole("region", { name: "Selection" });
+    const redrive = selection.getByRole("button", { name: "Redrive…" });
+    await expect(redrive).toHaveAttribute("aria-disabled", "true");
+    await expect(redrive).toHaveAttribute("data-tip", /does not answer/);
+    await page.keyboard.press("Escape");
+    // Opened for the first time with no network: its code is here, its data is not.
+    await rowOf(page, "n-2").getByRole("gridcell").nth(3).click();
+    await expect(page.getByRole("complementary", { name: "Event" })).toContainText("This browser is offline");
+    await page.keyboard.press("?");
+    await expect(page.getByRole("dialog", { name: "Keyboard" })).toBeVisible();
+    await page.keyboard.press("Escape");
+    // A way to another page is kept until it can be gone.
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Controls" }).first().click();
+    await expect(page.getByRole("grid", { name: "Events" })).toBeVisible();
+
+    await context.setOffline(false);
+    await expect(strip(page)).toHaveCount(0);
+    await expect(page).toHaveURL(/\/controls$/);
+    await expect(page.getByRole("heading", { level: 1, name: "Controls" })).toBeVisible();
+    await page.goBack();
+    const panel = await openBeside(page, "n-2");
+    await panel.getByRole("button", { name: "Redrive", exact: true }).click();
+    await expect(toast(page, "n-2 was delivered")).toBeVisible({ timeout: 30_000 });
+    expect(await downstream.deliveries(source.path)).toHaveLength(1);
+    expect(loads).toBe(0);
+    expect(broken).toEqual([]);
+  });
+});
+
+test.describe("a web process that hangs", () => {
+  test("turns the strip amber, then red, without an error, and all is well when it goes on", async ({
+    page,
+    parkade,
+  }) => {
+    test.slow();
+    const pid = Number(process.env.PARKADE_E2E_WEB_PID);
+    const source = await parkade.source("hung");
+    await source.park([{ eventId: "h-1" }]);
+    await page.goto(source.href);
+    const panel = await openBeside(page, "h-1");
+    await expect(page.getByRole("region", { name: "Status" })).toContainText("worker");
+    process.kill(pid, "SIGSTOP");
+    try {
+      await expect(page.locator("[data-offline=old]")).toContainText("Parkade does not answer. What you see is from", {
+        timeout: 30_000,
+      });
+      await expect(panel.getByRole("button", { name: "Redrive", exact: true })).toHaveAttribute(
+        "aria-disabled",
+        "true",
+      );
+      await expect(page.locator("[data-offline=stale]")).toBeVisible({ timeout: 60_000 });
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+    await expect(strip(page)).toHaveCount(0, { timeout: 20_000 });
+    await expect(panel.getByRole("button", { name: "Redrive", exact: true })).not.toHaveAttribute(
+      "aria-disabled",
+      "true",
+    );
+    await expect(rowOf(page, "h-1")).toContainText("PENDING");
+  });
+});
