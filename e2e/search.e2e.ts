@@ -40,6 +40,38 @@ test.describe("finding the events one looks for", () => {
     await expect.poll(() => listed(colleague)).toEqual(["ship-1", "pay-3"]);
   });
 
+  test("an id that is pasted finds what it names, with the other meanings beside it", async ({ page, parkade }) => {
+    const source = await parkade.source("ids");
+    const aggregateId = `order-of-${source.name}`;
+    await source.park([
+      { eventId: `a-${source.name}`, aggregateId },
+      { eventId: `b-${source.name}`, aggregateId },
+      { eventId: `c-${source.name}`, error: { message: `waits for ${aggregateId}` }, errorCode: "TIMEOUT" },
+    ]);
+    await page.goto("/");
+    await search(page, aggregateId);
+    await expect.poll(() => listed(page)).toEqual([`b-${source.name}`, `a-${source.name}`]);
+    await page.getByRole("link", { name: "words in error texts" }).click();
+    await expect.poll(() => listed(page)).toEqual([`c-${source.name}`]);
+    await page.getByRole("link", { name: "aggregate · 2 events" }).click();
+    await expect.poll(() => listed(page)).toEqual([`b-${source.name}`, `a-${source.name}`]);
+
+    await search(page, `b-${source.name}`);
+    await expect.poll(() => listed(page)).toEqual([`b-${source.name}`]);
+    const { id } = await source.event(`a-${source.name}`);
+    await search(page, id);
+    await expect(page.getByRole("heading", { level: 1 })).toContainText(`a-${source.name}`);
+
+    await search(page, `source:${source.name} errorCode:timeout`);
+    await expect.poll(() => listed(page)).toEqual([`c-${source.name}`]);
+    const box = page.getByRole("combobox", { name: "Search events" });
+    await search(page, "attempts:>3");
+    await expect(page.getByRole("alert").filter({ hasText: "attempts: is no qualifier" })).toBeVisible();
+    await expect.poll(() => listed(page)).toEqual([`c-${source.name}`]);
+    await box.press("Enter");
+    await expect(page.getByRole("list", { name: "Filters" })).toContainText("attempts:>3");
+  });
+
   test("words are looked for in the error text, and a tag by its name", async ({ page, parkade }) => {
     const source = await parkade.source("words");
     await source.park([

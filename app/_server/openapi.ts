@@ -54,6 +54,13 @@ const PATHS: Paths = {
     },
   },
   "/api/v1/events/count": { get: { summary: "How many match", filter: true, answers: 200 } },
+  "/api/v1/events/meanings": {
+    get: {
+      summary: "What a text names: an event, an aggregate, a trace, an error code",
+      query: [{ ...text("text", "What a person typed or pasted"), required: true }],
+      answers: 200,
+    },
+  },
   "/api/v1/events/export": {
     get: {
       summary: "All that match, as a stream",

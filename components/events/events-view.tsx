@@ -7,6 +7,7 @@ import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
+import { loadAfterPaint, loadChunk } from "@/components/ui/load-chunk";
 import type { InitialList } from "@/lib/browser/events";
 import { useEventCounts } from "@/lib/browser/events";
 import { ApiError } from "@/lib/browser/fetch-json";
@@ -32,6 +33,7 @@ import { CountsLine } from "./counts-line";
 import { EventTable, type TableHandle } from "./event-table";
 import { FilterBar } from "./filter-bar";
 import { ListSkeleton } from "./list-skeleton";
+import { MeaningsLine } from "./meanings-line";
 import { useEventRows } from "./use-event-rows";
 
 const SidePanel = lazily(() => import("./side-panel").then(({ SidePanel }) => SidePanel));
@@ -43,6 +45,9 @@ const ControlDialog = lazily(() =>
 );
 const RedriveConfirm = lazily(() => import("./redrive-confirm").then(({ RedriveConfirm }) => RedriveConfirm));
 const IgnoreDialog = lazily(() => import("./ignore-dialog").then(({ IgnoreDialog }) => IgnoreDialog));
+
+const loadOneClick = () => import("./one-click");
+loadAfterPaint(loadOneClick);
 
 /** Below this width the panel would leave no list: an event opens on its own page. */
 const PANEL_FROM_PX = 900;
@@ -153,7 +158,7 @@ function EventsList({
   };
 
   const sendOne = (event: EventOut, mode: "deliver" | "verify") => {
-    void import("./one-click").then(({ redriveOne }) => redriveOne(client, event, mode, (href) => router.push(href)));
+    void loadChunk(loadOneClick).then(({ redriveOne }) => redriveOne(client, event, mode, (href) => router.push(href)));
   };
 
   /** With nothing selected a key means the active event. */
@@ -214,6 +219,7 @@ function EventsList({
 
   return (
     <>
+      <MeaningsLine filter={filter} />
       <CountsLine
         counts={counts.data}
         failed={counts.isError}

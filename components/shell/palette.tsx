@@ -6,7 +6,8 @@ import { useState } from "react";
 import { POPUP_CLASS } from "@/components/ui/overlay-anchor";
 import { setZone, useZone } from "@/lib/browser/clock-zone";
 import { eventsHref } from "@/lib/browser/filter-read";
-import { applySearch, parseSearch } from "@/lib/browser/qualified-search";
+import { parseSearch } from "@/lib/browser/qualified-search";
+import { searchHref } from "@/lib/browser/search";
 import { setTheme } from "@/lib/browser/theme";
 import { PAGES } from "./navigation";
 
@@ -60,7 +61,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
               forceMount
               value={`search ${typed}`}
               className={ITEM}
-              onSelect={run(() => router.push(eventsHref(applySearch({}, typed))))}
+              onSelect={run(() => void searchHref(typed, {}).then((href) => router.push(href)))}
             >
               Search events for <span className="truncate font-mono text-sm">{typed}</span>
             </Command.Item>

@@ -5,10 +5,10 @@ import { usePathname, useRouter } from "next/navigation";
 import { useEffect, useId, useRef, useState } from "react";
 import { Kbd } from "@/components/ui/kbd";
 import { lazily } from "@/components/ui/lazily";
-import { eventsHref } from "@/lib/browser/filter-read";
-import { useEventFilter } from "@/lib/browser/filter-url";
+import { pushAddress, useEventFilter } from "@/lib/browser/filter-url";
 import { useHotkeys } from "@/lib/browser/hotkeys";
-import { applySearch } from "@/lib/browser/qualified-search";
+import { parseSearch } from "@/lib/browser/qualified-search";
+import { searchHref } from "@/lib/browser/search";
 import { onSearchEdit } from "./search-edit";
 
 const SearchSuggestions = lazily(() =>
@@ -18,8 +18,8 @@ const SearchSuggestions = lazily(() =>
 export type SuggestionKeys = (key: "ArrowDown" | "ArrowUp" | "Enter" | "Tab") => boolean;
 
 /**
- * Search from anywhere: qualifiers become chips of the events filter, words look in the error texts. On the events
- * page it adds to what is there; elsewhere it opens the events page.
+ * Search from anywhere: an id that was pasted leads to what it names, qualifiers become chips of the events filter, words
+ * look in the error texts. On the events page words and qualifiers add to what is there; elsewhere they open that page.
  */
 export function SearchBox() {
   const id = useId();
@@ -29,13 +29,16 @@ export function SearchBox() {
   const [focused, setFocused] = useState(false);
   const [active, setActive] = useState<string | undefined>();
   const [dismissed, setDismissed] = useState(false);
-  const { filter, setFilter } = useEventFilter();
+  const [notice, setNotice] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const { filter } = useEventFilter();
   const pathname = usePathname();
   const router = useRouter();
 
   const change = (next: string) => {
     setText(next);
     setDismissed(false);
+    setNotice(null);
   };
 
   useEffect(
@@ -50,10 +53,19 @@ export function SearchBox() {
 
   useHotkeys({ "/": () => input.current?.focus() });
 
-  const submit = () => {
-    if (text.trim() === "") return;
-    if (pathname === "/events") setFilter(applySearch(filter ?? {}, text));
-    else router.push(eventsHref(applySearch({}, text)));
+  const submit = async () => {
+    if (text.trim() === "" || busy) return;
+    const { unread } = parseSearch(text);
+    // Said once; a second Enter means the words as they stand.
+    if (unread.length > 0 && notice === null) {
+      setNotice(`${unread.join("; ")}. Enter again looks for it as words in error texts.`);
+      return;
+    }
+    setBusy(true);
+    const href = await searchHref(text, pathname === "/events" ? (filter ?? {}) : {});
+    setBusy(false);
+    if (pathname === "/events" && href.startsWith("/events?")) pushAddress(href);
+    else router.push(href);
     change("");
     input.current?.blur();
   };
@@ -64,7 +76,7 @@ export function SearchBox() {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          submit();
+          void submit();
         }}
       >
         <Search
@@ -81,11 +93,12 @@ export function SearchBox() {
           autoCapitalize="off"
           spellCheck={false}
           aria-label="Search events"
+          aria-busy={busy}
           aria-expanded={open}
           aria-controls={`${id}-list`}
           aria-autocomplete="list"
           aria-activedescendant={open ? active : undefined}
-          placeholder="Search, or qualify: errorCode:TIMEOUT aggregateId:order-77 …"
+          placeholder="Search words, paste an id, or qualify: errorCode:TIMEOUT …"
           value={text}
           onChange={(event) => change(event.target.value)}
           onFocus={() => setFocused(true)}
@@ -111,6 +124,7 @@ export function SearchBox() {
         <SearchSuggestions
           listId={`${id}-list`}
           text={text}
+          notice={notice}
           keys={keys}
           onActive={setActive}
           onPick={(next) => {

@@ -11,12 +11,15 @@ import type { SuggestionKeys } from "./search-box";
 export function SearchSuggestions({
   listId,
   text,
+  notice,
   keys,
   onActive,
   onPick,
 }: {
   listId: string;
   text: string;
+  /** What of the text was not understood; null = all of it was. */
+  notice: string | null;
   /** Set to a handler that says whether it used the key. */
   keys: RefObject<SuggestionKeys | null>;
   onActive: (optionId: string | undefined) => void;
@@ -83,9 +86,14 @@ export function SearchSuggestions({
           </div>
         ))}
       </div>
+      {notice === null ? null : (
+        <p role="alert" className="px-2 py-1.5 text-warning wrap-anywhere">
+          {notice}
+        </p>
+      )}
       <p className="border-t border-line px-2 pt-1.5 pb-0.5 text-sm text-faint first:border-0">
         {text.trim() === ""
-          ? "Qualifiers narrow, words look in error texts. Values of one name: any may match."
+          ? "A pasted id finds its event, aggregate or trace. Qualifiers narrow, words look in error texts."
           : offered.length > 0
             ? "↑ ↓ choose · Tab completes · Enter searches"
             : "Enter searches"}

@@ -13,6 +13,7 @@ export const keys = {
     list: (filter: EventFilter) => ["events", "list", filter] as const,
     newer: (filter: EventFilter) => ["events", "newer", filter] as const,
     count: (filter: EventFilter) => ["events", "count", filter] as const,
+    meanings: (text: string) => ["events", "meanings", text] as const,
     detail: (id: string) => ["events", "detail", id] as const,
     neighbours: (id: string, filter: EventFilter) => ["events", "neighbours", id, filter] as const,
   },

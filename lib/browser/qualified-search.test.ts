@@ -10,6 +10,7 @@ describe("parseSearch", () => {
         { name: "aggregateId", value: "order-77" },
       ],
       words: "stock is down",
+      unread: [],
     });
   });
 
@@ -17,6 +18,7 @@ describe("parseSearch", () => {
     expect(parseSearch("http://stock:8080 Error: refused")).toEqual({
       terms: [],
       words: "http://stock:8080 Error: refused",
+      unread: [],
     });
   });
 
@@ -31,8 +33,25 @@ describe("parseSearch", () => {
     expect(parseSearch("status:pending status:gone")).toEqual({
       terms: [{ name: "status", value: "PENDING" }],
       words: "status:gone",
+      unread: [expect.stringContaining("gone is no state: use PENDING")],
     });
   });
+
+  it.each([
+    ["foo:bar", "foo: is no qualifier"],
+    ["attempts:>3", "attempts: is no qualifier"],
+    ["-errorCode:TIMEOUT", "-errorCode: a search cannot exclude"],
+    ["-tag.region:eu", "-tag.region: a search cannot exclude"],
+  ])("says of %s that it is not understood, and keeps it as words", (typed, why) => {
+    expect(parseSearch(typed)).toEqual({ terms: [], words: typed, unread: [why] });
+  });
+
+  it.each(["12:30:05", "java.lang.IllegalStateException:null", "at https://stock/a:1", "Error:", "10.0.0.1:5432"])(
+    "takes %s for words and nothing else",
+    (typed) => {
+      expect(parseSearch(typed)).toEqual({ terms: [], words: typed, unread: [] });
+    },
+  );
 });
 
 describe("terms of a filter", () => {

@@ -4,7 +4,7 @@ import { FILTER_NAMES, FILTER_STATUSES, type FilterStatus } from "@/lib/contract
 /**
  * The language of the search box: `errorCode:TIMEOUT aggregateId:"order 77" tag.region:eu words of the error`.
  * A known name before a colon qualifies; everything else is words. An unknown name is words too, since error texts are
- * full of colons (`http://stock`, `Error:`).
+ * full of colons (`http://stock`, `Error:`), but what looks like a qualifier is named, so that nobody takes it for one.
  */
 type ListName = "source" | "eventId" | "aggregateId" | "eventType" | "errorCode" | "fingerprint" | "traceId";
 
@@ -38,16 +38,36 @@ function termOf(token: string): Term | null {
   return STATUSES.has(status) ? { name, value: status } : null;
 }
 
-/** Splits what was typed into qualified terms and the words that remain. */
-export function parseSearch(text: string): { terms: Term[]; words: string } {
+/** Why a token that looks like a qualifier is none, as a sentence; null for a plain word. */
+function misread(token: string): string | null {
+  const parts = /^(-?)([A-Za-z_]+|tag\.[^:]+):([^/:\s].*)$/.exec(token);
+  if (!parts) return null;
+  const [, minus, given, value] = parts as unknown as [string, string, string, string];
+  const name = NAMES.get(given.toLowerCase()) ?? (given.toLowerCase().startsWith(TAG) ? given : undefined);
+  if (name === undefined) return `${minus}${given}: is no qualifier`;
+  if (minus !== "") return `${minus}${given}: a search cannot exclude`;
+  if (name === "status") return `${unquote(value)} is no state: use ${FILTER_STATUSES.join(", ")}`;
+  return null;
+}
+
+/**
+ * Splits what was typed into qualified terms and the words that remain. `unread` says of each word that looks like a
+ * qualifier why it is none.
+ */
+export function parseSearch(text: string): { terms: Term[]; words: string; unread: string[] } {
   const terms: Term[] = [];
   const words: string[] = [];
+  const unread: string[] = [];
   for (const token of tokensOf(text)) {
     const term = termOf(token);
     if (term) terms.push(term);
-    else words.push(unquote(token));
+    else {
+      words.push(unquote(token));
+      const why = misread(token);
+      if (why !== null) unread.push(why);
+    }
   }
-  return { terms, words: words.join(" ").trim() };
+  return { terms, words: words.join(" ").trim(), unread };
 }
 
 function added(list: string[] | undefined, value: string): string[] {

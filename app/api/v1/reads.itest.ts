@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AuditList } from "@/lib/contract/audit";
 import type { EventCounts, EventDetail, EventList, GroupList, Neighbours } from "@/lib/contract/events";
+import type { Meanings } from "@/lib/contract/meanings";
 import type { AgeStats, FlowStats, RedriveSuccess, SizeStats, StatusOut, TopErrors } from "@/lib/contract/stats";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { parkEvents } from "@/lib/operations/park-events";
+import { compileFilter } from "@/lib/store/read/event-filter-sql";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import * as metrics from "../../metrics/route";
@@ -15,6 +17,7 @@ import * as detail from "./events/[id]/route";
 import * as confirm from "./events/confirm/route";
 import * as count from "./events/count/route";
 import * as exported from "./events/export/route";
+import * as meaning from "./events/meanings/route";
 import * as events from "./events/route";
 import * as groups from "./groups/route";
 import * as view from "./saved-views/[id]/route";
@@ -317,4 +320,50 @@ test("metrics are Prometheus text from the rollups", async () => {
   expect(text).toMatch(/^message_age_p95 \d+$/m);
   expect(text).toMatch(/^workers_alive 0$/m);
   for (const line of text.trim().split("\n")) expect(line).toMatch(/^(# (HELP|TYPE) \w+ .+|\w+(\{.*\})? [\d.e+-]+)$/);
+});
+
+describe("what a text names", () => {
+  const meanings = async (text: string) =>
+    (await console.call<Meanings>(meaning.GET, { query: `?text=${encodeURIComponent(text)}` })).body;
+  const counted = ({ names }: Meanings) => Object.fromEntries(names.map(({ name, count }) => [name, count]));
+
+  test("an aggregate with all its events, whatever its errors say", async () => {
+    const found = await meanings("order-7");
+    expect(counted(found)).toEqual({
+      eventId: 0,
+      aggregateId: all.filter(({ letter }) => letter.aggregateId === "order-7").length,
+      traceId: 0,
+    });
+    expect(found).toMatchObject({ event: null, errorCodes: [] });
+  });
+
+  test("an event by its own id and by ours, and a code in any case", async () => {
+    expect(counted(await meanings(" event-7 "))).toEqual({ eventId: 1, aggregateId: 0, traceId: 0 });
+    const id = await idOf("event-7");
+    expect((await meanings(id.toUpperCase())).event).toEqual({
+      id,
+      eventId: "event-7",
+      source: (await list("?eventId=event-7")).items[0]!.source,
+    });
+    expect((await meanings("timeout")).errorCodes).toEqual(["TIMEOUT"]);
+    expect((await meanings("nothing of ours")).names.every(({ count }) => count === 0)).toBe(true);
+  });
+
+  test("reads no event by a scan", async () => {
+    for (const name of ["eventId", "aggregateId", "traceId"] as const) {
+      const { where, values } = compileFilter({ [name]: ["order-7"] }, Date.now());
+      const plan = await console.deps.db.transaction(async (tx) => {
+        await tx.run("set local enable_seqscan = off");
+        return tx.query(`explain select 1 from dlq_events e where ${where} limit 1001`, values);
+      });
+      expect(JSON.stringify(plan)).toMatch(/Index/);
+      expect(JSON.stringify(plan)).not.toMatch(/Seq Scan on dlq_events/);
+    }
+  });
+
+  test("is refused without a text", async () => {
+    for (const query of ["", "?text=", "?text=%20", `?text=${"x".repeat(513)}`, "?text=a%00b", "?q=a"]) {
+      expect((await console.call(meaning.GET, { query })).status).toBe(400);
+    }
+  });
 });

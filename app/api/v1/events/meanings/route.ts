@@ -1,0 +1,8 @@
+import { handle } from "@/app/_server/handle";
+import { meaningsQueryFrom } from "@/lib/contract/meanings";
+import { readMeanings } from "@/lib/store/read/event-meanings";
+
+export const GET = handle({
+  query: meaningsQueryFrom,
+  run: ({ deps, query, nowMs }) => readMeanings(deps.db, query.text, nowMs),
+});

@@ -1,0 +1,56 @@
+"use client";
+
+import Link from "next/link";
+import { eventsHref } from "@/lib/browser/filter-read";
+import { formatNumber, plural } from "@/lib/browser/format";
+import { searchedText, useMeanings } from "@/lib/browser/search";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import type { IdName, Meanings } from "@/lib/contract/meanings";
+
+const NAME_WORDS: Record<IdName, string> = { eventId: "event id", aggregateId: "aggregate", traceId: "trace" };
+
+type Meaning = { key: string; words: string; count: string | null; href: string };
+
+/** What else the text of a search means, without the meaning that the list already shows. */
+function otherMeanings({ text, event, names, errorCodes }: Meanings, shown: IdName | "q"): Meaning[] {
+  const meanings: Meaning[] = [];
+  if (event) meanings.push({ key: "id", words: "the event of this id", count: null, href: `/events/${event.id}` });
+  for (const { name, count, kind } of names) {
+    if (name === shown || count === null || count === 0) continue;
+    const many = kind === "atLeast" ? `≥ ${formatNumber(count)} events` : plural(count, "event");
+    meanings.push({ key: name, words: NAME_WORDS[name], count: many, href: eventsHref({ [name]: [text] }) });
+  }
+  for (const code of errorCodes) {
+    meanings.push({
+      key: `code ${code}`,
+      words: `error code ${code}`,
+      count: null,
+      href: eventsHref({ errorCode: [code] }),
+    });
+  }
+  if (shown !== "q")
+    meanings.push({ key: "q", words: "words in error texts", count: null, href: eventsHref({ q: text }) });
+  return meanings;
+}
+
+/** A text may name an aggregate and stand in error texts too: the list shows one meaning, this line offers the others. */
+export function MeaningsLine({ filter }: { filter: EventFilter }) {
+  const searched = searchedText(filter);
+  const { data } = useMeanings(searched?.text ?? null);
+  if (!searched || !data || data.text !== searched.text.trim()) return null;
+  const others = otherMeanings(data, searched.name);
+  if (others.length === 0) return null;
+  return (
+    <p className="flex min-h-7 shrink-0 flex-wrap items-center gap-x-3 px-3 text-muted">
+      <span>
+        <span className="font-mono text-sm wrap-anywhere text-ink">{searched.text}</span> also as:
+      </span>
+      {others.map(({ key, words, count, href }) => (
+        <Link key={key} href={href} prefetch={false} className="min-h-6 leading-6 text-accent hover:underline">
+          {words}
+          {count === null ? null : <span className="text-muted"> · {count}</span>}
+        </Link>
+      ))}
+    </p>
+  );
+}

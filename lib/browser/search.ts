@@ -1,0 +1,82 @@
+import { useQuery } from "@tanstack/react-query";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { ID_NAMES, type IdName, type Meanings } from "@/lib/contract/meanings";
+import { fetchJson } from "./fetch-json";
+import { eventsHref } from "./filter-read";
+import { keys } from "./keys";
+import { addTerm, applySearch, parseSearch, type Term } from "./qualified-search";
+
+/** A person waits for the list: what cannot be looked up in this time is searched as words. */
+const LOOKUP_MS = 2_000;
+
+function fetchMeanings(text: string, signal?: AbortSignal): Promise<Meanings> {
+  const query = new URLSearchParams({ text });
+  return fetchJson<Meanings>(`/api/v1/events/meanings?${query}`, { signal, timeoutMs: LOOKUP_MS });
+}
+
+/** Best effort: null when it could not be looked up. */
+async function lookedUp(text: string): Promise<Meanings | null> {
+  try {
+    return await fetchMeanings(text);
+  } catch {
+    return null;
+  }
+}
+
+/** The first thing an id names: an event of ours, else an event's own id, an aggregate, a trace. */
+export function bestMeaning({
+  text,
+  event,
+  names,
+}: Meanings): { event: string } | { name: IdName; value: string } | null {
+  if (event) return { event: event.id };
+  const named = names.find(({ count }) => count !== null && count > 0);
+  return named ? { name: named.name, value: text } : null;
+}
+
+/** `errorCode:timeout` means TIMEOUT when there is no code written as typed. */
+async function writtenAsStored(term: Term): Promise<Term> {
+  if (term.name !== "errorCode") return term;
+  const codes = (await lookedUp(term.value))?.errorCodes ?? [];
+  return codes[0] === undefined || codes.includes(term.value) ? term : { ...term, value: codes[0] };
+}
+
+/**
+ * Where a search leads. A text that names something by itself (an id that was pasted) leads to just that, whatever the
+ * list shows now; anything else narrows the list by `filter`, which is that of the list or an empty one.
+ */
+export async function searchHref(text: string, filter: EventFilter): Promise<string> {
+  const { terms, words } = parseSearch(text);
+  if (terms.length === 0) {
+    const meanings = await lookedUp(words);
+    const best = meanings ? bestMeaning(meanings) : null;
+    if (best && "event" in best) return `/events/${encodeURIComponent(best.event)}`;
+    if (best) return eventsHref({ [best.name]: [best.value] });
+    return eventsHref(applySearch(filter, text));
+  }
+  const written = await Promise.all(terms.map(writtenAsStored));
+  const narrowed = written.reduce(addTerm, filter);
+  return eventsHref(words === "" ? narrowed : { ...narrowed, q: words });
+}
+
+/** The text of a filter that is one id or a few words and nothing else: what may mean something else too. */
+export function searchedText(filter: EventFilter): { name: IdName | "q"; text: string } | null {
+  const { from: _from, to: _to, ...rest } = filter;
+  const [name, ...others] = Object.keys(rest);
+  if (name === undefined || others.length > 0) return null;
+  if (name === "q") return { name, text: rest.q! };
+  const idName = ID_NAMES.find((id) => id === name);
+  const values = idName ? rest[idName] : undefined;
+  return idName && values?.length === 1 ? { name: idName, text: values[0]! } : null;
+}
+
+export function useMeanings(text: string | null) {
+  return useQuery({
+    queryKey: keys.events.meanings(text ?? ""),
+    queryFn: ({ signal }) => fetchMeanings(text ?? "", signal),
+    enabled: text !== null && text.trim() !== "",
+    staleTime: 30_000,
+    // Beside the list: without an answer nothing is offered.
+    retry: false,
+  });
+}
