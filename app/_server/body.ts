@@ -53,16 +53,66 @@ export async function refuseBody(request: Request): Promise<void> {
 
 /** The whole body. Throws DomainError `payload-too-large` as soon as it exceeds `bytesMax`. */
 export async function readBytes(request: Request, bytesMax: number): Promise<Buffer> {
+  const body = await readBody(request, bytesMax);
+  body.release();
+  return body.bytes;
+}
+
+/** Bodies that wait for the store add up to at most this: two of the largest, within the memory of a small container. */
+const HELD_BYTES_MAX = 136 * 1024 * 1024;
+/** Smaller ones are not counted: they are never refused because of large ones. */
+const SMALL_BYTES = 1024 * 1024;
+let heldBytes = 0;
+
+export type HeldBody = {
+  bytes: Buffer;
+  /** Call it once nothing reads `bytes` any more. */
+  release(): void;
+};
+
+/**
+ * As `readBytes`; its bytes count as held until they are released. Throws DomainError `too-busy` when all bodies together
+ * would take more memory than there is for them: what has come of this one is dropped, and the sender repeats it.
+ */
+export async function readBody(request: Request, bytesMax: number): Promise<HeldBody> {
   const tooLarge = () => new DomainError("payload-too-large", `The body is larger than ${bytesMax} bytes`);
-  if (Number(request.headers.get("content-length") ?? 0) > bytesMax) throw tooLarge();
+  const declared = Number(request.headers.get("content-length") ?? 0);
+  if (declared > bytesMax) throw tooLarge();
+  // Of one length that is known there is one copy: its memory is taken when the bytes come, not when they are announced.
+  const whole = declared > SMALL_BYTES ? Buffer.allocUnsafeSlow(declared) : null;
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of request.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > bytesMax) throw tooLarge();
-    chunks.push(chunk);
+  let held = 0;
+  const release = () => {
+    heldBytes -= held;
+    held = 0;
+  };
+  try {
+    for await (const chunk of request.body ?? []) {
+      const at = bytes;
+      bytes += chunk.byteLength;
+      if (bytes > bytesMax) throw tooLarge();
+      if (bytes > SMALL_BYTES) {
+        heldBytes += bytes - held;
+        held = bytes;
+        if (heldBytes > HELD_BYTES_MAX) throw tooBusy();
+      }
+      if (whole === null) chunks.push(chunk);
+      else if (bytes > whole.length) throw tooLarge();
+      else whole.set(chunk, at);
+    }
+    return { bytes: whole?.subarray(0, bytes) ?? Buffer.concat(chunks), release };
+  } catch (error) {
+    release();
+    throw error;
   }
-  return Buffer.concat(chunks);
+}
+
+function tooBusy(): DomainError {
+  return new DomainError(
+    "too-busy",
+    "Other large requests are being stored: send this one again, or stream it as NDJSON",
+  );
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });

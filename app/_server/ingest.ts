@@ -1,19 +1,23 @@
-import { type Arrival, type ArrivalLimits, Refused, type Rejection } from "@/lib/contract/arrival";
+import { type Arrival, type ArrivalLimits, eventBytesMax, type Rejection, reject } from "@/lib/contract/arrival";
 import { type CloudEventOptions, isBinaryMode, readBinary, readStructured } from "@/lib/contract/cloudevents";
 import { readEventIn } from "@/lib/contract/event-in";
 import type { ParkAnswer } from "@/lib/contract/events";
 import {
-  elementsOf,
+  elementsInSteps,
   endOfValue,
   isArrayAt,
   isObjectAt,
   JsonSyntax,
-  membersOf,
+  type Member,
+  membersInSteps,
   type Span,
   skipSpace,
+  spaceInSteps,
+  valueInSteps,
 } from "@/lib/contract/raw-json";
 import { DomainError } from "@/lib/core/problem";
-import { mediaTypeOf, readBytes } from "./body";
+import { createTurns } from "@/lib/platform/turns";
+import { mediaTypeOf, readBody } from "./body";
 import type { Call } from "./handle";
 import { Intake } from "./intake";
 import { linesOf } from "./ndjson";
@@ -28,8 +32,10 @@ const NDJSON = ["application/x-ndjson", "application/ndjson", "application/jsonl
 const CLOUDEVENT = "application/cloudevents+json";
 const CLOUDEVENT_BATCH = "application/cloudevents-batch+json";
 
-/** What a line may hold beyond its payload: a stack of a million characters and some. */
-const ENVELOPE_BYTES_MAX = 4 * 1024 * 1024;
+/** Of a request that is no stream: it is held in memory until its last event is stored. A stream may have any number. */
+const EVENTS_MAX = 10_000;
+/** Of the object around `events`. */
+const MEMBERS_MAX = 64;
 
 export type IngestCall = Call<{ source: string | null }>;
 
@@ -39,18 +45,24 @@ export async function ingest(call: IngestCall): Promise<ParkAnswer> {
   const cloudEvents = cloudEventOptions(call);
   if (type !== null && NDJSON.includes(type)) return ingestLines(call);
   if (type === CLOUDEVENT_BATCH) {
-    const bytes = await body(call);
-    return ingestEach(call, arrayIn(bytes), (span) => readStructured(bytes, span, cloudEvents));
+    return withBody(call, async (bytes) => {
+      return ingestEach(call, await arrayIn(call, bytes), (span) => readStructured(bytes, span, cloudEvents));
+    });
   }
   if (type === CLOUDEVENT) {
-    const bytes = await body(call);
-    return ingestOne(call, () => readStructured(bytes, { start: skipSpace(bytes, 0), end: bytes.length }, cloudEvents));
+    return withBody(call, async (bytes) => {
+      const span = await wholeSpan(call, bytes);
+      return ingestOne(call, () => readStructured(bytes, span, cloudEvents), bytes.length);
+    });
   }
   if (isBinaryMode(call.request.headers)) {
-    const bytes = await body(call);
-    return ingestOne(call, () => readBinary(call.request.headers, bytes, cloudEvents));
+    return withBody(call, (bytes) => {
+      return ingestOne(call, () => readBinary(call.request.headers, bytes, cloudEvents), bytes.length);
+    });
   }
-  if (type === null || type === "application/json" || type.endsWith("+json")) return ingestJson(call);
+  if (type === null || type === "application/json" || type.endsWith("+json")) {
+    return withBody(call, (bytes) => ingestJson(call, bytes));
+  }
   throw new DomainError("unsupported-media-type", `${type} is not read here: send JSON, NDJSON or a CloudEvent`, {
     fields: [{ field: "content-type", detail: `use application/json, ${NDJSON[0]} or ${CLOUDEVENT}` }],
   });
@@ -64,8 +76,13 @@ function assertPlain(request: Request): void {
   });
 }
 
-function body(call: IngestCall): Promise<Buffer> {
-  return readBytes(call.request, call.deps.env.requestBytesMax);
+async function withBody(call: IngestCall, work: (bytes: Buffer) => Promise<ParkAnswer>): Promise<ParkAnswer> {
+  const body = await readBody(call.request, call.deps.env.requestBytesMax);
+  try {
+    return await work(body.bytes);
+  } finally {
+    body.release();
+  }
 }
 
 function limitsOf({ deps }: IngestCall): ArrivalLimits {
@@ -77,61 +94,112 @@ function cloudEventOptions(call: IngestCall): CloudEventOptions {
 }
 
 /** One event in our JSON, an array of them, or `{ events: [...] }`. */
-async function ingestJson(call: IngestCall): Promise<ParkAnswer> {
-  const bytes = await body(call);
+async function ingestJson(call: IngestCall, bytes: Buffer): Promise<ParkAnswer> {
   const options = { ...limitsOf(call), defaultSource: call.query.source };
   const read = (span: Span) => readEventIn(bytes, span, options);
-  const start = skipSpace(bytes, 0);
-  if (isArrayAt(bytes, start)) return ingestEach(call, arrayIn(bytes), read);
+  const start = await walk(call, spaceInSteps(bytes, 0));
+  if (isArrayAt(bytes, start)) return ingestEach(call, await arrayIn(call, bytes), read);
   if (!isObjectAt(bytes, start)) throw invalidJson("The body is no JSON object or array");
-  const members = syntax(() => membersOf(bytes, start).members);
-  const events = members.findLast((member) => member.key === "events");
+  const members = await objectIn(call, bytes, start);
+  const events = members.find((member) => member.key === "events");
   if (events && !members.some((member) => member.key === "eventId")) {
     if (!isArrayAt(bytes, events.start)) {
       throw new DomainError("invalid-request", "events must be a list", {
         fields: [{ field: "events", detail: "must be a list of events" }],
       });
     }
-    const spans = syntax(() => elementsOf(bytes, events.start).elements);
-    return ingestEach(call, spans, read);
+    return ingestEach(call, await elementsAt(call, bytes, events.start), read);
   }
-  const end = syntax(() => wholeValue(bytes, start));
-  return ingestOne(call, () => read({ start, end }));
+  return ingestOne(call, () => read({ start, end: bytes.length }), bytes.length);
 }
 
-function arrayIn(bytes: Uint8Array): Span[] {
-  const start = skipSpace(bytes, 0);
+/** Walks a scan in turns with the other requests; `found` is called for each span. Returns what the scan returns. */
+async function walk<Found>(
+  { deps }: IngestCall,
+  steps: Generator<Found | null, number>,
+  found: (span: Found) => void = () => {},
+): Promise<number> {
+  const turns = createTurns(deps.clock);
+  for (;;) {
+    const { value, done } = syntax(() => steps.next());
+    if (done) return value;
+    if (value !== null) found(value);
+    if (turns.due()) await turns.give();
+  }
+}
+
+/** The elements of the body, which is an array. */
+async function arrayIn(call: IngestCall, bytes: Uint8Array): Promise<Span[]> {
+  const start = await walk(call, spaceInSteps(bytes, 0));
   if (!isArrayAt(bytes, start)) throw invalidJson("The body is no JSON array");
-  return syntax(() => {
-    wholeValue(bytes, start);
-    return elementsOf(bytes, start).elements;
-  });
+  return elementsAt(call, bytes, start, true);
 }
 
-/** The end of the one value of the body. */
-function wholeValue(bytes: Uint8Array, start: number): number {
-  const end = endOfValue(bytes, start);
-  const rest = skipSpace(bytes, end);
-  if (rest < bytes.length) throw new JsonSyntax(rest, "something follows the value");
-  return end;
+async function elementsAt(call: IngestCall, bytes: Uint8Array, start: number, isBody = false): Promise<Span[]> {
+  const spans: Span[] = [];
+  const end = await walk(call, elementsInSteps(bytes, start), (span) => {
+    if (spans.length === EVENTS_MAX) throw tooManyEvents();
+    spans.push(span);
+  });
+  if (isBody) await assertEnd(call, bytes, end);
+  return spans;
+}
+
+function tooManyEvents(): DomainError {
+  const detail = `A request holds at most ${EVENTS_MAX} events: send several, or a stream of any length as ${NDJSON[0]}`;
+  return new DomainError("too-many-events", detail);
+}
+
+/** The members of the body, which is an object. */
+async function objectIn(call: IngestCall, bytes: Uint8Array, start: number): Promise<Member[]> {
+  const members: Member[] = [];
+  const end = await walk(call, membersInSteps(bytes, start), (member) => {
+    const { key: field } = member;
+    if (members.length === MEMBERS_MAX) {
+      throw new DomainError("invalid-request", `The body is an object of more than ${MEMBERS_MAX} members: no event`);
+    }
+    if (members.some(({ key }) => key === field)) {
+      const detail = "is given twice: give one";
+      throw new DomainError("invalid-request", `${field} ${detail}`, { fields: [{ field, detail }] });
+    }
+    members.push(member);
+  });
+  await assertEnd(call, bytes, end);
+  return members;
+}
+
+/** The one value of the body. */
+async function wholeSpan(call: IngestCall, bytes: Uint8Array): Promise<Span> {
+  const start = await walk(call, spaceInSteps(bytes, 0));
+  const end = await walk(call, valueInSteps(bytes, start));
+  await assertEnd(call, bytes, end);
+  return { start, end };
+}
+
+async function assertEnd(call: IngestCall, bytes: Uint8Array, end: number): Promise<void> {
+  const rest = await walk(call, spaceInSteps(bytes, end));
+  if (rest < bytes.length) throw notJson(new JsonSyntax(rest, "something follows the value"));
 }
 
 function syntax<T>(scan: () => T): T {
   try {
     return scan();
   } catch (error) {
-    if (error instanceof JsonSyntax) throw invalidJson(`The body is not JSON: at byte ${error.at}, ${error.message}`);
-    throw error;
+    throw error instanceof JsonSyntax ? notJson(error) : error;
   }
+}
+
+function notJson({ at, message }: JsonSyntax): DomainError {
+  return invalidJson(`The body is not JSON: at byte ${at}, ${message}`);
 }
 
 function invalidJson(detail: string): DomainError {
   return new DomainError("invalid-json", detail);
 }
 
-async function ingestOne(call: IngestCall, read: () => Arrival): Promise<ParkAnswer> {
+async function ingestOne(call: IngestCall, read: () => Arrival, bytes: number): Promise<ParkAnswer> {
   const intake = new Intake(call.deps, call.actor);
-  await intake.take(read);
+  await intake.take(read, bytes);
   const answer = await intake.finish();
   if (answer.rejected[0]) throw asProblem(answer.rejected[0]);
   return answer;
@@ -143,8 +211,15 @@ function asProblem({ code, detail, field }: Rejection): DomainError {
 
 async function ingestEach(call: IngestCall, spans: Span[], read: (span: Span) => Arrival): Promise<ParkAnswer> {
   const intake = new Intake(call.deps, call.actor);
-  for (const span of spans) await intake.take(() => read(span));
-  return intake.finish();
+  try {
+    for (const span of spans) {
+      const busy = intake.take(() => read(span), span.end - span.start);
+      if (busy) await busy;
+    }
+    return await intake.finish();
+  } catch (error) {
+    throw await intake.interrupted(error);
+  }
 }
 
 /** A stream of any length: what is held is a line, and two batches. */
@@ -152,15 +227,14 @@ async function ingestLines(call: IngestCall): Promise<ParkAnswer> {
   const limits = limitsOf(call);
   const options = { ...limits, defaultSource: call.query.source };
   const intake = new Intake(call.deps, call.actor, { streams: true });
-  const lineBytesMax = limits.payloadBytesMax * 2 + ENVELOPE_BYTES_MAX;
+  const lineBytesMax = eventBytesMax(limits);
   try {
     for await (const lines of linesOf(call.request.body ?? emptyBody(), lineBytesMax)) {
       for (const line of lines) {
-        const full = intake.take(() => {
-          if ("tooLong" in line) throw new Refused(tooLong(lineBytesMax));
-          return readLine(line.bytes, options);
-        });
-        if (full) await full;
+        const tooLong = "tooLong" in line;
+        const read = () => (tooLong ? reject(lineTooLong(lineBytesMax)) : readLine(line.bytes, options));
+        const busy = intake.take(read, tooLong ? 0 : line.bytes.length);
+        if (busy) await busy;
       }
     }
     return await intake.finish();
@@ -171,16 +245,14 @@ async function ingestLines(call: IngestCall): Promise<ParkAnswer> {
 
 async function* emptyBody(): AsyncGenerator<Uint8Array> {}
 
-function tooLong(bytesMax: number): Rejection {
+function lineTooLong(bytesMax: number): Rejection {
   return { code: "payload-too-large", detail: `The line is longer than ${bytesMax} bytes` };
 }
 
 function readLine(bytes: Uint8Array, options: Parameters<typeof readEventIn>[2]): Arrival {
-  try {
-    const start = skipSpace(bytes, 0);
-    return readEventIn(bytes, { start, end: wholeValue(bytes, start) }, options);
-  } catch (error) {
-    if (!(error instanceof JsonSyntax)) throw error;
-    throw new Refused({ code: "invalid-json", detail: `The line is not JSON: at byte ${error.at}, ${error.message}` });
-  }
+  const start = skipSpace(bytes, 0);
+  const end = endOfValue(bytes, start);
+  const rest = skipSpace(bytes, end);
+  if (rest < bytes.length) throw new JsonSyntax(rest, "something follows the value");
+  return readEventIn(bytes, { start, end }, options);
 }

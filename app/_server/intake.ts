@@ -1,20 +1,30 @@
-import { type Arrival, Refused, type Rejection } from "@/lib/contract/arrival";
+import { type Arrival, type Rejection, readOrReject, shortRejection } from "@/lib/contract/arrival";
 import type { ParkAnswer } from "@/lib/contract/events";
-import { JsonSyntax } from "@/lib/contract/raw-json";
 import type { Mapping } from "@/lib/contract/source-config";
 import { DomainError } from "@/lib/core/problem";
 import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/operations/park-events";
+import { createTurns, type Turns } from "@/lib/platform/turns";
 import { readMappings } from "@/lib/store/read/source-mappings";
 import type { Deps } from "./deps";
 import { mapFacts } from "./map-facts";
 
 const STORING_MAX = 2;
-/** Payload bytes of one batch: what a request holds is STORING_MAX of them, and the one that is read. */
+/** Bytes of one batch as they stood in the request: what a request holds is STORING_MAX of them, and the one that is read. */
 const BATCH_BYTES_MAX = 2 * 1024 * 1024;
 /** Refusals that are told one by one; a stream of a million broken lines must not become an answer of as many. */
 const REJECTED_LISTED_MAX = 1_000;
+/** Whoever sends this many bad events in a row sends something else than events: the rest is not read. */
+const REFUSED_IN_A_ROW_MAX = 10_000;
 
-type Batch = { arrivals: Arrival[]; indexes: number[]; bytes: number; room: Buffer | null };
+type Batch = {
+  arrivals: Arrival[];
+  indexes: number[];
+  /** As they stood in the request, with everything that came with the payloads. */
+  bytes: number;
+  room: Buffer | null;
+  /** Of the room. */
+  roomUsed: number;
+};
 
 /**
  * Takes the events of one request in their order and parks them in batches: two are stored while the next is read, so
@@ -31,6 +41,8 @@ export class Intake {
   private index = 0;
   /** Of all sources, as they were when the request stored its first batch. */
   private mappings: Promise<Map<string, Mapping>> | null = null;
+  private readonly turns: Turns;
+  private refusedInARow = 0;
   private readonly answer: ParkAnswer = { accepted: 0, duplicates: 0, bounced: 0, rejected: [], rejectedTotal: 0 };
 
   /**
@@ -42,35 +54,46 @@ export class Intake {
     this.deps = deps;
     this.actor = actor;
     this.streams = streams;
+    this.turns = createTurns(deps.clock);
     this.batch = this.newBatch();
   }
 
   private newBatch(): Batch {
     const room = this.streams ? (this.rooms.pop() ?? Buffer.allocUnsafeSlow(BATCH_BYTES_MAX)) : null;
-    return { arrivals: [], indexes: [], bytes: 0, room };
+    return { arrivals: [], indexes: [], bytes: 0, room, roomUsed: 0 };
   }
 
   /**
-   * Takes the next event; what `read` refuses is listed. A promise is to be awaited before the next is taken: the batch
-   * is full, and those before it are still being stored.
+   * Takes the next event, which has `bytes` in the request; what `read` refuses is listed. A promise is to be awaited
+   * before the next is taken: others wait for their turn, or the batch is full and those before it are still being
+   * stored. Throws DomainError `too-many-refusals`.
    */
-  take(read: () => Arrival): Promise<void> | undefined {
+  take(read: () => Arrival, bytes: number): Promise<void> | undefined {
     const index = this.index++;
-    let arrival: Arrival;
-    try {
-      arrival = read();
-    } catch (error) {
-      this.reject(index, rejectionOf(error));
-      return undefined;
-    }
+    const arrival = readOrReject(read);
+    if ("rejection" in arrival) this.refuse(index, arrival.rejection);
+    else this.add(index, arrival, bytes);
+    if (this.batch.arrivals.length >= PARK_BATCH_MAX || this.batch.bytes >= BATCH_BYTES_MAX) return this.flush();
+    return this.turns.due() ? this.turns.give() : undefined;
+  }
+
+  private add(index: number, arrival: Arrival, bytes: number): void {
+    this.refusedInARow = 0;
     this.moveIn(arrival);
     this.batch.arrivals.push(arrival);
     this.batch.indexes.push(index);
-    this.batch.bytes += arrival.letter.payload.byteLength;
-    if (this.batch.arrivals.length >= PARK_BATCH_MAX || this.batch.bytes >= BATCH_BYTES_MAX) {
-      return this.flush();
-    }
-    return undefined;
+    this.batch.bytes += bytes;
+  }
+
+  private refuse(index: number, rejection: Rejection): void {
+    this.reject(index, rejection);
+    this.refusedInARow++;
+    if (this.refusedInARow < REFUSED_IN_A_ROW_MAX) return;
+    throw new DomainError(
+      "too-many-refusals",
+      `${REFUSED_IN_A_ROW_MAX} events in a row were refused, the rest was not read. The last one: ${rejection.detail}`,
+      { fields: this.answer.rejected.slice(0, 10).map(({ index: at, detail }) => ({ field: `[${at}]`, detail })) },
+    );
   }
 
   /** Stores what is left, and sums up. */
@@ -109,10 +132,13 @@ export class Intake {
   private async store(batch: Batch): Promise<void> {
     this.mappings ??= readMappings(this.deps.db);
     const mappings = await this.mappings;
-    const arrivals = batch.arrivals.map(({ source, letter }) => {
+    const arrivals: Arrival[] = [];
+    const turns = createTurns(this.deps.clock);
+    for (const { source, letter } of batch.arrivals) {
       const mapping = mappings.get(source);
-      return { source, letter: mapping ? mapFacts(letter, mapping) : letter };
-    });
+      arrivals.push({ source, letter: mapping ? mapFacts(letter, mapping) : letter });
+      if (turns.due()) await turns.give();
+    }
     // The order of the request is that of the ids, whichever of two batches is committed first.
     this.lastAtMs = Math.max(this.deps.clock.wallMs(), this.lastAtMs + 1);
     this.count(batch, await parkEvents(this.deps, arrivals, this.actor, { atMs: this.lastAtMs }));
@@ -121,10 +147,12 @@ export class Intake {
 
   /** One that does not fit any more stays where it is: it is the last of its batch. */
   private moveIn({ letter }: Arrival): void {
-    const { room, bytes } = this.batch;
-    if (room === null || bytes + letter.payload.byteLength > room.length) return;
-    room.set(letter.payload, bytes);
-    letter.payload = room.subarray(bytes, bytes + letter.payload.byteLength);
+    const { room, roomUsed } = this.batch;
+    const end = roomUsed + letter.payload.byteLength;
+    if (room === null || end > room.length) return;
+    room.set(letter.payload, roomUsed);
+    letter.payload = room.subarray(roomUsed, end);
+    this.batch.roomUsed = end;
   }
 
   private count(batch: Batch, outcomes: ParkOutcome[]): void {
@@ -150,14 +178,9 @@ export class Intake {
 
   private reject(index: number, rejection: Rejection): void {
     this.answer.rejectedTotal++;
-    if (this.answer.rejected.length < REJECTED_LISTED_MAX) this.answer.rejected.push({ index, ...rejection });
+    if (this.answer.rejected.length >= REJECTED_LISTED_MAX) return;
+    this.answer.rejected.push({ index, ...shortRejection(rejection) });
   }
-}
-
-function rejectionOf(error: unknown): Rejection {
-  if (error instanceof Refused) return error.rejection;
-  if (error instanceof JsonSyntax) return { code: "invalid-json", detail: `The event is not JSON: ${error.message}` };
-  throw error;
 }
 
 function refusedByStore(eventId: string): Rejection {

@@ -12,6 +12,9 @@ export const STATUS: Record<ProblemCode, number> = {
   "invalid-config": 422,
   "payload-too-large": 413,
   "too-many-headers": 422,
+  "too-many-events": 413,
+  "too-many-refusals": 422,
+  "too-busy": 503,
   "unsupported-media-type": 415,
   "unknown-source": 404,
   "unknown-event": 404,
@@ -47,6 +50,9 @@ const TITLE: Record<ProblemCode, string> = {
   "invalid-config": "The configuration is not valid",
   "payload-too-large": "The payload is too large",
   "too-many-headers": "The event has too many headers",
+  "too-many-events": "The request has too many events",
+  "too-many-refusals": "Too many events in a row were refused",
+  "too-busy": "Too much is being stored just now",
   "unsupported-media-type": "The content type is not supported",
   "unknown-source": "There is no such source",
   "unknown-event": "There is no such event",
@@ -74,6 +80,7 @@ const TITLE: Record<ProblemCode, string> = {
 
 /** Codes that a later identical request may not meet. */
 const RETRY_AFTER_S: Partial<Record<ProblemCode, number>> = {
+  "too-busy": 1,
   "read-timeout": 5,
   "store-unavailable": 5,
   "queue-unavailable": 5,

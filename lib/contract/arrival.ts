@@ -1,3 +1,4 @@
+import { JsonSyntax, type Member, membersOf, type Span } from "@/lib/contract/raw-json";
 import type { DeadLetter, Header, RedriveMark } from "@/lib/core/dead-letter";
 import type { ProblemCode } from "@/lib/core/problem";
 
@@ -12,15 +13,68 @@ export type ArrivalLimits = {
   headersMax: number;
 };
 
-/** Thrown while one event is read, caught where its neighbours go on. */
-export class Refused extends Error {
+/** What a line may hold beyond its payload: a stack of a million characters and some. */
+const ENVELOPE_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Of one event as it stands in a request: above it, it is refused before it is read. */
+export function eventBytesMax({ payloadBytesMax }: ArrivalLimits): number {
+  return payloadBytesMax * 2 + ENVELOPE_BYTES_MAX;
+}
+
+/** Thrown inside the reading of one event. No Error: its stack costs more than the refusal. */
+class Refused {
   readonly rejection: Rejection;
 
   constructor(rejection: Rejection) {
-    super(rejection.detail);
-    this.name = "Refused";
     this.rejection = rejection;
   }
+}
+
+/** Ends the reading of this event. */
+export function reject(rejection: Rejection): never {
+  throw new Refused(rejection);
+}
+
+/** Texts of a refusal come from the event as well, and a thousand of them are answered at once. */
+const FIELD_CHARS_MAX = 200;
+const DETAIL_CHARS_MAX = 500;
+
+export function shortRejection({ code, detail, field }: Rejection): Rejection {
+  const cut = (text: string, max: number) => (text.length <= max ? text : `${text.slice(0, max).toWellFormed()}\u2026`);
+  const said = { code, detail: cut(detail, DETAIL_CHARS_MAX) };
+  return field === undefined ? said : { ...said, field: cut(field, FIELD_CHARS_MAX) };
+}
+
+/** The event that `read` reads, or why it is refused, as a value: its neighbours go on. */
+export function readOrReject(read: () => Arrival): Arrival | { rejection: Rejection } {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Refused) return { rejection: error.rejection };
+    if (!(error instanceof JsonSyntax)) throw error;
+    const detail = `The event is not JSON: at byte ${error.at}, ${error.message}`;
+    return { rejection: { code: "invalid-json", detail } };
+  }
+}
+
+/** Refuses an event that is too large to be read at once. */
+export function assertEventSize(span: Span, limits: ArrivalLimits): void {
+  const bytesMax = eventBytesMax(limits);
+  if (span.end - span.start <= bytesMax) return;
+  reject({ code: "payload-too-large", detail: `The event is larger than ${bytesMax} bytes` });
+}
+
+/** Members of one event by name. Which of two with one name counts would be a guess, so they are refused. */
+export function membersByName(bytes: Uint8Array, start: number, membersMax: number): Map<string, Member> {
+  const members = membersOf(bytes, start, membersMax);
+  if (members === null) reject({ code: "invalid-request", detail: `An event has at most ${membersMax} members` });
+  const byName = new Map<string, Member>();
+  for (const member of members) {
+    const field = member.key;
+    if (byName.has(field)) reject({ code: "invalid-request", field, detail: `${field} is given twice: give one` });
+    byName.set(field, member);
+  }
+  return byName;
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

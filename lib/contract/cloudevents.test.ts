@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Refused } from "@/lib/contract/arrival";
+import { type Arrival, readOrReject } from "@/lib/contract/arrival";
 import {
   type CloudEventOptions,
   decodeHeader,
@@ -28,14 +28,9 @@ function binary(more: Record<string, string>, body = "{}", also: Partial<CloudEv
   return readBinary(headers, new TextEncoder().encode(body), { ...options, ...also });
 }
 
-function rejection(read: () => unknown) {
-  try {
-    read();
-  } catch (error) {
-    if (error instanceof Refused) return error.rejection;
-    throw error;
-  }
-  return null;
+function rejection(read: () => Arrival) {
+  const result = readOrReject(read);
+  return "rejection" in result ? result.rejection : null;
 }
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);

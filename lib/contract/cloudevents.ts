@@ -1,8 +1,17 @@
-import { type Arrival, decodeBase64, Refused, redriveMarkOf, traceIdOf, versionOf } from "@/lib/contract/arrival";
-import { assertDepth, assertSize, parseJson, type ReadOptions } from "@/lib/contract/event-in";
-import { isObjectAt, type Member, membersOf, type Span } from "@/lib/contract/raw-json";
+import {
+  type Arrival,
+  assertEventSize,
+  decodeBase64,
+  membersByName,
+  redriveMarkOf,
+  reject,
+  traceIdOf,
+  versionOf,
+} from "@/lib/contract/arrival";
+import { assertJson, assertPlain, assertSize, parseJson, type ReadOptions } from "@/lib/contract/event-in";
+import { isObjectAt, isTextAt, type Member, type Span } from "@/lib/contract/raw-json";
 import type { DeadLetter, Header } from "@/lib/core/dead-letter";
-import { isStorableText, TEXT_MAX } from "@/lib/core/storable";
+import { ATTEMPTS_MAX, isInstant, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/core/storable";
 
 /**
  * CloudEvents 1.0 (https://github.com/cloudevents/spec) over HTTP: structured, binary, and batches of structured ones.
@@ -49,21 +58,26 @@ export function isBinaryMode(headers: Headers): boolean {
   return headers.has("ce-specversion") || (headers.has("ce-id") && headers.has("ce-type"));
 }
 
-/** A structured CloudEvent at `span`. Throws Refused. */
+/** Attributes that are no headers of the event: of the failure, and the data itself. */
+const FURTHER_MEMBERS = 32;
+
+/** A structured CloudEvent at `span`; to be called inside `readOrReject`. */
 export function readStructured(bytes: Uint8Array, span: Span, options: CloudEventOptions): Arrival {
-  if (!isObjectAt(bytes, span.start)) throw malformed("body", "must be a JSON object");
-  const document = parseJson(bytes, span) as Record<string, unknown>;
-  const members = new Map(membersOf(bytes, span.start).members.map((member) => [member.key, member]));
+  assertEventSize(span, options);
+  if (!isObjectAt(bytes, span.start)) malformed("body", "must be a JSON object");
+  const members = membersByName(bytes, span.start, options.headersMax + FURTHER_MEMBERS);
   const attributes: Attributes = new Map();
-  for (const [name, value] of Object.entries(document)) {
-    if (name === "data" || name === "data_base64" || value === null) continue;
-    attributes.set(name, attributeText(name, value));
+  for (const [name, member] of members) {
+    if (name === "data" || name === "data_base64") continue;
+    assertPlain(name, bytes, member, options);
+    const value = parseJson(bytes, member);
+    if (value !== null) attributes.set(name, attributeText(name, value));
   }
-  const body = readData(bytes, members, document, attributes.get("datacontenttype") ?? null);
+  const body = readData(bytes, members, attributes.get("datacontenttype") ?? null, options);
   return arrival({ attributes, body, carried: [], options });
 }
 
-/** A CloudEvent whose attributes are the request's headers and whose data is its body. Throws Refused. */
+/** A CloudEvent whose attributes are the request's headers and whose data is its body; to be called inside `readOrReject`. */
 export function readBinary(headers: Headers, payload: Uint8Array, options: CloudEventOptions): Arrival {
   const attributes: Attributes = new Map();
   const carried: Header[] = [];
@@ -81,15 +95,15 @@ function isCarried(name: string): boolean {
   return name === "traceparent" || name === "tracestate" || name === "baggage" || name.startsWith("x-redrive-");
 }
 
-function malformed(field: string, detail: string): Refused {
-  return new Refused({ code: "invalid-cloudevent", field, detail: `${field} ${detail}` });
+function malformed(field: string, detail: string): never {
+  reject({ code: "invalid-cloudevent", field, detail: `${field} ${detail}` });
 }
 
 function attributeText(name: string, value: unknown): string {
   if (typeof value === "string") return value;
   if (typeof value === "boolean") return String(value);
   if (typeof value === "number" && Number.isSafeInteger(value)) return String(value);
-  throw malformed(name, "must be text, a whole number or a boolean");
+  malformed(name, "must be text, a whole number or a boolean");
 }
 
 /**
@@ -101,7 +115,7 @@ export function decodeHeader(name: string, value: string): string {
   try {
     return decodeURIComponent(unquoted.replace(/%(?![0-9a-f]{2})/gi, "%25"));
   } catch {
-    throw malformed(name, "is not UTF-8 after percent-decoding");
+    malformed(name, "is not UTF-8 after percent-decoding");
   }
 }
 
@@ -121,22 +135,24 @@ type Body = { payload: Uint8Array; contentType: string };
 function readData(
   bytes: Uint8Array,
   members: Map<string, Member>,
-  document: Record<string, unknown>,
   contentType: string | null,
+  { payloadBytesMax }: CloudEventOptions,
 ): Body {
   const data = members.get("data");
   const base64 = members.get("data_base64");
-  if (data && base64) throw malformed("data", "and data_base64 are both given: give one");
+  if (data && base64) malformed("data", "and data_base64 are both given: give one");
   if (base64) {
-    const payload = typeof document.data_base64 === "string" ? decodeBase64(document.data_base64) : null;
-    if (payload === null) throw malformed("data_base64", "must be base64 text");
+    const text = parseJson(bytes, base64);
+    const payload = typeof text === "string" ? decodeBase64(text) : null;
+    if (payload === null) malformed("data_base64", "must be base64 text");
     return { payload, contentType: contentType ?? "application/octet-stream" };
   }
   if (!data) return { payload: new Uint8Array(), contentType: contentType ?? "application/json" };
-  if (typeof document.data === "string" && contentType !== null && !isJson(contentType)) {
-    return { payload: new TextEncoder().encode(document.data), contentType };
+  if (contentType !== null && !isJson(contentType) && isTextAt(bytes, data.start)) {
+    return { payload: new TextEncoder().encode(parseJson(bytes, data) as string), contentType };
   }
-  assertDepth("data", bytes, data);
+  assertSize("data", data.end - data.start, payloadBytesMax);
+  assertJson("data", bytes, data);
   return { payload: bytes.subarray(data.start, data.end), contentType: contentType ?? "application/json" };
 }
 
@@ -152,7 +168,7 @@ function arrival({ attributes, body, carried, options }: Parts): Arrival {
   const headers = [...attributeHeaders(attributes), ...carried];
   if (headers.length > options.headersMax) {
     const detail = `The event has ${headers.length} attributes and headers, the limit is ${options.headersMax} (PARKADE_HEADERS_MAX)`;
-    throw new Refused({ code: "too-many-headers", field: "attributes", detail });
+    reject({ code: "too-many-headers", field: "attributes", detail });
   }
   const mark = [...carried, ...markHeaders(attributes)];
   const text = (name: string, max: number) => bounded(name, attributes.get(name), max);
@@ -184,23 +200,24 @@ function arrival({ attributes, body, carried, options }: Parts): Arrival {
     },
     redrive: redriveMarkOf(mark),
   };
-  return { source: options.source ?? attributes.get("parkadesource") ?? attributes.get("source")!, letter };
+  const source = options.source ?? attributes.get("parkadesource") ?? attributes.get("source")!;
+  return { source: bounded("source", source, TEXT_MAX.sourceName)!, letter };
 }
 
 function assertAttributes(attributes: Attributes): void {
   for (const [name, value] of attributes) {
-    if (!ATTRIBUTE_NAME.test(name)) throw malformed(name, "is no attribute name: use lower-case letters and digits");
-    if (!isStorableText(value)) throw malformed(name, "must not hold a NUL character or half a surrogate pair");
+    if (!ATTRIBUTE_NAME.test(name)) malformed(name, "is no attribute name: use lower-case letters and digits");
+    if (!isStorableText(value)) malformed(name, UNSTORABLE_TEXT);
   }
   for (const name of ["specversion", "id", "source", "type"]) {
-    if (!attributes.get(name)) throw malformed(name, "is missing: a CloudEvent has specversion, id, source and type");
+    if (!attributes.get(name)) malformed(name, "is missing: a CloudEvent has specversion, id, source and type");
   }
-  if (attributes.get("specversion") !== "1.0") throw malformed("specversion", 'must be "1.0"');
-  if (!attributes.get("errorcode")) throw malformed("errorcode", "is missing: say why the event was parked");
+  if (attributes.get("specversion") !== "1.0") malformed("specversion", 'must be "1.0"');
+  if (!attributes.get("errorcode")) malformed("errorcode", "is missing: say why the event was parked");
   for (const name of ["time", "failedat"]) {
     const value = attributes.get(name);
-    if (value !== undefined && (!RFC3339.test(value) || Number.isNaN(Date.parse(value)))) {
-      throw malformed(name, "must be an RFC 3339 time");
+    if (value !== undefined && (!RFC3339.test(value) || !isInstant(Date.parse(value)))) {
+      malformed(name, "must be an RFC 3339 time");
     }
   }
 }
@@ -208,7 +225,7 @@ function assertAttributes(attributes: Attributes): void {
 /** Empty text is no fact. */
 function bounded(name: string, value: string | undefined, max: number): string | null {
   if (!value) return null;
-  if (value.length > max) throw malformed(name, `has more than ${max} characters`);
+  if (value.length > max) malformed(name, `has more than ${max} characters`);
   return value;
 }
 
@@ -216,13 +233,15 @@ function versionAttribute(attributes: Attributes): bigint | null {
   const digits = attributes.get("aggregateversion");
   if (digits === undefined) return null;
   const version = versionOf(digits);
-  if (version === null) throw malformed("aggregateversion", "must be a 64-bit integer");
+  if (version === null) malformed("aggregateversion", "must be a 64-bit integer");
   return version;
 }
 
 function attemptsAttribute(attributes: Attributes): number {
   const digits = attributes.get("attempts") ?? "0";
-  if (!/^\d{1,9}$/.test(digits)) throw malformed("attempts", "must be a whole number");
+  if (!/^\d{1,9}$/.test(digits) || Number(digits) > ATTEMPTS_MAX) {
+    malformed("attempts", `must be a whole number of at most ${ATTEMPTS_MAX}`);
+  }
   return Number(digits);
 }
 

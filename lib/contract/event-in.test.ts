@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Refused } from "@/lib/contract/arrival";
+import { readOrReject, shortRejection } from "@/lib/contract/arrival";
 import { type ReadOptions, readEventIn } from "@/lib/contract/event-in";
 import { endOfValue } from "@/lib/contract/raw-json";
 
@@ -15,13 +15,8 @@ function event(members: Record<string, unknown>): string {
 }
 
 function rejection(text: string | Uint8Array, more: Partial<ReadOptions> = {}) {
-  try {
-    read(text, more);
-  } catch (error) {
-    if (error instanceof Refused) return error.rejection;
-    throw error;
-  }
-  return null;
+  const result = readOrReject(() => read(text, more));
+  return "rejection" in result ? result.rejection : null;
 }
 
 const payloadText = (text: string) => new TextDecoder().decode(read(text).letter.payload);
@@ -107,6 +102,21 @@ describe("an event of our JSON", () => {
       "payloadBase64",
     ],
     ["a deep payload", event({}).replace('{"a":1}', "[".repeat(300) + "]".repeat(300)), "invalid-request", "payload"],
+    ["attempts beyond what is counted", event({ attempts: 1_000_001 }), "invalid-request", "attempts"],
+    ["a time before the year 1", event({ failedAt: "-200000-01-01T00:00:00Z" }), "invalid-request", "failedAt"],
+    ["a time after the year 9999", event({ failedAt: 8.64e15 }), "invalid-request", "failedAt"],
+    [
+      "a deep origin",
+      event({}).replace("{", `{"origin":{"a":${"[".repeat(6_000)}${"]".repeat(6_000)}},`),
+      "invalid-request",
+      "origin",
+    ],
+    ["an origin of very many values", event({ origin: { a: Array(20_000).fill(1) } }), "invalid-request", "origin"],
+    ["headers of very many values", event({ headers: Array(20_000).fill([]) }), "too-many-headers", "headers"],
+    ["more members than names", `{${Array.from({ length: 65 }, (_, n) => `"${n}":1`)}}`, "invalid-request", undefined],
+    ["a member given twice", event({}).replace("{", '{"eventId":"first",'), "invalid-request", "eventId"],
+    ["the name __proto__", event({}).replace("{", '{"__proto__":{},'), "invalid-request", "__proto__"],
+    ["an event larger than any", event({ origin: { a: "x".repeat(5_000_000) } }), "payload-too-large", undefined],
     ["broken JSON inside", event({}).replace('{"a":1}', '{"a":tru}'), "invalid-json", undefined],
   ])("refuses %s", (_, text, code, field) => {
     const refused = rejection(text);
@@ -119,6 +129,13 @@ describe("an event of our JSON", () => {
     const bytes = new TextEncoder().encode(event({ eventType: "Z" }));
     bytes[bytes.indexOf("Z".charCodeAt(0))] = 0xff;
     expect(rejection(bytes)?.code).toBe("invalid-utf8");
+  });
+
+  test("answers with a short text, however long the name that it refuses", () => {
+    const refused = rejection(event({ ["x".repeat(400)]: 1 }));
+    expect(refused?.code).toBe("invalid-request");
+    expect(shortRejection(refused!).field!.length).toBeLessThanOrEqual(201);
+    expect(shortRejection({ code: "invalid-json", detail: "x".repeat(1_000_000) }).detail.length).toBeLessThan(502);
   });
 
   test("says missing for what is missing, and takes the request's source for an event without one", () => {

@@ -2,16 +2,27 @@ import * as z from "zod";
 import {
   type Arrival,
   type ArrivalLimits,
+  assertEventSize,
   decodeBase64,
-  Refused,
+  membersByName,
   redriveMarkOf,
+  reject,
   traceIdOf,
   versionOf,
 } from "@/lib/contract/arrival";
 import { resolveInstant } from "@/lib/contract/event-filter";
-import { depthOf, isObjectAt, JSON_DEPTH_MAX, type Member, membersOf, type Span } from "@/lib/contract/raw-json";
+import { isArrayAt, isObjectAt, JSON_DEPTH_MAX, type Member, type Span, sizeOf } from "@/lib/contract/raw-json";
 import type { DeadLetter, DeadLetterError, Header } from "@/lib/core/dead-letter";
-import { isStorableText, TAGS_MAX, TEXT_MAX } from "@/lib/core/storable";
+import {
+  ATTEMPTS_MAX,
+  INSTANT_MS,
+  isInstant,
+  isStorableText,
+  JSON_COLUMN_DEPTH_MAX,
+  TAGS_MAX,
+  TEXT_MAX,
+  UNSTORABLE_TEXT,
+} from "@/lib/core/storable";
 
 /**
  * One event of our own JSON:
@@ -24,19 +35,17 @@ import { isStorableText, TAGS_MAX, TEXT_MAX } from "@/lib/core/storable";
  * go as `payloadBase64`.
  */
 
-const STORABLE = "must not hold a NUL character or half a surrogate pair";
-
 function text(max: number) {
   return z
     .string("must be text")
     .min(1, "must not be empty")
     .max(max, `at most ${max} characters`)
-    .refine(isStorableText, STORABLE);
+    .refine(isStorableText, UNSTORABLE_TEXT);
 }
 
 /** As `text`, but empty is fine. */
 function freeText(max: number) {
-  return z.string("must be text").max(max, `at most ${max} characters`).refine(isStorableText, STORABLE);
+  return z.string("must be text").max(max, `at most ${max} characters`).refine(isStorableText, UNSTORABLE_TEXT);
 }
 
 const HEADER_CHARS_MAX = 65_536;
@@ -66,15 +75,21 @@ const errorSchema = z.strictObject({
 
 const instant = z.union(
   [
-    z.string().refine((value) => !/^(now|[+-]?\d+[smhdw])/.test(value) && resolveInstant(value, 0) !== null),
-    z.number().min(0).max(8.64e15),
+    z
+      .string()
+      .max(64)
+      .refine((value) => {
+        const ms = /^(now|[+-]?\d+[smhdw])/.test(value) ? null : resolveInstant(value, 0);
+        return ms !== null && isInstant(ms);
+      }),
+    z.number().min(0).max(INSTANT_MS.max),
   ],
-  "must be an ISO 8601 time or epoch milliseconds",
+  "must be an ISO 8601 time of the years 1 to 9999, or epoch milliseconds",
 );
 
 /** Everything but `payload`, `payloadBase64` and `version`, which are read from the text itself. */
 export const eventInSchema = z.strictObject({
-  source: z.optional(text(256)),
+  source: z.optional(text(TEXT_MAX.sourceName)),
   eventId: text(TEXT_MAX.eventId),
   aggregateId: z.nullish(text(TEXT_MAX.aggregateId)),
   aggregateType: z.nullish(text(TEXT_MAX.aggregateType)),
@@ -83,10 +98,7 @@ export const eventInSchema = z.strictObject({
   errorCode: text(TEXT_MAX.errorCode),
   error: z.nullish(errorSchema),
   attempts: z.nullish(
-    z
-      .int("must be a whole number")
-      .min(0, "must not be negative")
-      .max(2 ** 31 - 1),
+    z.int("must be a whole number").min(0, "must not be negative").max(ATTEMPTS_MAX, `must be at most ${ATTEMPTS_MAX}`),
   ),
   traceId: z.nullish(text(TEXT_MAX.traceId)),
   failedAt: z.nullish(instant),
@@ -103,12 +115,18 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export type ReadOptions = ArrivalLimits & { defaultSource: string | null };
 
-/** Reads the event that stands at `span`. Throws Refused. */
+/** More than there are names: whoever sends more does not send an event. */
+const MEMBERS_MAX = 64;
+/** Beside its headers an envelope holds few values: what it costs to read is bounded before it is read. */
+const VALUES_MAX = 10_000;
+
+/** Reads the event that stands at `span`; to be called inside `readOrReject`. */
 export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions): Arrival {
-  if (!isObjectAt(bytes, span.start)) throw new Refused({ code: "invalid-request", detail: "An event is an object" });
-  const members = lastOfEach(membersOf(bytes, span.start).members);
+  assertEventSize(span, options);
+  if (!isObjectAt(bytes, span.start)) reject({ code: "invalid-request", detail: "An event is an object" });
+  const members = membersByName(bytes, span.start, MEMBERS_MAX);
   const body = readPayload(bytes, members, options);
-  const event = parseEnvelope(bytes, span);
+  const event = parseEnvelope(bytes, members, options);
   const source = event.source ?? options.defaultSource;
   if (source === null) refuse("source", "is missing: name the source this event comes from");
   const headers = readHeaders(event.headers, options.headersMax);
@@ -134,19 +152,23 @@ export function readEventIn(bytes: Uint8Array, span: Span, options: ReadOptions)
 }
 
 function refuse(field: string, detail: string): never {
-  throw new Refused({ code: "invalid-request", field, detail: `${field} ${detail}` });
+  reject({ code: "invalid-request", field, detail: `${field} ${detail}` });
 }
 
-/** As JSON.parse does: of equal names the last one counts. */
-function lastOfEach(members: Member[]): Map<string, Member> {
-  return new Map(members.map((member) => [member.key, member]));
-}
+const READ_FROM_TEXT = new Set(["payload", "payloadBase64", "version"]);
 
-function parseEnvelope(bytes: Uint8Array, span: Span): EventIn {
-  const parsed = eventInSchema.safeParse(parseJson(bytes, span));
+function parseEnvelope(bytes: Uint8Array, members: Map<string, Member>, limits: ArrivalLimits): EventIn {
+  const document: Record<string, unknown> = {};
+  for (const [name, member] of members) {
+    if (!Object.hasOwn(eventInSchema.shape, name)) refuse(name, "is unknown: leave it out");
+    if (READ_FROM_TEXT.has(name)) continue;
+    assertPlain(name, bytes, member, limits);
+    document[name] = parseJson(bytes, member);
+  }
+  const parsed = eventInSchema.safeParse(document);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0]!;
-  if (issue.code === "unrecognized_keys") refuse(issue.keys[0]!, "is unknown: leave it out");
+  if (issue.code === "unrecognized_keys") refuse([...issue.path, issue.keys[0]!].join("."), "is unknown: leave it out");
   refuse(fieldOf(issue), issue.input === undefined && isMissing(issue) ? "is missing" : deepest(issue).message);
 }
 
@@ -177,7 +199,7 @@ function decode(bytes: Uint8Array, span: Span): string {
   try {
     return utf8.decode(bytes.subarray(span.start, span.end));
   } catch {
-    throw new Refused({ code: "invalid-utf8", detail: "The event is not valid UTF-8" });
+    reject({ code: "invalid-utf8", detail: "The event is not valid UTF-8" });
   }
 }
 
@@ -185,7 +207,7 @@ function parseText(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    throw new Refused({ code: "invalid-json", detail: "The event is not valid JSON" });
+    reject({ code: "invalid-json", detail: "The event is not valid JSON" });
   }
 }
 
@@ -197,7 +219,7 @@ function readPayload(bytes: Uint8Array, members: Map<string, Member>, { payloadB
   if (json && base64) refuse("payload", "and payloadBase64 are both given: give one");
   if (json) {
     assertSize("payload", json.end - json.start, payloadBytesMax);
-    assertDepth("payload", bytes, json);
+    assertJson("payload", bytes, json);
     return { payload: bytes.subarray(json.start, json.end), contentType: "application/json" };
   }
   if (!base64) refuse("payload", "is missing: give payload, or payloadBase64 with contentType");
@@ -212,11 +234,29 @@ function readPayload(bytes: Uint8Array, members: Map<string, Member>, { payloadB
 export function assertSize(field: string, payloadBytes: number, payloadBytesMax: number): void {
   if (payloadBytes <= payloadBytesMax) return;
   const detail = `The payload has ${payloadBytes} bytes, the limit is ${payloadBytesMax} (PARKADE_PAYLOAD_BYTES_MAX)`;
-  throw new Refused({ code: "payload-too-large", field, detail });
+  reject({ code: "payload-too-large", field, detail });
 }
 
-export function assertDepth(field: string, bytes: Uint8Array, span: Span): void {
-  if (depthOf(bytes, span) > JSON_DEPTH_MAX) refuse(field, `is nested deeper than ${JSON_DEPTH_MAX}`);
+/** That `span` is JSON which others can read. */
+export function assertJson(field: string, bytes: Uint8Array, span: Span): void {
+  if (sizeOf(bytes, span).depth > JSON_DEPTH_MAX) refuse(field, `is nested deeper than ${JSON_DEPTH_MAX}`);
+  parseJson(bytes, span);
+}
+
+/** Refuses what would be slow to read or deep to store, before it is read. */
+export function assertPlain(field: string, bytes: Uint8Array, span: Span, { headersMax }: ArrivalLimits): void {
+  if (!isObjectAt(bytes, span.start) && !isArrayAt(bytes, span.start)) return;
+  const { depth, values } = sizeOf(bytes, span);
+  if (depth > JSON_COLUMN_DEPTH_MAX) refuse(field, `is nested deeper than ${JSON_COLUMN_DEPTH_MAX}`);
+  // A header is a list of up to three texts.
+  const valuesMax = VALUES_MAX + headersMax * 4;
+  if (values <= valuesMax) return;
+  if (field !== "headers") refuse(field, `holds more than ${valuesMax} values`);
+  reject({
+    code: "too-many-headers",
+    field,
+    detail: `The event has more than ${headersMax} headers (PARKADE_HEADERS_MAX)`,
+  });
 }
 
 /** From the digits in the text: as a number it would be rounded beyond 2^53. Text is taken as well. */
@@ -241,7 +281,7 @@ function readHeaders(given: EventIn["headers"], headersMax: number): Header[] {
   const headers: Header[] = Array.isArray(given) ? given : Object.entries(given ?? {});
   if (headers.length <= headersMax) return headers;
   const detail = `The event has ${headers.length} headers, the limit is ${headersMax} (PARKADE_HEADERS_MAX)`;
-  throw new Refused({ code: "too-many-headers", field: "headers", detail });
+  reject({ code: "too-many-headers", field: "headers", detail });
 }
 
 function readTags(tags: EventIn["tags"]): Record<string, string> {

@@ -1,6 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { depthOf, elementsOf, endOfValue, JsonSyntax, membersOf } from "@/lib/contract/raw-json";
+import {
+  elementsInSteps,
+  elementsOf,
+  endOfValue,
+  JsonSyntax,
+  membersInSteps,
+  membersOf,
+  sizeOf,
+} from "@/lib/contract/raw-json";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const textOf = (bytes: Uint8Array, { start, end }: { start: number; end: number }) =>
@@ -18,14 +26,24 @@ const spaced = (value: unknown, space: string): string => {
 };
 const space = fc.constantFrom("", " ", "\n\t", "\r\n  ");
 
+function walked<Found>(steps: Generator<Found | null, number>) {
+  const found: Found[] = [];
+  let waits = 0;
+  for (;;) {
+    const { value, done } = steps.next();
+    if (done) return waits > 0 ? { found, end: value, waits } : { found, end: value };
+    if (value === null) waits++;
+    else found.push(value);
+  }
+}
+
 describe("the scanner", () => {
   test("finds every element of any array, as JSON.parse would", () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue()), space, (values, gap) => {
         const bytes = bytesOf(spaced(values, gap));
-        const { elements, end } = elementsOf(bytes, 0);
-        expect(end).toBe(bytes.length);
-        expect(elements.map((span) => JSON.parse(textOf(bytes, span)))).toEqual(
+        expect(walked(elementsInSteps(bytes, 0)).end).toBe(bytes.length);
+        expect(elementsOf(bytes, 0).map((span) => JSON.parse(textOf(bytes, span)))).toEqual(
           JSON.parse(new TextDecoder().decode(bytes)),
         );
       }),
@@ -37,8 +55,8 @@ describe("the scanner", () => {
     fc.assert(
       fc.property(fc.dictionary(keys, fc.jsonValue(), { maxKeys: 8, noNullPrototype: true }), space, (object, gap) => {
         const bytes = bytesOf(spaced(object, gap));
-        const { members, end } = membersOf(bytes, 0);
-        expect(end).toBe(bytes.length);
+        const members = membersOf(bytes, 0, 8)!;
+        expect(walked(membersInSteps(bytes, 0))).toEqual({ found: members, end: bytes.length });
         const found = Object.fromEntries(members.map((member) => [member.key, JSON.parse(textOf(bytes, member))]));
         expect(found).toEqual(JSON.parse(new TextDecoder().decode(bytes)));
       }),
@@ -62,7 +80,7 @@ describe("the scanner", () => {
     (text) => {
       const bytes = bytesOf(text);
       const scan = () => {
-        if (text.startsWith("{")) membersOf(bytes, 0);
+        if (text.startsWith("{")) membersOf(bytes, 0, 8);
         else if (text.startsWith("[")) elementsOf(bytes, 0);
         else endOfValue(bytes, 0);
       };
@@ -73,7 +91,29 @@ describe("the scanner", () => {
   test("takes a million brackets without a stack", () => {
     const bytes = bytesOf("[".repeat(1_000_000) + "]".repeat(1_000_000));
     expect(endOfValue(bytes, 0)).toBe(bytes.length);
-    expect(depthOf(bytes, { start: 0, end: bytes.length })).toBe(1_000_000);
-    expect(depthOf(bytesOf('"[[["'), { start: 0, end: 5 })).toBe(0);
+    expect(sizeOf(bytes, { start: 0, end: bytes.length }).depth).toBe(1_000_000);
+    expect(sizeOf(bytesOf('"[[["'), { start: 0, end: 5 })).toEqual({ depth: 0, values: 1 });
+  });
+
+  const long = 1_000_000;
+  test.each([
+    ["one long text", `["${"x".repeat(long)}"]`],
+    ["escapes up to the edge of a step", `["${'\\"'.repeat(long / 2)}"]`],
+    ["one long number", `[${"1".repeat(long)}]`],
+    ["one wide element", `[[${"1,".repeat(long / 2)}1]]`],
+    ["white space everywhere", `[${" ".repeat(long)}1${" ".repeat(long)},2${" ".repeat(long)}]`],
+  ])("stops on its way through %s, and finds the same", (_, text) => {
+    const bytes = bytesOf(text);
+    const { found, end, waits } = walked(elementsInSteps(bytes, 0));
+    expect(end).toBe(bytes.length);
+    expect(waits).toBeGreaterThanOrEqual(3);
+    expect(found.map((span) => endOfValue(bytes, span.start))).toEqual(found.map((span) => span.end));
+  });
+
+  test("gives up on more members than an event can have, and keeps the start of a long name", () => {
+    const many = `{${Array.from({ length: 65 }, (_, n) => `"${n}":1`).join(",")}}`;
+    expect(membersOf(bytesOf(many), 0, 64)).toBeNull();
+    const [member] = membersOf(bytesOf(`{"${"k".repeat(long)}":1}`), 0, 64)!;
+    expect(member!.key.length).toBeLessThan(100);
   });
 });

@@ -68,6 +68,30 @@ describe("storable", () => {
   });
 });
 
+describe("storable keeps what comes within the width of its column", () => {
+  const deep = (levels: number): unknown => (levels === 0 ? "end" : { in: deep(levels - 1) });
+
+  test("a container nested too deep is named, its neighbours stay", () => {
+    const { origin } = storable({ ...letter, origin: { queue: "q", properties: { deep: deep(5_000) } } });
+    expect(origin.queue).toBe("q");
+    expect(JSON.stringify(origin)).toContain("[cut: nested deeper than 32]");
+    const shallow = { queue: "q", properties: { deep: deep(20) } };
+    expect(storable({ ...letter, origin: shallow }).origin).toEqual(shallow);
+  });
+
+  test.each([
+    [2 ** 31 - 1, 1_000_000],
+    [-7, 0],
+    [2 ** 60, 1_000_000],
+  ])("attempts of %s count as %s", (attempts, kept) => {
+    expect(storable({ ...letter, attempts }).attempts).toBe(kept);
+  });
+
+  test.each([[8.64e15], [-8.64e15], [Number.NaN]])("a time of %s ms is none", (failedAtMs) => {
+    expect(storable({ ...letter, failedAtMs }).failedAtMs).toBeNull();
+  });
+});
+
 describe("errorSummary", () => {
   test("is at most 2 KB of UTF-8 and never half a character", () => {
     const summary = errorSummary({ type: null, message: "\u{1f600}".repeat(2_000), stack: null })!;

@@ -8,6 +8,7 @@ import { hash64 } from "./hash";
  */
 
 export const TEXT_MAX = {
+  sourceName: 256,
   eventId: 512,
   aggregateId: 512,
   aggregateType: 256,
@@ -25,6 +26,12 @@ export const TEXT_MAX = {
 } as const;
 
 export const TAGS_MAX = 16;
+/** Deliveries before it was parked. The column adds those of every bounce and redrive and must never overflow. */
+export const ATTEMPTS_MAX = 1_000_000;
+/** Years 1 to 9999, epoch milliseconds: beyond them a time is no longer written with four digits. */
+export const INSTANT_MS = { min: -62_135_596_800_000, max: 253_402_300_799_999 } as const;
+/** Containers in a JSON column (`origin`, a configuration): whoever reads it later may recurse. */
+export const JSON_COLUMN_DEPTH_MAX = 32;
 /** `last_error` is a summary for the list; the whole message is in the body. UTF-8 bytes. */
 export const SUMMARY_BYTES_MAX = 2_048;
 
@@ -34,6 +41,9 @@ const NUL_SHOWN = "\u2400";
 export function isStorableText(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }
+
+/** Why a text is refused. */
+export const UNSTORABLE_TEXT = "must not hold a NUL character or half a surrogate pair";
 
 /** The text as Postgres keeps it: NUL shown as a sign, half surrogate pairs replaced. */
 export function storableText(text: string): string {
@@ -59,8 +69,14 @@ export function storable(letter: DeadLetter): DeadLetter {
     },
     headers: letter.headers.every(isStorableHeader) ? letter.headers : letter.headers.map(storableHeader),
     tags: storableTags(letter.tags),
-    origin: storableJson(letter.origin) as DeadLetter["origin"],
+    origin: storableJson(letter.origin, 0) as DeadLetter["origin"],
+    attempts: Math.min(Math.max(Math.trunc(letter.attempts), 0), ATTEMPTS_MAX),
+    failedAtMs: letter.failedAtMs !== null && isInstant(letter.failedAtMs) ? letter.failedAtMs : null,
   };
+}
+
+export function isInstant(ms: number): boolean {
+  return ms >= INSTANT_MS.min && ms <= INSTANT_MS.max;
 }
 
 /** Nearly all are: what came over HTTP was checked, and a broker's message rarely holds a NUL. */
@@ -79,7 +95,10 @@ function isStorable({ error, headers, tags, origin, ...letter }: DeadLetter): bo
     fits(error.stack, TEXT_MAX.errorStack) &&
     headers.every(isStorableHeader) &&
     areStorableTags(tags) &&
-    isStorableJson(origin)
+    isStorableJson(origin, 0) &&
+    letter.attempts >= 0 &&
+    letter.attempts <= ATTEMPTS_MAX &&
+    (letter.failedAtMs === null || isInstant(letter.failedAtMs))
   );
 }
 
@@ -93,10 +112,11 @@ function areStorableTags(tags: Record<string, string>): boolean {
   return true;
 }
 
-function isStorableJson(value: unknown): boolean {
+function isStorableJson(value: unknown, depth: number): boolean {
   if (typeof value === "string") return isStorableText(value);
   if (typeof value !== "object" || value === null) return true;
-  return Object.entries(value).every(([name, inner]) => isStorableText(name) && isStorableJson(inner));
+  if (depth === JSON_COLUMN_DEPTH_MAX) return false;
+  return Object.entries(value).every(([name, inner]) => isStorableText(name) && isStorableJson(inner, depth + 1));
 }
 
 /** A key that is too long keeps its start for a person and a hash of all of it for its identity. */
@@ -134,12 +154,15 @@ function storableTags(tags: Record<string, string>): Record<string, string> {
   );
 }
 
-/** Free-form facts: every text in it, at any depth. */
-function storableJson(value: unknown): unknown {
+/** Free-form facts: every text in it; a container that lies too deep is named instead of kept. */
+function storableJson(value: unknown, depth: number): unknown {
   if (typeof value === "string") return storableText(value);
-  if (Array.isArray(value)) return value.map(storableJson);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [storableText(name), storableJson(inner)]));
+  if (depth === JSON_COLUMN_DEPTH_MAX) return `[cut: nested deeper than ${JSON_COLUMN_DEPTH_MAX}]`;
+  if (Array.isArray(value)) return value.map((inner) => storableJson(inner, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [storableText(name), storableJson(inner, depth + 1)]),
+  );
 }
 
 /** The start of an error for the list: its message, else its type. At most 2 KB of UTF-8. */

@@ -280,6 +280,7 @@ describe("a row that the store refuses", () => {
 
   test("is no bounce with more attempts than can be counted: the count stops, and the batch is stored", async () => {
     await one({ eventId: "event-0", attempts: 7 });
+    await db.run("update dlq_events set attempts = 2147483000 where event_id = 'event-0'");
     const redriveId = await addRedrive();
     await move("REDRIVEN", { redriveId, state: "delivered" });
     const back = deadLetter({ eventId: "event-0", attempts: 2_147_483_647, redrive: { redriveId, attempt: 1 } });

@@ -1,8 +1,10 @@
 import type { Arrival } from "@/lib/contract/arrival";
 import { meaningOf } from "@/lib/core/arrival";
+import { type Fingerprint, fingerprintOf } from "@/lib/core/fingerprint";
 import { storable } from "@/lib/core/storable";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
+import { createTurns } from "@/lib/platform/turns";
 import { type Db, isRowFault, sqlState, type Tx } from "@/lib/store/db";
 import { readSettings } from "@/lib/store/read/settings";
 import { appendAudit } from "@/lib/store/write/audit";
@@ -16,7 +18,6 @@ import {
   insertEvents,
   knownRedrives,
   type Parking,
-  parkingOf,
   recordBounces,
   reviveKeys,
   touchGroups,
@@ -50,14 +51,28 @@ export async function parkEvents(
 ): Promise<ParkOutcome[]> {
   if (arrivals.length > PARK_BATCH_MAX) throw new RangeError(`at most ${PARK_BATCH_MAX} arrivals at a time`);
   if (arrivals.length === 0) return [];
-  const clean = arrivals.map(({ source, letter }) => ({ source, letter: storable(letter) }));
-  return parkHalving(deps, clean, { actor, atMs });
+  return parkHalving(deps, await grouped(arrivals, deps.clock), { actor, atMs });
+}
+
+/** An arrival that can be stored, with its group. */
+type Grouped = Arrival & { group: Fingerprint };
+
+/** Stacks are read in turns with other work, and before the transaction: a thousand long ones take a while. */
+async function grouped(arrivals: readonly Arrival[], clock: Clock): Promise<Grouped[]> {
+  const turns = createTurns(clock);
+  const result: Grouped[] = [];
+  for (const { source, letter } of arrivals) {
+    const clean = storable(letter);
+    result.push({ source, letter: clean, group: fingerprintOf(clean) });
+    if (turns.due()) await turns.give();
+  }
+  return result;
 }
 
 type ParkDeps = { db: Db; clock: Clock };
 type ParkOptions = { actor: string; atMs: number | undefined };
 
-async function parkHalving(deps: ParkDeps, arrivals: readonly Arrival[], options: ParkOptions): Promise<ParkOutcome[]> {
+async function parkHalving(deps: ParkDeps, arrivals: readonly Grouped[], options: ParkOptions): Promise<ParkOutcome[]> {
   try {
     return await parkRepeating(deps, arrivals, options);
   } catch (error) {
@@ -71,7 +86,7 @@ async function parkHalving(deps: ParkDeps, arrivals: readonly Arrival[], options
 
 async function parkRepeating(
   deps: ParkDeps,
-  arrivals: readonly Arrival[],
+  arrivals: readonly Grouped[],
   { actor, atMs }: ParkOptions,
 ): Promise<ParkOutcome[]> {
   for (let tries = 1; ; tries++) {
@@ -98,7 +113,7 @@ async function canRepeat(db: Db, error: unknown, nowMs: number): Promise<boolean
 
 type Facts = { actor: string; nowMs: number };
 
-async function park(tx: Tx, arrivals: readonly Arrival[], facts: Facts): Promise<ParkOutcome[]> {
+async function park(tx: Tx, arrivals: readonly Grouped[], facts: Facts): Promise<ParkOutcome[]> {
   const sources = await holdSources(tx, [...new Set(arrivals.map((arrival) => arrival.source))]);
   // Ids of one millisecond are random; sorted, they keep the order of arrival, which is the order of an aggregate
   // whose events carry no version.
@@ -108,10 +123,10 @@ async function park(tx: Tx, arrivals: readonly Arrival[], facts: Facts): Promise
   const firsts: Parking[] = [];
   const repeats: Parking[] = [];
   const seen = new Set<string>();
-  arrivals.forEach(({ source, letter }, index) => {
+  arrivals.forEach(({ source, letter, group }, index) => {
     const sourceId = sources.get(source);
     if (sourceId === undefined) return;
-    const parking = parkingOf(ids[index]!, sourceId, letter);
+    const parking: Parking = { id: ids[index]!, sourceId, letter, group };
     places.set(parking.id, index);
     const key = `${sourceId}${letter.eventId}`;
     (seen.has(key) ? repeats : firsts).push(parking);

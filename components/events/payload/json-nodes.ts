@@ -92,8 +92,8 @@ function readChildren(bytes: Uint8Array, node: JsonNode): JsonNode[] {
     ancestors,
   });
   return node.kind === "object"
-    ? membersOf(bytes, node.span.start).members.map((member) => child(member.key, member))
-    : elementsOf(bytes, node.span.start).elements.map((span, index) => child(index, span));
+    ? membersOf(bytes, node.span.start, Number.POSITIVE_INFINITY)!.map((member) => child(member.key, member))
+    : elementsOf(bytes, node.span.start).map((span, index) => child(index, span));
 }
 
 /** The exact text of a value as it stands in the payload. */

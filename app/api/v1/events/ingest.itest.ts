@@ -240,6 +240,45 @@ describe("bad input", () => {
     ]);
   });
 
+  test("stores the neighbours of a deep origin, of too many attempts and of a far time: as a list and as NDJSON", async () => {
+    const bad = [
+      `{"source":"orders","eventId":"deep","errorCode":"X","payload":1,"origin":${'{"a":'.repeat(6_000)}1${"}".repeat(6_000)}}`,
+      json(event({ attempts: 2_147_483_647 })),
+      json(event({ failedAt: "-271821-04-20T00:00:00Z" })),
+    ];
+    const list = [json(event()), bad[0], json(event()), bad[1], bad[2], json(event())];
+    const asList = await post(`[${list.join(",")}]`);
+    const asLines = await post(list.join("\n"), { headers: { "content-type": "application/x-ndjson" } });
+    expect(asList.body).toMatchObject({ accepted: 3, rejectedTotal: 3 });
+    expect(asLines.body).toMatchObject({ duplicates: 3, rejectedTotal: 3 });
+    expect(asList.body.rejected.map(({ index, field }) => [index, field])).toEqual([
+      [1, "origin"],
+      [3, "attempts"],
+      [4, "failedAt"],
+    ]);
+  });
+
+  test.each([
+    ["a list", (n: number) => `[${"1,".repeat(n)}1]`, "application/json"],
+    ["a list of objects", (n: number) => `[${"{},".repeat(n)}{}]`, "application/json"],
+    ["a member events", (n: number) => `{"events":[${"1,".repeat(n)}1]}`, "application/json"],
+    ["a CloudEvents batch", (n: number) => `[${"{},".repeat(n)}{}]`, "application/cloudevents-batch+json"],
+  ])("refuses more than 10,000 events in %s before it stores any", async (_, body, type) => {
+    const answer = await post(body(10_000), { headers: { "content-type": type } });
+    expect(answer).toMatchObject({ status: 413, body: { code: "too-many-events" } });
+    expect((await post(body(9_000), { headers: { "content-type": type } })).body.rejectedTotal).toBe(9_001);
+  });
+
+  test("stops reading a stream after 10,000 refusals in a row, and says what was stored", async () => {
+    const stream = `${json(event())}\n${"1\n".repeat(20_000)}`;
+    const answer = await post(stream, { headers: { "content-type": "application/x-ndjson" } });
+    expect(answer).toMatchObject({ status: 422, body: { code: "too-many-refusals" } });
+    const broken = await post(`${"1\n".repeat(9_999)}${json(event())}\n${"1\n".repeat(9_999)}`, {
+      headers: { "content-type": "application/x-ndjson" },
+    });
+    expect(broken.body).toMatchObject({ accepted: 1, rejectedTotal: 19_998 });
+  });
+
   test("lists a thousand refusals and counts the others", async () => {
     const answer = await post("7\n".repeat(1_500), { headers: { "content-type": "application/x-ndjson" } });
     expect(answer.body.rejected).toHaveLength(1_000);
