@@ -16,8 +16,8 @@ export type ChartPanelProps<Row extends { atMs: number }> = {
   title: string;
   /** What the chart shows, in one sentence: its text alternative. */
   summary: string;
-  /** ISO 8601; how old the numbers are. */
-  asOf: string | undefined;
+  /** What the numbers are and how old; undefined while they are read for the first time. */
+  stamp: { asOf: string; kind: "exact" | "estimated" } | undefined;
   /** undefined while they are read for the first time. */
   rows: Row[] | undefined;
   error: unknown;
@@ -46,7 +46,14 @@ export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<
   return (
     <Panel
       title={props.title}
-      meta={props.asOf ? <span data-tip="exact">as of {formatClock(Date.parse(props.asOf), zone)}</span> : undefined}
+      meta={
+        props.stamp ? (
+          <span data-tip={props.stamp.kind}>
+            {props.stamp.kind === "estimated" ? "estimated, " : ""}as of{" "}
+            {formatClock(Date.parse(props.stamp.asOf), zone)}
+          </span>
+        ) : undefined
+      }
       className={props.className}
       actions={
         <>

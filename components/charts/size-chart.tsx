@@ -12,7 +12,7 @@ import {
   XAxis,
   YAxis,
 } from "recharts";
-import { seriesColour } from "@/components/charts/chart-palette";
+import { seriesColours } from "@/components/charts/chart-palette";
 import { ChartTooltip } from "@/components/charts/chart-tooltip";
 import { draggedWindow, type MarkerGroup } from "@/components/charts/marker-layout";
 import type { SizeSeries } from "@/components/charts/size-series";
@@ -35,15 +35,22 @@ const GLYPH = { redrive: "▲", control: "■" } as const;
 /** dlq_size as stacked areas, one an error code. Drag across it to choose a window. */
 export default function SizeChart({ data, markers, chosen, onChoose, onPick }: SizeChartProps) {
   const zone = useZone();
+  const colours = seriesColours(data.series.map((series) => series.key));
   const [drag, setDrag] = useState<{ fromMs: number; toMs: number } | null>(null);
-  const dragged = useRef(false);
-  const shaded = drag && drag.fromMs !== drag.toMs ? drag : chosen;
-  const finish = () => {
-    if (!drag) return;
-    const window = draggedWindow(drag.fromMs, drag.toMs);
-    dragged.current = window !== null;
-    onChoose(window);
+  // Where the button went down. A drawing that changes in between gets another element under the pointer, and the
+  // browser then sends no click: down and up are told apart here.
+  const down = useRef<{ atMs: number; codes: string[] | null } | null>(null);
+  const shaded = drag ?? chosen;
+  const leave = () => {
+    down.current = null;
+    if (drag) onChoose(draggedWindow(drag.fromMs, drag.toMs));
     setDrag(null);
+  };
+  const release = () => {
+    const pressed = down.current;
+    if (pressed?.codes && !drag) onPick(pressed.codes);
+    else if (pressed && !drag) onChoose(null);
+    leave();
   };
 
   return (
@@ -53,15 +60,19 @@ export default function SizeChart({ data, markers, chosen, onChoose, onPick }: S
         margin={CHART_MARGIN}
         style={{ cursor: "crosshair", userSelect: "none" }}
         onMouseDown={(state) => {
+          // The area under the pointer hears of it first.
+          const codes = down.current?.codes ?? null;
           const atMs = Number(state.activeLabel);
-          if (Number.isFinite(atMs)) setDrag({ fromMs: atMs, toMs: atMs });
+          down.current = Number.isFinite(atMs) ? { atMs, codes } : null;
         }}
         onMouseMove={(state) => {
           const atMs = Number(state.activeLabel);
-          if (drag && Number.isFinite(atMs)) setDrag({ ...drag, toMs: atMs });
+          const fromMs = down.current?.atMs;
+          if (fromMs === undefined || !Number.isFinite(atMs) || (atMs === fromMs && !drag)) return;
+          setDrag({ fromMs, toMs: atMs });
         }}
-        onMouseUp={finish}
-        onMouseLeave={finish}
+        onMouseUp={release}
+        onMouseLeave={leave}
       >
         <CartesianGrid {...GRID} />
         <XAxis {...timeAxis(data.rows, zone)} />
@@ -73,7 +84,7 @@ export default function SizeChart({ data, markers, chosen, onChoose, onPick }: S
           tickFormatter={formatCompact}
           allowDecimals={false}
         />
-        {data.series.map((series, index) => (
+        {data.series.map((series) => (
           <Area
             key={series.key}
             type="linear"
@@ -82,12 +93,13 @@ export default function SizeChart({ data, markers, chosen, onChoose, onPick }: S
             name={series.key}
             stroke="var(--surface)"
             strokeWidth={1}
-            fill={seriesColour(series.key, index)}
+            fill={colours.get(series.key)!}
             fillOpacity={0.9}
             isAnimationActive={false}
             activeDot={false}
-            // The click that ends a drag is no press on the area it ends over.
-            onClick={() => (dragged.current ? undefined : onPick(series.codes))}
+            onMouseDown={() => {
+              down.current = { atMs: Number.NaN, codes: series.codes };
+            }}
           />
         ))}
         {markers.map((group) => (
@@ -126,11 +138,11 @@ export default function SizeChart({ data, markers, chosen, onChoose, onPick }: S
               <ChartTooltip
                 title={`${formatAbsolute(row.atMs, zone)} · ${formatNumber(row.total)} parked`}
                 lines={data.series
-                  .map((series, index) => ({
+                  .map((series) => ({
                     key: series.key,
                     label: series.key,
                     value: formatNumber(row.values[series.key] ?? 0),
-                    colour: seriesColour(series.key, index),
+                    colour: colours.get(series.key)!,
                   }))
                   .reverse()}
                 note={near.slice(0, 3).map((marker) => (

@@ -31,7 +31,7 @@ export function AgePanel({
       title="Age"
       summary="Age of what is parked over time: the oldest, the 95th and the 50th percentile, on a logarithmic scale."
       className={className}
-      asOf={age.data?.asOf}
+      stamp={age.data}
       rows={rows}
       error={age.error}
       onRetry={onRetry}

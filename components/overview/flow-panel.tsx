@@ -26,7 +26,7 @@ export function FlowPanel({ filter, className }: { filter: EventFilter; classNam
       title="Inflow against outflow"
       summary="Events that came in and that went out, per bucket of time."
       className={className}
-      asOf={flow.data?.asOf}
+      stamp={flow.data}
       rows={rows}
       error={flow.error}
       onRetry={() => flow.refetch()}

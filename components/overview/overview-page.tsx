@@ -73,16 +73,16 @@ function Overview({ filter, setFilter, patch, children }: Props) {
       {/* What was parked and redriven within one bucket leaves no area, but its success still counts. */}
       {nothing && !hadSome && restricted ? (
         <div className="px-3 pb-4">
-          <Tiles filter={filter} size={size} age={age} />
+          <Tiles filter={filter} age={age} />
         </div>
       ) : null}
       {nothing && !hadSome ? null : (
         <div className="grid gap-3 px-3 pb-4 lg:grid-cols-[minmax(0,2fr)_minmax(18rem,1fr)]">
           <div className="min-w-0 lg:col-span-2">
-            <Tiles filter={filter} size={size} age={age} />
+            <Tiles filter={filter} age={age} />
           </div>
           <SizePanel filter={shown} size={size} onRetry={() => size.refetch()} onZoom={patch} />
-          <TopErrors filter={filter} />
+          <TopErrors filter={shown} />
           <div className="grid min-w-0 content-start gap-3 lg:grid-cols-2">
             <AgePanel age={age} onRetry={() => age.refetch()} />
             <FlowPanel filter={shown} />

@@ -3,7 +3,7 @@
 import { X } from "lucide-react";
 import { useRouter } from "next/navigation";
 import { useMemo, useState } from "react";
-import { seriesColour } from "@/components/charts/chart-palette";
+import { seriesColours } from "@/components/charts/chart-palette";
 import { ChartPanel } from "@/components/charts/chart-panel";
 import { SizeChart } from "@/components/charts/lazy-charts";
 import { groupMarkers } from "@/components/charts/marker-layout";
@@ -40,6 +40,7 @@ export function SizePanel(props: {
   const [chosen, setChosen] = useState<Window | null>(null);
   const markers = useStats("markers", windowOf(filter));
   const data = useMemo(() => (size.data ? sizeSeries(size.data) : undefined), [size.data]);
+  const colours = useMemo(() => seriesColours(data?.series.map((series) => series.key) ?? []), [data]);
   const spanMs = data ? (data.rows.at(-1)?.atMs ?? 0) - (data.rows[0]?.atMs ?? 0) : 0;
   const groups = useMemo(
     // Markers are a help, not the data: a chart without them is still right, so their failure stays silent.
@@ -58,15 +59,15 @@ export function SizePanel(props: {
       }
       className={props.className}
       height="h-64"
-      asOf={size.data?.asOf}
+      stamp={size.data}
       rows={data && data.series.length === 0 ? [] : data?.rows}
       error={size.error}
       onRetry={props.onRetry}
       empty="Nothing was parked in this window."
-      legend={data?.series.map((series, index) => ({
+      legend={data?.series.map((series) => ({
         key: series.key,
         label: `${series.key} ${formatNumber(series.last)}`,
-        colour: seriesColour(series.key, index),
+        colour: colours.get(series.key)!,
         href: codesHref(series.codes),
       }))}
       columns={[

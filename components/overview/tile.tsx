@@ -40,7 +40,8 @@ export function Tile<Data>({
   return (
     <li className="relative grid min-h-18 content-start gap-1 px-3 py-2 hover:bg-hover">
       <h2 className="text-sm text-muted">
-        <Link href={shown.href} className="after:absolute after:inset-0">
+        {/* An address that moves with the clock would be fetched ahead again at each poll. */}
+        <Link href={shown.href} prefetch={false} className="after:absolute after:inset-0">
           {title}
         </Link>
         {error ? <span className="text-danger"> · not renewed</span> : null}

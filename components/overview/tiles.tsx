@@ -8,20 +8,20 @@ import { eventsHref } from "@/lib/browser/filter-read";
 import { formatClock, formatDuration, formatNumber } from "@/lib/browser/format";
 import { useStats } from "@/lib/browser/stats";
 import type { EventFilter } from "@/lib/contract/event-filter";
-import type { AgeStats, SizeStats } from "@/lib/contract/stats";
+import type { AgeStats } from "@/lib/contract/stats";
 import { flowTile, perMinuteWords, successWords } from "./flow-view";
 import { lately, parkedBefore, parkedNow } from "./parked-filter";
 import { type Part, Tile } from "./tile";
 
 const HOUR_MS = 3_600_000;
 
-type Props = { filter: EventFilter; size: Part<SizeStats>; age: Part<AgeStats> };
+type Props = { filter: EventFilter; age: Part<AgeStats> };
 
 /** The five numbers somebody looks at first. */
-export function Tiles({ filter, size, age }: Props) {
+export function Tiles({ filter, age }: Props) {
   return (
     <ul className="grid grid-cols-2 rounded-lg border border-line md:grid-cols-3 lg:grid-cols-5 max-md:[&>li:last-child]:col-span-2 max-md:[&>li:nth-child(even)]:border-l max-md:[&>li:nth-child(n+3)]:border-t md:max-lg:[&>li:not(:nth-child(3n+1))]:border-l md:max-lg:[&>li:nth-child(n+4)]:border-t lg:[&>li+li]:border-l">
-      <ParkedTile filter={filter} size={size} />
+      <ParkedTile filter={filter} />
       <AgeTile title="oldest" filter={filter} age={age} of={(stats) => stats.oldestMs} />
       <AgeTile title="age p95" filter={filter} age={age} of={(stats) => stats.p95Ms} />
       <FlowTile filter={filter} />
@@ -36,10 +36,16 @@ function useStamp() {
   return ({ kind, asOf }: { kind: string; asOf: string }) => `${kind}, as of ${formatClock(Date.parse(asOf), zone)}`;
 }
 
-function ParkedTile({ filter, size }: Pick<Props, "filter" | "size">) {
+/** Now and against an hour ago, whatever window the page shows: the chart below has the window. */
+function ParkedTile({ filter }: Pick<Props, "filter">) {
   const stamp = useStamp();
+  const size = useStats("size", lately(filter, "-70m"), { bucket: "5m" });
   return (
-    <Tile title="parked now" part={size} tip={stamp}>
+    <Tile
+      title="parked now"
+      part={asPart(size)}
+      tip={(stats) => `${stamp(stats)}\nall that is parked, whatever the window`}
+    >
       {(stats) => ({
         href: eventsHref(parkedNow(filter)),
         value: formatNumber(stats.now),
@@ -102,9 +108,15 @@ function SuccessTile({ filter }: { filter: EventFilter }) {
   const stamp = useStamp();
   const success = useStats("redrive-success", lately(filter, "-24h"));
   return (
-    <Tile title="redrives confirmed 24 h" part={asPart(success)} tip={stamp}>
+    <Tile
+      title="redrives confirmed 24 h"
+      part={asPart(success)}
+      tip={(stats) =>
+        `${formatNumber(stats.confirmed)} confirmed, ${formatNumber(stats.bounced)} bounced, ${formatNumber(stats.failed)} failed\n${stamp(stats)}`
+      }
+    >
       {(stats) => ({
-        href: stats.bounced > 0 ? eventsHref(lately({ ...filter, status: ["BOUNCED"] }, "-30d")) : "/redrives",
+        href: "/redrives",
         value: successWords(stats.rate),
         detail:
           stats.rate === null

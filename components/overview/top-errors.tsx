@@ -1,58 +1,124 @@
 "use client";
 
 import Link from "next/link";
+import { useState } from "react";
+import { classNames } from "@/components/ui/class-names";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useZone } from "@/lib/browser/clock-zone";
-import { eventsHref } from "@/lib/browser/filter-read";
+import { eventsHref, filterHref, withPart } from "@/lib/browser/filter-read";
 import { formatClock, formatNumber } from "@/lib/browser/format";
 import { useStats } from "@/lib/browser/stats";
+import { windowLabel } from "@/lib/browser/time-window";
 import type { EventFilter } from "@/lib/contract/event-filter";
-import { parkedNow } from "./parked-filter";
+import type { TopErrors as TopErrorsOut } from "@/lib/contract/stats";
+import { type ArrivalRow, arrivalRows } from "./arrival-rows";
 
 const SHOWN = 9;
 
-/** Error codes by what is parked now; each bar opens its events. */
+type By = "code" | "group";
+
+/** What arrived in the window of the page, by error code or by group; each bar opens its events of that window. */
 export function TopErrors({ filter, className }: { filter: EventFilter; className?: string }) {
   const zone = useZone();
+  const [by, setBy] = useState<By>("code");
   const top = useStats("top-errors", filter);
-  const codes = top.data?.buckets ?? [];
-  const most = codes[0]?.count ?? 1;
+  const stats = top.data?.counts === "arrived" ? top.data : undefined;
   return (
     <Panel
-      title="Top error codes"
-      meta={top.data ? `as of ${formatClock(Date.parse(top.data.asOf), zone)}` : undefined}
+      title="What arrived"
+      meta={
+        stats ? (
+          <span
+            data-tip={`${stats.kind}, as of ${formatClock(Date.parse(stats.asOf), zone)}\nfirst parked or come back in this window`}
+          >
+            {formatNumber(stats.total)} · {windowLabel(filter, zone)}
+          </span>
+        ) : undefined
+      }
       className={className}
+      actions={<Choice by={by} onBy={setBy} />}
     >
-      {top.isError ? <ErrorPanel error={top.error} onRetry={() => top.refetch()} inline={codes.length > 0} /> : null}
+      {top.isError ? <ErrorPanel error={top.error} onRetry={() => top.refetch()} inline={stats !== undefined} /> : null}
       {top.isPending ? <SkeletonRows rows={6} columns={["flex-1", "w-12"]} /> : null}
-      {top.isSuccess && codes.length === 0 ? (
-        <p className="px-3 py-6 text-center text-muted">Nothing is parked.</p>
-      ) : null}
+      {stats ? <Rows stats={stats} by={by} filter={filter} /> : null}
+    </Panel>
+  );
+}
+
+function Choice({ by, onBy }: { by: By; onBy: (by: By) => void }) {
+  return (
+    <fieldset aria-label="What arrived, by" className="flex">
+      {(["code", "group"] as const).map((choice) => (
+        <button
+          key={choice}
+          type="button"
+          aria-pressed={by === choice}
+          onClick={() => onBy(choice)}
+          className={classNames(
+            "h-6 rounded-md px-2 text-sm",
+            by === choice ? "bg-selected text-ink" : "text-muted hover:bg-hover",
+          )}
+        >
+          by {choice}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+function Rows({
+  stats,
+  by,
+  filter,
+}: {
+  stats: Extract<TopErrorsOut, { counts: "arrived" }>;
+  by: By;
+  filter: EventFilter;
+}) {
+  const rows = arrivalRows(stats, by);
+  if (rows.length === 0) {
+    return <p className="px-3 py-6 text-center text-muted">Nothing arrived in this window.</p>;
+  }
+  const most = Math.max(...rows.map((row) => row.count));
+  return (
+    <>
       <ul className="pb-1">
-        {codes.slice(0, SHOWN).map((bucket) => (
-          <li key={bucket.errorCode}>
-            <Link
-              href={eventsHref(parkedNow(filter, { errorCode: [bucket.errorCode] }))}
-              className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 px-3 py-1 hover:bg-hover"
-              data-tip={bucket.errorCode}
-            >
-              <span className="truncate font-mono text-sm">{bucket.errorCode}</span>
-              <span className="font-mono">{formatNumber(bucket.count)}</span>
-              <span aria-hidden className="col-span-2 h-1 rounded-sm bg-line">
-                <span
-                  className="block h-full rounded-sm bg-pending"
-                  style={{ width: `${Math.max(1, (bucket.count / most) * 100)}%` }}
-                />
-              </span>
-            </Link>
+        {rows.slice(0, SHOWN).map((row) => (
+          <li key={row.key}>
+            <Row row={row} most={most} href={eventsHref(withPart(filter, row.part))} />
           </li>
         ))}
       </ul>
-      {codes.length > SHOWN ? (
-        <p className="px-3 pb-2 text-sm text-muted">and {formatNumber(codes.length - SHOWN)} more codes</p>
+      {rows.length > SHOWN ? (
+        <Link href={filterHref("/groups", filter)} className="block px-3 pb-2 text-sm text-accent hover:underline">
+          {formatNumber(rows.length - SHOWN)} more: all groups
+        </Link>
       ) : null}
-    </Panel>
+    </>
+  );
+}
+
+function Row({ row, most, href }: { row: ArrivalRow; most: number; href: string }) {
+  return (
+    <Link
+      href={href}
+      prefetch={false}
+      className="grid grid-cols-[minmax(0,1fr)_auto_auto] items-center gap-x-3 px-3 py-1 hover:bg-hover"
+      data-tip={row.tip}
+    >
+      <span className="truncate font-mono text-sm">{row.name}</span>
+      <span className={classNames("text-sm whitespace-nowrap", row.unusual ? "text-warning" : "text-faint")}>
+        {row.against}
+      </span>
+      <span className="min-w-8 text-right font-mono">{formatNumber(row.count)}</span>
+      <span aria-hidden className="col-span-3 h-1 rounded-sm bg-line">
+        <span
+          className="block h-full rounded-sm bg-pending"
+          style={{ width: `${Math.max(1, (row.count / most) * 100)}%` }}
+        />
+      </span>
+    </Link>
   );
 }

@@ -33,7 +33,7 @@ export function RedriveRateChart({
       title="Rate over time"
       className={className}
       summary={`Events per second${set === null ? "" : `; the set rate is ${rateWords(set)}`}`}
-      asOf={rate.data?.asOf}
+      stamp={rate.data && { asOf: rate.data.asOf, kind: "exact" }}
       rows={rows}
       error={rate.error}
       onRetry={() => rate.refetch()}

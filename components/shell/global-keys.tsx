@@ -4,7 +4,7 @@ import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { lazily } from "@/components/ui/lazily";
 import { type Hotkeys, useHotkeys } from "@/lib/browser/hotkeys";
-import { PAGES } from "./navigation";
+import { PAGES, pageHref } from "./navigation";
 
 const Palette = lazily(() => import("./palette").then(({ Palette }) => Palette));
 const KeyboardHelp = lazily(() => import("./keyboard-help").then(({ KeyboardHelp }) => KeyboardHelp));
@@ -17,7 +17,8 @@ export function GlobalKeys() {
     "mod+k": () => setOpen((now) => (now === "palette" ? null : "palette")),
     "?": () => setOpen("help"),
   };
-  for (const page of PAGES) hotkeys[`g ${page.key}`] = () => router.push(page.href);
+  for (const page of PAGES)
+    hotkeys[`g ${page.key}`] = () => router.push(pageHref(page.href, new URLSearchParams(window.location.search)));
   useHotkeys(hotkeys);
   const close = () => setOpen(null);
   if (open === "palette") return <Palette onClose={close} onHelp={() => setOpen("help")} />;

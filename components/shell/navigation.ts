@@ -12,6 +12,20 @@ export const PAGES = [
 
 export type PageHref = (typeof PAGES)[number]["href"];
 
+/** Pages whose data has a time window. */
+const WITH_WINDOW: readonly PageHref[] = ["/", "/events", "/groups", "/audit"];
+
+/** The way to a page with the window of the one that is left: who looks at the last hour looks at it everywhere. */
+export function pageHref(href: PageHref, current: { get(name: string): string | null }): string {
+  if (!WITH_WINDOW.includes(href)) return href;
+  const kept = new URLSearchParams();
+  for (const name of ["from", "to"]) {
+    const value = current.get(name);
+    if (value) kept.set(name, value);
+  }
+  return kept.size === 0 ? href : `${href}?${kept}`;
+}
+
 /** How many the bottom bar of a phone holds; the rest is under More. */
 export const BAR_PAGES = 5;
 

@@ -19,7 +19,11 @@ export function Panel({
   children: ReactNode;
 }) {
   return (
-    <section className={classNames("flex min-w-0 flex-col rounded-lg border border-line bg-surface", className)}>
+    // Named, so that a reader of the screen can go from part to part.
+    <section
+      aria-label={typeof title === "string" ? title : undefined}
+      className={classNames("flex min-w-0 flex-col rounded-lg border border-line bg-surface", className)}
+    >
       {title || actions ? (
         <header className="flex min-h-9 shrink-0 items-center gap-2 px-3 pt-1">
           <h2 className="truncate font-medium">{title}</h2>

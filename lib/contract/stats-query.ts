@@ -10,6 +10,8 @@ export type StatsQuery = {
   fromMs: number;
   toMs: number;
   bucketMs: number;
+  /** Whether `from` or `to` was asked for; without them the window is the last day. */
+  windowed: boolean;
 };
 
 const MINUTE_MS = 60_000;
@@ -42,7 +44,25 @@ export function statsQueryFrom(params: URLSearchParams, nowMs: number, known: re
   const fromMs = window.fromMs ?? toMs - WINDOW_DEFAULT_MS;
   if (fromMs > toMs) throw invalid("from", "is after now: give to as well");
   if (toMs - fromMs > WINDOW_MS_MAX) throw invalid("from", "is too far before to: at most 400 days");
-  return { filter, fromMs, toMs, bucketMs: bucketOf(params.get("bucket"), toMs - fromMs) };
+  return {
+    filter,
+    fromMs,
+    toMs,
+    bucketMs: bucketOf(params.get("bucket"), toMs - fromMs),
+    windowed: from !== undefined || to !== undefined,
+  };
+}
+
+/**
+ * The query of top errors: without a window it counts what is parked now, with one what arrived in it. A status belongs
+ * to the first only: what arrived has had several. Throws DomainError `invalid-filter`.
+ */
+export function topErrorsQueryFrom(params: URLSearchParams, nowMs: number): StatsQuery {
+  const query = statsQueryFrom(params, nowMs, ["source", "errorCode", "status"]);
+  if (query.windowed && query.filter.status) {
+    throw invalid("status", "is of now, and from and to ask for what arrived then: leave one of them out");
+  }
+  return query;
 }
 
 function bucketOf(text: string | null, windowMs: number): number {

@@ -34,8 +34,36 @@ export type AgeStats = Stamp & {
   buckets: { at: string; p50Ms: number | null; p95Ms: number | null; oldestMs: number | null }[];
 };
 
-/** GET /api/v1/stats/top-errors: error codes by parked count, largest first. */
-export type TopErrors = Stamp & { buckets: { errorCode: string; count: number }[]; total: number };
+/** What arrived in the window, against what usually arrives in as long a time. */
+export type Arrivals = {
+  /** parked + bounced. */
+  count: number;
+  /** For the first time. */
+  parked: number;
+  /** Come back after a redrive. */
+  bounced: number;
+  /** Mean of as long a time before the window; null when the history is shorter than the window. */
+  usual: number | null;
+  /** count / usual; null when `usual` is null or 0. */
+  factor: number | null;
+};
+export type ArrivedCode = Arrivals & { errorCode: string };
+export type ArrivedGroup = Omit<Arrivals, "parked" | "bounced"> & {
+  fingerprint: string;
+  errorCode: string;
+  pattern: string;
+};
+
+/**
+ * GET /api/v1/stats/top-errors: error codes, the most frequent first. Without from and to: what is parked now. With
+ * them: what arrived in the window, by code and by group. `usualFrom` is where the time begins that `usual` is taken
+ * over; it ends where the window begins.
+ */
+export type TopErrors = Stamp &
+  (
+    | { counts: "parked-now"; buckets: { errorCode: string; count: number }[]; total: number }
+    | { counts: "arrived"; buckets: ArrivedCode[]; groups: ArrivedGroup[]; total: number; usualFrom: string | null }
+  );
 
 /** GET /api/v1/stats/redrive-success: of the events delivered in the window, how many are confirmed or came back. */
 export type RedriveSuccess = Stamp & {

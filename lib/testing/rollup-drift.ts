@@ -15,7 +15,15 @@ export async function rollupDrift(db: Db): Promise<unknown[]> {
       select fingerprint, source_id, status, sum(n) as n from dlq_group_levels group by 1, 2, 3 having sum(n) <> 0),
     group_counted as (select fingerprint, source_id, status, count(*) as n from dlq_events group by 1, 2, 3),
     parked as (select source_id, sum(n) as n from dlq_flow where kind = 'parked' group by 1),
-    parked_counted as (select source_id, count(*) as n from dlq_events group by 1)
+    parked_counted as (select source_id, count(*) as n from dlq_events group by 1),
+    hours as (select hour, source_id, error_code, kind, sum(n) as n from dlq_flow_hours group by 1, 2, 3, 4),
+    hours_counted as (
+      select date_trunc('hour', minute, 'UTC') as hour, source_id, error_code, kind, sum(n) as n
+        from dlq_flow where rolled group by 1, 2, 3, 4),
+    group_hours as (select hour, source_id, fingerprint, sum(n) as n from dlq_group_flow_hours group by 1, 2, 3),
+    group_hours_counted as (
+      select date_trunc('hour', minute, 'UTC') as hour, source_id, fingerprint, sum(n) as n
+        from dlq_flow where rolled and kind in ('parked', 'bounced') group by 1, 2, 3)
     select 'levels' as rollup, row_to_json(l) as rolled, row_to_json(c) as counted
       from levels l full join counted c using (source_id, error_code, status, hour) where l.n is distinct from c.n
     union all
@@ -23,7 +31,14 @@ export async function rollupDrift(db: Db): Promise<unknown[]> {
       from group_levels l full join group_counted c using (fingerprint, source_id, status) where l.n is distinct from c.n
     union all
     select 'flow', row_to_json(l), row_to_json(c)
-      from parked l full join parked_counted c using (source_id) where l.n is distinct from c.n`);
+      from parked l full join parked_counted c using (source_id) where l.n is distinct from c.n
+    union all
+    select 'flow_hours', row_to_json(l), row_to_json(c)
+      from hours l full join hours_counted c using (hour, source_id, error_code, kind) where l.n is distinct from c.n
+    union all
+    select 'group_flow_hours', row_to_json(l), row_to_json(c)
+      from group_hours l full join group_hours_counted c using (hour, source_id, fingerprint)
+     where l.n is distinct from c.n`);
 }
 
 /** Changes of events that have no audit entry, or more than one: empty when each has exactly one. */

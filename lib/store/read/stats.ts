@@ -1,73 +1,69 @@
-import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats, TopErrors } from "@/lib/contract/stats";
+import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats } from "@/lib/contract/stats";
 import { bucketStarts, type StatsQuery } from "@/lib/contract/stats-query";
 import { agePercentile, type HourCount, parkedHoursAt } from "@/lib/core/age-percentiles";
 import { type EventStatus, PARKED_STATUSES } from "@/lib/core/event-state";
 import type { Queryable } from "@/lib/store/db";
 import { iso } from "@/lib/store/read/event-rows";
+import {
+  ALL_HOURS,
+  FLOW,
+  floorHour,
+  flowSpan,
+  flowValues,
+  IN_SCOPE,
+  SIZE_EFFECT,
+  scopeValues,
+  sizeSpan,
+} from "@/lib/store/read/flow";
 
 /** Charts, all from the rollups: their cost does not grow with the events. */
 
-/** `$1`..`$3` of every statement here: source, error code, fingerprint; null = any. */
-function scopeValues({ source, errorCode, fingerprint }: StatsQuery["filter"]) {
-  return [source ?? null, errorCode ?? null, fingerprint ?? null];
-}
+type SizeRow = { bucket: number | null; code: string; n: number };
 
-const IN_SCOPE = `($1::text[] is null or source_id = any(array(select id from sources where name = any($1))))
-  and ($2::text[] is null or error_code = any($2))`;
-const FLOW_SCOPE = `${IN_SCOPE} and ($3::text[] is null or fingerprint = any($3))`;
-
-/** What a flow kind does to dlq_size. */
-const SIZE_EFFECT = `case when kind in ('parked', 'bounced', 'released') then n
-  when kind in ('redriven', 'ignored', 'expired') then -n else 0 end`;
-
-type NetRow = { bucket: number; code: string; net: number };
-
-/** dlq_size at the end of each bucket: what is parked now, less what came since, plus what went since. */
+/**
+ * dlq_size at the end of each bucket: what is parked now, less what came since, plus what went since. Level and flow are
+ * read by one statement: between two an arrival would be in one of them only.
+ */
 export async function readSize(db: Queryable, query: StatsQuery, nowMs: number): Promise<SizeStats> {
   const starts = bucketStarts(query);
-  const [now, net] = await Promise.all([
-    sizeNow(db, query.filter),
-    db.query<NetRow>(
-      `select floor(extract(epoch from minute) * 1000 / $4)::bigint as bucket, error_code as code,
-              sum(${SIZE_EFFECT})::bigint as net
-         from dlq_flow where minute >= to_timestamp($5::float8 / 1000) and ${FLOW_SCOPE} group by 1, 2`,
-      [...scopeValues(query.filter), query.bucketMs, starts[0]],
-      { name: "size_flow" },
-    ),
-  ]);
-  const byBucket = Map.groupBy(net, (row) => row.bucket * query.bucketMs);
-  const level = new Map(now);
+  const rows = await db.query<SizeRow>(
+    `with flow as (${FLOW})
+     select null::bigint as bucket, code, sum(n)::bigint as n from (${levelsOf(query.filter)}) levels group by code
+     union all
+     select floor(extract(epoch from at) * 1000 / $8)::bigint, error_code, sum(${SIZE_EFFECT})::bigint
+       from flow group by 1, 2`,
+    [...flowValues(query.filter, sizeSpan(query)), query.bucketMs, PARKED_STATUSES],
+    { name: query.filter.fingerprint ? "size_groups" : "size_codes" },
+  );
+  const level = new Map(rows.filter(({ bucket }) => bucket === null).map(({ code, n }) => [code, n]));
+  const total = [...level.values()].reduce((sum, n) => sum + n, 0);
+  const changes = rows.filter((row): row is NetRow => row.bucket !== null);
+  const byBucket = Map.groupBy(changes, (row) => row.bucket * query.bucketMs);
   // From now backwards: each step takes back what the bucket changed. Buckets behind the window come first.
   const inWindow = new Set(starts);
-  for (const [start, rows] of byBucket) if (!inWindow.has(start)) takeBack(level, rows);
+  for (const [start, net] of byBucket) if (!inWindow.has(start)) takeBack(level, net);
   const buckets: SizeStats["buckets"] = [];
   for (const start of [...starts].reverse()) {
     buckets.push(sizeBucket(start, level));
     takeBack(level, byBucket.get(start) ?? []);
   }
-  const total = [...now.values()].reduce((sum, n) => sum + n, 0);
   return { asOf: iso(nowMs), kind: "exact", bucketMs: query.bucketMs, buckets: buckets.reverse(), now: total };
 }
 
-/** By error code. By group only where that is asked for: its rollup does not know the code. */
-async function sizeNow(db: Queryable, filter: StatsQuery["filter"]): Promise<Map<string, number>> {
-  const rows = await db.query<{ code: string; n: number }>(
-    filter.fingerprint
-      ? `select g.error_code as code, sum(l.n)::bigint as n
-           from dlq_group_levels l join dlq_groups g using (fingerprint)
-          where l.status = any($4::text[]) and l.fingerprint = any($3)
-            and ($1::text[] is null or l.source_id = any(array(select id from sources where name = any($1))))
-            and ($2::text[] is null or g.error_code = any($2)) group by 1`
-      : `select error_code as code, sum(n)::bigint as n from dlq_levels
-          where status = any($4::text[]) and $3::text[] is null and ${IN_SCOPE} group by 1`,
-    [...scopeValues(filter), PARKED_STATUSES],
-    { name: filter.fingerprint ? "size_groups" : "size_levels" },
-  );
-  return new Map(rows.map(({ code, n }) => [code, n]));
+type NetRow = SizeRow & { bucket: number };
+
+/** What is parked, by code. By group only where that is asked for: its rollup does not know the code. `$9` = statuses. */
+function levelsOf(filter: StatsQuery["filter"]): string {
+  return filter.fingerprint
+    ? `select g.error_code as code, l.n from dlq_group_levels l join dlq_groups g using (fingerprint)
+        where l.status = any($9::text[]) and l.fingerprint = any($3)
+          and ($1::text[] is null or l.source_id = any(array(select id from sources where name = any($1))))
+          and ($2::text[] is null or g.error_code = any($2))`
+    : `select error_code as code, n from dlq_levels where status = any($9::text[]) and ${IN_SCOPE}`;
 }
 
 function takeBack(level: Map<string, number>, rows: NetRow[]): void {
-  for (const { code, net } of rows) level.set(code, (level.get(code) ?? 0) - net);
+  for (const { code, n } of rows) level.set(code, (level.get(code) ?? 0) - n);
 }
 
 function sizeBucket(startMs: number, level: Map<string, number>): SizeStats["buckets"][number] {
@@ -85,11 +81,10 @@ type FlowRow = { bucket: number; kind: string; n: number };
 
 function readFlowRows(db: Queryable, query: StatsQuery): Promise<FlowRow[]> {
   return db.query<FlowRow>(
-    `select floor(extract(epoch from minute) * 1000 / $4)::bigint as bucket, kind, sum(n)::bigint as n
-       from dlq_flow
-      where minute >= to_timestamp($5::float8 / 1000) and minute < to_timestamp($6::float8 / 1000) and ${FLOW_SCOPE}
-      group by 1, 2`,
-    [...scopeValues(query.filter), query.bucketMs, bucketStarts(query)[0], query.toMs],
+    `with flow as (${FLOW})
+     select floor(extract(epoch from at) * 1000 / $8)::bigint as bucket, kind, sum(n)::bigint as n
+       from flow group by 1, 2`,
+    [...flowValues(query.filter, flowSpan(query)), query.bucketMs],
     { name: "flow_rows" },
   );
 }
@@ -140,21 +135,6 @@ function success({ redriven, confirmed, bounced, failed }: FlowCounts) {
   return { delivered: redriven, confirmed, bounced, failed, rate: settled === 0 ? null : confirmed / settled };
 }
 
-/** Error codes by what is parked, largest first. `status` in place of the parked ones, when the filter names any. */
-export async function readTopErrors(db: Queryable, query: StatsQuery, nowMs: number): Promise<TopErrors> {
-  const statuses: readonly string[] = query.filter.status ?? PARKED_STATUSES;
-  const rows = await db.query<{ errorCode: string; count: number }>(
-    `select error_code as "errorCode", sum(n)::bigint as count from dlq_levels
-      where status = any($3::text[]) and ${IN_SCOPE} group by 1 having sum(n) > 0 order by 2 desc, 1`,
-    [...scopeValues(query.filter).slice(0, 2), statuses],
-    { name: "top_errors" },
-  );
-  const total = rows.reduce((sum, { count }) => sum + count, 0);
-  return { asOf: iso(nowMs), kind: "exact", buckets: rows.slice(0, TOP_ERRORS_MAX), total };
-}
-
-const TOP_ERRORS_MAX = 50;
-
 /**
  * Ages of what is parked. The rollup knows the hour of first sight: p50 and p95 are within an hour, the oldest is read
  * from its index. Of the past it is estimated what had left by then, see `parkedHoursAt`.
@@ -177,10 +157,27 @@ export async function readAge(db: Queryable, query: StatsQuery, nowMs: number): 
     asOf: iso(nowMs),
     kind: "estimated",
     bucketMs: query.bucketMs,
-    ...ages(present, nowMs),
-    oldestMs: oldestMs === null ? null : Math.max(0, nowMs - oldestMs),
-    buckets: starts.map((start, index) => ({ at: iso(start), ...ages(past[index]!, ends[index]!) })),
+    ...bounded(ages(present, nowMs), present, nowMs, oldestMs),
+    buckets: starts.map((start, index) => ({
+      at: iso(start),
+      ...bounded(ages(past[index]!, ends[index]!), past[index]!, ends[index]!, oldestMs),
+    })),
   };
+}
+
+type Ages = { p50Ms: number | null; p95Ms: number | null; oldestMs: number | null };
+
+/**
+ * The rollup knows hours, the index knows when the oldest event that is parked now was first seen. Where no event of an
+ * earlier hour was parked, nothing is taken as older than that event.
+ */
+function bounded(ages: Ages, hours: readonly HourCount[], atMs: number, oldestMs: number | null): Ages {
+  const earlier = oldestMs === null || hours.some(({ hourMs, n }) => n > 0 && hourMs < floorHour(oldestMs));
+  if (earlier || oldestMs === null) return ages;
+  const most = atMs - oldestMs;
+  if (most < 0) return { p50Ms: null, p95Ms: null, oldestMs: null };
+  const atMost = (ms: number | null) => (ms === null ? null : Math.min(ms, most));
+  return { p50Ms: atMost(ages.p50Ms), p95Ms: atMost(ages.p95Ms), oldestMs: most };
 }
 
 async function presentHours(db: Queryable, filter: StatsQuery["filter"]): Promise<HourCount[]> {
@@ -196,11 +193,12 @@ type HourlyRow = { hourMs: number; arrived: number; gone: number };
 
 async function hourlyFlow(db: Queryable, filter: StatsQuery["filter"]) {
   const rows = await db.query<HourlyRow>(
-    `select (extract(epoch from date_trunc('hour', minute, 'UTC')) * 1000)::bigint as "hourMs",
+    `with flow as (${FLOW})
+     select (extract(epoch from date_trunc('hour', at, 'UTC')) * 1000)::bigint as "hourMs",
             coalesce(sum(n) filter (where kind = 'parked'), 0)::bigint as arrived,
             greatest(0, sum(case when kind = 'parked' then 0 else -(${SIZE_EFFECT}) end))::bigint as gone
-       from dlq_flow where ${FLOW_SCOPE} group by 1`,
-    scopeValues(filter),
+       from flow group by 1`,
+    flowValues(filter, ALL_HOURS),
     { name: "hourly_flow" },
   );
   return {

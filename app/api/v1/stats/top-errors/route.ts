@@ -1,8 +1,8 @@
 import { handle } from "@/app/_server/handle";
-import { statsQueryFrom } from "@/lib/contract/stats-query";
-import { readTopErrors } from "@/lib/store/read/stats";
+import { topErrorsQueryFrom } from "@/lib/contract/stats-query";
+import { readTopErrors } from "@/lib/store/read/top-errors";
 
 export const GET = handle({
-  query: (params, nowMs) => statsQueryFrom(params, nowMs, ["source", "errorCode", "status"]),
+  query: topErrorsQueryFrom,
   run: ({ deps, query, nowMs }) => readTopErrors(deps.db, query, nowMs),
 });

@@ -1,0 +1,62 @@
+import { formatNumber } from "@/lib/browser/format";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import type { Arrivals, TopErrors } from "@/lib/contract/stats";
+
+export type ArrivalRow = {
+  key: string;
+  name: string;
+  count: number;
+  /** `12 × usual`, `as usual`, `new`; empty when the history is too short to tell. */
+  against: string;
+  unusual: boolean;
+  tip: string;
+  /** What the row adds to the page's filter: its link keeps the window. */
+  part: Partial<EventFilter>;
+};
+
+/** From this factor on a count stands out; below it is the noise of a day. */
+const NOTABLE = 2;
+
+/** The rows of "What arrived", the largest first. */
+export function arrivalRows(stats: Extract<TopErrors, { counts: "arrived" }>, by: "code" | "group"): ArrivalRow[] {
+  if (by === "code") {
+    return stats.buckets.map((row) => ({
+      ...against(row),
+      key: row.errorCode,
+      name: row.errorCode,
+      count: row.count,
+      tip: [
+        row.errorCode,
+        `${formatNumber(row.parked)} parked for the first time, ${formatNumber(row.bounced)} came back`,
+        usualWords(row),
+      ].join("\n"),
+      part: { errorCode: [row.errorCode] },
+    }));
+  }
+  return stats.groups.map((row) => ({
+    ...against(row),
+    key: row.fingerprint,
+    name: row.pattern === "" ? row.errorCode : row.pattern,
+    count: row.count,
+    tip: [row.errorCode, row.pattern.slice(0, 500), usualWords(row)].join("\n"),
+    part: { fingerprint: [row.fingerprint] },
+  }));
+}
+
+function against({ usual, factor }: Pick<Arrivals, "usual" | "factor">): { against: string; unusual: boolean } {
+  if (usual === null) return { against: "", unusual: false };
+  if (factor === null) return { against: "new", unusual: true };
+  if (factor >= NOTABLE) return { against: `${times(factor)} × usual`, unusual: true };
+  if (factor <= 1 / NOTABLE) return { against: "less than usual", unusual: false };
+  return { against: "as usual", unusual: false };
+}
+
+function times(factor: number): string {
+  return factor >= 10 ? formatNumber(Math.round(factor)) : factor.toFixed(1).replace(/\.0$/, "");
+}
+
+function usualWords({ usual }: Pick<Arrivals, "usual">): string {
+  if (usual === null) return "too little history to tell what is usual";
+  const rounded = usual >= 10 ? formatNumber(Math.round(usual)) : usual.toFixed(1).replace(/\.0$/, "");
+  return `usual in as long a time: ${rounded}`;
+}

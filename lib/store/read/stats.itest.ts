@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { statsQueryFrom, topErrorsQueryFrom } from "@/lib/contract/stats-query";
+import { uuidv7 } from "@/lib/platform/ids";
+import { createDb, type Db, type Queryable } from "@/lib/store/db";
+import { readAge, readFlow, readSize } from "@/lib/store/read/stats";
+import { readTopErrors } from "@/lib/store/read/top-errors";
+import { foldRollups } from "@/lib/store/write/fold-rollups";
+import { addSource } from "@/lib/testing/letters";
+import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+
+const HOUR_MS = 3_600_000;
+let database: TestDatabase;
+let db: Db;
+let orders: string;
+let billing: string;
+/** Ten minutes into an hour, and not the hour of the database: what was rolled is in the past either way. */
+const NOW = Math.floor(Date.now() / HOUR_MS) * HOUR_MS + 10 * 60_000;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = createDb(database.url, { max: 4 });
+  orders = await addSource(db, "orders");
+  billing = await addSource(db, "billing");
+});
+afterAll(async () => {
+  await db.end();
+  await database.drop();
+});
+beforeEach(async () => {
+  await db.run(
+    "truncate dlq_flow, dlq_flow_hours, dlq_group_flow_hours, dlq_levels, dlq_group_levels, dlq_groups, dlq_events",
+  );
+});
+
+type Arrival = { agoMs: number; n?: number; code?: string; kind?: string; source?: string; group?: string };
+
+/** As ingest writes it: the flow of its minute, the level of its hour. */
+async function happened({ agoMs, n = 1, code = "TIMEOUT", kind = "parked", source = orders, group = "g1" }: Arrival) {
+  const at = NOW - agoMs;
+  await db.run(
+    `insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
+     values (date_trunc('minute', to_timestamp($1::float8 / 1000), 'UTC'), $2, $3, $4, $5, $6)`,
+    [at, source, code, group, kind, n],
+  );
+  const leaves = kind === "redriven";
+  await db.run(
+    `insert into dlq_levels (source_id, error_code, status, hour, n)
+     values ($2, $3, 'PENDING', date_trunc('hour', to_timestamp($1::float8 / 1000), 'UTC'), $4)`,
+    [at, source, code, leaves ? -n : n],
+  );
+  await db.run(
+    `insert into dlq_groups (fingerprint, error_code, message_pattern, sample_event, first_seen, last_seen)
+     values ($1, $2, $3, $4, now(), now()) on conflict do nothing`,
+    [group, code, `pattern of ${group}`, uuidv7(NOW)],
+  );
+}
+
+const top = (query: string) => readTopErrors(db, topErrorsQueryFrom(new URLSearchParams(query), NOW), NOW);
+const chart = (query: string) =>
+  statsQueryFrom(new URLSearchParams(query), NOW, ["source", "errorCode", "fingerprint"]);
+
+/** An hour in which other things arrive than are parked, after a week of 2 timeouts an hour. */
+async function aBadHour() {
+  for (let hour = 1; hour <= 168; hour++) await happened({ agoMs: hour * HOUR_MS + 600_000, n: 2 });
+  await happened({ agoMs: 26 * HOUR_MS, n: 2_000, code: "VALIDATION_ERROR", group: "g2" });
+  await happened({ agoMs: 5 * 60_000, n: 1 });
+  await happened({ agoMs: 15 * 60_000, n: 90, code: "UPSTREAM_5XX", group: "g3" });
+  await happened({ agoMs: 40 * 60_000, n: 13, code: "UPSTREAM_5XX", group: "g3", kind: "bounced", source: billing });
+}
+
+test("top errors of the last hour are what arrived in it, against what usually arrives", async () => {
+  await aBadHour();
+  const answer = await top("from=-1h");
+  expect(answer).toMatchObject({
+    kind: "exact",
+    counts: "arrived",
+    total: 104,
+    buckets: [
+      { errorCode: "UPSTREAM_5XX", count: 103, parked: 90, bounced: 13, usual: 0, factor: null },
+      { errorCode: "TIMEOUT", count: 1, parked: 1, bounced: 0 },
+    ],
+    groups: [
+      { fingerprint: "g3", errorCode: "UPSTREAM_5XX", count: 103, pattern: "pattern of g3", usual: 0 },
+      { fingerprint: "g1", count: 1 },
+    ],
+  });
+  const timeouts = answer.buckets[1] as { usual: number; factor: number };
+  expect(timeouts.usual).toBeCloseTo(2, 1);
+  expect(timeouts.factor).toBeCloseTo(0.5, 1);
+});
+
+test("without a window top errors are what is parked now, and say so", async () => {
+  await aBadHour();
+  expect(await top("")).toMatchObject({
+    counts: "parked-now",
+    buckets: [{ errorCode: "VALIDATION_ERROR", count: 2_000 }, { errorCode: "TIMEOUT" }, { errorCode: "UPSTREAM_5XX" }],
+  });
+  expect(() => topErrorsQueryFrom(new URLSearchParams("from=-1h&status=PENDING"), NOW)).toThrow(/status/);
+});
+
+test("arrivals can be narrowed by source and code, and a short history says nothing of what is usual", async () => {
+  await happened({ agoMs: 5 * 60_000, n: 4 });
+  await happened({ agoMs: 5 * 60_000, n: 7, source: billing, code: "UPSTREAM_5XX", group: "g3" });
+  expect(await top("from=-1h&source=billing")).toMatchObject({
+    total: 7,
+    usualFrom: null,
+    buckets: [{ errorCode: "UPSTREAM_5XX", count: 7, usual: null, factor: null }],
+    groups: [{ fingerprint: "g3", count: 7, usual: null }],
+  });
+  expect(await top("from=-1h&errorCode=TIMEOUT")).toMatchObject({ total: 4, groups: [{ fingerprint: "g1" }] });
+});
+
+test("a chart reads the same from minutes and from hours, whatever its window", async () => {
+  await aBadHour();
+  await happened({ agoMs: 30 * HOUR_MS, n: 40, kind: "redriven" });
+  const queries = [
+    "from=-7d",
+    "from=-1h",
+    "from=-30d",
+    "from=-50h&to=-49h",
+    "from=-50h&to=-20h&bucket=1h",
+    "from=-3d&to=-2d",
+  ];
+  const read = async (query: string) => ({
+    size: await readSize(db, chart(query), NOW),
+    flow: await readFlow(db, chart(query), NOW),
+    age: await readAge(db, chart(query), NOW),
+    top: await top(query),
+  });
+  const before = await Promise.all(queries.map(read));
+  await foldRollups(db);
+  const [rolled] = await db.query<{ n: number }>("select count(*) as n from dlq_flow where rolled");
+  expect(rolled!.n).toBeGreaterThan(160);
+  expect(await Promise.all(queries.map(read))).toEqual(before);
+});
+
+test("what is written into an hour that was rolled counts", async () => {
+  await happened({ agoMs: 30 * HOUR_MS, n: 3 });
+  await foldRollups(db);
+  await happened({ agoMs: 30 * HOUR_MS, n: 4 });
+  const total = async () => (await top("from=-40h")).total;
+  expect(await total()).toBe(7);
+  await foldRollups(db);
+  expect(await total()).toBe(7);
+});
+
+test("statistics read rows by the hour: minutes and groups of the past add none", async () => {
+  await db.run(
+    `insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
+     select date_trunc('minute', to_timestamp($1::float8 / 1000), 'UTC') - make_interval(mins => m), $2, 'TIMEOUT', 'g' || g, 'parked', 1
+       from generate_series(300, 300 + 4319) m, generate_series(1, 10) g`,
+    [NOW, orders],
+  );
+  await foldRollups(db);
+  await db.run("analyze");
+  const counted = async (tx: Queryable) => {
+    const [row] = await tx.query<{ n: number }>(
+      `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint as n from pg_stat_xact_user_tables
+        where relname in ('dlq_flow', 'dlq_flow_hours', 'dlq_group_flow_hours', 'dlq_levels')`,
+    );
+    return row!.n;
+  };
+  const rowsRead = (read: (tx: Queryable) => Promise<unknown>) =>
+    db.transaction(async (tx) => {
+      const before = await counted(tx);
+      await read(tx);
+      return (await counted(tx)) - before;
+    });
+  // 43,200 rows of flow; three days have 73 hours.
+  expect(await rowsRead((tx) => readAge(tx, chart(""), NOW))).toBeLessThan(500);
+  expect(await rowsRead((tx) => readSize(tx, chart("from=-30d"), NOW))).toBeLessThan(500);
+  expect(await rowsRead((tx) => readSize(tx, chart("from=-70h&to=-69h"), NOW))).toBeLessThan(2_000);
+  expect(await rowsRead((tx) => readFlow(tx, chart("from=-30d"), NOW))).toBeLessThan(500);
+  expect(
+    await rowsRead((tx) => readTopErrors(tx, topErrorsQueryFrom(new URLSearchParams("from=-1h"), NOW), NOW)),
+  ).toBeLessThan(2_000);
+});
