@@ -2,7 +2,7 @@
 
 import Link from "next/link";
 import { paceWords } from "@/components/redrives/eta-words";
-import { decided, percentWords } from "@/components/redrives/progress-segments";
+import { outcomeWords, went } from "@/components/redrives/progress-segments";
 import { redriveTitle } from "@/components/redrives/redrive-title";
 import { SegmentedBar } from "@/components/redrives/segmented-bar";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -51,16 +51,17 @@ function Running({ redrive }: { redrive: RedriveOut }) {
     <li>
       <Link href={`/redrives/${redrive.id}`} className="grid gap-1 px-3 py-1.5 hover:bg-hover">
         <span className="flex items-center gap-2">
-          <RedriveBadge state={redrive.state} />
+          <RedriveBadge state={redrive.state} allWent={went(redrive) === redrive.total} />
           <span className="min-w-0 flex-1 truncate font-medium">{redriveTitle(redrive)}</span>
         </span>
         <span className="flex items-center gap-2">
           <SegmentedBar counts={redrive} className="min-w-0 flex-1" />
           <span className="text-sm whitespace-nowrap text-muted">
-            {percentWords(decided(redrive), redrive.total)}
-            {redrive.state === "RUNNING" ? ` · ${paceWords(redrive.rateNow, redrive.etaMs)}` : null}
+            {outcomeWords(redrive)}
+            {redrive.state === "RUNNING" && !redrive.stalled ? ` · ${paceWords(redrive.rateNow, redrive.etaMs)}` : null}
           </span>
         </span>
+        {redrive.stalled ? <span className="text-sm text-warning">{redrive.stalled.text}</span> : null}
       </Link>
     </li>
   );

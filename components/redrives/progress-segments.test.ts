@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  outcomeWords,
   type ProgressCounts,
   percentWords,
   progressSegments,
@@ -95,6 +96,15 @@ describe("the bar of a redrive", () => {
   it("speaks of verdicts, not of sends, in verify mode", () => {
     const sentence = progressSentence(counts({ mode: "verify", total: 12, passed: 9, refused: 3, open: 0 }));
     expect(sentence).toBe("12 of 12 decided: 9 would be sent, 3 would be refused.");
+  });
+
+  it.each([
+    [{ mode: "verify", total: 453, refused: 453, open: 0 }, "0 of 453 would go"],
+    [{ mode: "verify", total: 453, passed: 20, refused: 5, open: 428 }, "20 of 25 would go"],
+    [{ total: 453, delivered: 63, cancelled: 390, open: 0 }, "63 of 453 sent"],
+    [{ total: 1_200, delivered: 1_200, open: 0 }, "1,200 of 1,200 sent"],
+  ] satisfies [Partial<ProgressCounts>, string][])("leads with the outcome: %j reads %s", (over, words) => {
+    expect(outcomeWords(counts(over))).toBe(words);
   });
 
   it.each([

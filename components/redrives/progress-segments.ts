@@ -113,6 +113,19 @@ export function decided(counts: Pick<RedriveOut, "total" | "open">): number {
   return Math.max(0, counts.total - counts.open);
 }
 
+/** Events that went out, or that a dry run found nothing against. */
+export function went(counts: Pick<ProgressCounts, "mode" | "delivered" | "passed">): number {
+  return counts.mode === "verify" ? counts.passed : counts.delivered;
+}
+
+/** The outcome in a few words, never the mere fact of a decision: `63 of 453 sent`, `0 of 453 would go`. */
+export function outcomeWords(counts: Pick<ProgressCounts, "mode" | "delivered" | "passed" | "total" | "open">): string {
+  const number = (count: number) => count.toLocaleString("en-US");
+  if (counts.mode === "deliver") return `${number(counts.delivered)} of ${number(counts.total)} sent`;
+  // Of those checked so far: the others may go or not.
+  return `${number(counts.passed)} of ${number(decided(counts))} would go`;
+}
+
 /** Rounded so that it is 0 % only when nothing and 100 % only when everything is there. */
 export function percentWords(part: number, total: number): string {
   if (total <= 0) return "0 %";

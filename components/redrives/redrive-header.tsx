@@ -10,7 +10,9 @@ import { RedriveBadge } from "@/components/ui/state-badge";
 import { useChangeRedrive } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { nextRedriveState } from "@/lib/core/redrive-state";
+import { went } from "./progress-segments";
 import { redriveTitle } from "./redrive-title";
+import { StallLine } from "./stall-line";
 
 const CancelDialog = lazily(() => import("./cancel-dialog").then(({ CancelDialog }) => CancelDialog));
 
@@ -30,7 +32,7 @@ export function RedriveHeader({ redrive }: { redrive: RedriveOut }) {
         <h1 className="line-clamp-2 min-w-0 text-xl font-semibold tracking-tight wrap-anywhere" title={redrive.reason}>
           {redriveTitle(redrive)}
         </h1>
-        <RedriveBadge state={redrive.state} />
+        <RedriveBadge state={redrive.state} allWent={went(redrive) === redrive.total} />
         <span className="text-muted">
           {redrive.mode === "verify" ? "dry run, sends nothing" : `${redrive.lane} lane`}
         </span>
@@ -53,9 +55,9 @@ export function RedriveHeader({ redrive }: { redrive: RedriveOut }) {
           ) : null}
         </div>
       </header>
-      {redrive.state === "PAUSED" && redrive.pauseReason ? (
+      {redrive.stalled ? (
         <p className="mx-3 mb-3 rounded-md border border-l-2 border-warning bg-surface px-3 py-2 wrap-anywhere">
-          <strong className="font-medium">Paused:</strong> {redrive.pauseReason}
+          <StallLine stalled={redrive.stalled} />
         </p>
       ) : null}
       {change.isError ? (

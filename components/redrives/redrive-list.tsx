@@ -16,9 +16,10 @@ import { isFinal, useRedrives } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
 import { paceWords, rateWords } from "./eta-words";
-import { decided, percentWords } from "./progress-segments";
+import { outcomeWords, went } from "./progress-segments";
 import { redriveTitle } from "./redrive-title";
 import { SegmentedBar } from "./segmented-bar";
+import { StallLine } from "./stall-line";
 
 const STATES = [
   { value: "all", label: "any state" },
@@ -107,7 +108,7 @@ function Row({ redrive }: { redrive: RedriveOut }) {
   return (
     <Tr className="relative">
       <Td>
-        <RedriveBadge state={redrive.state} />
+        <RedriveBadge state={redrive.state} allWent={went(redrive) === redrive.total} />
       </Td>
       <Td className="max-w-96">
         {/* The link covers the row, so the whole row opens it and it is still one link to a keyboard. */}
@@ -118,13 +119,15 @@ function Row({ redrive }: { redrive: RedriveOut }) {
       <Td>
         <div className="flex items-center gap-2">
           <SegmentedBar counts={redrive} className="min-w-24 flex-1" />
-          <span className="w-12 text-right text-sm text-muted">{percentWords(decided(redrive), redrive.total)}</span>
+          <span className="w-32 text-right text-sm whitespace-nowrap text-muted">{outcomeWords(redrive)}</span>
         </div>
       </Td>
       <Td numeric className="font-mono">
         {formatNumber(redrive.total)}
       </Td>
-      <Td className="whitespace-nowrap text-muted">{pace(redrive)}</Td>
+      <Td className="max-w-72 text-muted">
+        <Pace redrive={redrive} />
+      </Td>
       <Td className="max-w-40 truncate">{redrive.createdBy}</Td>
       <Td>
         <TimeAgo at={redrive.createdAt} />
@@ -137,7 +140,7 @@ function Card({ redrive }: { redrive: RedriveOut }) {
   return (
     <li className="relative grid gap-1.5 rounded-lg border border-line bg-surface p-3">
       <div className="flex items-center justify-between gap-2">
-        <RedriveBadge state={redrive.state} />
+        <RedriveBadge state={redrive.state} allWent={went(redrive) === redrive.total} />
         <TimeAgo at={redrive.createdAt} className="text-sm whitespace-nowrap text-muted" />
       </div>
       <Link href={`/redrives/${redrive.id}`} className="line-clamp-2 font-medium after:absolute after:inset-0">
@@ -145,10 +148,24 @@ function Card({ redrive }: { redrive: RedriveOut }) {
       </Link>
       <SegmentedBar counts={redrive} />
       <p className="text-sm text-muted">
-        {percentWords(decided(redrive), redrive.total)} of {formatNumber(redrive.total)} · {pace(redrive)} ·{" "}
+        {outcomeWords(redrive)} · {redrive.stalled ? null : <>{pace(redrive)} · </>}
         {redrive.createdBy}
       </p>
+      {redrive.stalled ? (
+        <p className="text-sm text-warning">
+          <StallLine stalled={redrive.stalled} />
+        </p>
+      ) : null}
     </li>
+  );
+}
+
+function Pace({ redrive }: { redrive: RedriveOut }) {
+  if (!redrive.stalled) return <span className="whitespace-nowrap">{pace(redrive)}</span>;
+  return (
+    <span className="line-clamp-2 text-warning" data-tip={redrive.stalled.text}>
+      {redrive.stalled.text}
+    </span>
   );
 }
 

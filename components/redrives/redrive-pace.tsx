@@ -1,33 +1,25 @@
 "use client";
 
-import { useEffect, useId, useState } from "react";
+import { useId, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Radio } from "@/components/ui/input";
 import { Panel } from "@/components/ui/panel";
 import { useChangeRedrive } from "@/lib/browser/redrives";
-import { useTargets } from "@/lib/browser/targets";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import type { TargetOut } from "@/lib/contract/sources";
 import { etaBefore, etaMsAt, rateWords } from "./eta-words";
 import { RateField } from "./rate-field";
+import { RATE_MAX_UNLIMITED } from "./rate-scale";
 import { effectiveRate } from "./redrive-draft";
-
-/** The fastest any target of the lane may go; null = one of them is unlimited, or none is known. */
-function laneRateOf(targets: TargetOut[] | undefined, lane: RedriveOut["lane"]): number | null {
-  const rates = (targets ?? []).filter((target) => target.lane === lane).map((target) => target.ratePerSecond);
-  return rates.length === 0 || rates.includes(null) ? null : Math.max(...rates.filter((rate) => rate !== null));
-}
 
 /** Rate and lane, changed while it runs. Each change is sent when the hand lets go, and takes effect within seconds. */
 export function RedrivePace({ redrive, className }: { redrive: RedriveOut; className?: string }) {
   const change = useChangeRedrive(redrive.id);
-  const targets = useTargets();
-  const laneRate = laneRateOf(targets.data?.items, redrive.lane);
-  const set = redrive.ratePerSecond ?? redrive.effectiveRatePerSecond ?? laneRate ?? 1;
-  const [rate, setRate] = useState(set);
-  // Follows the server while nobody holds the slider: another operator may have moved it.
-  useEffect(() => setRate(set), [set]);
+  const laneRate = redrive.laneRatePerSecond;
+  const set = redrive.ratePerSecond ?? redrive.effectiveRatePerSecond ?? RATE_MAX_UNLIMITED;
+  // null = nobody holds the slider: it follows the server, where another operator may have moved it.
+  const [held, setHeld] = useState<number | null>(null);
+  const rate = held ?? set;
   const name = useId();
   // The choice shows at once; the answer confirms it or, when it fails, takes it back.
   const [asked, setAsked] = useState<RedriveOut["lane"] | null>(null);
@@ -43,9 +35,11 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
       <RateField
         rate={rate}
         laneRate={laneRate}
-        onChange={setRate}
+        onChange={setHeld}
         onCommit={(next) => {
-          if (next !== redrive.ratePerSecond && next !== set) change.mutate({ ratePerSecond: next });
+          if (next === set) return setHeld(null);
+          // Held until the answer is there, so that it does not jump back in between.
+          change.mutate({ ratePerSecond: next }, { onSettled: () => setHeld(null) });
         }}
       />
       <p className="text-muted">

@@ -6,14 +6,14 @@ import { formatNumber } from "@/lib/browser/format";
 import { isFinal } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { paceWords } from "./eta-words";
-import { decided, percentWords, progressSentence } from "./progress-segments";
+import { decided, outcomeWords, progressSentence } from "./progress-segments";
 import { SegmentedBar, SegmentLegend } from "./segmented-bar";
 
 export function RedriveProgress({ redrive }: { redrive: RedriveOut }) {
   return (
     <Panel bodyClassName="grid gap-3 p-3">
       <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
-        <p className="text-2xl font-semibold">{percentWords(decided(redrive), redrive.total)}</p>
+        <p className="text-2xl font-semibold">{outcomeWords(redrive)}</p>
         <p className="text-muted">
           {formatNumber(decided(redrive))} of {formatNumber(redrive.total)} decided
         </p>
@@ -38,7 +38,7 @@ export function RedriveProgress({ redrive }: { redrive: RedriveOut }) {
 function stateWords(redrive: RedriveOut): string {
   switch (redrive.state) {
     case "RUNNING":
-      return paceWords(redrive.rateNow, redrive.etaMs);
+      return redrive.stalled ? "nothing moves" : paceWords(redrive.rateNow, redrive.etaMs);
     case "PLANNING":
       return "freezing the set";
     case "PLANNED":

@@ -57,8 +57,18 @@ export function StateBadge({
   return <Badge look={STATE_LOOKS[state]} word={state} detail={detail} className={className} />;
 }
 
-export function RedriveBadge({ state, className }: { state: RedriveState; className?: string }) {
-  return <Badge look={REDRIVE_LOOKS[state]} word={state} className={className} />;
+/** Green is for a redrive of which everything went: DONE alone says only that each event is decided. */
+export function RedriveBadge({
+  state,
+  allWent,
+  className,
+}: {
+  state: RedriveState;
+  allWent: boolean;
+  className?: string;
+}) {
+  const look = state === "DONE" && !allWent ? { ...REDRIVE_LOOKS.DONE, colour: "text-muted" } : REDRIVE_LOOKS[state];
+  return <Badge look={look} word={state} className={className} />;
 }
 
 /** A dot with its word: `worker ● alive`. For health, where there is no state of an event. */

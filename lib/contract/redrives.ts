@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
 import { DomainError } from "@/lib/core/problem";
 import { REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
+import type { StallCode } from "@/lib/core/stalled";
 
 export const laneSchema = z.enum(["main", "slow"], "must be main or slow");
 const rate = z
@@ -69,6 +70,8 @@ export type RedriveOut = {
   ratePerSecond: number | null;
   /** What holds now: the smaller of the redrive's and the slowest target's rate; null = unlimited. */
   effectiveRatePerSecond: number | null;
+  /** What its own sources' targets take together on its lane; null = unlimited. */
+  laneRatePerSecond: number | null;
   total: number;
   delivered: number;
   /** Verify runs only: events the dry run found nothing against. A deliver run has none. */
@@ -96,6 +99,16 @@ export type RedriveOut = {
   rateNow: number | null;
   /** Until the last open event is sent, what is left of the hold included. */
   etaMs: number | null;
+  /** Why it does not move, in one sentence with the way out; null = it moves, is over or has just begun. */
+  stalled: {
+    code: StallCode;
+    text: string;
+    until: string | null;
+    /** The target whose breaker is open. */
+    target: string | null;
+    /** The redrive that comes first. */
+    redriveId: string | null;
+  } | null;
 };
 export type RedriveList = { items: RedriveOut[]; nextCursor: string | null };
 

@@ -22,7 +22,7 @@ export async function changeRedrive(
   const after = await deps.db.transaction(async (tx) => {
     const redrive = await lockRedrive(tx, input.id);
     if (!redrive) throw unknownRedrive(input.id);
-    const changed = await apply(tx, redrive, input.change);
+    const changed = await apply(tx, redrive, input.change, actor);
     if (changed) await auditChange(tx, redrive, input.change, { ...changed, actor, nowMs });
     return changed ? await lockRedrive(tx, input.id) : null;
   });
@@ -38,7 +38,7 @@ export function unknownRedrive(id: string): DomainError {
 type Change = { action: string; before: Record<string, unknown>; after: Record<string, unknown> };
 
 /** null = already so. */
-async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange): Promise<Change | null> {
+async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange, actor: string): Promise<Change | null> {
   if ("ratePerSecond" in change) {
     refuseIfFinal(redrive, "another rate");
     if (redrive.ratePerSecond === change.ratePerSecond) return null;
@@ -55,13 +55,18 @@ async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange): Promis
     await setRedriveLane(tx, redrive.id, change.lane);
     return { action: "redrive.lane-changed", before: { lane: redrive.lane }, after: { lane: change.lane } };
   }
-  return applyMove(tx, redrive, change.action);
+  return applyMove(tx, redrive, change, actor);
 }
 
 const PAST: Record<"pause" | "resume" | "cancel", string> = { pause: "paused", resume: "resumed", cancel: "cancelled" };
 const ALREADY = { pause: "PAUSED", resume: "RUNNING", cancel: "CANCELLED" } as const;
 
-async function applyMove(tx: Tx, redrive: RedriveRow, move: "pause" | "resume" | "cancel"): Promise<Change | null> {
+async function applyMove(
+  tx: Tx,
+  redrive: RedriveRow,
+  { action: move, reason }: Extract<RedriveChange, { action: unknown }>,
+  actor: string,
+): Promise<Change | null> {
   if (redrive.state === ALREADY[move]) return null;
   const to = nextRedriveState(redrive.state, move satisfies RedriveMove);
   if (to === null) {
@@ -72,7 +77,7 @@ async function applyMove(tx: Tx, redrive: RedriveRow, move: "pause" | "resume" |
   await moveRedrive(tx, redrive.id, {
     from: [redrive.state],
     to,
-    pauseReason: move === "pause" ? "paused by a person" : null,
+    pauseReason: move === "pause" ? `paused by ${actor}${reason ? `: ${reason}` : ""}` : null,
   });
   return { action: `redrive.${PAST[move]}`, before: { state: redrive.state }, after: { state: to } };
 }

@@ -122,7 +122,7 @@ export async function openWorld(options: {
     return requestRedrive(deps, { request: parsed, idempotency: null }, "ada");
   }
 
-  const redrive = async (id: string) => (await readRedrive(db, id))!;
+  const redrive = async (id: string) => (await readRedrive(db, id, Date.now()))!;
 
   /** Waits until nothing of the redrive is open. */
   async function ended(id: string, timeoutMs = 25_000) {

@@ -11,7 +11,9 @@ import type {
 } from "@/lib/contract/redrives";
 import { effectiveRate, type LaneRates } from "@/lib/core/redrive-rate";
 import { openItems, type RedriveState } from "@/lib/core/redrive-state";
+import { stallOf } from "@/lib/core/stalled";
 import type { Queryable } from "@/lib/store/db";
+import { type LiveFacts, readLiveFacts } from "@/lib/store/read/stall-facts";
 import type { FrozenSelection } from "@/lib/store/write/redrive";
 
 /** The rate shown is taken over this long, seconds. */
@@ -25,6 +27,8 @@ const COLUMNS = `r.id, r.state, r.mode, r.lane, r.rate_per_second as "ratePerSec
   (extract(epoch from greatest(r.hold_until - now(), interval '0')) * 1000)::float8 as "holdLeftMs",
   (select coalesce(sum(t.delivered + t.failed), 0) from redrive_ticks t
     where t.redrive_id = r.id and t.at > now() - interval '${RATE_WINDOW_S} s') as "sentRecently",
+  (select coalesce(sum(t.delivered + t.failed + t.refused), 0) from redrive_ticks t
+    where t.redrive_id = r.id and t.at > now() - interval '${RATE_WINDOW_S} s') as "decidedRecently",
   (select array_agg(distinct s.name) from sources s
     where r.state in ('RUNNING', 'PAUSED', 'PLANNED', 'PLANNING')
       and exists (select 1 from redrive_items i where i.redrive_id = r.id and i.state = 'open' and i.source_id = s.id))
@@ -59,6 +63,7 @@ type Row = {
   holdUntilMs: number | null;
   holdLeftMs: number | null;
   sentRecently: number;
+  decidedRecently: number;
   openSources: string[] | null;
 };
 
@@ -79,6 +84,7 @@ async function readLanes(db: Queryable): Promise<Lanes> {
 export async function listRedrives(
   db: Queryable,
   query: IdPage & { states: readonly RedriveState[] | null },
+  nowMs: number,
 ): Promise<RedriveList> {
   const rows = await db.query<Row>(
     `select ${COLUMNS} from redrives r
@@ -87,20 +93,52 @@ export async function listRedrives(
     [query.states, query.cursor, query.limit + 1],
     { name: "list-redrives" },
   );
-  const lanes = await readLanes(db);
   const page = cutPage(rows, query.limit, (row) => row.id);
-  return { items: page.items.map((row) => redriveOut(row, lanes)), nextCursor: page.nextCursor };
+  return { items: await redrivesOut(db, page.items, nowMs), nextCursor: page.nextCursor };
 }
 
 /** null = there is no such redrive. */
-export async function readRedrive(db: Queryable, id: string): Promise<RedriveOut | null> {
+export async function readRedrive(db: Queryable, id: string, nowMs: number): Promise<RedriveOut | null> {
   const [row] = await db.query<Row>(`select ${COLUMNS} from redrives r where r.id = $1`, [id], {
     name: "read-redrive",
   });
-  return row ? redriveOut(row, await readLanes(db)) : null;
+  return row ? (await redrivesOut(db, [row], nowMs))[0]! : null;
 }
 
-function redriveOut(row: Row, lanes: Lanes): RedriveOut {
+async function redrivesOut(db: Queryable, rows: Row[], nowMs: number): Promise<RedriveOut[]> {
+  const live = rows.filter(({ state }) => state !== "DONE" && state !== "CANCELLED").map(({ id }) => id);
+  const [lanes, facts] = await Promise.all([readLanes(db), readLiveFacts(db, live, nowMs)]);
+  return rows.map((row) => {
+    const out = redriveOut(row, lanes);
+    return { ...out, stalled: stalledOut(row, out, facts.get(row.id), nowMs) };
+  });
+}
+
+function stalledOut(
+  row: Row,
+  out: Pick<RedriveOut, "open" | "effectiveRatePerSecond">,
+  facts: LiveFacts | undefined,
+  nowMs: number,
+): RedriveOut["stalled"] {
+  if (!facts) return null;
+  const stall = stallOf({
+    ...facts,
+    state: row.state,
+    open: out.open,
+    // A dry run waits for no rate and no breaker, and its passed events are in no tick.
+    decidedRecently: row.mode === "verify" ? 1 : row.decidedRecently,
+    startedMs: row.startedAtMs,
+    nowMs,
+    pauseReason: row.pauseReason,
+    ratePerSecond: out.effectiveRatePerSecond,
+    canary: row.released === null ? null : { released: row.released, sent: row.delivered + row.failed },
+  });
+  if (!stall) return null;
+  const { untilMs, ...shown } = stall;
+  return { ...shown, until: iso(untilMs) };
+}
+
+function redriveOut(row: Row, lanes: Lanes): Omit<RedriveOut, "stalled"> {
   const open = openItems(row);
   const running = row.state === "RUNNING";
   const rateNow = running ? row.sentRecently / RATE_WINDOW_S : null;
@@ -113,6 +151,7 @@ function redriveOut(row: Row, lanes: Lanes): RedriveOut {
     lane: row.lane,
     ratePerSecond: row.ratePerSecond,
     effectiveRatePerSecond: row.openSources ? effective : row.ratePerSecond,
+    laneRatePerSecond: effectiveRate(null, row.openSources ?? [], lanes[row.lane]),
     total: row.total,
     delivered: row.delivered,
     passed: row.passed,

@@ -5,21 +5,21 @@ import { changeRedrive, unknownRedrive } from "@/lib/operations/change-redrive";
 import type { Queryable } from "@/lib/store/db";
 import { readRedrive } from "@/lib/store/read/redrives";
 
-async function shown(db: Queryable, id: string) {
-  const redrive = await readRedrive(db, id);
+async function shown(db: Queryable, id: string, nowMs: number) {
+  const redrive = await readRedrive(db, id, nowMs);
   if (!redrive) throw unknownRedrive(id);
   return redrive;
 }
 
 export const GET = handle({
-  run: ({ deps, params }) => shown(deps.db, idParam(params.id, "unknown-redrive")),
+  run: ({ deps, params, nowMs }) => shown(deps.db, idParam(params.id, "unknown-redrive"), nowMs),
 });
 
 export const PATCH = handle({
   body: redriveChangeSchema,
-  run: async ({ deps, params, body, actor }) => {
+  run: async ({ deps, params, body, actor, nowMs }) => {
     const id = idParam(params.id, "unknown-redrive");
     await changeRedrive(deps, { id, change: body }, actor);
-    return shown(deps.db, id);
+    return shown(deps.db, id, nowMs);
   },
 });

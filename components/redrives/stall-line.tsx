@@ -1,0 +1,35 @@
+"use client";
+
+import Link from "next/link";
+import { ControlUntil } from "@/components/controls/control-until";
+import type { RedriveOut } from "@/lib/contract/redrives";
+
+/** Why a redrive does not move, until when, and the page where that is changed. */
+export function StallLine({ stalled }: { stalled: NonNullable<RedriveOut["stalled"]> }) {
+  const way = wayOut(stalled);
+  return (
+    <>
+      {stalled.text}
+      {stalled.until ? (
+        <span className="text-muted">
+          {" "}
+          <ControlUntil expiresAt={stalled.until} />
+        </span>
+      ) : null}
+      {way ? (
+        <>
+          {" "}
+          <Link href={way.href} prefetch={false} className="relative text-accent hover:underline">
+            {way.label}
+          </Link>
+        </>
+      ) : null}
+    </>
+  );
+}
+
+function wayOut({ code, redriveId }: NonNullable<RedriveOut["stalled"]>): { href: string; label: string } | null {
+  if (code === "breaker-open") return { href: "/targets", label: "Targets" };
+  if (redriveId !== null) return { href: `/redrives/${redriveId}`, label: "The redrive that goes first" };
+  return null;
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { type StallFacts, stallOf } from "@/lib/core/stalled";
+
+const NOW = 1_000_000;
+/** Runs for a minute, sends nothing, and nothing is known to be in its way. */
+const facts = (change: Partial<StallFacts> = {}): StallFacts => ({
+  state: "RUNNING",
+  open: 7,
+  decidedRecently: 0,
+  startedMs: NOW - 60_000,
+  nowMs: NOW,
+  workersAlive: 2,
+  pauseReason: null,
+  ratePerSecond: 5,
+  canary: null,
+  breakers: [],
+  targets: 1,
+  claimed: 0,
+  deferred: { count: 0, untilMs: null },
+  blockedBy: null,
+  ...change,
+});
+const open = { target: "orders.slow", forced: false, untilMs: NOW + 30_000 };
+
+describe("why a redrive does not move", () => {
+  it.each<[string, Partial<StallFacts>, string | null]>([
+    ["it moves", { decidedRecently: 1 }, null],
+    ["it is over", { state: "DONE" }, null],
+    ["it is over, and no worker lives", { state: "CANCELLED", workersAlive: 0 }, null],
+    ["it has just begun", { startedMs: NOW - 1_000 }, null],
+    ["it is planned and a worker lives", { state: "PLANNED" }, null],
+    ["a person paused it", { state: "PAUSED", pauseReason: "paused by maria: stock is down" }, "paused"],
+    ["no worker is alive", { workersAlive: 0 }, "no-worker"],
+    ["no worker is alive to plan it", { state: "PLANNING", workersAlive: 0 }, "no-worker"],
+    ["the breaker of its target is open", { breakers: [open], claimed: 3 }, "breaker-open"],
+    ["one of two targets has an open breaker", { breakers: [open], targets: 2, claimed: 3 }, "in-hand"],
+    ["its canary is used up", { canary: { released: 10, sent: 10 } }, "canary-waits"],
+    ["its canary has more to send", { canary: { released: 10, sent: 4 }, claimed: 6 }, "in-hand"],
+    ["all its items wait for a time", { deferred: { count: 7, untilMs: NOW + 9_000 } }, "deferred"],
+    ["some of its items wait for a time", { deferred: { count: 2, untilMs: NOW + 9_000 } }, "unknown"],
+    ["another redrive comes first", { blockedBy: "r-2" }, "blocked"],
+    ["its rate is one in twenty seconds", { ratePerSecond: 0.05 }, "rate"],
+    ["a send takes long", { claimed: 1 }, "in-hand"],
+    ["nothing is known", {}, "unknown"],
+  ])("%s", (_, change, code) => {
+    expect(stallOf(facts(change))?.code ?? null).toBe(code);
+  });
+
+  it("names who paused it and why", () => {
+    expect(stallOf(facts({ state: "PAUSED", pauseReason: "paused by maria: stock is down" }))?.text).toBe(
+      "Paused by maria: stock is down. Resume sends the rest.",
+    );
+  });
+
+  it("says whether the breaker opens by itself, and until when", () => {
+    expect(stallOf(facts({ breakers: [open] }))).toMatchObject({ target: "orders.slow", untilMs: NOW + 30_000 });
+    expect(stallOf(facts({ breakers: [{ ...open, forced: true, untilMs: null }] }))?.text).toMatch(/person holds/);
+  });
+});

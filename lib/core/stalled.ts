@@ -1,0 +1,126 @@
+import type { RedriveState } from "@/lib/core/redrive-state";
+
+/** What is known of a redrive that is not final, and of what it needs to move. Times in epoch milliseconds. */
+export type StallFacts = {
+  state: RedriveState;
+  open: number;
+  /** Decided within the last 30 s, in any way. */
+  decidedRecently: number;
+  /** Since it may run; null = it has not started. */
+  startedMs: number | null;
+  nowMs: number;
+  workersAlive: number;
+  pauseReason: string | null;
+  ratePerSecond: number | null;
+  /** What a canary lets go and what it has used up; null = no canary holds anything back. */
+  canary: { released: number; sent: number } | null;
+  /** Targets of the open items that take no sends now. */
+  breakers: { target: string; forced: boolean; untilMs: number | null }[];
+  /** Targets of the open items, those above included. */
+  targets: number;
+  /** Open items in a worker's hand now. */
+  claimed: number;
+  /** Open items that wait for a time, and the first of these times. */
+  deferred: { count: number; untilMs: number | null };
+  /** An open item of another redrive that comes before an item of this one in its aggregate. */
+  blockedBy: string | null;
+};
+
+export type StallCode =
+  | "paused"
+  | "no-worker"
+  | "breaker-open"
+  | "canary-waits"
+  | "deferred"
+  | "blocked"
+  | "rate"
+  | "in-hand"
+  | "unknown";
+
+export type Stall = {
+  code: StallCode;
+  /** One sentence: why nothing moves, and the way out. */
+  text: string;
+  untilMs: number | null;
+  /** The target whose breaker is open. */
+  target: string | null;
+  /** The redrive that comes first. */
+  redriveId: string | null;
+};
+
+/** A redrive that started this short a time ago is expected to have sent nothing. */
+const START_MS = 5_000;
+/** A send that takes longer than this is worth a word. */
+const SLOW_MS = 10_000;
+
+/**
+ * Why a redrive does not move, or null when it moves, is over, or has only just begun. The first cause in the order of a
+ * repair: what a person must do comes before what passes by itself.
+ */
+export function stallOf(facts: StallFacts): Stall | null {
+  if (facts.state === "DONE" || facts.state === "CANCELLED") return null;
+  if (facts.state === "PAUSED") return stall("paused", `${pauseWords(facts.pauseReason)}. Resume sends the rest.`);
+  if (facts.workersAlive === 0) {
+    return stall("no-worker", "No worker is alive: nothing is sent until one runs. Start a worker.");
+  }
+  if (facts.state !== "RUNNING" || facts.open === 0 || facts.decidedRecently > 0) return null;
+  return stoppedByTarget(facts) ?? stoppedByItems(facts) ?? stoppedBySend(facts);
+}
+
+function stoppedByTarget({ breakers, targets }: StallFacts): Stall | null {
+  const [first] = breakers;
+  // Another target may take what this one does not.
+  if (!first || breakers.length < targets) return null;
+  const more = breakers.length > 1 ? ` (and ${breakers.length - 1} more)` : "";
+  const text = first.forced
+    ? `A person holds the breaker of ${first.target}${more} open: release it on Targets.`
+    : `The breaker of ${first.target}${more} is open after failures: it lets a probe through by itself.`;
+  return { ...stall("breaker-open", text), target: first.target, untilMs: first.untilMs };
+}
+
+function stoppedByItems(facts: StallFacts): Stall | null {
+  const { deferred, canary } = facts;
+  const waiting = facts.open - facts.claimed;
+  if (facts.claimed === 0 && canary && canary.sent >= canary.released) {
+    const count = canary.released.toLocaleString("en-US");
+    return stall("canary-waits", `The canary has sent its first ${count}: the rest follows when these are confirmed.`);
+  }
+  if (deferred.count > 0 && deferred.count >= waiting && facts.claimed === 0) {
+    const what = `${deferred.count.toLocaleString("en-US")} of ${facts.open.toLocaleString("en-US")} open events wait`;
+    return {
+      ...stall("deferred", `${what} for the time their target or a hold asked for.`),
+      untilMs: deferred.untilMs,
+    };
+  }
+  if (facts.blockedBy !== null && facts.claimed === 0) {
+    const text =
+      "Earlier events of the same aggregates are open in another redrive: it goes first. Finish or cancel it.";
+    return { ...stall("blocked", text), redriveId: facts.blockedBy };
+  }
+  return null;
+}
+
+function stoppedBySend(facts: StallFacts): Stall | null {
+  const ranMs = facts.startedMs === null ? 0 : facts.nowMs - facts.startedMs;
+  if (ranMs < START_MS) return null;
+  if (facts.ratePerSecond !== null && facts.ratePerSecond < 0.1) {
+    const everyS = Math.round(1 / facts.ratePerSecond);
+    return stall("rate", `Its rate sends one event every ${everyS} s. A higher rate is set under Pace.`);
+  }
+  if (ranMs < SLOW_MS) return null;
+  if (facts.claimed > 0) {
+    const count = `${facts.claimed.toLocaleString("en-US")} ${facts.claimed === 1 ? "event is" : "events are"}`;
+    return stall("in-hand", `${count} with a worker: waiting for a token, a repeat or the target's answer.`);
+  }
+  return stall("unknown", "Nothing was sent in the last 30 s and no cause is known here: see the worker's log.");
+}
+
+function pauseWords(reason: string | null): string {
+  const text = (reason ?? "").trim().replace(/\.$/, "");
+  if (text === "") return "Paused";
+  return text[0]!.toUpperCase() + text.slice(1);
+}
+
+function stall(code: StallCode, text: string): Stall {
+  return { code, text, untilMs: null, target: null, redriveId: null };
+}

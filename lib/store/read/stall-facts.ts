@@ -1,0 +1,102 @@
+import type { StallFacts } from "@/lib/core/stalled";
+import type { Queryable } from "@/lib/store/db";
+import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/store/read/target-list";
+
+/** What stops a redrive, as far as it lies outside its own row. */
+export type LiveFacts = Pick<
+  StallFacts,
+  "workersAlive" | "breakers" | "targets" | "claimed" | "deferred" | "blockedBy"
+>;
+
+/** Open items looked at for one that another redrive holds back: enough to name that redrive. */
+const BLOCKED_LOOK = 200;
+
+type Row = {
+  id: string;
+  claimed: number;
+  deferred: number;
+  untilMs: number | null;
+  blockedBy: string | null;
+  targets: { name: string; force: "open" | "closed" | null }[] | null;
+};
+
+/** Facts by redrive id, for redrives that are not final. Two statements whatever their number. */
+export async function readLiveFacts(
+  db: Queryable,
+  ids: readonly string[],
+  nowMs: number,
+): Promise<Map<string, LiveFacts>> {
+  if (ids.length === 0) return new Map();
+  const [rows, beats] = await Promise.all([
+    db.query<Row>(LIVE, [ids], { name: "live-facts" }),
+    db.query<{ info: HeartbeatInfo; seenAtMs: number }>(
+      `select info, seen_at as "seenAtMs" from worker_heartbeats
+        where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
+      [],
+      { name: "live-heartbeats" },
+    ),
+  ]);
+  return new Map(
+    rows.map((row) => {
+      const targets = row.targets ?? [];
+      return [
+        row.id,
+        {
+          workersAlive: beats.length,
+          targets: targets.length,
+          breakers: targets.flatMap((target) => openBreaker(target, beats, nowMs)),
+          claimed: row.claimed,
+          deferred: { count: row.deferred, untilMs: row.untilMs },
+          blockedBy: row.blockedBy,
+        },
+      ];
+    }),
+  );
+}
+
+const LIVE = `
+select r.id, i.claimed, i.deferred, i.until as "untilMs", b.redrive_id as "blockedBy", t.targets
+  from redrives r
+  left join lateral (
+    select count(*) filter (where claimed_until >= now()) as claimed,
+           count(*) filter (where not_before > now() and (claimed_until < now()) is not false) as deferred,
+           min(not_before) filter (where not_before > now()) as until
+      from redrive_items where redrive_id = r.id and state = 'open') i on true
+  left join lateral (
+    select o.redrive_id
+      from (select source_id, aggregate_id, coalesce(version, 9223372036854775807) as place, id from redrive_items
+             where redrive_id = r.id and state = 'open' and aggregate_id is not null limit ${BLOCKED_LOOK}) mine
+      join redrive_items o on o.aggregate_id = mine.aggregate_id and o.source_id = mine.source_id and o.state = 'open'
+       and o.redrive_id <> r.id
+       and (coalesce(o.version, 9223372036854775807), o.id) < (mine.place, mine.id)
+     limit 1) b on true
+  left join lateral (
+    select jsonb_agg(jsonb_build_object('name', t.name, 'force', t.breaker_force)) as targets
+      from targets t
+     where t.lane = r.lane and exists (
+       select 1 from redrive_items i where i.redrive_id = r.id and i.state = 'open' and i.source_id = t.source_id)) t
+    on true
+ where r.id = any($1::uuid[])`;
+
+/** Open for every worker that has used the target: another one would send. */
+function openBreaker(
+  target: { name: string; force: "open" | "closed" | null },
+  beats: readonly { info: HeartbeatInfo; seenAtMs: number }[],
+  nowMs: number,
+): StallFacts["breakers"] {
+  if (target.force === "open") return [{ target: target.name, forced: true, untilMs: null }];
+  const reports = beats.flatMap(({ info, seenAtMs }) => {
+    const breaker = info.targets?.[target.name]?.breaker;
+    return breaker ? [{ ...breaker, seenAtMs }] : [];
+  });
+  if (reports.length === 0 || reports.some((breaker) => breaker.state !== "open")) return [];
+  const ends = reports.flatMap(({ waitMs, seenAtMs }) => (waitMs === null ? [] : [seenAtMs + waitMs]));
+  const untilMs = ends.length === 0 ? null : Math.min(...ends);
+  return [
+    {
+      target: target.name,
+      forced: reports.every((breaker) => breaker.forced),
+      untilMs: untilMs !== null && untilMs > nowMs ? untilMs : null,
+    },
+  ];
+}
