@@ -12,6 +12,8 @@ export type StallFacts = {
   workersAlive: number;
   pauseReason: string | null;
   ratePerSecond: number | null;
+  /** Until when nothing is sent because it may still be undone; null = no such time, or it is over. */
+  holdUntilMs: number | null;
   /** What a canary lets go and what it has used up; null = no canary holds anything back. */
   canary: { released: number; sent: number } | null;
   /** Targets of the open items that take no sends now. */
@@ -29,6 +31,7 @@ export type StallFacts = {
 export type StallCode =
   | "paused"
   | "no-worker"
+  | "hold"
   | "breaker-open"
   | "canary-waits"
   | "deferred"
@@ -64,6 +67,9 @@ export function stallOf(facts: StallFacts): Stall | null {
     return stall("no-worker", "No worker is alive: nothing is sent until one runs. Start a worker.");
   }
   if (facts.state !== "RUNNING" || facts.open === 0 || facts.decidedRecently > 0) return null;
+  if (facts.holdUntilMs !== null) {
+    return { ...stall("hold", "Held so that it can be undone; then it is sent."), untilMs: facts.holdUntilMs };
+  }
   return stoppedByTarget(facts) ?? stoppedByItems(facts) ?? stoppedBySend(facts);
 }
 
@@ -88,7 +94,7 @@ function stoppedByItems(facts: StallFacts): Stall | null {
   if (deferred.count > 0 && deferred.count >= waiting && facts.claimed === 0) {
     const what = `${deferred.count.toLocaleString("en-US")} of ${facts.open.toLocaleString("en-US")} open events wait`;
     return {
-      ...stall("deferred", `${what} for the time their target or a hold asked for.`),
+      ...stall("deferred", `${what} for a later time: their target asked for it, or an earlier try failed.`),
       untilMs: deferred.untilMs,
     };
   }

@@ -131,6 +131,7 @@ function stalledOut(
     nowMs,
     pauseReason: row.pauseReason,
     ratePerSecond: out.effectiveRatePerSecond,
+    holdUntilMs: (row.holdLeftMs ?? 0) > 0 ? row.holdUntilMs : null,
     canary: row.released === null ? null : { released: row.released, sent: row.delivered + row.failed },
   });
   if (!stall) return null;
