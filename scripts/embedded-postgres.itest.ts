@@ -87,6 +87,14 @@ describe("the embedded PostgreSQL", () => {
     wrong.password = "guessed";
     await expect(query(wrong.href, "select 1")).rejects.toMatchObject({ code: "28P01" });
     expect(statSync(join(dataDir, "postgres.json")).mode & 0o777).toBe(0o600);
+    expect(statSync(join(dataDir, "logs")).mode & 0o777).toBe(0o700);
+  });
+
+  test("makes its folder so that nobody else can look into it", async () => {
+    const dataDir = join(folder(), "new", "data");
+    await start(dataDir);
+    expect(statSync(dataDir).mode & 0o066).toBe(0);
+    expect(statSync(join(dataDir, "..")).mode & 0o777).toBe(0o755);
   });
 
   test("moves to another port when its own is taken, and stays there", async () => {

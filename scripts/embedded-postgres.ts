@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {
+  chmodSync,
   chownSync,
   closeSync,
   existsSync,
@@ -163,7 +164,10 @@ function urlFor(port: number, password: string, database: string): string {
 
 function prepareFolder(dataDir: string): void {
   try {
-    mkdirSync(join(dataDir, "logs"), { recursive: true });
+    makeDataFolder(dataDir);
+    // Fragments of values reach the server's log when it refuses a statement.
+    mkdirSync(join(dataDir, "logs"), { recursive: true, mode: 0o700 });
+    chmodSync(join(dataDir, "logs"), 0o700);
     const probe = join(dataDir, `.write-test-${process.pid}`);
     writeFileSync(probe, "");
     rmSync(probe);
@@ -175,6 +179,24 @@ function prepareFolder(dataDir: string): void {
       )
     );
   }
+}
+
+/**
+ * A new folder is its owner's alone; below root the server runs as another user, who must get in, though not look
+ * around. A folder that was there keeps its mode.
+ */
+export function makeDataFolder(dataDir: string): void {
+  if (existsSync(dataDir)) return;
+  makeFolder(dataDir);
+  chmodSync(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700);
+}
+
+/** One folder at a time: Node's recursive mkdir never ends where the file system answers ENOENT, as /proc does. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  const parent = dirname(path);
+  if (parent !== path) makeFolder(parent);
+  mkdirSync(path);
 }
 
 function checkSpace(dir: string, bytesMin: number): void {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { commandLine, isAlive, parentOf, releaseLock, takeLock } from "./process-identity.ts";
@@ -32,7 +32,9 @@ export async function takeOver(dataDir: string, say: (line: string) => void): Pr
   rmSync(path, { force: true });
   const write = (children: Run["children"]) => {
     const run: Run = { launcher: process.pid, ancestors: ancestorsOf(process.pid), children };
-    writeFileSync(path, JSON.stringify(run));
+    // Beside and renamed: a full disk leaves the last list whole.
+    writeFileSync(`${path}.new`, JSON.stringify(run), { mode: 0o600 });
+    renameSync(`${path}.new`, path);
   };
   write([]);
   return {

@@ -1,6 +1,7 @@
-import { accessSync, constants, existsSync, mkdirSync, watch } from "node:fs";
-import { dirname, join } from "node:path";
+import { accessSync, constants, existsSync, watch } from "node:fs";
+import { join } from "node:path";
 import { buildAll } from "./build.ts";
+import { makeDataFolder } from "./embedded-postgres.ts";
 import { isPortFree } from "./free-port.ts";
 import { generate } from "./generate.ts";
 import { migrate } from "./migrate.ts";
@@ -18,6 +19,8 @@ const PARENT_CHECK_MS = 500;
 const NOTE_MS = 1_000;
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
+// Output into a file on a full disk, or into a pipe whose reader has gone, is no reason to end the store.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 
 type Options = { demo: boolean; dev: boolean };
 
@@ -81,7 +84,7 @@ async function embedded(env: StartEnv, launcher: Launcher): Promise<string> {
 
 function makeDataDir(dataDir: string): void {
   try {
-    makeFolder(dataDir);
+    makeDataFolder(dataDir);
     accessSync(dataDir, constants.W_OK | constants.X_OK);
   } catch (error) {
     if (fullDisk(error, dataDir)) throw error;
@@ -89,14 +92,6 @@ function makeDataDir(dataDir: string): void {
       `The data folder ${dataDir} cannot be written (${errorText(error)}): set PARKADE_DATA_DIR to a folder that you may write.`,
     );
   }
-}
-
-/** One folder at a time: Node's recursive mkdir never ends where the file system answers ENOENT, as /proc does. */
-function makeFolder(path: string): void {
-  if (existsSync(path)) return;
-  const parent = dirname(path);
-  if (parent !== path) makeFolder(parent);
-  mkdirSync(path);
 }
 
 async function checkPort(port: number): Promise<void> {
@@ -133,8 +128,14 @@ function noteChildren(launcher: Launcher): void {
   const note = () => {
     const children = launcher.stack?.children() ?? [];
     const text = JSON.stringify(children);
-    if (text !== noted) launcher.record?.note(children);
-    noted = text;
+    if (text === noted) return;
+    try {
+      launcher.record?.note(children);
+      noted = text;
+    } catch (error) {
+      // Noted at the next round: until there is room the list is as old as the last change of a process.
+      if (!fullDisk(error, "")) throw error;
+    }
   };
   note();
   setInterval(note, NOTE_MS).unref();

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { disksMountable, mountDisk } from "../lib/testing/small-disk.ts";
 import { isAlive } from "./process-identity.ts";
 import { type ProcessOptions, type SupervisedProcess, superviseProcess } from "./supervised-process.ts";
 
@@ -90,6 +91,39 @@ describe("a supervised process", () => {
         .split("\n"),
     ).toEqual(lines);
   });
+
+  test("keeps its log to its owner", async () => {
+    await start(READY);
+    expect(statSync(join(folder, "logs")).mode & 0o777).toBe(0o700);
+    expect(statSync(join(folder, "logs", "worker.log")).mode & 0o777).toBe(0o600);
+  });
+
+  test.skipIf(!disksMountable)(
+    "outlives a full disk with its launcher, and logs again when there is room",
+    async () => {
+      const disk = mountDisk(2);
+      try {
+        const logFile = join(disk.path, "worker.log");
+        const code = `let n = 0; setInterval(() => console.log(JSON.stringify({ level: "warn", msg: "line " + n++ })), 5); ${READY}`;
+        const process = await start(code, { logFile });
+        const pid = process.pid();
+        disk.fill();
+        const saidWhenFull = said.length;
+        await expect.poll(() => said.length).toBeGreaterThan(saidWhenFull + 50);
+        expect(readFileSync(logFile, "utf8")).not.toContain(said.at(-1)!.slice("worker: ".length));
+        disk.makeRoom();
+        const saidWithRoom = said.length;
+        await expect.poll(() => said.length).toBeGreaterThan(saidWithRoom + 20);
+        const log = readFileSync(logFile, "utf8");
+        expect(log).toContain(`"${said[saidWithRoom + 15]!.slice("worker: ".length)}"`);
+        expect(log).toMatch(/"lines dropped, the disk was full","lines":\d+/);
+        expect(process.pid()).toBe(pid);
+        await process.stop();
+      } finally {
+        disk.unmount();
+      }
+    },
+  );
 
   test("ends in good order when its launcher is killed with -9", async () => {
     const trace = join(folder, "trace");

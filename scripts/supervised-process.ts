@@ -1,15 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { createWriteStream, existsSync, mkdirSync, renameSync, statSync, type WriteStream } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { pathToFileURL } from "node:url";
+import { openProcessLog, type ProcessLog } from "./process-log.ts";
 import { StartError } from "./start-error.ts";
 
 const RESTART_MS = { first: 500, max: 30_000 };
-/** A process that ran this long was healthy: its next crash starts again with the short pause. */
-const HEALTHY_MS = 60_000;
-const LOG_BYTES_MAX = 20 * 2 ** 20;
+/** A process that ran this long, and twice as long as the pause before it, was healthy. */
+const HEALTHY_MS_MIN = 10_000;
 
 const TIED = pathToFileURL(join(import.meta.dirname, "tied.mjs")).href;
 
@@ -48,12 +47,12 @@ export type SupervisedProcess = {
  * started again, with a growing pause.
  */
 export async function superviseProcess(options: ProcessOptions): Promise<SupervisedProcess> {
-  const log = openLog(options.logFile);
+  const log = openProcessLog(options.logFile);
   const last = { line: "" };
   let child: ChildProcess | null = null;
   let stopping = false;
   let wasReady = false;
-  let crashes = 0;
+  let pauseMs = 0;
   let pause: NodeJS.Timeout | undefined;
   let startedMs = 0;
   let restartNow = false;
@@ -74,8 +73,7 @@ export async function superviseProcess(options: ProcessOptions): Promise<Supervi
       relaunch();
       return;
     }
-    if (performance.now() - startedMs > HEALTHY_MS) crashes = 0;
-    const pauseMs = Math.min(RESTART_MS.first * 2 ** crashes++, RESTART_MS.max);
+    pauseMs = nextPauseMs(pauseMs, performance.now() - startedMs);
     options.say(`${options.name}: ended (${signal ?? `code ${code}`}), starting again in ${pauseMs / 1000} s`);
     pause = setTimeout(relaunch, pauseMs);
   };
@@ -99,7 +97,7 @@ export async function superviseProcess(options: ProcessOptions): Promise<Supervi
       await gone;
       clearTimeout(hard);
     }
-    await new Promise<void>((resolve) => log.end(resolve));
+    log.close();
   };
 
   const giveUp = () => child?.kill("SIGTERM");
@@ -127,6 +125,15 @@ export async function superviseProcess(options: ProcessOptions): Promise<Supervi
       child?.kill("SIGTERM");
     },
   };
+}
+
+/**
+ * Pause before the next start of a process that ended after `ranMs`, milliseconds. It doubles while the process hardly
+ * runs, and begins anew after a run that was worth its pause: one that crashes each half minute is back at once.
+ */
+export function nextPauseMs(lastPauseMs: number, ranMs: number): number {
+  const healthy = ranMs >= Math.max(HEALTHY_MS_MIN, 2 * lastPauseMs);
+  return healthy ? RESTART_MS.first : Math.min(Math.max(RESTART_MS.first, lastPauseMs * 2), RESTART_MS.max);
 }
 
 function run({ args, env, cwd }: ProcessOptions): ChildProcess {
@@ -168,7 +175,7 @@ function untilReady(child: ChildProcess, options: ProcessOptions, record: (line:
         const words = parseLog(lastLine)?.msg ?? lastLine;
         reject(
           new StartError(
-            `${name} ended before it was ready (${signal ?? `code ${code}`}: ${words.trim()}): see ${logFile}.`,
+            `${name} ended before it was ready (${signal ?? `code ${code}`}: ${printable(words.trim())}): see ${logFile}.`,
           ),
         );
       }),
@@ -186,14 +193,8 @@ function linesOf(stream: Readable | null, onLine: (line: string) => void): void 
 
 // --- logs -----------------------------------------------------------------------------------------------------------
 
-function openLog(path: string): WriteStream {
-  mkdirSync(dirname(path), { recursive: true });
-  if (existsSync(path) && statSync(path).size > LOG_BYTES_MAX) renameSync(path, `${path}.1`);
-  return createWriteStream(path, { flags: "a" });
-}
-
-function record(options: ProcessOptions, log: WriteStream, line: string, last: { line: string }): void {
-  log.write(`${line}\n`);
+function record(options: ProcessOptions, log: ProcessLog, line: string, last: { line: string }): void {
+  log.write(line);
   const shown = important(line);
   // A failing loop says the same thing for hours: once is enough on the screen, the file has them all.
   if (shown === null || shown === last.line) return;
@@ -209,12 +210,25 @@ const WARN = 40;
 /** What of a log line a person should see at once; null for the ordinary. Output that is no JSON is Next's or Node's. */
 export function important(line: string): string | null {
   const parsed = parseLog(line);
-  if (!parsed) return /^\s*(⨯|Error\b|\w*Error:|Uncaught|FATAL)/.test(line) ? line.trim() : null;
+  if (!parsed) return /^\s*(⨯|Error\b|\w*Error:|Uncaught|FATAL)/.test(line) ? printable(line.trim()) : null;
   const level =
     typeof parsed.level === "string" ? ({ warn: 40, error: 50, fatal: 60 }[parsed.level] ?? 30) : parsed.level;
   if (level === undefined || level < WARN) return null;
   const cause = parsed.err?.message;
-  return `${parsed.msg ?? ""}${cause && cause !== parsed.msg ? ` (${cause})` : ""}`.trim() || null;
+  return printable(`${parsed.msg ?? ""}${cause && cause !== parsed.msg ? ` (${cause})` : ""}`.trim()) || null;
+}
+
+const SHOWN_CHARS_MAX = 500;
+/** Controls, line separators and marks that reorder text: a terminal obeys them, and a broker's words may hold them. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
+/** Text of a stranger as one line of visible characters: an escape is shown as `\x1b`, not obeyed. */
+function printable(text: string): string {
+  const cut = text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}...` : text;
+  return cut.replace(UNPRINTABLE, (mark) => {
+    const code = mark.codePointAt(0)!.toString(16);
+    return code.length <= 2 ? `\\x${code.padStart(2, "0")}` : `\\u{${code}}`;
+  });
 }
 
 function parseLog(line: string): LogLine | null {
