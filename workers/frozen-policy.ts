@@ -16,21 +16,20 @@ export type FrozenPolicy = {
 const parsed = new Map<string, Policy>();
 
 /**
- * The version of the target's policy that a redrive started with, within the target's own bulkhead: what is stored
- * later is for later redrives. Which policy a target uses, and its bulkhead, are its own settings and live. Throws
- * PolicyError when the version cannot be used.
+ * The version of the target's policy that a redrive started with: what is stored later is for later redrives. Which
+ * policy a target uses is its own setting and live. Without the policy's bulkhead: the target's own, which all redrives
+ * share, is entered before the engine. Throws PolicyError when the version cannot be used.
  */
-export function frozenPolicy(row: Pick<TargetRow, "policyName" | "bulkhead">, redrive: RedriveRow): FrozenPolicy {
+export function frozenPolicy(row: Pick<TargetRow, "policyName">, redrive: RedriveRow): FrozenPolicy {
   const frozen = redrive.policies[row.policyName] as { version: number; body: unknown } | undefined;
   // A policy that was made after the redrive had started is none of its own.
   const name = frozen || row.policyName in POLICY_PRESETS ? row.policyName : "slow-lane";
   const body = frozen?.body ?? POLICY_PRESETS[name as keyof typeof POLICY_PRESETS];
   const version = frozen?.version ?? 0;
-  const key = `${name}@${version} ${digestOf(body)} ${row.bulkhead}`;
+  const key = `${name}@${version} ${digestOf(body)}`;
   const known = parsed.get(key);
   if (known) return { name, version, policy: known, key };
-  const bulkhead = { permits: row.bulkhead, queueMax: row.bulkhead };
-  const policy = parsePolicy({ ...parsePolicy(body), bulkhead });
+  const policy = parsePolicy({ ...parsePolicy(body), bulkhead: null });
   parsed.set(key, policy);
   return { name, version, policy, key };
 }

@@ -1,12 +1,10 @@
-import { DomainError } from "@/lib/core/problem";
 import type { TokenBucket } from "@/lib/lane/port";
 import { createTokenFeeder } from "@/lib/lane/token-feeder";
 import { createBatcher } from "@/lib/operations/batcher";
-import type { Deps } from "@/lib/operations/deps";
+import { type Deps, isPassing } from "@/lib/operations/deps";
 import { finishItems } from "@/lib/operations/finish-items";
 import { ringSlices } from "@/lib/operations/ring-redrive";
 import type { Finish, RedriveSession } from "@/lib/operations/slice-deps";
-import { sqlState } from "@/lib/store/db";
 import { openSlices } from "@/lib/store/read/open-slices";
 import { type RedriveRow, readRedriveRow } from "@/lib/store/write/redrive";
 import { bucketSpec } from "./bucket-spec";
@@ -125,15 +123,6 @@ async function commit(deps: Deps, redrive: RedriveRow, batch: Finish[]): Promise
       await deps.clock.sleep(FINISH_RETRY_MS);
     }
   }
-}
-
-const DEADLOCK = "40P01";
-const SERIALIZATION = "40001";
-
-/** An error that the same transaction may not meet again. */
-function isPassing(error: unknown): boolean {
-  if (error instanceof DomainError) return error.code === "store-unavailable" || error.code === "read-timeout";
-  return [DEADLOCK, SERIALIZATION].includes(sqlState(error) ?? "");
 }
 
 /** The canary let everything go. A queue that is away only delays it: the reconciler rings what is open. */

@@ -6,6 +6,7 @@ import { createPayloadChecker } from "@/lib/operations/check-payload";
 import type { Deps } from "@/lib/operations/deps";
 import { runSlice } from "@/lib/operations/run-slice";
 import type { SliceDeps, TargetDirectory } from "@/lib/operations/slice-deps";
+import { holdItems, type ItemHold } from "@/lib/store/write/claim-items";
 import { type AttemptClose, closeAttempts } from "@/lib/store/write/finish-items";
 import { type AttemptIntent, attemptKey, openAttempts } from "@/lib/store/write/open-attempts";
 import type { RedriveSessions } from "./redrive-sessions";
@@ -59,10 +60,19 @@ function sliceDepsOf({ deps, targets, sessions, stopping }: LanesOptions): Slice
     },
     { max: ATTEMPT_BATCH_MAX },
   );
-  const closer = createBatcher<AttemptClose, void>(
-    async (closes) => {
-      await deps.db.transaction((tx) => closeAttempts(tx, closes));
-      return closes.map(() => undefined);
+  const closer = createBatcher<{ close: AttemptClose; hold: ItemHold | null }, void>(
+    async (ends) => {
+      await deps.db.transaction(async (tx) => {
+        await closeAttempts(
+          tx,
+          ends.map(({ close }) => close),
+        );
+        await holdItems(
+          tx,
+          ends.flatMap(({ hold }) => hold ?? []),
+        );
+      });
+      return ends.map(() => undefined);
     },
     { max: ATTEMPT_BATCH_MAX },
   );
@@ -73,7 +83,7 @@ function sliceDepsOf({ deps, targets, sessions, stopping }: LanesOptions): Slice
     checkPayload: createPayloadChecker(),
     openSession: sessions.open,
     openAttempt: opener.push,
-    closeAttempt: closer.push,
+    closeAttempt: (close, hold) => closer.push({ close, hold }),
     stopping,
   };
 }

@@ -2,7 +2,15 @@ import type { Publisher } from "@/lib/brokers/port";
 import { DomainError } from "@/lib/core/problem";
 import type { BucketState, GuardedBucket } from "@/lib/lane/bucket-fallback";
 import { createTokenFeeder, type TokenFeeder } from "@/lib/lane/token-feeder";
-import type { NoTarget, SliceTarget, TargetDirectory, TargetHealth } from "@/lib/operations/slice-deps";
+import { BREAKER_WAIT_MS_MAX } from "@/lib/operations/examine-items";
+import {
+  type HeldSources,
+  type NoTarget,
+  type SliceTarget,
+  type TargetDirectory,
+  type TargetHealth,
+  TargetHeld,
+} from "@/lib/operations/slice-deps";
 import type { Clock } from "@/lib/platform/clock";
 import type { Log } from "@/lib/platform/log";
 import { Bulkhead } from "@/lib/retry/bulkhead";
@@ -22,9 +30,14 @@ export const REFRESH_MS = 1_000;
 /** A reachability probe is good for this long: the dry run of a slice costs no connection of its own. */
 const PROBE_FRESH_MS = 2_000;
 const PROBE_TIMEOUT_MS = 3_000;
+/** After this long without a probe nobody knows whether a target was away all the time. */
+const HEALTH_KNOWN_MS = 30_000;
 
 /** The state of a policy version that no redrive has used for this long goes, once there is a newer one. */
 const IDLE_MS = 600_000;
+
+/** All probes of a half-open breaker are under way: their answer is looked for this often. */
+const PROBING_MS = 500;
 
 export type TargetDirectoryOptions = {
   db: Db;
@@ -41,7 +54,16 @@ export type TargetDirectoryOptions = {
 };
 
 /** What this worker shares between sends to one target under one version of its policy. */
-type Held = { target: SliceTarget; state: TargetState; usedMs: number; resetAtMs: number | null };
+type Held = {
+  target: SliceTarget;
+  state: TargetState;
+  usedMs: number;
+  resetAtMs: number | null;
+  /** Sends that hold a place or wait for one. While the breaker is half-open there are no more than its probes. */
+  entered: number;
+  /** Aborts when the breaker opens: what waits for a place or a token then waits in vain. */
+  opened: AbortController;
+};
 
 /** What this worker shares between all sends to one target. */
 type Line = {
@@ -52,7 +74,12 @@ type Line = {
   slots: Bulkhead;
   health: Health;
 };
-type Health = { checkedMs: number; result: Promise<{ reachable: boolean; detail: string }>; badSinceMs: number | null };
+type Health = {
+  checkedMs: number;
+  result: Promise<{ reachable: boolean; detail: string }>;
+  unreachableSinceMs: number | null;
+  forcedSinceMs: number | null;
+};
 
 /** The engine's state at one target, for the heartbeat: of the policy version used last, its counters over all. */
 export type TargetReport = {
@@ -103,6 +130,17 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
     await refreshing;
   }
 
+  /** A reading that begins now: one under way may have been taken before the change that is looked for. */
+  async function reread(): Promise<void> {
+    await refreshing;
+    refreshedMs = Number.NEGATIVE_INFINITY;
+    await refreshed();
+  }
+
+  function lineOf(sourceId: string, redrive: RedriveRow): Line | undefined {
+    return [...lines.values()].find(({ row }) => row.sourceId === sourceId && row.lane === redrive.lane);
+  }
+
   function update(row: TargetRow): void {
     const known = lines.get(row.id);
     if (known && known.row.revision === row.revision) return;
@@ -115,7 +153,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
     return {
       row,
       ...tryOpen(row),
-      health: { checkedMs: Number.NEGATIVE_INFINITY, result: Promise.resolve(WELL), badSinceMs: null },
+      health: newHealth(),
       slots: known && known.row.bulkhead === row.bulkhead ? known.slots : newSlots(row),
       feeder:
         known?.feeder ??
@@ -174,9 +212,13 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
   function hold(line: Line, frozen: FrozenPolicy): Held {
     const { row } = line;
     const state = createTargetState(frozen.policy, clock, {
-      onBreakerChange: (change) => log.warn({ target: row.name, ...change }, "breaker"),
+      onBreakerChange: (change) => {
+        log.warn({ target: row.name, ...change }, "breaker");
+        if (change.to !== "open" && change.to !== "forced-open") return;
+        part.opened.abort(new TargetHeld());
+        part.opened = new AbortController();
+      },
     });
-    if (row.breakerForce) state.force(row.breakerForce);
     const now = () => lines.get(row.id) ?? line;
     const target: SliceTarget = {
       row,
@@ -184,21 +226,55 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
       policy: frozen.policy,
       policyVersion: { name: frozen.name, version: frozen.version },
       state,
-      enter: async (signal) => {
+      enter: async (signal, { repeat = false } = {}) => {
+        // A repeat has the breaker's permit already.
+        if (!repeat && waitOf(part) !== 0) throw new TargetHeld();
         const { slots, feeder } = now();
-        await enterSlot(slots, signal);
+        const waits = AbortSignal.any([signal, part.opened.signal]);
+        part.entered++;
         try {
-          await feeder.take(signal);
+          await enterSlot(slots, waits, repeat);
         } catch (error) {
-          slots.release();
+          part.entered--;
           throw error;
         }
-        return () => slots.release();
+        const leave = () => {
+          part.entered--;
+          slots.release();
+        };
+        try {
+          await feeder.take(waits);
+        } catch (error) {
+          leave();
+          throw error;
+        }
+        return leave;
       },
-      takeToken: (signal) => now().feeder.take(signal),
       health: () => healthOf(row.id, state, target),
     };
-    return { target, state, usedMs: clock.nowMs(), resetAtMs: row.resetAtMs };
+    const part: Held = {
+      target,
+      state,
+      usedMs: clock.nowMs(),
+      resetAtMs: row.resetAtMs,
+      entered: 0,
+      opened: new AbortController(),
+    };
+    if (row.breakerForce) state.force(row.breakerForce);
+    return part;
+  }
+
+  /** Milliseconds until another send may enter, as the breaker has it; null = when a person says so. */
+  function waitOf({ state, target, entered }: Held): number | null {
+    const { breaker } = state;
+    if (breaker === null) return 0;
+    const { state: now, waitMs } = breaker.snapshot(clock.nowMs());
+    if (waitMs === null) return null;
+    if (now === "half-open" && waitMs > 0) return Math.min(waitMs, PROBING_MS);
+    if (waitMs > 0) return waitMs;
+    // The open time is over or some probes have passed: what has entered may not have asked the breaker yet.
+    const probing = now === "open" || now === "half-open";
+    return probing && entered >= target.policy.breaker!.probes ? PROBING_MS : 0;
   }
 
   async function healthOf(id: string, state: TargetState, target: SliceTarget): Promise<TargetHealth> {
@@ -207,25 +283,55 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
       return {
         reachable: false,
         detail: "the target was removed",
-        breakerOpen: false,
-        unavailableMs: Number.POSITIVE_INFINITY,
+        unreachableMs: Number.POSITIVE_INFINITY,
+        forcedOpenMs: 0,
+        breakerWaitMs: 0,
       };
     const { health } = line;
     const nowMs = clock.nowMs();
+    if (nowMs - health.checkedMs > HEALTH_KNOWN_MS) health.unreachableSinceMs = null;
     if (nowMs - health.checkedMs >= PROBE_FRESH_MS) {
       health.checkedMs = nowMs;
       health.result = probe(target.publisher);
     }
     const { reachable, detail } = await health.result;
-    const breakerOpen = ["open", "forced-open"].includes(state.snapshot().breaker?.state ?? "closed");
-    const bad = !reachable || breakerOpen;
-    health.badSinceMs = bad ? (health.badSinceMs ?? nowMs) : null;
+    const breakerWaitMs = state.breaker?.waitMs(nowMs) ?? (state.breaker === null ? 0 : null);
+    health.unreachableSinceMs = reachable ? null : (health.unreachableSinceMs ?? nowMs);
+    health.forcedSinceMs = breakerWaitMs === null ? (health.forcedSinceMs ?? nowMs) : null;
+    // At least 1: this look has found it so.
+    const sinceMs = (fromMs: number | null) => (fromMs === null ? 0 : Math.max(1, clock.nowMs() - fromMs));
     return {
       reachable,
       detail,
-      breakerOpen,
-      unavailableMs: health.badSinceMs === null ? 0 : clock.nowMs() - health.badSinceMs,
+      unreachableMs: sinceMs(health.unreachableSinceMs),
+      forcedOpenMs: sinceMs(health.forcedSinceMs),
+      breakerWaitMs: breakerWaitMs ?? 0,
     };
+  }
+
+  async function heldSources(redrive: RedriveRow): Promise<HeldSources> {
+    // While everything is held nothing else reads the targets, and a person may have closed a breaker.
+    await refreshed();
+    const found: HeldSources = { sourceIds: [], waitMs: Number.POSITIVE_INFINITY };
+    for (const { row } of lines.values()) {
+      const part = row.lane === redrive.lane ? heldFor(row, redrive) : undefined;
+      const waitMs = part ? waitOf(part) : 0;
+      // What a person holds open, or would wait for too long, is examined and refused by name.
+      if (waitMs === null || waitMs === 0 || waitMs > BREAKER_WAIT_MS_MAX) continue;
+      found.sourceIds.push(row.sourceId);
+      found.waitMs = Math.min(found.waitMs, waitMs);
+    }
+    return found;
+  }
+
+  /** The state that sends of a redrive to a target share; undefined when nothing was sent under it yet. */
+  function heldFor(row: TargetRow, redrive: RedriveRow): Held | undefined {
+    try {
+      return held.get(`${row.id} ${frozenPolicy(row, redrive).key}`);
+    } catch (error) {
+      if (!(error instanceof PolicyError)) throw error;
+      return undefined;
+    }
   }
 
   function use(line: Line, redrive: RedriveRow): SliceTarget | NoTarget {
@@ -270,11 +376,17 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
   return {
     find: async (sourceId, redrive) => {
       await refreshed();
-      const line = [...lines.values()].find(({ row }) => row.sourceId === sourceId && row.lane === redrive.lane);
+      let line = lineOf(sourceId, redrive);
+      // A source that was made or changed since the last reading is looked up before its events are refused.
+      if (!line?.publisher) {
+        await reread();
+        line = lineOf(sourceId, redrive);
+      }
       if (!line) return { fault: `the source has no target on the ${redrive.lane} lane` };
       if (!line.publisher) return { fault: line.fault ?? "its publisher is closed" };
       return use(line, redrive);
     },
+    heldSources,
     reports: () => {
       prune();
       const reports = [...lines.values()].map((line) => [line.row.name, reportOf(line)] as const);
@@ -302,7 +414,10 @@ function addCounters(one: Counters, other: Counters): Counters {
   return sum;
 }
 
-const WELL = { reachable: true, detail: "not probed yet" };
+function newHealth(): Health {
+  const result = Promise.resolve({ reachable: true, detail: "not probed yet" });
+  return { checkedMs: Number.NEGATIVE_INFINITY, result, unreachableSinceMs: null, forcedSinceMs: null };
+}
 
 function bucketKey(targetId: string): string {
   return `target:${targetId}`;
@@ -325,14 +440,15 @@ async function closeQuietly(publisher: Publisher | null, log: Log): Promise<void
   await publisher?.close().catch((error: unknown) => log.warn({ err: error }, "publisher did not close"));
 }
 
-function enterSlot(slots: Bulkhead, signal: AbortSignal): Promise<void> {
+function enterSlot(slots: Bulkhead, signal: AbortSignal, repeat: boolean): Promise<void> {
   if (signal.aborted) return Promise.reject(signal.reason);
   if (slots.tryEnter()) return Promise.resolve();
   return new Promise((resolve, reject) => {
-    const waiter = slots.queue(() => {
+    const granted = () => {
       signal.removeEventListener("abort", abandon);
       resolve();
-    });
+    };
+    const waiter = slots.queue(granted, { repeat });
     const abandon = () => {
       if (waiter?.leave()) reject(signal.reason);
     };

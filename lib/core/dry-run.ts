@@ -9,7 +9,9 @@ export type DryRunFacts = {
     schema: { ok: boolean; detail: string };
   };
   /** `fault`: nothing can be sent to, and why. */
-  target: { name: string; reachable: boolean; detail: string; breakerOpen: boolean } | { fault: string };
+  target:
+    | { name: string; reachable: boolean; detail: string; breakerOpen: boolean; breakerDetail?: string }
+    | { fault: string };
   version: bigint | null;
   /** Highest version of the aggregate known to be processed or redriven. */
   versionProcessed: bigint | null;
@@ -63,7 +65,7 @@ function targetChecks(target: DryRunFacts["target"]): Ruled[] {
     {
       check: "breaker",
       ok: !target.breakerOpen,
-      detail: target.breakerOpen ? `the breaker of ${target.name} is open` : `the breaker of ${target.name} is closed`,
+      detail: target.breakerDetail ?? `the breaker of ${target.name} is ${target.breakerOpen ? "open" : "closed"}`,
       refusal: "breaker-open",
     },
   ];

@@ -30,7 +30,7 @@ describe("an event after its item", () => {
       { kind: "refused", refusal: "blacklisted", detail: "" },
       { ...before, status: "PENDING", confirmedAtMs: null },
     ],
-    [{ kind: "later", untilMs: NOW + 1 }, null],
+    [{ kind: "later", waitMs: 1 }, null],
     [{ kind: "back" }, null],
   ])("%o", (outcome, expected) => {
     expect(eventAfter(outcome, before, settings, NOW)).toEqual(expected);

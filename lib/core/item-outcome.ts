@@ -4,8 +4,8 @@ import { cooldownAfter, type Settings } from "@/lib/core/settings";
 
 /**
  * How one claimed item ended. `untilMs` of a failure is when the target said it may be asked again: the cooldown never
- * ends before that. `back` hands it back unchanged (pause, shutdown); `later` keeps it open until `untilMs`
- * (a Retry-After that did not fit the deadline); `verified` is a verify run's pass.
+ * ends before that. `back` hands it back unchanged (pause, shutdown, open breaker); `later` keeps it open and unsent for
+ * `waitMs` (the rest of a Retry-After); `verified` is a verify run's pass.
  */
 export type ItemOutcome =
   | { kind: "delivered"; code: string }
@@ -13,7 +13,7 @@ export type ItemOutcome =
   | { kind: "verified" }
   | { kind: "failed"; code: string; detail: string; untilMs?: number | null }
   | { kind: "refused"; refusal: Refusal; detail: string }
-  | { kind: "later"; untilMs: number }
+  | { kind: "later"; waitMs: number }
   | { kind: "back" };
 
 /** What the event becomes. Times are epoch milliseconds. */

@@ -12,7 +12,10 @@ import { markAmbiguous } from "@/lib/store/write/open-attempts";
 
 /** A target that was well a moment ago may be restarting: its items wait this long before they are refused. */
 const UNREACHABLE_HOLD_MS = 15_000;
-const BREAKER_HOLD_MS = 60_000;
+/** A person who holds a breaker open may let it go again: its items wait this long before they are refused. */
+const FORCED_OPEN_HOLD_MS = 60_000;
+/** An open breaker lets probes through by itself: items wait for that, unless it is further away than this. */
+export const BREAKER_WAIT_MS_MAX = 15 * 60_000;
 
 /** A claimed item with everything that was decided about it before the send. */
 export type ExaminedItem = {
@@ -105,7 +108,7 @@ function examine(deps: SliceDeps, session: RedriveSession, facts: Facts, rules: 
       bytesMax: rules.settings.payloadBytesMax,
       ...deps.checkPayload(body.payload, body.contentType, open?.target.row.payloadSchema ?? null),
     },
-    target: "fault" in facts.target ? facts.target : { name: facts.target.target.row.name, ...facts.target.health },
+    target: "fault" in facts.target ? facts.target : targetFacts(facts.target.target.row.name, facts.target.health),
     version: item.version,
     ...facts.order,
   });
@@ -132,9 +135,22 @@ function examine(deps: SliceDeps, session: RedriveSession, facts: Facts, rules: 
   }
 }
 
-/** Does the target's trouble look like a blip that is worth waiting for? */
+/** Is it worth waiting until the target takes sends again? */
 function holds(health: TargetHealth | undefined): boolean {
   if (!health) return false;
-  if (!health.reachable) return health.unavailableMs < UNREACHABLE_HOLD_MS;
-  return health.breakerOpen && health.unavailableMs < BREAKER_HOLD_MS;
+  if (!health.reachable) return health.unreachableMs < UNREACHABLE_HOLD_MS;
+  if (health.forcedOpenMs > 0) return health.forcedOpenMs < FORCED_OPEN_HOLD_MS;
+  return health.breakerWaitMs > 0 && health.breakerWaitMs <= BREAKER_WAIT_MS_MAX;
+}
+
+/** For the dry run. A breaker that lets probes through by itself soon refuses nothing: sends wait for it. */
+function targetFacts(name: string, { reachable, detail, forcedOpenMs, breakerWaitMs }: TargetHealth) {
+  const base = { name, reachable, detail };
+  if (forcedOpenMs > 0) {
+    return { ...base, breakerOpen: true, breakerDetail: `a person holds the breaker of ${name} open` };
+  }
+  if (breakerWaitMs === 0) return { ...base, breakerOpen: false };
+  const seconds = Math.ceil(breakerWaitMs / 1000);
+  const breakerDetail = `the breaker of ${name} is open and lets a send pass in ${seconds} s`;
+  return { ...base, breakerOpen: breakerWaitMs > BREAKER_WAIT_MS_MAX, breakerDetail };
 }

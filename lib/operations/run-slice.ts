@@ -1,11 +1,14 @@
 import { CANARY_SLICE, PLAN_SLICE, SLICE_MAX } from "@/lib/core/lane-slices";
 import { aggregateRuns } from "@/lib/core/redrive-plan";
 import type { SliceJob, SliceOutcome } from "@/lib/lane/port";
+import type { SliceAborted } from "@/lib/lane/slice-holds";
+import { cancelItems } from "@/lib/operations/cancel-items";
+import { isPassing } from "@/lib/operations/deps";
 import { examineItems } from "@/lib/operations/examine-items";
 import { planRedrive } from "@/lib/operations/plan-redrive";
 import { ringSlices } from "@/lib/operations/ring-redrive";
-import { sendRun } from "@/lib/operations/send-run";
-import type { RedriveSession, SliceDeps } from "@/lib/operations/slice-deps";
+import { type SliceSignals, sendRun } from "@/lib/operations/send-run";
+import type { HeldSources, RedriveSession, SliceDeps } from "@/lib/operations/slice-deps";
 import { canaryAllowance } from "@/lib/store/read/canary-allowance";
 import { openSlices } from "@/lib/store/read/open-slices";
 import { type ClaimedItem, claimItems, releaseClaims, renewClaims, sliceRest } from "@/lib/store/write/claim-items";
@@ -28,6 +31,15 @@ const BLOCKED_MS = 1_000;
 const AGAIN_MS_MIN = 250;
 const AGAIN_MS_MAX = 15_000;
 
+/** An open breaker is looked at again at least this often: a person may close it before its time is over. */
+const HELD_MS_MAX = 5_000;
+
+/** A target that cannot be reached is looked at again after this long. */
+const UNREACHABLE_MS = 2_000;
+
+/** While the store is away a slice keeps its place and tries again this often. */
+const STORE_RETRY_MS = 500;
+
 /** A slice that met a stopping worker waits for the lane to take its job back, and starts elsewhere this soon. */
 const STOPPING_MS = 1_000;
 
@@ -36,44 +48,82 @@ const DONE: SliceOutcome = { kind: "done" };
 /**
  * Works one slice of a redrive: claim, gate, dry run, send in order per aggregate, finish; again until nothing of it may
  * go now. Everything it decides on is read from Postgres, so it may be rung twice, killed at any point, or run beside
- * another worker. Resolves with `again` when items must wait; rejects when the store fails: the reconciler rings anew.
+ * another worker. Resolves with `again` when items must wait. While the store is away it waits for it; rejects when the
+ * store fails otherwise: the reconciler rings anew.
  */
 export async function runSlice(deps: SliceDeps, job: SliceJob, signal: AbortSignal): Promise<SliceOutcome> {
+  let away = false;
+  for (;;) {
+    try {
+      return await runOnce(deps, job, signal);
+    } catch (error) {
+      if (!isPassing(error) || signal.aborted) throw error;
+      if (!away) deps.log.warn({ ...job, err: error }, "slice waits for the store");
+      away = true;
+    }
+    if (deps.stopping.aborted) return { kind: "again", delayMs: STOPPING_MS };
+    // Ends early, with a rejection, only on abort.
+    await deps.clock.sleep(STORE_RETRY_MS, AbortSignal.any([signal, deps.stopping])).catch(() => undefined);
+  }
+}
+
+async function runOnce(deps: SliceDeps, job: SliceJob, signal: AbortSignal): Promise<SliceOutcome> {
   if (job.slice === PLAN_SLICE) {
     await planRedrive(deps, job.redriveId, AbortSignal.any([signal, deps.stopping]));
     return DONE;
   }
   const session = await deps.openSession(job.redriveId);
   if (session === null) return DONE;
+  const halt = AbortSignal.any([signal, session.stopped, deps.stopping]);
   try {
-    return await workSlice(deps, session, job, signal);
+    return await workSlice(deps, session, job, { halt, sends: sendsSignal(signal) });
   } finally {
     session.release();
   }
+}
+
+/**
+ * Ends sends under way when the worker goes. A lost lock of the queue ends waits only: the claim in the store is what
+ * makes this worker the items' holder, and a send that was cut off would have to be repeated.
+ */
+function sendsSignal(signal: AbortSignal): AbortSignal {
+  const sends = new AbortController();
+  const end = () => {
+    if ((signal.reason as Partial<SliceAborted>).why !== "lock-lost") sends.abort(signal.reason);
+  };
+  if (signal.aborted) end();
+  else signal.addEventListener("abort", end, { once: true });
+  return sends.signal;
 }
 
 async function workSlice(
   deps: SliceDeps,
   session: RedriveSession,
   job: SliceJob,
-  signal: AbortSignal,
+  signals: SliceSignals,
 ): Promise<SliceOutcome> {
+  const { redriveId } = job;
   const slices: [number, number] = job.slice === CANARY_SLICE ? [0, SLICE_MAX] : [job.slice, job.slice];
-  const halted = () => signal.aborted || session.stopped.aborted || deps.stopping.aborted;
-  while (!halted()) {
+  while (!signals.halt.aborted) {
+    const held = await heldSources(deps, session);
     const limit = await claimLimit(deps, session, job);
     if (limit === "released") return ringReleased(deps, session);
-    const claimed = limit === 0 ? [] : await claimItems(deps.db, claimOf(job, slices, limit));
-    if (claimed.length === 0) return await rest(deps, job, slices);
-    const worked = await workClaim(deps, session, claimed, signal);
-    if (worked === "held") return { kind: "again", delayMs: AGAIN_MS_MIN * 8 };
+    const claim = { redriveId, slices, limit, leaseMs: CLAIM_LEASE_MS, withoutSources: held.sourceIds };
+    const claimed = limit === 0 ? [] : await claimItems(deps.db, claim);
+    if (claimed.length === 0) return await rest(deps, job, slices, held);
+    const worked = await workClaim(deps, session, claimed, signals);
+    if (worked === "held") return { kind: "again", delayMs: UNREACHABLE_MS };
   }
-  // Stopped by a person: nothing to come back to, resume rings. Stopping worker: the lane takes the job back meanwhile.
-  return session.stopped.aborted ? DONE : { kind: "again", delayMs: STOPPING_MS };
+  if (!session.stopped.aborted) return { kind: "again", delayMs: STOPPING_MS };
+  // Stopped by a person. Cancelled: what was in hand when the request took back the rest. Paused: resume rings.
+  await cancelItems(deps, redriveId, 1);
+  return DONE;
 }
 
-function claimOf(job: SliceJob, slices: [number, number], limit: number) {
-  return { redriveId: job.redriveId, slices, limit, leaseMs: CLAIM_LEASE_MS };
+/** A verify run holds nothing: it reports what is. */
+async function heldSources(deps: SliceDeps, session: RedriveSession): Promise<HeldSources> {
+  const redrive = session.redrive();
+  return redrive.mode === "verify" ? { sourceIds: [], waitMs: 0 } : deps.targets.heldSources(redrive);
 }
 
 /** How many items to claim; "released" when this is a canary's job and the canary is over. */
@@ -94,11 +144,17 @@ async function ringReleased(deps: SliceDeps, session: RedriveSession): Promise<S
 }
 
 /** Nothing may go now: done when nothing is open, else come back when the first wait ends. */
-async function rest(deps: SliceDeps, job: SliceJob, slices: [number, number]): Promise<SliceOutcome> {
+async function rest(
+  deps: SliceDeps,
+  job: SliceJob,
+  slices: [number, number],
+  held: HeldSources,
+): Promise<SliceOutcome> {
   if (job.slice !== CANARY_SLICE && (await canaryAllowance(deps.db, job.redriveId)) !== null) return DONE;
   const left = await sliceRest(deps.db, job.redriveId, slices);
   if (left.open === 0) return DONE;
-  const waitMs = left.waitMs || BLOCKED_MS;
+  const blockedMs = held.sourceIds.length > 0 ? Math.min(held.waitMs, HELD_MS_MAX) : BLOCKED_MS;
+  const waitMs = left.waitMs || blockedMs;
   return { kind: "again", delayMs: Math.min(Math.max(waitMs, AGAIN_MS_MIN), AGAIN_MS_MAX) };
 }
 
@@ -107,25 +163,37 @@ async function workClaim(
   deps: SliceDeps,
   session: RedriveSession,
   claimed: ClaimedItem[],
-  signal: AbortSignal,
+  signals: SliceSignals,
 ): Promise<"worked" | "held"> {
   const renewal = keepClaims(deps, claimed);
   try {
     let held = false;
     for (const portion of portions(aggregateRuns(claimed))) {
-      held = (await workPortion(deps, session, portion, signal)) || held;
+      held = (await workPortion(deps, session, portion, signals)) || held;
     }
     return held ? "held" : "worked";
   } catch (error) {
-    await releaseClaims(deps.db, claimed).catch((failure) => {
-      deps.log.warn(
-        { redriveId: session.redrive().id, err: failure },
-        "claims not released, they end with their lease",
-      );
-    });
+    await release(deps, claimed);
     throw error;
   } finally {
     renewal.stop();
+  }
+}
+
+/** Gives a claim back that cannot be worked. While the store is away it tries again, until the claim ends by itself. */
+async function release(deps: SliceDeps, claimed: readonly ClaimedItem[]): Promise<void> {
+  const untilMs = deps.clock.nowMs() + CLAIM_LEASE_MS;
+  for (;;) {
+    try {
+      return await releaseClaims(deps.db, claimed);
+    } catch (error) {
+      if (!isPassing(error) || deps.stopping.aborted || deps.clock.nowMs() > untilMs) {
+        const { redriveId } = claimed[0]!;
+        deps.log.warn({ redriveId, err: error }, "claims not released, they end with their lease");
+        return;
+      }
+    }
+    await deps.clock.sleep(STORE_RETRY_MS);
   }
 }
 
@@ -150,7 +218,7 @@ async function workPortion(
   deps: SliceDeps,
   session: RedriveSession,
   portion: readonly ClaimedItem[],
-  signal: AbortSignal,
+  signals: SliceSignals,
 ): Promise<boolean> {
   const { items, held } = await examineItems(deps, session, portion);
   const runs = aggregateRuns(items.map((examined) => ({ ...examined.item, examined })));
@@ -160,7 +228,7 @@ async function workPortion(
         deps,
         session,
         run.map(({ examined }) => examined),
-        signal,
+        signals,
       ),
     ),
   );

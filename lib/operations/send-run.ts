@@ -2,10 +2,11 @@ import type { PublishPhase, PublishReceipt } from "@/lib/brokers/port";
 import { gate } from "@/lib/core/gate";
 import { eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
 import { closeOf, logAttempt, textOf } from "@/lib/operations/attempt-record";
+import { isPassing } from "@/lib/operations/deps";
 import type { ExaminedItem } from "@/lib/operations/examine-items";
 import { incomingRetryCount } from "@/lib/operations/incoming-retry-count";
 import { readRulesOver } from "@/lib/operations/read-rules";
-import type { Finish, RedriveSession, SliceDeps } from "@/lib/operations/slice-deps";
+import { type Finish, type RedriveSession, type SliceDeps, TargetHeld } from "@/lib/operations/slice-deps";
 import { outgoingRetryCount } from "@/lib/retry/amplification";
 import { type AttemptContext, type AttemptRecord, type Call, execute, type Outcome } from "@/lib/retry/execute";
 import { isAggregateBlacklisted } from "@/lib/store/read/candidates";
@@ -17,6 +18,9 @@ const LATER_MS_MAX = 15 * 60_000;
 /** The store refused the intent: paused, cancelled, ignored, blacklisted, or the item is no longer ours. */
 class IntentDenied extends Error {}
 
+/** What ends the work on a slice: `halt` its waits, `sends` also what is being sent. */
+export type SliceSignals = { halt: AbortSignal; sends: AbortSignal };
+
 /**
  * Sends an aggregate's items one after the other. What happens to one before it decides over the next: after a failure
  * or a deferral the tail is held back, so that nothing overtakes its head.
@@ -25,14 +29,14 @@ export async function sendRun(
   deps: SliceDeps,
   session: RedriveSession,
   run: readonly ExaminedItem[],
-  signal: AbortSignal,
+  signals: SliceSignals,
 ): Promise<void> {
   let head: Head | null = null;
   for (const examined of run) {
     const held: ItemOutcome | null = head && heldBy(head);
     const { outcome, closes, attempts }: Concluded = held
       ? { outcome: held, closes: [], attempts: examined.item.attempts }
-      : await conclude(deps, session, examined, signal);
+      : await conclude(deps, session, examined, signals);
     const after = eventAfter(outcome, examined.item, examined.settings, deps.clock.wallMs());
     const finish: Finish = { item: examined.item, outcome, after, attempts, findings: examined.findings, closes };
     const ours = await session.finish(finish);
@@ -68,59 +72,68 @@ async function conclude(
   deps: SliceDeps,
   session: RedriveSession,
   examined: ExaminedItem,
-  signal: AbortSignal,
+  signals: SliceSignals,
 ): Promise<Concluded> {
   const { item, decided } = examined;
   if (decided) return { outcome: decided, closes: [], attempts: item.attempts };
-  if (halted(deps, session, signal)) return { outcome: { kind: "back" }, closes: [], attempts: item.attempts };
-  return send(deps, session, examined, signal);
+  if (signals.halt.aborted) return { outcome: { kind: "back" }, closes: [], attempts: item.attempts };
+  return send(deps, session, examined, signals);
 }
 
-function halted(deps: SliceDeps, session: RedriveSession, signal: AbortSignal): boolean {
-  return signal.aborted || session.stopped.aborted || deps.stopping.aborted;
-}
+/** What one operation holds while it runs. */
+type Operation = {
+  /** Ends of attempts that are not in the store yet. */
+  closes: AttemptClose[];
+  /** Number of the last attempt that has ended. */
+  attempts: number;
+  /** Leaves a place at the target; one for each attempt under way. */
+  leaves: (() => void)[];
+  /** Monotonic ms before which the target has asked not to be sent to; 0 = it has not. */
+  askedUntilMs: number;
+};
 
 /** Place and token first: that wait is no attempt and spends no deadline. Then the engine. */
 async function send(
   deps: SliceDeps,
   session: RedriveSession,
   examined: ExaminedItem,
-  signal: AbortSignal,
+  { halt, sends }: SliceSignals,
 ): Promise<Concluded> {
-  const { item } = examined;
   const { target } = examined.send!;
-  const waits = AbortSignal.any([signal, session.stopped, deps.stopping]);
-  const closes: AttemptClose[] = [];
-  let leave = () => {};
+  const operation: Operation = { closes: [], attempts: examined.item.attempts, leaves: [], askedUntilMs: 0 };
+  const conclude = (outcome: ItemOutcome): Concluded => {
+    const { closes, attempts, askedUntilMs } = operation;
+    const waitMs = askedUntilMs - deps.clock.nowMs();
+    // Whoever sends it next keeps what the target has asked for.
+    return { outcome: outcome.kind === "back" && waitMs > 0 ? { kind: "later", waitMs } : outcome, closes, attempts };
+  };
   try {
-    leave = await target.enter(waits);
-    await session.takeToken(waits);
-    const outcome = await execute(callOf(deps, session, examined, { waits, closes }), {
+    operation.leaves.push(await target.enter(halt));
+    await session.takeToken(halt);
+    const outcome = await execute(callOf(deps, session, examined, operation), {
       policy: target.policy,
       target: target.state,
       clock: deps.clock,
       random: deps.random,
-      signal,
+      signal: sends,
+      halt,
     });
-    const attempts = Math.max(item.attempts, ...closes.map((close) => close.attempt));
-    return { outcome: outcomeOf(outcome, deps.clock.wallMs()), closes, attempts };
+    return conclude(outcomeOf(outcome, deps.clock.wallMs()));
   } catch (error) {
-    const attempts = Math.max(item.attempts, ...closes.map((close) => close.attempt));
-    if (error instanceof IntentDenied) return { outcome: await whyDenied(deps, session, examined), closes, attempts };
-    if (waits.aborted) return { outcome: { kind: "back" }, closes, attempts };
+    if (error instanceof IntentDenied) return conclude(await whyDenied(deps, session, examined));
+    // Its end is kept until the store takes it: what was sent, and what the target has asked for, must not be lost.
+    if (halt.aborted || error instanceof TargetHeld || isPassing(error)) return conclude({ kind: "back" });
     throw error;
   } finally {
-    leave();
+    for (const leave of operation.leaves) leave();
   }
 }
-
-type CallFacts = { waits: AbortSignal; closes: AttemptClose[] };
 
 function callOf(
   deps: SliceDeps,
   session: RedriveSession,
   examined: ExaminedItem,
-  { waits, closes }: CallFacts,
+  operation: Operation,
 ): Call<PublishReceipt> {
   const { item } = examined;
   const { target, body, whitelisted, ambiguous } = examined.send!;
@@ -150,9 +163,9 @@ function callOf(
         context.signal,
         (phase: PublishPhase) => context.reached(phase),
       ),
-    takeToken: firstTokenTaken(async () => {
-      await target.takeToken(waits);
-      await session.takeToken(waits);
+    takeToken: firstTokenTaken(async (signal) => {
+      operation.leaves.push(await target.enter(signal, { repeat: true }));
+      await session.takeToken(signal);
     }),
     onOpen: async (attempt: number) => {
       const open = await deps.openAttempt({
@@ -176,17 +189,31 @@ function callOf(
       const close = closeOf(item, target, record);
       const retryCount = outgoingRetryCount(repeatedBefore, record.attempt);
       logAttempt(deps, { item, target, retryCount }, record, close);
-      if (record.next?.kind === "retry") await deps.closeAttempt(close);
-      else closes.push(close);
+      operation.attempts = Math.max(operation.attempts, record.attempt);
+      // Others send while this one waits to be repeated.
+      operation.leaves.shift()?.();
+      if (record.next?.kind !== "retry") {
+        operation.closes.push(close);
+        return;
+      }
+      const { honored, delayMs } = record.next;
+      operation.askedUntilMs = honored ? deps.clock.nowMs() + delayMs : 0;
+      const { id, redriveId, fence } = item;
+      try {
+        await deps.closeAttempt(close, honored ? { id, redriveId, fence, waitMs: delayMs } : null);
+      } catch (error) {
+        operation.closes.push(close);
+        throw error;
+      }
     },
   };
 }
 
 /** The first attempt's token was taken before the operation began. */
-function firstTokenTaken(take: () => Promise<void>): () => Promise<void> {
+function firstTokenTaken(take: (signal: AbortSignal) => Promise<void>): (signal: AbortSignal) => Promise<void> {
   let first = true;
-  return async () => {
-    if (!first) return take();
+  return async (signal) => {
+    if (!first) return take(signal);
     first = false;
   };
 }
@@ -199,12 +226,12 @@ function outcomeOf(outcome: Outcome<PublishReceipt>, nowMs: number): ItemOutcome
       return { kind: "back" };
     case "deferred":
       if (outcome.cause === "no-permit") return { kind: "back" };
-      if (outcome.untilMs - nowMs <= LATER_MS_MAX) return { kind: "later", untilMs: outcome.untilMs };
+      if (outcome.untilMs - nowMs <= LATER_MS_MAX) return { kind: "later", waitMs: outcome.untilMs - nowMs };
       return { kind: "failed", code: outcome.code, detail: textOf(outcome.error), untilMs: outcome.untilMs };
     case "failed": {
-      // Nothing was sent, and not for a reason of this event: it keeps its place and is examined again.
-      const untouched = outcome.attempts === 0 && ["breaker-open", "bulkhead-full"].includes(outcome.reason);
-      if (untouched) return { kind: "back" };
+      // Its attempts are not used up: it keeps its place, and goes on with them when the target takes sends again.
+      if (outcome.reason === "breaker-open") return { kind: "back" };
+      if (outcome.reason === "bulkhead-full" && outcome.attempts === 0) return { kind: "back" };
       const detail = outcome.error === null || outcome.error === undefined ? outcome.reason : textOf(outcome.error);
       return { kind: "failed", code: outcome.code, detail, untilMs: outcome.untilMs };
     }

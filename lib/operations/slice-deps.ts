@@ -4,12 +4,32 @@ import type { Deps } from "@/lib/operations/deps";
 import type { Policy } from "@/lib/retry/policy";
 import type { TargetState } from "@/lib/retry/target";
 import type { TargetRow } from "@/lib/store/read/targets";
+import type { ItemHold } from "@/lib/store/write/claim-items";
 import type { AttemptClose, FinishedItem } from "@/lib/store/write/finish-items";
 import type { AttemptIntent } from "@/lib/store/write/open-attempts";
 import type { RedriveRow } from "@/lib/store/write/redrive";
 
-/** Whether a target takes sends now. `unavailableMs`: for how long it has not, 0 when it does. */
-export type TargetHealth = { reachable: boolean; detail: string; breakerOpen: boolean; unavailableMs: number };
+/** Whether a target takes sends now. */
+export type TargetHealth = {
+  reachable: boolean;
+  detail: string;
+  /** For how long it has not been reachable; 0 = it is. */
+  unreachableMs: number;
+  /** For how long a person has held its breaker open; 0 = nobody does. */
+  forcedOpenMs: number;
+  /** Until its breaker lets another send pass by itself; 0 = now. */
+  breakerWaitMs: number;
+};
+
+/** The target takes no send now, as its breaker is open or its probes are under way. No attempt was made. */
+export class TargetHeld extends Error {}
+
+/** Sources whose target takes no send now because of its breaker. */
+export type HeldSources = {
+  sourceIds: string[];
+  /** When to look again: the shortest of their waits. */
+  waitMs: number;
+};
 
 /** One target as this worker holds it: shared by all slices that send to it. */
 export type SliceTarget = {
@@ -19,10 +39,12 @@ export type SliceTarget = {
   /** Which policy that is. */
   policyVersion: { name: string; version: number };
   state: TargetState;
-  /** Waits for a free place among the target's concurrent sends, then for a token of its bucket. */
-  enter(signal: AbortSignal): Promise<() => void>;
-  /** A token of the target's bucket; for a repeat, which already has its place. */
-  takeToken(signal: AbortSignal): Promise<void>;
+  /**
+   * Waits for a free place among the target's concurrent sends, then for a token of its bucket. A repeat goes before
+   * first sends. Resolves with how to leave the place. Rejects with TargetHeld when the breaker is open, opens
+   * meanwhile, or has all its probes under way.
+   */
+  enter(signal: AbortSignal, options?: { repeat?: boolean }): Promise<() => void>;
   health(): Promise<TargetHealth>;
 };
 
@@ -31,6 +53,8 @@ export type NoTarget = { fault: string };
 
 export interface TargetDirectory {
   find(sourceId: string, redrive: RedriveRow): Promise<SliceTarget | NoTarget>;
+  /** Of all targets of the redrive's lane, by what this worker has seen of them. */
+  heldSources(redrive: RedriveRow): Promise<HeldSources>;
 }
 
 /** A finished item with the attempts it closes. */
@@ -57,8 +81,8 @@ export type SliceDeps = Deps & {
   openSession(redriveId: string): Promise<RedriveSession | null>;
   /** Records an intent, together with those of other items. False = it may not be sent (any more). */
   openAttempt(intent: AttemptIntent): Promise<boolean>;
-  /** Records the end of an attempt that will be repeated. */
-  closeAttempt(close: AttemptClose): Promise<void>;
+  /** Records the end of an attempt that will be repeated, and for how long its target asked to leave the item alone. */
+  closeAttempt(close: AttemptClose, hold: ItemHold | null): Promise<void>;
   /** Aborts when the worker was told to stop: nothing new is claimed, what waits is handed back. */
   stopping: AbortSignal;
 };

@@ -77,6 +77,11 @@ export class Attempt<T> implements AttemptContext {
     this.#halt("CANCELLED", reason);
   }
 
+  /** Ends the wait before the send. Once the send has begun it changes nothing. */
+  cancelWait(reason: unknown): void {
+    if (Number.isNaN(this.startedMs)) this.#halt("CANCELLED", reason);
+  }
+
   /** @param nowMs monotonic time, read by the caller */
   async run(nowMs: number): Promise<AttemptEnd<T>> {
     const { breaker, budget, bulkhead } = this.#operation.target;

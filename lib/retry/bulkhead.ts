@@ -15,13 +15,14 @@ export type BulkheadWaiter = {
 
 /**
  * Bounds how many calls of one target are under way. Permits are handed over in order of arrival: a released permit
- * goes to the oldest waiter before a newcomer can take it.
+ * goes to the oldest waiter before a newcomer can take it. Repeats go before first calls: their deadline is running.
  */
 export class Bulkhead {
   #policy: BulkheadPolicy;
   #inUse = 0;
   /** A Set keeps arrival order and lets an aborted waiter leave from the middle at no cost. */
   #waiters = new Set<() => void>();
+  #repeats = new Set<() => void>();
 
   constructor(policy: BulkheadPolicy) {
     this.#policy = policy;
@@ -36,27 +37,34 @@ export class Bulkhead {
 
   /** Whether `queue` would answer a place now. */
   hasRoom(): boolean {
-    return this.#waiters.size < this.#policy.queueMax;
+    return this.#queued() < this.#policy.queueMax;
   }
 
   /** Queues for a permit; `granted` is called once, holding the permit. null when the queue is full. */
-  queue(granted: () => void): BulkheadWaiter | null {
+  queue(granted: () => void, { repeat = false } = {}): BulkheadWaiter | null {
     if (!this.hasRoom()) return null;
     const waiter = () => granted();
-    this.#waiters.add(waiter);
-    return { leave: () => this.#waiters.delete(waiter) };
+    const waiters = repeat ? this.#repeats : this.#waiters;
+    waiters.add(waiter);
+    return { leave: () => waiters.delete(waiter) };
   }
 
   release(): void {
-    for (const waiter of this.#waiters) {
-      this.#waiters.delete(waiter);
-      waiter();
-      return;
+    for (const waiters of [this.#repeats, this.#waiters]) {
+      for (const waiter of waiters) {
+        waiters.delete(waiter);
+        waiter();
+        return;
+      }
     }
     this.#inUse--;
   }
 
   snapshot(): BulkheadSnapshot {
-    return { ...this.#policy, inUse: this.#inUse, queued: this.#waiters.size };
+    return { ...this.#policy, inUse: this.#inUse, queued: this.#queued() };
+  }
+
+  #queued(): number {
+    return this.#waiters.size + this.#repeats.size;
   }
 }

@@ -43,8 +43,10 @@ export type ExecuteOptions = {
   target: TargetState;
   clock: Clock;
   random: Random;
-  /** Cancels the operation: every wait ends at once and nothing more is sent. */
+  /** Cancels the operation: every wait ends at once, a send under way is aborted, and nothing more is sent. */
   signal?: AbortSignal;
+  /** Ends every wait at once and lets no further send begin. A send under way runs to its own end. */
+  halt?: AbortSignal;
 };
 
 /** What follows an attempt. `delayMs` is the wait before the next one. */

@@ -20,7 +20,7 @@ export { createTargetState, type TargetSnapshot, type TargetState } from "@/lib/
  * Runs one operation on a target under its policy.
  *
  * Once: policy assertion, deadline. Per attempt: breaker permit, bulkhead, rate token, open, timeout, call, classify,
- * record, budget, backoff. Every wait ends at once when `signal` aborts, and a cancellation wins over a pending
+ * record, budget, backoff. Every wait ends at once when `signal` or `halt` aborts, and either wins over a pending
  * retry. When it returns, no timer and no listener is left.
  *
  * Resolves with how it ended. Rejects only for accidents on our own side: a PolicyError before anything is sent, or
@@ -31,6 +31,7 @@ export async function execute<T>(call: Call<T>, options: ExecuteOptions): Promis
   const operation = new Operation(call, options);
   try {
     if (options.signal?.aborted) return operation.cancel(options.signal.reason);
+    if (options.halt?.aborted) return operation.cancel(options.halt.reason);
     if (call.ambiguous && call.idempotencyKey === null) return operation.fail("ambiguous", "AMBIGUOUS", null);
     const hedge = options.policy.hedge !== null && call.idempotencyKey !== null && call.retryable;
     return await (hedge ? hedged(operation, options.policy.hedge!) : repeated(operation));

@@ -20,12 +20,12 @@ import type { TargetState } from "@/lib/retry/target";
 type Undecided = { next: null; inputs: null };
 const UNDECIDED: Undecided = { next: null, inputs: null };
 
-/** Something that is to end when the operation is cancelled. */
-export type Halt = { cancel(reason: unknown): void };
+/** Something that is to end when the operation is cancelled. `cancelWait` leaves a send under way alone. */
+export type Halt = { cancel(reason: unknown): void; cancelWait(reason: unknown): void };
 
 /**
  * One operation: its deadline, its place in the abort tree, and what it has spent. A cancellation reaches every attempt
- * and every wait that is on.
+ * and every wait that is on; a halt reaches every wait, and every attempt that has not sent yet.
  */
 export class Operation<T> {
   readonly call: Call<T>;
@@ -44,11 +44,13 @@ export class Operation<T> {
   /** Attempts that were opened. */
   attempts = 0;
   sent: Sent;
+  /** Cancelled or halted: nothing more is sent. */
   cancelled: { reason: unknown } | null = null;
   #signal: AbortSignal | undefined;
+  #halt: AbortSignal | undefined;
   #halts = new Set<Halt>();
 
-  constructor(call: Call<T>, { policy, target, clock, random, signal }: ExecuteOptions) {
+  constructor(call: Call<T>, { policy, target, clock, random, signal, halt }: ExecuteOptions) {
     this.call = call;
     this.policy = policy;
     this.target = target;
@@ -62,15 +64,27 @@ export class Operation<T> {
     this.curtailed = this.lastAttempt < policy.maxAttempts;
     this.sent = call.ambiguous ? "maybe" : "no";
     this.#signal = signal;
+    this.#halt = halt;
     signal?.addEventListener("abort", this);
+    halt?.addEventListener("abort", this);
     target.counters.operations++;
     target.budget.begin(this.startedMs);
   }
 
   /** The abort listener: the operation itself, so that adding and removing it makes no closure. */
   handleEvent(): void {
-    this.cancelled = { reason: this.#signal!.reason };
-    for (const halt of this.#halts) halt.cancel(this.cancelled.reason);
+    if (this.#signal?.aborted) {
+      this.cancelled = { reason: this.#signal.reason };
+      for (const halt of this.#halts) halt.cancel(this.cancelled.reason);
+    } else {
+      this.cancelled = { reason: this.#halt!.reason };
+      for (const halt of this.#halts) halt.cancelWait(this.cancelled.reason);
+    }
+  }
+
+  /** Halted and not cancelled: sends under way run to their own end. */
+  get halted(): boolean {
+    return this.cancelled !== null && !this.#signal?.aborted;
   }
 
   /** Puts a wait under this operation's cancellation. It may be cancelled after its end, which must do nothing. */
@@ -105,7 +119,7 @@ export class Operation<T> {
       const alarm = new Alarm(this.clock, ms, end);
       const nowMs = this.clock.nowMs();
       alarm.set(nowMs + ms, nowMs);
-      this.join({ cancel: end });
+      this.join({ cancel: end, cancelWait: end });
     });
   }
 
@@ -135,6 +149,7 @@ export class Operation<T> {
   /** Takes the operation out of the abort tree. */
   dispose(): void {
     this.#signal?.removeEventListener("abort", this);
+    this.#halt?.removeEventListener("abort", this);
     this.target.budget.end();
   }
 

@@ -74,7 +74,12 @@ class Race<T> {
 
   /** Nobody has answered for a while: another send, if time and budget allow. */
   silence(): Verdict<T> | null {
-    const { cancelled, clock, deadlineMs, policy, target } = this.#operation;
+    const { cancelled, clock, deadlineMs, halted, policy, target } = this.#operation;
+    if (halted && this.#live.size > 0) {
+      // Sends under way run to their own end.
+      this.#nextMs = NEVER_MS;
+      return null;
+    }
     if (cancelled !== null) return () => this.#operation.cancel(cancelled.reason);
     const nowMs = clock.nowMs();
     const late = deadlineMs - nowMs <= policy.marginMs;
@@ -134,7 +139,7 @@ class Race<T> {
       if (next.honored) this.#operation.target.counters.retryAfterHonored++;
       this.#giveBack();
       this.#held = next.withdrawn;
-      this.#nextMs = this.#operation.clock.nowMs() + next.delayMs;
+      this.#nextMs = this.#operation.clock.nowMs() + (this.#operation.cancelled === null ? next.delayMs : 0);
       return null;
     }
     this.#nextMs = NEVER_MS;

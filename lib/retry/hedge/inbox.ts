@@ -49,6 +49,11 @@ export class Inbox<T> {
     notify?.();
   }
 
+  /** The same: waiting for the next result is no send. */
+  cancelWait(): void {
+    this.cancel();
+  }
+
   #put(result: { value: T } | { error: unknown }): void {
     this.#arrived.push(result);
     this.cancel();

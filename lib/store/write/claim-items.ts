@@ -37,7 +37,7 @@ with live as (
   select i.id, i.source_id, i.aggregate_type, i.aggregate_id, ${ORDER} as place,
          (i.claimed_until >= now() or i.not_before > now()) is true as waits
     from redrive_items i join live on live.id = i.redrive_id
-   where i.redrive_id = $1 and i.slice between $2 and $3 and i.state = 'open'
+   where i.redrive_id = $1 and i.slice between $2 and $3 and i.state = 'open' and i.source_id <> all($6::uuid[])
    order by i.slice, ${ORDER}, i.id
    limit ${CLAIM_WINDOW}
 ), spans as materialized (
@@ -146,13 +146,22 @@ export type ClaimRequest = {
   slices: [first: number, last: number];
   limit: number;
   leaseMs: number;
+  /** Sources whose items stay where they are: their targets take no sends now. */
+  withoutSources?: readonly string[];
 };
 
 /** Claims up to `limit` items that may go now. Empty when the redrive does not run, is held, or all open items wait. */
 export async function claimItems(db: Queryable, request: ClaimRequest): Promise<ClaimedItem[]> {
   const rows = await db.query<ClaimRow>(
     CLAIM,
-    [request.redriveId, request.slices[0], request.slices[1], request.limit, request.leaseMs / 1000],
+    [
+      request.redriveId,
+      request.slices[0],
+      request.slices[1],
+      request.limit,
+      request.leaseMs / 1000,
+      request.withoutSources ?? [],
+    ],
     { name: "claim-items" },
   );
   return rows.map((row) => ({
@@ -209,6 +218,30 @@ export async function releaseClaims(db: Queryable, items: readonly ClaimedItem[]
         and i.state = 'open'`,
     [items[0]!.redriveId, items.map((item) => item.id), items.map((item) => item.fence.toString())],
     { name: "release-claims" },
+  );
+}
+
+/** An item in a worker's hand that its target has asked to leave alone for a while. */
+export type ItemHold = { id: string; redriveId: string; fence: bigint; waitMs: number };
+
+/**
+ * Writes down what a target asked for, on the store's clock: whoever claims the item next waits at least as long, even
+ * if its present holder is killed.
+ */
+export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Promise<void> {
+  if (holds.length === 0) return;
+  await db.run(
+    `update redrive_items i set not_before = now() + w.wait_ms * interval '1 ms'
+       from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::float8[]) as w(id, redrive_id, fence, wait_ms)
+      where i.id = any($1::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "w.redrive_id")} and i.fence = w.fence
+        and ${checked("i.state", "'open'")}`,
+    [
+      holds.map((hold) => hold.id),
+      holds.map((hold) => hold.redriveId),
+      holds.map((hold) => hold.fence.toString()),
+      holds.map((hold) => hold.waitMs),
+    ],
+    { name: "hold-items" },
   );
 }
 

@@ -84,11 +84,11 @@ export async function closeItems(tx: Tx, redriveId: string, finished: readonly F
   const results = finished.map(({ outcome }) => resultOf(outcome));
   const rows = await tx.query<{ id: string }>(
     `update redrive_items i
-        set state = w.state, claimed_until = null, not_before = to_timestamp(w.not_before / 1000), attempts = w.attempts,
+        set state = w.state, claimed_until = null, not_before = now() + w.wait_ms * interval '1 ms', attempts = w.attempts,
             result = w.result, detail = w.detail, verdict = coalesce(w.verdict::jsonb, i.verdict),
             finished_at = case when w.state <> 'open' then now() end
        from unnest($2::uuid[], $3::bigint[], $4::text[], $5::float8[], $6::int[], $7::text[], $8::text[], $9::text[])
-         as w(id, fence, state, not_before, attempts, result, detail, verdict)
+         as w(id, fence, state, wait_ms, attempts, result, detail, verdict)
       where i.id = any($2::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "$1::uuid")} and i.fence = w.fence
         and ${checked("i.state", "'open'")}
      returning i.id`,
@@ -97,7 +97,7 @@ export async function closeItems(tx: Tx, redriveId: string, finished: readonly F
       finished.map(({ item }) => item.id),
       finished.map(({ item }) => item.fence.toString()),
       finished.map(({ outcome }) => itemState(outcome)),
-      finished.map(({ outcome }) => (outcome.kind === "later" ? outcome.untilMs : null)),
+      finished.map(({ outcome }) => (outcome.kind === "later" ? outcome.waitMs : null)),
       finished.map(({ attempts }) => attempts),
       results.map(({ result }) => result),
       results.map(({ detail }) => storedDetail(detail)),

@@ -1,0 +1,102 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { storePolicy } from "@/lib/operations/store-policy";
+import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
+import { listTargets } from "@/lib/store/read/target-list";
+import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+/** A target that fails and recovers: the redrive goes on by itself. */
+describe.each([
+  { backend: "postgres" as const, skip: false },
+  { backend: "redis" as const, skip: !redisInstalled },
+])("a breaker that opened, with the queue on $backend", ({ backend, skip }) => {
+  describe.skipIf(skip)("on the real path", () => {
+    let redis: TestRedis | null = null;
+    let world: World;
+
+    beforeAll(async () => {
+      redis = backend === "redis" ? await testRedis() : null;
+    });
+    afterAll(async () => {
+      await redis?.stop();
+    });
+    beforeEach(async () => {
+      world = await openWorld({ redisUrl: redis?.url ?? null });
+    });
+    afterEach(async () => {
+      const broken = await world.broken();
+      await world.close();
+      expect(broken).toEqual([]);
+    });
+
+    const SLOW_LANE = POLICY_PRESETS["slow-lane"];
+    const policy = (change: Partial<Policy>) =>
+      storePolicy(
+        world.deps,
+        { name: "slow-lane", request: { body: { ...SLOW_LANE, ...change }, reason: "tested" } },
+        "ada",
+      );
+
+    /** As the worker's heartbeat has it. */
+    const breaker = async () => (await listTargets(world.db, () => null)).items[0]?.engine[0]?.breaker;
+
+    test("lets probes through when its time is over: every event is delivered, without a person", async () => {
+      await policy({ breaker: { ...SLOW_LANE.breaker, openMs: 1_200, openMsMax: 2_500 } });
+      await world.park(40);
+      const firstMs = () => world.sink.arrived[0]?.atMs ?? 0;
+      world.sink.answer = () => (performance.now() - firstMs() < 4_000 ? 500 : 200);
+      await world.worker();
+      const { id } = await world.request();
+      expect(await world.ended(id, 45_000)).toMatchObject({ delivered: 40, failed: 0, refused: 0 });
+      expect(world.sink.arrived.length).toBeGreaterThan(40);
+      expect(await world.statuses()).toEqual({ REDRIVEN: 40 });
+
+      // A redrive that comes later finds a breaker that is closed.
+      await world.park(1, () => ({ eventId: "later" }));
+      const later = await world.request({ select: { ids: await world.idsOf(["later"]) } });
+      expect(await world.ended(later.id)).toMatchObject({ delivered: 1, refused: 0 });
+    }, 70_000);
+
+    test("sends no more than its probes while it is half-open, and takes tokens for no others", async () => {
+      await policy({
+        maxAttempts: 3,
+        attemptTimeoutMs: 20_000,
+        deadlineMs: 100_000,
+        budget: { kind: "unlimited" },
+        breaker: {
+          trip: { kind: "consecutive", failures: 4 },
+          openMs: 4_000,
+          openMsMax: 4_000,
+          probes: 2,
+          probeMsMax: 30_000,
+        },
+      });
+      await world.park(60);
+      await world.db.run("update targets set rate_per_second = 25, bulkhead = 4, updated_at = now()");
+      let phase: "failing" | "hanging" | "well" = "failing";
+      const release: (() => void)[] = [];
+      world.sink.answer = () => {
+        if (phase === "failing") return 500;
+        if (phase === "well") return 200;
+        return new Promise((resolve) => release.push(() => resolve(200)));
+      };
+      await world.worker();
+      const { id } = await world.request();
+      await expect.poll(breaker, { timeout: 10_000 }).toMatchObject({ state: "open" });
+      phase = "hanging";
+      await expect.poll(() => release.length, { timeout: 10_000 }).toBe(2);
+      const claims = async () =>
+        (await world.db.query<{ fences: number }>("select sum(fence)::int as fences from redrive_items"))[0]!.fences;
+      const before = await claims();
+      // The time in which a loop over the other 58 items would have claimed each of them many times.
+      await world.deps.clock.sleep(1_500);
+      expect(release.length).toBe(2);
+      expect((await claims()) - before).toBeLessThan(120);
+      phase = "well";
+      for (const answer of release) answer();
+      const done = await world.ended(id, 30_000);
+      expect(done.delivered + done.failed).toBe(60);
+      expect(done.refused).toBe(0);
+    }, 60_000);
+  });
+});
