@@ -27,19 +27,43 @@ test.describe("redriving one event", () => {
     await expect(page.getByRole("list", { name: "History" })).toContainText("delivered");
   });
 
-  test("can be undone while it waits for its turn", async ({ page, parkade, downstream }) => {
-    // A bucket starts empty: at this rate the first token comes after a minute and a half.
-    const source = await parkade.source("undo", { ratePerSecond: 0.01 });
+  test("is held for five seconds, in which Undo takes it back for certain", async ({ page, parkade, downstream }) => {
+    const source = await parkade.source("undo");
     await source.park([{ eventId: "regretted" }]);
     await page.goto(source.href);
     const panel = await openBeside(page, "regretted");
     await panel.getByRole("button", { name: "Redrive", exact: true }).click();
+    await expect(toast(page, "Redriving regretted")).toContainText(/Sent in [1-5] s/);
     await expect(rowOf(page, "regretted")).toContainText("QUEUED");
+    expect(await downstream.deliveries(source.path)).toEqual([]);
     await toast(page, "Redriving regretted").getByRole("button", { name: "Undo" }).click();
     await expect(toast(page, "Cancelled before it was sent")).toBeVisible();
     await expect(rowOf(page, "regretted")).toContainText("PENDING");
     expect((await source.event("regretted")).status).toBe("PENDING");
-    expect(await downstream.deliveries(source.path)).toEqual([]);
+    // Past the hold, as a redrive of another event shows that was pressed after it.
+    await source.park([{ eventId: "wanted" }]);
+    await page.getByRole("button", { name: "+1 new — show" }).click();
+    const other = await openBeside(page, "wanted");
+    await other.getByRole("button", { name: "Redrive", exact: true }).click();
+    await expect(toast(page, "wanted was delivered")).toBeVisible({ timeout: 30_000 });
+    expect((await downstream.deliveries(source.path)).map(({ key }) => key)).toEqual([`${source.name}:wanted`]);
+  });
+
+  test("says how it ended when its target fails, on whatever page the person is by then", async ({
+    page,
+    parkade,
+    downstream,
+  }) => {
+    const source = await parkade.source("ends");
+    await downstream.rules([{ path: source.path, status: 422, body: "unknown article" }]);
+    await source.park([{ eventId: "unlucky" }]);
+    await page.goto(source.href);
+    const panel = await openBeside(page, "unlucky");
+    await panel.getByRole("button", { name: "Redrive", exact: true }).click();
+    await expect(toast(page, "Redriving unlucky")).toBeVisible();
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Controls" }).first().click();
+    await expect(page).toHaveURL(/\/controls$/);
+    await expect(toast(page, "unlucky failed")).toContainText("unknown article", { timeout: 30_000 });
   });
 
   test("that is refused says why, before anything is sent", async ({ page, parkade, downstream }) => {
@@ -48,6 +72,7 @@ test.describe("redriving one event", () => {
     await page.goto(source.href);
     const panel = await openBeside(page, "poor");
     await panel.getByRole("button", { name: "Redrive", exact: true }).click();
+    await expect(toast(page, "poor was refused")).toContainText("amount", { timeout: 30_000 });
     await panel.getByRole("button", { name: "Open its page" }).click();
     await page.getByRole("tab", { name: /^History/ }).click();
     await expect(page.getByRole("list", { name: "History" })).toContainText("payload-schema");

@@ -69,7 +69,7 @@ export function EventActions({
         variant="primary"
         size={size}
         aria-disabled={refusal !== null || busy}
-        data-tip={refusal ?? "Send it again on the slow lane, with Undo  r"}
+        data-tip={refusal ?? "Send it again on the slow lane after 5 s, with Undo until then"}
         className="aria-disabled:pointer-events-auto"
         onClick={redrive}
       >

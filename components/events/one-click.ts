@@ -1,4 +1,5 @@
 import type { QueryClient } from "@tanstack/react-query";
+import { createElement } from "react";
 import { randomKey } from "@/components/redrives/idempotency-keys";
 import { refusalSentence } from "@/components/redrives/refusal-words";
 import { failureToast, showToast, type Toast } from "@/components/ui/toast";
@@ -8,13 +9,14 @@ import { freshness, STALE_REASON } from "@/lib/browser/freshness";
 import { invalidateAfter } from "@/lib/browser/keys";
 import type { RedriveAccepted } from "@/lib/browser/redrives";
 import type { RedriveItemList, RedriveOut } from "@/lib/contract/redrives";
+import { HoldCountdown } from "./hold-countdown";
 import { outcomeState, outcomeWords } from "./outcome-words";
 
 /** The audit keeps a reason for everything; one click has no place to ask for one. */
 const REASONS = { deliver: "one click in the console", verify: "verified with one click in the console" };
 
-/** How long Undo is offered. */
-const HOLD_MS = 5_000;
+/** How long the server keeps a one-click redrive back before anything is sent: the time in which Undo is certain. */
+export const HOLD_MS = 5_000;
 
 /** How often the end of a one-click redrive is looked for: at first often, then seldom. */
 const FOLLOW_MS = 700;
@@ -96,8 +98,8 @@ async function sayOutcome(click: OneClick): Promise<void> {
 }
 
 /**
- * Redrives (or only verifies) one event, on the slow lane. Undo in the toast cancels what has not been sent. The toast then
- * says how it ended: delivered, refused or failed, and why.
+ * Redrives (or only verifies) one event, on the slow lane. The server holds a redrive back for HOLD_MS; until then Undo
+ * in the toast takes it back. The toast then says how it ended: delivered, refused or failed, and why.
  */
 export async function redriveOne(
   client: QueryClient,
@@ -110,6 +112,8 @@ export async function redriveOne(
     return;
   }
   const name = event.eventId.length > 20 ? shortenId(event.eventId) : event.eventId;
+  // Counted from the press, so that Undo is offered a little shorter than the server holds.
+  const untilMs = Date.now() + HOLD_MS;
   try {
     const accepted = await fetchJson<RedriveAccepted>("/api/v1/redrives", {
       method: "POST",
@@ -119,6 +123,7 @@ export async function redriveOne(
         mode,
         lane: "slow",
         reason: REASONS[mode],
+        ...(mode === "deliver" ? { holdMs: HOLD_MS } : {}),
       },
     });
     const view = { label: "View", onSelect: () => open(`/redrives/${accepted.id}`) };
@@ -142,7 +147,7 @@ export async function redriveOne(
         void showToast({
           id: click.toastId,
           title: `Redriving ${name}`,
-          detail: "On the slow lane.",
+          detail: createElement(HoldCountdown, { untilMs }),
           action: { label: "Undo", onSelect: () => void undo(click) },
           // Replaced by what comes after the wait.
           durationMs: Number.POSITIVE_INFINITY,

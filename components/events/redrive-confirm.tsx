@@ -4,6 +4,8 @@ import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { shortenId } from "@/lib/browser/format";
+import { useStaleReason } from "@/lib/browser/freshness";
+import { HOLD_MS } from "./one-click";
 
 /** What the key `r` opens for one event: the key alone sends nothing, Enter or a click does. */
 export function RedriveConfirm({
@@ -18,15 +20,19 @@ export function RedriveConfirm({
   onConfirm: () => void;
   onClose: () => void;
 }) {
+  const stale = useStaleReason();
   const confirm = () => {
-    if (refusal !== null) return;
+    if (refusal !== null || stale !== null) return;
     onClose();
     onConfirm();
   };
   return (
     <Dialog
       title={`Redrive ${shortenId(event.eventId, 12, 6)}?`}
-      description={refusal ?? `It failed with ${event.errorCode}. It is sent on the slow lane.`}
+      description={
+        refusal ??
+        `It failed with ${event.errorCode}. It is sent once, on the slow lane, after ${HOLD_MS / 1_000} seconds; until then it can be undone.`
+      }
       size="sm"
       onClose={onClose}
       onEnter={confirm}

@@ -175,6 +175,8 @@ export type RedriveAccepted = {
   total: number | null;
   refused: number;
   refusedByReason: Record<string, number>;
+  /** Nothing is sent before; null = no hold was asked for. */
+  holdUntil: string | null;
 };
 
 export function useRequestRedrive() {

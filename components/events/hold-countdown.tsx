@@ -1,0 +1,24 @@
+"use client";
+
+import { useEffect, useState } from "react";
+
+const STEP_MS = 250;
+
+/** `Sent in 4 s.`, counting down. A screen reader hears the whole wait once, not each second of it. */
+export function HoldCountdown({ untilMs }: { untilMs: number }) {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), STEP_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const [atFirst] = useState(() => Math.max(1, Math.round((untilMs - Date.now()) / 1_000)));
+  const seconds = Math.max(0, Math.ceil((untilMs - now) / 1_000));
+  return (
+    <>
+      <span className="sr-only">Sent in {atFirst} seconds.</span>
+      <span aria-hidden className="tabular-nums">
+        {seconds === 0 ? "Being sent." : `Sent in ${seconds} s.`}
+      </span>
+    </>
+  );
+}
