@@ -93,7 +93,7 @@ describe("POST /api/v1/redrives", () => {
     ["a blank reason", { select: { filter: {} }, reason: "  " }, "invalid-request", "reason"],
     ["a rate of zero", { select: { filter: {} }, ratePerSecond: 0, reason }, "invalid-request", "ratePerSecond"],
     ["an unknown field", { select: { filter: {} }, lanes: "main", reason }, "invalid-request", "lanes"],
-    ["a reversed window", { select: { filter: { from: "now", to: "-1h" } }, reason }, "invalid-filter", "from"],
+    ["a reversed window", { select: { filter: { from: "now", to: "-1h" } }, reason }, "invalid-window", "from"],
   ])("%s is refused, naming the field", async (_, body, code, field) => {
     await park(1);
     const answer = await call(redrives.POST, { body });
@@ -209,7 +209,7 @@ describe("POST /ops/dlq/redrive", () => {
       body: { total: 1, refused: 1 },
     });
     expect(await call(ops.POST, { method: "POST", path: "/ops/dlq/redrive" })).toMatchObject({
-      body: { code: "invalid-filter" },
+      body: { code: "empty-selection" },
     });
   });
 

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join, relative } from "node:path";
 import { build as bundle } from "esbuild";
 import { generate } from "./generate.ts";
+import { readRouteMethods } from "./route-methods.ts";
 import { runTool } from "./run-tool.ts";
 import { runCommand, StartError } from "./start-error.ts";
 
@@ -21,7 +22,8 @@ const BUNDLES: Record<string, string> = {
 const EXTERNAL = ["next", "pg-native", "msgpackr-extract"];
 
 const WEB_INPUTS = ["app", "components", "lib", "public", "next.config.ts", "postcss.config.mjs", "tsconfig.json"];
-const BUNDLE_INPUTS = ["lib", "workers", "scripts", "prisma"];
+/** `app` for the methods of its routes, which the web server knows. */
+const BUNDLE_INPUTS = ["app", "lib", "workers", "scripts", "prisma"];
 const ALWAYS = ["package-lock.json", "prisma/schema.prisma"];
 
 /**
@@ -73,6 +75,7 @@ async function bundleAll(): Promise<void> {
       keepNames: true,
       logLevel: "silent",
       external: EXTERNAL,
+      define: { BUILT_ROUTES: JSON.stringify(readRouteMethods(ROOT)) },
       // CommonJS packages inside an ES module bundle still call require() for Node's own modules.
       banner: {
         js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',

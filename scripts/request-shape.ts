@@ -1,3 +1,5 @@
+import { methodsAt, type RouteMethods } from "./route-methods.ts";
+
 /** What the decision needs of a request, as Node gives it. */
 export type RequestShape = {
   method: string;
@@ -7,29 +9,35 @@ export type RequestShape = {
   hosts: number;
 };
 
-export type ShapeFault = { status: 400 | 405; code: "invalid-request" | "method-not-allowed"; detail: string };
+export type ShapeFault = {
+  status: 400 | 405;
+  code: "invalid-request" | "method-not-allowed";
+  detail: string;
+  allow?: string;
+};
 
-/** Routes that answer programs; everything else is a page or a file of one. */
+/** Paths below which programs are answered; everything else is a page or a file of one. */
 const PROGRAM_PATHS = /^\/(api|ops|metrics|healthz|readyz)(\/|$)/;
-const PROGRAM_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+/** Of a program's path that no route serves: the framework answers it with a problem. */
+const ANY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const PAGE_METHODS = ["GET", "HEAD"];
 
 /**
  * Null when the framework may have the request, else what is wrong with its form. The framework answers these with a
- * bare 500, or as if the request had been another one: it drops a query name that it cannot keep, serves pages to every
- * method, and takes the first of two Host headers.
+ * bare 500, or as if the request had been another one: it serves pages to every method, refuses a method of a route
+ * without an Allow header, and takes the first of two Host headers. `routes`: what `readRouteMethods` found.
  */
-export function shapeFault({ method, target, hosts }: RequestShape): ShapeFault | null {
+export function shapeFault(
+  { method, target, hosts }: RequestShape,
+  routes: readonly RouteMethods[],
+): ShapeFault | null {
   const path = target.split("?", 1)[0]!;
   if (!path.startsWith("/")) return invalid("The request target must be a path, such as /api/v1/events");
   if (hosts > 1) return invalid("The request has two Host headers: send one");
-  const methods = PROGRAM_PATHS.test(path) ? PROGRAM_METHODS : PAGE_METHODS;
+  const methods = PROGRAM_PATHS.test(path) ? (methodsAt(routes, path) ?? ANY_METHOD) : PAGE_METHODS;
   if (!methods.includes(method)) {
-    return {
-      status: 405,
-      code: "method-not-allowed",
-      detail: `${method} is not answered here: use ${methods.join(", ")}`,
-    };
+    const allow = methods.join(", ");
+    return { status: 405, code: "method-not-allowed", detail: `${method} is not answered here: use ${allow}`, allow };
   }
   const decoded = decode(path);
   if (decoded === null)

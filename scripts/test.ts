@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { buildAll } from "./build.ts";
 import { CHECKS, makeGeneratedSources } from "./check.ts";
 import { chromiumPath } from "./chromium.ts";
+import { fuzzStage } from "./fuzz-api.ts";
 import { runTool } from "./run-tool.ts";
 import { playwrightStage, ROOT, runStages, type Stage, summaryOf, vitestStage } from "./stages.ts";
 import { errorText, runCommand } from "./start-error.ts";
@@ -51,7 +52,7 @@ await runCommand(async () => {
   const notes = await bringServers();
   for (const note of notes) console.log(note);
   await makeGeneratedSources();
-  const outcomes = await runStages([...CHECKS, vitestStage("integration"), buildStage, journeys()]);
+  const outcomes = await runStages([...CHECKS, vitestStage("integration"), buildStage, fuzzStage, journeys()]);
   if (REQUIRE_ALL && notes.length > 0) {
     outcomes.push({ name: "servers", passed: 0, failed: notes.length, skipped: 0, seconds: 0, note: notes.join("; ") });
   }

@@ -2,18 +2,24 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders } from "
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllowedHosts } from "./local-only.ts";
-import { guarded } from "./web-server.ts";
+import { readRouteMethods } from "./route-methods.ts";
+import { answerBrokenRequest, guarded } from "./web-server.ts";
 
 type Answer = { status: number; headers: IncomingHttpHeaders; body: string };
 
 /** What the handler behind the guard saw. */
 let seen: IncomingHttpHeaders[] = [];
 const server = createServer(
-  guarded((request, response) => {
-    seen.push(request.headers);
-    response.end("passed");
-  }, parseAllowedHosts("")),
+  guarded(
+    (request, response) => {
+      seen.push(request.headers);
+      response.end("passed");
+    },
+    parseAllowedHosts(""),
+    readRouteMethods(process.cwd()),
+  ),
 );
+server.on("clientError", answerBrokenRequest);
 let port = 0;
 beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -32,6 +38,18 @@ function send(method: string, headers: Record<string, string>, path = "/api/v1/r
       response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
     });
     request.on("error", reject).end();
+  });
+}
+
+/** Sends bytes as they are and returns all that comes back. */
+function rawAnswer(request: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => socket.end(request));
+    let text = "";
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.on("end", () => resolve(text)).on("error", reject);
   });
 }
 
@@ -63,27 +81,29 @@ describe("the web server", () => {
     ["POST", "/events", 405],
     ["DELETE", "/", 405],
     ["PROPFIND", "/api/v1/events", 405],
+    ["PUT", "/api/v1/redrives/0", 405],
+    ["POST", "/metrics", 405],
   ])("refuses %s %s with a problem before the framework sees it", async (method, path, status) => {
     const answer = await send(method, {}, path);
     expect(answer).toMatchObject({ status, headers: { "content-type": "application/problem+json" } });
     expect(answer.headers["x-content-type-options"]).toBe("nosniff");
     expect(JSON.parse(answer.body).detail).not.toBe("");
+    if (status === 405) expect(answer.headers.allow).toMatch(/GET/);
     expect(seen).toEqual([]);
   });
 
   test("refuses a second Host header", async () => {
-    const answer = await new Promise<string>((resolve, reject) => {
-      const socket = connect(port, "127.0.0.1", () =>
-        socket.end("GET / HTTP/1.1\r\nHost: localhost\r\nHost: elsewhere.example\r\nConnection: close\r\n\r\n"),
-      );
-      let text = "";
-      socket.on("data", (chunk) => {
-        text += chunk;
-      });
-      socket.on("end", () => resolve(text)).on("error", reject);
-    });
+    const answer = await rawAnswer(
+      "GET / HTTP/1.1\r\nHost: localhost\r\nHost: elsewhere.example\r\nConnection: close\r\n\r\n",
+    );
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(seen).toEqual([]);
+  });
+
+  test("answers what is no HTTP, or too large a head, with a problem", async () => {
+    const head = await rawAnswer(`GET /${"x".repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    expect(head).toMatch(/^HTTP\/1\.1 431 [\s\S]*application\/problem\+json[\s\S]*select/);
+    expect(await rawAnswer("NONSENSE\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 [\s\S]*application\/problem\+json/);
   });
 
   test("hands on the query string as it came, and not what a client claims that it was", async () => {

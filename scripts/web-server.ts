@@ -1,10 +1,12 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { join } from "node:path";
+import type { Duplex } from "node:stream";
 import { parseAllowedHosts, refusalOf } from "./local-only.ts";
 import { shapeFault } from "./request-shape.ts";
+import { type RouteMethods, readRouteMethods } from "./route-methods.ts";
 
 /** How long requests may take to finish after SIGTERM; then their connections are cut. */
 const DRAIN_MS = 10_000;
@@ -15,13 +17,18 @@ const KEEP_ALIVE_MS = 65_000;
  * Puts the guard and the security headers in front of Next's handler. They live here and not in Next's `proxy.ts`,
  * because a proxy makes Next buffer every request body, cut at 10 MB: an ingest stream of a gigabyte must pass untouched.
  */
-export function guarded(handle: RequestListener, allowedHosts: ReadonlySet<string>): RequestListener {
+export function guarded(
+  handle: RequestListener,
+  allowedHosts: ReadonlySet<string>,
+  routes: readonly RouteMethods[] = [],
+): RequestListener {
   return (request, response) => {
-    const fault = shapeFault({
+    const shape = {
       method: request.method ?? "GET",
       target: request.url ?? "/",
       hosts: request.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length,
-    });
+    };
+    const fault = shapeFault(shape, routes);
     if (fault !== null) return refuse(response, { title: "The request is not valid", ...fault });
     const refusal = refusalOf(
       {
@@ -51,20 +58,49 @@ function header(request: IncomingMessage, name: string): string | undefined {
  */
 const RAW_QUERY_HEADER = "x-parkade-query";
 
-type Refusal = { status: number; code: string; title: string; detail: string };
+type Refusal = { status: number; code: string; title: string; detail: string; allow?: string };
 
 const NOT_LOCAL = { status: 403, code: "not-local", title: "The request did not come from this console" };
 
-function refuse(response: ServerResponse, { status, code, title, detail }: Refusal): void {
-  const body = JSON.stringify({ type: `urn:parkade:problem:${code}`, title, status, code, detail });
+function refuse(response: ServerResponse, { status, code, title, detail, allow }: Refusal): void {
+  const body = problemText({ status, code, title, detail });
   // The body of a refused upload is not read: the connection ends with the answer.
   response
     .writeHead(status, {
       "content-type": "application/problem+json",
       "x-content-type-options": "nosniff",
       connection: "close",
+      ...(allow === undefined ? {} : { allow }),
     })
     .end(body);
+}
+
+/** RFC 9457, in the form of `app/_server/problem.ts`. */
+function problemText({ status, code, title, detail }: Refusal): string {
+  const [type, instance] = [`urn:parkade:problem:${code}`, `urn:uuid:${randomUUID()}`];
+  return JSON.stringify({ type, title, status, code, detail, instance });
+}
+
+/**
+ * Answers what Node could not read as a request. A head that is too long is most often a filter with many values: the
+ * problem says where they fit.
+ */
+export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const tooLong = error.code === "HPE_HEADER_OVERFLOW";
+  const status = tooLong ? 431 : 400;
+  const detail = tooLong
+    ? "The address and the headers are longer than 16 KiB: send many ids or values in the body of a POST, in select"
+    : "This is no HTTP request";
+  const title = "The request is not valid";
+  const code = "invalid-request";
+  const body = problemText({ status, code, title, detail });
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
 }
 
 /**
@@ -104,6 +140,13 @@ function applyBuiltConfig(dir: string): void {
   process.env.__NEXT_PRIVATE_STANDALONE_CONFIG = JSON.stringify(built.config);
 }
 
+/** Written into the bundle by scripts/build.ts; absent where the sources run under a compiler. */
+declare const BUILT_ROUTES: RouteMethods[] | undefined;
+
+function knownRoutes(): RouteMethods[] {
+  return typeof BUILT_ROUTES === "undefined" ? readRouteMethods(process.cwd()) : BUILT_ROUTES;
+}
+
 /** The web process: Next on PARKADE_HOST:PORT (default 127.0.0.1:3000) until SIGTERM or SIGINT. */
 async function serve(): Promise<void> {
   const dev = process.env.NODE_ENV === "development";
@@ -120,8 +163,9 @@ async function serve(): Promise<void> {
   const allowedHosts = parseAllowedHosts(process.env.PARKADE_ALLOWED_HOSTS);
   server.on(
     "request",
-    guarded((request, response) => void handle(request, response), allowedHosts),
+    guarded((request, response) => void handle(request, response), allowedHosts, knownRoutes()),
   );
+  server.on("clientError", answerBrokenRequest);
   // An ingest stream takes as long as it takes; a client that stalls in its headers is still cut by headersTimeout.
   server.requestTimeout = 0;
   server.keepAliveTimeout = KEEP_ALIVE_MS;

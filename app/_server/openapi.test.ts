@@ -24,5 +24,5 @@ test("takes request bodies from the schemas that parse them", () => {
     >;
   };
   const schema = document.paths["/api/v1/events"]!.post!.requestBody.content["application/json"]!.schema;
-  expect(schema.required).toEqual(["eventId", "errorCode"]);
+  expect(schema.required).toEqual(["source", "eventId", "errorCode"]);
 });

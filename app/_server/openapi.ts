@@ -1,14 +1,22 @@
 import * as z from "zod";
+import { AUDIT_SUBJECTS } from "@/lib/contract/audit";
 import { confirmRequestSchema } from "@/lib/contract/confirm";
 import { controlRequestSchema } from "@/lib/contract/controls";
-import { FILTER_NAMES, FILTER_STATUSES } from "@/lib/contract/event-filter";
+import {
+  FILTER_NAMES,
+  FILTER_STATUSES,
+  INSTANT_PATTERN,
+  WALL_TIME_PATTERN,
+  WORD_PATTERN,
+} from "@/lib/contract/event-filter";
 import { eventInSchema } from "@/lib/contract/event-in";
-import { previewRequestSchema, redriveChangeSchema, redriveRequestSchema } from "@/lib/contract/redrives";
+import { ITEM_STATES, previewRequestSchema, redriveChangeSchema, redriveRequestSchema } from "@/lib/contract/redrives";
 import { savedViewRequestSchema } from "@/lib/contract/saved-views";
 import { bulkChangeSchema, releaseSchema } from "@/lib/contract/selection";
 import { probeRequestSchema, sourceChangeSchema, sourceRequestSchema } from "@/lib/contract/sources";
 import { policyRequestSchema, settingsChangeSchema, targetChangeSchema } from "@/lib/contract/targets";
 import { PROBLEM_CODES } from "@/lib/core/problem";
+import { REDRIVE_STATES } from "@/lib/core/redrive-state";
 import { STATUS } from "./problem";
 
 /** The API as OpenAPI 3.1: request bodies come from the very schemas that parse them. */
@@ -20,27 +28,40 @@ type Operation = {
   query?: Json[];
   body?: z.core.$ZodType;
   answers: number;
-  type?: string;
+  /** Media types of the answer; default JSON. */
+  type?: string | string[];
 };
 type Paths = Record<string, Record<string, Operation>>;
 
-const text = (name: string, description: string): Json => ({
+/** A query parameter; what its text may be is in `schema`. */
+const text = (name: string, description: string, schema: Json = FREE_TEXT): Json => ({
   name,
   in: "query",
-  schema: { type: "string" },
+  schema: { type: "string", ...schema },
   description,
 });
+const SOME_TEXT = { minLength: 1 };
+const FREE_TEXT = { minLength: 1, maxLength: 512 };
+const INSTANT = { pattern: INSTANT_PATTERN };
+const UUID = { format: "uuid" };
+
 const PAGE = [
   { name: "limit", in: "query", schema: { type: "integer", minimum: 1, maximum: 500, default: 50 } },
-  text("cursor", "`nextCursor` or `prevCursor` of a page before."),
+  text("cursor", "`nextCursor` or `prevCursor` of a page before.", SOME_TEXT),
 ];
-const WINDOW = [text("from", "ISO 8601, epoch milliseconds, or relative: -24h"), text("to", "The same; default now.")];
-const BUCKET = text("bucket", "Width of a bucket: 5m, 1h, 1d. Chosen by the window when absent.");
+const WINDOW = [
+  text("from", "ISO 8601, epoch milliseconds, or relative: -24h", INSTANT),
+  text("to", "The same; default now.", INSTANT),
+];
+const BUCKET = text("bucket", "Width of a bucket: 5m, 1h, 1d. Chosen by the window when absent.", {
+  pattern: "^[1-9][0-9]{0,3}[mhd]$",
+});
 const stats = (summary: string): Operation => ({
   summary,
-  query: [...WINDOW, BUCKET, text("source", "Source name"), text("errorCode", "Error code")],
+  query: [...WINDOW, BUCKET, list("source", "Source name"), list("errorCode", "Error code")],
   answers: 200,
 });
+const REDRIVE_STATE = `(${REDRIVE_STATES.join("|")})`;
 
 const PATHS: Paths = {
   "/api/v1/events": {
@@ -65,9 +86,9 @@ const PATHS: Paths = {
     get: {
       summary: "All that match, as a stream",
       filter: true,
-      query: [text("format", "ndjson or csv")],
+      query: [text("format", "ndjson or csv", { enum: ["ndjson", "csv"] })],
       answers: 200,
-      type: "application/x-ndjson",
+      type: ["application/x-ndjson", "text/csv"],
     },
   },
   "/api/v1/events/confirm": {
@@ -89,7 +110,10 @@ const PATHS: Paths = {
   "/api/v1/redrives": {
     get: {
       summary: "List redrives",
-      query: [...PAGE, text("state", "States, comma-separated, or live")],
+      query: [
+        ...PAGE,
+        text("state", "States, comma-separated, or live", { pattern: `^(live|${REDRIVE_STATE}(,${REDRIVE_STATE})*)$` }),
+      ],
       answers: 200,
     },
     post: { summary: "Redrive or verify events; takes an Idempotency-Key", body: redriveRequestSchema, answers: 202 },
@@ -101,7 +125,7 @@ const PATHS: Paths = {
   "/api/v1/redrives/{id}/items": {
     get: {
       summary: "Its events by outcome",
-      query: [...PAGE, text("state", "Outcome"), text("result", "Reason or code")],
+      query: [...PAGE, text("state", "Outcome", { enum: [...ITEM_STATES] }), text("result", "Reason or code", {})],
       answers: 200,
     },
   },
@@ -145,7 +169,12 @@ const PATHS: Paths = {
       query: [
         ...PAGE,
         ...WINDOW,
-        ...["actor", "action", "subjectKind", "subjectId", "eventId", "redriveId"].map((name) => text(name, name)),
+        text("actor", "Who did it", SOME_TEXT),
+        text("action", "Whole, or the part before a dot: event is every event.*", SOME_TEXT),
+        text("subjectKind", "What it was done to", { enum: [...AUDIT_SUBJECTS] }),
+        text("subjectId", "Its id or name", SOME_TEXT),
+        text("eventId", "An event's id, or its eventId", SOME_TEXT),
+        text("redriveId", "Of a redrive", UUID),
       ],
       answers: 200,
     },
@@ -165,7 +194,18 @@ const PATHS: Paths = {
   "/ops/dlq/redrive": {
     post: {
       summary: "Redrive in one call, for scripts and runbooks: a second identical call redrives nothing twice",
-      query: ["eventId", "aggregateId", "from", "to", "lane"].map((name) => text(name, name)),
+      filter: true,
+      query: [
+        text("lane", "Default slow", { enum: ["main", "slow"] }),
+        text("mode", "Default deliver", { enum: ["deliver", "verify"] }),
+        {
+          name: "ratePerSecond",
+          in: "query",
+          schema: { type: "number", exclusiveMinimum: 0, maximum: 100_000 },
+          description: "Events per second; default the rate of the target",
+        },
+        text("reason", "Why; kept in the audit", { maxLength: 2_000 }),
+      ],
       answers: 202,
     },
   },
@@ -192,21 +232,25 @@ const PROBLEM: Json = {
   "x-status-by-code": STATUS,
 };
 
-function filterParameters(): Json[] {
-  const list = (name: string): Json => ({
+/** A parameter that may be given several times: any of its values may match. */
+function list(name: string, description: string, items: Json = FREE_TEXT): Json {
+  return {
     name,
     in: "query",
     explode: true,
-    schema: {
-      type: "array",
-      items: name === "status" ? { type: "string", enum: [...FILTER_STATUSES] } : { type: "string" },
-    },
-  });
+    description,
+    schema: { type: "array", maxItems: 100, items: { type: "string", ...items } },
+  };
+}
+
+function filterParameters(): Json[] {
   const single = ["from", "to", "q"];
   return [
-    ...FILTER_NAMES.filter((name) => !single.includes(name)).map(list),
+    ...FILTER_NAMES.filter((name) => !single.includes(name)).map((name) =>
+      list(name, `Any of these`, name === "status" ? { enum: [...FILTER_STATUSES] } : FREE_TEXT),
+    ),
     ...WINDOW,
-    text("q", "Words of the error; all must occur"),
+    text("q", "Words of the error; all must occur", { ...FREE_TEXT, pattern: WORD_PATTERN }),
     text("tag.{key}", "A tag of the event, e.g. tag.orderId=77; repeatable"),
   ];
 }
@@ -216,7 +260,7 @@ function pathParameters(path: string): Json[] {
     name,
     in: "path",
     required: true,
-    schema: { type: "string" },
+    schema: { type: "string", ...(name === "id" ? UUID : { minLength: 1, maxLength: 100 }) },
   }));
 }
 
@@ -227,7 +271,10 @@ function operationOf(path: string, operation: Operation): Json {
     parameters: [...pathParameters(path), ...(filter ? filterParameters() : []), ...query],
     ...(body ? { requestBody: { required: true, content: { "application/json": { schema: schemaOf(body) } } } } : {}),
     responses: {
-      [answers]: { description: "Success", ...(answers === 204 ? {} : { content: { [type]: {} } }) },
+      [answers]: {
+        description: "Success",
+        ...(answers === 204 ? {} : { content: Object.fromEntries([type].flat().map((one) => [one, {}])) }),
+      },
       default: {
         description: "Problem (RFC 9457)",
         content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
@@ -236,10 +283,54 @@ function operationOf(path: string, operation: Operation): Json {
   };
 }
 
-/** What a client sends. A transform (one value or a list, tags by name) accepts more than a schema can tell: anything. */
+/** What a client sends. Where a check cannot be said in JSON Schema, the contract registers a pattern beside it. */
 function schemaOf(schema: z.core.$ZodType): Json {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as Json;
-  return json;
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    io: "input",
+    unrepresentable: "any",
+    override: ({ zodSchema, jsonSchema }) => oneOrList(zodSchema, jsonSchema),
+  }) as Json;
+  return schema === eventInSchema ? eventBody(json) : json;
+}
+
+/** A list that also takes one value alone, see `valuesOf` in the filter's contract: zod shows the list alone. */
+function oneOrList(schema: z.core.$ZodTypes, json: Json): void {
+  const { def } = schema._zod;
+  if (def.type !== "pipe" || def.in._zod.def.type !== "transform" || json.type !== "array") return;
+  const list = { ...json };
+  for (const name of Object.keys(json)) delete json[name];
+  json.anyOf = [list.items, list];
+}
+
+const BASE64 = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
+
+/** `payload`, `payloadBase64` and `version` are read from the bytes of the request, past the schema. */
+function eventBody({ properties, required, ...json }: Json): Json {
+  return {
+    ...json,
+    properties: {
+      ...(properties as Json),
+      version: {
+        anyOf: [
+          { type: "integer", minimum: 0, maximum: 2 ** 53 },
+          { type: "string", pattern: "^[0-9]{1,18}$" },
+        ],
+      },
+      failedAt: {
+        anyOf: [
+          { type: "null" },
+          { type: "string", pattern: WALL_TIME_PATTERN },
+          { type: "number", minimum: 0, maximum: 8.64e15 },
+        ],
+      },
+      payloadBase64: { type: "string", contentEncoding: "base64", pattern: BASE64 },
+    },
+    required: ["source", ...(required as string[])],
+    oneOf: [
+      { required: ["payload"], properties: { payloadBase64: false } },
+      { required: ["payloadBase64"], properties: { payload: false } },
+    ],
+  };
 }
 
 export function openapiDocument(): Json {

@@ -103,8 +103,10 @@ const VERSION_MAX = 2n ** 63n - 1n;
 
 /** A version of an aggregate from its digits: beyond 2^53 a number would round. null when it is no 64-bit integer. */
 export function versionOf(digits: string): bigint | null {
-  if (!/^-?\d{1,19}$/.test(digits)) return null;
-  const version = BigInt(digits);
+  // To JSON Schema 7.0 is an integer, and some clients write integers so.
+  const integer = /^(-?\d{1,19})(?:\.0+)?$/.exec(digits);
+  if (!integer) return null;
+  const version = BigInt(integer[1]!);
   return version > VERSION_MAX || version < -VERSION_MAX ? null : version;
 }
 

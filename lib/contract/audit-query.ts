@@ -36,7 +36,10 @@ export function auditQueryFrom(params: URLSearchParams, nowMs: number): AuditQue
   }
   if (redriveId !== null && !UUID.test(redriveId)) throw invalid("redriveId", "must be a UUID");
   const [fromMs, toMs] = [instant("from", named.from, nowMs), instant("to", named.to, nowMs)];
-  if (fromMs !== null && toMs !== null && fromMs > toMs) throw invalid("from", "is after to: swap them");
+  if (fromMs !== null && toMs !== null && fromMs > toMs)
+    throw new DomainError("invalid-window", "The window is reversed: from is after to, swap them", {
+      fields: [{ field: "from", detail: "is after to" }],
+    });
   return {
     ...idPageFrom(params),
     actor: named.actor ?? null,

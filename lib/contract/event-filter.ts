@@ -42,10 +42,12 @@ const text = (lengthMax: number) =>
     z.refine((value) => value.isWellFormed(), "must not hold half a surrogate pair"),
   );
 
-/** A search without a visible character restricts nothing. */
-const words = text(512).check(
-  z.refine((value) => /[^\s\p{C}\p{Z}\p{M}]/u.test(value), "must hold a word: leave it out to not search"),
-);
+/** A visible character. A search without one restricts nothing. */
+export const WORD_PATTERN = "[\\p{L}\\p{N}\\p{P}\\p{S}]";
+const WORD = new RegExp(WORD_PATTERN, "u");
+const words = text(512)
+  .check(z.refine((value) => WORD.test(value), "must hold a word: leave it out to not search"))
+  .register(z.globalRegistry, { pattern: WORD_PATTERN });
 
 /** One value or several. */
 function valuesOf<T extends z.core.$ZodType>(value: T) {
@@ -62,9 +64,18 @@ function valuesOf<T extends z.core.$ZodType>(value: T) {
 
 const values = valuesOf(text(512));
 
+const DAY =
+  "(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)";
+const TIME = "T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\\.[0-9]{1,9})?)?(Z|[+-](0[0-9]|1[0-4]):?[0-5][0-9])?";
+/** What `resolveInstant` reads, for clients; it also takes 29 February and 24:00. */
+export const INSTANT_PATTERN = `^(now|(now)?[+-]?([0-9]{1,9}[sm]|[0-9]{1,7}h|[0-9]{1,5}[dw])|[0-9]{12,14}|${DAY}(${TIME})?)$`;
+/** Of these the ones that say when something was, and not how long ago. */
+export const WALL_TIME_PATTERN = `^([0-9]{12,14}|${DAY}(${TIME})?)$`;
+
 const instant = z
   .string("must be text")
-  .check(z.refine((value) => resolveInstant(value, 0) !== null, "must be ISO 8601, epoch milliseconds, or like -24h"));
+  .check(z.refine((value) => resolveInstant(value, 0) !== null, "must be ISO 8601, epoch milliseconds, or like -24h"))
+  .register(z.globalRegistry, { pattern: INSTANT_PATTERN });
 
 const filterObject = z.strictObject({
   source: z.optional(values),
@@ -82,10 +93,13 @@ const filterObject = z.strictObject({
   /** Words of the error; all must occur. See `lib/store/read/event-filter-sql.ts` for what they are looked up in. */
   q: z.optional(words),
   tags: z.optional(
-    z.record(text(128), values).check(
-      z.refine((tags) => Object.keys(tags).length > 0, "must name at least one tag"),
-      z.refine((tags) => Object.keys(tags).length <= TAG_NAMES_MAX, `at most ${TAG_NAMES_MAX} tags`),
-    ),
+    z
+      .record(text(128), values)
+      .check(
+        z.refine((tags) => Object.keys(tags).length > 0, "must name at least one tag"),
+        z.refine((tags) => Object.keys(tags).length <= TAG_NAMES_MAX, `at most ${TAG_NAMES_MAX} tags`),
+      )
+      .register(z.globalRegistry, { minProperties: 1, maxProperties: TAG_NAMES_MAX }),
   ),
 });
 

@@ -96,17 +96,18 @@ export function toSearchParams(filter: EventFilter): URLSearchParams {
 }
 
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
-/** The largest instant a Date, and thus ISO 8601 on the wire, can name. */
-const INSTANT_MS_MAX = 8.64e15;
+/** The years 1 to 9999: what ISO 8601 writes with four digits, and PostgreSQL stores. */
+const INSTANT_MS = { min: Date.parse("0001-01-01T00:00:00Z"), max: Date.parse("9999-12-31T23:59:59.999Z") };
 
 /**
  * Epoch milliseconds of an instant as people write it, or null when it is none:
  * ISO 8601 date (`2026-11-20`, midnight UTC) or date-time (UTC unless it has an offset), epoch milliseconds (12 to 14
- * digits), `now`, or relative to now: `-24h`, `24h` and `now-24h` are the same; units s, m, h, d, w.
+ * digits), `now`, or relative to now: `-24h`, `24h` and `now-24h` are the same; units s, m (up to nine digits), h (seven),
+ * d, w (five).
  */
 export function resolveInstant(value: string, nowMs: number): number | null {
   if (value === "now") return nowMs;
-  const relative = /^(?:now)?([+-]?)(\d{1,9})([smhdw])$/.exec(value);
+  const relative = /^(?:now)?([+-]?)(?=\d{1,9}[sm]$|\d{1,7}h$|\d{1,5}[dw]$)(\d+)([smhdw])$/.exec(value);
   if (relative) {
     const distance = Number(relative[2]) * UNIT_MS[relative[3]!]!;
     return relative[1] === "+" ? nowMs + distance : nowMs - distance;
@@ -116,7 +117,7 @@ export function resolveInstant(value: string, nowMs: number): number | null {
   if (!iso) return null;
   if (!isCalendarDay(value.slice(0, 10))) return null;
   const ms = Date.parse(iso[1] !== undefined && iso[4] === undefined ? `${value}Z` : value);
-  return Number.isNaN(ms) || Math.abs(ms) > INSTANT_MS_MAX ? null : ms;
+  return ms >= INSTANT_MS.min && ms <= INSTANT_MS.max ? ms : null;
 }
 
 /** Date.parse takes 31 February for 3 March, and a window would end later than it was asked to. */
@@ -125,7 +126,7 @@ function isCalendarDay(day: string): boolean {
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
 }
 
-/** The window of a filter: [fromMs, toMs), null = open. Throws DomainError `invalid-filter` when it is reversed. */
+/** The window of a filter: [fromMs, toMs), null = open. Throws DomainError `invalid-window` when it is reversed. */
 export function resolveWindow(
   filter: Pick<EventFilter, "from" | "to">,
   nowMs: number,
@@ -133,7 +134,7 @@ export function resolveWindow(
   const fromMs = filter.from === undefined ? null : resolveInstant(filter.from, nowMs);
   const toMs = filter.to === undefined ? null : resolveInstant(filter.to, nowMs);
   if (fromMs !== null && toMs !== null && fromMs > toMs) {
-    throw new DomainError("invalid-filter", "The window is reversed: from is after to, swap them", {
+    throw new DomainError("invalid-window", "The window is reversed: from is after to, swap them", {
       fields: [{ field: "from", detail: "is after to" }],
     });
   }

@@ -17,8 +17,8 @@ describe("the one call for scripts", () => {
   });
 
   test.each([
-    ["", "invalid-filter", "eventId"],
-    ["lane=main", "invalid-filter", "eventId"],
+    ["", "empty-selection", "eventId"],
+    ["lane=main", "empty-selection", "eventId"],
     ["eventId=e&lane=fast", "unknown-lane", "lane"],
     ["eventId=e&mode=dry", "invalid-request", "mode"],
     ["eventId=e&ratePerSecond=0", "invalid-request", "ratePerSecond"],

@@ -6,12 +6,12 @@ const OWN_NAMES = ["lane", "mode", "reason", "ratePerSecond"];
 
 /**
  * POST /ops/dlq/redrive: the one call of scripts and runbooks. The filter's own names select, and at least one must be
- * given; `lane` defaults to slow. Throws DomainError `invalid-filter`, `unknown-lane`, `invalid-request`.
+ * given; `lane` defaults to slow. Throws DomainError `invalid-filter`, `empty-selection`, `unknown-lane`, `invalid-request`.
  */
 export function opsRedriveFrom(params: URLSearchParams): RedriveRequest {
   const filter = fromSearchParams(params, OWN_NAMES);
   if (Object.keys(filter).length === 0) {
-    throw fault("invalid-filter", "eventId", "name what to redrive: eventId, aggregateId, from and to, or any filter");
+    throw fault("empty-selection", "eventId", "name what to redrive: eventId, aggregateId, from and to, or any filter");
   }
   const lane = params.get("lane") ?? "slow";
   if (lane !== "main" && lane !== "slow") throw fault("unknown-lane", "lane", "must be main or slow");
@@ -27,7 +27,7 @@ export function opsRedriveFrom(params: URLSearchParams): RedriveRequest {
 }
 
 function fault(
-  code: "invalid-filter" | "unknown-lane" | "invalid-request",
+  code: "empty-selection" | "unknown-lane" | "invalid-request",
   field: string,
   detail: string,
 ): DomainError {

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { namedParams } from "@/lib/contract/id-page";
 import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
 import { DomainError } from "@/lib/core/problem";
 import { REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
@@ -112,6 +113,16 @@ export type RedriveOut = {
 };
 export type RedriveList = { items: RedriveOut[]; nextCursor: string | null };
 
+export const ITEM_STATES = ["open", "delivered", "passed", "failed", "refused", "cancelled"] as const;
+
+/** Reads `?state=&result=`, absent = any. Throws DomainError `invalid-request`. */
+export function redriveItemsFrom(params: URLSearchParams): { state: string | null; result: string | null } {
+  const { state = null, result = null } = namedParams(params, ["state", "result"]);
+  const detail = `must be one of ${ITEM_STATES.join(", ")}`;
+  if (state === null || (ITEM_STATES as readonly string[]).includes(state)) return { state, result };
+  throw new DomainError("invalid-request", `state: ${detail}`, { fields: [{ field: "state", detail }] });
+}
+
 /** GET /api/v1/redrives/{id}/items?state=&result= */
 export type RedriveItemOut = {
   eventId: string;
@@ -120,7 +131,7 @@ export type RedriveItemOut = {
   aggregateId: string | null;
   version: number | string | null;
   errorCode: string;
-  state: "open" | "delivered" | "passed" | "failed" | "refused" | "cancelled";
+  state: (typeof ITEM_STATES)[number];
   result: string | null;
   detail: string | null;
   attempts: number;

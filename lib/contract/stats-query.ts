@@ -25,19 +25,27 @@ const BUCKETS_AIM = 120;
 const BUCKETS_MAX = 2_000;
 const UNITS: Record<string, number> = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 
-function invalid(field: string, detail: string): DomainError {
-  return new DomainError("invalid-filter", `${field} ${detail}`, { fields: [{ field, detail }] });
+function invalid(
+  field: string,
+  detail: string,
+  code: "invalid-filter" | "invalid-window" = "invalid-window",
+): DomainError {
+  return new DomainError(code, `${field} ${detail}`, { fields: [{ field, detail }] });
 }
 
 /**
  * Reads `?from=&to=&bucket=&filter`. `bucket` is like `5m`, `1h`, `1d`; buckets begin at multiples of it (UTC). `known`
- * are the names this chart can restrict by. Throws DomainError `invalid-filter`.
+ * are the names this chart can restrict by. Throws DomainError `invalid-filter` or `invalid-window`.
  */
 export function statsQueryFrom(params: URLSearchParams, nowMs: number, known: readonly RolledUp[]): StatsQuery {
   const { from, to, ...filter } = fromSearchParams(params, ["bucket"]);
   for (const name of Object.keys(filter)) {
     if ((known as readonly string[]).includes(name)) continue;
-    throw invalid(name, `is not kept in the rollups that charts are read from: use ${known.join(", ")}`);
+    throw invalid(
+      name,
+      `is not kept in the rollups that charts are read from: use ${known.join(", ")}`,
+      "invalid-filter",
+    );
   }
   const window = resolveWindow({ from, to }, nowMs);
   const toMs = window.toMs ?? nowMs;
@@ -69,7 +77,7 @@ function bucketOf(text: string | null, windowMs: number): number {
   if (text === null) return WIDTHS_MS.find((width) => windowMs / width <= BUCKETS_AIM) ?? WIDTHS_MS.at(-1)!;
   const match = /^(\d{1,4})([mhd])$/.exec(text);
   const width = match ? Number(match[1]) * UNITS[match[2]!]! : 0;
-  if (width === 0) throw invalid("bucket", "must be like 5m, 1h or 1d");
+  if (width === 0) throw invalid("bucket", "must be like 5m, 1h or 1d", "invalid-filter");
   if (windowMs / width > BUCKETS_MAX)
     throw invalid("bucket", `makes more than ${BUCKETS_MAX} buckets: take a wider one`);
   return width;

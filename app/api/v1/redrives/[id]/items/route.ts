@@ -1,15 +1,13 @@
 import { handle } from "@/app/_server/handle";
-import { idPageFrom, idParam, namedParams } from "@/lib/contract/id-page";
+import { idPageFrom, idParam } from "@/lib/contract/id-page";
+import { redriveItemsFrom } from "@/lib/contract/redrives";
 import { listRedriveItems } from "@/lib/store/read/redrives";
 
 export const GET = handle({
-  query: (params) => ({ ...idPageFrom(params), ...namedParams(params, ["state", "result"]) }),
+  query: (params) => ({ ...idPageFrom(params), ...redriveItemsFrom(params) }),
   run: ({ deps, params, query }) =>
     listRedriveItems(deps.db, {
       redriveId: idParam(params.id, "unknown-redrive"),
-      limit: query.limit,
-      cursor: query.cursor,
-      state: query.state ?? null,
-      result: query.result ?? null,
+      ...query,
     }),
 });

@@ -1,0 +1,158 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startPostgres } from "./embedded-postgres.ts";
+import { freePort } from "./free-port.ts";
+import { migrate } from "./migrate.ts";
+import { runTool } from "./run-tool.ts";
+import type { Stage } from "./stages.ts";
+import { errorText, runCommand, StartError } from "./start-error.ts";
+import { superviseProcess } from "./supervised-process.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const REPORTS = join(ROOT, "reports", "fuzz-api");
+const VERSION = "4.32.5";
+const READY_MS = 60_000;
+
+/**
+ * Schemathesis reads the served OpenAPI document and sends what the document allows and what it forbids: no answer may be
+ * a 500, a request that the document allows may not be refused as malformed, one that it forbids may not be taken.
+ * The web process runs alone: without a worker nothing connects to an address that was made up.
+ */
+export const fuzzStage: Stage = {
+  name: "API fuzz",
+  run: async () => {
+    const program = await installed();
+    if (program === null) return { passed: 0, failed: 0, skipped: 1, note: `NOT RUN: ${MISSING}` };
+    const outcome = await withWeb((url) => fuzz(program, url));
+    if (outcome.code === 0) return { passed: outcome.operations, failed: 0, skipped: 0 };
+    return { passed: 0, failed: 1, skipped: 0, note: `schemathesis ended with code ${outcome.code}` };
+  },
+};
+
+type Program = { command: string; env: Record<string, string> };
+
+const MISSING = `Schemathesis ${VERSION} could not be installed with python3 and pip`;
+
+/** Schemathesis in a folder of its own, fetched once. Null where it cannot be had; throws where nothing may be skipped. */
+async function installed(): Promise<Program | null> {
+  const folder = join(ROOT, "node_modules", ".cache", `schemathesis-${VERSION}`);
+  const program = { command: "python3", env: { PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: "1" } };
+  const known = await runTool(program.command, ["-m", "schemathesis.cli", "--version"], {
+    cwd: ROOT,
+    env: program.env,
+  });
+  if (known.code === 0) return program;
+  const pip = ["-m", "pip", "install", "--quiet", "--target", folder, "--upgrade", `schemathesis==${VERSION}`];
+  const { code, output } = await runTool("python3", pip, { cwd: ROOT });
+  if (code !== 0)
+    throw new StartError(`Schemathesis ${VERSION} could not be installed with python3 and pip:\n${output}`);
+  return program;
+}
+
+async function withWeb<Result>(work: (url: string) => Promise<Result>): Promise<Result> {
+  const dataDir = mkdtempSync(join(tmpdir(), "parkade-fuzz-"));
+  // mkdtemp closes the folder to others; as root the server runs as another user, who must get in.
+  chmodSync(dataDir, 0o755);
+  const postgres = await startPostgres({ dataDir, settings: { fsync: "off" }, ephemeral: true });
+  try {
+    await migrate(postgres.url);
+    const port = await freePort();
+    const web = await superviseProcess({
+      name: "web",
+      args: [join(ROOT, "dist", "web.mjs")],
+      env: {
+        ...process.env,
+        NODE_ENV: "production",
+        PORT: String(port),
+        PARKADE_HOST: "127.0.0.1",
+        PARKADE_DATA_DIR: dataDir,
+        DATABASE_URL: postgres.url,
+      },
+      cwd: ROOT,
+      logFile: join(REPORTS, "web.log"),
+      readyMs: READY_MS,
+      stopMs: 10_000,
+      say: (line) => console.log(line),
+    });
+    try {
+      const url = `http://127.0.0.1:${port}`;
+      await seed(url);
+      return await work(url);
+    } finally {
+      await web.stop();
+    }
+  } finally {
+    await postgres.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** Something of each kind, so that lists, pages and statistics have what to answer. */
+async function seed(url: string): Promise<void> {
+  const send = async (path: string, body: unknown) => {
+    for (let tries = 0; ; tries++) {
+      const response = await fetch(url + path, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(10_000),
+      });
+      if (response.ok) return;
+      if (response.status !== 503 || tries > 20)
+        throw new StartError(`${path}: ${response.status} ${await response.text()}`);
+      await sleep(250);
+    }
+  };
+  await send("/api/v1/sources", { name: "orders", kind: "http", config: { redriveUrl: "http://127.0.0.1:9/orders" } });
+  const events = Array.from({ length: 40 }, (_, index) => ({
+    source: "orders",
+    eventId: `event-${index}`,
+    aggregateId: `order-${index % 7}`,
+    version: index,
+    errorCode: index % 3 === 0 ? "TIMEOUT" : "UPSTREAM_5XX",
+    payload: { orderId: index },
+  }));
+  await send("/api/v1/events", events);
+}
+
+async function fuzz(program: Program, url: string) {
+  mkdirSync(REPORTS, { recursive: true });
+  const report = join(REPORTS, "report.json");
+  rmSync(report, { force: true });
+  const { code, output } = await runTool(
+    program.command,
+    [
+      "-m",
+      "schemathesis.cli",
+      "--config-file",
+      join(ROOT, "scripts", "schemathesis.toml"),
+      "run",
+      `${url}/api/v1/openapi.json`,
+      "--no-color",
+      "--report",
+      "json",
+      "--report-json-path",
+      report,
+      ...process.argv.slice(2).filter((argument) => argument.startsWith("--")),
+    ],
+    { cwd: REPORTS, env: program.env, show: true },
+  );
+  return { code, operations: operationsOf(output) };
+}
+
+/** From the summary line `Selected: 53/55`. */
+function operationsOf(output: string): number {
+  return Number(/Selected: (\d+)\//.exec(output)?.[1] ?? 0);
+}
+
+if (import.meta.main) {
+  await runCommand(async () => {
+    const outcome = await fuzzStage.run().catch((error: unknown) => {
+      console.error(errorText(error));
+      return { passed: 0, failed: 1, skipped: 0 };
+    });
+    if (outcome.failed > 0) process.exitCode = 1;
+  });
+}

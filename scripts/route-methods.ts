@@ -1,0 +1,28 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** One route that answers programs: its path, with `[name]` for a part that varies, and the methods it exports. */
+export type RouteMethods = { path: string; methods: string[] };
+
+const EXPORTED = /export (?:const|(?:async )?function) (GET|POST|PATCH|PUT|DELETE)\b/g;
+
+/** Every route file below `app` of the checkout, those without a varying part first. */
+export function readRouteMethods(root: string): RouteMethods[] {
+  return globSync("app/**/route.ts", { cwd: root })
+    .filter((file) => !file.includes("[..."))
+    .map((file) => ({
+      path: `/${file
+        .replaceAll("\\", "/")
+        .replace(/^app\//, "")
+        .replace(/\/?route\.ts$/, "")}`,
+      methods: [...readFileSync(join(root, file), "utf8").matchAll(EXPORTED)].map(([, method]) => method!),
+    }))
+    .sort((left, right) => Number(left.path.includes("[")) - Number(right.path.includes("[")));
+}
+
+/** The methods that the route of this path answers, those that every route has included; null for an unknown route. */
+export function methodsAt(routes: readonly RouteMethods[], path: string): string[] | null {
+  const route = routes.find((one) => new RegExp(`^${one.path.replace(/\[\w+\]/g, "[^/]+")}/?$`).test(path));
+  if (!route) return null;
+  return [...(route.methods.includes("GET") ? ["HEAD"] : []), ...route.methods, "OPTIONS"];
+}
