@@ -241,7 +241,7 @@ describe("POST /ops/dlq/redrive", () => {
 
 describe("controls", () => {
   test.each([
-    ["two scopes", { kind: "blacklist", scope: { eventId: "a", source: "b" }, reason }, "scope"],
+    ["two scopes", { kind: "blacklist", scope: { eventId: "a", errorCode: "b" }, reason }, "scope"],
     ["an endless cooldown", { kind: "cooldown", scope: { eventId: "a" }, reason }, "expiresAt"],
     [
       "an expiry that has passed",

@@ -290,7 +290,24 @@ function schemaOf(schema: z.core.$ZodType): Json {
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema }) => oneOrList(zodSchema, jsonSchema),
   }) as Json;
-  return schema === eventInSchema ? eventBody(json) : json;
+  if (schema === eventInSchema) return eventBody(json);
+  return schema === controlRequestSchema ? controlBody(json) : json;
+}
+
+/** A cooldown must end. */
+function controlBody({ properties, required, ...json }: Json): Json {
+  const time = { type: "string", format: "date-time" };
+  const of = (kinds: string[], expiresAt: Json, more: string[]): Json => ({
+    ...json,
+    properties: { ...(properties as Json), kind: { enum: kinds }, expiresAt },
+    required: [...(required as string[]), ...more],
+  });
+  return {
+    anyOf: [
+      of(["blacklist", "whitelist"], { anyOf: [time, { type: "null" }] }, []),
+      of(["cooldown"], time, ["expiresAt"]),
+    ],
+  };
 }
 
 /** A list that also takes one value alone, see `valuesOf` in the filter's contract: zod shows the list alone. */

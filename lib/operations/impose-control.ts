@@ -59,7 +59,7 @@ function assertExpiry(request: ControlRequest, expiresAtMs: number | null, nowMs
     });
   }
   if (expiresAtMs !== null && expiresAtMs <= nowMs) {
-    throw new DomainError("invalid-request", "expiresAt: this time has passed", {
+    throw new DomainError("invalid-window", "expiresAt: this time has passed", {
       fields: [{ field: "expiresAt", detail: "give a time in the future" }],
     });
   }
