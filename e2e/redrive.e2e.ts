@@ -103,7 +103,7 @@ test.describe("redriving a batch", () => {
     await selection.getByRole("button", { name: "Redrive…" }).click();
 
     const dialog = page.getByRole("dialog", { name: "Redrive 30 events" });
-    await expect(dialog).toContainText("None would be refused.");
+    await expect(dialog).toContainText("No control and no limit refuses any.");
     await expect(dialog).toContainText("UPSTREAM_5XX 20");
     await expect(dialog).toContainText("TIMEOUT 10");
     await expect(dialog.getByRole("radio", { name: /^slow/ })).toBeChecked();

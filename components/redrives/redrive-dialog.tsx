@@ -44,7 +44,10 @@ export function RedriveDialog({ selection, total, onClose, initialMode = "delive
   const previewOf = (lane: RedriveDraft["lane"]) => ({ select: selection, mode, lane });
   const current = useRedrivePreview(previewOf(draft.lane));
   // Only for the rate beside its name, so it waits until the count that matters is there.
-  const other = useRedrivePreview(previewOf(draft.lane === "slow" ? "main" : "slow"), current.isSuccess);
+  const other = useRedrivePreview(
+    { ...previewOf(draft.lane === "slow" ? "main" : "slow"), sample: false },
+    current.isSuccess,
+  );
   const preview = current.data;
 
   const start = async (as: RedriveOut["mode"]) => {

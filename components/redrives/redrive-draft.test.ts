@@ -20,6 +20,8 @@ const preview = (over: Partial<PreviewOut> = {}): PreviewOut => ({
   byErrorCode: { UPSTREAM_5XX: 12_002, TIMEOUT: 298 },
   ratePerSecond: 5,
   etaMs: 2_460_000,
+  sources: { orders: { eligible: 12_300, ratePerSecond: 5 } },
+  sample: null,
   cutoff,
   ...over,
 });
@@ -94,8 +96,18 @@ describe("what it says", () => {
   it("never promises more than the lane's rate", () => {
     expect(draftEtaMs(draft({ ratePerSecond: 500 }), preview())).toBe(2_460_000);
     expect(draftEtaMs(draft({ ratePerSecond: 1 }), preview())).toBe(12_300_000);
-    expect(draftEtaMs(draft(), preview({ ratePerSecond: null }))).toBeNull();
-    expect(draftEtaMs(draft({ ratePerSecond: 100 }), preview({ ratePerSecond: null }))).toBe(123_000);
+    const unlimited = preview({ sources: { orders: { eligible: 12_300, ratePerSecond: null } } });
+    expect(draftEtaMs(draft(), unlimited)).toBeNull();
+    expect(draftEtaMs(draft({ ratePerSecond: 100 }), unlimited)).toBe(123_000);
+    expect(draftEtaMs(draft(), preview({ eligible: null, sources: {} }))).toBeNull();
+  });
+
+  it("takes as long as the slowest of its targets, as the server says too", () => {
+    const sources = {
+      orders: { eligible: 100, ratePerSecond: 10 },
+      billing: { eligible: 600, ratePerSecond: 5 },
+    };
+    expect(draftEtaMs(draft(), preview({ eligible: 700, ratePerSecond: 15, sources }))).toBe(120_000);
   });
 
   it.each([

@@ -1,10 +1,10 @@
 import { type Confirmation, confirmationFor, isConfirmed } from "@/components/redrives/confirmation";
-import { etaMsAt } from "@/components/redrives/eta-words";
 import { pinSelection } from "@/components/redrives/pin-selection";
 import { refusedTotal } from "@/components/redrives/refusal-words";
 import { formatNumber, plural } from "@/lib/browser/format";
 import type { PreviewOut, RedriveOut, RedriveRequest } from "@/lib/contract/redrives";
 import type { Selection } from "@/lib/contract/selection";
+import { sendTimeMs } from "@/lib/core/redrive-rate";
 
 /** What the dialog holds until it is sent. */
 export type RedriveDraft = {
@@ -59,9 +59,15 @@ export function effectiveRate(asked: number | null, laneRate: number | null): nu
   return laneRate === null ? asked : Math.min(asked, laneRate);
 }
 
-/** How long the draft would take, ms; null when that cannot be known. */
+/** How long the draft would take, ms: by the same rule as the server's own answer. null when that cannot be known. */
 export function draftEtaMs(draft: RedriveDraft, preview: PreviewOut): number | null {
-  return etaMsAt(preview.eligible, effectiveRate(draft.ratePerSecond, preview.ratePerSecond));
+  if (preview.eligible === null) return null;
+  const sources = Object.entries(preview.sources);
+  return sendTimeMs(
+    draft.ratePerSecond,
+    Object.fromEntries(sources.map(([name, { eligible }]) => [name, eligible])),
+    Object.fromEntries(sources.map(([name, { ratePerSecond }]) => [name, ratePerSecond])),
+  );
 }
 
 /** `12,300 events`, `≥ 10,000 events`, `all matching events`. */

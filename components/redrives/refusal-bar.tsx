@@ -6,6 +6,7 @@ import { formatNumber } from "@/lib/browser/format";
 import type { PreviewOut } from "@/lib/contract/redrives";
 import { eligibleShare } from "./redrive-draft";
 import { refusalLines, refusalSummary, refusedTotal } from "./refusal-words";
+import { SampleLines } from "./sample-lines";
 
 /** How much of the set would be sent, and why the rest would not. */
 export function RefusalBar({ preview }: { preview: PreviewOut }) {
@@ -18,7 +19,7 @@ export function RefusalBar({ preview }: { preview: PreviewOut }) {
         <div className="bg-accent" style={{ width: `${eligibleShare(preview) * 100}%` }} />
       </div>
       {refused === 0 ? (
-        <p className="text-muted">None would be refused.</p>
+        <p className="text-muted">No control and no limit refuses any.</p>
       ) : (
         <p className="flex flex-wrap items-center gap-x-2">
           <strong className="font-medium">{formatNumber(refused)} will be refused:</strong>
@@ -28,6 +29,7 @@ export function RefusalBar({ preview }: { preview: PreviewOut }) {
           </Button>
         </p>
       )}
+      <SampleLines preview={preview} />
       {open ? (
         <ul className="grid max-h-40 gap-1 overflow-y-auto rounded-md bg-canvas px-3 py-2">
           {lines.map((line) => (

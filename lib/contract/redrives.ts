@@ -24,6 +24,8 @@ export const previewRequestSchema = z.strictObject({
   mode: z._default(z.enum(["deliver", "verify"]), "deliver"),
   lane: z._default(laneSchema, "slow"),
   ratePerSecond: z.nullish(rate),
+  /** false: only count, examine no event. */
+  sample: z.optional(z.boolean("must be true or false")),
 });
 export type PreviewRequest = z.infer<typeof previewRequestSchema>;
 
@@ -59,7 +61,29 @@ export type PreviewOut = {
   byErrorCode: Record<string, number>;
   ratePerSecond: number | null;
   etaMs: number | null;
+  /** What would go, by source, with the rate of its target; a time to send follows from it at any rate. */
+  sources: Record<string, { eligible: number; ratePerSecond: number | null }>;
+  /** The dry run of some of what would go; null = not asked for, or it would have taken too long. */
+  sample: SampleOut | null;
   cutoff: string;
+};
+
+/** `refused` by reason; checked = wouldGo + refused. What a target answers is not known before a send. */
+export type SampleOut = {
+  checked: number;
+  wouldGo: number;
+  refused: Record<string, number>;
+  targets: SampleTarget[];
+};
+
+export type SampleTarget = {
+  name: string;
+  /** As the console's own process reaches it; null = not known. */
+  reachable: boolean | null;
+  detail: string | null;
+  /** As the workers report it. */
+  breaker: "closed" | "open" | "held-open";
+  breakerUntil: string | null;
 };
 
 export type RedriveOut = {

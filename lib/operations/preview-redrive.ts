@@ -4,6 +4,7 @@ import { DomainError } from "@/lib/core/problem";
 import { effectiveRate, sendTimeMs } from "@/lib/core/redrive-rate";
 import type { Deps } from "@/lib/operations/deps";
 import { type Rules, readRules } from "@/lib/operations/read-rules";
+import { type SampleDeps, sampleDryRun } from "@/lib/operations/sample-dry-run";
 import type { Queryable } from "@/lib/store/db";
 import {
   type Candidate,
@@ -19,16 +20,25 @@ import { readLaneRates } from "@/lib/store/read/targets";
 /** A preview that needs longer says "unknown" and does not hold up the redrive: the freeze is exact anyway. */
 const PREVIEW_TIMEOUT_MS = 4_000;
 
+/** Without `sample` nothing is examined. */
+export type PreviewDeps = Deps & { sample?: Pick<SampleDeps, "checkPayload" | "probe"> };
+
 /**
  * What a redrive of this selection would do now: how many, by error code, how many refused and why, how long at the set
- * rate. Counts by the same gate as the freeze. Throws DomainError `invalid-filter`.
+ * rate; and what the dry run says of some of them. Counts by the same gate as the freeze. Throws DomainError `invalid-filter`.
  */
-export async function previewRedrive(deps: Deps, request: PreviewRequest): Promise<PreviewOut> {
+export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest): Promise<PreviewOut> {
   const nowMs = deps.clock.wallMs();
   const selected = { selection: request.select, asOfMs: nowMs, cutoff: cutoffOf(request.select, nowMs) };
   const rates = await readLaneRates(deps.db, request.lane);
   const asked = request.ratePerSecond ?? null;
   const cutoff = new Date(nowMs).toISOString();
+  const sampling =
+    request.sample !== false && deps.sample
+      ? sampleDryRun({ ...deps, ...deps.sample }, request, selected)
+      : Promise.resolve(null);
+  // Counted meanwhile; a failure of the count is the one that is told.
+  sampling.catch(() => undefined);
   try {
     const counted = await deps.db.transaction((tx) => countBy(tx, selected, nowMs), {
       statementTimeoutMs: PREVIEW_TIMEOUT_MS,
@@ -40,6 +50,10 @@ export async function previewRedrive(deps: Deps, request: PreviewRequest): Promi
       kind: "exact",
       ratePerSecond: effectiveRate(asked, Object.keys(bySource), rates),
       etaMs: request.mode === "verify" ? null : sendTimeMs(asked, bySource, rates),
+      sources: Object.fromEntries(
+        Object.entries(bySource).map(([name, eligible]) => [name, { eligible, ratePerSecond: rates[name] ?? null }]),
+      ),
+      sample: await sampling,
       cutoff,
     };
   } catch (error) {
@@ -52,6 +66,8 @@ export async function previewRedrive(deps: Deps, request: PreviewRequest): Promi
       byErrorCode: {},
       ratePerSecond: effectiveRate(asked, Object.keys(rates), rates),
       etaMs: null,
+      sources: {},
+      sample: await sampling,
       cutoff,
     };
   }

@@ -1,7 +1,7 @@
 import type { Selection } from "@/lib/contract/selection";
 import type { Control } from "@/lib/core/control";
 import type { GateFacts } from "@/lib/core/gate";
-import { uuidv7LowerBound } from "@/lib/platform/ids";
+import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
 import type { Queryable } from "@/lib/store/db";
 import { statementName } from "@/lib/store/db";
 import { type CompiledFilter, compileFilter } from "@/lib/store/read/event-filter-sql";
@@ -73,6 +73,36 @@ export async function readCandidates(db: Queryable, page: CandidatePage): Promis
   return db.query<Candidate>(text, [page.cutoff, page.after, page.limit, ...compiled.values], {
     name: statementName("candidates", text),
   });
+}
+
+/** Places between the oldest and the newest selected event that a sample also takes events from. */
+const SAMPLE_PLACES = 4;
+
+/** Up to `most` selected events that are PENDING: the newest, the oldest, and some from places between. */
+export async function sampleCandidates(
+  db: Queryable,
+  page: Omit<CandidatePage, "after" | "limit">,
+  most: number,
+): Promise<(Candidate & { payloadBytes: number })[]> {
+  const compiled = compileSelection(page.selection, page.asOfMs, 3);
+  const read = (bound: string, order: "asc" | "desc", id: string, limit: number) =>
+    db.query<Candidate & { payloadBytes: number }>(
+      `select ${COLUMNS}, e.payload_bytes as "payloadBytes" from dlq_events e join sources s on s.id = e.source_id
+        where e.id ${bound} $1 and e.status = 'PENDING' and ${compiled.where} order by e.id ${order} limit $2`,
+      [id, limit, ...compiled.values],
+    );
+  const newest = await read("<=", "desc", page.cutoff, most);
+  if (newest.length < most) return newest;
+  const each = Math.floor(most / (SAMPLE_PLACES + 2));
+  const oldest = await read(">=", "asc", "00000000-0000-0000-0000-000000000000", each);
+  const [fromMs, toMs] = [uuidv7TimeMs(oldest[0]!.id), uuidv7TimeMs(newest[0]!.id)];
+  const between: Candidate[] = [];
+  for (let place = 1; place <= SAMPLE_PLACES; place++) {
+    const atMs = Math.round(fromMs + ((toMs - fromMs) * place) / (SAMPLE_PLACES + 1));
+    between.push(...(await read("<=", "desc", uuidv7LowerBound(atMs), each)));
+  }
+  const spread = [...oldest, ...between, ...newest] as (Candidate & { payloadBytes: number })[];
+  return [...new Map(spread.map((event) => [event.id, event])).values()].slice(0, most);
 }
 
 /** Events of one kind, as far as the gate can tell them apart without event and aggregate controls. */

@@ -27,15 +27,7 @@ export async function readLiveFacts(
   nowMs: number,
 ): Promise<Map<string, LiveFacts>> {
   if (ids.length === 0) return new Map();
-  const [rows, beats] = await Promise.all([
-    db.query<Row>(LIVE, [ids], { name: "live-facts" }),
-    db.query<{ info: HeartbeatInfo; seenAtMs: number }>(
-      `select info, seen_at as "seenAtMs" from worker_heartbeats
-        where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
-      [],
-      { name: "live-heartbeats" },
-    ),
-  ]);
+  const [rows, beats] = await Promise.all([db.query<Row>(LIVE, [ids], { name: "live-facts" }), readBeats(db)]);
   return new Map(
     rows.map((row) => {
       const targets = row.targets ?? [];
@@ -78,10 +70,31 @@ select r.id, i.claimed, i.deferred, i.until as "untilMs", b.redrive_id as "block
     on true
  where r.id = any($1::uuid[])`;
 
+/** Which of these targets take no sends now, as the live workers report them. */
+export async function readOpenBreakers(
+  db: Queryable,
+  targets: readonly { name: string; breakerForce: "open" | "closed" | null }[],
+  nowMs: number,
+): Promise<StallFacts["breakers"]> {
+  const beats = await readBeats(db);
+  return targets.flatMap(({ name, breakerForce }) => openBreaker({ name, force: breakerForce }, beats, nowMs));
+}
+
+type LiveBeat = { info: HeartbeatInfo; seenAtMs: number };
+
+function readBeats(db: Queryable): Promise<LiveBeat[]> {
+  return db.query<LiveBeat>(
+    `select info, seen_at as "seenAtMs" from worker_heartbeats
+      where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
+    [],
+    { name: "live-heartbeats" },
+  );
+}
+
 /** Open for every worker that has used the target: another one would send. */
 function openBreaker(
   target: { name: string; force: "open" | "closed" | null },
-  beats: readonly { info: HeartbeatInfo; seenAtMs: number }[],
+  beats: readonly LiveBeat[],
   nowMs: number,
 ): StallFacts["breakers"] {
   if (target.force === "open") return [{ target: target.name, forced: true, untilMs: null }];

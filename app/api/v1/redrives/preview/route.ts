@@ -1,8 +1,9 @@
 import { handle } from "@/app/_server/handle";
+import { sampleParts } from "@/app/_server/sample";
 import { previewRequestSchema } from "@/lib/contract/redrives";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 
 export const POST = handle({
   body: previewRequestSchema,
-  run: ({ deps, body }) => previewRedrive(deps, body),
+  run: async ({ deps, body }) => previewRedrive({ ...deps, sample: await sampleParts(deps) }, body),
 });

@@ -1,0 +1,49 @@
+import { parseSourceConfig, resolveSecrets, targetAddress } from "@/lib/contract/source-config";
+import type { PayloadChecker } from "@/lib/operations/check-payload";
+import type { SampleDeps } from "@/lib/operations/sample-dry-run";
+import type { TargetRow } from "@/lib/store/read/targets";
+import type { Deps } from "./deps";
+
+/** Somebody waits for the preview: a target that is silent for longer is not known to be away. */
+const PROBE_MS_MAX = 800;
+/** A dialog asks again with each change: a target is not asked each time. */
+const PROBE_FRESH_MS = 5_000;
+
+type Probed = Awaited<ReturnType<SampleDeps["probe"]>>;
+
+let checker: Promise<PayloadChecker> | undefined;
+const known = new Map<string, { atMs: number; result: Promise<Probed> }>();
+
+/** What a preview's dry run needs of the web process. The schema compiler is loaded with the first preview. */
+export async function sampleParts(deps: Deps): Promise<Pick<SampleDeps, "checkPayload" | "probe">> {
+  checker ??= import("@/lib/operations/check-payload").then(({ createPayloadChecker }) => createPayloadChecker());
+  return { checkPayload: await checker, probe: (row) => probeOnce(deps, row) };
+}
+
+function probeOnce(deps: Deps, row: TargetRow): Promise<Probed> {
+  const key = `${row.id} ${row.revision}`;
+  const nowMs = deps.clock.nowMs();
+  const fresh = known.get(key);
+  if (fresh && nowMs - fresh.atMs < PROBE_FRESH_MS) return fresh.result;
+  for (const [old, { atMs }] of known) if (nowMs - atMs >= PROBE_FRESH_MS) known.delete(old);
+  const result = probe(deps, row).catch((error: unknown) => {
+    // A secret that only the workers have, or no answer in time: nothing is known, and the preview says so.
+    deps.log.debug({ target: row.name, err: error }, "a preview could not ask a target");
+    return null;
+  });
+  known.set(key, { atMs: nowMs, result });
+  return result;
+}
+
+async function probe(deps: Deps, row: TargetRow): Promise<Probed> {
+  const stored = parseSourceConfig(row.kind, row.config);
+  if (targetAddress(stored, row.lane) === null) return null;
+  const brokers = await deps.brokers();
+  const publisher = brokers.publisher(resolveSecrets(stored, process.env), row.lane);
+  try {
+    const { reachable, detail } = await publisher.probe(AbortSignal.timeout(PROBE_MS_MAX));
+    return { reachable, detail };
+  } finally {
+    await publisher.close().catch(() => undefined);
+  }
+}

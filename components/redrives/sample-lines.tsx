@@ -1,0 +1,34 @@
+"use client";
+
+import Link from "next/link";
+import { ControlUntil } from "@/components/controls/control-until";
+import type { PreviewOut } from "@/lib/contract/redrives";
+import { sampleView, targetTroubles } from "./sample-words";
+
+/** What was checked of the selection and what not, and what is wrong with its targets. */
+export function SampleLines({ preview }: { preview: PreviewOut }) {
+  if (preview.total === 0 || preview.eligible === 0) return null;
+  const view = sampleView(preview);
+  return (
+    <>
+      <p>
+        <span className={view.bad ? "text-warning" : undefined}>{view.found}</span>{" "}
+        <span className="text-muted">{view.unchecked}</span>
+      </p>
+      {targetTroubles(preview.sample?.targets ?? []).map((trouble) => (
+        <p key={trouble.name} className="wrap-anywhere text-warning">
+          <span className="font-mono text-sm">{trouble.name}</span>: {trouble.text}
+          {trouble.until ? (
+            <>
+              {" "}
+              <ControlUntil expiresAt={trouble.until} />
+            </>
+          ) : null}{" "}
+          <Link href="/targets" prefetch={false} className="text-accent hover:underline">
+            Targets
+          </Link>
+        </p>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,53 @@
+import { formatNumber } from "@/lib/browser/format";
+import type { PreviewOut, SampleTarget } from "@/lib/contract/redrives";
+import { refusalSummary, refusedTotal } from "./refusal-words";
+
+export type SampleView = {
+  /** What the checks found, and over how many. */
+  found: string;
+  /** Some would be refused. */
+  bad: boolean;
+  /** What was not checked. */
+  unchecked: string;
+};
+
+/** What a preview checked, and what it did not: "nothing found" is said only of what was looked at. */
+export function sampleView({ sample, eligible }: Pick<PreviewOut, "sample" | "eligible">): SampleView {
+  if (sample === null || (sample.checked === 0 && eligible !== 0)) {
+    return {
+      found: "Payload, order and target were not checked: it took too long.",
+      bad: true,
+      unchecked: "Verify checks each event and sends nothing.",
+    };
+  }
+  const { checked, refused } = sample;
+  const whole = eligible !== null && checked >= eligible;
+  const scope = whole ? checkedAll(checked) : `Checked ${formatNumber(checked)} of ${countOf(eligible)}`;
+  const bad = refusedTotal(refused);
+  const found =
+    bad === 0
+      ? `${scope}: nothing found against ${checked === 1 ? "it" : "them"}.`
+      : `${scope}: ${formatNumber(bad)} would be refused: ${refusalSummary(refused)}.`;
+  const rest = whole || eligible === null ? "" : `the other ${formatNumber(eligible - checked)}, and `;
+  return { found, bad: bad > 0, unchecked: `Not checked: ${rest}what the target answers.` };
+}
+
+function checkedAll(checked: number): string {
+  return checked === 1 ? "Checked the one event" : `Checked all ${formatNumber(checked)}`;
+}
+
+function countOf(eligible: number | null): string {
+  return eligible === null ? "all that match" : formatNumber(eligible);
+}
+
+/** What is wrong with the targets now, one line each; the time that is left stands beside it. */
+export function targetTroubles(
+  targets: readonly SampleTarget[],
+): { name: string; text: string; until: string | null }[] {
+  return targets.flatMap(({ name, reachable, detail, breaker, breakerUntil }) => {
+    if (reachable === false) return [{ name, text: `cannot be reached: ${detail ?? "no answer"}`, until: null }];
+    if (breaker === "held-open") return [{ name, text: "its breaker is held open by a person", until: null }];
+    if (breaker === "open") return [{ name, text: "its breaker is open after failures", until: breakerUntil }];
+    return [];
+  });
+}

@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { PreviewRequest } from "@/lib/contract/redrives";
+import { createPayloadChecker } from "@/lib/operations/check-payload";
+import { previewRedrive } from "@/lib/operations/preview-redrive";
+import type { SampleDeps } from "@/lib/operations/sample-dry-run";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+let world: World;
+let reachable: Awaited<ReturnType<SampleDeps["probe"]>>;
+
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+  reachable = { reachable: true, detail: "answers" };
+});
+afterEach(() => world.close());
+
+const preview = (change: Partial<PreviewRequest> = {}) =>
+  previewRedrive(
+    { ...world.deps, sample: { checkPayload: createPayloadChecker(), probe: async () => reachable } },
+    { select: { filter: {} }, mode: "deliver", lane: "main", ...change },
+  );
+const payload = (body: unknown) => Buffer.from(JSON.stringify(body));
+const NEEDS_AMOUNT = { type: "object", required: ["amount"] };
+
+test("a preview says how many of those it checked the dry run would refuse, and why", async () => {
+  await world.source("billing", { schema: NEEDS_AMOUNT });
+  await world.park(12, (index) => ({ payload: payload(index < 9 ? {} : { amount: 1 }) }), "billing");
+  const answer = await preview();
+  expect(answer).toMatchObject({ total: 12, eligible: 12, refused: {}, sources: { billing: { eligible: 12 } } });
+  expect(answer.sample).toEqual({
+    checked: 12,
+    wouldGo: 3,
+    refused: { "schema-mismatch": 9 },
+    targets: [{ name: "billing", reachable: true, detail: "answers", breaker: "closed", breakerUntil: null }],
+  });
+});
+
+test("of many events it checks at most 50, old ones as well as new ones", async () => {
+  await world.source("billing", { schema: NEEDS_AMOUNT });
+  await world.park(300, (index) => ({ payload: payload(index < 150 ? {} : { amount: 1 }) }), "billing");
+  const { sample } = await preview();
+  expect(sample!.checked).toBeLessThanOrEqual(50);
+  expect(sample!.checked).toBeGreaterThan(40);
+  expect(sample!.refused["schema-mismatch"]).toBeGreaterThan(0);
+  expect(sample!.wouldGo).toBeGreaterThan(0);
+});
+
+test("it names a target that is away, a breaker that is held open, and what a control refuses is not sampled", async () => {
+  await world.park(3);
+  await world.db.run("update targets set breaker_force = 'open' where name = 'orders'");
+  reachable = { reachable: false, detail: "ECONNREFUSED" };
+  await world.db.run("update dlq_events set status = 'IGNORED' where event_id = 'event-0000'");
+  expect(await preview()).toMatchObject({
+    total: 3,
+    refused: { ignored: 1 },
+    sample: {
+      checked: 2,
+      wouldGo: 0,
+      refused: { "target-unreachable": 2 },
+      targets: [{ name: "orders", reachable: false, detail: "ECONNREFUSED", breaker: "held-open" }],
+    },
+  });
+  reachable = null;
+  expect((await preview()).sample).toMatchObject({ refused: { "breaker-open": 2 }, targets: [{ reachable: null }] });
+});
+
+test("without being asked for it examines nothing", async () => {
+  await world.park(2);
+  expect((await preview({ sample: false })).sample).toBeNull();
+});

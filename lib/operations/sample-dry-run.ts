@@ -1,0 +1,147 @@
+import type { PreviewRequest, SampleOut, SampleTarget } from "@/lib/contract/redrives";
+import { type DryRunFacts, dryRun } from "@/lib/core/dry-run";
+import { gate } from "@/lib/core/gate";
+import { DomainError } from "@/lib/core/problem";
+import type { PayloadChecker } from "@/lib/operations/check-payload";
+import type { Deps } from "@/lib/operations/deps";
+import { type Rules, readRules } from "@/lib/operations/read-rules";
+import type { Queryable } from "@/lib/store/db";
+import { readBodies } from "@/lib/store/read/bodies";
+import { type Candidate, type CandidatePage, sampleCandidates } from "@/lib/store/read/candidates";
+import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
+import { readOpenBreakers } from "@/lib/store/read/stall-facts";
+import { readTargets, type TargetRow } from "@/lib/store/read/targets";
+
+/** Events that a preview examines one by one. */
+const SAMPLE_MAX = 50;
+/** Payloads held at once; an event whose payload would exceed it is left out of the sample. */
+const SAMPLE_BYTES_MAX = 8 * 1024 * 1024;
+const SAMPLE_TIMEOUT_MS = 1_500;
+/** Targets of a selection that are asked whether they can be reached. */
+const TARGETS_MAX = 8;
+
+export type SampleDeps = Pick<Deps, "db" | "clock" | "log"> & {
+  checkPayload: PayloadChecker;
+  /** Can the target be reached from here? null = no answer in time: not known. */
+  probe(target: TargetRow): Promise<{ reachable: boolean; detail: string } | null>;
+};
+
+type Selected = Omit<CandidatePage, "after" | "limit">;
+
+/**
+ * The dry run of some of the selected events that no control refuses, spread over their time, with the state of the
+ * targets. null = it would have taken too long. What it cannot know: what the target answers, and what changes until
+ * the send.
+ */
+export async function sampleDryRun(
+  deps: SampleDeps,
+  request: Pick<PreviewRequest, "lane">,
+  selected: Selected,
+): Promise<SampleOut | null> {
+  try {
+    return await deps.db.transaction((tx) => examine(deps, tx, request, selected), {
+      statementTimeoutMs: SAMPLE_TIMEOUT_MS,
+      readOnly: true,
+    });
+  } catch (error) {
+    if (error instanceof DomainError && error.code === "read-timeout") return null;
+    throw error;
+  }
+}
+
+async function examine(
+  deps: SampleDeps,
+  tx: Queryable,
+  { lane }: Pick<PreviewRequest, "lane">,
+  selected: Selected,
+): Promise<SampleOut> {
+  const rules = await readRules(tx);
+  const events = chosen(await sampleCandidates(tx, selected, SAMPLE_MAX), rules, selected.asOfMs);
+  const bodies = await readBodies(
+    tx,
+    events.map(({ id }) => id),
+  );
+  const order = await readOrderFacts(tx, events);
+  const rows = (await readTargets(tx)).filter((row) => row.lane === lane);
+  const targets = await targetStates(deps, tx, rows, events);
+  const sample: SampleOut = {
+    checked: 0,
+    wouldGo: 0,
+    refused: {},
+    targets: [...targets.values()].map(({ out }) => out),
+  };
+  for (const event of events) {
+    const body = bodies.get(event.id);
+    // Gone since it was chosen.
+    if (!body) continue;
+    const target = targets.get(event.sourceId);
+    const verdict = dryRun({
+      payload: {
+        bytes: body.payload.byteLength,
+        bytesMax: rules.settings.payloadBytesMax,
+        ...(await deps.checkPayload(body.payload, body.contentType, target?.row.payloadSchema ?? null)),
+      },
+      target: target?.facts ?? { fault: `its source has no target on the ${lane} lane` },
+      version: event.version,
+      ...order.get(event.id)!,
+    });
+    sample.checked++;
+    if (verdict.kind === "refuse") sample.refused[verdict.refusal] = (sample.refused[verdict.refusal] ?? 0) + 1;
+    else sample.wouldGo++;
+  }
+  return sample;
+}
+
+type Event = Omit<Candidate, "version"> & { version: bigint | null };
+
+/** Those that no control and no limit refuses (these are counted, not sampled), within the bytes that may be held. */
+function chosen(candidates: readonly (Candidate & { payloadBytes: number })[], rules: Rules, nowMs: number): Event[] {
+  const events: Event[] = [];
+  let bytes = 0;
+  for (const candidate of candidates) {
+    const ruling = gate(candidate, {
+      controls: rules.index,
+      redriveLimit: rules.settings.redriveLimit,
+      nowMs,
+      at: "request",
+    });
+    bytes += candidate.payloadBytes;
+    if (!ruling.pass || bytes > SAMPLE_BYTES_MAX) continue;
+    events.push({ ...candidate, version: candidate.version === null ? null : BigInt(candidate.version) });
+  }
+  return events;
+}
+
+type TargetState = { row: TargetRow; facts: DryRunFacts["target"]; out: SampleTarget };
+
+async function targetStates(
+  deps: SampleDeps,
+  tx: Queryable,
+  rows: readonly TargetRow[],
+  events: readonly Event[],
+): Promise<Map<string, TargetState>> {
+  const sources = new Set(events.map(({ sourceId }) => sourceId));
+  const wanted = rows.filter((row) => sources.has(row.sourceId));
+  const open = await readOpenBreakers(tx, wanted, deps.clock.wallMs());
+  const states = await Promise.all(
+    wanted.map(async (row, index): Promise<[string, TargetState]> => {
+      const breaker = open.find(({ target }) => target === row.name);
+      const probed = index < TARGETS_MAX ? await deps.probe(row) : null;
+      const facts = {
+        name: row.name,
+        reachable: probed?.reachable ?? true,
+        detail: probed?.detail ?? "not asked",
+        breakerOpen: breaker !== undefined,
+      };
+      const out: SampleTarget = {
+        name: row.name,
+        reachable: probed?.reachable ?? null,
+        detail: probed?.detail ?? null,
+        breaker: breaker ? (breaker.forced ? "held-open" : "open") : "closed",
+        breakerUntil: breaker?.untilMs == null ? null : new Date(breaker.untilMs).toISOString(),
+      };
+      return [row.sourceId, { row, facts, out }];
+    }),
+  );
+  return new Map(states);
+}
