@@ -57,7 +57,9 @@ describe.each([
 
     test("for a canary", async () => {
       await world.park(30);
-      const { id } = await world.request({ canary: true });
+      const { id } = await world.request({
+        canary: { steps: [1, 10], stopAtFailureRatio: 0.2, window: 50, quietMs: 400 },
+      });
       await forget();
       await world.worker();
       expect(await world.ended(id)).toMatchObject({ delivered: 30 });

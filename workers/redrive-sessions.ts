@@ -3,9 +3,7 @@ import { createTokenFeeder } from "@/lib/lane/token-feeder";
 import { createBatcher } from "@/lib/operations/batcher";
 import { type Deps, isPassing } from "@/lib/operations/deps";
 import { finishItems } from "@/lib/operations/finish-items";
-import { ringSlices } from "@/lib/operations/ring-redrive";
 import type { Finish, RedriveSession } from "@/lib/operations/slice-deps";
-import { openSlices } from "@/lib/store/read/open-slices";
 import { type RedriveRow, readRedriveRow } from "@/lib/store/write/redrive";
 import { bucketSpec } from "./bucket-spec";
 
@@ -114,22 +112,12 @@ async function commit(deps: Deps, redrive: RedriveRow, batch: Finish[]): Promise
   const untilMs = deps.clock.nowMs() + FINISH_PATIENCE_MS;
   for (;;) {
     try {
-      const { won, releasedAll } = await finishItems(deps, redrive.id, batch);
-      if (releasedAll) await ringReleased(deps, redrive);
+      const { won } = await finishItems(deps, redrive.id, batch);
       return batch.map(({ item }) => won.has(item.id));
     } catch (error) {
       if (!isPassing(error) || deps.clock.nowMs() > untilMs) throw error;
       deps.log.warn({ redriveId: redrive.id, items: batch.length, err: error }, "finish not committed, trying again");
       await deps.clock.sleep(FINISH_RETRY_MS);
     }
-  }
-}
-
-/** The canary let everything go. A queue that is away only delays it: the reconciler rings what is open. */
-async function ringReleased(deps: Deps, redrive: RedriveRow): Promise<void> {
-  try {
-    await ringSlices(deps, redrive.lane, redrive.id, await openSlices(deps.db, redrive.id));
-  } catch (error) {
-    deps.log.warn({ redriveId: redrive.id, err: error }, "ring after the canary failed, the reconciler will ring");
   }
 }

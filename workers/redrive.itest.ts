@@ -260,7 +260,8 @@ describe.each([
     test("a canary goes 1, 10, 100, then all", async () => {
       await world.park(150);
       await world.worker();
-      const { id } = await world.request({ canary: true });
+      const canary = { steps: [1, 10, 100], stopAtFailureRatio: 0.2, window: 50, quietMs: 500 };
+      const { id } = await world.request({ canary });
       const done = await world.ended(id);
       expect(done).toMatchObject({ delivered: 150, canary: { released: null } });
       expect(world.sink.arrived).toHaveLength(150);
@@ -272,10 +273,10 @@ describe.each([
       await world.worker();
       const { id } = await world.request({ canary: true });
       await expect.poll(async () => (await world.redrive(id)).state, { timeout: 20_000 }).toBe("PAUSED");
-      expect(await world.redrive(id)).toMatchObject({ failed: 1, pauseReason: expect.stringContaining("100 %") });
-      expect(world.sink.arrived).toHaveLength(1);
+      expect(await world.redrive(id)).toMatchObject({ failed: 10, pauseReason: expect.stringContaining("100 %") });
+      expect(world.sink.arrived).toHaveLength(10);
       await changeRedrive(world.deps, { id, change: { action: "cancel" } }, "ada");
-      expect(await world.ended(id)).toMatchObject({ failed: 1, cancelled: 149 });
+      expect(await world.ended(id)).toMatchObject({ failed: 10, cancelled: 140 });
     });
 
     test("limits loops: cooldown, redrive limit, automatic blacklist, and the way back", async () => {

@@ -45,7 +45,7 @@ describe("the replay of recorded attempts", () => {
       return 422;
     };
     await world.worker();
-    const { id } = await world.request();
+    const { id } = await world.request({ brake: null });
     await world.ended(id);
     return id;
   }

@@ -5,6 +5,7 @@ import { guardBucket } from "@/lib/lane/bucket-fallback";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { openTokenBucket } from "@/lib/lane/token-bucket";
+import { advanceCanaries } from "@/lib/operations/advance-redrive";
 import { confirmQuietEvents } from "@/lib/operations/confirm-quiet-events";
 import { reconcile } from "@/lib/operations/reconcile";
 import { recordHealing } from "@/lib/operations/record-healing";
@@ -124,6 +125,7 @@ export async function startWorker(env: Env, log: Log): Promise<RunningWorker> {
       },
       { name: "targets", everyMs: REFRESH_MS, work: () => targets.refreshIfSending() },
       { name: "reconcile", everyMs: RECONCILE_MS, work: () => reconcile(deps) },
+      { name: "canary", everyMs: 1_000, work: () => advanceCanaries(deps) },
       { name: "confirm", everyMs: 5_000, work: () => confirmQuietEvents(deps) },
       { name: "fold", everyMs: 15_000, work: () => foldRollups(upkeepDb) },
       {

@@ -161,7 +161,10 @@ function PaceRows({ draft, preview, set }: { draft: RedriveDraft; preview: Previ
             checked={draft.canary}
             onChange={(event) => set({ canary: event.target.checked })}
           />
-          <span>{canaryWords(preview.eligible)}; pauses by itself at 20 % failures</span>
+          <span>
+            {canaryWords(preview.eligible)}, each step after a quiet time. With or without: pauses by itself when more
+            than 20 % of the last 50 fail or come back
+          </span>
         </label>
       </LabelledRow>
     </>

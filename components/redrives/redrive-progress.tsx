@@ -2,6 +2,7 @@
 
 import { useMemo } from "react";
 import { Panel } from "@/components/ui/panel";
+import { TimeAbsolute } from "@/components/ui/time-ago";
 import { formatNumber } from "@/lib/browser/format";
 import { isFinal } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
@@ -23,8 +24,19 @@ export function RedriveProgress({ redrive }: { redrive: RedriveOut }) {
       <SegmentLegend counts={redrive} />
       {redrive.canary && redrive.canary.released !== null && !isFinal(redrive.state) ? (
         <p className="text-muted">
-          Canary: {formatNumber(redrive.canary.released)} released of {formatNumber(redrive.total)}; pauses by itself
-          when {Math.round(redrive.canary.stopAtFailureRatio * 100)} % of the last {redrive.canary.window} fail.
+          Canary: {formatNumber(redrive.canary.released)} released of {formatNumber(redrive.total)}
+          {redrive.canary.waitingUntil && redrive.state === "RUNNING" ? (
+            <>
+              ; waits until <TimeAbsolute at={redrive.canary.waitingUntil} /> for what comes back
+            </>
+          ) : null}
+          .
+        </p>
+      ) : null}
+      {redrive.brake && !isFinal(redrive.state) ? (
+        <p className="text-muted">
+          Pauses by itself when more than {Math.round(redrive.brake.ratio * 100)} % of the last {redrive.brake.window}{" "}
+          fail or come back.
         </p>
       ) : null}
       {redrive.state === "PLANNING" ? (

@@ -13,11 +13,26 @@ const rate = z
 export const canarySchema = z.strictObject({
   /** Cumulative sizes of the stages before everything is released. */
   steps: z._default(z.array(z.int().check(z.gt(0))).check(z.minLength(1), z.maxLength(10)), [1, 10, 100]),
-  /** Share of failures and bounces among the last `window` outcomes above which the redrive pauses. */
+  /** The brake's ratio and window, for a redrive that names no brake of its own. */
   stopAtFailureRatio: z._default(z.number().check(z.gt(0), z.lte(1)), 0.2),
   window: z._default(z.int().check(z.gte(1), z.lte(1_000)), 50),
+  /** How long a step must stay without a bounce before the next one is taken; absent = the setting `canaryQuietMs`. */
+  quietMs: z.optional(z.int().check(z.gte(100), z.lte(86_400_000))),
 });
-export type Canary = z.infer<typeof canarySchema>;
+export type Canary = z.infer<typeof canarySchema> & { quietMs: number };
+
+export const brakeSchema = z
+  .strictObject({
+    /** Share of failures and bounces among the last `window` outcomes above which the redrive pauses. */
+    ratio: z._default(z.number().check(z.gt(0), z.lte(1)), 0.2),
+    window: z._default(z.int().check(z.gte(10), z.lte(1_000)), 50),
+    /** Outcomes below which nothing is decided, counted anew after each resume. */
+    minSample: z._default(z.int().check(z.gte(10), z.lte(1_000)), 10),
+  })
+  .check(
+    z.refine(({ window, minSample }) => window >= minSample, { path: ["window"], error: "must be at least minSample" }),
+  );
+export type Brake = z.infer<typeof brakeSchema>;
 
 export const previewRequestSchema = z.strictObject({
   select: selectionSchema,
@@ -35,6 +50,8 @@ export const redriveRequestSchema = z.strictObject({
   lane: z._default(laneSchema, "slow"),
   ratePerSecond: z.nullish(rate),
   canary: z.nullish(z.union([z.boolean(), canarySchema])),
+  /** Absent = the default; null or false = none. */
+  brake: z.nullish(z.union([z.boolean(), brakeSchema])),
   /** Nothing is sent for this long: time to take it back. Absent = 0. */
   holdMs: z.optional(
     z
@@ -109,7 +126,10 @@ export type RedriveOut = {
   open: number;
   refusedByReason: Record<string, number>;
   failedByReason: Record<string, number>;
-  canary: (Canary & { released: number | null }) | null;
+  /** `released`: the step it is at, null = all; `waitingUntil`: the step is sent and waits for what comes back. */
+  canary: (Canary & { released: number | null; waitingUntil: string | null }) | null;
+  /** null = nothing pauses it but a person. */
+  brake: Brake | null;
   pauseReason: string | null;
   createdBy: string;
   reason: string;

@@ -1,31 +1,33 @@
-/** One decided send: delivered, failed, or bounced after delivery. */
-export type OutcomeMark = "d" | "f" | "b";
+export type CanaryRule = { steps: number[] };
 
-export type CanaryRule = { steps: number[]; stopAtFailureRatio: number; window: number };
+/** What a canary knows of its redrive. */
+export type CanaryStand = {
+  /** The step it is at; null = everything is released. */
+  released: number | null;
+  delivered: number;
+  bounced: number;
+  confirmed: number;
+  /** Whether the quiet window after the step's last delivery has begun, and is over. */
+  quiet: "not-begun" | "running" | "over";
+};
 
-/** The last `window` outcomes, newest last. */
-export function appendOutcomes(recent: string, marks: string, window: number): string {
-  return (recent + marks).slice(-window);
-}
-
-/** Failures and bounces among the recent outcomes, 0..1; null when nothing was decided yet. */
-export function failureRatio(recent: string): number | null {
-  if (recent.length === 0) return null;
-  let bad = 0;
-  for (const mark of recent) if (mark !== "d") bad++;
-  return bad / recent.length;
-}
-
-/** Should the brake pause the redrive? Above the threshold, not at it. */
-export function brakes(recent: string, rule: CanaryRule): boolean {
-  const ratio = failureRatio(recent);
-  return ratio !== null && ratio > rule.stopAtFailureRatio;
-}
+/** `waits`: the step is sent and nothing more may go until its events are confirmed. */
+export type CanaryMove = { released: number | null; waits: boolean };
 
 /**
- * How many items may have been sent once `finished` were delivered or failed: the first step not yet reached, or null
- * for all. A refused item proves nothing and counts for nothing: the stage takes the next one in its place.
+ * Where the canary stands after what was counted. A step of n is passed when n events of the redrive were delivered and
+ * have not come back: each confirmed by its consumer, or quiet for the window. An event that failed, bounced or was
+ * refused proves nothing: the step takes the next one in its place, and how many of them are too many is the brake's.
  */
-export function releasedItems(finished: number, rule: CanaryRule): number | null {
-  return rule.steps.find((step) => step > finished) ?? null;
+export function canaryMove(stand: CanaryStand, rule: CanaryRule): CanaryMove {
+  const { released } = stand;
+  if (released === null) return { released, waits: false };
+  if (stand.delivered - stand.bounced < released) return { released, waits: false };
+  if (stand.quiet !== "over" && stand.confirmed < released) return { released, waits: true };
+  return { released: stepAfter(released, rule), waits: false };
+}
+
+/** The first step above `released` (0 at the start), or null for all. */
+export function stepAfter(released: number, rule: CanaryRule): number | null {
+  return rule.steps.find((step) => step > released) ?? null;
 }

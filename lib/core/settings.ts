@@ -9,6 +9,8 @@ export type Settings = {
   aggregateFailureLimit: number;
   /** A redriven event that has not come back for this long is confirmed. */
   quietWindowMs: number;
+  /** How long a canary's step must stay without a bounce before the next one, unless the redrive says otherwise. */
+  canaryQuietMs: number;
   /** Payloads above this are refused by the dry run. */
   payloadBytesMax: number;
 };
@@ -29,6 +31,12 @@ export const SETTING_BOUNDS: { [Name in keyof Settings]: { initial: number; min:
       min: 1_000,
       max: 7 * 86_400_000,
       text: "quiet time that confirms a redrive, ms",
+    },
+    canaryQuietMs: {
+      initial: 60_000,
+      min: 100,
+      max: 86_400_000,
+      text: "quiet time between the steps of a canary, ms",
     },
     payloadBytesMax: { initial: 1_048_576, min: 1_024, max: 104_857_600, text: "largest payload that is sent, bytes" },
   };

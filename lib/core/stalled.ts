@@ -14,8 +14,11 @@ export type StallFacts = {
   ratePerSecond: number | null;
   /** Until when nothing is sent because it may still be undone; null = no such time, or it is over. */
   holdUntilMs: number | null;
-  /** What a canary lets go and what it has used up; null = no canary holds anything back. */
-  canary: { released: number; sent: number } | null;
+  /**
+   * The step a canary is at, what of it was delivered and did not come back, and until when it waits for what comes back;
+   * null = no canary holds anything back.
+   */
+  canary: { released: number; sent: number; untilMs: number | null } | null;
   /** Targets of the open items that take no sends now. */
   breakers: { target: string; forced: boolean; untilMs: number | null }[];
   /** Targets of the open items, those above included. */
@@ -89,7 +92,8 @@ function stoppedByItems(facts: StallFacts): Stall | null {
   const waiting = facts.open - facts.claimed;
   if (facts.claimed === 0 && canary && canary.sent >= canary.released) {
     const count = canary.released.toLocaleString("en-US");
-    return stall("canary-waits", `The canary has sent its first ${count}: the rest follows when these are confirmed.`);
+    const text = `The canary has sent its first ${count}: more follow when these stay quiet or are confirmed.`;
+    return { ...stall("canary-waits", text), untilMs: canary.untilMs };
   }
   if (deferred.count > 0 && deferred.count >= waiting && facts.claimed === 0) {
     const what = `${deferred.count.toLocaleString("en-US")} of ${facts.open.toLocaleString("en-US")} open events wait`;

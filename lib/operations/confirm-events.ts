@@ -1,5 +1,6 @@
 import type { ConfirmRequest } from "@/lib/contract/confirm";
 import type { ChangeAnswer } from "@/lib/contract/events";
+import { confirmRedrives } from "@/lib/operations/advance-redrive";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db, Tx } from "@/lib/store/db";
 import { unknownSource } from "@/lib/store/read/sources";
@@ -36,10 +37,9 @@ export async function confirmEvents(
       tx,
       events.filter(isConfirmable).map((event) => event.id),
     );
-    await countConfirmed(
-      tx,
-      moved.flatMap(({ redriveId }) => redriveId ?? []),
-    );
+    const redriveIds = moved.flatMap(({ redriveId }) => redriveId ?? []);
+    await countConfirmed(tx, redriveIds);
+    await confirmRedrives(tx, redriveIds, deps.clock.wallMs());
     for (const from of ["REDRIVEN", "PENDING"] as const) {
       const ids = moved.filter((event) => event.from === from).map(({ id }) => id);
       await auditConfirmed(tx, ids, {

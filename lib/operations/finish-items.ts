@@ -1,7 +1,8 @@
 import { aggregateResults } from "@/lib/core/aggregate-result";
-import { appendOutcomes, brakes, failureRatio, type OutcomeMark, releasedItems } from "@/lib/core/canary";
+import type { OutcomeMark } from "@/lib/core/brake";
 import { type EventAfter, eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
 import type { Settings } from "@/lib/core/settings";
+import { advanceRedrive, recentWith } from "@/lib/operations/advance-redrive";
 import type { Deps } from "@/lib/operations/deps";
 import { settleRedrive } from "@/lib/operations/settle-redrive";
 import type { Finish } from "@/lib/operations/slice-deps";
@@ -17,7 +18,7 @@ import {
   moveFinishedEvents,
   settleAggregates,
 } from "@/lib/store/write/finish-items";
-import { countItems, lockRedrive, moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
+import { countItems, lockRedrive } from "@/lib/store/write/redrive";
 
 const ACTOR = "worker";
 
@@ -25,8 +26,6 @@ const ACTOR = "worker";
 export type FinishResult = {
   /** Ids this worker still held. */
   won: Set<string>;
-  /** The canary is over: all slices may go now. */
-  releasedAll: boolean;
 };
 
 /** Result of an item whose end the store refused: what was sent stays sent, and the item is not worked again. */
@@ -49,7 +48,7 @@ export async function finishItems(
       const middle = batch.length >> 1;
       const first = await finishItems(deps, redriveId, batch.slice(0, middle));
       const second = await finishItems(deps, redriveId, batch.slice(middle));
-      return { won: new Set([...first.won, ...second.won]), releasedAll: first.releasedAll || second.releasedAll };
+      return { won: new Set([...first.won, ...second.won]) };
     }
     const { item } = batch[0]!;
     deps.log.error({ redriveId, eventId: item.eventId, err: error }, "the store refuses an item's end: set aside");
@@ -93,9 +92,9 @@ async function commitBatch(
     const ended = held.filter((finish): finish is Finish & { after: EventAfter } => finish.after !== null);
     const moved = await moveFinishedEvents(tx, redriveId, ended, { actor: ACTOR, redriveLimit: settings.redriveLimit });
     await auditMoves(tx, redriveId, ended, moved, nowMs);
-    const releasedAll = await advanceRedrive(tx, redriveId, ended, nowMs);
+    await countEnds(tx, redriveId, { ended, moved, nowMs });
     await settleOrder(tx, redriveId, held, settings, nowMs);
-    return { won, releasedAll };
+    return { won };
   });
 }
 
@@ -161,51 +160,31 @@ function actionOf(kind: Finish["outcome"]["kind"]): string {
   }
 }
 
-/** Counters, canary, brake and end. True = the canary has just released everything. */
-async function advanceRedrive(tx: Tx, redriveId: string, ended: readonly Finish[], nowMs: number): Promise<boolean> {
-  if (ended.length === 0) return false;
+/** Counters, the redrive's own end, canary and brake. */
+async function countEnds(
+  tx: Tx,
+  redriveId: string,
+  { ended, moved, nowMs }: { ended: readonly Finish[]; moved: readonly MovedEvent[]; nowMs: number },
+): Promise<void> {
+  if (ended.length === 0) return;
   const before = await lockRedrive(tx, redriveId);
-  if (!before) return false;
-  const delta = deltaOf(ended);
-  const rule = before.canary;
-  const recent = rule ? appendOutcomes(before.recent, marksOf(ended), rule.window) : before.recent;
-  const sent = before.delivered + before.failed + delta.delivered + delta.failed;
-  const released = rule && before.released !== null ? releasedItems(sent, rule) : before.released;
-  await countItems(tx, redriveId, delta, rule ? { recent, released } : undefined);
+  if (!before) return;
+  await countItems(tx, redriveId, deltaOf(ended), recentWith(before, marksOf(ended, moved)));
   const after = (await lockRedrive(tx, redriveId))!;
-  if (await settleRedrive(tx, after, nowMs)) return false;
-  if (rule && after.state === "RUNNING" && brakes(recent, rule)) {
-    await brake(tx, after, recent, nowMs);
-    return false;
-  }
-  return before.released !== null && released === null;
+  if (!(await settleRedrive(tx, after, nowMs))) await advanceRedrive(tx, after, nowMs);
 }
 
-function marksOf(ended: readonly Finish[]): string {
+/** A delivery whose bounce came first was left out of the sample then, and is a bounce in it now. */
+function marksOf(ended: readonly Finish[], moved: readonly MovedEvent[]): string {
+  const statusOf = new Map(moved.map((event) => [event.id, event.status]));
   return ended
-    .map(({ outcome }): OutcomeMark | "" => {
-      if (outcome.kind === "delivered") return "d";
-      return outcome.kind === "failed" ? "f" : "";
+    .map(({ item, outcome }): OutcomeMark | "" => {
+      if (outcome.kind === "failed") return "f";
+      if (outcome.kind !== "delivered") return "";
+      const status = statusOf.get(item.id);
+      return status === undefined || status === "REDRIVEN" ? "d" : "b";
     })
     .join("");
-}
-
-async function brake(tx: Tx, redrive: RedriveRow, recent: string, nowMs: number): Promise<void> {
-  const percent = Math.round((failureRatio(recent) ?? 0) * 100);
-  const pauseReason = `brake: ${percent} % of the last ${recent.length} failed or bounced`;
-  await moveRedrive(tx, redrive.id, { from: ["RUNNING"], to: "PAUSED", pauseReason });
-  await appendAudit(tx, {
-    actor: ACTOR,
-    action: "redrive.braked",
-    subjectKind: "redrive",
-    subjectId: redrive.id,
-    redriveId: redrive.id,
-    reason: pauseReason,
-    before: { state: "RUNNING" },
-    after: { state: "PAUSED" },
-    count: 1,
-    atMs: nowMs,
-  });
 }
 
 /** Leases, runs of failures, and the automatic blacklist. */

@@ -201,7 +201,7 @@ describe("a bounce", () => {
         after: { status: "PENDING", errorCode: "TIMEOUT", bounces: 1 },
       },
     ]);
-    expect((await db.query<Row>("select bounced, recent from redrives"))[0]).toEqual({ bounced: 1, recent: "b" });
+    expect(await db.query<Row>("select bounced from redrives")).toEqual([{ bounced: 1 }]);
     expect(await db.query("select n from dlq_flow where kind = 'bounced'")).toEqual([{ n: 1 }]);
     // Delivered twice by the queue: counted once.
     expect(await one({ redrive: mark })).toEqual(["duplicate"]);

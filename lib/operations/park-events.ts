@@ -2,6 +2,7 @@ import type { Arrival } from "@/lib/contract/arrival";
 import { meaningOf } from "@/lib/core/arrival";
 import { type Fingerprint, fingerprintOf } from "@/lib/core/fingerprint";
 import { storable } from "@/lib/core/storable";
+import { bounceRedrive } from "@/lib/operations/advance-redrive";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createTurns } from "@/lib/platform/turns";
@@ -248,5 +249,7 @@ async function settleBounces(tx: Tx, bounces: Bounce[], { actor, nowMs }: Facts)
       eventIds: [found.id],
     });
   }
-  await countBounces(tx, bounces);
+  for (const { redriveId, sampled } of await countBounces(tx, bounces)) {
+    await bounceRedrive(tx, redriveId, sampled, nowMs);
+  }
 }

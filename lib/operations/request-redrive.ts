@@ -1,6 +1,5 @@
-import type { Canary, RedriveRequest } from "@/lib/contract/redrives";
-import { canarySchema } from "@/lib/contract/redrives";
-import { releasedItems } from "@/lib/core/canary";
+import { type Brake, brakeSchema, type Canary, canarySchema, type RedriveRequest } from "@/lib/contract/redrives";
+import { stepAfter } from "@/lib/core/canary";
 import { PLAN_SLICE } from "@/lib/core/lane-slices";
 import { DomainError } from "@/lib/core/problem";
 import { sliceCount } from "@/lib/core/redrive-plan";
@@ -14,6 +13,7 @@ import { uuidv7 } from "@/lib/platform/ids";
 import type { Tx } from "@/lib/store/db";
 import { countUpTo, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { estimateCandidates } from "@/lib/store/read/estimate";
+import { readSettings } from "@/lib/store/read/settings";
 import { appendAudit } from "@/lib/store/write/audit";
 import { claimRequest, type IdempotentRequest, rememberAnswer } from "@/lib/store/write/idempotent-request";
 import { insertRedrive, moveRedrive, type NewRedrive } from "@/lib/store/write/redrive";
@@ -81,7 +81,9 @@ async function newRedrive(
   { actor, nowMs, size }: { actor: string; nowMs: number; size: number },
 ): Promise<StartedRedrive> {
   const expected = size > FREEZE_INLINE_MAX ? await estimateCandidates(tx, selected, size) : size;
-  const canary = request.mode === "deliver" ? canaryOf(request.canary) : null;
+  const deliver = request.mode === "deliver";
+  const canary = deliver ? await canaryOf(tx, request.canary) : null;
+  const brake = deliver ? brakeOf(request.brake, canary) : null;
   const redrive: NewRedrive = {
     id: uuidv7(nowMs),
     state: size > FREEZE_INLINE_MAX ? "PLANNING" : "PLANNED",
@@ -92,7 +94,8 @@ async function newRedrive(
     cutoff: selected.cutoff,
     slices: sliceCount(expected),
     canary,
-    released: canary ? releasedItems(0, canary) : null,
+    released: canary ? stepAfter(0, canary) : null,
+    brake,
     policies: await policiesInForce(tx),
     createdBy: actor,
     reason: request.reason,
@@ -113,6 +116,7 @@ async function newRedrive(
       lane: redrive.lane,
       ratePerSecond: redrive.ratePerSecond,
       canary,
+      brake,
       ...(request.holdMs ? { holdMs: request.holdMs } : {}),
     },
     count: 1,
@@ -121,9 +125,19 @@ async function newRedrive(
   return { ...redrive, holdUntil };
 }
 
-function canaryOf(asked: RedriveRequest["canary"]): Canary | null {
+async function canaryOf(tx: Tx, asked: RedriveRequest["canary"]): Promise<Canary | null> {
   if (!asked) return null;
-  return asked === true ? canarySchema.parse({}) : asked;
+  const canary = asked === true ? canarySchema.parse({}) : asked;
+  return { ...canary, quietMs: canary.quietMs ?? (await readSettings(tx)).canaryQuietMs };
+}
+
+/** Every deliver redrive has one, unless it is switched off by name. A canary's own ratio and window are its default. */
+function brakeOf(asked: RedriveRequest["brake"], canary: Canary | null): Brake | null {
+  if (asked === null || asked === false) return null;
+  if (asked !== undefined && asked !== true) return asked;
+  const initial = brakeSchema.parse({});
+  if (canary === null) return initial;
+  return { ...initial, ratio: canary.stopAtFailureRatio, window: Math.max(canary.window, initial.minSample) };
 }
 
 async function leaveToWorker(_tx: Tx, { id, state, holdUntil }: StartedRedrive): Promise<Frozen> {
@@ -174,7 +188,7 @@ async function ringOrLog(deps: Deps, answer: RedriveAnswer, request: RedriveRequ
     const { id } = answer;
     const { lane, holdMs } = request;
     // Verify runs have no canary: see `newRedrive`.
-    const canary = request.mode === "deliver" && canaryOf(request.canary) !== null;
+    const canary = request.mode === "deliver" && Boolean(request.canary);
     if (slices[0] === PLAN_SLICE) await ringSlices(deps, lane, id, slices);
     else await ringRedrive(deps, { id, lane, canary }, slices, { delayMs: holdMs });
   } catch (error) {

@@ -1,12 +1,12 @@
 import type { Queryable } from "@/lib/store/db";
 
 /**
- * How many more items a canary lets go now: released, less those sent, less those in a worker's hand. null = no canary
- * holds it back (any more).
+ * How many more items a canary lets go now: its step, less what was delivered and did not come back, less what is in a
+ * worker's hand. null = no canary holds it back (any more).
  */
 export async function canaryAllowance(db: Queryable, redriveId: string): Promise<number | null> {
   const [row] = await db.query<{ released: number | null; sent: number; held: number }>(
-    `select r.released, r.delivered + r.failed as sent,
+    `select r.released, r.delivered - r.bounced as sent,
             case when r.released is null then 0 else (
               select count(*) from redrive_items i
                where i.redrive_id = r.id and i.state = 'open' and i.claimed_until >= now()) end as held

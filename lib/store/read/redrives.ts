@@ -1,5 +1,6 @@
 import { cutPage, type IdPage } from "@/lib/contract/id-page";
 import type {
+  Brake,
   Canary,
   Finding,
   RedriveCauses,
@@ -20,6 +21,7 @@ import type { FrozenSelection } from "@/lib/store/write/redrive";
 const RATE_WINDOW_S = 30;
 
 const COLUMNS = `r.id, r.state, r.mode, r.lane, r.rate_per_second as "ratePerSecond", r.selection, r.canary, r.released,
+  r.brake, r.waiting_until as "waitingUntilMs",
   r.pause_reason as "pauseReason", r.total, r.delivered, r.passed, r.confirmed, r.failed, r.refused, r.cancelled,
   r.bounced, r.refused_by_reason as "refusedByReason", r.failed_by_reason as "failedByReason",
   r.created_by as "createdBy", r.reason, r.created_at as "createdAtMs", r.planned_at as "plannedAtMs",
@@ -43,6 +45,8 @@ type Row = {
   selection: FrozenSelection;
   canary: Canary | null;
   released: number | null;
+  waitingUntilMs: number | null;
+  brake: Brake | null;
   pauseReason: string | null;
   total: number;
   delivered: number;
@@ -132,7 +136,10 @@ function stalledOut(
     pauseReason: row.pauseReason,
     ratePerSecond: out.effectiveRatePerSecond,
     holdUntilMs: (row.holdLeftMs ?? 0) > 0 ? row.holdUntilMs : null,
-    canary: row.released === null ? null : { released: row.released, sent: row.delivered + row.failed },
+    canary:
+      row.released === null
+        ? null
+        : { released: row.released, sent: row.delivered - row.bounced, untilMs: row.waitingUntilMs },
   });
   if (!stall) return null;
   const { untilMs, ...shown } = stall;
@@ -164,7 +171,8 @@ function redriveOut(row: Row, lanes: Lanes): Omit<RedriveOut, "stalled"> {
     open,
     refusedByReason: row.refusedByReason,
     failedByReason: row.failedByReason,
-    canary: row.canary && { ...row.canary, released: row.released },
+    canary: row.canary && { ...row.canary, released: row.released, waitingUntil: iso(row.waitingUntilMs) },
+    brake: row.brake,
     pauseReason: row.pauseReason,
     createdBy: row.createdBy,
     reason: row.reason,

@@ -361,20 +361,26 @@ export async function updateBodies(tx: Tx, bounces: Bounce[]): Promise<Set<strin
   return new Set(rows.map((row) => row.id));
 }
 
-/** Longest tail of outcomes a canary looks at. */
-const RECENT_MAX = 1_000;
+/** Bounces of one redrive; `sampled` of them were delivered since it last started or resumed. */
+export type RedriveBounces = { redriveId: string; sampled: number };
 
 /** Tells each redrive how many of its deliveries came back. In one order: see `claimKeys`. */
-export async function countBounces(tx: Tx, bounces: Bounce[]): Promise<void> {
-  const counts = new Map<string, number>();
-  for (const { redriveId } of bounces) {
-    if (redriveId !== null) counts.set(redriveId, (counts.get(redriveId) ?? 0) + 1);
-  }
-  for (const [redriveId, n] of [...counts].sort(([a], [b]) => compare(a, b))) {
-    await tx.run(
-      `update redrives set bounced = bounced + $2::int, recent = right(recent || repeat('b', $2::int), ${RECENT_MAX}) where id = $1`,
-      [redriveId, n],
+export async function countBounces(tx: Tx, bounces: Bounce[]): Promise<RedriveBounces[]> {
+  const ids = Map.groupBy(
+    bounces.filter((bounce): bounce is Bounce & { redriveId: string } => bounce.redriveId !== null),
+    ({ redriveId }) => redriveId,
+  );
+  const counted: RedriveBounces[] = [];
+  for (const [redriveId, of] of [...ids].sort(([a], [b]) => compare(a, b))) {
+    const [row] = await tx.query<{ sampled: number }>(
+      `update redrives r set bounced = bounced + cardinality($2::uuid[]) where id = $1
+       returning (select count(*) from redrive_items i
+                   where i.id = any($2::uuid[]) and i.redrive_id = r.id and i.state = 'delivered'
+                     and i.finished_at >= r.sampled_from) as sampled`,
+      [redriveId, of.map(({ found }) => found.id)],
       { name: "count_bounces" },
     );
+    if (row) counted.push({ redriveId, sampled: Number(row.sampled) });
   }
+  return counted;
 }

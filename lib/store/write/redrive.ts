@@ -1,5 +1,6 @@
-import type { Canary } from "@/lib/contract/redrives";
+import type { Brake, Canary } from "@/lib/contract/redrives";
 import type { Selection } from "@/lib/contract/selection";
+import type { CanaryMove, CanaryStand } from "@/lib/core/canary";
 import type { RedriveState } from "@/lib/core/redrive-state";
 import type { Queryable, Tx } from "@/lib/store/db";
 import type { RedriveDelta } from "@/lib/store/write/finish-items";
@@ -15,6 +16,7 @@ export type NewRedrive = {
   slices: number;
   canary: Canary | null;
   released: number | null;
+  brake: Brake | null;
   policies: Record<string, unknown>;
   createdBy: string;
   reason: string;
@@ -30,9 +32,9 @@ export type FrozenSelection = Selection & { asOfMs: number };
 export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string | null> {
   const [row] = await tx.query<{ hold_until: string | null }>(
     `insert into redrives (id, state, mode, lane, rate_per_second, selection, cutoff, slices, canary, released, policies,
-                           created_by, reason, created_at, hold_until)
+                           created_by, reason, created_at, hold_until, brake)
      values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, to_timestamp($14::float8 / 1000),
-             case when $15::float8 > 0 then now() + make_interval(secs => $15 / 1000) end)
+             case when $15::float8 > 0 then now() + make_interval(secs => $15 / 1000) end, $16::jsonb)
      returning hold_until`,
     [
       redrive.id,
@@ -50,6 +52,7 @@ export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string
       redrive.reason,
       redrive.atMs,
       redrive.holdMs,
+      redrive.brake === null ? null : JSON.stringify(redrive.brake),
     ],
     { isoTimes: true },
   );
@@ -69,6 +72,9 @@ export type RedriveRow = {
   slices: number;
   canary: Canary | null;
   released: number | null;
+  /** Of the canary's step: whether its quiet window has begun, and is over by the store's clock. */
+  quiet: CanaryStand["quiet"];
+  brake: Brake | null;
   recent: string;
   policies: Record<string, unknown>;
   total: number;
@@ -77,12 +83,16 @@ export type RedriveRow = {
   failed: number;
   refused: number;
   cancelled: number;
+  bounced: number;
+  confirmed: number;
   reason: string;
   createdBy: string;
 };
 
 const COLUMNS = `id, state, mode, lane, rate_per_second as "ratePerSecond", selection, cutoff, plan_cursor as "planCursor",
-  slices, canary, released, recent, policies, total, delivered, passed, failed, refused, cancelled, reason,
+  slices, canary, released, brake, recent, policies, total, delivered, passed, failed, refused, cancelled, bounced,
+  confirmed, reason,
+  case when waiting_until is null then 'not-begun' when waiting_until > now() then 'running' else 'over' end as quiet,
   created_by as "createdBy"`;
 
 /** null = there is no such redrive. */
@@ -110,6 +120,7 @@ export async function moveRedrive(
   const changed = await tx.run(
     `update redrives
         set state = $3, pause_reason = $4, recent = case when $3 = 'RUNNING' then '' else recent end,
+            sampled_from = case when $3 = 'RUNNING' then now() else sampled_from end,
             planned_at = case when $3 in ('PLANNED', 'RUNNING', 'DONE') then coalesce(planned_at, now()) else planned_at end,
             started_at = case when $3 = 'RUNNING' then coalesce(started_at, now()) else started_at end,
             finished_at = case when $3 in ('DONE', 'CANCELLED') then now() else null end
@@ -132,7 +143,7 @@ export async function countItems(
   tx: Tx,
   id: string,
   delta: RedriveDelta & { total?: number },
-  canary?: { recent: string; released: number | null },
+  recent?: string,
 ): Promise<void> {
   await tx.run(
     `with counted as (
@@ -141,8 +152,7 @@ export async function countItems(
               refused = refused + $6, cancelled = cancelled + $7,
               refused_by_reason = case when $8::jsonb = '{}' then refused_by_reason else ${addedReasons("refused_by_reason", "$8")} end,
               failed_by_reason = case when $9::jsonb = '{}' then failed_by_reason else ${addedReasons("failed_by_reason", "$9")} end,
-              recent = coalesce($10, recent),
-              released = case when $10::text is null then released else $11::bigint end
+              recent = coalesce($10, recent)
         where id = $1
        returning id
      )
@@ -159,11 +169,39 @@ export async function countItems(
       delta.cancelled,
       JSON.stringify(delta.refusedByReason),
       JSON.stringify(delta.failedByReason),
-      canary?.recent ?? null,
-      canary?.released ?? null,
+      recent ?? null,
     ],
     { name: "count-items" },
   );
+}
+
+/** Where the canary stands now. A wait that has begun keeps its end. */
+export async function setCanary(tx: Tx, id: string, { released, waits }: CanaryMove, quietMs: number): Promise<void> {
+  await tx.run(
+    `update redrives
+        set released = $2,
+            waiting_until = case when $3 then coalesce(waiting_until, now() + make_interval(secs => $4)) end
+      where id = $1`,
+    [id, released, waits, quietMs / 1000],
+    { name: "set-canary" },
+  );
+}
+
+/** Running canaries whose step is complete, and confirmed or at the end of its window. */
+export async function dueCanaries(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    `select id from redrives
+      where state = 'RUNNING' and released is not null and delivered - bounced >= released
+        and (waiting_until is null or waiting_until <= now() or confirmed >= released)`,
+    [],
+    { name: "due-canaries" },
+  );
+  return rows.map((row) => row.id);
+}
+
+/** What the brake saw last. */
+export async function setRecent(tx: Tx, id: string, recent: string): Promise<void> {
+  await tx.run("update redrives set recent = $2 where id = $1", [id, recent], { name: "set-recent" });
 }
 
 /** null = the targets' own rates. */

@@ -1,0 +1,82 @@
+import { appendOutcomes, bounceOutcomes, brakeReason, brakes } from "@/lib/core/brake";
+import { canaryMove } from "@/lib/core/canary";
+import type { Deps } from "@/lib/operations/deps";
+import type { Tx } from "@/lib/store/db";
+import { appendAudit } from "@/lib/store/write/audit";
+import {
+  dueCanaries,
+  lockRedrive,
+  moveRedrive,
+  type RedriveRow,
+  setCanary,
+  setRecent,
+} from "@/lib/store/write/redrive";
+
+const ACTOR = "worker";
+
+/** Canary and brake of one redrive after something of it was counted. Its row is locked and read after the counting. */
+export async function advanceRedrive(tx: Tx, redrive: RedriveRow, nowMs: number): Promise<void> {
+  await advanceCanary(tx, redrive);
+  const rule = redrive.brake;
+  if (rule === null || redrive.state !== "RUNNING" || !brakes(redrive.recent, rule)) return;
+  const pauseReason = brakeReason(redrive.recent, rule);
+  await moveRedrive(tx, redrive.id, { from: ["RUNNING"], to: "PAUSED", pauseReason });
+  await appendAudit(tx, {
+    actor: ACTOR,
+    action: "redrive.braked",
+    subjectKind: "redrive",
+    subjectId: redrive.id,
+    redriveId: redrive.id,
+    reason: pauseReason,
+    before: { state: "RUNNING" },
+    after: { state: "PAUSED" },
+    count: 1,
+    atMs: nowMs,
+  });
+}
+
+async function advanceCanary(tx: Tx, redrive: RedriveRow): Promise<void> {
+  const { canary, released, quiet } = redrive;
+  if (canary === null || released === null) return;
+  const move = canaryMove(redrive, canary);
+  if (move.released === released && move.waits === (quiet !== "not-begun")) return;
+  await setCanary(tx, redrive.id, move, canary.quietMs);
+}
+
+/** The outcomes the brake looks at, with those of a batch. */
+export function recentWith(redrive: RedriveRow, marks: string): string {
+  return redrive.brake === null ? redrive.recent : appendOutcomes(redrive.recent, marks, redrive.brake.window);
+}
+
+/**
+ * Tells a redrive of `bounces` that were just counted for it, `sampled` of which were sent since it last started or
+ * resumed: a bounce may be what pulls the brake, and takes its event out of the canary's step.
+ */
+export async function bounceRedrive(tx: Tx, redriveId: string, sampled: number, nowMs: number): Promise<void> {
+  const redrive = await lockRedrive(tx, redriveId);
+  if (!redrive) return;
+  const { brake } = redrive;
+  const recent = brake === null ? redrive.recent : bounceOutcomes(redrive.recent, sampled, brake.window);
+  if (recent !== redrive.recent) await setRecent(tx, redriveId, recent);
+  await advanceRedrive(tx, { ...redrive, recent }, nowMs);
+}
+
+/** Redrives whose events were confirmed just now: a canary may have been waiting for that. */
+export async function confirmRedrives(tx: Tx, redriveIds: readonly string[], nowMs: number): Promise<void> {
+  for (const id of [...new Set(redriveIds)].sort()) {
+    const redrive = await lockRedrive(tx, id);
+    if (redrive?.state === "RUNNING") await advanceRedrive(tx, redrive, nowMs);
+  }
+}
+
+/**
+ * Lets canaries take their next step whose window is over. Run every second by every worker; the job that works the
+ * canary finds what it may send now within another second. Returns how many there were.
+ */
+export async function advanceCanaries(deps: Pick<Deps, "db" | "clock">): Promise<number> {
+  const due = await dueCanaries(deps.db);
+  for (const id of due) {
+    await deps.db.transaction(async (tx) => confirmRedrives(tx, [id], deps.clock.wallMs()));
+  }
+  return due.length;
+}
