@@ -13,6 +13,7 @@ import * as ops from "@/app/ops/dlq/redrive/route";
 import * as readyz from "@/app/readyz/route";
 import { parkEvents } from "@/lib/operations/park-events";
 import { readEnv } from "@/lib/platform/env";
+import { uuidv7 } from "@/lib/platform/ids";
 import { createLog } from "@/lib/platform/log";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 import { addSource, deadLetter } from "@/lib/testing/letters";
@@ -335,7 +336,8 @@ describe("targets, policies and settings", () => {
 });
 
 describe("GET /readyz", () => {
-  test("is ready with store, queue and migrations", async () => {
+  test("is ready with store, queue, migrations and a worker", async () => {
+    await deps.db.run("insert into worker_heartbeats (id, started_at, seen_at) values ($1, now(), now())", [uuidv7(1)]);
     const answer = await readyz.GET();
     expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ status: "ready" })]);
   });

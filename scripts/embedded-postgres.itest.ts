@@ -92,7 +92,8 @@ describe("the embedded PostgreSQL", () => {
 
   test("makes its folder so that nobody else can look into it", async () => {
     const dataDir = join(folder(), "new", "data");
-    await start(dataDir);
+    const { clusterDir } = await start(dataDir);
+    expect(clusterDir).toBe(join(dataDir, "postgres"));
     expect(statSync(dataDir).mode & 0o066).toBe(0);
     expect(statSync(join(dataDir, "..")).mode & 0o777).toBe(0o755);
   });

@@ -46,15 +46,19 @@ export function runAsFor(clusterDir: string | null): RunAs {
   );
 }
 
-/** True when that user can enter `dir` and read it. Asked of the kernel: mode bits alone miss ACLs and mount options. */
+/** True when that user can enter `dir`. Asked of the kernel: mode bits alone miss ACLs and mount options. */
 export function canEnter(dir: string, user: RunAs): boolean {
+  return succeeds('cd "$1"', dir, user);
+}
+
+/** True when that user can also look around in it. */
+function canRead(dir: string, user: RunAs): boolean {
+  return succeeds('cd "$1" && test -r . && test -x .', dir, user);
+}
+
+function succeeds(script: string, dir: string, user: RunAs): boolean {
   if (!user) return true;
-  const answer = spawnSync("/bin/sh", ["-c", 'cd "$1" && test -r . && test -x .', "sh", dir], {
-    ...user,
-    cwd: "/",
-    stdio: "ignore",
-  });
-  return answer.status === 0;
+  return spawnSync("/bin/sh", ["-c", script, "sh", dir], { ...user, cwd: "/", stdio: "ignore" }).status === 0;
 }
 
 /** A folder for the cluster of `dataDir` which `user` can enter: in place when possible, else below /var/lib/parkade. */
@@ -69,7 +73,7 @@ export async function postgresBinaries(user: RunAs): Promise<Binaries> {
   const packaged = await packagedBinaries();
   const root = dirname(dirname(packaged.postgres));
   restoreSymlinks(root);
-  const home = canEnter(root, user) ? root : copyOf(root);
+  const home = canRead(root, user) ? root : copyOf(root);
   return { postgres: join(home, "bin", "postgres"), initdb: join(home, "bin", "initdb") };
 }
 

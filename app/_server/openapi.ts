@@ -211,7 +211,9 @@ const PATHS: Paths = {
   },
   "/metrics": { get: { summary: "Prometheus text", answers: 200, type: "text/plain" } },
   "/healthz": { get: { summary: "This process answers", answers: 200 } },
-  "/readyz": { get: { summary: "Store, queue and migrations are ready", answers: 200 } },
+  "/readyz": {
+    get: { summary: "Store and queue take writes, migrations are applied, a worker is alive", answers: 200 },
+  },
 };
 
 const PROBLEM: Json = {

@@ -1,19 +1,36 @@
 import type { Deps } from "@/app/_server/deps";
 import { DomainError } from "@/lib/core/problem";
 import { readMigrations } from "@/lib/store/read/migrations";
+import { readWorkersAlive } from "@/lib/store/read/workers-alive";
+import { probeWrite } from "@/lib/store/write/readiness-probe";
 
 export type ReadyCheck = { ok: boolean; detail: string };
-export type Readiness = { ready: boolean; checks: Record<"store" | "queue" | "migrations", ReadyCheck> };
+export type Readiness = { ready: boolean; checks: Record<"store" | "queue" | "migrations" | "worker", ReadyCheck> };
+type ReadinessDeps = Pick<Deps, "db" | "lane" | "clock">;
 
 /** A dependency that is silent for longer counts as away: a probe must not hang. */
 const CHECK_MS_MAX = 3_000;
+/** Anybody may ask, by any host name, and each answer costs a commit: who asks within this time gets the last one. */
+const ANSWER_KEPT_MS = 1_000;
 
-/** Store, queue and migrations, asked at the same time. Never rejects. */
-export async function readiness(deps: Pick<Deps, "db" | "lane" | "clock">): Promise<Readiness> {
-  const [store, queue, migrations] = await Promise.all([
+const answers = new WeakMap<ReadinessDeps, { atMs: number; readiness: Promise<Readiness> }>();
+
+/** Whether Parkade does its work: store and queue take writes, migrations are applied, a worker lives. Never rejects. */
+export function readiness(deps: ReadinessDeps): Promise<Readiness> {
+  const nowMs = deps.clock.nowMs();
+  const last = answers.get(deps);
+  if (last && nowMs - last.atMs < ANSWER_KEPT_MS) return last.readiness;
+  const asked = askAll(deps);
+  answers.set(deps, { atMs: nowMs, readiness: asked });
+  return asked;
+}
+
+/** All at the same time. */
+async function askAll(deps: ReadinessDeps): Promise<Readiness> {
+  const [store, queue, migrations, worker] = await Promise.all([
     check(deps, async () => {
-      await deps.db.query("select 1");
-      return "PostgreSQL answers";
+      await probeWrite(deps.db);
+      return "PostgreSQL takes writes";
     }),
     check(deps, async () => {
       await deps.lane.ping();
@@ -25,8 +42,16 @@ export async function readiness(deps: Pick<Deps, "db" | "lane" | "clock">): Prom
       if (applied === 0) throw new DomainError("store-unavailable", "no migration was applied: start the product once");
       return `${applied} applied`;
     }),
+    check(deps, async () => {
+      const alive = await readWorkersAlive(deps.db);
+      if (alive === 0) throw new DomainError("store-unavailable", "no worker is alive: nothing is sent or consumed");
+      return `${alive} alive`;
+    }),
   ]);
-  return { ready: store.ok && queue.ok && migrations.ok, checks: { store, queue, migrations } };
+  return {
+    ready: store.ok && queue.ok && migrations.ok && worker.ok,
+    checks: { store, queue, migrations, worker },
+  };
 }
 
 async function check(deps: Pick<Deps, "clock">, work: () => Promise<string>): Promise<ReadyCheck> {

@@ -41,7 +41,16 @@ const EVENTS_KEPT = 100;
 const PRODUCER_CONNECTIONS_MAX = 2;
 const WORKER_CONNECTIONS_MAX = 5;
 
-export type OpenQueues = { queues: Record<LaneName, LaneBullQueue>; close(): Promise<void> };
+export type OpenQueues = {
+  queues: Record<LaneName, LaneBullQueue>;
+  /** Rejects unless the server takes a write. On Postgres the store is asked for that; here only for an answer. */
+  probeWrite(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** The key that a write probe sets; Redis forgets it by itself. */
+const PROBE_KEY = "write-probe";
+const PROBE_KEPT_MS = 60_000;
 
 /**
  * Connects and brings the queue tables up to date on Postgres. Rejects with DomainError `queue-unavailable` and leaves
@@ -50,10 +59,15 @@ export type OpenQueues = { queues: Record<LaneName, LaneBullQueue>; close(): Pro
 export async function openQueues(connection: LaneConnection, onError: (error: Error) => void): Promise<OpenQueues> {
   if (connection.kind === "redis") {
     const client = await connectRedis(connection.url, "fail-fast", onError);
-    const options = { connection: client, prefix: connection.prefix ?? REDIS_PREFIX_DEFAULT };
+    const prefix = connection.prefix ?? REDIS_PREFIX_DEFAULT;
+    const options = { connection: client, prefix };
+    const probeWrite = async () => {
+      await client.set(`${prefix}:${PROBE_KEY}`, "1", "PX", PROBE_KEPT_MS);
+    };
     return openBoth((name) => new Queue<SliceJob>(name, queueOptions(options)), {
       kind: "redis",
       onError,
+      probeWrite,
       release: () => closeRedis(client),
     });
   }
@@ -61,6 +75,7 @@ export async function openQueues(connection: LaneConnection, onError: (error: Er
   return openBoth((name) => new Queue(name, queueOptions(options), createPostgresBackend), {
     kind: "postgres",
     onError,
+    probeWrite: null,
     release: async () => {},
   });
 }
@@ -72,7 +87,12 @@ type ClosableQueue = LaneBullQueue & {
 
 async function openBoth(
   open: (name: string) => ClosableQueue,
-  how: { kind: LaneConnection["kind"]; onError: (error: Error) => void; release: () => Promise<void> },
+  how: {
+    kind: LaneConnection["kind"];
+    onError: (error: Error) => void;
+    probeWrite: OpenQueues["probeWrite"] | null;
+    release: () => Promise<void>;
+  },
 ): Promise<OpenQueues> {
   const queues = { main: open(QUEUE_NAMES.main), slow: open(QUEUE_NAMES.slow) };
   const both = [queues.main, queues.slow];
@@ -88,7 +108,10 @@ async function openBoth(
     await close();
     throw readable(how.kind, error);
   }
-  return { queues, close };
+  const answer = async () => {
+    await queues.main.getVersion();
+  };
+  return { queues, probeWrite: how.probeWrite ?? answer, close };
 }
 
 /** Options of a queue, whatever its connection. */

@@ -13,7 +13,7 @@ export interface LaneQueue {
   ring(lane: LaneName, jobs: SliceJob[], options?: { delayMs?: number }): Promise<void>;
   /** Slices that are waiting, delayed or active; null when the queue cannot answer. */
   waiting(lane: LaneName): Promise<SliceJob[] | null>;
-  /** Rejects when the queue cannot be reached. */
+  /** Rejects when the queue cannot be reached, or refuses to write. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }

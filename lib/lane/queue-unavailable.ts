@@ -20,7 +20,26 @@ export function queueUnfit(fix: string, cause?: unknown): DomainError {
   return new DomainError("queue-unavailable", fix, { internal: cause });
 }
 
-/** A DomainError as it is, anything else as an unreachable queue. */
+/** Redis begins each error with its code. These say that it answers and refuses every write. */
+const WRITE_REFUSED: Record<string, string> = {
+  OOM: "its memory is full: raise maxmemory, or give it to Parkade alone",
+  MISCONF: "it cannot save to its disk: free some space there, or look at its log",
+  READONLY: "it is a replica: point REDIS_URL at the primary",
+  NOREPLICAS: "it has too few replicas: bring them back, or lower min-replicas-to-write",
+};
+
+function writeRefusal(error: unknown): string | null {
+  if (!(error instanceof Error) || error.name !== "ReplyError") return null;
+  return WRITE_REFUSED[error.message.split(" ", 1)[0]!] ?? null;
+}
+
+/** A DomainError as it is, a refusal to write by its name, anything else as an unreachable queue. */
 export function asQueueProblem(kind: LaneConnection["kind"], error: unknown): DomainError {
-  return error instanceof DomainError ? error : queueUnreachable(kind, error);
+  if (error instanceof DomainError) return error;
+  const refusal = writeRefusal(error);
+  if (refusal === null) return queueUnreachable(kind, error);
+  return queueUnfit(
+    `The queue (${PLACE[kind]}) refuses to write, ${refusal}. Redrives are stored and start by themselves when it writes again.`,
+    error,
+  );
 }

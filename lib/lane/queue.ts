@@ -23,9 +23,12 @@ const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { age: 
 export function createLaneQueue(connection: LaneConnection, clock: Clock = systemClock): LaneQueue {
   const opening = openOnce(connection);
 
-  async function attempt<T>(work: (queues: OpenQueues["queues"]) => Promise<T>): Promise<T> {
+  async function attempt<T>(
+    work: (queues: OpenQueues["queues"], probeWrite: OpenQueues["probeWrite"]) => Promise<T>,
+  ): Promise<T> {
     try {
-      return await work((await opening.open()).queues);
+      const { queues, probeWrite } = await opening.open();
+      return await work(queues, probeWrite);
     } catch (error) {
       throw asQueueProblem(connection.kind, error);
     }
@@ -41,10 +44,7 @@ export function createLaneQueue(connection: LaneConnection, clock: Clock = syste
         }
       }),
     waiting: (lane) => attempt((queues) => slicesIn(queues, lane)).catch(() => null),
-    ping: () =>
-      attempt(async (queues) => {
-        await queues.main.getVersion();
-      }),
+    ping: () => attempt((_, probeWrite) => probeWrite()),
     close: opening.close,
   };
 }
