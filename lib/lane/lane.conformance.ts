@@ -186,7 +186,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
     test("a long wait frees the place for others, and the slice comes back when it is over", async () => {
       const [waits, other] = slices(2);
       const startsMs = new Map<string, number[]>();
-      const first = again([{ kind: "again", delayMs: 2_200 }]);
+      const first = again([{ kind: "again", delayMs: 2_200.4 }]);
       await start(
         (job, signal) => {
           const key = String(job.slice);

@@ -142,7 +142,8 @@ async function processSlice(processing: Processing): Promise<void> {
     case "done":
       return;
     case "later":
-      await job.moveToDelayed(clock.wallMs() + Math.min(end.delayMs, DELAY_MS_MAX), token);
+      // Whole milliseconds: the Postgres queue refuses a fraction, and a wait never ends early.
+      await job.moveToDelayed(clock.wallMs() + Math.ceil(Math.min(end.delayMs, DELAY_MS_MAX)), token);
       throw new DelayedError();
     case "stopping":
       await job.moveToWait(token);

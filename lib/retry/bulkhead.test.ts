@@ -60,4 +60,19 @@ describe("a bulkhead", () => {
     bulkhead.release();
     expect(granted).toBe(2);
   });
+
+  it("hands a permit to repeats before first calls, and counts both as queued", () => {
+    const bulkhead = new Bulkhead({ permits: 1, queueMax: 3 });
+    const granted: string[] = [];
+    bulkhead.tryEnter();
+    bulkhead.queue(() => granted.push("first"));
+    const left = bulkhead.queue(() => granted.push("left"), { repeat: true });
+    bulkhead.queue(() => granted.push("repeat"), { repeat: true });
+    expect(bulkhead.snapshot()).toMatchObject({ inUse: 1, queued: 3 });
+    expect(bulkhead.hasRoom()).toBe(false);
+    expect(left!.leave()).toBe(true);
+    bulkhead.release();
+    bulkhead.release();
+    expect(granted).toEqual(["repeat", "first"]);
+  });
 });

@@ -883,6 +883,75 @@ describe("cancellation", () => {
   });
 });
 
+describe("a halt", () => {
+  const reason = new Error("paused");
+
+  it("before anything began sends nothing", async () => {
+    const on = bench();
+    expect(await on.start({}, { halt: AbortSignal.abort(reason) })).toMatchObject({ kind: "cancelled", reason });
+    expect(on.sends).toEqual([]);
+  });
+
+  it("ends a backoff at once, and nothing more is sent", async () => {
+    const on = bench({ backoff: FIXED });
+    const halt = new AbortController();
+    const done = on.start({}, { halt: halt.signal });
+    await settle();
+    await fail(on, coded("HTTP_503"));
+    await on.clock.advance(300);
+    halt.abort(reason);
+    expect(await done).toMatchObject({ kind: "cancelled", reason, attempts: 1, elapsedMs: 300 });
+    await on.clock.advance(60_000);
+    expect(on.sends).toHaveLength(1);
+    expect(on.clock.timers).toBe(0);
+  });
+
+  it("ends the wait for a token at once", async () => {
+    const on = bench();
+    const halt = new AbortController();
+    let asked: AbortSignal | undefined;
+    const takeToken = (signal: AbortSignal) => {
+      asked = signal;
+      return new Promise<void>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    };
+    const done = on.start({ takeToken }, { halt: halt.signal });
+    await on.clock.advance(70);
+    halt.abort(reason);
+    expect(await done).toMatchObject({ kind: "cancelled", reason, sent: "no", attempts: 0, elapsedMs: 70 });
+    expect(asked!.aborted).toBe(true);
+  });
+
+  it("lets what is being sent end by itself: a success counts, a failure is not repeated", async () => {
+    for (const end of ["ok", "failed"] as const) {
+      const on = bench({ backoff: FIXED });
+      const halt = new AbortController();
+      const listeners = countListeners(halt.signal);
+      const done = on.start({}, { halt: halt.signal });
+      await on.clock.advance(40);
+      halt.abort(reason);
+      await on.clock.advance(500);
+      expect(on.sends[0]!.context.signal.aborted).toBe(false);
+      if (end === "ok") on.sends[0]!.resolve("late");
+      else on.sends[0]!.reject(coded("HTTP_503"));
+      expect(await done).toMatchObject(end === "ok" ? { kind: "ok", value: "late" } : { kind: "cancelled", reason });
+      expect(on.records).toHaveLength(1);
+      expect(on.sends).toHaveLength(1);
+      expect([listeners(), on.clock.timers]).toEqual([0, 0]);
+    }
+  });
+
+  it("is followed by a cancellation that ends the send, too", async () => {
+    const on = bench();
+    const halt = new AbortController();
+    const done = on.start({}, { halt: halt.signal });
+    await on.clock.advance(40);
+    halt.abort(reason);
+    await on.clock.advance(10);
+    on.controller.abort("no patience left");
+    expect(await done).toMatchObject({ kind: "cancelled", reason: "no patience left", sent: "maybe" });
+  });
+});
+
 describe("the breaker", () => {
   const breaker = {
     trip: { kind: "consecutive", failures: 2 },

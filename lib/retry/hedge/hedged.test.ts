@@ -42,6 +42,37 @@ describe("hedging", () => {
     expect(later.sends.map(({ context }) => context.attempt)).toEqual([4, 5]);
   });
 
+  it("starts no other send once it is halted, and waits for those under way", async () => {
+    const on = race();
+    const halt = new AbortController();
+    const done = on.start({}, { halt: halt.signal });
+    await on.clock.advance(600);
+    halt.abort("paused");
+    await on.clock.advance(1_000);
+    expect(on.sends).toHaveLength(2);
+    on.sends[0]!.reject(coded("HTTP_503"));
+    await on.clock.advance(800);
+    expect(on.sends.map(({ context }) => context.signal.aborted)).toEqual([false, false]);
+    on.sends[1]!.resolve("late");
+    expect(await done).toMatchObject({ kind: "ok", value: "late", attempts: 2 });
+
+    const failing = race();
+    const failed = failing.start({}, { halt: halt.signal });
+    expect(await failed).toMatchObject({ kind: "cancelled", reason: "paused", attempts: 0 });
+  });
+
+  it("ends a Retry-After that holds back the next send when it is halted", async () => {
+    const on = race();
+    const halt = new AbortController();
+    const done = on.start({}, { halt: halt.signal });
+    await settle();
+    on.sends[0]!.reject(coded("HTTP_503", { retryAfter: "9" }));
+    await on.clock.advance(2_000);
+    halt.abort("paused");
+    expect(await done).toMatchObject({ kind: "cancelled", reason: "paused", attempts: 1, elapsedMs: 2_000 });
+    expect(on.clock.timers).toBe(0);
+  });
+
   it("cancels the losers and lets each write its record", async () => {
     const on = race();
     const done = on.start();
