@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllowedHosts } from "./local-only.ts";
 import { readRouteMethods } from "./route-methods.ts";
-import { answerBrokenRequest, guarded } from "./web-server.ts";
+import { answerBrokenRequest, guarded, keepUpgrades } from "./web-server.ts";
 
 type Answer = { status: number; headers: IncomingHttpHeaders; body: string };
 
@@ -136,5 +136,54 @@ describe("the web server", () => {
     });
     expect(headers["content-security-policy"]).toMatch(/frame-ancestors 'none'/);
     expect(headers["content-security-policy"]).not.toMatch(/script-src[^;]*unsafe/);
+  });
+});
+
+describe("requests to upgrade the connection", () => {
+  /** Next's part: it listens for upgrades, and leaves the socket of one that it does not know. */
+  async function serverWith(dev: boolean) {
+    const allowedHosts = parseAllowedHosts("");
+    const web = createServer(guarded((_, response) => void response.end("a page"), allowedHosts));
+    const taken: string[] = [];
+    keepUpgrades(web, { dev, allowedHosts }).on("upgrade", (request) => taken.push(request.url ?? ""));
+    await new Promise<void>((resolve) => web.listen(0, "127.0.0.1", resolve));
+    const { port: webPort } = web.address() as AddressInfo;
+    const upgrade = (host: string, origin?: string) =>
+      new Promise<string>((resolve, reject) => {
+        const socket = connect(webPort, "127.0.0.1");
+        socket.on("error", reject).setEncoding("latin1");
+        socket.once("data", (text: string) => {
+          resolve(text.split("\r\n", 1)[0]!);
+          socket.destroy();
+        });
+        socket.once("close", () => resolve("closed"));
+        const from = origin === undefined ? "" : `Origin: ${origin}\r\n`;
+        socket.write(`GET /x HTTP/1.1\r\nHost: ${host}\r\n${from}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+      });
+    const open = () => new Promise<number>((resolve) => web.getConnections((_, count) => resolve(count)));
+    return { web, webPort, taken, upgrade, open };
+  }
+
+  test("500 of them are answered as ordinary requests, behind the guard, and leave no connection", async () => {
+    const { web, webPort, taken, upgrade, open } = await serverWith(false);
+    const answers = await Promise.all(Array.from({ length: 500 }, () => upgrade(`127.0.0.1:${webPort}`)));
+    expect(new Set(answers)).toEqual(new Set(["HTTP/1.1 200 OK"]));
+    expect(await upgrade("rebound.example")).toBe("HTTP/1.1 403 Forbidden");
+    await expect.poll(open).toBe(0);
+    expect(taken).toEqual([]);
+    web.close();
+  });
+
+  test("reach the hot reload of development from the console's own pages alone", async () => {
+    const { web, webPort, taken, upgrade, open } = await serverWith(true);
+    expect(await upgrade("rebound.example")).toBe("closed");
+    expect(await upgrade(`127.0.0.1:${webPort}`, "https://evil.example")).toBe("closed");
+    await expect.poll(open).toBe(0);
+    expect(taken).toEqual([]);
+    const own = upgrade(`127.0.0.1:${webPort}`, `http://127.0.0.1:${webPort}`);
+    await expect.poll(() => taken).toEqual(["/x"]);
+    web.closeAllConnections();
+    web.close();
+    void own;
   });
 });

@@ -1,10 +1,17 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
-import { parseAllowedHosts, refusalOf } from "./local-only.ts";
+import { parseAllowedHosts, type RequestFacts, refusalOf } from "./local-only.ts";
 import { shapeFault } from "./request-shape.ts";
 import { type RouteMethods, readRouteMethods } from "./route-methods.ts";
 
@@ -30,21 +37,40 @@ export function guarded(
     };
     const fault = shapeFault(shape, routes);
     if (fault !== null) return refuse(response, { title: "The request is not valid", ...fault });
-    const refusal = refusalOf(
-      {
-        method: request.method ?? "GET",
-        path: (request.url ?? "/").split("?", 1)[0]!,
-        host: request.headers.host,
-        origin: request.headers.origin,
-        fetchSite: header(request, "sec-fetch-site"),
-      },
-      allowedHosts,
-    );
+    const refusal = refusalOf(factsOf(request), allowedHosts);
     if (refusal !== null) return refuse(response, { ...NOT_LOCAL, detail: refusal });
     secure(request, response);
     request.headers[RAW_QUERY_HEADER] = request.url?.split("?").slice(1).join("?") ?? "";
     return handle(request, response);
   };
+}
+
+function factsOf(request: IncomingMessage): RequestFacts {
+  return {
+    method: request.method ?? "GET",
+    path: (request.url ?? "/").split("?", 1)[0]!,
+    host: request.headers.host,
+    origin: request.headers.origin,
+    fetchSite: header(request, "sec-fetch-site"),
+  };
+}
+
+/**
+ * Keeps requests to upgrade the connection from Next, which leaves the sockets of those it does not know open for ever,
+ * past the guard. Returns the server to give to Next in place of `server`: it never listens, and Next waits there for
+ * upgrades. With no listener Node answers such a request as an ordinary one, which is also what clients that merely offer
+ * HTTP/2 (`Upgrade: h2c`) need. In development the browser's hot reload passes, from the console's own pages alone.
+ */
+export function keepUpgrades(server: Server, how: { dev: boolean; allowedHosts: ReadonlySet<string> }): Server {
+  const forNext = createServer();
+  if (!how.dev) return forNext;
+  server.on("upgrade", (request, socket, head) => {
+    // Held to the rules of a change: a page of another site may not listen in.
+    const facts = { ...factsOf(request), method: "POST" };
+    if (refusalOf(facts, how.allowedHosts) !== null) socket.destroy();
+    else forNext.emit("upgrade", request, socket, head);
+  });
+  return forNext;
 }
 
 function header(request: IncomingMessage, name: string): string | undefined {
@@ -157,10 +183,10 @@ async function serve(): Promise<void> {
 
   const { default: next } = await import("next");
   const server = createServer();
-  const app = next({ dev, dir, hostname, port, httpServer: server });
+  const allowedHosts = parseAllowedHosts(process.env.PARKADE_ALLOWED_HOSTS);
+  const app = next({ dev, dir, hostname, port, httpServer: keepUpgrades(server, { dev, allowedHosts }) });
   await app.prepare();
   const handle = app.getRequestHandler();
-  const allowedHosts = parseAllowedHosts(process.env.PARKADE_ALLOWED_HOSTS);
   server.on(
     "request",
     guarded((request, response) => void handle(request, response), allowedHosts, knownRoutes()),
