@@ -1,5 +1,4 @@
 import { parseSourceConfig, resolveSecrets, targetAddress } from "@/lib/contract/source-config";
-import type { PayloadChecker } from "@/lib/operations/check-payload";
 import type { SampleDeps } from "@/lib/operations/sample-dry-run";
 import type { TargetRow } from "@/lib/store/read/targets";
 import type { Deps } from "./deps";
@@ -11,13 +10,16 @@ const PROBE_FRESH_MS = 5_000;
 
 type Probed = Awaited<ReturnType<SampleDeps["probe"]>>;
 
-let checker: Promise<PayloadChecker> | undefined;
+let checker: Promise<SampleDeps["checkPayloads"]> | undefined;
 const known = new Map<string, { atMs: number; result: Promise<Probed> }>();
 
 /** What a preview's dry run needs of the web process. The schema compiler is loaded with the first preview. */
-export async function sampleParts(deps: Deps): Promise<Pick<SampleDeps, "checkPayload" | "probe">> {
-  checker ??= import("@/lib/operations/check-payload").then(({ createPayloadChecker }) => createPayloadChecker());
-  return { checkPayload: await checker, probe: (row) => probeOnce(deps, row) };
+export async function sampleParts(deps: Deps): Promise<Pick<SampleDeps, "checkPayloads" | "probe">> {
+  checker ??= import("@/lib/operations/check-payload").then(({ createPayloadChecker }) => {
+    const check = createPayloadChecker();
+    return async (payloads) => payloads.map(({ payload, contentType, schema }) => check(payload, contentType, schema));
+  });
+  return { checkPayloads: await checker, probe: (row) => probeOnce(deps, row) };
 }
 
 function probeOnce(deps: Deps, row: TargetRow): Promise<Probed> {

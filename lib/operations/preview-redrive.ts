@@ -21,7 +21,7 @@ import { readLaneRates } from "@/lib/store/read/targets";
 const PREVIEW_TIMEOUT_MS = 4_000;
 
 /** Without `sample` nothing is examined. */
-export type PreviewDeps = Deps & { sample?: Pick<SampleDeps, "checkPayload" | "probe"> };
+export type PreviewDeps = Deps & { sample?: Pick<SampleDeps, "checkPayloads" | "probe"> };
 
 /**
  * What a redrive of this selection would do now: how many, by error code, how many refused and why, how long at the set

@@ -14,9 +14,12 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
+const check = createPayloadChecker();
+const checkPayloads: SampleDeps["checkPayloads"] = async (payloads) =>
+  payloads.map(({ payload, contentType, schema }) => check(payload, contentType, schema));
 const preview = (change: Partial<PreviewRequest> = {}) =>
   previewRedrive(
-    { ...world.deps, sample: { checkPayload: createPayloadChecker(), probe: async () => reachable } },
+    { ...world.deps, sample: { checkPayloads, probe: async () => reachable } },
     { select: { filter: {} }, mode: "deliver", lane: "main", ...change },
   );
 const payload = (body: unknown) => Buffer.from(JSON.stringify(body));

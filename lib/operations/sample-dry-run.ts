@@ -2,7 +2,7 @@ import type { PreviewRequest, SampleOut, SampleTarget } from "@/lib/contract/red
 import { type DryRunFacts, dryRun } from "@/lib/core/dry-run";
 import { gate } from "@/lib/core/gate";
 import { DomainError } from "@/lib/core/problem";
-import type { PayloadChecker } from "@/lib/operations/check-payload";
+import type { PayloadCheck } from "@/lib/operations/check-payload";
 import type { Deps } from "@/lib/operations/deps";
 import { type Rules, readRules } from "@/lib/operations/read-rules";
 import type { Queryable } from "@/lib/store/db";
@@ -21,7 +21,10 @@ const SAMPLE_TIMEOUT_MS = 1_500;
 const TARGETS_MAX = 8;
 
 export type SampleDeps = Pick<Deps, "db" | "clock" | "log"> & {
-  checkPayload: PayloadChecker;
+  /** In the order of the payloads. */
+  checkPayloads(
+    payloads: readonly { payload: Uint8Array; contentType: string; schema: object | null }[],
+  ): Promise<PayloadCheck[]>;
   /** Can the target be reached from here? null = no answer in time: not known. */
   probe(target: TargetRow): Promise<{ reachable: boolean; detail: string } | null>;
 };
@@ -70,17 +73,21 @@ async function examine(
     refused: {},
     targets: [...targets.values()].map(({ out }) => out),
   };
-  for (const event of events) {
+  // An event without a body is gone since it was chosen.
+  const held = events.flatMap((event) => {
     const body = bodies.get(event.id);
-    // Gone since it was chosen.
-    if (!body) continue;
-    const target = targets.get(event.sourceId);
+    return body ? [{ event, body, target: targets.get(event.sourceId) }] : [];
+  });
+  const payloads = await deps.checkPayloads(
+    held.map(({ body, target }) => ({
+      payload: body.payload,
+      contentType: body.contentType,
+      schema: target?.row.payloadSchema ?? null,
+    })),
+  );
+  for (const [index, { event, body, target }] of held.entries()) {
     const verdict = dryRun({
-      payload: {
-        bytes: body.payload.byteLength,
-        bytesMax: rules.settings.payloadBytesMax,
-        ...(await deps.checkPayload(body.payload, body.contentType, target?.row.payloadSchema ?? null)),
-      },
+      payload: { bytes: body.payload.byteLength, bytesMax: rules.settings.payloadBytesMax, ...payloads[index]! },
       target: target?.facts ?? { fault: `its source has no target on the ${lane} lane` },
       version: event.version,
       ...order.get(event.id)!,
