@@ -134,7 +134,8 @@ export type ChangeAnswer = { changed: number; refused: Record<string, number> };
 
 /**
  * POST /api/v1/events/ignore | release -> 202. `ids`: those that changed, so that the change can be taken back; null when
- * they are more than UNDO_IDS_MAX.
+ * they are more than UNDO_IDS_MAX. `underWay`: events that were being sent and still are (`in-flight` among the refused);
+ * null = the store did not say.
  */
-export type MoveAnswer = ChangeAnswer & { ids: string[] | null };
+export type MoveAnswer = ChangeAnswer & { ids: string[] | null; underWay: number | null };
 export const UNDO_IDS_MAX = 2_000;

@@ -20,6 +20,7 @@ export function closeOf(item: ClaimedItem, target: SliceTarget, record: AttemptR
     id: item.id,
     redriveId: item.redriveId,
     attempt: record.attempt,
+    fence: item.fence,
     state: failed ? (record.verdict?.sent === "maybe" ? "ambiguous" : "failed") : "delivered",
     latencyMs: record.elapsedMs,
     code: record.verdict?.code ?? "OK",

@@ -1,7 +1,7 @@
 import type { Deps } from "@/lib/operations/deps";
 import { appendAudit } from "@/lib/store/write/audit";
 import { NO_DELTA } from "@/lib/store/write/finish-items";
-import { countItems, lockRedrive } from "@/lib/store/write/redrive";
+import { countItems, readRedriveRow } from "@/lib/store/write/redrive";
 import { cancelOpenItems } from "@/lib/store/write/withdraw-items";
 
 /** Items taken back in one transaction. */
@@ -27,7 +27,8 @@ export async function cancelItems(
 
 async function cancelChunk(deps: Pick<Deps, "db" | "clock">, redriveId: string): Promise<number> {
   return deps.db.transaction(async (tx) => {
-    const redrive = await lockRedrive(tx, redriveId);
+    // Not locked: CANCELLED is final. Items before their redrive is the order in which a finish locks them.
+    const redrive = await readRedriveRow(tx, redriveId);
     if (redrive?.state !== "CANCELLED") return 0;
     const ids = await cancelOpenItems(tx, redriveId, CANCEL_CHUNK, redrive.createdBy);
     if (ids.length === 0) return 0;

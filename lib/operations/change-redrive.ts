@@ -1,6 +1,7 @@
 import type { RedriveChange } from "@/lib/contract/redrives";
 import { DomainError } from "@/lib/core/problem";
 import { nextRedriveState, type RedriveMove } from "@/lib/core/redrive-state";
+import { awaitOpenSends } from "@/lib/operations/await-open-sends";
 import { cancelItems } from "@/lib/operations/cancel-items";
 import type { Deps } from "@/lib/operations/deps";
 import { ringRedrive } from "@/lib/operations/ring-redrive";
@@ -9,15 +10,19 @@ import { openSlices } from "@/lib/store/read/open-slices";
 import { appendAudit } from "@/lib/store/write/audit";
 import { lockRedrive, moveRedrive, type RedriveRow, setRedriveLane, setRedriveRate } from "@/lib/store/write/redrive";
 
+/** `underWay`: its events that were still being sent when a pause or cancel answered; null = the store did not say. */
+export type ChangedRedrive = { underWay: number | null };
+
 /**
  * Pause, resume, cancel, another rate, another lane: live, at once, audited. Repeating a change that is already in force
- * changes nothing. Throws DomainError `unknown-redrive`, `illegal-transition`.
+ * changes nothing. Pause and cancel wait, for a moment, for the sends under way: no other begins. Throws DomainError
+ * `unknown-redrive`, `illegal-transition`.
  */
 export async function changeRedrive(
   deps: Deps,
   input: { id: string; change: RedriveChange },
   actor: string,
-): Promise<void> {
+): Promise<ChangedRedrive> {
   const nowMs = deps.clock.wallMs();
   const after = await deps.db.transaction(async (tx) => {
     const redrive = await lockRedrive(tx, input.id);
@@ -27,6 +32,8 @@ export async function changeRedrive(
     return changed ? await lockRedrive(tx, input.id) : null;
   });
   if (after) await followUp(deps, after, input.change);
+  const stops = "action" in input.change && input.change.action !== "resume";
+  return { underWay: stops ? await awaitOpenSends(deps, { redriveId: input.id }) : 0 };
 }
 
 export function unknownRedrive(id: string): DomainError {

@@ -1,10 +1,12 @@
 import { type ChangeAnswer, type MoveAnswer, UNDO_IDS_MAX } from "@/lib/contract/events";
 import type { Selection } from "@/lib/contract/selection";
 import { DomainError } from "@/lib/core/problem";
+import { looks } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
 import { settleRedrive } from "@/lib/operations/settle-redrive";
 import type { Db, Tx } from "@/lib/store/db";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
+import { openSends } from "@/lib/store/read/open-sends";
 import { appendAudit } from "@/lib/store/write/audit";
 import { NO_DELTA } from "@/lib/store/write/finish-items";
 import { ignoreEvents as moveToIgnored, releaseEvents as moveToPending } from "@/lib/store/write/ignore-events";
@@ -18,11 +20,50 @@ export type BulkChange = { select: Selection; reason: string };
 
 /**
  * Marks events IGNORED, all that are PENDING, and those that are QUEUED but not being sent: ignoring beats a queued
- * redrive. Chunk by chunk up to the moment of the request. Throws DomainError `empty-selection`, `unknown-event`,
+ * redrive. Chunk by chunk up to the moment of the request. Events that are being sent are waited for, for a moment, and
+ * ignored when their send ends without a delivery. Throws DomainError `empty-selection`, `unknown-event`,
  * `invalid-filter`.
  */
 export async function ignoreEvents(deps: Deps, input: BulkChange, actor: string): Promise<MoveAnswer> {
-  return inChunks(deps, input, (tx, candidates, nowMs) => ignoreChunk(tx, candidates, { ...input, actor, nowMs }));
+  const ignore: Chunk = (tx, candidates, nowMs) => ignoreChunk(tx, candidates, { ...input, actor, nowMs });
+  const answer = await inChunks(deps, input, ignore);
+  const underWay = await ignoreWhatEnds(deps, answer, ignore);
+  return answerOut(answer, underWay);
+}
+
+/** Ignores the events of `answer` that were being sent, as their sends end; corrects the answer. Returns what is left. */
+async function ignoreWhatEnds(deps: Deps, answer: ChunkAnswer, ignore: Chunk): Promise<number | null> {
+  try {
+    for await (const _ of looks(deps.clock)) {
+      if (answer.inFlight.length === 0) return 0;
+      const open = new Set(await openSends(deps.db, { ids: answer.inFlight }));
+      const ended = answer.inFlight.filter((id) => !open.has(id));
+      if (ended.length === 0) continue;
+      const step = await deps.db.transaction(async (tx) =>
+        ignore(tx, await readNamed(tx, ended, deps), deps.clock.wallMs()),
+      );
+      takeOff(answer, ended);
+      addUp(answer, step);
+    }
+    return answer.inFlight.length;
+  } catch (error) {
+    // What was ignored is committed: the answer must not say that it failed.
+    deps.log.warn({ err: error }, "events under way not ignored");
+    return null;
+  }
+}
+
+function readNamed(tx: Tx, ids: string[], { clock }: Pick<Deps, "clock">): Promise<Candidate[]> {
+  const selection = { ids };
+  const asOfMs = clock.wallMs();
+  return readCandidates(tx, { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs), after: null, limit: ids.length });
+}
+
+function takeOff(answer: ChunkAnswer, ids: readonly string[]): void {
+  answer.inFlight = answer.inFlight.filter((id) => !ids.includes(id));
+  const left = (answer.refused["in-flight"] ?? 0) - ids.length;
+  if (left > 0) answer.refused["in-flight"] = left;
+  else delete answer.refused["in-flight"];
 }
 
 /**
@@ -34,34 +75,55 @@ export async function releaseEvents(
   input: BulkChange & { keepLimits?: boolean },
   actor: string,
 ): Promise<MoveAnswer> {
-  return inChunks(deps, input, (tx, candidates, nowMs) => releaseChunk(tx, candidates, { ...input, actor, nowMs }));
+  const answer = await inChunks(deps, input, (tx, candidates, nowMs) =>
+    releaseChunk(tx, candidates, { ...input, actor, nowMs }),
+  );
+  return answerOut(answer, 0);
 }
 
 type Chunk = (tx: Tx, candidates: readonly Candidate[], nowMs: number) => Promise<ChunkAnswer>;
-type ChunkAnswer = ChangeAnswer & { ids: string[] };
+/** `inFlight`: ids of the events that were being sent. */
+type ChunkAnswer = ChangeAnswer & { ids: string[]; inFlight: string[] };
 
-async function inChunks(deps: { db: Db; clock: Deps["clock"] }, input: BulkChange, change: Chunk): Promise<MoveAnswer> {
+function answerOut({ inFlight: _inFlight, ...answer }: ChunkAnswer, underWay: number | null): MoveAnswer {
+  return { ...answer, ids: answer.changed > UNDO_IDS_MAX ? null : answer.ids, underWay };
+}
+
+function addUp(sum: ChunkAnswer, step: ChunkAnswer): void {
+  sum.changed += step.changed;
+  if (sum.changed <= UNDO_IDS_MAX) sum.ids.push(...step.ids);
+  sum.inFlight.push(...step.inFlight);
+  for (const [reason, count] of Object.entries(step.refused)) {
+    sum.refused[reason] = (sum.refused[reason] ?? 0) + count;
+  }
+}
+
+async function inChunks(
+  deps: { db: Db; clock: Deps["clock"] },
+  input: BulkChange,
+  change: Chunk,
+): Promise<ChunkAnswer> {
   const asOfMs = deps.clock.wallMs();
   const page = { selection: input.select, asOfMs, cutoff: cutoffOf(input.select, asOfMs), limit: CHUNK };
-  const answer: ChunkAnswer = { changed: 0, refused: {}, ids: [] };
+  const answer = nothing();
   let after: string | null = null;
   for (;;) {
     const step: { last: string | null; answer: ChunkAnswer } = await deps.db.transaction(async (tx) => {
       const candidates = await readCandidates(tx, { ...page, after });
-      if (candidates.length === 0) return { last: null, answer: { changed: 0, refused: {}, ids: [] } };
+      if (candidates.length === 0) return { last: null, answer: nothing() };
       return { last: candidates.at(-1)!.id, answer: await change(tx, candidates, deps.clock.wallMs()) };
     });
     if (step.last === null) {
       if (after === null) throw nothingSelected(input.select);
-      return { ...answer, ids: answer.changed > UNDO_IDS_MAX ? null : answer.ids };
+      return answer;
     }
     after = step.last;
-    answer.changed += step.answer.changed;
-    if (answer.changed <= UNDO_IDS_MAX) answer.ids.push(...step.answer.ids);
-    for (const [reason, count] of Object.entries(step.answer.refused)) {
-      answer.refused[reason] = (answer.refused[reason] ?? 0) + count;
-    }
+    addUp(answer, step.answer);
   }
+}
+
+function nothing(): ChunkAnswer {
+  return { changed: 0, refused: {}, ids: [], inFlight: [] };
 }
 
 function nothingSelected(select: Selection): DomainError {
@@ -87,10 +149,12 @@ async function ignoreChunk(tx: Tx, candidates: readonly Candidate[], facts: Fact
     await auditMove(tx, ids, { ...facts, action: "event.ignored", from, to: "IGNORED" });
   }
   const changed = new Set(moved.map((event) => event.id));
-  return answerOf(candidates, changed, (event) => {
+  const inFlight = queued.filter((id) => !changed.has(id));
+  const answer = answerOf(candidates, changed, (event) => {
     if (event.status === "QUEUED") return "in-flight";
     return event.status === "IGNORED" ? "already-ignored" : "not-pending";
   });
+  return { ...answer, inFlight };
 }
 
 async function releaseChunk(
@@ -115,7 +179,7 @@ function answerOf(
     const reason = why(event);
     refused[reason] = (refused[reason] ?? 0) + 1;
   }
-  return { changed: changed.size, refused, ids: [...changed] };
+  return { changed: changed.size, refused, ids: [...changed], inFlight: [] };
 }
 
 /** The redrives that lost an item count it as refused, and are done when it was their last. */

@@ -1,16 +1,21 @@
 import type { ControlRequest } from "@/lib/contract/controls";
 import type { StoredScope } from "@/lib/core/control";
 import { DomainError } from "@/lib/core/problem";
+import { awaitOpenSends } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
 import { uuidv7 } from "@/lib/platform/ids";
 import { appendAudit } from "@/lib/store/write/audit";
 import { insertControl } from "@/lib/store/write/controls";
 
+/** `underWay`: events it covers that were still being sent when it answered; null = the store did not say. */
+export type ImposedControl = { id: string; underWay: number | null };
+
 /**
- * Puts a control in force, for what is parked and for what will be. Returns its id. Throws DomainError
- * `invalid-request` for an expiry that has passed, or a cooldown without one.
+ * Puts a control in force, for what is parked and for what will be. One that refuses waits, for a moment, for the sends
+ * under way that it covers: no other begins. Throws DomainError `invalid-request` for an expiry that has passed, or a
+ * cooldown without one.
  */
-export async function imposeControl(deps: Deps, request: ControlRequest, actor: string): Promise<string> {
+export async function imposeControl(deps: Deps, request: ControlRequest, actor: string): Promise<ImposedControl> {
   const nowMs = deps.clock.wallMs();
   const expiresAtMs = request.expiresAt ? Date.parse(request.expiresAt) : null;
   assertExpiry(request, expiresAtMs, nowMs);
@@ -38,7 +43,8 @@ export async function imposeControl(deps: Deps, request: ControlRequest, actor: 
       atMs: nowMs,
     });
   });
-  return id;
+  const underWay = request.kind === "whitelist" ? 0 : await awaitOpenSends(deps, { controlId: id });
+  return { id, underWay };
 }
 
 /** A source beside another name narrows it to that source; alone it is the scope. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type ClaimedItem, claimItems, renewClaims } from "@/lib/store/write/claim-items";
+import { closeAttempts } from "@/lib/store/write/finish-items";
 import { insertItems } from "@/lib/store/write/freeze-events";
 import { type AttemptIntent, attemptKey, markAmbiguous, openAttempts } from "@/lib/store/write/open-attempts";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
@@ -180,6 +181,23 @@ describe("an intent", () => {
     ]);
     expect(await openAttempts(world.db, [intentOf(next!, 1)])).toEqual(new Set());
     expect(await openAttempts(world.db, [intentOf(next!, 2)])).toEqual(new Set([attemptKey(next!.id, 2)]));
+  });
+
+  test("that the next holder has marked ambiguous is not closed by the one that lost it", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [stale] = await claim(id);
+    await openAttempts(world.db, [intentOf(stale!)]);
+    await letClaimsExpire();
+    const [next] = await claim(id);
+    await markAmbiguous(world.db, id, [next!]);
+    const end = { state: "failed" as const, latencyMs: 9, code: "HTTP 503", detail: null, decision: null };
+    await world.db.transaction((tx) =>
+      closeAttempts(tx, [{ id: stale!.id, redriveId: id, attempt: 1, fence: stale!.fence, ...end }]),
+    );
+    expect(await world.db.query("select state, code from redrive_attempts")).toEqual([
+      { state: "ambiguous", code: "WORKER_LOST" },
+    ]);
   });
 
   test("of the holder itself is not ambiguous", async () => {

@@ -23,6 +23,8 @@ export type AttemptClose = {
   id: string;
   redriveId: string;
   attempt: number;
+  /** Of the claim that opened it. */
+  fence: bigint;
   state: "delivered" | "failed" | "ambiguous";
   latencyMs: number;
   code: string;
@@ -193,16 +195,21 @@ function flowKind(outcome: ItemOutcome): FlowKind | null {
   }
 }
 
-/** Closes attempt rows. An attempt that was never opened in the store is not closed either. */
+/**
+ * Closes attempt rows, by compare-and-set: one that was never opened in the store, or that the next holder has marked
+ * ambiguous, stays as it is.
+ */
 export async function closeAttempts(tx: Tx, closes: readonly AttemptClose[]): Promise<void> {
   if (closes.length === 0) return;
   await tx.run(
     `update redrive_attempts a
         set state = w.state, closed_at = now(), latency_ms = w.latency_ms, code = w.code, detail = w.detail,
             decision = w.decision::jsonb
-       from unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::float8[], $6::text[], $7::text[], $8::text[])
-         as w(id, redrive_id, attempt, state, latency_ms, code, detail, decision)
-      where a.id = w.id and a.redrive_id = w.redrive_id and a.attempt = w.attempt`,
+       from unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::float8[], $6::text[], $7::text[], $8::text[],
+                   $9::bigint[])
+         as w(id, redrive_id, attempt, state, latency_ms, code, detail, decision, fence)
+      where a.id = w.id and a.redrive_id = w.redrive_id and a.attempt = w.attempt and a.fence = w.fence
+        and ${checked("a.state", "'open'")}`,
     [
       closes.map((close) => close.id),
       closes.map((close) => close.redriveId),
@@ -212,6 +219,7 @@ export async function closeAttempts(tx: Tx, closes: readonly AttemptClose[]): Pr
       closes.map((close) => close.code),
       closes.map((close) => storedDetail(close.detail)),
       closes.map((close) => (close.decision === null ? null : JSON.stringify(close.decision))),
+      closes.map((close) => close.fence.toString()),
     ],
     { name: "close-attempts" },
   );

@@ -20,9 +20,33 @@ export type AttemptIntent = {
   whitelisted: boolean;
 };
 
+/** SQL: the control `c` covers `w`, which has `event_id, aggregate_type, aggregate_id, error_code, source`. */
+export const CONTROL_COVERS = `((c.source is null or c.source = w.source)
+      and (c.aggregate_type is null or c.aggregate_type = w.aggregate_type)
+      and (   (c.scope = 'eventId' and c.value = w.event_id)
+           or (c.scope = 'aggregateId' and c.value = w.aggregate_id)
+           or (c.scope = 'errorCode' and c.value = w.error_code)
+           or (c.scope = 'source' and c.value = w.source)))`;
+
+/** SQL: `w` must not be sent: its redrive does not run, or is held, or a control or its aggregate's blacklist refuses it. */
+const STOPPED = `(
+   not exists (select 1 from redrives r where r.id = w.redrive_id and r.state = 'RUNNING'
+                  and (r.hold_until is null or r.hold_until <= now()))
+   or exists (
+   select 1 from controls c
+    where c.lifted_at is null and (c.expires_at is null or c.expires_at > now())
+      and (   (c.kind = 'blacklist' and (c.origin = 'person' or not w.whitelisted))
+           or (c.kind = 'cooldown' and not w.whitelisted))
+      and ${CONTROL_COVERS})
+   or (not w.whitelisted and exists (
+   select 1 from aggregates a
+    where a.aggregate_id = w.aggregate_id and a.source_id = w.source_id
+      and a.aggregate_type = coalesce(w.aggregate_type, '') and a.blacklist_id is not null)))`;
+
 /**
- * The last gate, in the statement that records the intent: a row is written only while the redrive runs, the fence is
- * ours and no blacklist stands. So pause, cancel, ignore and blacklist stop even an item that already waits for a token.
+ * The last gate, in the statement that records the intent: a row is written only while nothing stops it, the item is open
+ * and the fence is ours. `for share` waits for whoever takes the item out meanwhile, and then sees that it is gone; the
+ * items are locked in the order of their ids, as ignoring and cancelling do.
  */
 const OPEN = `
 with want as (
@@ -36,23 +60,30 @@ select w.id, w.redrive_id, w.attempt, w.fence, w.target, w.idempotency_key, cloc
   from want w
   join redrive_items i on i.id = any($1::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "w.redrive_id")}
    and ${checked("i.state", "'open'")} and i.fence = w.fence
-  join redrives r on r.id = w.redrive_id and r.state = 'RUNNING' and (r.hold_until is null or r.hold_until <= now())
- where not exists (
-   select 1 from controls c
-    where c.lifted_at is null and c.kind = 'blacklist' and (c.expires_at is null or c.expires_at > now())
-      and (c.origin = 'person' or not w.whitelisted)
-      and (c.source is null or c.source = w.source)
-      and (c.aggregate_type is null or c.aggregate_type = w.aggregate_type)
-      and (   (c.scope = 'eventId' and c.value = w.event_id)
-           or (c.scope = 'aggregateId' and c.value = w.aggregate_id)
-           or (c.scope = 'errorCode' and c.value = w.error_code)
-           or (c.scope = 'source' and c.value = w.source)))
-   and (w.whitelisted or not exists (
-   select 1 from aggregates a
-    where a.aggregate_id = w.aggregate_id and a.source_id = w.source_id
-      and a.aggregate_type = coalesce(w.aggregate_type, '') and a.blacklist_id is not null))
+ where not ${STOPPED}
+ order by i.id
+   for share of i
 on conflict (id, redrive_id, attempt) do nothing
 returning id, attempt`;
+
+/**
+ * The second look, with intents that everybody can see by now. A stop commits and then looks for open intents; an intent
+ * commits and then looks for stops: whichever commits last, one of the two looks finds the other. An intent that a stop
+ * overtook is taken back: nothing was sent.
+ */
+const TAKE_BACK = `
+with opened as (
+  select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[],
+                       $9::text[], $10::boolean[], $11::uuid[])
+    as w(id, redrive_id, fence, attempt, event_id, aggregate_type, aggregate_id, error_code, source, whitelisted,
+         source_id)
+), stopped as materialized (
+  select w.id, w.redrive_id, w.attempt, w.fence from opened w where ${STOPPED}
+), taken_back as (
+  delete from redrive_attempts a using stopped s
+   where a.id = s.id and a.redrive_id = s.redrive_id and a.attempt = s.attempt and a.fence = s.fence and a.state = 'open'
+)
+select id, attempt from stopped`;
 
 /** Records intents; returns the keys (`attemptKey`) of those that may be sent. */
 export async function openAttempts(db: Queryable, intents: readonly AttemptIntent[]): Promise<Set<string>> {
@@ -74,6 +105,35 @@ export async function openAttempts(db: Queryable, intents: readonly AttemptInten
       intents.map((intent) => intent.sourceId),
     ],
     { name: "open-attempts" },
+  );
+  const opened = new Set(rows.map((row) => attemptKey(row.id, row.attempt)));
+  if (opened.size === 0) return opened;
+  const stopped = await takeBackStopped(
+    db,
+    intents.filter((intent) => opened.has(attemptKey(intent.id, intent.attempt))),
+  );
+  for (const key of stopped) opened.delete(key);
+  return opened;
+}
+
+/** Returns the keys of those that were taken back. */
+async function takeBackStopped(db: Queryable, intents: readonly AttemptIntent[]): Promise<Set<string>> {
+  const rows = await db.query<{ id: string; attempt: number }>(
+    TAKE_BACK,
+    [
+      intents.map((intent) => intent.id),
+      intents.map((intent) => intent.redriveId),
+      intents.map((intent) => intent.fence.toString()),
+      intents.map((intent) => intent.attempt),
+      intents.map((intent) => intent.eventId),
+      intents.map((intent) => intent.aggregateType),
+      intents.map((intent) => intent.aggregateId),
+      intents.map((intent) => intent.errorCode),
+      intents.map((intent) => intent.source),
+      intents.map((intent) => intent.whitelisted),
+      intents.map((intent) => intent.sourceId),
+    ],
+    { name: "take-back-attempts" },
   );
   return new Set(rows.map((row) => attemptKey(row.id, row.attempt)));
 }

@@ -14,7 +14,8 @@ export async function cancelOpenItems(tx: Tx, redriveId: string, limit: number, 
     `with picked as materialized (
        select id from redrive_items
         where redrive_id = $1 and state = 'open' and (claimed_until is null or claimed_until < now())
-        limit $2
+        order by id limit $2
+          for no key update
      ), closed as (
        update redrive_items i
           set state = 'cancelled', fence = fence + 1, claimed_until = null, finished_at = now(), result = 'cancelled'
@@ -36,13 +37,19 @@ export async function cancelOpenItems(tx: Tx, redriveId: string, limit: number, 
 /**
  * Takes named events out of whatever open redrive holds them, as refused: ignoring beats a queued redrive. Not those with
  * a send in flight (an open attempt): what was sent cannot be unsent. The items' fence moves on, so a worker that holds
- * one finds its next attempt denied.
+ * one finds its next attempt denied. The items are locked in the order of their ids, as intents lock them.
  */
 export async function refuseQueuedItems(
   tx: Tx,
   eventIds: readonly string[],
   refusal: GateRefusal,
 ): Promise<{ id: string; redriveId: string }[]> {
+  // A statement of its own: what records a send at this moment waits for these locks, or has committed before the next
+  // statement looks for it.
+  await tx.query(
+    "select id from redrive_items where id = any($1::uuid[]) and state = 'open' order by id for no key update",
+    [eventIds],
+  );
   return tx.query<{ id: string; redriveId: string }>(
     `update redrive_items i
         set state = 'refused', result = $2, fence = fence + 1, claimed_until = null, finished_at = now()

@@ -14,5 +14,8 @@ export const POST = handle({
   body: controlRequestSchema,
   status: 201,
   run: (call) =>
-    once(call, async () => readControl(call.deps.db, await imposeControl(call.deps, call.body, call.actor))),
+    once(call, async () => {
+      const { id, underWay } = await imposeControl(call.deps, call.body, call.actor);
+      return { ...(await readControl(call.deps.db, id)), underWay };
+    }),
 });

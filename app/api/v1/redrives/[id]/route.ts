@@ -19,7 +19,7 @@ export const PATCH = handle({
   body: redriveChangeSchema,
   run: async ({ deps, params, body, actor, nowMs }) => {
     const id = idParam(params.id, "unknown-redrive");
-    await changeRedrive(deps, { id, change: body }, actor);
-    return shown(deps.db, id, nowMs);
+    const { underWay } = await changeRedrive(deps, { id, change: body }, actor);
+    return { ...(await shown(deps.db, id, nowMs)), underWay };
   },
 });

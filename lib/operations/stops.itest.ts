@@ -1,0 +1,165 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { changeRedrive } from "@/lib/operations/change-redrive";
+import { ignoreEvents } from "@/lib/operations/ignore-events";
+import { imposeControl } from "@/lib/operations/impose-control";
+import type { Queryable } from "@/lib/store/db";
+import { type ClaimedItem, claimItems } from "@/lib/store/write/claim-items";
+import { closeAttempts } from "@/lib/store/write/finish-items";
+import { type AttemptIntent, openAttempts } from "@/lib/store/write/open-attempts";
+import { refuseQueuedItems } from "@/lib/store/write/withdraw-items";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+let world: World;
+let redriveId: string;
+let items: ClaimedItem[];
+
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+  await world.park(3, (index) => ({ aggregateId: `order-${index}`, version: 7n, errorCode: "STOCK_LOCKED" }));
+  redriveId = (await world.request()).id;
+  items = await claimItems(world.db, { redriveId, slices: [0, 0], limit: 100, leaseMs: 30_000 });
+});
+afterEach(() => world.close());
+
+function intentOf(item: ClaimedItem): AttemptIntent {
+  return { ...item, attempt: 1, target: "orders", idempotencyKey: `orders:${item.eventId}`, whitelisted: false };
+}
+
+const intents = () => items.map(intentOf);
+const openRows = () => world.db.query("select id from redrive_attempts where state = 'open'");
+
+/** The deps of the person's process, whose pauses take no time: two seconds are over at once. */
+function impatient(onPause: () => Promise<void> = async () => {}) {
+  let nowMs = 0;
+  const sleep = async (ms: number) => {
+    nowMs += ms;
+    await onPause();
+  };
+  return { ...world.deps, clock: { ...world.deps.clock, nowMs: () => nowMs, sleep } };
+}
+
+async function close(item: ClaimedItem): Promise<void> {
+  const end = { state: "failed" as const, latencyMs: 3, code: "HTTP 503", detail: null, decision: null };
+  await world.db.transaction((tx) =>
+    closeAttempts(tx, [{ id: item.id, redriveId, attempt: 1, fence: item.fence, ...end }]),
+  );
+}
+
+type Stop = { name: string; stop: (deps: World["deps"]) => Promise<{ underWay: number | null }> };
+const STOPS: Stop[] = [
+  ...(["pause", "cancel"] as const).map((action) => ({
+    name: action,
+    stop: (deps: World["deps"]) => changeRedrive(deps, { id: redriveId, change: { action } }, "ada"),
+  })),
+  ...(["blacklist", "cooldown"] as const).map((kind) => ({
+    name: kind,
+    stop: (deps: World["deps"]) => {
+      const expiresAt = new Date(deps.clock.wallMs() + 3_600_000).toISOString();
+      return imposeControl(deps, { kind, scope: { errorCode: "STOCK_LOCKED" }, reason: "broken", expiresAt }, "ada");
+    },
+  })),
+];
+
+describe.each(STOPS)("$name", ({ stop }) => {
+  test("that commits while an intent is being recorded: nothing is sent, and no intent is left", async () => {
+    let looks = 0;
+    const slow: Queryable = {
+      ...world.db,
+      query: async (...statement: Parameters<Queryable["query"]>) => {
+        looks++;
+        // The intent has passed the gate; its second look comes after the whole of the stop.
+        if (looks === 2) expect(await stop(impatient())).toEqual(expect.objectContaining({ underWay: 3 }));
+        return world.db.query(...statement) as never;
+      },
+    };
+    expect(await openAttempts(slow, intents())).toEqual(new Set());
+    expect(looks).toBe(2);
+    expect(await openRows()).toEqual([]);
+  });
+
+  test("waits for the sends under way, and answers when the last one has ended", async () => {
+    expect((await openAttempts(world.db, intents())).size).toBe(3);
+    const left = [...items];
+    const answer = await stop(
+      impatient(async () => {
+        const next = left.shift();
+        if (next) await close(next);
+      }),
+    );
+    expect(answer.underWay).toBe(0);
+    expect(left).toEqual([]);
+  });
+
+  test("says after two seconds how many are still being sent; a dead worker's do not count", async () => {
+    await openAttempts(world.db, intents());
+    await world.db.run("update redrive_items set claimed_until = now() - interval '1 second' where id = $1", [
+      items[0]!.id,
+    ]);
+    expect((await stop(impatient())).underWay).toBe(2);
+  });
+
+  test("lets nothing begin after its answer", async () => {
+    expect((await stop(impatient())).underWay).toBe(0);
+    expect(await openAttempts(world.db, intents())).toEqual(new Set());
+  });
+});
+
+describe("ignoring", () => {
+  const ids = () => items.map((item) => item.id);
+  const ignore = (deps: World["deps"]) => ignoreEvents(deps, { select: { ids: ids() }, reason: "not wanted" }, "ada");
+
+  test("that has taken an item out and not committed yet: its intent waits, and is denied", async () => {
+    const held = Promise.withResolvers<void>();
+    const taken = Promise.withResolvers<void>();
+    const stop = world.db.transaction(async (tx) => {
+      expect(await refuseQueuedItems(tx, ids(), "ignored")).toHaveLength(3);
+      taken.resolve();
+      await held.promise;
+    });
+    await taken.promise;
+    const opening = openAttempts(world.db, intents());
+    const waiting = () =>
+      world.db.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()");
+    await expect.poll(waiting).toHaveLength(1);
+    held.resolve();
+    await stop;
+    expect(await opening).toEqual(new Set());
+    expect(await openRows()).toEqual([]);
+  });
+
+  test("that comes while an intent is being recorded waits for it, and leaves the item in flight", async () => {
+    const recorded = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    // An intent whose transaction is still open: the worker's statement has not come to its end.
+    const opening = world.db.transaction(async (tx) => {
+      const opened = await openAttempts(tx, intents());
+      recorded.resolve();
+      await goOn.promise;
+      return opened;
+    });
+    await recorded.promise;
+    const stop = ignore(impatient());
+    const waiting = () =>
+      world.db.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()");
+    await expect.poll(waiting).toHaveLength(1);
+    goOn.resolve();
+    expect((await opening).size).toBe(3);
+    expect(await stop).toMatchObject({ changed: 0, refused: { "in-flight": 3 }, underWay: 3 });
+  });
+
+  test("takes what was being sent as soon as its send ends without a delivery", async () => {
+    await openAttempts(world.db, intents());
+    const left = [...items];
+    const answer = await ignore(
+      impatient(async () => {
+        const next = left.pop();
+        if (next && left.length > 0) await close(next);
+      }),
+    );
+    expect(answer).toMatchObject({ changed: 2, refused: { "in-flight": 1 }, underWay: 1 });
+    expect([...answer.ids!].sort()).toEqual([items[1]!.id, items[2]!.id].sort());
+    expect(await world.statuses()).toEqual({ IGNORED: 2, QUEUED: 1 });
+    // The next attempt of one that was taken is denied.
+    expect(await openAttempts(world.db, [{ ...intentOf(items[1]!), attempt: 2 }])).toEqual(new Set());
+  });
+});

@@ -1,0 +1,32 @@
+import type { Queryable } from "@/lib/store/db";
+import { CONTROL_COVERS } from "@/lib/store/write/open-attempts";
+
+/** What was stopped: a redrive, named events (by our ids), or what a control covers. */
+export type StopScope = { redriveId: string } | { ids: readonly string[] } | { controlId: string };
+
+/** Sends of a worker that is alive and still holds the item. */
+const OPEN_SENDS = `redrive_attempts a
+  join redrive_items i on i.id = a.id and i.redrive_id = a.redrive_id and i.state = 'open' and i.fence = a.fence
+   and i.claimed_until >= now()`;
+
+/** The events of a scope that are being sent now: their intent is on record, and its end is not. */
+export async function openSends(db: Queryable, scope: StopScope): Promise<string[]> {
+  const [where, value] = conditionOf(scope);
+  const rows = await db.query<{ id: string }>(
+    `select distinct a.id from ${OPEN_SENDS} where a.state = 'open' and ${where}`,
+    [value],
+  );
+  return rows.map((row) => row.id);
+}
+
+function conditionOf(scope: StopScope): [where: string, value: unknown] {
+  if ("redriveId" in scope) return ["a.redrive_id = $1", scope.redriveId];
+  if ("ids" in scope) return ["a.id = any($1::uuid[])", scope.ids];
+  return [
+    `exists (select 1 from controls c,
+               lateral (select e.event_id, e.aggregate_type, e.aggregate_id, e.error_code, s.name as source
+                          from dlq_events e join sources s on s.id = e.source_id where e.id = a.id) w
+              where c.id = $1 and ${CONTROL_COVERS})`,
+    scope.controlId,
+  ];
+}
