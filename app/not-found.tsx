@@ -16,7 +16,7 @@ export default function NotFound() {
         </>
       }
     >
-      The page does not exist, or what it showed is past its retention.
+      The page does not exist. The address may have been cut off.
     </EmptyState>
   );
 }

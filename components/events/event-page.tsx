@@ -35,7 +35,7 @@ export function EventPage({ id, initial }: { id: string; initial: InitialDetail 
     if (error?.code === "unknown-event") {
       return (
         <EmptyState title="There is no such event" level={1} action={<LinkButton href="/events">Events</LinkButton>}>
-          <p>It may be past its retention: then it is in the archive of its day.</p>
+          <p>The address may have been cut off, or somebody removed the event from the store.</p>
           <p className="font-mono text-sm wrap-anywhere">{id}</p>
         </EmptyState>
       );

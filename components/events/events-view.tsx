@@ -331,7 +331,7 @@ function NothingHere({ filter, onFilter }: { filter: EventFilter; onFilter: (nex
           </>
         }
       >
-        No event has been parked, or all of them are past their retention. New ones appear here by themselves.
+        No event has been parked yet. New ones appear here by themselves.
       </EmptyState>
     );
   }

@@ -4,18 +4,25 @@ export type Trend = { kind: "new" | "rising" | "falling" | "steady" | "quiet"; w
 const NOTABLE = 2;
 
 /**
- * What the last hour is against the hours before it.
+ * What the last whole hour is against the hours before it. The running hour is not over: it can show that something
+ * rises, never that it falls.
  *
  * @param hourly parked per hour, oldest first; the last is the running hour
  */
 export function trendOf(hourly: number[]): Trend {
-  const last = hourly.at(-1) ?? 0;
-  const before = hourly.slice(0, -1);
+  const running = hourly.at(-1) ?? 0;
+  const last = hourly.at(-2) ?? 0;
+  const before = hourly.slice(0, -2);
   const usual = before.length === 0 ? 0 : before.reduce((sum, count) => sum + count, 0) / before.length;
-  if (last === 0 && usual === 0) return { kind: "quiet", words: "quiet for 24 h" };
-  if (usual === 0) return { kind: "new", words: `${last.toLocaleString("en-US")} this hour, none before` };
-  if (last >= usual * NOTABLE) return { kind: "rising", words: `rising: ${times(last / usual)} the usual hour` };
-  if (last <= usual / NOTABLE) return { kind: "falling", words: last === 0 ? "none this hour" : "falling" };
+  const recent = running + last;
+  if (usual === 0) {
+    if (recent === 0) return { kind: "quiet", words: "quiet for 24 h" };
+    return { kind: "new", words: `${recent.toLocaleString("en-US")} since the last full hour, none before` };
+  }
+  const most = Math.max(running, last);
+  if (most >= usual * NOTABLE) return { kind: "rising", words: `rising: ${times(most / usual)} the usual hour` };
+  if (recent === 0) return { kind: "falling", words: "none in the last hour" };
+  if (most <= usual / NOTABLE) return { kind: "falling", words: "falling" };
   return { kind: "steady", words: "steady" };
 }
 

@@ -20,6 +20,13 @@ describe("messagePattern strips the facts and keeps the words", () => {
     ["mail to ada@example.com bounced", "mail to <email> bounced"],
     ["object 0x7f3a91c2 freed, commit deadbeef12", "object <hex> freed, commit <hex>"],
     ["token eyJhbGciOiJIUzI1NiJ9abc expired", "token <id> expired"],
+    ["502 from acquirer, request req_9a81c3f04e7bd21c05", "<n> from acquirer, request req_<hex>"],
+    ["declined for pm_c0ffee12", "declined for pm_<hex>"],
+    ["charge ch_3MqLk2eZvKY failed", "charge ch_<id> failed"],
+    ["session sess_Zk3q9LmT0xWv4RbY7 is gone", "session sess_<id> is gone"],
+    ["trace_id=4bf92f3577b34da6a3ce929d0e0e4736", "trace_id=<hex>"],
+    ["invoice 1234567, invoice 12345678", "invoice <n>, invoice <n>"],
+    ["utf_16le and order_handler_v2 stay", "utf_<n>le and order_handler_v<n> stay"],
     ["  many\n  spaces ", "many spaces"],
     ["", ""],
   ])("%j", (message, pattern) => expect(messagePattern(message)).toBe(pattern));
@@ -155,6 +162,24 @@ describe("the reader of stacks", () => {
         expect(firstOwnFrame(text)).toBe(expected(text));
       }),
       { numRuns: 20_000 },
+    );
+  });
+});
+
+describe("ids that a producer makes up", () => {
+  /** Of a random id: it begins with a digit and a letter, as nearly every one of that length has both. */
+  const id = (seed: bigint, radix: number, length: number) => `1a${seed.toString(radix).padStart(length, "0")}`;
+  test.each<[string, (seed: bigint) => string]>([
+    ["hex behind a prefix", (seed) => `502 for req_${id(seed, 16, 16)}`],
+    ["hex alone", (seed) => `no object ${id(seed, 16, 16)}`],
+    ["base 36 behind a prefix", (seed) => `no session sess_${id(seed, 36, 18)}2z`],
+    ["a number", (seed) => `no row ${seed % 100_000_000n}`],
+  ])("fold into one group: %s", (_, messageOf) => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 1n, max: (1n << 60n) - 1n }), (seed) => {
+        expect(messagePattern(messageOf(seed))).toBe(messagePattern(messageOf(7n)));
+      }),
+      { numRuns: 200 },
     );
   });
 });
