@@ -4,6 +4,7 @@ import type { BasicProperties } from "@/lib/brokers/amqp/basic-properties";
 import { statsQueryFrom } from "@/lib/contract/stats-query";
 import { changeSettings } from "@/lib/operations/change-settings";
 import { createSource } from "@/lib/operations/create-source";
+import { createSchemaCheck } from "@/lib/operations/schema-check";
 import { systemClock } from "@/lib/platform/clock";
 import { createLowRateStore } from "@/lib/store/prisma";
 import { countEvents } from "@/lib/store/read/event-count";
@@ -130,11 +131,13 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
 
   async function makeSource(): Promise<void> {
     const lowRate = createLowRateStore(world.url);
+    const schemas = createSchemaCheck(systemClock);
     try {
       const config = { url: rabbit().url, queue: work.dlq };
       const source = { name: SOURCE, kind: "rabbitmq", config, payloadSchema: SCHEMA, enabled: true };
-      await createSource({ lowRate, clock: systemClock }, source, "ada");
+      await createSource({ lowRate, schemas, clock: systemClock }, source, "ada");
     } finally {
+      await schemas.close();
       await lowRate.end();
     }
   }

@@ -5,6 +5,7 @@ import { createBatcher } from "@/lib/operations/batcher";
 import { createPayloadChecker } from "@/lib/operations/check-payload";
 import type { Deps } from "@/lib/operations/deps";
 import { runSlice } from "@/lib/operations/run-slice";
+import { createSchemaCheck, type SchemaCheck } from "@/lib/operations/schema-check";
 import type { SliceDeps, TargetDirectory } from "@/lib/operations/slice-deps";
 import { holdItems, type ItemHold } from "@/lib/store/write/claim-items";
 import { type AttemptClose, closeAttempts } from "@/lib/store/write/finish-items";
@@ -29,7 +30,8 @@ export type Lanes = { running(): number; stop(graceMs: number): Promise<void> };
 
 /** Works both lanes. Rejects with DomainError `queue-unavailable` when the queue cannot be reached at start. */
 export async function startLanes(options: LanesOptions): Promise<Lanes> {
-  const sliceDeps = sliceDepsOf(options);
+  const schemas = createSchemaCheck(options.deps.clock);
+  const sliceDeps = sliceDepsOf(options, schemas);
   const workers: LaneWorker[] = [];
   for (const lane of ["main", "slow"] as const) {
     workers.push(
@@ -48,11 +50,12 @@ export async function startLanes(options: LanesOptions): Promise<Lanes> {
     running: () => workers.reduce((sum, worker) => sum + worker.running(), 0),
     stop: async (graceMs) => {
       await Promise.all(workers.map((worker) => worker.stop(graceMs)));
+      await schemas.close();
     },
   };
 }
 
-function sliceDepsOf({ deps, targets, sessions, stopping }: LanesOptions): SliceDeps {
+function sliceDepsOf({ deps, targets, sessions, stopping }: LanesOptions, schemas: SchemaCheck): SliceDeps {
   const opener = createBatcher<AttemptIntent, boolean>(
     async (intents) => {
       const opened = await openAttempts(deps.db, intents);
@@ -80,7 +83,7 @@ function sliceDepsOf({ deps, targets, sessions, stopping }: LanesOptions): Slice
     ...deps,
     random: Math.random,
     targets,
-    checkPayload: createPayloadChecker(),
+    checkPayloads: createPayloadChecker(schemas, deps.clock),
     openSession: sessions.open,
     openAttempt: opener.push,
     closeAttempt: (close, hold) => closer.push({ close, hold }),

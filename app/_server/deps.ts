@@ -3,6 +3,7 @@ import type { LaneConnection } from "@/lib/lane/connection";
 import { type OpenIdempotencyStore, openIdempotencyStore } from "@/lib/lane/idempotency-store";
 import type { LaneQueue } from "@/lib/lane/port";
 import { createLaneQueue } from "@/lib/lane/queue";
+import { createSchemaCheck, type SchemaCheck } from "@/lib/operations/schema-check";
 import { type Clock, systemClock } from "@/lib/platform/clock";
 import { type Env, readEnv } from "@/lib/platform/env";
 import { createLog, type Log } from "@/lib/platform/log";
@@ -22,6 +23,8 @@ export type Deps = {
   lane: LaneQueue;
   /** Answers by Idempotency-Key, shared by all web processes. */
   idempotency: OpenIdempotencyStore<KeptAnswer>;
+  /** Tries a source's JSON Schema in a thread that can be ended. */
+  schemas: SchemaCheck;
   clock: Clock;
   log: Log;
   /** Closes what it holds. */
@@ -72,12 +75,14 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
   );
   const lowRate = createLowRateStore(env.databaseUrl);
   const brokers = async () => (await import("@/lib/brokers/registry")).brokerRegistry();
+  const schemas = createSchemaCheck(systemClock);
   const close = async () => {
+    await schemas.close();
     await lane.close();
     await idempotency.close();
     await lowRate.end();
     await lists.end();
     await db.end();
   };
-  return { env, db, lists, lowRate, brokers, lane, idempotency, clock: systemClock, log, close };
+  return { env, db, lists, lowRate, brokers, lane, idempotency, schemas, clock: systemClock, log, close };
 }

@@ -1,4 +1,5 @@
 import { parseSourceConfig, resolveSecrets, targetAddress } from "@/lib/contract/source-config";
+import { createPayloadChecker } from "@/lib/operations/check-payload";
 import type { SampleDeps } from "@/lib/operations/sample-dry-run";
 import type { TargetRow } from "@/lib/store/read/targets";
 import type { Deps } from "./deps";
@@ -10,16 +11,11 @@ const PROBE_FRESH_MS = 5_000;
 
 type Probed = Awaited<ReturnType<SampleDeps["probe"]>>;
 
-let checker: Promise<SampleDeps["checkPayloads"]> | undefined;
 const known = new Map<string, { atMs: number; result: Promise<Probed> }>();
 
-/** What a preview's dry run needs of the web process. The schema compiler is loaded with the first preview. */
-export async function sampleParts(deps: Deps): Promise<Pick<SampleDeps, "checkPayloads" | "probe">> {
-  checker ??= import("@/lib/operations/check-payload").then(({ createPayloadChecker }) => {
-    const check = createPayloadChecker();
-    return async (payloads) => payloads.map(({ payload, contentType, schema }) => check(payload, contentType, schema));
-  });
-  return { checkPayloads: await checker, probe: (row) => probeOnce(deps, row) };
+/** What a preview's dry run needs of the web process. Schemas run in a thread, never in this one. */
+export function sampleParts(deps: Deps): Pick<SampleDeps, "checkPayloads" | "probe"> {
+  return { checkPayloads: createPayloadChecker(deps.schemas, deps.clock), probe: (row) => probeOnce(deps, row) };
 }
 
 function probeOnce(deps: Deps, row: TargetRow): Promise<Probed> {

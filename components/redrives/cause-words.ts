@@ -26,6 +26,7 @@ const NEEDS_ACTION = new Set([
   "not-found",
   "payload-unparsable",
   "schema-mismatch",
+  "schema-timeout",
   "payload-too-large",
   "no-target",
   "version-superseded",

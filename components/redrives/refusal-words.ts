@@ -11,6 +11,7 @@ const SHORT: Record<Refusal, string> = {
   "not-found": "gone",
   "payload-unparsable": "unparsable payload",
   "schema-mismatch": "schema mismatch",
+  "schema-timeout": "schema too slow",
   "payload-too-large": "too large",
   "no-target": "no target",
   "target-unreachable": "target unreachable",

@@ -35,6 +35,7 @@ describe("the dry run", () => {
   test.each([
     [{ payload: { ...well.payload, parses: { ok: false, detail: "no JSON" } } }, "payload-unparsable"],
     [{ payload: { ...well.payload, schema: { ok: false, detail: "/amount" } } }, "schema-mismatch"],
+    [{ payload: { ...well.payload, schema: { ok: false, detail: "slow", tooSlow: true } } }, "schema-timeout"],
     [{ payload: { ...well.payload, bytes: 101 } }, "payload-too-large"],
     [{ target: { fault: "env:TOKEN is not set" } }, "no-target"],
     [{ target: { ...target, reachable: false } }, "target-unreachable"],

@@ -6,7 +6,8 @@ export type DryRunFacts = {
     bytes: number;
     bytesMax: number;
     parses: { ok: boolean; detail: string };
-    schema: { ok: boolean; detail: string };
+    /** `tooSlow`: the schema did not decide in its time. */
+    schema: { ok: boolean; detail: string; tooSlow?: boolean };
   };
   /** `fault`: nothing can be sent to, and why. */
   target:
@@ -48,7 +49,12 @@ export function dryRun(facts: DryRunFacts): Verdict {
 function payloadChecks({ bytes, bytesMax, parses, schema }: DryRunFacts["payload"]): Ruled[] {
   return [
     { check: "payload-parses", ...parses, refusal: "payload-unparsable" },
-    { check: "payload-schema", ...schema, refusal: "schema-mismatch" },
+    {
+      check: "payload-schema",
+      ok: schema.ok,
+      detail: schema.detail,
+      refusal: schema.tooSlow ? "schema-timeout" : "schema-mismatch",
+    },
     {
       check: "payload-size",
       ok: bytes <= bytesMax,

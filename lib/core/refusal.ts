@@ -16,6 +16,7 @@ export type GateRefusal = (typeof GATE_REFUSALS)[number];
 export const DRY_RUN_REFUSALS = [
   "payload-unparsable",
   "schema-mismatch",
+  "schema-timeout",
   "payload-too-large",
   "no-target",
   "target-unreachable",
@@ -38,6 +39,7 @@ export const REFUSAL_TEXT: Record<Refusal, string> = {
   "not-found": "no longer exists",
   "payload-unparsable": "has a payload that does not parse as its content type",
   "schema-mismatch": "has a payload that does not match the source's JSON Schema",
+  "schema-timeout": "has a payload for which the source's JSON Schema takes too long: simplify the schema",
   "payload-too-large": "is larger than its target accepts",
   "no-target": "has no target on this lane: configure its source",
   "target-unreachable": "has a target that cannot be reached",

@@ -1,13 +1,36 @@
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
+import { DomainError } from "@/lib/core/problem";
+import { systemClock } from "@/lib/platform/clock";
 import { createPayloadChecker } from "./check-payload";
+import { assertPayloadSchema } from "./payload-schema";
+import { createSchemaCheck } from "./schema-check";
 
-const check = createPayloadChecker();
+const schemas = createSchemaCheck(systemClock, { quickMs: 200, slowMs: 300 });
+afterAll(() => schemas.close());
+const checkAll = createPayloadChecker(schemas, systemClock);
+const check = async (payload: Uint8Array, contentType: string, schema: object | null) => {
+  const [result] = await checkAll([{ payload, contentType, schema }]);
+  return result!;
+};
 const schema = {
   type: "object",
   required: ["amount"],
   properties: { amount: { type: "integer", minimum: 1 }, at: { type: "string", format: "date-time" } },
 };
 const bytes = (text: string) => Buffer.from(text);
+const catastrophic = { properties: { a: { pattern: "^(a+)+$" } } };
+const stuck = bytes(JSON.stringify({ a: `${"a".repeat(60)}!` }));
+
+/** Each level asks for the one below it twice. */
+function exponential(levels: number): Record<string, unknown> {
+  const definitions: Record<string, object> = {
+    d0: { type: ["object", "array", "string", "number", "null", "boolean"] },
+  };
+  for (let level = 1; level <= levels; level++) {
+    definitions[`d${level}`] = { allOf: [{ $ref: `#/$defs/d${level - 1}` }, { $ref: `#/$defs/d${level - 1}` }] };
+  }
+  return { $defs: definitions, $ref: `#/$defs/d${levels}` };
+}
 
 describe("the check of a payload", () => {
   test.each([
@@ -18,22 +41,102 @@ describe("the check of a payload", () => {
     ["{amount", "application/json", false, false],
     ['{"amount": 3}', "application/octet-stream", true, true],
     ["<a/>", "application/xml", false, false],
-  ])("%s as %s: parses %s, matches %s", (payload, contentType, parses, matches) => {
-    const result = check(bytes(payload), contentType, schema);
+  ])("%s as %s: parses %s, matches %s", async (payload, contentType, parses, matches) => {
+    const result = await check(bytes(payload), contentType, schema);
     expect([result.parses.ok, result.schema.ok]).toEqual([parses, matches]);
   });
 
-  test("without a schema only what says it is JSON must parse", () => {
-    expect(check(bytes("<a/>"), "application/xml", null).parses.ok).toBe(true);
-    expect(check(bytes("<a/>"), "application/json", null).parses.ok).toBe(false);
-    expect(check(Buffer.from([0x22, 0xff, 0x22]), "application/json", null).parses.ok).toBe(false);
+  test("without a schema only what says it is JSON must parse", async () => {
+    expect((await check(bytes("<a/>"), "application/xml", null)).parses.ok).toBe(true);
+    expect((await check(bytes("<a/>"), "application/json", null)).parses.ok).toBe(false);
+    expect((await check(Buffer.from([0x22, 0xff, 0x22]), "application/json", null)).parses.ok).toBe(false);
   });
 
-  test("names what does not match, and a schema that cannot be used lets nothing through", () => {
-    expect(check(bytes('{"amount": "x"}'), "application/json", schema).schema.detail).toContain(
+  test("names what does not match, and a schema that cannot be used lets nothing through", async () => {
+    expect((await check(bytes('{"amount": "x"}'), "application/json", schema)).schema.detail).toContain(
       "/amount must be integer",
     );
-    const unusable = check(bytes("{}"), "application/json", { type: "no-such-type" });
+    const unusable = await check(bytes("{}"), "application/json", { type: "no-such-type" });
     expect(unusable.schema).toMatchObject({ ok: false, detail: expect.stringContaining("not usable") });
+  });
+
+  test("answers in the order of the payloads, whichever schema each has", async () => {
+    const text = { type: "string" };
+    const results = await checkAll([
+      { payload: bytes('{"amount": 3}'), contentType: "application/json", schema },
+      { payload: bytes('"a"'), contentType: "application/json", schema: text },
+      { payload: bytes("x"), contentType: "text/plain", schema: null },
+      { payload: bytes('{"amount": 0}'), contentType: "application/json", schema },
+      { payload: bytes("7"), contentType: "application/json", schema: text },
+    ]);
+    expect(results.map((result) => result.schema.ok)).toEqual([true, true, true, false, false]);
+  });
+
+  test("two schemas of one $id, and an edited one that keeps it, are each their own", async () => {
+    const $id = "https://acme.example/order";
+    for (const type of ["object", "string", "number", "object"]) {
+      expect((await check(bytes("{}"), "application/json", { $id, type })).schema.ok).toBe(type === "object");
+    }
+  });
+
+  test("an asynchronous schema lets nothing through, and ends nothing", async () => {
+    const asynchronous = { $async: true, type: "object", required: ["zzz"] };
+    expect((await check(bytes("{}"), "application/json", asynchronous)).schema).toMatchObject({ ok: false });
+    expect((await check(bytes('{"amount": 3}'), "application/json", schema)).schema.ok).toBe(true);
+  });
+
+  test("one payload on which the schema never decides is refused by name, its neighbours are decided", async () => {
+    const honest = bytes('{"a": "aaaa"}');
+    const payloads = [honest, stuck, honest, honest, stuck, honest];
+    const results = await checkAll(
+      payloads.map((payload) => ({ payload, contentType: "application/json", schema: catastrophic })),
+    );
+    expect(results.map((result) => result.schema.ok)).toEqual([true, false, true, true, false, true]);
+    expect(results.map((result) => result.schema.tooSlow ?? false)).toEqual([false, true, false, false, true, false]);
+  });
+
+  test("a schema that never decides holds neither the thread of this process nor other schemas", async () => {
+    await check(bytes("{}"), "application/json", schema);
+    let turns = 0;
+    const ticking = setInterval(() => turns++, 5);
+    const hostile = checkAll(
+      Array.from({ length: 20 }, () => ({ payload: stuck, contentType: "application/json", schema: exponential(40) })),
+    );
+    const started = performance.now();
+    const neighbour = await check(bytes('{"amount": 3}'), "application/json", { ...schema, title: "neighbour" });
+    const waitedMs = performance.now() - started;
+    const results = await hostile;
+    clearInterval(ticking);
+    expect(neighbour.schema.ok).toBe(true);
+    expect(results.every((result) => result.schema.tooSlow)).toBe(true);
+    // Once for the quick thread, and its new start: never for the five overruns of the hostile one.
+    expect(waitedMs).toBeLessThan(900);
+    expect(turns).toBeGreaterThan(50);
+  });
+});
+
+describe("a schema that is saved", () => {
+  test.each([
+    ["no type that exists", { type: "no-such-type" }, "payloadSchema"],
+    ["an asynchronous one", { $async: true, type: "object" }, "asynchronous"],
+    ["an asynchronous part", { properties: { a: { $async: true } } }, "asynchronous"],
+    ["a remote reference", { $ref: "https://acme.example/other.json" }, "other.json"],
+    ["references that double at each level", exponential(40), "too long"],
+    ["a pattern that never decides", { anyOf: [{ pattern: "^(a+)+$" }, { type: "object" }] }, "too long"],
+    ["a huge one", { description: "x".repeat(300_000) }, "characters"],
+  ])("is refused when it is %s", async (_, bad, word) => {
+    const refused = await assertPayloadSchema(schemas, bad).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    expect(refused).toBeInstanceOf(DomainError);
+    expect(refused).toMatchObject({ code: "invalid-config", fields: [{ field: "payloadSchema" }] });
+    expect(JSON.stringify([(refused as DomainError).message, (refused as DomainError).fields])).toContain(word);
+  });
+
+  test("is taken when it is honest", async () => {
+    await assertPayloadSchema(schemas, schema);
+    await assertPayloadSchema(schemas, { ...schema, $id: "https://acme.example/order" });
+    await assertPayloadSchema(schemas, null);
   });
 });

@@ -1,62 +1,78 @@
-import Ajv2020, { type ValidateFunction } from "ajv/dist/2020";
-import addFormats from "ajv-formats";
+import { SCHEMA_MS_MAX, type SchemaCheck, type SchemaOutcome } from "@/lib/operations/schema-check";
+import type { SchemaResult } from "@/lib/operations/schema-thread";
+import type { Clock } from "@/lib/platform/clock";
+import { createTurns } from "@/lib/platform/turns";
 
-export type PayloadCheck = { parses: { ok: boolean; detail: string }; schema: { ok: boolean; detail: string } };
+/** `tooSlow`: the schema did not decide in its time. */
+export type PayloadCheck = SchemaResult & { schema: { tooSlow?: boolean } };
 
-/** Findings shown of one payload: the first few tell what is wrong. */
-const ERRORS_SHOWN = 3;
+/** One payload, and the JSON Schema (2020-12) of its source. */
+export type CheckedPayload = { payload: Uint8Array; contentType: string; schema: object | null };
+
+/** Checks the payloads of one claim, and answers in their order. */
+export type PayloadChecker = (payloads: readonly CheckedPayload[]) => Promise<PayloadCheck[]>;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Checks payloads against JSON Schemas (2020-12); a schema is compiled once. */
-export function createPayloadChecker() {
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
-  addFormats.default(ajv);
-  const compiled = new WeakMap<object, ValidateFunction | string>();
+/** Payloads without a schema are parsed here, in turns with other work; the others in a thread that can be ended. */
+export function createPayloadChecker(schemas: SchemaCheck, clock: Clock): PayloadChecker {
+  const texts = new WeakMap<object, string>();
+  const textOf = (schema: object): string => {
+    const known = texts.get(schema);
+    if (known !== undefined) return known;
+    const text = JSON.stringify(schema);
+    texts.set(schema, text);
+    return text;
+  };
 
-  function validatorOf(schema: object): ValidateFunction | string {
-    const known = compiled.get(schema);
-    if (known) return known;
-    let made: ValidateFunction | string;
-    try {
-      made = ajv.compile(schema);
-    } catch (error) {
-      made = error instanceof Error ? error.message : String(error);
+  return async (payloads) => {
+    const checks: PayloadCheck[] = [];
+    const bySchema = new Map<string, number[]>();
+    const turns = createTurns(clock);
+    for (const [index, { payload, contentType, schema }] of payloads.entries()) {
+      if (schema === null) {
+        checks[index] = withoutSchema(payload, contentType);
+        if (turns.due()) await turns.give();
+        continue;
+      }
+      const text = textOf(schema);
+      const indexes = bySchema.get(text);
+      if (indexes) indexes.push(index);
+      else bySchema.set(text, [index]);
     }
-    compiled.set(schema, made);
-    return made;
-  }
-
-  return function checkPayload(payload: Uint8Array, contentType: string, schema: object | null): PayloadCheck {
-    if (!isJson(contentType) && schema === null) {
-      return { parses: { ok: true, detail: `${contentType}: not checked` }, schema: noSchema };
-    }
-    let value: unknown;
-    try {
-      value = JSON.parse(utf8.decode(payload));
-    } catch {
-      const detail = "the payload is not valid JSON in UTF-8";
-      return { parses: { ok: false, detail }, schema: schema === null ? noSchema : { ok: false, detail } };
-    }
-    const parses = { ok: true, detail: "valid JSON" };
-    return { parses, schema: schema === null ? noSchema : matches(validatorOf(schema), value) };
+    await Promise.all(
+      [...bySchema].map(async ([text, indexes]) => {
+        const outcomes = await schemas.check(
+          text,
+          indexes.map((index) => payloads[index]!.payload),
+        );
+        outcomes.forEach((outcome, place) => {
+          checks[indexes[place]!] = checkOf(outcome);
+        });
+      }),
+    );
+    return checks;
   };
 }
 
-export type PayloadChecker = ReturnType<typeof createPayloadChecker>;
+const NO_SCHEMA = { ok: true, detail: "the source has no JSON Schema" };
 
-const noSchema = { ok: true, detail: "the source has no JSON Schema" };
+function withoutSchema(payload: Uint8Array, contentType: string): PayloadCheck {
+  if (!isJson(contentType)) return { parses: { ok: true, detail: `${contentType}: not checked` }, schema: NO_SCHEMA };
+  try {
+    JSON.parse(utf8.decode(payload));
+    return { parses: { ok: true, detail: "valid JSON" }, schema: NO_SCHEMA };
+  } catch {
+    return { parses: { ok: false, detail: "the payload is not valid JSON in UTF-8" }, schema: NO_SCHEMA };
+  }
+}
 
 function isJson(contentType: string): boolean {
   return /^[^;]*[/+]json\s*(;|$)/i.test(contentType);
 }
 
-function matches(validate: ValidateFunction | string, value: unknown): { ok: boolean; detail: string } {
-  // A schema that does not compile must not let everything through.
-  if (typeof validate === "string") return { ok: false, detail: `the source's JSON Schema is not usable: ${validate}` };
-  if (validate(value)) return { ok: true, detail: "matches the source's JSON Schema" };
-  const errors = validate.errors ?? [];
-  const shown = errors.slice(0, ERRORS_SHOWN).map((error) => `${error.instancePath || "/"} ${error.message}`);
-  const more = errors.length > shown.length ? ` and ${errors.length - shown.length} more` : "";
-  return { ok: false, detail: shown.join("; ") + more };
+function checkOf(outcome: SchemaOutcome): PayloadCheck {
+  if (outcome !== null) return outcome;
+  const detail = `the source's JSON Schema takes longer than ${SCHEMA_MS_MAX} ms for this payload: simplify its patterns and references`;
+  return { parses: { ok: true, detail: "not decided" }, schema: { ok: false, detail, tooSlow: true } };
 }

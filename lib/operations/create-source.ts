@@ -2,19 +2,20 @@ import { parseSourceConfig, redactConfig } from "@/lib/contract/source-config";
 import type { SourceRequest } from "@/lib/contract/sources";
 import { DomainError } from "@/lib/core/problem";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
+import type { SchemaCheck } from "@/lib/operations/schema-check";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
 import { isNameTaken, type LowRateStore } from "@/lib/store/prisma";
 import { appendAudit } from "@/lib/store/write/audit";
 import { insertSource } from "@/lib/store/write/sources";
 
-export type SourceDeps = { lowRate: LowRateStore; clock: Clock };
+export type SourceDeps = { lowRate: LowRateStore; clock: Clock; schemas: SchemaCheck };
 
 /** Creates a source and its two targets. Throws DomainError `invalid-config` or `name-taken`. */
 export async function createSource(deps: SourceDeps, request: SourceRequest, actor: string): Promise<void> {
   const config = parseSourceConfig(request.kind, request.config);
   const payloadSchema = request.payloadSchema ?? null;
-  assertPayloadSchema(payloadSchema);
+  await assertPayloadSchema(deps.schemas, payloadSchema);
   const nowMs = deps.clock.wallMs();
   const [id, main, slow] = [uuidv7(nowMs), uuidv7(nowMs), uuidv7(nowMs)];
   const { name, enabled } = request;

@@ -3,6 +3,7 @@ import { dryRun } from "@/lib/core/dry-run";
 import { gate } from "@/lib/core/gate";
 import type { ItemOutcome } from "@/lib/core/item-outcome";
 import type { Settings } from "@/lib/core/settings";
+import type { PayloadCheck } from "@/lib/operations/check-payload";
 import { type Rules, readRulesOver } from "@/lib/operations/read-rules";
 import type { NoTarget, RedriveSession, SliceDeps, SliceTarget, TargetHealth } from "@/lib/operations/slice-deps";
 import { type EventBody, readBodies } from "@/lib/store/read/bodies";
@@ -48,6 +49,7 @@ export async function examineItems(
     claimed.filter((item) => item.fence > 1n),
   );
   const targets = await findTargets(deps, session, claimed);
+  const checks = await checkBodies(deps, claimed, bodies, targets);
   const nowMs = deps.clock.wallMs();
   const items = claimed.map((item) => {
     const attempts = Math.max(item.attempts, resumed.get(item.id) ?? 0);
@@ -55,6 +57,7 @@ export async function examineItems(
       item: { ...item, attempts },
       ambiguous: resumed.has(item.id),
       body: bodies.get(item.id),
+      check: checks.get(item.id),
       order: order.get(item.id)!,
       target: targets.get(item.sourceId)!,
     };
@@ -80,10 +83,29 @@ async function findTargets(
   return new Map(found);
 }
 
+async function checkBodies(
+  deps: SliceDeps,
+  claimed: readonly ClaimedItem[],
+  bodies: Map<string, EventBody>,
+  targets: Map<string, Found>,
+): Promise<Map<string, PayloadCheck>> {
+  const present = claimed.filter((item) => bodies.has(item.id));
+  const checks = await deps.checkPayloads(
+    present.map((item) => {
+      const { payload, contentType } = bodies.get(item.id)!;
+      const found = targets.get(item.sourceId)!;
+      return { payload, contentType, schema: "fault" in found ? null : (found.target.row.payloadSchema ?? null) };
+    }),
+  );
+  return new Map(present.map((item, index) => [item.id, checks[index]!]));
+}
+
 type Facts = {
   item: ClaimedItem;
   ambiguous: boolean;
   body: EventBody | undefined;
+  /** There is one when there is a body. */
+  check: PayloadCheck | undefined;
   order: OrderFacts;
   target: Found;
 };
@@ -106,7 +128,7 @@ function examine(deps: SliceDeps, session: RedriveSession, facts: Facts, rules: 
     payload: {
       bytes: body.payload.byteLength,
       bytesMax: rules.settings.payloadBytesMax,
-      ...deps.checkPayload(body.payload, body.contentType, open?.target.row.payloadSchema ?? null),
+      ...facts.check!,
     },
     target: "fault" in facts.target ? facts.target : targetFacts(facts.target.target.row.name, facts.target.health),
     version: item.version,

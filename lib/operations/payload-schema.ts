@@ -1,22 +1,42 @@
-import Ajv2020 from "ajv/dist/2020";
-import addFormats from "ajv-formats";
 import { DomainError } from "@/lib/core/problem";
+import type { SchemaCheck } from "@/lib/operations/schema-check";
 
-/** Throws DomainError `invalid-config` for what is no JSON Schema (2020-12): it would refuse every redrive. */
-export function assertPayloadSchema(schema: Record<string, unknown> | null | undefined): void {
+/** A schema is compiled by every worker, and shown whole in the console. */
+const SCHEMA_CHARS_MAX = 256 * 1024;
+
+/** Each kind of JSON value: a schema that takes too long even for these is refused before it holds up a redrive. */
+const SAMPLES = ["{}", "[]", '""', "0", "null", "true", '{"a":{"a":[{"a":"a"}]}}', `"${"a".repeat(64)}!"`];
+
+const encoder = new TextEncoder();
+
+/** Throws DomainError `invalid-config` for what is no usable JSON Schema (2020-12): it would refuse every redrive. */
+export async function assertPayloadSchema(
+  schemas: SchemaCheck,
+  schema: Record<string, unknown> | null | undefined,
+): Promise<void> {
   if (!schema) return;
-  const ajv = new Ajv2020({ strict: false });
-  addFormats.default(ajv);
-  try {
-    ajv.compile(schema);
-  } catch (error) {
-    throw new DomainError("invalid-config", "payloadSchema is no usable JSON Schema (2020-12)", {
-      fields: [{ field: "payloadSchema", detail: ajv.errorsText() === "No errors" ? reason(error) : ajv.errorsText() }],
-    });
-  }
+  const text = JSON.stringify(schema);
+  if (text.length > SCHEMA_CHARS_MAX) throw unusable(`has more than ${SCHEMA_CHARS_MAX} characters`);
+  if (isAsync(schema)) throw unusable("must not be asynchronous: leave out $async");
+  const [first, ...others] = await schemas.check(
+    text,
+    SAMPLES.map((sample) => encoder.encode(sample)),
+  );
+  if ([first, ...others].includes(null)) throw unusable("takes too long to compile, or for the smallest of payloads");
+  const { ok, detail } = first!.schema;
+  // The compiler's own words: they are about the schema that was just sent, and name the keyword.
+  if (!ok && detail.includes("is not usable: ")) throw unusable(detail.split("is not usable: ")[1]!.slice(0, 500));
 }
 
-/** The compiler's own words: they are about the schema that was just sent, and name the keyword. */
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message.slice(0, 500) : "does not compile";
+/** `$async` is a word of the compiler, not of JSON Schema: what it makes answers with a promise. */
+function isAsync(schema: unknown): boolean {
+  if (typeof schema !== "object" || schema === null) return false;
+  if ("$async" in schema && schema.$async === true) return true;
+  return Object.values(schema).some(isAsync);
+}
+
+function unusable(detail: string): DomainError {
+  return new DomainError("invalid-config", "payloadSchema is no usable JSON Schema (2020-12)", {
+    fields: [{ field: "payloadSchema", detail }],
+  });
 }

@@ -1,8 +1,10 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import type { PreviewRequest } from "@/lib/contract/redrives";
 import { createPayloadChecker } from "@/lib/operations/check-payload";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import type { SampleDeps } from "@/lib/operations/sample-dry-run";
+import { createSchemaCheck } from "@/lib/operations/schema-check";
+import { systemClock } from "@/lib/platform/clock";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 let world: World;
@@ -14,9 +16,9 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const check = createPayloadChecker();
-const checkPayloads: SampleDeps["checkPayloads"] = async (payloads) =>
-  payloads.map(({ payload, contentType, schema }) => check(payload, contentType, schema));
+const schemas = createSchemaCheck(systemClock);
+afterAll(() => schemas.close());
+const checkPayloads = createPayloadChecker(schemas, systemClock);
 const preview = (change: Partial<PreviewRequest> = {}) =>
   previewRedrive(
     { ...world.deps, sample: { checkPayloads, probe: async () => reachable } },

@@ -76,7 +76,7 @@ export type RedriveSession = {
 export type SliceDeps = Deps & {
   random: () => number;
   targets: TargetDirectory;
-  checkPayload: PayloadChecker;
+  checkPayloads: PayloadChecker;
   /** null = it does not run. */
   openSession(redriveId: string): Promise<RedriveSession | null>;
   /** Records an intent, together with those of other items. False = it may not be sent (any more). */

@@ -13,7 +13,7 @@ export async function updateSource(
   actor: string,
 ): Promise<void> {
   const { reason, ...columns } = change;
-  assertPayloadSchema(columns.payloadSchema);
+  await assertPayloadSchema(deps.schemas, columns.payloadSchema);
   await deps.lowRate.write(async (client, tx) => {
     const stored = await client.source.findUnique({ where: { name } });
     if (!stored) throw unknownSource(name);

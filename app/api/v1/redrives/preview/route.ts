@@ -5,5 +5,5 @@ import { previewRedrive } from "@/lib/operations/preview-redrive";
 
 export const POST = handle({
   body: previewRequestSchema,
-  run: async ({ deps, body }) => previewRedrive({ ...deps, sample: await sampleParts(deps) }, body),
+  run: ({ deps, body }) => previewRedrive({ ...deps, sample: sampleParts(deps) }, body),
 });

@@ -1,0 +1,180 @@
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { SchemaAnswer, SchemaJob, SchemaResult } from "@/lib/operations/schema-thread";
+import type { Clock } from "@/lib/platform/clock";
+
+/**
+ * The first thread is shared by all schemas, and none may hold it longer than this: the others wait. One that does goes
+ * on in the second thread, among its like.
+ */
+const QUICK_MS = 80;
+/** One payload, in the second thread. */
+export const SCHEMA_MS_MAX = 1_000;
+/** Payloads of one call that may take that long; then the rest of them is taken for the same. Within the lease of a claim. */
+const OVERRUNS_MAX = 5;
+/** A schema that was slow is tried in the first thread again after this long. */
+const SLOW_MS = 600_000;
+const SLOW_SCHEMAS_MAX = 256;
+/** A thread that has not begun by then has failed to start. */
+const BOOT_MS = 15_000;
+/** A schema that builds large values ends its thread instead of the process. */
+const THREAD_MEMORY_MB = 192;
+
+/** What is known of one payload; null: it took too long. */
+export type SchemaOutcome = SchemaResult | null;
+
+export type SchemaCheck = {
+  /** Checks payloads against one schema, in their order. Never rejects for what schema or payload do. */
+  check(schema: string, payloads: readonly Uint8Array[]): Promise<SchemaOutcome[]>;
+  close(): Promise<void>;
+};
+
+/** The thread's file: as built for production, else the source, which Node runs as it is. */
+function threadFile(): string {
+  const built = process.env.NODE_ENV === "production";
+  return join(process.cwd(), built ? "dist/schema-thread.mjs" : "lib/operations/schema-thread.ts");
+}
+
+export function createSchemaCheck(clock: Clock, { quickMs = QUICK_MS, slowMs = SCHEMA_MS_MAX } = {}): SchemaCheck {
+  const quick = createThread(clock, quickMs);
+  const slow = createThread(clock, slowMs);
+  const slowSince = new Map<string, number>();
+
+  const isSlow = (schema: string) => clock.nowMs() - (slowSince.get(schema) ?? Number.NEGATIVE_INFINITY) < SLOW_MS;
+  const markSlow = (schema: string) => {
+    if (slowSince.size >= SLOW_SCHEMAS_MAX) slowSince.delete(slowSince.keys().next().value!);
+    slowSince.set(schema, clock.nowMs());
+  };
+
+  async function check(schema: string, payloads: readonly Uint8Array[]): Promise<SchemaOutcome[]> {
+    const outcomes: SchemaOutcome[] = [];
+    for (let overruns = 0; outcomes.length < payloads.length && overruns < OVERRUNS_MAX; ) {
+      const rest = payloads.slice(outcomes.length);
+      const thread = isSlow(schema) ? slow : quick;
+      const { results, stuckAt } = await thread.run(schema, rest);
+      outcomes.push(...results);
+      if (stuckAt === null || results.length > stuckAt) continue;
+      if (thread === quick) {
+        markSlow(schema);
+        continue;
+      }
+      overruns++;
+      // Checked before the stuck one, and lost with the thread: once more, without it.
+      const lost = rest.slice(results.length, stuckAt);
+      if (lost.length > 0) outcomes.push(...(await slow.run(schema, lost)).results);
+      outcomes.push(...Array<null>(payloads.length - rest.length + stuckAt + 1 - outcomes.length).fill(null));
+    }
+    return [...outcomes, ...Array<null>(payloads.length - outcomes.length).fill(null)];
+  }
+
+  return {
+    check,
+    close: async () => {
+      await Promise.all([quick.close(), slow.close()]);
+    },
+  };
+}
+
+type ThreadRun = {
+  /** Those that were sent before the thread ended: all of them when it did not. */
+  results: SchemaResult[];
+  /** The payload that took too long or ended the thread. */
+  stuckAt: number | null;
+};
+
+type Thread = {
+  run(schema: string, payloads: readonly Uint8Array[]): Promise<ThreadRun>;
+  close(): Promise<void>;
+};
+
+/** One thread, one call at a time. It is started when it is needed, and again after it had to be ended. */
+function createThread(clock: Clock, limitMs: number): Thread {
+  let worker: Worker | null = null;
+  let closed = false;
+  let last: Promise<unknown> = Promise.resolve();
+
+  function start(): Worker {
+    const started = new Worker(threadFile(), {
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
+    });
+    // It must not keep a process alive that has nothing else to do.
+    started.unref();
+    return started;
+  }
+
+  async function end(): Promise<void> {
+    const ended = worker;
+    worker = null;
+    await ended?.terminate();
+  }
+
+  async function runNow(schema: string, payloads: readonly Uint8Array[]): Promise<ThreadRun> {
+    if (closed) throw new Error("the check of schemas is closed");
+    worker ??= start();
+    const running = worker;
+    const progress = new Int32Array(new SharedArrayBuffer(4));
+    const begun = () => Atomics.load(progress, 0);
+    const results: SchemaResult[] = [];
+    const ended = Promise.withResolvers<void>();
+    const fail = (error: unknown) => {
+      if (worker === running) worker = null;
+      // Before it began it is the thread that is at fault, after that what it was given.
+      if (begun() === 0 || closed) ended.reject(new Error("the thread that checks schemas ended", { cause: error }));
+      else ended.resolve();
+    };
+    const onMessage = (answer: SchemaAnswer) => {
+      results.push(...answer.results);
+      if (results.length === payloads.length) ended.resolve();
+    };
+    const stopWatching = watch(clock, begun, limitMs, () => void end());
+    running.on("message", onMessage).on("error", fail).on("exit", fail);
+    try {
+      const { bytes, ends } = concatenated(payloads);
+      running.postMessage({ schema, bytes, ends, progress } satisfies SchemaJob, [bytes.buffer]);
+      await ended.promise;
+      return { results, stuckAt: results.length === payloads.length ? null : begun() - 1 };
+    } finally {
+      stopWatching();
+      running.off("message", onMessage).off("error", fail).off("exit", fail);
+    }
+  }
+
+  return {
+    run: (schema, payloads) => {
+      const turn = last.then(() => runNow(schema, payloads));
+      last = turn.catch(() => undefined);
+      return turn;
+    },
+    close: async () => {
+      closed = true;
+      await end();
+    },
+  };
+}
+
+/** Calls `onOverrun` once when `progress` stands at the same payload for longer than `limitMs`. */
+function watch(clock: Clock, progress: () => number, limitMs: number, onOverrun: () => void): () => void {
+  let at = 0;
+  let sinceMs = clock.nowMs();
+  let cancel = () => {};
+  const look = () => {
+    const now = progress();
+    if (now !== at) [at, sinceMs] = [now, clock.nowMs()];
+    if (clock.nowMs() - sinceMs >= (at === 0 ? BOOT_MS : limitMs)) return onOverrun();
+    cancel = clock.timer(limitMs / 4, look);
+  };
+  cancel = clock.timer(limitMs / 4, look);
+  return () => cancel();
+}
+
+function concatenated(payloads: readonly Uint8Array[]): Pick<SchemaJob, "bytes" | "ends"> {
+  const bytes = new Uint8Array(payloads.reduce((sum, payload) => sum + payload.byteLength, 0));
+  let end = 0;
+  const ends = payloads.map((payload) => {
+    bytes.set(payload, end);
+    end += payload.byteLength;
+    return end;
+  });
+  return { bytes, ends };
+}
