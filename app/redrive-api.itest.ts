@@ -243,6 +243,11 @@ describe("POST /ops/dlq/redrive", () => {
 describe("controls", () => {
   test.each([
     ["two scopes", { kind: "blacklist", scope: { eventId: "a", errorCode: "b" }, reason }, "scope"],
+    [
+      "a type without its aggregate",
+      { kind: "blacklist", scope: { errorCode: "a", aggregateType: "b" }, reason },
+      "scope",
+    ],
     ["an endless cooldown", { kind: "cooldown", scope: { eventId: "a" }, reason }, "expiresAt"],
     [
       "an expiry that has passed",

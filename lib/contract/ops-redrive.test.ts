@@ -6,14 +6,15 @@ const parse = (query: string) => opsRedriveFrom(new URLSearchParams(query));
 
 describe("the one call for scripts", () => {
   test("reads the filter's own names and its own", () => {
-    expect(parse("aggregateId=order-7&from=-2h&lane=main&ratePerSecond=12.5&reason=stock+is+back")).toEqual({
+    expect(parse("aggregateId=order-7&from=-2h&lane=main&ratePerSecond=12.5&earlier=include&reason=stock")).toEqual({
       select: { filter: { aggregateId: ["order-7"], from: "-2h" } },
       lane: "main",
       mode: "deliver",
       ratePerSecond: 12.5,
-      reason: "stock is back",
+      reason: "stock",
+      earlier: "include",
     });
-    expect(parse("eventId=e-1")).toMatchObject({ lane: "slow", mode: "deliver", ratePerSecond: null });
+    expect(parse("eventId=e-1")).toMatchObject({ lane: "slow", mode: "deliver", ratePerSecond: null, earlier: "hold" });
   });
 
   test.each([
@@ -23,6 +24,7 @@ describe("the one call for scripts", () => {
     ["eventId=e&mode=dry", "invalid-request", "mode"],
     ["eventId=e&ratePerSecond=0", "invalid-request", "ratePerSecond"],
     ["eventId=e&ratePerSecond=fast", "invalid-request", "ratePerSecond"],
+    ["eventId=e&earlier=send", "invalid-request", "earlier"],
     ["evntId=e", "invalid-filter", "evntId"],
   ])("%j is %s, field %s", (query, code, field) => {
     const refused = expect(() => parse(query));

@@ -1,8 +1,9 @@
 import { fromSearchParams } from "@/lib/contract/event-filter";
 import type { RedriveRequest } from "@/lib/contract/redrives";
+import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { DomainError } from "@/lib/core/problem";
 
-const OWN_NAMES = ["lane", "mode", "reason", "ratePerSecond"];
+const OWN_NAMES = ["lane", "mode", "reason", "ratePerSecond", "earlier"];
 
 /**
  * POST /ops/dlq/redrive: the one call of scripts and runbooks. The filter's own names select, and at least one must be
@@ -23,7 +24,11 @@ export function opsRedriveFrom(params: URLSearchParams): RedriveRequest {
     throw fault("invalid-request", "ratePerSecond", "must be a number above 0, events per second");
   }
   const reason = params.get("reason")?.trim().slice(0, 2_000) || "POST /ops/dlq/redrive";
-  return { select: { filter }, lane, mode, ratePerSecond, reason };
+  const earlier = EARLIER_CHOICES.find((choice) => choice === (params.get("earlier") ?? "hold"));
+  if (earlier === undefined) {
+    throw fault("invalid-request", "earlier", `must be one of ${EARLIER_CHOICES.join(", ")}`);
+  }
+  return { select: { filter }, lane, mode, ratePerSecond, reason, earlier };
 }
 
 function fault(

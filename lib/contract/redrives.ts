@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { namedParams } from "@/lib/contract/id-page";
 import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
+import { EARLIER_CHOICES, type Earlier } from "@/lib/core/order-gate";
 import { DomainError } from "@/lib/core/problem";
 import { REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
 import type { StallCode } from "@/lib/core/stalled";
@@ -34,6 +35,9 @@ export const brakeSchema = z
   );
 export type Brake = z.infer<typeof brakeSchema>;
 
+/** What becomes of earlier versions that are parked outside of the selection, see `core/order-gate`; absent = hold. */
+const earlier = z.optional(z.enum(EARLIER_CHOICES, `must be one of ${EARLIER_CHOICES.join(", ")}`));
+
 export const previewRequestSchema = z.strictObject({
   select: selectionSchema,
   mode: z._default(z.enum(["deliver", "verify"]), "deliver"),
@@ -41,6 +45,7 @@ export const previewRequestSchema = z.strictObject({
   ratePerSecond: z.nullish(rate),
   /** false: only count, examine no event. */
   sample: z.optional(z.boolean("must be true or false")),
+  earlier,
 });
 export type PreviewRequest = z.infer<typeof previewRequestSchema>;
 
@@ -52,6 +57,7 @@ export const redriveRequestSchema = z.strictObject({
   canary: z.nullish(z.union([z.boolean(), canarySchema])),
   /** Absent = the default; null or false = none. */
   brake: z.nullish(z.union([z.boolean(), brakeSchema])),
+  earlier,
   /** Nothing is sent for this long: time to take it back. Absent = 0. */
   holdMs: z.optional(
     z
@@ -108,6 +114,8 @@ export type RedriveOut = {
   state: RedriveState;
   mode: "deliver" | "verify";
   lane: "main" | "slow";
+  /** What it does about earlier versions that are parked. */
+  earlier: Earlier;
   /** As asked; null = the target's own rate. */
   ratePerSecond: number | null;
   /** What holds now: the smaller of the redrive's and the slowest target's rate; null = unlimited. */

@@ -12,7 +12,7 @@ const well: DryRunFacts = {
   target,
   version: 5n,
   versionProcessed: 5n,
-  coolingHead: null,
+  heldBy: null,
   processedBy: [],
 };
 
@@ -41,7 +41,7 @@ describe("the dry run", () => {
     [{ target: { ...target, reachable: false } }, "target-unreachable"],
     [{ target: { ...target, breakerOpen: true } }, "breaker-open"],
     [{ versionProcessed: 6n }, "version-superseded"],
-    [{ coolingHead: "e-1" }, "held-by-head"],
+    [{ heldBy: "event e-1 comes first and cools down" }, "held-by-head"],
   ])("refuses %o as %s", (change, refusal) => {
     const verdict = dryRun({ ...well, ...change });
     expect(verdict).toMatchObject({ kind: "refuse", refusal });

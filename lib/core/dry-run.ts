@@ -14,10 +14,10 @@ export type DryRunFacts = {
     | { name: string; reachable: boolean; detail: string; breakerOpen: boolean; breakerDetail?: string }
     | { fault: string };
   version: bigint | null;
-  /** Highest version of the aggregate known to be processed or redriven. */
+  /** Newest version of the aggregate that its consumer has processed; one merely delivered may yet come back. */
   versionProcessed: bigint | null;
-  /** An earlier event of the aggregate that is parked and cools down. */
-  coolingHead: string | null;
+  /** Which earlier event of the aggregate holds it, in words; null = none. */
+  heldBy: string | null;
   /** Consumers that reported this event as processed. */
   processedBy: string[];
 };
@@ -77,7 +77,7 @@ function targetChecks(target: DryRunFacts["target"]): Ruled[] {
   ];
 }
 
-function orderChecks({ version, versionProcessed, coolingHead }: DryRunFacts): Ruled[] {
+function orderChecks({ version, versionProcessed, heldBy }: DryRunFacts): Ruled[] {
   const superseded = version !== null && versionProcessed !== null && versionProcessed > version;
   return [
     {
@@ -90,8 +90,8 @@ function orderChecks({ version, versionProcessed, coolingHead }: DryRunFacts): R
     },
     {
       check: "aggregate-head",
-      ok: coolingHead === null,
-      detail: coolingHead === null ? "nothing earlier holds it" : `event ${coolingHead} comes first and cools down`,
+      ok: heldBy === null,
+      detail: heldBy ?? "nothing earlier holds it",
       refusal: "held-by-head",
     },
   ];

@@ -45,5 +45,5 @@ export const REFUSAL_TEXT: Record<Refusal, string> = {
   "target-unreachable": "has a target that cannot be reached",
   "breaker-open": "has a target whose circuit breaker is open",
   "version-superseded": "is older than a version of its aggregate that was already processed",
-  "held-by-head": "is held back: an earlier event of its aggregate failed or cools down",
+  "held-by-head": "is held back: an earlier event of its aggregate is parked, failed or cools down",
 };

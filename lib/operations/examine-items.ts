@@ -41,7 +41,7 @@ export async function examineItems(
     deps.db,
     claimed.map((item) => item.id),
   );
-  const order = await readOrderFacts(deps.db, claimed);
+  const order = await readOrderFacts(deps.db, session.redrive(), claimed);
   // A first claim has fence 1: only a later one may find attempts that were cut off.
   const resumed = await markAmbiguous(
     deps.db,

@@ -1,37 +1,130 @@
+import type { Selection } from "@/lib/contract/selection";
+import { aggregateKey, aggregateKeyOf } from "@/lib/core/aggregate";
 import { gate } from "@/lib/core/gate";
+import { type Earlier, headOf, headText, isHeldBy } from "@/lib/core/order-gate";
 import { sliceOf } from "@/lib/core/redrive-plan";
-import type { Rules } from "@/lib/operations/read-rules";
+import { readRulesOver } from "@/lib/operations/read-rules";
 import type { Tx } from "@/lib/store/db";
+import { readEarlierVersions, readOutsideOrder, type WantedAggregate } from "@/lib/store/read/aggregate-order";
 import type { Candidate } from "@/lib/store/read/candidates";
 import { appendAudit } from "@/lib/store/write/audit";
 import { NO_DELTA } from "@/lib/store/write/finish-items";
 import { insertItems, type PlannedItem, queueEvents } from "@/lib/store/write/freeze-events";
 import { countItems } from "@/lib/store/write/redrive";
 
-export type FreezeTarget = { id: string; slices: number; actor: string; reason: string; mode: "verify" | "deliver" };
+export type FreezeTarget = {
+  id: string;
+  slices: number;
+  actor: string;
+  reason: string;
+  mode: "verify" | "deliver";
+  earlier: Earlier;
+  selection: Selection;
+  asOfMs: number;
+  cutoff: string;
+};
 
 export type FrozenChunk = { total: number; open: number; refused: Record<string, number>; slices: Set<number> };
 
+/** Earlier versions that a chunk takes along are read in pages of this. */
+const EARLIER_PAGE = 5_000;
+
 /**
- * Freezes one chunk of candidates into a redrive's manifest, inside the caller's transaction: gate, QUEUED by
+ * Freezes one chunk of candidates into a redrive's manifest, inside the caller's transaction: gate, order, QUEUED by
  * compare-and-set, items, counters, audit. An event that another redrive took in between is refused as already-queued.
  */
 export async function freezeChunk(
   tx: Tx,
   redrive: FreezeTarget,
   candidates: readonly Candidate[],
-  rules: Rules,
   nowMs: number,
 ): Promise<FrozenChunk> {
-  const planned: PlannedItem[] = candidates.map((candidate) => {
+  const selected = await gateEach(tx, redrive, candidates, nowMs);
+  const planned =
+    redrive.earlier === "include" ? [...selected, ...(await takeAlong(tx, redrive, selected, nowMs))] : selected;
+  return freeze(tx, redrive, redrive.earlier === "pass" ? planned : await holdBehindHeads(tx, redrive, planned), nowMs);
+}
+
+async function gateEach(
+  tx: Tx,
+  redrive: FreezeTarget,
+  candidates: readonly Candidate[],
+  nowMs: number,
+): Promise<PlannedItem[]> {
+  const rules = await readRulesOver(tx, candidates);
+  return candidates.map((candidate) => {
     const ruling = gate(candidate, {
       controls: rules.index,
       redriveLimit: rules.settings.redriveLimit,
       nowMs,
       at: "request",
     });
-    return { candidate, slice: sliceOf(candidate, redrive.slices), refusal: ruling.pass ? null : ruling.refusal };
+    const refusal = ruling.pass ? null : ruling.refusal;
+    return { candidate, slice: sliceOf(candidate, redrive.slices), refusal, detail: null };
   });
+}
+
+/** The earlier versions of what passed the gate, each through the gate as well. */
+async function takeAlong(
+  tx: Tx,
+  redrive: FreezeTarget,
+  selected: readonly PlannedItem[],
+  nowMs: number,
+): Promise<PlannedItem[]> {
+  const wanted = wantedAggregates(selected);
+  const taken: PlannedItem[] = [];
+  for (;;) {
+    const page = { ...redrive, redriveId: redrive.id, limit: EARLIER_PAGE, above: taken.at(-1)?.candidate.id ?? null };
+    const earlier = await readEarlierVersions(tx, wanted, page);
+    taken.push(...(await gateEach(tx, redrive, earlier, nowMs)));
+    if (earlier.length < EARLIER_PAGE) return taken;
+  }
+}
+
+/**
+ * Refuses what is behind a parked version that does not go before it: one outside of the selection, or one that the gate
+ * refuses here. What a later chunk refuses, the worker finds when it examines what is behind it.
+ */
+async function holdBehindHeads(tx: Tx, redrive: FreezeTarget, planned: PlannedItem[]): Promise<PlannedItem[]> {
+  const orders = await readOutsideOrder(tx, wantedAggregates(planned), redrive);
+  const refused = Map.groupBy(
+    planned.filter((item) => item.refusal !== null),
+    ({ candidate }) => aggregateKeyOf(candidate),
+  );
+  const heads = new Map(
+    [...orders].map(([key, { head, versionProcessed }]) => {
+      const here = (refused.get(key) ?? []).map(({ candidate }) => ({ ...candidate, version: versionOf(candidate) }));
+      const outside = head === null || redrive.earlier === "include" ? [] : [head];
+      return [key, headOf([...outside, ...here], versionProcessed)];
+    }),
+  );
+  return planned.map((item) => {
+    const head = heads.get(aggregateKeyOf(item.candidate) ?? "") ?? null;
+    if (item.refusal !== null || head === null || !isHeldBy({ version: versionOf(item.candidate) }, head)) return item;
+    return { ...item, refusal: "held-by-head", detail: headText(head) };
+  });
+}
+
+/** The aggregates of what passed the gate, each with the highest version among it. */
+function wantedAggregates(planned: readonly PlannedItem[]): WantedAggregate[] {
+  const wanted = new Map<string, WantedAggregate>();
+  for (const { candidate, refusal } of planned) {
+    const { sourceId, aggregateType, aggregateId } = candidate;
+    const version = versionOf(candidate);
+    if (refusal !== null || aggregateId === null || version === null) continue;
+    const aggregate = { sourceId, aggregateType, aggregateId, top: version };
+    const key = aggregateKey(aggregate);
+    const known = wanted.get(key);
+    if (known === undefined || known.top < version) wanted.set(key, aggregate);
+  }
+  return [...wanted.values()];
+}
+
+function versionOf({ version }: Candidate): bigint | null {
+  return version === null ? null : BigInt(version);
+}
+
+async function freeze(tx: Tx, redrive: FreezeTarget, planned: PlannedItem[], nowMs: number): Promise<FrozenChunk> {
   const wanted = planned.filter((item) => item.refusal === null).map((item) => item.candidate.id);
   const queued = await queueEvents(tx, wanted, redrive.actor);
   const items = planned.map((item) =>

@@ -1,7 +1,6 @@
 import { openItems } from "@/lib/core/redrive-state";
 import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
-import { readRulesOver } from "@/lib/operations/read-rules";
 import { startOrFinish } from "@/lib/operations/request-redrive";
 import { ringRedrive } from "@/lib/operations/ring-redrive";
 import { readCandidates } from "@/lib/store/read/candidates";
@@ -48,8 +47,7 @@ async function planChunk(deps: Deps, redrive: RedriveRow, cursor: string | null)
       }
       const last = candidates.at(-1)!.id;
       if (!(await advancePlan(tx, redrive.id, cursor, last))) return "taken";
-      const rules = await readRulesOver(tx, candidates);
-      await freezeChunk(tx, { ...redrive, actor: redrive.createdBy }, candidates, rules, nowMs);
+      await freezeChunk(tx, { ...redrive, selection, asOfMs, actor: redrive.createdBy }, candidates, nowMs);
       return last;
     },
     { statementTimeoutMs: CHUNK_STATEMENT_MS_MAX },

@@ -7,7 +7,6 @@ import type { RedriveState } from "@/lib/core/redrive-state";
 import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
 import { policiesInForce } from "@/lib/operations/policies-in-force";
-import { readRulesOver } from "@/lib/operations/read-rules";
 import { ringRedrive, ringSlices } from "@/lib/operations/ring-redrive";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Tx } from "@/lib/store/db";
@@ -97,6 +96,7 @@ async function newRedrive(
     released: canary ? stepAfter(0, canary) : null,
     brake,
     policies: await policiesInForce(tx),
+    earlier: request.earlier ?? "hold",
     createdBy: actor,
     reason: request.reason,
     atMs: nowMs,
@@ -117,6 +117,7 @@ async function newRedrive(
       ratePerSecond: redrive.ratePerSecond,
       canary,
       brake,
+      earlier: redrive.earlier,
       ...(request.holdMs ? { holdMs: request.holdMs } : {}),
     },
     count: 1,
@@ -147,8 +148,7 @@ async function leaveToWorker(_tx: Tx, { id, state, holdUntil }: StartedRedrive):
 
 async function freezeNow(tx: Tx, redrive: StartedRedrive, selected: Selected, nowMs: number): Promise<Frozen> {
   const candidates = await readCandidates(tx, { ...selected, after: null, limit: FREEZE_INLINE_MAX + 1 });
-  const rules = await readRulesOver(tx, candidates);
-  const frozen = await freezeChunk(tx, { ...redrive, actor: redrive.createdBy }, candidates, rules, nowMs);
+  const frozen = await freezeChunk(tx, { ...redrive, ...selected, actor: redrive.createdBy }, candidates, nowMs);
   const state = await startOrFinish(tx, redrive, frozen.open, nowMs);
   const refused = frozen.total - frozen.open;
   const { id, holdUntil } = redrive;

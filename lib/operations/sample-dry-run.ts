@@ -8,7 +8,7 @@ import { type Rules, readRules } from "@/lib/operations/read-rules";
 import type { Queryable } from "@/lib/store/db";
 import { readBodies } from "@/lib/store/read/bodies";
 import { type Candidate, type CandidatePage, sampleCandidates } from "@/lib/store/read/candidates";
-import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
+import { readPlannedOrderFacts } from "@/lib/store/read/dry-run-facts";
 import { readOpenBreakers } from "@/lib/store/read/stall-facts";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";
 
@@ -38,7 +38,7 @@ type Selected = Omit<CandidatePage, "after" | "limit">;
  */
 export async function sampleDryRun(
   deps: SampleDeps,
-  request: Pick<PreviewRequest, "lane">,
+  request: Pick<PreviewRequest, "lane" | "earlier">,
   selected: Selected,
 ): Promise<SampleOut | null> {
   try {
@@ -55,7 +55,7 @@ export async function sampleDryRun(
 async function examine(
   deps: SampleDeps,
   tx: Queryable,
-  { lane }: Pick<PreviewRequest, "lane">,
+  { lane, earlier }: Pick<PreviewRequest, "lane" | "earlier">,
   selected: Selected,
 ): Promise<SampleOut> {
   const rules = await readRules(tx);
@@ -64,7 +64,7 @@ async function examine(
     tx,
     events.map(({ id }) => id),
   );
-  const order = await readOrderFacts(tx, events);
+  const order = await readPlannedOrderFacts(tx, { ...selected, earlier: earlier ?? "hold" }, events);
   const rows = (await readTargets(tx)).filter((row) => row.lane === lane);
   const targets = await targetStates(deps, tx, rows, events);
   const sample: SampleOut = {

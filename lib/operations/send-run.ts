@@ -1,6 +1,7 @@
 import type { PublishPhase, PublishReceipt } from "@/lib/brokers/port";
 import { gate } from "@/lib/core/gate";
 import { eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
+import { type EndedItem, heldBehind } from "@/lib/core/order-gate";
 import { closeOf, logAttempt, textOf } from "@/lib/operations/attempt-record";
 import { isPassing } from "@/lib/operations/deps";
 import type { ExaminedItem } from "@/lib/operations/examine-items";
@@ -22,8 +23,8 @@ class IntentDenied extends Error {}
 export type SliceSignals = { halt: AbortSignal; sends: AbortSignal };
 
 /**
- * Sends an aggregate's items one after the other. What happens to one before it decides over the next: after a failure
- * or a deferral the tail is held back, so that nothing overtakes its head.
+ * Sends an aggregate's items one after the other. What happened to those before it decides over the next: after a
+ * failure, a refusal or a deferral the tail is held back, so that nothing overtakes its head.
  */
 export async function sendRun(
   deps: SliceDeps,
@@ -31,9 +32,10 @@ export async function sendRun(
   run: readonly ExaminedItem[],
   signals: SliceSignals,
 ): Promise<void> {
-  let head: Head | null = null;
+  const { earlier } = session.redrive();
+  const ended: EndedItem[] = [];
   for (const examined of run) {
-    const held: ItemOutcome | null = head && heldBy(head);
+    const held = firstOf(ended, (before) => heldBehind(before, examined.item, earlier));
     const { outcome, closes, attempts }: Concluded = held
       ? { outcome: held, closes: [], attempts: examined.item.attempts }
       : await conclude(deps, session, examined, signals);
@@ -41,29 +43,16 @@ export async function sendRun(
     const finish: Finish = { item: examined.item, outcome, after, attempts, findings: examined.findings, closes };
     const ours = await session.finish(finish);
     if (!ours) deps.log.warn({ redriveId: examined.item.redriveId, eventId: examined.item.eventId }, "fence lost");
-    if (head === null || !held) head = { item: examined.item, outcome };
+    if (!held) ended.push({ ...examined.item, outcome });
   }
 }
 
-type Head = { item: ExaminedItem["item"]; outcome: ItemOutcome };
-
-/** What a head's outcome means for the event behind it; null = it may go. */
-function heldBy(head: Head): ItemOutcome | null {
-  const { item, outcome } = head;
-  if (item.aggregateId === null) return null;
-  switch (outcome.kind) {
-    case "failed":
-      return { kind: "refused", refusal: "held-by-head", detail: `event ${item.eventId} comes first and failed` };
-    case "refused": {
-      const holds = outcome.refusal === "cooling" || outcome.refusal === "held-by-head";
-      return holds ? { ...outcome, refusal: "held-by-head", detail: `event ${item.eventId} comes first` } : null;
-    }
-    case "later":
-    case "back":
-      return { kind: "back" };
-    default:
-      return null;
+function firstOf<Item, Found>(items: readonly Item[], find: (item: Item) => Found | null): Found | null {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== null) return found;
   }
+  return null;
 }
 
 type Concluded = { outcome: ItemOutcome; closes: AttemptClose[]; attempts: number };

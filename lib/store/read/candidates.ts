@@ -26,7 +26,7 @@ export async function isAggregateBlacklisted(db: Queryable, id: string): Promise
   return rows.length > 0;
 }
 
-const COLUMNS = `e.id, e.source_id as "sourceId", s.name as source, e.event_id as "eventId",
+export const CANDIDATE_COLUMNS = `e.id, e.source_id as "sourceId", s.name as source, e.event_id as "eventId",
   e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.version::text as version, e.error_code as "errorCode", e.status, e.redrives,
   (extract(epoch from e.cooldown_until) * 1000)::float8 as "cooldownUntilMs",
   ${AGGREGATE_BLACKLISTED} as "aggregateBlacklisted"`;
@@ -67,7 +67,7 @@ export type CandidatePage = {
 /** Selected events, newest first, keyset-paged: a chunk of a plan. */
 export async function readCandidates(db: Queryable, page: CandidatePage): Promise<Candidate[]> {
   const compiled = compileSelection(page.selection, page.asOfMs, 4);
-  const text = `select ${COLUMNS} from dlq_events e join sources s on s.id = e.source_id
+  const text = `select ${CANDIDATE_COLUMNS} from dlq_events e join sources s on s.id = e.source_id
      where e.id <= $1 and ($2::uuid is null or e.id < $2) and ${compiled.where}
      order by e.id desc limit $3`;
   return db.query<Candidate>(text, [page.cutoff, page.after, page.limit, ...compiled.values], {
@@ -87,7 +87,7 @@ export async function sampleCandidates(
   const compiled = compileSelection(page.selection, page.asOfMs, 3);
   const read = (bound: string, order: "asc" | "desc", id: string, limit: number) =>
     db.query<Candidate & { payloadBytes: number }>(
-      `select ${COLUMNS}, e.payload_bytes as "payloadBytes" from dlq_events e join sources s on s.id = e.source_id
+      `select ${CANDIDATE_COLUMNS}, e.payload_bytes as "payloadBytes" from dlq_events e join sources s on s.id = e.source_id
         where e.id ${bound} $1 and e.status = 'PENDING' and ${compiled.where} order by e.id ${order} limit $2`,
       [id, limit, ...compiled.values],
     );
@@ -157,7 +157,7 @@ export async function readTouched(
   if (events.length === 0 && aggregates.length === 0) return [];
   const compiled = compileSelection(page.selection, page.asOfMs, 5);
   return db.query<Candidate>(
-    `select ${COLUMNS} from dlq_events e join sources s on s.id = e.source_id
+    `select ${CANDIDATE_COLUMNS} from dlq_events e join sources s on s.id = e.source_id
       where e.id <= $1
         and (e.id in (select id from event_keys where event_id = any($2::text[])) or e.aggregate_id = any($3::text[]))
         and ${compiled.where}

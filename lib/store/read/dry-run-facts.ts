@@ -1,47 +1,72 @@
-import { aggregateKey, aggregateKeyOf, NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
-import { compareItems } from "@/lib/core/redrive-plan";
+import { aggregateKeyOf } from "@/lib/core/aggregate";
+import { type Earlier, headText, isHeldBy } from "@/lib/core/order-gate";
+import { compareItems, type OrderedItem } from "@/lib/core/redrive-plan";
 import type { Queryable } from "@/lib/store/db";
+import { type AggregateOrder, readAggregateOrder, readOutsideOrder } from "@/lib/store/read/aggregate-order";
+import type { CandidatePage } from "@/lib/store/read/candidates";
 
-type Wanted = {
-  id: string;
-  sourceId: string;
-  eventId: string;
-  aggregateType: string | null;
-  aggregateId: string | null;
-  version: bigint | null;
-};
+type Wanted = OrderedItem & { eventId: string };
 
 /** What the store knows about a claimed event's place in the world. */
 export type OrderFacts = {
   versionProcessed: bigint | null;
-  coolingHead: string | null;
+  /** Which earlier event of the aggregate holds it, in words; null = none. */
+  heldBy: string | null;
   processedBy: string[];
 };
 
-type AggregateRow = {
-  sourceId: string;
-  aggregateType: string;
-  aggregateId: string;
-  redriven: string | null;
-  processed: string | null;
-  cooling: { id: string; eventId: string; version: string | null }[] | null;
-};
-
 /**
- * Facts for a batch, in two statements: what the inbox says of each event; and of each aggregate the highest version
- * redriven or processed, and its parked events that cool down.
+ * Facts for a batch, in two statements: what the inbox says of each event; and of each aggregate the newest version
+ * processed, and what holds it at this moment.
  */
-export async function readOrderFacts(db: Queryable, wanted: readonly Wanted[]): Promise<Map<string, OrderFacts>> {
+export async function readOrderFacts(
+  db: Queryable,
+  redrive: { id: string; earlier: Earlier },
+  wanted: readonly Wanted[],
+): Promise<Map<string, OrderFacts>> {
   const processed = await readProcessed(db, wanted);
-  const aggregates = await readAggregates(db, wanted);
+  const ordered = wanted.flatMap((event) =>
+    event.aggregateId === null ? [] : [{ ...event, aggregateId: event.aggregateId }],
+  );
+  const orders = await readAggregateOrder(db, ordered, redrive);
   return new Map(
     wanted.map((event) => {
-      const aggregate = aggregates.get(aggregateKeyOf(event) ?? "");
+      const order = orders.get(aggregateKeyOf(event) ?? "");
       return [
         event.id,
         {
-          versionProcessed: highest(aggregate?.redriven ?? null, aggregate?.processed ?? null),
-          coolingHead: coolingHead(event, aggregate),
+          versionProcessed: order?.versionProcessed ?? null,
+          heldBy: order ? heldBy(event, order) : null,
+          processedBy: processed.get(event.id) ?? [],
+        },
+      ];
+    }),
+  );
+}
+
+/**
+ * The same for events of a selection that nothing has frozen yet. What is selected goes before, so only what is parked
+ * outside of it holds; nothing does when the redrive passes by it, or takes it along.
+ */
+export async function readPlannedOrderFacts(
+  db: Queryable,
+  selected: Pick<CandidatePage, "selection" | "asOfMs" | "cutoff"> & { earlier: Earlier },
+  wanted: readonly Wanted[],
+): Promise<Map<string, OrderFacts>> {
+  const processed = await readProcessed(db, wanted);
+  const ordered = wanted.flatMap(({ aggregateId, version, ...event }) =>
+    aggregateId === null || version === null ? [] : [{ ...event, aggregateId, top: version }],
+  );
+  const orders = await readOutsideOrder(db, ordered, selected);
+  return new Map(
+    wanted.map((event) => {
+      const order = orders.get(aggregateKeyOf(event) ?? "");
+      const head = selected.earlier === "hold" ? (order?.head ?? null) : null;
+      return [
+        event.id,
+        {
+          versionProcessed: order?.versionProcessed ?? null,
+          heldBy: head !== null && isHeldBy(event, head) ? headText(head) : null,
           processedBy: processed.get(event.id) ?? [],
         },
       ];
@@ -61,47 +86,12 @@ async function readProcessed(db: Queryable, wanted: readonly Wanted[]): Promise<
   return new Map(rows.map((row) => [row.id, row.consumers]));
 }
 
-async function readAggregates(db: Queryable, wanted: readonly Wanted[]): Promise<Map<string, AggregateRow>> {
-  const ordered = wanted.filter((event) => event.aggregateId !== null);
-  if (ordered.length === 0) return new Map();
-  const rows = await db.query<AggregateRow>(
-    `select w.source_id as "sourceId", w.aggregate_type as "aggregateType", w.aggregate_id as "aggregateId",
-            e.redriven::text, p.processed::text, e.cooling
-       from (select distinct * from unnest($1::uuid[], $2::text[], $3::text[])
-               as w(source_id, aggregate_type, aggregate_id)) w
-       left join lateral (
-         select max(version) filter (where status = 'REDRIVEN') as redriven,
-                jsonb_agg(jsonb_build_object('id', id, 'eventId', event_id, 'version', version::text))
-                  filter (where status = 'PENDING' and cooldown_until > now()) as cooling
-           from dlq_events
-          where aggregate_id = w.aggregate_id and source_id = w.source_id
-            and coalesce(aggregate_type, '') = w.aggregate_type
-            and (status = 'REDRIVEN' or (status = 'PENDING' and cooldown_until > now()))
-       ) e on true
-       left join lateral (
-         select max(version) as processed from processed_events
-          where source_id = w.source_id and aggregate_id = w.aggregate_id and aggregate_type = w.aggregate_type
-       ) p on true`,
-    [
-      ordered.map((event) => event.sourceId),
-      ordered.map((event) => event.aggregateType ?? NO_AGGREGATE_TYPE),
-      ordered.map((event) => event.aggregateId),
-    ],
-    { name: "aggregate-facts" },
-  );
-  return new Map(rows.map((row) => [aggregateKey(row), row]));
-}
-
-function highest(left: string | null, right: string | null): bigint | null {
-  if (left === null || right === null) return left === null && right === null ? null : BigInt(left ?? right!);
-  return BigInt(left) > BigInt(right) ? BigInt(left) : BigInt(right);
-}
-
-/** The earliest cooling event that comes before this one, by its eventId. */
-function coolingHead(event: Wanted, aggregate: AggregateRow | undefined): string | null {
-  const earlier = (aggregate?.cooling ?? [])
-    .map((head) => ({ ...event, ...head, version: head.version === null ? null : BigInt(head.version) }))
-    .filter((head) => head.id !== event.id && compareItems(head, event) < 0)
+/** The head holds later versions; what cools down holds whatever comes behind it, with a version or without. */
+function heldBy(event: Wanted, { head, cooling }: AggregateOrder): string | null {
+  if (head !== null && isHeldBy(event, head)) return headText(head);
+  const [first] = cooling
+    .map((each) => ({ ...event, ...each }))
+    .filter((each) => each.id !== event.id && compareItems(each, event) < 0)
     .sort(compareItems);
-  return earlier[0]?.eventId ?? null;
+  return first ? `event ${first.eventId} comes first and cools down` : null;
 }

@@ -10,6 +10,7 @@ import type {
   RedriveOut,
   RedriveRate,
 } from "@/lib/contract/redrives";
+import type { Earlier } from "@/lib/core/order-gate";
 import { effectiveRate, type LaneRates } from "@/lib/core/redrive-rate";
 import { openItems, type RedriveState } from "@/lib/core/redrive-state";
 import { stallOf } from "@/lib/core/stalled";
@@ -20,7 +21,7 @@ import type { FrozenSelection } from "@/lib/store/write/redrive";
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 30;
 
-const COLUMNS = `r.id, r.state, r.mode, r.lane, r.rate_per_second as "ratePerSecond", r.selection, r.canary, r.released,
+const COLUMNS = `r.id, r.state, r.mode, r.lane, r.earlier, r.rate_per_second as "ratePerSecond", r.selection, r.canary, r.released,
   r.brake, r.waiting_until as "waitingUntilMs",
   r.pause_reason as "pauseReason", r.total, r.delivered, r.passed, r.confirmed, r.failed, r.refused, r.cancelled,
   r.bounced, r.refused_by_reason as "refusedByReason", r.failed_by_reason as "failedByReason",
@@ -41,6 +42,7 @@ type Row = {
   state: RedriveState;
   mode: "deliver" | "verify";
   lane: "main" | "slow";
+  earlier: Earlier;
   ratePerSecond: number | null;
   selection: FrozenSelection;
   canary: Canary | null;
@@ -157,6 +159,7 @@ function redriveOut(row: Row, lanes: Lanes): Omit<RedriveOut, "stalled"> {
     state: row.state,
     mode: row.mode,
     lane: row.lane,
+    earlier: row.earlier,
     ratePerSecond: row.ratePerSecond,
     effectiveRatePerSecond: row.openSources ? effective : row.ratePerSecond,
     laneRatePerSecond: effectiveRate(null, row.openSources ?? [], lanes[row.lane]),

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Earlier } from "@/lib/core/order-gate";
 import { type ClaimedItem, claimItems, renewClaims } from "@/lib/store/write/claim-items";
 import { closeAttempts } from "@/lib/store/write/finish-items";
 import { insertItems } from "@/lib/store/write/freeze-events";
@@ -44,8 +45,8 @@ function intentOf(item: ClaimedItem, attempt = 1): AttemptIntent {
   };
 }
 
-async function freeze(eventIdsWanted: string[]): Promise<string> {
-  const answer = await world.request({ select: { ids: await world.idsOf(eventIdsWanted) } });
+async function freeze(eventIdsWanted: string[], earlier: Earlier = "hold"): Promise<string> {
+  const answer = await world.request({ select: { ids: await world.idsOf(eventIdsWanted) }, earlier });
   return answer.id;
 }
 
@@ -95,7 +96,7 @@ describe("an event", () => {
       [first.id],
     );
     const item = { ...candidate!, aggregateId: null, version: null, errorCode: "TIMEOUT" };
-    const planned = { candidate: item as never, slice: 0, refusal: null };
+    const planned = { candidate: item as never, slice: 0, refusal: null, detail: null };
     await expect(world.db.transaction((tx) => insertItems(tx, other!.id, [planned]))).rejects.toMatchObject({
       code: "23505",
     });
@@ -122,7 +123,7 @@ describe("the order of an aggregate", () => {
 
   test("is held across redrives: an earlier open item of another one blocks what comes behind it", async () => {
     await world.park(4, (index) => ({ aggregateId: index < 3 ? "order-1" : "order-2", version: BigInt(index + 1) }));
-    const first = await freeze(["event-0001"]);
+    const first = await freeze(["event-0001"], "pass");
     const second = await freeze(["event-0000", "event-0002", "event-0003"]);
     await world.db.run("update redrives set state = 'PAUSED' where id = $1", [first]);
     // What comes before it may go, and so may other aggregates; what comes behind it waits, paused or not.
@@ -131,7 +132,7 @@ describe("the order of an aggregate", () => {
 
   test("has one holder: an earlier event frozen while a later one is being sent waits for it", async () => {
     await world.park(2, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
-    const later = await freeze(["event-0001"]);
+    const later = await freeze(["event-0001"], "pass");
     expect(eventIds(await claim(later))).toEqual(["event-0001"]);
     const earlier = await freeze(["event-0000"]);
     expect(await claim(earlier)).toEqual([]);

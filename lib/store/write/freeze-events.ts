@@ -1,11 +1,11 @@
-import type { GateRefusal } from "@/lib/core/refusal";
+import type { Refusal } from "@/lib/core/refusal";
 import type { Tx } from "@/lib/store/db";
 import type { Candidate } from "@/lib/store/read/candidates";
 import { checked } from "@/lib/store/write/claim-items";
 import { rollupOf } from "@/lib/store/write/rollup";
 
 /** A candidate with its place in the plan and the gate's word; refusal null = freeze it. */
-export type PlannedItem = { candidate: Candidate; slice: number; refusal: GateRefusal | null };
+export type PlannedItem = { candidate: Candidate; slice: number; refusal: Refusal | null; detail: string | null };
 
 /**
  * Moves PENDING events to QUEUED: compare-and-set, so of two redrives that overlap one gets the event. Returns the ids
@@ -31,13 +31,13 @@ export async function queueEvents(tx: Tx, ids: readonly string[], actor: string)
 export async function insertItems(tx: Tx, redriveId: string, items: readonly PlannedItem[]): Promise<void> {
   await tx.run(
     `insert into redrive_items (id, redrive_id, slice, source_id, aggregate_type, aggregate_id, version, error_code, state, result,
-                                finished_at)
+                                detail, finished_at)
      select w.id, $1, w.slice, w.source_id, coalesce(w.aggregate_type, ''), w.aggregate_id, w.version, w.error_code,
-            case when w.refusal is null then 'open' else 'refused' end, w.refusal,
+            case when w.refusal is null then 'open' else 'refused' end, w.refusal, w.detail,
             case when w.refusal is null then null else now() end
        from unnest($2::uuid[], $3::int[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::text[],
-                   $9::text[])
-         as w(id, slice, source_id, aggregate_type, aggregate_id, version, error_code, refusal)`,
+                   $9::text[], $10::text[])
+         as w(id, slice, source_id, aggregate_type, aggregate_id, version, error_code, refusal, detail)`,
     [
       redriveId,
       items.map((item) => item.candidate.id),
@@ -48,6 +48,7 @@ export async function insertItems(tx: Tx, redriveId: string, items: readonly Pla
       items.map((item) => item.candidate.version),
       items.map((item) => item.candidate.errorCode),
       items.map((item) => item.refusal),
+      items.map((item) => item.detail),
     ],
     { name: "insert-items" },
   );

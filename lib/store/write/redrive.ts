@@ -1,6 +1,7 @@
 import type { Brake, Canary } from "@/lib/contract/redrives";
 import type { Selection } from "@/lib/contract/selection";
 import type { CanaryMove, CanaryStand } from "@/lib/core/canary";
+import type { Earlier } from "@/lib/core/order-gate";
 import type { RedriveState } from "@/lib/core/redrive-state";
 import type { Queryable, Tx } from "@/lib/store/db";
 import type { RedriveDelta } from "@/lib/store/write/finish-items";
@@ -18,6 +19,7 @@ export type NewRedrive = {
   released: number | null;
   brake: Brake | null;
   policies: Record<string, unknown>;
+  earlier: Earlier;
   createdBy: string;
   reason: string;
   atMs: number;
@@ -32,9 +34,10 @@ export type FrozenSelection = Selection & { asOfMs: number };
 export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string | null> {
   const [row] = await tx.query<{ hold_until: string | null }>(
     `insert into redrives (id, state, mode, lane, rate_per_second, selection, cutoff, slices, canary, released, policies,
-                           created_by, reason, created_at, hold_until, brake)
+                           created_by, reason, created_at, hold_until, brake,
+                           earlier)
      values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, to_timestamp($14::float8 / 1000),
-             case when $15::float8 > 0 then now() + make_interval(secs => $15 / 1000) end, $16::jsonb)
+             case when $15::float8 > 0 then now() + make_interval(secs => $15 / 1000) end, $16::jsonb, $17)
      returning hold_until`,
     [
       redrive.id,
@@ -53,6 +56,7 @@ export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string
       redrive.atMs,
       redrive.holdMs,
       redrive.brake === null ? null : JSON.stringify(redrive.brake),
+      redrive.earlier,
     ],
     { isoTimes: true },
   );
@@ -77,6 +81,7 @@ export type RedriveRow = {
   brake: Brake | null;
   recent: string;
   policies: Record<string, unknown>;
+  earlier: Earlier;
   total: number;
   delivered: number;
   passed: number;
@@ -90,7 +95,7 @@ export type RedriveRow = {
 };
 
 const COLUMNS = `id, state, mode, lane, rate_per_second as "ratePerSecond", selection, cutoff, plan_cursor as "planCursor",
-  slices, canary, released, brake, recent, policies, total, delivered, passed, failed, refused, cancelled, bounced,
+  slices, canary, released, brake, recent, policies, earlier, total, delivered, passed, failed, refused, cancelled, bounced,
   confirmed, reason,
   case when waiting_until is null then 'not-begun' when waiting_until > now() then 'running' else 'over' end as quiet,
   created_by as "createdBy"`;

@@ -1,0 +1,208 @@
+import { type AggregateName, aggregateKey, NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
+import { type Earlier, type Head, HOLDING_STATUSES } from "@/lib/core/order-gate";
+import type { Queryable } from "@/lib/store/db";
+import { CANDIDATE_COLUMNS, type Candidate, type CandidatePage, compileSelection } from "@/lib/store/read/candidates";
+
+/** The order of an aggregate in SQL. A whole aggregate is `(source_id, aggregate_type, aggregate_id)` of the alias given. */
+
+export const HOLDING = `('${HOLDING_STATUSES.join("', '")}')`;
+
+/** `event` (dlq_events, whose type may be null) belongs to the aggregate of `name`. */
+export function sameAggregate(event: string, name: string): string {
+  return `${event}.aggregate_id = ${name}.aggregate_id and ${event}.source_id = ${name}.source_id
+    and coalesce(${event}.aggregate_type, '') = ${name}.aggregate_type`;
+}
+
+/** The newest version of `name` that its consumer has processed: by its own word, or confirmed. Delivered is not enough. */
+export function versionProcessed(name: string): string {
+  return `greatest(
+    (select max(p.version) from processed_events p
+      where p.aggregate_id = ${name}.aggregate_id and p.source_id = ${name}.source_id
+        and p.aggregate_type = ${name}.aggregate_type),
+    (select e.version from dlq_events e
+      where ${sameAggregate("e", name)} and e.status = 'REDRIVEN' and e.confirmed_at is not null and e.version is not null
+      order by e.version desc limit 1))`;
+}
+
+/**
+ * Whether a parked event `e` of the aggregate counts for this redrive, `i` being its item there: one that a verify run
+ * has passed goes before; and who passes waits only for what failed, or came back, in this redrive.
+ */
+function counts(earlier: Earlier): string {
+  return earlier === "pass" ? "i.state in ('failed', 'delivered')" : "i.state is distinct from 'passed'";
+}
+
+export type AggregateOrder = {
+  versionProcessed: bigint | null;
+  head: Head | null;
+  /** Parked events that cool down after a failure, in the order of their parking. */
+  cooling: { id: string; eventId: string; version: bigint | null }[];
+};
+
+type Row = {
+  sourceId: string;
+  aggregateType: string;
+  aggregateId: string;
+  processed: string | null;
+  head: { id: string; eventId: string; version: string; status: Head["status"] } | null;
+  cooling: { id: string; eventId: string; version: string | null }[] | null;
+};
+
+/**
+ * What holds each aggregate at this moment, by `aggregateKey`, as a redrive sees it. `redrive` null: as a redrive would
+ * that has sent nothing yet and takes nothing along.
+ */
+export async function readAggregateOrder(
+  db: Queryable,
+  aggregates: readonly AggregateName[],
+  redrive: { id: string; earlier: Earlier } | null,
+): Promise<Map<string, AggregateOrder>> {
+  if (aggregates.length === 0) return new Map();
+  const earlier = redrive?.earlier ?? "hold";
+  const rows = await db.query<Row>(
+    `select w.source_id as "sourceId", w.aggregate_type as "aggregateType", w.aggregate_id as "aggregateId",
+            d.processed::text, h.head, c.cooling
+       from (select distinct * from unnest($1::uuid[], $2::text[], $3::text[])
+               as w(source_id, aggregate_type, aggregate_id)) w
+       cross join lateral (select ${versionProcessed("w")} as processed) d
+       left join lateral (
+         select jsonb_build_object('id', e.id, 'eventId', e.event_id, 'version', e.version::text, 'status', e.status) as head
+           from dlq_events e left join redrive_items i on i.id = e.id and i.redrive_id = $4
+          where ${sameAggregate("e", "w")} and e.status in ${HOLDING} and e.version is not null
+            and (d.processed is null or e.version > d.processed) and ${counts(earlier)}
+          order by e.version, e.id limit 1
+       ) h on true
+       left join lateral (
+         select jsonb_agg(jsonb_build_object('id', e.id, 'eventId', e.event_id, 'version', e.version::text)) as cooling
+           from dlq_events e left join redrive_items i on i.id = e.id and i.redrive_id = $4
+          where ${sameAggregate("e", "w")} and e.status = 'PENDING' and e.cooldown_until > now() and ${counts(earlier)}
+       ) c on true`,
+    [
+      aggregates.map((aggregate) => aggregate.sourceId),
+      aggregates.map((aggregate) => aggregate.aggregateType ?? NO_AGGREGATE_TYPE),
+      aggregates.map((aggregate) => aggregate.aggregateId),
+      redrive?.id ?? null,
+    ],
+    { name: `aggregate-order-${earlier === "pass" ? "pass" : "hold"}` },
+  );
+  return new Map(rows.map((row) => [aggregateKey(row), orderOf(row)]));
+}
+
+function orderOf({ processed, head, cooling }: Row): AggregateOrder {
+  return {
+    versionProcessed: processed === null ? null : BigInt(processed),
+    head: head && { ...head, version: BigInt(head.version) },
+    cooling: (cooling ?? []).map((event) => ({
+      ...event,
+      version: event.version === null ? null : BigInt(event.version),
+    })),
+  };
+}
+
+/** An aggregate of which a redrive sends versions up to `top`. */
+export type WantedAggregate = AggregateName & { top: bigint };
+
+export type OutsideOrder = { versionProcessed: bigint | null; head: Head | null };
+
+const WANTED = `(select * from unnest($2::uuid[], $3::text[], $4::text[], $5::bigint[])
+  as w(source_id, aggregate_type, aggregate_id, top))`;
+
+function wantedValues(wanted: readonly WantedAggregate[]): unknown[] {
+  return [
+    wanted.map((aggregate) => aggregate.sourceId),
+    wanted.map((aggregate) => aggregate.aggregateType ?? NO_AGGREGATE_TYPE),
+    wanted.map((aggregate) => aggregate.aggregateId),
+    wanted.map((aggregate) => aggregate.top.toString()),
+  ];
+}
+
+/** Parked versions of the wanted aggregates below what is sent of them, over `w` and `e`. */
+const EARLIER_PARKED = `${sameAggregate("e", "w")} and e.status in ${HOLDING} and e.version < w.top`;
+
+/**
+ * What holds each aggregate from outside of a selection, by `aggregateKey`: the selected events that are PENDING go
+ * before, each through the gate. In one statement that reads nothing more where nothing earlier is parked.
+ */
+export async function readOutsideOrder(
+  db: Queryable,
+  wanted: readonly WantedAggregate[],
+  page: Pick<CandidatePage, "selection" | "asOfMs" | "cutoff">,
+): Promise<Map<string, OutsideOrder>> {
+  if (wanted.length === 0) return new Map();
+  const selected = compileSelection(page.selection, page.asOfMs, 6);
+  const text = `with wanted as materialized ${WANTED}, parked as materialized (
+       select w.source_id, w.aggregate_type, w.aggregate_id, e.id, e.event_id, e.version, e.status
+         from wanted w join dlq_events e on ${EARLIER_PARKED}
+        where e.status = 'IGNORED' or not coalesce(e.id <= $1 and ${selected.where}, false)
+     ), done as materialized (
+       select w.source_id, w.aggregate_type, w.aggregate_id, ${versionProcessed("w")} as processed from wanted w
+     )
+     select distinct on (d.source_id, d.aggregate_type, d.aggregate_id)
+            d.source_id as "sourceId", d.aggregate_type as "aggregateType", d.aggregate_id as "aggregateId",
+            d.processed::text, p.id, p.event_id as "eventId", p.version::text as version, p.status
+       from done d left join parked p on p.source_id = d.source_id and p.aggregate_id = d.aggregate_id
+                                     and p.aggregate_type = d.aggregate_type
+                                     and (d.processed is null or p.version > d.processed)
+      order by d.source_id, d.aggregate_type, d.aggregate_id, p.version, p.id`;
+  type OutsideRow = AggregateName & { processed: string | null; id: string | null } & Record<string, string>;
+  const rows = await db.query<OutsideRow>(text, [page.cutoff, ...wantedValues(wanted), ...selected.values]);
+  return new Map(
+    rows.map((row) => [
+      aggregateKey(row),
+      {
+        versionProcessed: row.processed === null ? null : BigInt(row.processed),
+        head:
+          row.id === null
+            ? null
+            : {
+                id: row.id,
+                eventId: row.eventId!,
+                version: BigInt(row.version!),
+                status: row.status as Head["status"],
+              },
+      },
+    ]),
+  );
+}
+
+/**
+ * Parked versions before those that are sent of these aggregates, which no selection names: what `include` takes along.
+ * Those that are in the redrive already are left out: an earlier chunk took them. Oldest first, keyset-paged.
+ */
+export async function readEarlierVersions(
+  db: Queryable,
+  wanted: readonly WantedAggregate[],
+  page: Pick<CandidatePage, "selection" | "asOfMs" | "cutoff" | "limit"> & {
+    redriveId: string | null;
+    /** The last id of the page before; null = start. */
+    above: string | null;
+  },
+): Promise<Candidate[]> {
+  if (wanted.length === 0) return [];
+  const selected = compileSelection(page.selection, page.asOfMs, 9);
+  const text = `with wanted as materialized ${WANTED}, parked as materialized (
+       select w.source_id, w.aggregate_type, w.aggregate_id, e.id, e.version
+         from wanted w join dlq_events e on ${EARLIER_PARKED}
+        where not coalesce(e.id <= $1 and ${selected.where}, false)
+          and not exists (select 1 from redrive_items i where i.id = e.id and i.redrive_id = $6)
+          and ($8::uuid is null or e.id > $8)
+     ), done as materialized (
+       select k.*, ${versionProcessed("k")} as processed
+         from (select distinct source_id, aggregate_type, aggregate_id from parked) k
+     ), earlier as materialized (
+       select p.id from parked p join done d on p.source_id = d.source_id and p.aggregate_id = d.aggregate_id
+                                            and p.aggregate_type = d.aggregate_type
+        where d.processed is null or p.version > d.processed
+        order by p.id limit $7
+     )
+     select ${CANDIDATE_COLUMNS} from earlier p join dlq_events e on e.id = p.id join sources s on s.id = e.source_id
+      order by e.id`;
+  return db.query<Candidate>(text, [
+    page.cutoff,
+    ...wantedValues(wanted),
+    page.redriveId,
+    page.limit,
+    page.above,
+    ...selected.values,
+  ]);
+}

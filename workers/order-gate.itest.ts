@@ -1,0 +1,207 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { confirmEvents } from "@/lib/operations/confirm-events";
+import { ignoreEvents } from "@/lib/operations/ignore-events";
+import { imposeControl } from "@/lib/operations/impose-control";
+import { planRedrive } from "@/lib/operations/plan-redrive";
+import { listRedriveItems } from "@/lib/store/read/redrives";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+/** The order of an aggregate is a gate: nothing is sent while an earlier version is parked, until a person says otherwise. */
+describe("the order of an aggregate", () => {
+  let world: World;
+
+  beforeEach(async () => {
+    world = await openWorld({ redisUrl: null });
+    await setting("cooldownMs", 0);
+    await setting("aggregateFailureLimit", 100);
+  });
+  afterEach(async () => {
+    const broken = await world.broken();
+    await world.close();
+    expect(broken).toEqual([]);
+  });
+
+  const setting = (key: string, value: number) =>
+    world.db.run("insert into settings (key, value, updated_by) values ($1, to_jsonb($2::float8), 'ada')", [
+      key,
+      value,
+    ]);
+  /** `v1` to `v<count>` of one order. */
+  const park = (count: number, change = {}) =>
+    world.park(count, (index) => ({
+      eventId: `v${index + 1}`,
+      aggregateId: "1320",
+      version: BigInt(index + 1),
+      ...change,
+    }));
+  const only = async (...eventIds: string[]) => ({ select: { ids: await world.idsOf(eventIds) } });
+  const sent = () => world.sink.arrived.map((entry) => entry.eventId);
+  const refusals = async (redriveId: string) => {
+    const query = { redriveId, cursor: null, limit: 50, state: "refused", result: null };
+    const { items } = await listRedriveItems(world.db, query);
+    return Object.fromEntries(items.map((item) => [item.eventId, `${item.result}: ${item.detail}`]));
+  };
+
+  test("holds version 7 alone while 1 to 6 are parked, and names the head", async () => {
+    await park(7);
+    const answer = await world.request(await only("v7"));
+    expect(answer).toMatchObject({ state: "DONE", total: 1, refused: 1, refusedByReason: { "held-by-head": 1 } });
+    expect(await refusals(answer.id)).toEqual({
+      v7: "held-by-head: event v1 (version 1) comes first and is still parked",
+    });
+    expect(await world.redrive(answer.id)).toMatchObject({ earlier: "hold" });
+    expect(await world.statuses()).toEqual({ PENDING: 7 });
+  });
+
+  test("lets a whole aggregate go, in order", async () => {
+    await park(7);
+    await world.worker();
+    expect(await world.ended((await world.request()).id)).toMatchObject({ delivered: 7, refused: 0 });
+    expect(sent()).toEqual(["v1", "v2", "v3", "v4", "v5", "v6", "v7"]);
+  });
+
+  test("is checked again when it runs: an earlier version that was parked meanwhile holds what was frozen", async () => {
+    await park(2);
+    const late = await world.request(await only("v2", "v1"));
+    await world.park(1, () => ({ eventId: "v0", aggregateId: "1320", version: 0n }));
+    await world.worker();
+    expect(await world.ended(late.id)).toMatchObject({ delivered: 0, refusedByReason: { "held-by-head": 2 } });
+    expect(await refusals(late.id)).toMatchObject({
+      v2: expect.stringContaining("v0"),
+      v1: expect.stringContaining("v0"),
+    });
+  });
+
+  test("holds across redrives: what waits for another redrive's item does not overtake it when that fails", async () => {
+    await park(2);
+    const first = await world.request(await only("v1"));
+    const second = await world.request(await only("v2"));
+    world.sink.answer = ({ eventId }) => (eventId === "v1" ? 422 : 200);
+    await world.worker();
+    expect(await world.ended(first.id)).toMatchObject({ failed: 1 });
+    expect(await world.ended(second.id)).toMatchObject({ refusedByReason: { "held-by-head": 1 } });
+    expect(sent()).toEqual(["v1"]);
+  });
+
+  test.each([
+    ["refused", async () => {}],
+    [
+      "ignored",
+      async () => {
+        await ignoreEvents(world.deps, { ...(await only("v1")), reason: "not wanted" }, "ada");
+      },
+    ],
+  ] as const)("a head that was %s holds its tail", async (_what, meanwhile) => {
+    await park(3, { payload: Buffer.from('{"n": 1}') });
+    await world.db.run("update dlq_event_bodies set payload = '{' where id = $1", [(await world.idsOf(["v1"]))[0]]);
+    await meanwhile();
+    await world.worker();
+    const { id } = await world.request();
+    const ended = await world.ended(id);
+    expect(ended).toMatchObject({ delivered: 0, refused: 3 });
+    expect(ended.refusedByReason["held-by-head"]).toBe(2);
+    // Nor does a redrive of the tail alone overtake it, later.
+    expect(await world.request(await only("v3", "v2"))).toMatchObject({ refused: 2 });
+    expect(sent()).toEqual([]);
+  });
+
+  test("a head that used up its redrives holds its tail, across claims", async () => {
+    await setting("redriveLimit", 1);
+    await park(150);
+    world.sink.answer = ({ eventId }) => (eventId === "v1" ? 422 : 200);
+    await world.worker();
+    const ended = await world.ended((await world.request()).id);
+    expect(await world.event("v1")).toMatchObject({ status: "IGNORED" });
+    expect(ended).toMatchObject({ failed: 1, delivered: 0, refusedByReason: { "held-by-head": 149 } });
+    expect(sent()).toEqual(["v1"]);
+  });
+
+  test("with include, the earlier versions are taken along, in order", async () => {
+    await park(7);
+    await world.worker();
+    const answer = await world.request({ ...(await only("v7")), earlier: "include" });
+    expect(answer).toMatchObject({ total: 7, refused: 0 });
+    expect(await world.ended(answer.id)).toMatchObject({ earlier: "include", total: 7, delivered: 7 });
+    expect(sent()).toEqual(["v1", "v2", "v3", "v4", "v5", "v6", "v7"]);
+  });
+
+  test("with include, an earlier version that the gate refuses holds what is behind it", async () => {
+    await park(4);
+    await imposeControl(
+      world.deps,
+      { kind: "blacklist", scope: { eventId: "v2" }, reason: "broken", expiresAt: null },
+      "ada",
+    );
+    await world.worker();
+    const answer = await world.request({ ...(await only("v4")), earlier: "include" });
+    expect(answer).toMatchObject({ total: 4, refusedByReason: { blacklisted: 1, "held-by-head": 2 } });
+    expect(await refusals(answer.id)).toMatchObject({ v3: expect.stringContaining("event v2"), v4: expect.anything() });
+    expect(await world.ended(answer.id)).toMatchObject({ delivered: 1 });
+    expect(sent()).toEqual(["v1"]);
+  });
+
+  test("with pass it is sent all the same, and once its consumer has it, what it passed holds nothing more", async () => {
+    await park(3);
+    await world.worker();
+    expect(await world.ended((await world.request({ ...(await only("v2")), earlier: "pass" })).id)).toMatchObject({
+      earlier: "pass",
+      delivered: 1,
+    });
+    // Delivered is not processed: version 1 is still to come, and still holds.
+    expect(await world.request(await only("v3"))).toMatchObject({ refusedByReason: { "held-by-head": 1 } });
+    await confirmEvents(world.deps, { source: "orders", eventIds: ["v2"] }, "consumer");
+    expect(await world.ended((await world.request(await only("v3"))).id)).toMatchObject({ delivered: 1 });
+    expect(await world.ended((await world.request(await only("v1"))).id)).toMatchObject({
+      refusedByReason: { "version-superseded": 1 },
+    });
+    expect(sent()).toEqual(["v2", "v3"]);
+  });
+
+  test("with pass a failure within the redrive still holds its tail", async () => {
+    await park(3);
+    world.sink.answer = ({ eventId }) => (eventId === "v2" ? 422 : 200);
+    await world.worker();
+    const { id } = await world.request({ ...(await only("v2", "v3")), earlier: "pass" });
+    expect(await world.ended(id)).toMatchObject({ failed: 1, refusedByReason: { "held-by-head": 1 } });
+    expect(await refusals(id)).toMatchObject({ v3: expect.stringContaining("event v2") });
+  });
+
+  test("an older version goes after a newer one that was only delivered, not after one that was processed", async () => {
+    await park(2);
+    await world.worker();
+    await world.ended((await world.request({ ...(await only("v2")), earlier: "pass" })).id);
+    expect(await world.ended((await world.request(await only("v1"))).id)).toMatchObject({ delivered: 1, refused: 0 });
+  });
+
+  test("a verify run passes a whole aggregate, and holds what a redrive would hold", async () => {
+    await park(150);
+    await world.worker();
+    expect(await world.ended((await world.request({ mode: "verify" })).id)).toMatchObject({ passed: 150 });
+    expect(await world.request({ ...(await only("v150")), mode: "verify" })).toMatchObject({
+      refusedByReason: { "held-by-head": 1 },
+    });
+  });
+
+  test("a large redrive is held in each chunk, and takes each earlier version along once", async () => {
+    // 5,100 selected aggregates with an earlier version of another error code each: two chunks of a plan.
+    const pair = (index: number) => ({
+      eventId: `e${index}`,
+      aggregateId: `order-${index >> 1}`,
+      version: BigInt(index & 1),
+      errorCode: index & 1 ? "TIMEOUT" : "UPSTREAM_5XX",
+    });
+    await world.park(10_200, pair);
+    const select = { filter: { errorCode: ["TIMEOUT"] } };
+    const planned = async (earlier: "hold" | "include") => {
+      const { id } = await world.request({ select, earlier });
+      await planRedrive(world.deps, id, new AbortController().signal);
+      return world.redrive(id);
+    };
+    expect(await planned("hold")).toMatchObject({
+      state: "DONE",
+      total: 5_100,
+      refusedByReason: { "held-by-head": 5_100 },
+    });
+    expect(await planned("include")).toMatchObject({ total: 10_200, open: 10_200 });
+  }, 120_000);
+});
