@@ -70,6 +70,15 @@ describe("after a redrive froze its events, and before a worker has them,", () =
     expect(await world.statuses()).toEqual({ IGNORED: 2, REDRIVEN: 2 });
   });
 
+  test("cancelling names the person who cancelled, not the one who asked", async () => {
+    const { id } = await world.request();
+    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, "bob");
+    expect(await world.db.query("select actor, count from audit_entries where action = 'event.withdrawn'")).toEqual([
+      { actor: "bob", count: 4 },
+    ]);
+    expect(await world.db.query("select distinct last_operator from dlq_events")).toEqual([{ last_operator: "bob" }]);
+  });
+
   test("cancelling sends nothing", async () => {
     const { id } = await world.request();
     await changeRedrive(world.deps, { id, change: { action: "cancel" } }, "ada");

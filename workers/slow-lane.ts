@@ -42,7 +42,6 @@ export async function startLanes(options: LanesOptions): Promise<Lanes> {
         run: (job, signal) => runSlice(sliceDeps, job, signal),
         onError: () => undefined,
         log: options.deps.log,
-        clock: options.deps.clock,
       }),
     );
   }

@@ -9,10 +9,11 @@ import { advanceCanaries } from "@/lib/operations/advance-redrive";
 import { confirmQuietEvents } from "@/lib/operations/confirm-quiet-events";
 import { reconcile } from "@/lib/operations/reconcile";
 import { recordHealing } from "@/lib/operations/record-healing";
-import { systemClock } from "@/lib/platform/clock";
+import { type Clock, systemClock } from "@/lib/platform/clock";
 import type { Env } from "@/lib/platform/env";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Log } from "@/lib/platform/log";
+import { databaseClock } from "@/lib/store/database-clock";
 import { createDb } from "@/lib/store/db";
 import { foldRollups } from "@/lib/store/write/fold-rollups";
 import { removeHeartbeat, writeHeartbeat } from "@/lib/store/write/heartbeat";
@@ -50,8 +51,7 @@ export type RunningWorker = {
  * Starts everything a worker does: both lanes, the consumers, and the rounds of upkeep. Several workers share the work.
  * Rejects with DomainError when the store or the queue cannot be reached.
  */
-export async function startWorker(env: Env, log: Log): Promise<RunningWorker> {
-  const clock = systemClock;
+export async function startWorker(env: Env, log: Log, machine: Clock = systemClock): Promise<RunningWorker> {
   const onIdleError = (error: Error) => log.warn({ err: error }, "an idle store connection broke");
   const db = createDb(env.databaseUrl, {
     max: env.databasePool,
@@ -59,6 +59,9 @@ export async function startWorker(env: Env, log: Log): Promise<RunningWorker> {
     applicationName: "parkade-worker",
     onIdleError,
   });
+  // The lane keeps the machine's own clock: BullMQ compares its delays with that.
+  const clock = databaseClock(machine, db);
+  await clock.sync();
   const upkeepDb = createDb(env.databaseUrl, {
     max: 1,
     statementTimeoutMs: UPKEEP_STATEMENT_MS_MAX,
@@ -69,7 +72,7 @@ export async function startWorker(env: Env, log: Log): Promise<RunningWorker> {
     env.redisUrl === null
       ? { kind: "postgres", connectionString: env.databaseUrl, max: 3 }
       : { kind: "redis", url: env.redisUrl };
-  const lane = createLaneQueue(connection, clock);
+  const lane = createLaneQueue(connection);
   const deps = { db, lane, clock, log };
   const { bucket: shared, close: closeBucket } = await openTokenBucket(connection, (error) =>
     log.warn({ err: error }, "an idle bucket connection broke"),

@@ -7,6 +7,7 @@ import { createSchemaCheck, type SchemaCheck } from "@/lib/operations/schema-che
 import { type Clock, systemClock } from "@/lib/platform/clock";
 import { type Env, readEnv } from "@/lib/platform/env";
 import { createLog, type Log } from "@/lib/platform/log";
+import { databaseClock } from "@/lib/store/database-clock";
 import { createDb, type Db } from "@/lib/store/db";
 import { createLowRateStore, type LowRateStore } from "@/lib/store/prisma";
 import type { KeptAnswer } from "./once";
@@ -84,5 +85,6 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     await lists.end();
     await db.end();
   };
-  return { env, db, lists, lowRate, brokers, lane, idempotency, schemas, clock: systemClock, log, close };
+  const clock = databaseClock(systemClock, db);
+  return { env, db, lists, lowRate, brokers, lane, idempotency, schemas, clock, log, close };
 }

@@ -30,11 +30,13 @@ async function cancelChunk(deps: Pick<Deps, "db" | "clock">, redriveId: string):
     // Not locked: CANCELLED is final. Items before their redrive is the order in which a finish locks them.
     const redrive = await readRedriveRow(tx, redriveId);
     if (redrive?.state !== "CANCELLED") return 0;
-    const ids = await cancelOpenItems(tx, redriveId, CANCEL_CHUNK, redrive.createdBy);
+    // One that was cancelled before this was kept has only the person who asked for it.
+    const actor = redrive.cancelledBy ?? redrive.createdBy;
+    const ids = await cancelOpenItems(tx, redriveId, CANCEL_CHUNK, actor);
     if (ids.length === 0) return 0;
     await countItems(tx, redriveId, { ...NO_DELTA, cancelled: ids.length });
     await appendAudit(tx, {
-      actor: redrive.createdBy,
+      actor,
       action: "event.withdrawn",
       subjectKind: "event",
       subjectId: ids.length === 1 ? ids[0]! : null,

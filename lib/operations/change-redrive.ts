@@ -85,6 +85,7 @@ async function applyMove(
     from: [redrive.state],
     to,
     pauseReason: move === "pause" ? `paused by ${actor}${reason ? `: ${reason}` : ""}` : null,
+    ...(move === "cancel" ? { cancelledBy: actor } : {}),
   });
   return { action: `redrive.${PAST[move]}`, before: { state: redrive.state }, after: { state: to } };
 }

@@ -90,6 +90,18 @@ describe("the finish of an item", () => {
     expect(await entries("event.redriven")).toBe(0);
   });
 
+  test("leaves the event to the person who asked for the redrive", async () => {
+    await world.park(2);
+    const { id } = await world.request();
+    const [first, second] = await claim(id);
+    const failed: ItemOutcome = { kind: "failed", code: "HTTP 422", detail: "no such order" };
+    await finishItems(world.deps, id, [
+      finish(first!),
+      finish(second!, failed, { ...REDRIVEN, status: "PENDING", failures: 1 }),
+    ]);
+    expect(await world.db.query("select distinct last_operator from dlq_events")).toEqual([{ last_operator: "ada" }]);
+  });
+
   test("that hands back leaves item and event as they were, for the next claim", async () => {
     await world.park(1);
     const { id } = await world.request();

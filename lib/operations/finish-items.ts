@@ -90,7 +90,7 @@ async function commitBatch(
     const won = await closeItems(tx, redriveId, batch);
     const held = batch.filter((finish) => won.has(finish.item.id));
     const ended = held.filter((finish): finish is Finish & { after: EventAfter } => finish.after !== null);
-    const moved = await moveFinishedEvents(tx, redriveId, ended, { actor: ACTOR, redriveLimit: settings.redriveLimit });
+    const moved = await moveFinishedEvents(tx, redriveId, ended, settings.redriveLimit);
     await auditMoves(tx, redriveId, ended, moved, nowMs);
     await countEnds(tx, redriveId, { ended, moved, nowMs });
     await settleOrder(tx, redriveId, held, settings, nowMs);

@@ -64,9 +64,10 @@ export async function openWorld(options: {
     return id;
   }
 
-  /** A worker in this process. A test may stop it before the world is closed. */
-  async function worker(): Promise<RunningWorker> {
-    const running = await startWorker(readEnv(variables), log);
+  /** A worker in this process, on a machine whose wall clock may be off. A test may stop it before the world is closed. */
+  async function worker({ wallAheadMs = 0 } = {}): Promise<RunningWorker> {
+    const machine = { ...systemClock, wallMs: () => systemClock.wallMs() + wallAheadMs };
+    const running = await startWorker(readEnv(variables), log, machine);
     let stopping: Promise<void> | null = null;
     const started: RunningWorker = {
       stop: (why) => {

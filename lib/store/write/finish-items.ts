@@ -130,20 +130,20 @@ const SECOND_FLOW = `, moved_second_flow as (
 /**
  * Moves the events of closed items, with their rollups, in one statement. A delivery whose bounce came back before this
  * finish (park-events left `bounced_redrive`) parks the event instead of marking it REDRIVEN, or ignores it when that
- * used up its redrive limit. Returns where each went.
+ * used up its redrive limit. `last_operator` stays the person who asked for the redrive. Returns where each went.
  */
 export async function moveFinishedEvents(
   tx: Tx,
   redriveId: string,
   finished: readonly (FinishedItem & { after: EventAfter })[],
-  options: { actor: string; redriveLimit: number },
+  redriveLimit: number,
 ): Promise<MovedEvent[]> {
   if (finished.length === 0) return [];
   return tx.query<MovedEvent>(
     `with moved as (
        update dlq_events e
           set status = case when w.flow = 'redriven' and not w.processed and e.bounced_redrive = $1
-                            then case when w.redrives < $3 then 'PENDING' else 'IGNORED' end
+                            then case when w.redrives < $2 then 'PENDING' else 'IGNORED' end
                             else w.status end,
               failures = w.failures, redrives = w.redrives,
               cooldown_until = to_timestamp(w.cooldown_until / 1000),
@@ -152,21 +152,19 @@ export async function moveFinishedEvents(
               attempts = least(e.attempts::bigint + w.sends, ${INT4_MAX}),
               last_attempt_at = case when w.sends > 0 then now() else e.last_attempt_at end,
               last_error_code = coalesce(w.error_code, e.last_error_code),
-              last_error = coalesce(w.error_text, e.last_error),
-              last_operator = $2
-         from unnest($4::uuid[], $5::text[], $6::int[], $7::int[], $8::float8[], $9::float8[], $10::int[], $11::text[],
-                     $12::boolean[], $13::text[], $14::text[])
+              last_error = coalesce(w.error_text, e.last_error)
+         from unnest($3::uuid[], $4::text[], $5::int[], $6::int[], $7::float8[], $8::float8[], $9::int[], $10::text[],
+                     $11::boolean[], $12::text[], $13::text[])
            as w(id, status, failures, redrives, cooldown_until, confirmed_at, sends, flow, processed, error_code,
                 error_text)
-        where e.id = any($4::uuid[]) and e.id = w.id and ${checked("e.status", "'QUEUED'")}
+        where e.id = any($3::uuid[]) and e.id = w.id and ${checked("e.status", "'QUEUED'")}
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'QUEUED' as old_status,
                  e.status as new_status, w.flow, w.processed
      )${rollupOf("moved", { flow: { kind: { expression: "flow" }, at: "now()" } })}${SECOND_FLOW}
      select id, new_status as status from moved`,
     [
       redriveId,
-      options.actor,
-      options.redriveLimit,
+      redriveLimit,
       finished.map(({ item }) => item.id),
       finished.map(({ after }) => after.status),
       finished.map(({ after }) => after.failures),

@@ -92,13 +92,15 @@ export type RedriveRow = {
   confirmed: number;
   reason: string;
   createdBy: string;
+  /** null = it was not cancelled. */
+  cancelledBy: string | null;
 };
 
 const COLUMNS = `id, state, mode, lane, rate_per_second as "ratePerSecond", selection, cutoff, plan_cursor as "planCursor",
   slices, canary, released, brake, recent, policies, earlier, total, delivered, passed, failed, refused, cancelled, bounced,
   confirmed, reason,
   case when waiting_until is null then 'not-begun' when waiting_until > now() then 'running' else 'over' end as quiet,
-  created_by as "createdBy"`;
+  created_by as "createdBy", cancelled_by as "cancelledBy"`;
 
 /** null = there is no such redrive. */
 export async function readRedriveRow(db: Queryable, id: string): Promise<RedriveRow | null> {
@@ -120,17 +122,17 @@ export async function lockRedrive(tx: Tx, id: string): Promise<RedriveRow | null
 export async function moveRedrive(
   tx: Tx,
   id: string,
-  move: { from: readonly RedriveState[]; to: RedriveState; pauseReason?: string | null },
+  move: { from: readonly RedriveState[]; to: RedriveState; pauseReason?: string | null; cancelledBy?: string },
 ): Promise<boolean> {
   const changed = await tx.run(
     `update redrives
-        set state = $3, pause_reason = $4, recent = case when $3 = 'RUNNING' then '' else recent end,
+        set state = $3, pause_reason = $4, cancelled_by = $5, recent = case when $3 = 'RUNNING' then '' else recent end,
             sampled_from = case when $3 = 'RUNNING' then now() else sampled_from end,
             planned_at = case when $3 in ('PLANNED', 'RUNNING', 'DONE') then coalesce(planned_at, now()) else planned_at end,
             started_at = case when $3 = 'RUNNING' then coalesce(started_at, now()) else started_at end,
             finished_at = case when $3 in ('DONE', 'CANCELLED') then now() else null end
       where id = $1 and state = any($2::text[])`,
-    [id, move.from, move.to, move.pauseReason ?? null],
+    [id, move.from, move.to, move.pauseReason ?? null, move.cancelledBy ?? null],
   );
   return changed === 1;
 }

@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { databaseClock } from "@/lib/store/database-clock";
+import { createDb, type Db } from "@/lib/store/db";
+import { manualClock } from "@/lib/testing/manual-clock";
+import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+
+let database: TestDatabase;
+let db: Db;
+
+beforeEach(async () => {
+  database = await testDatabase();
+  db = createDb(database.url, { max: 2 });
+});
+afterEach(async () => {
+  await db.end();
+  await database.drop();
+});
+
+const offMs = async (clock: { wallMs(): number }) => {
+  const [row] = await db.query<{ ms: number }>("select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms");
+  return Math.abs(clock.wallMs() - row!.ms);
+};
+
+describe("the wall clock of a process", () => {
+  test("is the database's, whatever the machine shows", async () => {
+    const clock = databaseClock(manualClock({ wallMs: Date.UTC(2019, 4, 7) }), db);
+    await clock.sync();
+    expect(await offMs(clock)).toBeLessThan(2_000);
+  });
+
+  test("follows the database again within seconds of a jump of the machine's clock", async () => {
+    const machine = manualClock({ wallMs: Date.UTC(2019, 4, 7) });
+    const clock = databaseClock(machine, db);
+    await clock.sync();
+    machine.jumpWall(7_200_000);
+    await machine.advance(6_000);
+    await expect.poll(() => offMs(clock)).toBeLessThan(2_000);
+  });
+
+  test("keeps its last difference while the store is away", async () => {
+    const machine = manualClock({ wallMs: 5_000_000 });
+    const answers = [{ ms: 9_000_000 }];
+    const store = {
+      query: async () => {
+        const row = answers.shift();
+        if (!row) throw new Error("away");
+        return [row] as never;
+      },
+      run: async () => 0,
+    };
+    const clock = databaseClock(machine, store);
+    await clock.sync();
+    await machine.advance(30_000);
+    expect(clock.wallMs()).toBe(9_030_000);
+    expect(clock.wallMs()).toBe(9_030_000);
+  });
+});
