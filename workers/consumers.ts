@@ -1,6 +1,6 @@
 import type { Consumer, ConsumerState, ParkBatch } from "@/lib/brokers/port";
 import type { BrokerRegistry } from "@/lib/brokers/registry";
-import { parseSourceConfig, resolveSecrets } from "@/lib/contract/source-config";
+import { parseSourceConfig } from "@/lib/contract/source-config";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { DomainError } from "@/lib/core/problem";
 import { PARK_BATCH_MAX, parkEvents } from "@/lib/operations/park-events";
@@ -12,13 +12,16 @@ import { writeSourceState } from "@/lib/store/write/source-state";
 
 /** A source that was made, changed or switched off is taken up this soon. */
 const REFRESH_MS = 2_000;
+/** A broker that says nothing any more holds up the end of its own consumer, and this long that of the worker. */
+const STOP_MS_MAX = 15_000;
 
 export type ConsumersOptions = {
   db: Db;
   clock: Clock;
   log: Log;
-  brokers: BrokerRegistry;
-  env: Readonly<Record<string, string | undefined>>;
+  brokers: Pick<BrokerRegistry, "consume">;
+  /** Names this worker among those that report the state of a source. */
+  workerId: string;
 };
 
 export type Consumers = {
@@ -33,6 +36,7 @@ type Running = { source: ConsumedSource; consumer: Consumer | null; fault: strin
 export function startConsumers(options: ConsumersOptions): Consumers {
   const { clock, db, log } = options;
   const running = new Map<string, Running>();
+  const retiring = new Set<Promise<void>>();
   let stopped = false;
   let cancel = () => {};
   let round: Promise<void> = Promise.resolve();
@@ -51,21 +55,30 @@ export function startConsumers(options: ConsumersOptions): Consumers {
     for (const [id, held] of running) {
       if (wanted.get(id)?.revision === held.source.revision) continue;
       running.delete(id);
-      await held.consumer?.stop();
-      if (!wanted.has(id)) await tell(held.source, { state: "stopped", lag: null, lastError: null });
+      retire(held, { removed: !wanted.has(id) });
     }
     for (const source of sources) {
       if (stopped) return;
       if (!running.has(source.id)) running.set(source.id, open(source));
     }
-    for (const held of running.values()) await report(held);
+    await Promise.all([...running.values()].map(report));
+  }
+
+  /** Its end may take as long as its broker is silent, and nobody waits for it but the end of the worker. */
+  function retire({ source, consumer }: Running, { removed }: { removed: boolean }): void {
+    const ending = (async () => {
+      await consumer?.stop();
+      if (removed) await tell(source, { state: "stopped", lag: null, lastError: null });
+    })().catch((error) => log.warn({ source: source.name, err: error }, "consumer not stopped in good order"));
+    retiring.add(ending);
+    void ending.finally(() => retiring.delete(ending));
   }
 
   function open(source: ConsumedSource): Running {
     try {
-      const config = resolveSecrets(parseSourceConfig(source.kind, source.config), options.env);
+      const consumer = options.brokers.consume(parseSourceConfig(source.kind, source.config), parkFor(source));
       log.info({ source: source.name, kind: source.kind }, "consuming");
-      return { source, consumer: options.brokers.consume(config, parkFor(source)), fault: null };
+      return { source, consumer, fault: null };
     } catch (error) {
       const fault = error instanceof DomainError ? error.message : "the source cannot be opened";
       log.warn({ source: source.name, err: error }, "source cannot be opened");
@@ -97,7 +110,7 @@ export function startConsumers(options: ConsumersOptions): Consumers {
   }
 
   async function tell(source: ConsumedSource, state: ConsumerState): Promise<void> {
-    await writeSourceState(db, source.id, { ...state, at: new Date(clock.wallMs()).toISOString() });
+    await writeSourceState(db, source.id, { worker: options.workerId, state });
   }
 
   loop();
@@ -107,7 +120,15 @@ export function startConsumers(options: ConsumersOptions): Consumers {
       stopped = true;
       cancel();
       await round;
-      await Promise.all([...running.values()].map(({ consumer }) => consumer?.stop()));
+      for (const held of running.values()) retire(held, { removed: false });
+      running.clear();
+      const enough = new AbortController();
+      const late = clock.sleep(STOP_MS_MAX, enough.signal).then(
+        () => log.warn({ consumers: retiring.size }, "consumers do not stop, leaving them to the broker"),
+        () => undefined,
+      );
+      await Promise.race([Promise.all(retiring), late]);
+      enough.abort();
     },
   };
 }

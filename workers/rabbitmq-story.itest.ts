@@ -135,7 +135,7 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     try {
       const config = { url: rabbit().url, queue: work.dlq };
       const source = { name: SOURCE, kind: "rabbitmq", config, payloadSchema: SCHEMA, enabled: true };
-      await createSource({ lowRate, schemas, clock: systemClock }, source, "ada");
+      await createSource({ lowRate, schemas, clock: systemClock, env: { envReferences: [] } }, source, "ada");
     } finally {
       await schemas.close();
       await lowRate.end();

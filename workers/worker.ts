@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { brokerRegistry } from "@/lib/brokers/registry";
-import { parseSourceConfig, resolveSecrets, targetAddress } from "@/lib/contract/source-config";
+import { parseSourceConfig, targetAddress } from "@/lib/contract/source-config";
 import { guardBucket } from "@/lib/lane/bucket-fallback";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
@@ -28,6 +28,9 @@ import { createTargetDirectory, REFRESH_MS } from "./target-directory";
 
 /** Attempts in flight get this long to end before their slices are aborted and handed back. */
 const GRACE_MS = 10_000;
+
+/** Of one step of stopping: longer than sends in flight and consumers get. A process that hangs would be killed anyway. */
+const STOP_STEP_MS_MAX = 16_000;
 
 /**
  * Of the statements that a redrive waits for; they take milliseconds. A connection that falls silent holds its slice this
@@ -91,7 +94,11 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
       }
     },
   });
-  const brokers = brokerRegistry({ clock, report: (what, error) => log.warn({ err: error }, what) });
+  const brokers = brokerRegistry({
+    clock,
+    secrets: { variables: process.env, listed: env.envReferences },
+    report: (what, error) => log.warn({ err: error }, what),
+  });
   const targets = createTargetDirectory({
     db,
     bucket,
@@ -100,7 +107,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     openPublisher: (row) => {
       const stored = parseSourceConfig(row.kind, row.config);
       if (targetAddress(stored, row.lane) === null) return null;
-      return brokers.publisher(resolveSecrets(stored, process.env), row.lane);
+      return brokers.publisher(stored, row.lane);
     },
     onHealing: (target, step) => {
       recordHealing(deps, target, step).catch((error) => log.warn({ target, err: error }, "healing step not audited"));
@@ -110,9 +117,8 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
   const sessions = createRedriveSessions(deps, bucket);
   await ensurePartitions(upkeepDb, clock.wallMs(), clock.wallMs() + DAYS_AHEAD * DAY_MS);
   const lanes = await startLanes({ deps, connection, targets, sessions, stopping: stopping.signal });
-  const consumers = startConsumers({ db, clock, log, brokers, env: process.env });
-
   const id = uuidv7(clock.wallMs());
+  const consumers = startConsumers({ db, clock, log, brokers, workerId: id });
   const startedAtMs = clock.wallMs();
   const rounds = startRounds(
     [
@@ -147,14 +153,27 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
   const stop = async (why: string) => {
     log.info({ why, running: lanes.running() }, "worker stopping");
     stopping.abort(new Error(why));
-    await Promise.all([lanes.stop(GRACE_MS), consumers.stop(), rounds.stop()]);
-    await removeHeartbeat(db, id);
-    await targets.close();
-    await lane.close();
-    await closeBucket();
-    await upkeepDb.end();
-    await db.end();
+    // In steps, for each uses what is closed after it; a part that fails or hangs keeps no other open.
+    await endAll("work", [lanes.stop(GRACE_MS), consumers.stop(), rounds.stop()]);
+    await endAll("heartbeat and targets", [removeHeartbeat(db, id), targets.close()]);
+    await endAll("queue and buckets", [lane.close(), closeBucket()]);
+    await endAll("store", [upkeepDb.end(), db.end()]);
     log.info("worker stopped");
   };
   return { stop };
+
+  async function endAll(what: string, parts: Promise<unknown>[]): Promise<void> {
+    const enough = new AbortController();
+    const late = clock.sleep(STOP_STEP_MS_MAX, enough.signal).then(
+      () => log.warn({ what }, "does not end, going on without it"),
+      () => undefined,
+    );
+    const ended = Promise.allSettled(parts).then((outcomes) => {
+      for (const outcome of outcomes) {
+        if (outcome.status === "rejected") log.warn({ what, err: outcome.reason }, "not ended in good order");
+      }
+    });
+    await Promise.race([ended, late]);
+    enough.abort();
+  }
 }

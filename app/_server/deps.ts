@@ -75,7 +75,13 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     log.warn({ err: error }, "an idle connection to the idempotency keys broke"),
   );
   const lowRate = createLowRateStore(env.databaseUrl);
-  const brokers = async () => (await import("@/lib/brokers/registry")).brokerRegistry();
+  // One registry: it knows every secret it has resolved, to take it out of whatever comes back.
+  let registry: BrokerRegistry | null = null;
+  const brokers = async () => {
+    const { brokerRegistry } = await import("@/lib/brokers/registry");
+    registry ??= brokerRegistry({ secrets: { variables: process.env, listed: env.envReferences } });
+    return registry;
+  };
   const schemas = createSchemaCheck(systemClock);
   const close = async () => {
     await schemas.close();

@@ -1,7 +1,6 @@
 import type { ProbeDeps } from "@/lib/operations/probe-source";
 import type { Deps } from "./deps";
 
-export async function probeDeps(deps: Deps): Promise<ProbeDeps> {
-  const brokers = await deps.brokers();
-  return { lowRate: deps.lowRate, probe: brokers.probe, variables: process.env };
+export async function probeDeps({ db, lowRate, clock, brokers }: Deps): Promise<ProbeDeps> {
+  return { db, lowRate, clock, probe: (await brokers()).probe };
 }

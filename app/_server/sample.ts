@@ -1,4 +1,4 @@
-import { parseSourceConfig, resolveSecrets, targetAddress } from "@/lib/contract/source-config";
+import { parseSourceConfig, targetAddress } from "@/lib/contract/source-config";
 import { createPayloadChecker } from "@/lib/operations/check-payload";
 import type { SampleDeps } from "@/lib/operations/sample-dry-run";
 import type { TargetRow } from "@/lib/store/read/targets";
@@ -37,7 +37,7 @@ async function probe(deps: Deps, row: TargetRow): Promise<Probed> {
   const stored = parseSourceConfig(row.kind, row.config);
   if (targetAddress(stored, row.lane) === null) return null;
   const brokers = await deps.brokers();
-  const publisher = brokers.publisher(resolveSecrets(stored, process.env), row.lane);
+  const publisher = brokers.publisher(stored, row.lane);
   try {
     const { reachable, detail } = await publisher.probe(AbortSignal.timeout(PROBE_MS_MAX));
     return { reachable, detail };

@@ -47,7 +47,7 @@ export function SourceDialog({ source, onClose }: { source: SourceOut | null; on
   return (
     <Dialog
       title={source === null ? "Connect a source" : `Edit ${source.name}`}
-      description="Secrets stay in the environment: write env:NAME instead of a password."
+      description="Secrets stay in the environment: write env:PARKADE_SECRET_NAME instead of a password."
       onClose={onClose}
       footer={
         <>

@@ -94,7 +94,7 @@ export function sourceBody(draft: SourceDraft): SourceResult {
   if (more === null) errors.more = "Not a JSON object.";
   if (schema === null) errors.payloadSchema = "Not a JSON object.";
   if (draft.kind === "rabbitmq") {
-    if (draft.url.trim() === "") errors.url = "Where is the broker? A URL, or env:NAME.";
+    if (draft.url.trim() === "") errors.url = "Where is the broker? A URL, or env:PARKADE_SECRET_NAME.";
     if (draft.queue.trim() === "") errors.queue = "Which queue holds the dead letters?";
     if (draft.prefetch.trim() !== "" && !/^\d+$/.test(draft.prefetch.trim())) errors.prefetch = "A whole number.";
   }

@@ -115,7 +115,7 @@ export function RabbitFields(part: FieldsProps) {
   const { draft, errors, set } = part;
   return (
     <>
-      <TextField {...part} name="url" label="Broker" placeholder="env:ORDERS_AMQP_URL" />
+      <TextField {...part} name="url" label="Broker" placeholder="env:PARKADE_SECRET_ORDERS_URL" />
       <div className="grid gap-4 sm:grid-cols-[2fr_1fr]">
         <TextField {...part} name="queue" label="Dead-letter queue" placeholder="orders.dlq" />
         <TextField {...part} name="prefetch" label="Prefetch" placeholder="by default" optional />

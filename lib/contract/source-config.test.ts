@@ -81,13 +81,18 @@ describe("parseSourceConfig", () => {
 });
 
 describe("resolveSecrets", () => {
-  const source = parseSourceConfig("http", {
-    redriveUrl: "env:URL",
-    headers: { authorization: "env:TOKEN", "x-env": "env is plain here" },
+  const config = (name: string, listed: string[] = ["URL", "TOKEN"]) => ({
+    source: parseSourceConfig("http", {
+      redriveUrl: "env:URL",
+      headers: { authorization: `env:${name}`, "x-env": "env is plain here" },
+    }),
+    listed,
   });
+  const { source, listed } = config("TOKEN");
 
   it("replaces whole references, and nothing else", () => {
-    expect(resolveSecrets(source, { URL: "https://a.example/", TOKEN: "Bearer s3" }).config).toMatchObject({
+    const variables = { URL: "https://a.example/", TOKEN: "Bearer s3" };
+    expect(resolveSecrets(source, { variables, listed }).source.config).toMatchObject({
       redriveUrl: "https://a.example/",
       headers: { authorization: "Bearer s3", "x-env": "env is plain here" },
     });
@@ -95,15 +100,52 @@ describe("resolveSecrets", () => {
   });
 
   it("names the variable that is missing and the field that wants it", () => {
-    const error = failure(() => resolveSecrets(source, { URL: "https://a.example/" }));
+    const error = failure(() => resolveSecrets(source, { variables: { URL: "https://a.example/" }, listed }));
     expect(error.message).toContain("TOKEN");
     expect(error.fields[0]!.field).toBe("config.headers.authorization");
   });
 
   it("checks what the variable held, without repeating it", () => {
-    const error = failure(() => resolveSecrets(source, { URL: "hunter2", TOKEN: "t" }));
+    const error = failure(() => resolveSecrets(source, { variables: { URL: "hunter2", TOKEN: "t" }, listed }));
     expect(error.fields[0]!.field).toBe("config.redriveUrl");
     expect(JSON.stringify([error.message, error.fields])).not.toContain("hunter2");
+  });
+
+  it.each(["DATABASE_URL", "REDIS_URL", "PATH", "HOME", "PGPASSWORD", "PARKADE_DATA_DIR", "database_url", "secret_x"])(
+    "refuses %s with the same words whether it exists or not",
+    (name) => {
+      const refusal = (variables: Record<string, string>) => {
+        const own = ["DATABASE_URL", "REDIS_URL", "PGPASSWORD", "PARKADE_DATA_DIR", "database_url"];
+        const wanted = config(name, ["URL", ...own]);
+        return failure(() => resolveSecrets(wanted.source, { variables, listed: wanted.listed }));
+      };
+      const there = refusal({ URL: "https://a.example/", [name]: "s3cr3t" });
+      const gone = refusal({ URL: "https://a.example/" });
+      expect([there.message, there.fields]).toEqual([gone.message, gone.fields]);
+      expect(there.message).toMatch(/config\.headers\.authorization.*PARKADE_SECRET_.*PARKADE_ENV_REFERENCES/);
+    },
+  );
+
+  it("takes a variable by its prefix, and lists what nobody may see", () => {
+    const wanted = config("PARKADE_SECRET_ORDERS");
+    const variables = {
+      URL: "https://u:p%40ss@a.example/x?token=t0k3n&page=2",
+      PARKADE_SECRET_ORDERS: "Bearer s3cr3t",
+    };
+    const { secrets } = resolveSecrets(wanted.source, { variables, listed: wanted.listed });
+    expect(secrets).toEqual(
+      expect.arrayContaining([variables.URL, "p%40ss", "p@ss", "t0k3n", "Bearer s3cr3t", "s3cr3t"]),
+    );
+    expect(secrets).not.toContain("env is plain here");
+    expect(secrets).not.toContain("2");
+  });
+
+  it.each([
+    { ...RABBIT, queue: "env:PARKADE_SECRET_X" },
+    { ...RABBIT, redriveTo: { exchange: "env:PARKADE_SECRET_X" } },
+    { ...RABBIT, mapping: { tags: { a: "env:PARKADE_SECRET_X" } } },
+  ])("refuses a reference where a broker would repeat its value: %j", (rabbit) => {
+    expect(failure(() => parseSourceConfig("rabbitmq", rabbit)).message).toMatch(/config\.\S+ holds env:NAME.*only in/);
   });
 });
 
@@ -112,6 +154,12 @@ describe("redaction", () => {
     ["amqp://u:p@h:1/v?frame=1", "amqp://***:***@h:1/v?frame=1"],
     ["https://h/x?api_key=s3cret&page=2", "https://h/x?api_key=***&page=2"],
     ["https://h/x", "https://h/x"],
+    ["https://h/x?code=a1&page=2", "https://h/x?code=***&page=2"],
+    ["https://h/x?jwt=a&pwd=b&sas=c&sid=d&bearer=e", "https://h/x?jwt=***&pwd=***&sas=***&sid=***&bearer=***"],
+    ["https://h/x;jsessionid=A1B2;v=1/y#access_token=s3", "https://h/x;jsessionid=***;v=1/y#***"],
+    ["https://hooks.example/services/T00/B00/aB3dE6gH9jK2mN5pQ8sT", "https://hooks.example/services/T00/B00/***"],
+    ["https://h/orders-2026-11-22-backup/OrderProcessing", "https://h/orders-2026-11-22-backup/OrderProcessing"],
+    ["https://h/01a200f2-de39-7008-8d1c-e4edae1b4a86", "https://h/01a200f2-de39-7008-8d1c-e4edae1b4a86"],
     ["not a url", "not a url"],
   ])("%s -> %s", (url, shown) => expect(redactUrl(url)).toBe(shown));
 
@@ -129,7 +177,45 @@ describe("redaction", () => {
     const edited = { ...redactConfig(stored), queue: "other" };
     expect(restoreMasked(edited, stored)).toEqual({ ...stored, queue: "other" });
     const moved = { ...edited, url: "amqp://***:***@elsewhere:5672/prod" };
-    expect(restoreMasked(moved, stored).url).toBe("amqp://***:***@elsewhere:5672/prod");
+    const refusal = failure(() => restoreMasked(moved, stored));
+    expect(refusal.fields.map(({ field }) => field)).toEqual(["config.url", "config.headers.authorization"]);
+  });
+});
+
+describe("a masked header", () => {
+  const stored = {
+    redriveUrl: "https://orders.example/events",
+    slowLaneUrl: "http://slow.example:8080/events",
+    headers: { authorization: "Bearer s3cr3t", "x-ref": "env:PARKADE_SECRET_REF" },
+  };
+  const edit = (change: object) => restoreMasked({ ...redactConfig(stored), ...change }, stored);
+
+  it.each([
+    { redriveUrl: "https://orders.example/v2/events" },
+    { redriveUrl: "https://ORDERS.example:443/events" },
+    { slowLaneUrl: undefined },
+    { redriveUrl: stored.slowLaneUrl, slowLaneUrl: stored.redriveUrl },
+  ])("is kept while scheme, host and port are known: %j", (change) => {
+    expect(edit(change).headers).toEqual(stored.headers);
+  });
+
+  it.each([
+    { redriveUrl: "https://evil.example/events" },
+    { redriveUrl: "http://orders.example/events" },
+    { redriveUrl: "https://orders.example:8443/events" },
+    { slowLaneUrl: "https://evil.example/events" },
+    { redriveUrl: "env:PARKADE_SECRET_URL" },
+  ])("does not follow an address to another server: %j", (change) => {
+    const refusal = failure(() => edit(change));
+    expect(refusal.code).toBe("invalid-config");
+    expect(refusal.fields).toEqual([
+      { field: "config.headers.authorization", detail: expect.stringMatching(/type the value again/) },
+    ]);
+  });
+
+  it("may be typed again with a new address", () => {
+    const headers = { authorization: "Bearer n3w" };
+    expect(edit({ redriveUrl: "https://new.example/", headers }).headers).toEqual(headers);
   });
 });
 

@@ -1,8 +1,12 @@
 import { z } from "zod";
 import { DomainError, type FieldError } from "@/lib/core/problem";
+import { isSecretName } from "@/lib/core/redact";
 import { TAGS_MAX } from "@/lib/core/storable";
 
 const ENV_REFERENCE = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;
+
+/** Addresses, at the top of a configuration. */
+const URL_FIELDS = new Set(["url", "redriveUrl", "slowLaneUrl"]);
 
 /** What is shown instead of a secret. */
 const MASK = "***";
@@ -12,6 +16,26 @@ function isSecretReference(value: string): boolean {
   return ENV_REFERENCE.test(value);
 }
 
+/** Variables that configurations may name; PARKADE_ENV_REFERENCES lists more. */
+const SECRET_PREFIX = "PARKADE_SECRET_";
+/** Never, whatever a list says: these are Parkade's own way to its store and queue. */
+const OWN_VARIABLES = /^(?:DATABASE_URL|REDIS_URL|PG[A-Z]+|PARKADE_(?!SECRET_).*)$/i;
+
+/**
+ * True when a configuration may name the variable. Everything else in the environment is not its business: whoever edits
+ * a source also chooses where the value is sent.
+ */
+function mayReference(name: string, listed: readonly string[]): boolean {
+  if (OWN_VARIABLES.test(name)) return false;
+  return name.startsWith(SECRET_PREFIX) || listed.includes(name);
+}
+
+/** Only these are sent as they are. Anywhere else a broker repeats the text: in an error, a name, a message. */
+function takesReference(path: readonly string[]): boolean {
+  if (path.length === 1) return URL_FIELDS.has(path[0]!);
+  return path.length === 2 && path[0] === "headers";
+}
+
 /** An absolute URL of one of `protocols` (with colon), or a reference to one. */
 function urlOf(protocols: readonly string[], example: string) {
   return z.string().superRefine((value, context) => {
@@ -19,7 +43,7 @@ function urlOf(protocols: readonly string[], example: string) {
     const url = URL.canParse(value) ? new URL(value) : null;
     if (url !== null && protocols.includes(url.protocol) && url.hostname !== "") return;
     // The value is not repeated: it may hold a password.
-    context.addIssue({ code: "custom", message: `must be a URL such as ${example}, or env:NAME` });
+    context.addIssue({ code: "custom", message: `must be a URL such as ${example}, or env:PARKADE_SECRET_NAME` });
   });
 }
 
@@ -137,7 +161,14 @@ export function parseSourceConfig(kind: string, config: unknown): SourceConfig {
     });
   }
   const parsed = sourceConfigSchema.safeParse({ kind, config: config ?? {} });
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    const misplaced = referencesIn(parsed.data).filter(({ path }) => !takesReference(path));
+    if (misplaced.length === 0) return parsed.data;
+    throw badReferences(
+      misplaced,
+      "holds env:NAME, which is read only in url, redriveUrl, slowLaneUrl and headers: write the value itself",
+    );
+  }
   const fields = fieldErrors(parsed.error);
   throw new DomainError("invalid-config", `the configuration of this ${kind} source is not valid`, { fields });
 }
@@ -156,38 +187,131 @@ function mapStrings(value: Json, path: string[], change: (text: string, path: st
   );
 }
 
-/**
- * The configuration with every `env:NAME` replaced, to be used at once and not kept. Throws DomainError
- * `invalid-config` naming the variable that is missing, or the field whose value turned out wrong.
- */
-export function resolveSecrets(source: SourceConfig, env: Readonly<Record<string, string | undefined>>): SourceConfig {
-  const resolved = mapStrings(source.config as Json, ["config"], (text, path) => {
+type Reference = { path: string[]; name: string };
+
+function referencesIn(source: SourceConfig): Reference[] {
+  const found: Reference[] = [];
+  mapStrings(source.config as Json, [], (text, path) => {
     const name = ENV_REFERENCE.exec(text)?.[1];
-    if (name === undefined) return text;
-    const value = env[name];
-    if (value !== undefined && value !== "") return value;
-    const field = path.join(".");
-    throw new DomainError("invalid-config", `the environment variable ${name} is not set`, {
-      fields: [{ field, detail: `set ${name} for the web and worker processes, or change ${field}` }],
-    });
+    if (name !== undefined) found.push({ path, name });
+    return text;
   });
-  return parseSourceConfig(source.kind, resolved);
+  return found;
 }
 
-/** Query parameters that carry a credential in some URL scheme. */
-const SECRET_PARAMETER = /pass|secret|token|key|sig|credential|auth/i;
+function badReferences(references: readonly Reference[], fault: string): DomainError {
+  const fields = references.map(({ path }) => ({ field: ["config", ...path].join("."), detail: fault }));
+  return new DomainError("invalid-config", `${fields[0]!.field} ${fault}`, { fields });
+}
 
-/** A URL without user, password and secret query parameters; other text unchanged. For every text a person sees. */
+/**
+ * Throws DomainError `invalid-config`, which names the fields, when a configuration names a variable that it may not.
+ * `listed`: the names in PARKADE_ENV_REFERENCES. The answer is the same whether the variable exists or not.
+ */
+export function assertReferences(source: SourceConfig, listed: readonly string[]): void {
+  const refused = referencesIn(source).filter(({ name }) => !mayReference(name, listed));
+  if (refused.length === 0) return;
+  throw badReferences(
+    refused,
+    `names a variable that a source may not read: rename it to ${SECRET_PREFIX}..., or list it in PARKADE_ENV_REFERENCES, for web and worker`,
+  );
+}
+
+/** Where secrets by reference are found: the environment, and the names in PARKADE_ENV_REFERENCES. */
+export type SecretVariables = {
+  variables: Readonly<Record<string, string | undefined>>;
+  listed: readonly string[];
+};
+
+/**
+ * The configuration with every `env:NAME` replaced, to be used at once and not kept, and the texts that nobody may see:
+ * what the references stood for, and the credentials beside them. Throws DomainError `invalid-config` naming the field
+ * whose variable may not be read, is not set, or held something else.
+ */
+export function resolveSecrets(
+  source: SourceConfig,
+  { variables, listed }: SecretVariables,
+): { source: SourceConfig; secrets: string[] } {
+  assertReferences(source, listed);
+  const secrets: string[] = [];
+  const resolved = mapStrings(source.config as Json, [], (text, path) => {
+    const name = ENV_REFERENCE.exec(text)?.[1];
+    const value = name === undefined ? text : variables[name];
+    if (value === undefined || value === "") {
+      throw badReferences(
+        [{ path, name: name! }],
+        `names ${name}, which is not set: set it for web and worker, or change the field`,
+      );
+    }
+    if (name !== undefined) secrets.push(value);
+    if (URL_FIELDS.has(path.at(-1)!)) secrets.push(...urlSecrets(value));
+    else if (path[0] === "headers" && (name !== undefined || isSecretName(path[1]!)))
+      secrets.push(...headerSecrets(value));
+    return value;
+  });
+  return { source: parseSourceConfig(source.kind, resolved), secrets };
+}
+
+/** User, password and secret parameters, as they stand in the URL and decoded. */
+function urlSecrets(text: string): string[] {
+  if (!URL.canParse(text)) return [];
+  const url = new URL(text);
+  const parameters = [...url.searchParams].filter(([name]) => isSecretParameter(name)).map(([, value]) => value);
+  const userinfo = url.password === "" ? [] : [url.password, `${url.username}:${url.password}`];
+  return [...userinfo, ...userinfo.map(decoded), ...parameters];
+}
+
+/** The whole value, and what stands behind `Bearer` or `Basic`. */
+function headerSecrets(value: string): string[] {
+  const credential = /^(?:bearer|basic|token|apikey)\s+(\S+)$/i.exec(value)?.[1];
+  return credential === undefined ? [value] : [value, credential];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Query parameters that carry a credential in some URL scheme, beside the names that every header has. */
+const SECRET_PARAMETER = /pass|secret|token|key|sig|credential|auth|jwt|bearer|pwd|^(?:code|sas|sid)$/i;
+
+function isSecretParameter(name: string): boolean {
+  return SECRET_PARAMETER.test(name) || isSecretName(name);
+}
+
+/** A path segment that nobody types: a capability in the address, as webhooks have. Names and UUIDs are none. */
+function isSecretSegment(segment: string): boolean {
+  if (segment.length < 20 || !/^[A-Za-z0-9_-]+$/.test(segment)) return false;
+  const mixed = /[a-z]/.test(segment) && /[A-Z]/.test(segment);
+  return segment.replace(/\D/g, "").length >= 3 && /[A-Za-z]/.test(segment) && (mixed || !/[_-]/.test(segment));
+}
+
+/**
+ * A URL without user, password, secret parameters (also those after `;`), fragment and segments of its path that look
+ * like a token; other text unchanged. For every text a person sees.
+ */
 export function redactUrl(text: string): string {
   if (!URL.canParse(text)) return text;
   const url = new URL(text);
   if (url.username !== "") url.username = MASK;
   if (url.password !== "") url.password = MASK;
-  for (const name of [...url.searchParams.keys()]) if (SECRET_PARAMETER.test(name)) url.searchParams.set(name, MASK);
+  for (const name of [...url.searchParams.keys()]) if (isSecretParameter(name)) url.searchParams.set(name, MASK);
+  if (url.hash !== "") url.hash = MASK;
+  if (url.pathname.startsWith("/")) url.pathname = url.pathname.split("/").map(redactSegment).join("/");
   return url.toString();
 }
 
-const URL_FIELDS = new Set(["url", "redriveUrl", "slowLaneUrl"]);
+function redactSegment(segment: string): string {
+  const [plain = "", ...parameters] = segment.split(";");
+  const shown = parameters.map((parameter) => {
+    const [name = "", value] = parameter.split("=", 2);
+    return value !== undefined && isSecretParameter(name) ? `${name}=${MASK}` : parameter;
+  });
+  return [isSecretSegment(plain) ? MASK : plain, ...shown].join(";");
+}
 
 /**
  * The configuration as it may leave the server: references stay, credentials in URLs and the values of fixed request
@@ -204,24 +328,51 @@ export function redactConfig(config: Readonly<Record<string, unknown>>): Record<
 
 /**
  * An edited configuration with the values that came back masked, as `redactConfig` shows them, put back from the
- * stored one. So a form may send back what it was given.
+ * stored one. So a form may send back what it was given. Credentials stay with the server they were typed for: throws
+ * DomainError `invalid-config`, naming each field that must be typed again, when an address has another scheme, host or
+ * port than every stored one, or was edited around its mask.
  */
 export function restoreMasked(
   edited: Readonly<Record<string, unknown>>,
   stored: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const shown = redactConfig(stored);
-  const at = (root: unknown, path: string[]): unknown =>
-    path.reduce<unknown>(
-      (value, key) =>
-        typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined,
-      root,
-    );
+  const known = new Set(serversOf(stored));
+  const moved = serversOf(edited).some((server) => !known.has(server));
+  const lost: FieldError[] = [];
   const restored = mapStrings(edited as Json, [], (text, path) => {
+    if (!text.includes(MASK)) return text;
     const before = at(stored, path);
-    return text.includes(MASK) && text === at(shown, path) && typeof before === "string" ? before : text;
+    const isHeader = path[0] === "headers";
+    if (text === at(shown, path) && typeof before === "string" && !(isHeader && moved)) return before;
+    if (!isHeader && !URL_FIELDS.has(path.at(-1)!)) return text;
+    const detail = isHeader
+      ? "is masked, and the address has changed: type the value again, it is not sent to another server"
+      : "holds ***, which stands for a value that is not shown: type the whole address again";
+    lost.push({ field: ["config", ...path].join("."), detail });
+    return text;
   });
-  return restored as Record<string, unknown>;
+  if (lost.length === 0) return restored as Record<string, unknown>;
+  throw new DomainError("invalid-config", lost.map(({ field, detail }) => `${field} ${detail}`).join("; "), {
+    fields: lost,
+  });
+}
+
+function at(root: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) => (typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined),
+    root,
+  );
+}
+
+/** Scheme, host and port of each address, or the reference that stands for one. */
+function serversOf(config: Readonly<Record<string, unknown>>): string[] {
+  return [...URL_FIELDS].flatMap((field) => {
+    const address = config[field];
+    if (typeof address !== "string" || address === "") return [];
+    const url = URL.canParse(address) ? new URL(address) : null;
+    return [url === null ? address : `${url.protocol}//${url.host}`];
+  });
 }
 
 /**

@@ -1,14 +1,47 @@
-import type { Header } from "./dead-letter";
+import type { Header, Origin } from "./dead-letter";
 
-/** Header names that carry a credential. Stored and sent as they are, but not shown. */
-const SECRET_NAME =
-  /^(?:proxy-)?authorization$|cookie|api[-_]?key|(?:^|[-_.])(?:token|secret|password|passwd|signature)(?:$|[-_.])/i;
+/** Words of a name that alone say that its value is a credential. */
+const SECRET_WORDS = new Set(
+  `authorization authorisation authentication auth token secret password passwd pwd pass passphrase passcode signature sig
+   jwt bearer session sessionid jsessionid phpsessid sid cookie credential credentials apikey accesskey sas sastoken otp
+   csrf xsrf`.split(/\s+/),
+);
+/** Before `key` these make it one of a lock; `idempotency-key`, `routing-key` and `partitionkey` are none. */
+const KEY_WORDS = new Set(
+  "api access function functions subscription private account shared client master host signing encryption secret service app application admin".split(
+    " ",
+  ),
+);
+/** The same words written as one, as in `accessToken` without its capital or `x-authtoken`. */
+const SECRET_ENDING =
+  /(?:authorization|accesstoken|authtoken|idtoken|refreshtoken|sessiontoken|apitoken|cookie|password|secret|apikey|sessionid)$/;
+
+/** `x-functions-key`, `accessToken` and `API_KEY` by their words, in small letters. */
+function wordsOf(name: string): string[] {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, "$1-$2")
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter(Boolean);
+}
+
+/** True for a name of a header, a property or a URL parameter whose value is a credential. */
+export function isSecretName(name: string): boolean {
+  const words = wordsOf(name.slice(0, 200));
+  return words.some(
+    (word, index) =>
+      SECRET_WORDS.has(word) ||
+      SECRET_ENDING.test(word) ||
+      ((word === "key" || word === "keys") && index > 0 && KEY_WORDS.has(words[index - 1]!)),
+  );
+}
 
 /** Bullets in place of the value: that something was there, not what or how long. */
 export const REDACTED = "\u2022\u2022\u2022\u2022\u2022\u2022";
 
+/** Header names that carry a credential. Stored and sent as they are, but not shown. */
 export function isSecretHeader(name: string): boolean {
-  return SECRET_NAME.test(name);
+  return isSecretName(name);
 }
 
 /** The headers as they may be shown, in their order. */
@@ -17,4 +50,30 @@ export function redactHeaders(headers: readonly Header[]): Header[] {
     const [name, value] = header;
     return value !== null && isSecretHeader(name) ? [name, REDACTED] : header;
   });
+}
+
+/** Levels of an origin that are looked through; below them nothing is shown. Brokers nest two or three. */
+const DEPTH_MAX = 20;
+
+/** Where an event came from, as it may be shown: broker properties and headers in it hold credentials as headers do. */
+export function redactOrigin(origin: Origin): Origin {
+  return redactMembers(origin as Record<string, unknown>, DEPTH_MAX) as Origin;
+}
+
+function redactValue(value: unknown, depth: number): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === 0) return REDACTED;
+  if (!Array.isArray(value)) return redactMembers(value as Record<string, unknown>, depth);
+  // A header as a pair of name and value.
+  if (value.length === 2 && typeof value[0] === "string" && isSecretName(value[0])) return [value[0], REDACTED];
+  return value.map((entry) => redactValue(entry, depth - 1));
+}
+
+function redactMembers(members: Record<string, unknown>, depth: number): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(members).map(([name, value]) => [
+      name,
+      value !== null && isSecretName(name) ? REDACTED : redactValue(value, depth - 1),
+    ]),
+  );
 }

@@ -1,4 +1,4 @@
-import { parseSourceConfig, redactConfig } from "@/lib/contract/source-config";
+import { assertReferences, parseSourceConfig, redactConfig } from "@/lib/contract/source-config";
 import type { SourceRequest } from "@/lib/contract/sources";
 import { DomainError } from "@/lib/core/problem";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
@@ -9,11 +9,17 @@ import { isNameTaken, type LowRateStore } from "@/lib/store/prisma";
 import { appendAudit } from "@/lib/store/write/audit";
 import { insertSource } from "@/lib/store/write/sources";
 
-export type SourceDeps = { lowRate: LowRateStore; clock: Clock; schemas: SchemaCheck };
+export type SourceDeps = {
+  lowRate: LowRateStore;
+  clock: Clock;
+  schemas: SchemaCheck;
+  env: { envReferences: readonly string[] };
+};
 
 /** Creates a source and its two targets. Throws DomainError `invalid-config` or `name-taken`. */
 export async function createSource(deps: SourceDeps, request: SourceRequest, actor: string): Promise<void> {
   const config = parseSourceConfig(request.kind, request.config);
+  assertReferences(config, deps.env.envReferences);
   const payloadSchema = request.payloadSchema ?? null;
   await assertPayloadSchema(deps.schemas, payloadSchema);
   const nowMs = deps.clock.wallMs();

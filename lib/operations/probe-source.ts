@@ -1,35 +1,73 @@
 import type { ProbeResult } from "@/lib/brokers/port";
-import { parseSourceConfig, resolveSecrets, type SourceConfig } from "@/lib/contract/source-config";
+import { parseSourceConfig, redactConfig, type SourceConfig } from "@/lib/contract/source-config";
 import type { ProbeOut, ProbeRequest } from "@/lib/contract/sources";
+import type { Clock } from "@/lib/platform/clock";
+import type { Db } from "@/lib/store/db";
 import type { LowRateStore } from "@/lib/store/prisma";
 import { unknownSource } from "@/lib/store/read/sources";
+import { appendAudit } from "@/lib/store/write/audit";
 
 /** Somebody waits for the answer: a broker that is silent for longer counts as away. */
 const PROBE_MS_MAX = 10_000;
 
 export type ProbeDeps = {
+  db: Db;
   lowRate: LowRateStore;
+  clock: Clock;
   probe(source: SourceConfig, signal: AbortSignal): Promise<ProbeResult>;
-  /** Where secrets by reference are found. */
-  variables: Readonly<Record<string, string | undefined>>;
 };
 
 /** Can a stored source be reached, and what would be read? Throws DomainError `unknown-source` or `invalid-config`. */
-export async function probeStoredSource(deps: ProbeDeps, name: string): Promise<ProbeOut> {
-  const source = await deps.lowRate.read((client) => client.source.findUnique({ where: { name } }));
-  if (!source) throw unknownSource(name);
-  return probeSource(deps, { kind: source.kind, config: source.config as Record<string, unknown> });
+export async function probeStoredSource(deps: ProbeDeps, name: string, actor: string): Promise<ProbeOut> {
+  const stored = await deps.lowRate.read((client) => client.source.findUnique({ where: { name } }));
+  if (!stored) throw unknownSource(name);
+  const source = parseSourceConfig(stored.kind, stored.config);
+  return probe(deps, { source, name }, actor);
 }
 
 /** The same for a configuration that is still being written. */
-export async function probeSource(deps: ProbeDeps, { kind, config }: ProbeRequest): Promise<ProbeOut> {
-  const source = resolveSecrets(parseSourceConfig(kind, config), deps.variables);
-  const result = await deps.probe(source, AbortSignal.timeout(PROBE_MS_MAX)).catch((error: unknown): ProbeResult => {
-    if (error instanceof DOMException && error.name === "TimeoutError") {
-      return { reachable: false, detail: `no answer within ${PROBE_MS_MAX / 1000} s` };
-    }
-    throw error;
-  });
+export async function probeSource(deps: ProbeDeps, { kind, config }: ProbeRequest, actor: string): Promise<ProbeOut> {
+  return probe(deps, { source: parseSourceConfig(kind, config), name: null }, actor);
+}
+
+type Probed = { source: SourceConfig; name: string | null };
+
+/**
+ * A probe opens a connection to any address that the caller names, with secrets if the configuration has some: who did
+ * it, and where to, is on record before it begins.
+ */
+async function probe(deps: ProbeDeps, { source, name }: Probed, actor: string): Promise<ProbeOut> {
+  await deps.db.transaction((tx) =>
+    appendAudit(tx, {
+      actor,
+      action: "source.probed",
+      subjectKind: "source",
+      subjectId: name,
+      before: null,
+      after: { kind: source.kind, config: redactConfig(source.config) },
+      count: 1,
+      atMs: deps.clock.wallMs(),
+    }),
+  );
+  const result = await bounded(deps, source);
   if (!result.reachable) return { reachable: false, detail: result.detail, depth: null, sample: [] };
   return { reachable: true, detail: result.detail, depth: result.depth, sample: result.sample };
+}
+
+/** The bound holds whether the adapter heeds its signal or not: a broker may take a connection and say nothing. */
+async function bounded({ probe, clock }: ProbeDeps, source: SourceConfig): Promise<ProbeResult> {
+  const done = new AbortController();
+  const late = new AbortController();
+  const silent: Promise<ProbeResult> = clock.sleep(PROBE_MS_MAX, done.signal).then(() => {
+    late.abort(new Error("the probe took too long"));
+    return { reachable: false, detail: `no answer within ${PROBE_MS_MAX / 1_000} s` };
+  });
+  const probing = probe(source, late.signal);
+  // The one that loses the race may still fail.
+  for (const loser of [silent, probing]) loser.catch(() => undefined);
+  try {
+    return await Promise.race([probing, silent]);
+  } finally {
+    done.abort();
+  }
 }

@@ -1,4 +1,4 @@
-import { parseSourceConfig, redactConfig, restoreMasked } from "@/lib/contract/source-config";
+import { assertReferences, parseSourceConfig, redactConfig, restoreMasked } from "@/lib/contract/source-config";
 import type { SourceChange } from "@/lib/contract/sources";
 import type { SourceDeps } from "@/lib/operations/create-source";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
@@ -20,7 +20,9 @@ export async function updateSource(
     const before = shown(stored);
     if (columns.config) {
       const edited = restoreMasked(columns.config, stored.config as Record<string, unknown>);
-      columns.config = parseSourceConfig(stored.kind, edited).config;
+      const source = parseSourceConfig(stored.kind, edited);
+      assertReferences(source, deps.env.envReferences);
+      columns.config = source.config;
     }
     const after = shown(await updateRow(client, stored.id, columns));
     await appendAudit(tx, {

@@ -43,6 +43,7 @@ const schema = z.object({
   PORT: orDefault(whole(0, 65_535), 3000),
   PARKADE_HOST: orDefault(z.string(), "127.0.0.1"),
   PARKADE_ALLOWED_HOSTS: orDefault(z.string(), ""),
+  PARKADE_ENV_REFERENCES: orDefault(z.string(), ""),
   PARKADE_LOG_LEVEL: orDefault(z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`), "info"),
   PARKADE_HEALTH_FILE: orDefault(z.nullable(z.string()), null),
   PARKADE_DATABASE_POOL: orDefault(whole(1, 200), POOL_MAX_DEFAULT),
@@ -64,6 +65,8 @@ export type Env = {
   host: string;
   /** Host names the console answers to: this machine's own and those of PARKADE_ALLOWED_HOSTS; `*` = any. Guards a local console against DNS rebinding. */
   allowedHosts: string[];
+  /** Variables beside PARKADE_SECRET_* that a source may name as `env:NAME`. */
+  envReferences: string[];
   logLevel: (typeof LOG_LEVELS)[number];
   /** The worker writes it after each heartbeat that reached the store: a container's health check reads its age. */
   healthFile: string | null;
@@ -97,6 +100,7 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     port: env.PORT,
     host: env.PARKADE_HOST,
     allowedHosts: [...LOCAL_HOSTS, ...env.PARKADE_ALLOWED_HOSTS.toLowerCase().split(/[\s,]+/)].filter(Boolean),
+    envReferences: env.PARKADE_ENV_REFERENCES.split(/[\s,]+/).filter(Boolean),
     logLevel: env.PARKADE_LOG_LEVEL,
     healthFile: env.PARKADE_HEALTH_FILE,
     bucketFallback: env.PARKADE_BUCKET_FALLBACK,

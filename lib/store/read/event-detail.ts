@@ -3,7 +3,7 @@ import { type SourceConfig, targetAddress } from "@/lib/contract/source-config";
 import type { Header, Origin } from "@/lib/core/dead-letter";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
 import { DomainError } from "@/lib/core/problem";
-import { redactHeaders } from "@/lib/core/redact";
+import { redactHeaders, redactOrigin } from "@/lib/core/redact";
 import type { Queryable } from "@/lib/store/db";
 import { readHistory } from "@/lib/store/read/event-history";
 import { EVENT_COLUMNS, isoOrNull } from "@/lib/store/read/event-rows";
@@ -58,6 +58,7 @@ export async function readEventDetail(db: Queryable, id: string, nowMs: number):
     ...event,
     body: bodyOut(payload, content_type),
     headers: redactHeaders(headers),
+    origin: redactOrigin(event.origin),
     errorDetail: { type: error_type, message: error_message, stack: error_detail },
     history,
     aggregate,
