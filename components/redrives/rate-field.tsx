@@ -3,7 +3,7 @@
 import { useEffect, useId, useState } from "react";
 import { Input } from "@/components/ui/input";
 import { formatRate } from "@/lib/browser/format";
-import { POSITIONS, parseRate, positionOf, RATE_MAX_UNLIMITED, rateAt } from "./rate-scale";
+import { POSITIONS, parseRate, positionOf, RATE_MAX_UNLIMITED, stepRate } from "./rate-scale";
 
 /**
  * Slider and number for one rate, events per second. The slider calls `onChange` while it moves and `onCommit` when it
@@ -47,9 +47,9 @@ export function RateField({
         step={1}
         value={positionOf(rate, max)}
         disabled={disabled}
-        onChange={(event) => onChange(rateAt(Number(event.target.value), max))}
-        onPointerUp={(event) => onCommit?.(rateAt(Number(event.currentTarget.value), max))}
-        onKeyUp={(event) => onCommit?.(rateAt(Number(event.currentTarget.value), max))}
+        onChange={(event) => onChange(stepRate(rate, Number(event.target.value), max))}
+        onPointerUp={() => onCommit?.(rate)}
+        onKeyUp={() => onCommit?.(rate)}
         className="h-6 min-w-24 flex-1"
       />
       <Input

@@ -22,6 +22,17 @@ export function positionOf(rate: number, max: number): number {
   return Math.round((Math.log(rate / RATE_MIN) / Math.log(max / RATE_MIN)) * POSITIONS);
 }
 
+/**
+ * The rate after the slider went from `rate` to a position. Low rates lie closer together than two digits can tell: a step
+ * of an arrow key would round back to the rate it came from, so it goes on to the next one that differs.
+ */
+export function stepRate(rate: number, position: number, max: number): number {
+  const step = Math.sign(position - positionOf(rate, max));
+  let at = position;
+  while (step !== 0 && at > 0 && at < POSITIONS && (rateAt(at, max) - rate) * step <= 0) at += step;
+  return rateAt(at, max);
+}
+
 function twoDigits(rate: number): number {
   return Number(rate.toPrecision(2));
 }

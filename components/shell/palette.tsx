@@ -9,32 +9,71 @@ import { eventsHref } from "@/lib/browser/filter-read";
 import { parseSearch } from "@/lib/browser/qualified-search";
 import { searchHref } from "@/lib/browser/search";
 import { setTheme } from "@/lib/browser/theme";
-import { PAGES } from "./navigation";
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+import { PAGES, pageHref } from "./navigation";
+import { rankCommands } from "./palette-rank";
 
 const ITEM =
   "flex h-8 cursor-pointer items-center gap-2 rounded-sm px-2 data-[selected=true]:bg-hover data-[disabled=true]:opacity-50";
 const GROUP =
   "[&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:font-medium [&_[cmdk-group-heading]]:text-faint";
 
-/** Everything by name: pages, a search, an id that was pasted, settings of this browser. */
+type PaletteCommand = { id: string; name: string; hint?: string; run: () => void };
+
+/** Everything by name: pages, a search, an id that was pasted, settings of this browser. The best match comes first. */
 export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () => void }) {
   const router = useRouter();
   const zone = useZone();
   const [text, setText] = useState("");
   const typed = text.trim();
   const { terms } = parseSearch(typed);
-  const run = (action: () => void) => () => {
-    onClose();
-    action();
-  };
+  const pages: PaletteCommand[] = PAGES.map((page) => ({
+    id: page.href,
+    name: page.label,
+    hint: `g ${page.key}`,
+    run: () => router.push(pageHref(page.href, new URLSearchParams(window.location.search))),
+  }));
+  const settings: PaletteCommand[] = [
+    { id: "light", name: "Light theme", run: () => setTheme("light") },
+    { id: "dark", name: "Dark theme", run: () => setTheme("dark") },
+    { id: "system", name: "Theme as the system", run: () => setTheme("system") },
+    {
+      id: "zone",
+      name: `Show times in ${zone === "utc" ? "local time" : "UTC"}`,
+      run: () => setZone(zone === "utc" ? "local" : "utc"),
+    },
+    { id: "help", name: "Keyboard help", hint: "?", run: onHelp },
+  ];
+  const finds: PaletteCommand[] = typed === "" ? [] : findsOf(typed, terms.length > 0, (href) => router.push(href));
+  const { before, behind } = rankCommands([...pages, ...settings], typed);
+  const group = (heading: string, commands: PaletteCommand[]) =>
+    commands.length === 0 ? null : (
+      <Command.Group heading={heading} className={GROUP}>
+        {commands.map((command) => (
+          <Command.Item
+            key={command.id}
+            value={command.id}
+            className={ITEM}
+            onSelect={() => {
+              onClose();
+              command.run();
+            }}
+          >
+            <span className="truncate">{command.name}</span>
+            {command.hint ? <span className="ml-auto font-mono text-sm text-faint">{command.hint}</span> : null}
+          </Command.Item>
+        ))}
+      </Command.Group>
+    );
   return (
     <Command.Dialog
       open
       onOpenChange={(open) => (open ? undefined : onClose())}
       label="Commands"
       loop
+      // Ranked here: its own order puts a search before the page that was meant.
+      shouldFilter={false}
+      // Ctrl K closes what it opened; with these bindings it would move the selection.
+      vimBindings={false}
       overlayClassName="fixed inset-0 z-40 bg-[rgb(10_11_14/0.45)]"
       contentClassName={`${POPUP_CLASS} fixed top-[12dvh] left-1/2 z-50 w-[min(560px,94vw)] -translate-x-1/2 overflow-hidden`}
     >
@@ -45,83 +84,37 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
         className="h-11 w-full border-b border-line bg-transparent px-3 text-lg outline-none"
       />
       <Command.List className="max-h-[min(420px,60dvh)] overflow-y-auto p-1">
-        {typed === "" ? null : (
-          <Command.Group heading="Find" className={GROUP} forceMount>
-            {UUID.test(typed) ? (
-              <Command.Item
-                forceMount
-                value={`open ${typed}`}
-                className={ITEM}
-                onSelect={run(() => router.push(`/events/${typed}`))}
-              >
-                Open event <span className="truncate font-mono text-sm">{typed}</span>
-              </Command.Item>
-            ) : null}
-            <Command.Item
-              forceMount
-              value={`search ${typed}`}
-              className={ITEM}
-              onSelect={run(() => void searchHref(typed, {}).then((href) => router.push(href)))}
-            >
-              Search events for <span className="truncate font-mono text-sm">{typed}</span>
-            </Command.Item>
-            {terms.length === 0 && !/\s/.test(typed) ? (
-              <>
-                <Command.Item
-                  forceMount
-                  value={`aggregate ${typed}`}
-                  className={ITEM}
-                  onSelect={run(() => router.push(eventsHref({ aggregateId: [typed] })))}
-                >
-                  Events of aggregate <span className="truncate font-mono text-sm">{typed}</span>
-                </Command.Item>
-                <Command.Item
-                  forceMount
-                  value={`event ${typed}`}
-                  className={ITEM}
-                  onSelect={run(() => router.push(eventsHref({ eventId: [typed] })))}
-                >
-                  Event with the producer's id <span className="truncate font-mono text-sm">{typed}</span>
-                </Command.Item>
-              </>
-            ) : null}
-          </Command.Group>
+        {typed === "" ? (
+          <>
+            {group("Go to", pages)}
+            {group("This browser", settings)}
+          </>
+        ) : (
+          <>
+            {group("Commands", before)}
+            {group("Find", finds)}
+            {group("Also", behind)}
+          </>
         )}
-        <Command.Group heading="Go to" className={GROUP}>
-          {PAGES.map((page) => (
-            <Command.Item
-              key={page.href}
-              value={page.label}
-              className={ITEM}
-              onSelect={run(() => router.push(page.href))}
-            >
-              {page.label}
-              <span className="ml-auto font-mono text-sm text-faint">g {page.key}</span>
-            </Command.Item>
-          ))}
-        </Command.Group>
-        <Command.Group heading="This browser" className={GROUP}>
-          <Command.Item value="theme light" className={ITEM} onSelect={run(() => setTheme("light"))}>
-            Light theme
-          </Command.Item>
-          <Command.Item value="theme dark" className={ITEM} onSelect={run(() => setTheme("dark"))}>
-            Dark theme
-          </Command.Item>
-          <Command.Item value="theme system" className={ITEM} onSelect={run(() => setTheme("system"))}>
-            Theme as the system
-          </Command.Item>
-          <Command.Item
-            value="times zone utc local"
-            className={ITEM}
-            onSelect={run(() => setZone(zone === "utc" ? "local" : "utc"))}
-          >
-            Show times in {zone === "utc" ? "local time" : "UTC"}
-          </Command.Item>
-          <Command.Item value="keyboard help shortcuts" className={ITEM} onSelect={run(onHelp)}>
-            Keyboard help <span className="ml-auto font-mono text-sm text-faint">?</span>
-          </Command.Item>
-        </Command.Group>
       </Command.List>
     </Command.Dialog>
   );
+}
+
+/** What the text may be looked for as. */
+function findsOf(typed: string, qualified: boolean, go: (href: string) => void): PaletteCommand[] {
+  const finds: PaletteCommand[] = [
+    {
+      id: "find",
+      name: `Search events for ${typed}`,
+      run: () => void searchHref(typed, {}).then(go),
+    },
+  ];
+  if (!qualified && !/\s/.test(typed)) {
+    finds.push(
+      { id: "aggregate", name: `Events of aggregate ${typed}`, run: () => go(eventsHref({ aggregateId: [typed] })) },
+      { id: "event", name: `Event with the producer's id ${typed}`, run: () => go(eventsHref({ eventId: [typed] })) },
+    );
+  }
+  return finds;
 }

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "react";
 
 type Tip = { text: string; x: number; y: number; above: boolean };
 
+const TIP_ID = "parkade-tip";
 const DELAY_MS = 350;
 const GAP = 6;
 
@@ -27,6 +28,7 @@ export function TipLayer() {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const hide = () => {
       clearTimeout(timer);
+      if (shown?.getAttribute("aria-describedby") === TIP_ID) shown.removeAttribute("aria-describedby");
       shown = null;
       setTip(null);
     };
@@ -34,10 +36,17 @@ export function TipLayer() {
       if (element === shown) return;
       clearTimeout(timer);
       const text = element?.getAttribute("data-tip");
-      if (!element || !text) return shown && hide();
+      if (shown) hide();
+      if (!element || !text) return;
       shown = element;
-      setTip(null);
-      timer = setTimeout(() => element.isConnected && setTip(placeOf(element, text)), delayMs);
+      timer = setTimeout(() => {
+        if (!element.isConnected) return;
+        // A screen reader hears the text with the element, unless something else describes it or it is its name anyway.
+        if (!element.hasAttribute("aria-describedby") && element.getAttribute("aria-label") !== text) {
+          element.setAttribute("aria-describedby", TIP_ID);
+        }
+        setTip(placeOf(element, text));
+      }, delayMs);
     };
     const nearest = (event: Event) => (event.target instanceof Element ? event.target.closest("[data-tip]") : null);
     const onOver = (event: PointerEvent) => event.pointerType !== "touch" && show(nearest(event), DELAY_MS);
@@ -82,6 +91,7 @@ export function TipLayer() {
   return (
     <div
       ref={popup}
+      id={TIP_ID}
       role="tooltip"
       style={{ left: tip.x, top: tip.y, translate: tip.above ? "-50% -100%" : "-50% 0", visibility: "hidden" }}
       className="pointer-events-none fixed z-[60] max-w-[min(480px,90vw)] rounded-md border border-line-strong bg-raised px-2 py-1 text-sm whitespace-pre-line text-ink shadow-pop wrap-anywhere"

@@ -1,0 +1,31 @@
+/** How well a command answers to what was typed: 0 best; null = not at all. */
+function rankOf(command: string, typed: string): number | null {
+  const name = command.toLowerCase();
+  const wanted = typed.trim().toLowerCase();
+  if (wanted === "" || name.startsWith(wanted)) return 0;
+  if (name.split(/\s+/).some((word) => word.startsWith(wanted))) return 1;
+  return name.includes(wanted) ? 2 : null;
+}
+
+/** From here on the text is more likely a search that happens to occur within a command's name. */
+const LOOSE_FROM = 2;
+
+/**
+ * The commands that match, best first, in two parts: those that stand before the offers to search for the text, and those
+ * behind them. `contr` and Enter opens Controls; `order-77` searches.
+ */
+export function rankCommands<Command extends { name: string }>(
+  commands: readonly Command[],
+  typed: string,
+): { before: Command[]; behind: Command[] } {
+  const ranked = commands
+    .flatMap((command) => {
+      const rank = rankOf(command.name, typed);
+      return rank === null ? [] : [{ command, rank }];
+    })
+    .sort((a, b) => a.rank - b.rank);
+  return {
+    before: ranked.filter(({ rank }) => rank < LOOSE_FROM).map(({ command }) => command),
+    behind: ranked.filter(({ rank }) => rank >= LOOSE_FROM).map(({ command }) => command),
+  };
+}
