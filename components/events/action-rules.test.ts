@@ -1,28 +1,74 @@
 import { describe, expect, it } from "vitest";
 import type { AppliedControl } from "@/lib/contract/events";
 import { whyNotRedrive } from "./action-rules";
+import { stateOf } from "./event-state";
 
 const NOW = Date.parse("2026-11-20T12:00:00Z");
-const control = (kind: AppliedControl["kind"]) => ({ kind }) as AppliedControl;
-const facts = { status: "PENDING", controls: [], cooldownUntil: null } as const;
+const control = (kind: AppliedControl["kind"]): AppliedControl => ({
+  id: "c-1",
+  kind,
+  scope: "errorCode",
+  value: "TIMEOUT",
+  source: "orders",
+  aggregateType: null,
+  reason: "stock is being repaired",
+  origin: "person",
+  createdBy: "maria",
+  expiresAt: null,
+});
+const facts = { status: "PENDING", control: null, cooldownUntil: null } as const;
 
 describe("why an event would not be redriven", () => {
   it("has no reason for a pending event, also when its cooldown is over", () => {
-    expect(whyNotRedrive({ ...facts, controls: [] }, NOW)).toBeNull();
-    expect(whyNotRedrive({ ...facts, controls: [], cooldownUntil: "2026-11-20T11:59:00Z" }, NOW)).toBeNull();
+    expect(whyNotRedrive(facts, NOW)).toBeNull();
+    expect(whyNotRedrive({ ...facts, cooldownUntil: "2026-11-20T11:59:00Z" }, NOW)).toBeNull();
   });
 
   it.each(["QUEUED", "REDRIVEN", "IGNORED"] as const)("says what stands in the way of a %s one", (status) => {
-    expect(whyNotRedrive({ ...facts, controls: [], status }, NOW)).toMatch(/^It .+\.$/);
+    expect(whyNotRedrive({ ...facts, status }, NOW)).toMatch(/^It .+\.$/);
   });
 
-  it("lets a whitelist override a cooldown, never a blacklist", () => {
-    const cooling = { ...facts, cooldownUntil: "2026-11-20T12:10:00Z" };
-    expect(whyNotRedrive({ ...cooling, controls: [] }, NOW)).toContain("cooling");
-    expect(whyNotRedrive({ ...facts, controls: [control("cooldown")] }, NOW)).toContain("cooling");
-    expect(whyNotRedrive({ ...cooling, controls: [control("whitelist")] }, NOW)).toBeNull();
-    expect(whyNotRedrive({ ...facts, controls: [control("whitelist"), control("blacklist")] }, NOW)).toContain(
-      "blacklisted",
+  it("names the control that stands in the way, by whom and why", () => {
+    expect(whyNotRedrive({ ...facts, control: control("blacklist") }, NOW)).toBe(
+      "It is blacklisted by maria (error code TIMEOUT in orders): stock is being repaired",
     );
+    expect(whyNotRedrive({ ...facts, control: control("cooldown") }, NOW)).toContain("cooling by maria");
+  });
+
+  it("lets a whitelist override a cooldown of its own", () => {
+    const cooling = { ...facts, cooldownUntil: "2026-11-20T12:10:00Z" };
+    expect(whyNotRedrive(cooling, NOW)).toContain("cooling");
+    expect(whyNotRedrive({ ...cooling, control: control("whitelist") }, NOW)).toBeNull();
+  });
+});
+
+describe("the state an event shows", () => {
+  const event = { ...facts, bounces: 1, confirmedAt: null };
+  const until = "2026-11-20T13:00:00Z";
+
+  it("is that of the control over it, and how long it lasts", () => {
+    expect(stateOf({ ...event, control: control("blacklist") }, NOW)).toEqual({
+      state: "BLACKLISTED",
+      remainingMs: null,
+    });
+    expect(stateOf({ ...event, control: { ...control("cooldown"), expiresAt: until } }, NOW)).toEqual({
+      state: "COOLING",
+      remainingMs: 3_600_000,
+    });
+  });
+
+  it("cools until the later of its own cooldown and the control's", () => {
+    const cooled = {
+      ...event,
+      cooldownUntil: "2026-11-20T12:30:00Z",
+      control: { ...control("cooldown"), expiresAt: until },
+    };
+    expect(stateOf(cooled, NOW).remainingMs).toBe(3_600_000);
+    expect(stateOf({ ...cooled, cooldownUntil: "2026-11-20T14:00:00Z" }, NOW).remainingMs).toBe(7_200_000);
+  });
+
+  it("is none of these under a whitelist, nor for what is not PENDING", () => {
+    expect(stateOf({ ...event, cooldownUntil: until, control: control("whitelist") }, NOW).state).toBe("BOUNCED");
+    expect(stateOf({ ...event, status: "IGNORED", control: control("blacklist") }, NOW).state).toBe("IGNORED");
   });
 });

@@ -1,7 +1,8 @@
-import type { EventDetail } from "@/lib/contract/events";
+import type { ListedEvent } from "@/lib/contract/events";
 import { REFUSAL_TEXT } from "@/lib/core/refusal";
+import { controlCause } from "./event-state";
 
-type Facts = Pick<EventDetail, "status" | "controls" | "cooldownUntil">;
+type Facts = Pick<ListedEvent, "status" | "control" | "cooldownUntil">;
 
 /** Why a redrive of this event would be refused at once, as a sentence; null when it would go. The server decides. */
 export function whyNotRedrive(event: Facts, nowMs: number): string | null {
@@ -15,10 +16,9 @@ export function whyNotRedrive(event: Facts, nowMs: number): string | null {
     case "PENDING":
       break;
   }
-  if (event.controls.some((control) => control.kind === "blacklist")) return `It ${REFUSAL_TEXT.blacklisted}.`;
-  const whitelisted = event.controls.some((control) => control.kind === "whitelist");
-  const cooling =
-    (event.cooldownUntil !== null && Date.parse(event.cooldownUntil) > nowMs) ||
-    event.controls.some((control) => control.kind === "cooldown");
-  return cooling && !whitelisted ? `It ${REFUSAL_TEXT.cooling}.` : null;
+  const { control } = event;
+  if (control?.kind === "whitelist") return null;
+  if (control) return `It is ${controlCause(control)}`;
+  const cooling = event.cooldownUntil !== null && Date.parse(event.cooldownUntil) > nowMs;
+  return cooling ? `It ${REFUSAL_TEXT.cooling}.` : null;
 }

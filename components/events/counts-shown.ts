@@ -3,7 +3,7 @@ import type { FilterStatus } from "@/lib/contract/filter-params";
 
 /** In the order in which an event lives. A refinement is counted in its state too: of 11,902 pending 37 came back. */
 const STATES: { status: FilterStatus; refinements: FilterStatus[] }[] = [
-  { status: "PENDING", refinements: ["BOUNCED", "COOLING"] },
+  { status: "PENDING", refinements: ["BOUNCED", "COOLING", "BLACKLISTED"] },
   { status: "QUEUED", refinements: [] },
   { status: "REDRIVEN", refinements: ["CONFIRMED"] },
   { status: "IGNORED", refinements: [] },

@@ -1,21 +1,28 @@
-import type { AggregateMember, EventDetail, EventOut } from "@/lib/contract/events";
+import type { AggregateMember, EventOut, ListedEvent } from "@/lib/contract/events";
 import { type ShownState, shownState } from "@/lib/core/event-state";
 
-type Facts = Pick<EventOut | AggregateMember, "status" | "bounces" | "confirmedAt" | "cooldownUntil">;
+type Facts = Pick<EventOut | AggregateMember, "status" | "bounces" | "confirmedAt" | "cooldownUntil"> &
+  Partial<Pick<ListedEvent, "control">>;
+
+/** When an event stops cooling, epoch ms: by its own cooldown or by a control's, the later of them; null = it does not cool. */
+function coolingUntilMs({ cooldownUntil, control }: Facts): number | null {
+  // A whitelist lets it through whatever it waits for.
+  if (control?.kind === "whitelist") return null;
+  const ends = [cooldownUntil, control?.kind === "cooldown" ? control.expiresAt : null];
+  const known = ends.flatMap((end) => (end == null ? [] : [Date.parse(end)]));
+  return known.length === 0 ? null : Math.max(...known);
+}
 
 /** The state the surface shows for an event of the wire, and how long it still cools (ms, null when it does not). */
-export function stateOf(
-  event: Facts & Partial<Pick<EventDetail, "controls">>,
-  nowMs: number,
-): { state: ShownState; remainingMs: number | null } {
-  const cooldownUntilMs = event.cooldownUntil === null ? null : Date.parse(event.cooldownUntil);
+export function stateOf(event: Facts, nowMs: number): { state: ShownState; remainingMs: number | null } {
+  const cooldownUntilMs = coolingUntilMs(event);
   const state = shownState(
     {
       status: event.status,
       bounces: event.bounces,
       confirmedAtMs: event.confirmedAt === null ? null : Date.parse(event.confirmedAt),
       cooldownUntilMs,
-      blacklisted: event.controls?.some((control) => control.kind === "blacklist") ?? false,
+      blacklisted: event.control?.kind === "blacklist",
     },
     nowMs,
   );
@@ -27,3 +34,19 @@ export function aggregateText(event: Pick<EventOut, "aggregateId" | "version">):
   if (event.aggregateId === null) return "";
   return event.version === null ? event.aggregateId : `${event.aggregateId} v${event.version}`;
 }
+
+/** Why an event is in the state it shows, where a control is the cause: `blacklisted by maria: broken producer`. */
+export function controlCause(control: ListedEvent["control"] | undefined): string | null {
+  if (!control) return null;
+  const done = { blacklist: "blacklisted", cooldown: "cooling", whitelist: "let through its cooldown" }[control.kind];
+  const by = control.origin === "automatic" ? "Parkade, after it kept failing" : control.createdBy;
+  const where = control.source === null ? "" : ` in ${control.source}`;
+  return `${done} by ${by} (${SCOPE_WORDS[control.scope] ?? control.scope} ${control.value}${where}): ${control.reason}`;
+}
+
+const SCOPE_WORDS: Record<string, string> = {
+  eventId: "event",
+  aggregateId: "aggregate",
+  errorCode: "error code",
+  source: "source",
+};

@@ -1,17 +1,19 @@
 "use client";
 
 import { ChevronDown, ChevronUp, Maximize2, X } from "lucide-react";
+import Link from "next/link";
 import { IconButton } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { ShortId } from "@/components/ui/short-id";
 import { Skeleton } from "@/components/ui/skeleton";
 import { StateBadge } from "@/components/ui/state-badge";
-import { TimeAgo } from "@/components/ui/time-ago";
+import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
 import { useNow } from "@/lib/browser/clock-zone";
 import { useEventDetail } from "@/lib/browser/events";
+import type { ListedEvent } from "@/lib/contract/events";
 import { ErrorView } from "./error-view";
 import { EventActions } from "./event-actions";
-import { aggregateText, stateOf } from "./event-state";
+import { aggregateText, controlCause, stateOf } from "./event-state";
 import { PayloadView } from "./payload/payload-view";
 
 /** One event beside the list: why it died and what it carries. The list keeps the keyboard: j and k walk on. */
@@ -70,6 +72,7 @@ export function SidePanel({
               <EventActions event={event} size="sm" />
             </div>
           </div>
+          <ControlCause event={event} />
           <ErrorView event={event} />
           <div className="border-t border-line">
             <PayloadView eventId={event.id} body={event.body} />
@@ -79,6 +82,27 @@ export function SidePanel({
         <PanelSkeleton />
       )}
     </aside>
+  );
+}
+
+/** What keeps the event from being sent, and the way to it. */
+function ControlCause({ event }: { event: ListedEvent }) {
+  const cause = controlCause(event.control);
+  if (cause === null || !event.control || event.status !== "PENDING") return null;
+  return (
+    <p className="border-b border-line px-3 py-1.5 text-muted wrap-anywhere">
+      <span className="first-letter:uppercase">{cause}</span>
+      {event.control.expiresAt ? (
+        <>
+          {" "}
+          · until <TimeAbsolute at={event.control.expiresAt} />
+        </>
+      ) : null}{" "}
+      ·{" "}
+      <Link href="/controls" prefetch={false} className="text-accent hover:underline">
+        see the control
+      </Link>
+    </p>
   );
 }
 

@@ -188,7 +188,8 @@ export function useRequestRedrive() {
         body: request,
         headers: { "idempotency-key": idempotencyKey },
       }),
-    onSuccess: () => void invalidateAfter(client, "redrives"),
+    onSuccess: (_accepted, { request }) =>
+      void invalidateAfter(client, request.mode === "verify" ? "dryRuns" : "redrives"),
   });
 }
 

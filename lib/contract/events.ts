@@ -30,7 +30,13 @@ export type EventOut = {
   tags: Record<string, string>;
 };
 
-export type EventList = { items: EventOut[]; nextCursor: string | null; prevCursor: string | null };
+/**
+ * An event as a list shows it. `control`: the one that decides whether it may be sent now (a blacklist, a cooldown, or the
+ * whitelist that overrides them); null = none does.
+ */
+export type ListedEvent = EventOut & { control: AppliedControl | null };
+
+export type EventList = { items: ListedEvent[]; nextCursor: string | null; prevCursor: string | null };
 
 /** How many match. `atLeast`: counting stopped at the bound; `estimated`: by the planner; null value: unknown. */
 export type CountOut = { value: number | null; kind: "exact" | "estimated" | "atLeast"; asOf: string };
@@ -87,7 +93,7 @@ export type AggregateMember = {
 };
 
 /** GET /api/v1/events/{id} */
-export type EventDetail = EventOut & {
+export type EventDetail = ListedEvent & {
   body: BodyOut;
   headers: Header[];
   errorDetail: { type: string | null; message: string | null; stack: string | null };

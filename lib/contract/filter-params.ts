@@ -8,7 +8,7 @@ import { DomainError, type FieldError } from "@/lib/core/problem";
  */
 
 /** Stored statuses, and refinements that the surface shows as states of their own. */
-export const FILTER_STATUSES = [...EVENT_STATUSES, "BOUNCED", "CONFIRMED", "COOLING"] as const;
+export const FILTER_STATUSES = [...EVENT_STATUSES, "BOUNCED", "CONFIRMED", "COOLING", "BLACKLISTED"] as const;
 export type FilterStatus = (typeof FILTER_STATUSES)[number];
 
 export const TAG_PREFIX = "tag.";

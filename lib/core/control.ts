@@ -89,3 +89,25 @@ export function ruleControls(applying: readonly Control[], aggregateBlacklisted:
   const cooling = applying.some((control) => control.kind === "cooldown");
   return { blacklisted: byPerson || (automatic && !whitelisted), cooling: cooling && !whitelisted, whitelisted };
 }
+
+/**
+ * Of the controls that apply to an event, the one that decides whether it may be sent now: a blacklist before a cooldown,
+ * and the whitelist where it overrides them. `own`: Parkade's blacklist of the event's aggregate. Null = none decides. The
+ * same rule as `ruleControls`.
+ */
+export function decidingControl<Ruling extends Control>(
+  applying: readonly Ruling[],
+  own: Ruling | null,
+): Ruling | null {
+  const of = (kind: ControlKind) => applying.filter((control) => control.kind === kind);
+  const [whitelist] = of("whitelist");
+  const blacklists = of("blacklist");
+  const byPerson = blacklists.find((control) => control.origin === "person");
+  return byPerson ?? whitelist ?? own ?? blacklists[0] ?? longest(of("cooldown"));
+}
+
+/** Of several cooldowns the last to end is the one that is waited for. */
+function longest<Ruling extends Control>(cooldowns: readonly Ruling[]): Ruling | null {
+  const end = (control: Ruling) => control.expiresAtMs ?? Number.POSITIVE_INFINITY;
+  return cooldowns.reduce<Ruling | null>((last, one) => (last === null || end(one) > end(last) ? one : last), null);
+}

@@ -3,6 +3,7 @@ import type { CountOut, EventCounts } from "@/lib/contract/events";
 import type { EventStatus } from "@/lib/core/event-state";
 import { DomainError } from "@/lib/core/problem";
 import type { Db, Queryable } from "@/lib/store/db";
+import { controlledParts } from "@/lib/store/read/controlled-parts";
 import {
   type CompileOptions,
   compileFilter,
@@ -137,11 +138,20 @@ async function countRows(
   nowMs: number,
   window?: CompileOptions["window"],
 ): Promise<Counted> {
-  const { where, values } = compileFilter(filter, nowMs, { window });
+  const parts = (window ? null : await controlledParts(db, filter)) ?? [{ filter }];
+  const values: unknown[] = [];
+  const met = parts.map(({ filter: part, hint }) => {
+    const compiled = compileFilter(part, nowMs, { window, firstParam: values.length + 1 });
+    values.push(...compiled.values);
+    const where = hint ? `${compiled.where} and ${hint}` : compiled.where;
+    return `(select e.id, e.status from dlq_events e where ${where} limit ${COUNT_BOUND + 1})`;
+  });
+  if (met.length === 0) return { byStatus: new Map(), bounded: false };
+  // Parts overlap where two controls catch the same event: a union counts it once.
   const rows = await inTime(db, (tx) =>
     tx.query<StatusRow>(
-      `select status, count(*) as n from (
-         select e.status from dlq_events e where ${where} limit ${COUNT_BOUND + 1}) met group by status`,
+      `select status, count(*) as n from (select * from (${met.join(" union ")}) met limit ${COUNT_BOUND + 1}) counted
+        group by status`,
       values,
     ),
   );
@@ -151,7 +161,7 @@ async function countRows(
   return { byStatus: new Map([["PENDING", COUNT_BOUND]]), bounded: true };
 }
 
-const REFINED = ["BOUNCED", "COOLING", "CONFIRMED"] as const;
+const REFINED = ["BOUNCED", "COOLING", "BLACKLISTED", "CONFIRMED"] as const;
 type Refined = Partial<Record<(typeof REFINED)[number], Counted>>;
 
 /** How many of the matches are in each refinement of a status: counted, since no rollup knows them. */

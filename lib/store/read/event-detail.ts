@@ -5,6 +5,7 @@ import { PARKED_STATUSES } from "@/lib/core/event-state";
 import { DomainError } from "@/lib/core/problem";
 import { redactHeaders, redactOrigin } from "@/lib/core/redact";
 import type { Queryable } from "@/lib/store/db";
+import { readDecidingControls } from "@/lib/store/read/deciding-controls";
 import { readHistory } from "@/lib/store/read/event-history";
 import { EVENT_COLUMNS, isoOrNull } from "@/lib/store/read/event-rows";
 
@@ -47,11 +48,12 @@ export async function readEventDetail(db: Queryable, id: string, nowMs: number):
     aggregateType: row.aggregateType,
     aggregateId: row.aggregateId,
   };
-  const [history, aggregate, controls, group] = await Promise.all([
+  const [history, aggregate, controls, group, deciding] = await Promise.all([
     readHistory(db, subject),
     row.aggregateId === null ? [] : readAggregate(db, source_id, row.aggregateType, row.aggregateId),
     readAppliedControls(db, row, nowMs),
     readGroup(db, row.fingerprint),
+    readDecidingControls(db, [row], nowMs),
   ]);
   const source = { kind, config } as SourceConfig;
   return {
@@ -62,6 +64,7 @@ export async function readEventDetail(db: Queryable, id: string, nowMs: number):
     errorDetail: { type: error_type, message: error_message, stack: error_detail },
     history,
     aggregate,
+    control: deciding.get(id) ?? null,
     controls,
     group,
     target: { main: targetAddress(source, "main"), slow: targetAddress(source, "slow") },

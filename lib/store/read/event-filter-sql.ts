@@ -47,7 +47,7 @@ export type CompileOptions = {
 };
 
 /**
- * Compiles for this moment: relative times and COOLING are resolved against `nowMs` (epoch milliseconds).
+ * Compiles for this moment: relative times, COOLING and BLACKLISTED are resolved against `nowMs` (epoch milliseconds).
  * Throws DomainError `invalid-filter` for a reversed window.
  */
 export function compileFilter(filter: EventFilter, nowMs: number, options: CompileOptions = {}): CompiledFilter {
@@ -104,14 +104,14 @@ export function splitStatuses(statuses: readonly FilterStatus[]): {
   refined: Exclude<FilterStatus, EventStatus>[];
 } {
   const stored = EVENT_STATUSES.filter((status) => statuses.includes(status));
-  const refined = (["BOUNCED", "CONFIRMED", "COOLING"] as const).filter(
+  const refined = (["BOUNCED", "CONFIRMED", "COOLING", "BLACKLISTED"] as const).filter(
     (status) => statuses.includes(status) && !stored.includes(PARENT[status]),
   );
   return { stored, refined };
 }
 
 /** The stored status that a refinement is a part of. */
-const PARENT = { BOUNCED: "PENDING", COOLING: "PENDING", CONFIRMED: "REDRIVEN" } as const;
+const PARENT = { BOUNCED: "PENDING", COOLING: "PENDING", BLACKLISTED: "PENDING", CONFIRMED: "REDRIVEN" } as const;
 
 function statusConditions(statuses: readonly FilterStatus[] | undefined, nowMs: number, params: Params): Condition[] {
   if (!statuses) return [];
@@ -128,9 +128,52 @@ function refinement(status: Exclude<FilterStatus, EventStatus>, nowMs: number, p
       return "(e.status = 'PENDING' and e.bounces > 0)";
     case "CONFIRMED":
       return "(e.status = 'REDRIVEN' and e.confirmed_at is not null)";
-    case "COOLING":
-      return `(e.status = 'PENDING' and e.cooldown_until > to_timestamp(${params.add(nowMs)}::float8 / 1000))`;
+    case "COOLING": {
+      const now = instant(nowMs, params);
+      const cooling = `(e.cooldown_until > ${now} or ${underControl("cooldown", null, now)})`;
+      const whitelisted = underControl("whitelist", null, now);
+      return `(e.status = 'PENDING' and ${cooling} and not ${whitelisted} and not ${blacklisted(now)})`;
+    }
+    case "BLACKLISTED":
+      return `(e.status = 'PENDING' and ${blacklisted(instant(nowMs, params))})`;
   }
+}
+
+function instant(nowMs: number, params: Params): string {
+  return `to_timestamp(${params.add(nowMs)}::float8 / 1000)`;
+}
+
+const SOURCE_NAME = "(select s.name from sources s where s.id = e.source_id)";
+
+/**
+ * Whether a control of this kind is in force over `e`; `origin` null = of any origin. The same rule as `applyingControls`
+ * in `core/control.ts`. The values that any control names are read once for the statement: they are few.
+ */
+function underControl(
+  kind: "blacklist" | "cooldown" | "whitelist",
+  origin: "person" | "automatic" | null,
+  now: string,
+) {
+  const byOrigin = origin === null ? "" : ` and c.origin = '${origin}'`;
+  const inForce = (scope: string) =>
+    `c.kind = '${kind}' and c.scope = '${scope}' and c.lifted_at is null and (c.expires_at is null or c.expires_at > ${now})${byOrigin}`;
+  const named = (scope: string, column: string) => `(${column} = any(array(
+      select c.value from controls c where ${inForce(scope)})) and exists (
+      select 1 from controls c where ${inForce(scope)} and c.value = ${column}
+         and (c.source is null or c.source = ${SOURCE_NAME})
+         and (c.aggregate_type is null or c.aggregate_type = e.aggregate_type)))`;
+  return `(${named("errorCode", "e.error_code")} or ${named("aggregateId", "e.aggregate_id")}
+    or e.source_id = any(array(select s.id from controls c join sources s on s.name = c.value where ${inForce("source")}))
+    or e.id = any(array(select k.id from controls c join event_keys k on k.event_id = c.value
+         where ${inForce("eventId")} and (c.source is null or c.source = (select s.name from sources s where s.id = k.source_id)))))`;
+}
+
+/** As `ruleControls` decides: a person's blacklist always, Parkade's own unless a whitelist is in force. */
+function blacklisted(now: string): string {
+  const own = `exists (select 1 from aggregates a where a.aggregate_id = e.aggregate_id and a.source_id = e.source_id
+      and a.aggregate_type = coalesce(e.aggregate_type, '') and a.blacklist_id is not null)`;
+  const automatic = `(${own} or ${underControl("blacklist", "automatic", now)})`;
+  return `(${underControl("blacklist", "person", now)} or (${automatic} and not ${underControl("whitelist", null, now)}))`;
 }
 
 function tagConditions(tags: EventFilter["tags"], params: Params): Condition[] {

@@ -8,10 +8,13 @@ import {
   resolveWindow,
   toSearchParams,
 } from "@/lib/contract/event-filter";
+import { applyingControls, type ControlIndex, indexControls, ruleControls } from "@/lib/core/control";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { parkEvents } from "@/lib/operations/park-events";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/store/db";
+import { controlledParts } from "@/lib/store/read/controlled-parts";
+import { readControlsInForce } from "@/lib/store/read/controls";
 import { countEvents } from "@/lib/store/read/event-count";
 import { exportEvents } from "@/lib/store/read/event-export";
 import { compileFilter } from "@/lib/store/read/event-filter-sql";
@@ -61,12 +64,51 @@ beforeAll(async () => {
   await db.run(
     "insert into dlq_group_levels select fingerprint, source_id, status, count(*) from dlq_events group by 1, 2, 3",
   );
+  await imposeControls();
 }, 120_000);
 afterAll(async () => {
   await lists.end();
   await db.end();
   await database.drop();
 });
+
+/** Of each kind and scope, wide and narrowed, in force and ended; they overlap. */
+async function imposeControls(): Promise<void> {
+  const until = "2031-01-02T03:04:05Z";
+  const imposed: [kind: string, scope: string, value: string, source: string | null, until: string | null][] = [
+    ["blacklist", "errorCode", "RARE", null, null],
+    ["blacklist", "errorCode", "TIMEOUT", "billing", until],
+    ["blacklist", "aggregateId", "order-3", "shipping", null],
+    ["blacklist", "eventId", "event-8", null, null],
+    ["blacklist", "source", "orders", null, "2026-11-20T11:00:00Z"],
+    ["cooldown", "source", "shipping", null, until],
+    ["cooldown", "eventId", "event-1", "billing", until],
+    ["cooldown", "aggregateId", "order-7", null, until],
+    ["whitelist", "aggregateId", "order-2", null, null],
+    ["whitelist", "eventId", "event-8", null, null],
+    ["whitelist", "errorCode", "UPSTREAM_5XX", "shipping", until],
+  ];
+  for (const [kind, scope, value, source, expiresAt] of imposed) {
+    await db.run(
+      `insert into controls (id, kind, scope, value, source, reason, origin, created_by, created_at, expires_at)
+       values (gen_random_uuid(), $1, $2, $3, $4, 'a test', 'person', 'ada', now(), $5::timestamptz)`,
+      [kind, scope, value, source, expiresAt],
+    );
+  }
+  for (const [aggregate, source] of [
+    ["order-2", "orders"],
+    ["order-4", "orders"],
+    ["order-9", "billing"],
+  ]) {
+    await db.run(
+      `insert into aggregates (source_id, aggregate_type, aggregate_id, blacklist_id, blacklisted_at, blacklist_reason)
+       select id, 'order', $1, gen_random_uuid(), now(), 'kept failing' from sources where name = $2`,
+      [aggregate, source],
+    );
+  }
+  controls = indexControls(await readControlsInForce(db));
+}
+let controls: ControlIndex;
 
 const sources = ["orders", "billing", "shipping"];
 const codes = ["TIMEOUT", "UPSTREAM_5XX", "VALIDATION_ERROR", "RARE"];
@@ -132,6 +174,8 @@ type Stored = {
   cooldown_until: number | null;
   first_seen: number;
   last_error: string;
+  aggregate_type: string | null;
+  aggregate_blacklisted: boolean;
   tags: Record<string, string>;
   group_text: string;
 };
@@ -140,6 +184,9 @@ type Stored = {
 async function matching(filter: EventFilter): Promise<string[]> {
   const rows = await db.query<Stored>(
     `select e.*, s.name as source,
+            exists (select 1 from aggregates a where a.aggregate_id = e.aggregate_id and a.source_id = e.source_id
+                       and a.aggregate_type = coalesce(e.aggregate_type, '') and a.blacklist_id is not null
+                   ) as aggregate_blacklisted,
             lower(concat_ws(' ', g.error_code, g.exception_type, g.message_pattern, g.first_frame)) as group_text
        from dlq_events e join sources s on s.id = e.source_id join dlq_groups g using (fingerprint) order by e.id desc`,
   );
@@ -167,12 +214,28 @@ function matches(row: Stored, filter: EventFilter): boolean {
   );
 }
 
+/** As the gate rules, in plain code. */
+function rulingOf(row: Stored) {
+  const facts = {
+    eventId: row.event_id,
+    aggregateType: row.aggregate_type,
+    aggregateId: row.aggregate_id,
+    errorCode: row.error_code,
+    source: row.source,
+    aggregateBlacklisted: row.aggregate_blacklisted,
+  };
+  return ruleControls(applyingControls(controls, facts, NOW), row.aggregate_blacklisted);
+}
+
 function hasStatus(row: Stored, status: FilterStatus): boolean {
   switch (status) {
+    case "BLACKLISTED":
+      return row.status === "PENDING" && rulingOf(row).blacklisted;
     case "BOUNCED":
       return row.status === "PENDING" && row.bounces > 0;
     case "COOLING":
-      return row.status === "PENDING" && row.cooldown_until !== null && row.cooldown_until > NOW;
+      if (row.status !== "PENDING" || rulingOf(row).blacklisted || rulingOf(row).whitelisted) return false;
+      return rulingOf(row).cooling || (row.cooldown_until !== null && row.cooldown_until > NOW);
     case "CONFIRMED":
       return row.status === "REDRIVEN" && row.confirmed_at !== null;
     default:
@@ -286,4 +349,45 @@ describe("a thousand events of one millisecond", () => {
     const first = Array.from({ length: 1_000 }, (_, i) => `same-${i}`);
     expect([...seen].sort()).toEqual([...first].sort());
   });
+});
+
+test("a listed event names the control that decides whether it may be sent, as the gate would", async () => {
+  const rows = await db.query<Stored>(
+    `select e.*, s.name as source,
+            exists (select 1 from aggregates a where a.aggregate_id = e.aggregate_id and a.source_id = e.source_id
+                       and a.aggregate_type = coalesce(e.aggregate_type, '') and a.blacklist_id is not null
+                   ) as aggregate_blacklisted
+       from dlq_events e join sources s on s.id = e.source_id where s.name = any($1::text[])`,
+    [sources],
+  );
+  const expected = new Map<string, string | undefined>();
+  for (const row of rows.filter(({ status }) => status === "PENDING")) {
+    const { blacklisted, cooling, whitelisted } = rulingOf(row);
+    expected.set(row.id, blacklisted ? "blacklist" : whitelisted ? "whitelist" : cooling ? "cooldown" : undefined);
+  }
+  const { items } = await listEvents(lists, { filter: { source: sources }, limit: 20_000, cursor: null }, NOW + HOUR);
+  const found = new Map(
+    items.filter(({ status }) => status === "PENDING").map(({ id, control }) => [id, control?.kind]),
+  );
+  expect(found).toEqual(expected);
+  expect(new Set(found.values())).toEqual(new Set(["blacklist", "whitelist", "cooldown", undefined]));
+  const own = items.find(({ aggregateId, control }) => aggregateId === "order-9" && control?.origin === "automatic");
+  expect(own?.control).toMatchObject({
+    scope: "aggregateId",
+    value: "order-9",
+    source: "billing",
+    reason: "kept failing",
+  });
+});
+
+test("what a control blacklists is found by the control's scope, among any number of others", async () => {
+  const parts = await controlledParts(db, { status: ["BLACKLISTED"], errorCode: ["TIMEOUT", "RARE"] });
+  expect(parts?.map(({ filter }) => filter)).toEqual(
+    expect.arrayContaining([
+      { status: ["BLACKLISTED"], errorCode: ["RARE"] },
+      { status: ["BLACKLISTED"], errorCode: ["TIMEOUT"], source: ["billing"] },
+      { status: ["BLACKLISTED"], errorCode: ["TIMEOUT", "RARE"], aggregateId: ["order-9"], source: ["billing"] },
+    ]),
+  );
+  expect(await controlledParts(db, { status: ["PENDING", "COOLING"] })).toBeNull();
 });

@@ -2,6 +2,7 @@ import { decodeCursor, encodeCursor } from "@/lib/contract/cursor";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventList, Neighbours } from "@/lib/contract/events";
 import type { Queryable } from "@/lib/store/db";
+import { readDecidingControls } from "@/lib/store/read/deciding-controls";
 import { scanEvents } from "@/lib/store/read/event-scan";
 
 export type EventListQuery = { filter: EventFilter; limit: number; cursor: string | null };
@@ -19,12 +20,13 @@ export async function listEvents(db: Queryable, query: EventListQuery, nowMs: nu
   const more = found.length > limit;
   const rows = found.slice(0, limit);
   if (towards === "newer") rows.reverse();
+  const controls = await readDecidingControls(db, rows, nowMs);
   const at = (id: string | undefined, side: "older" | "newer") =>
     id === undefined ? null : encodeCursor({ id, towards: side }, filter);
   const hasOlder = towards === "newer" || more;
   const hasNewer = towards === "newer" ? more : cursor !== null;
   return {
-    items: rows,
+    items: rows.map((row) => ({ ...row, control: controls.get(row.id) ?? null })),
     nextCursor: hasOlder ? at(rows.at(-1)?.id, "older") : null,
     prevCursor: hasNewer ? at(rows[0]?.id, "newer") : null,
   };

@@ -1,0 +1,73 @@
+import type { EventFilter, FilterStatus } from "@/lib/contract/event-filter";
+import type { Control } from "@/lib/core/control";
+import type { Queryable } from "@/lib/store/db";
+import { readControlsInForce } from "@/lib/store/read/controls";
+import { splitStatuses } from "@/lib/store/read/event-filter-sql";
+
+/**
+ * Which events a control blacklists or cools is written in no event, so no index finds them by that state. But a control's
+ * scope does: "BLACKLISTED" is the union, over the blacklists in force, of "what this one catches, if it is BLACKLISTED".
+ */
+export type Part = {
+  filter: EventFilter;
+  /** A condition over `e` that the filter implies, spelt so that a partial index can be used. */
+  hint?: string;
+};
+
+/** Parts that are read at once; with more controls in force the state is looked for among all PENDING ones. */
+const PARTS_MAX = 64;
+/** Aggregates blacklisted by Parkade itself, that are looked up by their ids. */
+const AGGREGATES_MAX = 500;
+
+/** The parts of a filter by BLACKLISTED or COOLING; null when the filter itself can be read. Empty: nothing can match. */
+export async function controlledParts(db: Queryable, filter: EventFilter): Promise<Part[] | null> {
+  const refined = filter.status ? splitStatuses(filter.status).refined : [];
+  const asked = refined.filter((status) => status === "BLACKLISTED" || status === "COOLING");
+  if (asked.length === 0) return null;
+  // By its id, aggregate or trace a handful of events is read anyway.
+  if (filter.eventId || filter.aggregateId || filter.traceId) return null;
+  const parts: Part[] = [];
+  const others = filter.status!.filter((status) => !(asked as FilterStatus[]).includes(status));
+  if (others.length > 0) parts.push({ filter: { ...filter, status: others } });
+  const controls = await readControlsInForce(db);
+  for (const status of asked) {
+    const kind = status === "BLACKLISTED" ? "blacklist" : "cooldown";
+    const own = { ...filter, status: [status] };
+    for (const control of controls.filter((one) => one.kind === kind)) {
+      const caught = caughtBy(own, control);
+      if (caught) parts.push({ filter: caught });
+    }
+    if (status === "COOLING") parts.push({ filter: own, hint: "e.cooldown_until is not null" });
+    else {
+      const aggregates = await blacklistedAggregates(db, own);
+      if (aggregates === null) return null;
+      parts.push(...aggregates);
+    }
+  }
+  return parts.length > PARTS_MAX ? null : parts;
+}
+
+/** What of the filter lies in a control's scope; null = nothing does. */
+function caughtBy(filter: EventFilter, { scope, value, source }: Control): EventFilter | null {
+  const named = narrowed(filter, scope, value);
+  return named === null || source === null ? named : narrowed(named, "source", source);
+}
+
+function narrowed(filter: EventFilter, name: Control["scope"], value: string): EventFilter | null {
+  const list = filter[name];
+  return list && !list.includes(value) ? null : { ...filter, [name]: [value] };
+}
+
+async function blacklistedAggregates(db: Queryable, filter: EventFilter): Promise<Part[] | null> {
+  const rows = await db.query<{ source: string; aggregateId: string }>(
+    `select s.name as source, a.aggregate_id as "aggregateId" from aggregates a join sources s on s.id = a.source_id
+      where a.blacklist_id is not null limit ${AGGREGATES_MAX + 1}`,
+    [],
+    { name: "blacklisted_aggregates" },
+  );
+  if (rows.length > AGGREGATES_MAX) return null;
+  return [...Map.groupBy(rows, (row) => row.source)].flatMap(([source, of]) => {
+    const inSource = narrowed(filter, "source", source);
+    return inSource ? [{ filter: { ...inSource, aggregateId: [...new Set(of.map((row) => row.aggregateId))] } }] : [];
+  });
+}

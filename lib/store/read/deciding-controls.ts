@@ -1,0 +1,87 @@
+import type { AppliedControl, EventOut } from "@/lib/contract/events";
+import { applyingControls, type Control, decidingControl, indexControls } from "@/lib/core/control";
+import type { Queryable } from "@/lib/store/db";
+import { isoOrNull } from "@/lib/store/read/event-rows";
+
+type Row = Control & { reason: string; createdBy: string };
+
+/**
+ * The control that decides whether each event may be sent now, for those of a page: null = none. Only PENDING events are
+ * ruled by controls. Costs two reads by index for a page, however many controls there are.
+ */
+export async function readDecidingControls(
+  db: Queryable,
+  events: readonly EventOut[],
+  nowMs: number,
+): Promise<Map<string, AppliedControl>> {
+  const pending = events.filter((event) => event.status === "PENDING");
+  if (pending.length === 0) return new Map();
+  const [imposed, automatic] = await Promise.all([readImposed(db, pending), readAutomatic(db, pending)]);
+  const index = indexControls(imposed);
+  const found = new Map<string, AppliedControl>();
+  for (const event of pending) {
+    const own = automatic.get(aggregateKey(event)) ?? null;
+    const applying = applyingControls(index, { ...event, aggregateBlacklisted: own !== null }, nowMs) as Row[];
+    const control = decidingControl(applying, own);
+    if (control) found.set(event.id, appliedOut(control));
+  }
+  return found;
+}
+
+async function readImposed(db: Queryable, events: readonly EventOut[]): Promise<Row[]> {
+  const named = new Map<string, [scope: string, value: string]>();
+  const name = (scope: string, value: string | null) => {
+    if (value !== null) named.set(`${scope} ${value}`, [scope, value]);
+  };
+  for (const event of events) {
+    name("eventId", event.eventId);
+    name("aggregateId", event.aggregateId);
+    name("errorCode", event.errorCode);
+    name("source", event.source);
+  }
+  const pairs = [...named.values()];
+  return db.query<Row>(
+    `select c.id, c.kind, c.scope, c.value, c.source, c.aggregate_type as "aggregateType", c.origin, c.reason,
+            c.created_by as "createdBy", (extract(epoch from c.expires_at) * 1000)::float8 as "expiresAtMs"
+       from unnest($1::text[], $2::text[]) as w(scope, value)
+       join controls c on c.scope = w.scope and c.value = w.value and c.lifted_at is null
+      order by c.id`,
+    [pairs.map(([scope]) => scope), pairs.map(([, value]) => value)],
+    { name: "controls_over_page" },
+  );
+}
+
+const aggregateKey = (event: Pick<EventOut, "source" | "aggregateType" | "aggregateId">) =>
+  JSON.stringify([event.source, event.aggregateType ?? "", event.aggregateId]);
+
+/** The blacklists that Parkade imposed on the aggregates of these events, as the controls they are to a person. */
+async function readAutomatic(db: Queryable, events: readonly EventOut[]): Promise<Map<string, Row>> {
+  const ids = [...new Set(events.flatMap((event) => event.aggregateId ?? []))];
+  if (ids.length === 0) return new Map();
+  const rows = await db.query<{ id: string; source: string; aggregateType: string; value: string; reason: string }>(
+    `select a.blacklist_id as id, s.name as source, a.aggregate_type as "aggregateType", a.aggregate_id as value,
+            a.blacklist_reason as reason
+       from aggregates a join sources s on s.id = a.source_id
+      where a.aggregate_id = any($1::text[]) and a.blacklist_id is not null`,
+    [ids],
+    { name: "automatic_over_page" },
+  );
+  return new Map(
+    rows.map((row) => [
+      aggregateKey({ source: row.source, aggregateType: row.aggregateType, aggregateId: row.value }),
+      {
+        ...row,
+        kind: "blacklist",
+        scope: "aggregateId",
+        aggregateType: row.aggregateType === "" ? null : row.aggregateType,
+        origin: "automatic",
+        createdBy: "worker",
+        expiresAtMs: null,
+      },
+    ]),
+  );
+}
+
+function appliedOut({ expiresAtMs, ...control }: Row): AppliedControl {
+  return { ...control, expiresAt: isoOrNull(expiresAtMs) };
+}
