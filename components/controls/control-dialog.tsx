@@ -23,6 +23,8 @@ export type ControlDialogProps = {
   /** Where the dialog starts: the scope of what was selected. */
   scope?: ControlRequest["scope"];
   onClose: () => void;
+  /** The control is in force. */
+  onDone?: () => void;
 };
 
 const KINDS = ["blacklist", "cooldown", "whitelist"] as const;
@@ -41,7 +43,7 @@ async function liftAgain(client: QueryClient, { id, kind }: ControlOut): Promise
 }
 
 /** Imposes a control: kind, scope with what it catches now, reason and end. */
-export function ControlDialog({ kind, scope, onClose }: ControlDialogProps) {
+export function ControlDialog({ kind, scope, onClose, onDone }: ControlDialogProps) {
   const [draft, setDraft] = useState<ControlDraft>(() => startingDraft(kind, scope));
   const [pressed, setPressed] = useState(false);
   const form = useRef<HTMLFormElement>(null);
@@ -60,6 +62,7 @@ export function ControlDialog({ kind, scope, onClose }: ControlDialogProps) {
     } catch {
       return; // shown from impose.error; the dialog stays, with everything that was typed
     }
+    onDone?.();
     onClose();
     void showToast({
       title: `${KIND_DONE[draft.kind]} ${draft.scopeValue.trim()}`,

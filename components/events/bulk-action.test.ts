@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { NOTHING, toggle } from "@/lib/browser/selection";
 import type { EventOut } from "@/lib/contract/events";
-import { commonScope, mayHoldIgnored } from "./bulk-action";
+import { commonScope, holdsNone, mayHoldIgnored } from "./bulk-action";
 
 const event = (id: string, part: Partial<EventOut> = {}) =>
   ({
@@ -48,4 +48,24 @@ it("offers release only where something ignored may be", () => {
   expect(mayHoldIgnored(both, {}, [event("1"), event("2", { status: "IGNORED" })])).toBe(true);
   expect(mayHoldIgnored({ kind: "all" }, { status: ["PENDING"] }, [])).toBe(false);
   expect(mayHoldIgnored({ kind: "all" }, {}, [])).toBe(true);
+});
+
+describe("whether nothing selected is in a state", () => {
+  const ignored = [event("1", { status: "IGNORED" }), event("2", { status: "IGNORED" })];
+  const asOf = "2026-11-22T00:00:00Z";
+  const exact = (value: number) => ({ value, kind: "exact" as const, asOf });
+
+  it("is known of rows that are all loaded", () => {
+    expect(holdsNone(both, ["PENDING"], ignored, undefined)).toBe(true);
+    expect(holdsNone(both, ["PENDING"], [ignored[0]!, event("2")], undefined)).toBe(false);
+    expect(holdsNone(both, ["PENDING"], [ignored[0]!], undefined)).toBe(false);
+  });
+
+  it("is known of all that match by an exact count alone", () => {
+    const all = { kind: "all" as const };
+    expect(holdsNone(all, ["PENDING"], ignored, { total: exact(7), byStatus: { IGNORED: exact(7) } })).toBe(true);
+    expect(holdsNone(all, ["PENDING"], [], { total: exact(7), byStatus: { PENDING: exact(1) } })).toBe(false);
+    expect(holdsNone(all, ["PENDING"], [], { total: { ...exact(9), kind: "atLeast" }, byStatus: {} })).toBe(false);
+    expect(holdsNone(all, ["PENDING"], [], undefined)).toBe(false);
+  });
 });

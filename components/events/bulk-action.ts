@@ -1,7 +1,8 @@
 import type { Picked } from "@/lib/browser/selection";
 import type { ControlRequest } from "@/lib/contract/controls";
 import type { EventFilter } from "@/lib/contract/event-filter";
-import type { EventOut } from "@/lib/contract/events";
+import type { EventCounts, EventOut } from "@/lib/contract/events";
+import type { EventStatus } from "@/lib/core/event-state";
 
 export type BulkAction = "verify" | "redrive" | "ignore" | "release" | "cooldown" | "blacklist";
 
@@ -47,4 +48,23 @@ export function mayHoldIgnored(picked: Picked, filter: EventFilter, loaded: read
   if (picked.kind === "none") return false;
   if (picked.kind === "all") return filter.status === undefined || filter.status.includes("IGNORED");
   return loaded.some((event) => event.status === "IGNORED" && picked.ids.has(event.id));
+}
+
+/**
+ * Whether the selection certainly holds no event in one of these states: all of it is loaded, or all that match are
+ * counted exactly. Not knowing is no.
+ */
+export function holdsNone(
+  picked: Picked,
+  states: readonly EventStatus[],
+  loaded: readonly EventOut[],
+  counts: EventCounts | undefined,
+): boolean {
+  if (picked.kind === "none") return true;
+  if (picked.kind === "all") {
+    if (counts?.total.kind !== "exact" || counts.total.value === null) return false;
+    return states.every((state) => (counts.byStatus[state]?.value ?? 0) === 0);
+  }
+  const events = loaded.filter((event) => picked.ids.has(event.id));
+  return events.length === picked.ids.size && !events.some((event) => states.includes(event.status));
 }

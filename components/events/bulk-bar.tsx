@@ -12,6 +12,8 @@ export function BulkBar({
   picked,
   total,
   someIgnored,
+  nonePending,
+  noneOpen,
   onAll,
   onClear,
   onAction,
@@ -20,6 +22,10 @@ export function BulkBar({
   total: CountOut | undefined;
   /** Whether something ignored may be among them: then Release is offered. */
   someIgnored: boolean;
+  /** Certainly none of them is PENDING: then there is nothing to redrive. */
+  nonePending: boolean;
+  /** Certainly none of them is PENDING or QUEUED: then there is nothing to ignore. */
+  noneOpen: boolean;
   onAll: () => void;
   onClear: () => void;
   onAction: (action: BulkAction) => void;
@@ -35,7 +41,7 @@ export function BulkBar({
         <span className="font-medium">
           {all ? `All ${matching} selected` : `${formatNumber(picked.ids.size)} selected`}
         </span>
-        {all ? null : (
+        {all || picked.ids.size === total?.value ? null : (
           <>
             <span className="text-faint"> · </span>
             <button type="button" onClick={onAll} className="text-accent hover:underline">
@@ -52,10 +58,23 @@ export function BulkBar({
         <ActionButton size="sm" onClick={() => onAction("verify")} data-tip="Dry run only, nothing is sent  v">
           Verify
         </ActionButton>
-        <ActionButton size="sm" variant="primary" onClick={() => onAction("redrive")} data-tip="Preview, then send  r">
+        <ActionButton
+          size="sm"
+          variant="primary"
+          aria-disabled={nonePending}
+          className="aria-disabled:pointer-events-auto"
+          onClick={() => (nonePending ? undefined : onAction("redrive"))}
+          data-tip={nonePending ? "None of them is PENDING: there is nothing to redrive" : "Preview, then send  r"}
+        >
           Redrive…
         </ActionButton>
-        <ActionButton size="sm" onClick={() => onAction("ignore")} data-tip="i">
+        <ActionButton
+          size="sm"
+          aria-disabled={noneOpen}
+          className="aria-disabled:pointer-events-auto"
+          onClick={() => (noneOpen ? undefined : onAction("ignore"))}
+          data-tip={noneOpen ? "None of them is PENDING or QUEUED: there is nothing to ignore" : "i"}
+        >
           Ignore…
         </ActionButton>
         {someIgnored ? (

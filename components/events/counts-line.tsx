@@ -19,11 +19,11 @@ function StateCount({ shown, onOnly }: { shown: ShownCount; onOnly: (status: Fil
     <button
       type="button"
       onClick={() => onOnly(status)}
-      aria-label={`${countText(count)} ${status}: show only these`}
+      aria-label={`${countText(count)} ${status.toLowerCase()}: show only these`}
       className={classNames("flex min-h-6 items-center gap-1 rounded-sm hover:underline", look.colour)}
     >
       <Shape name={look.shape} />
-      <NumberWithKind count={count} label={status} />
+      <NumberWithKind count={count} label={status} /> <span className="hidden sm:inline">{status.toLowerCase()}</span>
     </button>
   );
 }

@@ -7,7 +7,7 @@ import { ShortId } from "@/components/ui/short-id";
 import { StateBadge } from "@/components/ui/state-badge";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useNow } from "@/lib/browser/clock-zone";
-import { aggregateText, stateOf } from "./event-state";
+import { aggregateText, controlCause, stateOf } from "./event-state";
 import styles from "./event-table.module.css";
 import type { ListRow } from "./list-rows";
 
@@ -83,7 +83,7 @@ export const EventRow = memo(function EventRow({
           />
         </label>
       </td>
-      <td className={styles.state}>
+      <td className={styles.state} data-tip={gone ? undefined : (controlCause(event.control) ?? undefined)}>
         {gone ? (
           <span className="text-faint">left this list</span>
         ) : (
@@ -95,6 +95,9 @@ export const EventRow = memo(function EventRow({
       </td>
       <td className={classNames(styles.code, "truncate font-mono text-sm")} title={event.errorCode}>
         {event.errorCode}
+      </td>
+      <td className={classNames(styles.source, "truncate")} data-tip={event.source}>
+        {event.source}
       </td>
       <td className={classNames(styles.type, "truncate")} data-tip={event.eventType ?? undefined}>
         {event.eventType ?? <span className="text-faint">–</span>}

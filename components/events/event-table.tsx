@@ -1,6 +1,6 @@
 "use client";
 
-import { type RefObject, useEffect, useRef } from "react";
+import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { classNames } from "@/components/ui/class-names";
 import { isPicked, type Picked } from "@/lib/browser/selection";
 import { EventRow, type RowActions, rowDomId } from "./event-row";
@@ -19,8 +19,9 @@ const ASSUMED_PX = 900;
 
 const COLUMNS = [
   ["state", "state"],
-  ["seen", "seen"],
+  ["seen", "first seen"],
   ["code", "error code"],
+  ["source", "source"],
   ["type", "type"],
   ["aggregate", "aggregate"],
   ["event", "event"],
@@ -46,6 +47,8 @@ export function EventTable({
   onToggleLoaded,
   onNearEnd,
   onFirstVisible,
+  startAt,
+  onScrolled,
 }: {
   rows: ListRow[];
   picked: Picked;
@@ -59,13 +62,16 @@ export function EventTable({
   onToggleLoaded: () => void;
   onNearEnd: () => void;
   onFirstVisible: (index: number) => void;
+  /** Where the list begins, px: where it was when the person comes back to it. */
+  startAt: number;
+  onScrolled: (scrollTop: number) => void;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
   const phone = useIsPhone();
   const rowPx = phone ? CARD_PX : ROW_PX;
   const { first, start, end } = useRowWindow(scroller, { rowPx, rows: rows.length, assumedPx: ASSUMED_PX });
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     handle.current = {
       scrollToRow: (index) => {
         const element = scroller.current;
@@ -81,6 +87,18 @@ export function EventTable({
     };
   }, [handle, phone, rowPx]);
 
+  const [beginAt] = useState(startAt);
+  useLayoutEffect(() => {
+    if (beginAt > 0) scroller.current?.scrollTo({ top: beginAt });
+  }, [beginAt]);
+  // For who comes back to it: the row that was open may lie far down.
+  const beginId = useRef(openId);
+  useLayoutEffect(() => {
+    const at = beginId.current === null ? -1 : rows.findIndex(({ event }) => event.id === beginId.current);
+    beginId.current = null;
+    if (at !== -1) handle.current?.scrollToRow(at);
+  }, [rows, handle]);
+
   useEffect(() => onFirstVisible(first), [first, onFirstVisible]);
   useEffect(() => {
     if (hasMore && end >= rows.length - FETCH_AHEAD_ROWS) onNearEnd();
@@ -93,6 +111,7 @@ export function EventTable({
   return (
     <div
       ref={scroller}
+      onScroll={(event) => onScrolled(event.currentTarget.scrollTop)}
       className={classNames(styles.scroller, "min-h-0 min-w-0 flex-1 overflow-x-hidden overflow-y-auto")}
     >
       <table
@@ -103,7 +122,8 @@ export function EventTable({
         aria-multiselectable
         aria-rowcount={total === null ? -1 : total + 1}
         aria-activedescendant={activeShown ? rowDomId(activeId) : undefined}
-        className="block min-h-full text-left -outline-offset-2"
+        // The row that is active shows it; a frame around all rows would look like an edge of each.
+        className={classNames("block min-h-full text-left", activeShown ? "outline-none" : "-outline-offset-2")}
       >
         <thead className={classNames(styles.head, "sticky top-0 z-10 block bg-surface")}>
           <tr aria-rowindex={1} className={classNames(styles.line, "h-8 border-b border-line text-sm text-faint")}>

@@ -25,13 +25,15 @@ import {
   toggleLoaded,
 } from "@/lib/browser/selection";
 import type { EventFilter } from "@/lib/contract/event-filter";
-import type { EventOut } from "@/lib/contract/events";
+import type { ListedEvent } from "@/lib/contract/events";
 import { toSearchParams } from "@/lib/contract/filter-params";
-import { type BulkAction, commonScope, mayHoldIgnored } from "./bulk-action";
+import { whyNotRedrive } from "./action-rules";
+import { type BulkAction, commonScope, holdsNone, mayHoldIgnored } from "./bulk-action";
 import { BulkBar } from "./bulk-bar";
 import { CountsLine } from "./counts-line";
 import { EventTable, type TableHandle } from "./event-table";
 import { FilterBar } from "./filter-bar";
+import { placeToReturnTo, rememberPlace } from "./list-place";
 import { ListSkeleton } from "./list-skeleton";
 import { MeaningsLine } from "./meanings-line";
 import { useEventRows } from "./use-event-rows";
@@ -76,6 +78,7 @@ export function EventsView({ initial }: { initial: InitialEvents | null }) {
       {/* A new filter is a new list: selection, active row and scroll position begin again. */}
       <EventsList
         key={query}
+        query={query}
         filter={filter}
         setFilter={setFilter}
         initial={initial?.query === query ? initial : null}
@@ -93,10 +96,13 @@ function ClearFilter({ onClear }: { onClear: () => void }) {
 }
 
 function EventsList({
+  query,
   filter,
   setFilter,
   initial,
 }: {
+  /** The filter as it stands in the address. */
+  query: string;
   filter: EventFilter;
   setFilter: (next: EventFilter) => void;
   initial: InitialList;
@@ -107,10 +113,14 @@ function EventsList({
   const list = useEventRows(filter, initial);
   const counts = useEventCounts(filter);
   const [openId, setOpenId] = usePageParam("open");
-  const [activeId, setActiveId] = useState<string | null>(openId);
+  const [place] = useState(() => (typeof window === "undefined" ? null : placeToReturnTo(query)));
+  const [activeId, setActiveId] = useState<string | null>(openId ?? place?.activeId ?? null);
+  const scrollTop = useRef(place?.scrollTop ?? 0);
+  /** Where the active row was last: when it leaves the list, j and k go on from there. */
+  const activeAt = useRef(-1);
   const [picked, setPicked] = useState<Picked>(NOTHING);
   const [action, setAction] = useState<BulkAction | null>(null);
-  const [confirming, setConfirming] = useState<EventOut | null>(null);
+  const [confirming, setConfirming] = useState<ListedEvent | null>(null);
 
   const { rows } = list;
   const order = useMemo(() => rows.map((row) => row.event.id), [rows]);
@@ -119,8 +129,11 @@ function EventsList({
   latest.current = { order, picked, filter };
 
   const goToPage = useCallback(
-    (id: string) => router.push(filterHref(`/events/${id}`, latest.current.filter)),
-    [router],
+    (id: string) => {
+      rememberPlace(query, { scrollTop: scrollTop.current, activeId: id });
+      router.push(filterHref(`/events/${id}`, latest.current.filter));
+    },
+    [router, query],
   );
   const open = useCallback(
     (id: string) => {
@@ -143,8 +156,12 @@ function EventsList({
 
   const move = (step: number) => {
     if (order.length === 0) return;
-    const at = activeId === null ? -1 : order.indexOf(activeId);
-    const next = at === -1 ? (step > 0 ? 0 : order.length - 1) : Math.min(Math.max(at + step, 0), order.length - 1);
+    const found = activeId === null ? -1 : order.indexOf(activeId);
+    // A row that left stood before the one that took its place.
+    const at =
+      found === -1 && activeId !== null && activeAt.current >= 0 ? activeAt.current - (step > 0 ? 1 : 0) : found;
+    const next =
+      found === -1 && at === -1 && step < 0 ? order.length - 1 : Math.min(Math.max(at + step, 0), order.length - 1);
     const id = order[next];
     if (id === undefined) return;
     setActiveId(id);
@@ -157,7 +174,7 @@ function EventsList({
     table.current?.scrollToTop();
   };
 
-  const sendOne = (event: EventOut, mode: "deliver" | "verify") => {
+  const sendOne = (event: ListedEvent, mode: "deliver" | "verify") => {
     void loadChunk(loadOneClick).then(({ redriveOne }) => redriveOne(client, event, mode, (href) => router.push(href)));
   };
 
@@ -177,6 +194,10 @@ function EventsList({
     const event = picked.kind === "none" ? events.find((entry) => entry.id === activeId) : undefined;
     actOn(event?.status === "IGNORED" ? "release" : "ignore");
   };
+
+  const activeFound = activeId === null ? -1 : order.indexOf(activeId);
+  if (activeFound !== -1) activeAt.current = activeFound;
+  const keepPlace = () => rememberPlace(query, { scrollTop: scrollTop.current, activeId });
 
   const toggleActive = (range: boolean) => {
     if (activeId !== null) actions.toggle(activeId, range);
@@ -211,10 +232,13 @@ function EventsList({
     escape: closeOrClear,
   });
 
-  const matching = counts.data && !counts.isPlaceholderData ? counts.data.total : undefined;
+  const counted = counts.isPlaceholderData ? undefined : counts.data;
+  const matching = counted?.total;
   const total = matching?.value ?? null;
   const selection = selectionOf(picked, filter);
   const closeDialog = () => setAction(null);
+  // Done is done: "all matching" would otherwise arm the same action over whatever matches next.
+  const endSelection = () => setPicked(NOTHING);
   const wrongFilter = list.error instanceof ApiError && list.error.code === "invalid-filter";
 
   return (
@@ -257,6 +281,11 @@ function EventsList({
               onToggleLoaded={() => setPicked((now) => toggleLoaded(now, order))}
               onNearEnd={list.fetchMore}
               onFirstVisible={list.setFirstVisible}
+              startAt={place?.scrollTop ?? 0}
+              onScrolled={(top) => {
+                scrollTop.current = top;
+                keepPlace();
+              }}
             />
           )}
           {picked.kind === "none" ? null : (
@@ -264,6 +293,8 @@ function EventsList({
               picked={picked}
               total={matching}
               someIgnored={mayHoldIgnored(picked, filter, events)}
+              nonePending={holdsNone(picked, ["PENDING"], events, counted)}
+              noneOpen={holdsNone(picked, ["PENDING", "QUEUED"], events, counted)}
               onAll={selectAll}
               onClear={() => setPicked(NOTHING)}
               onAction={setAction}
@@ -273,7 +304,7 @@ function EventsList({
         {openId === null ? null : (
           <SidePanel
             id={openId}
-            position={order.indexOf(openId)}
+            position={order.indexOf(openId) === -1 ? activeAt.current : order.indexOf(openId)}
             onMove={move}
             onClose={() => setOpenId(null)}
             onPage={() => goToPage(openId)}
@@ -286,12 +317,13 @@ function EventsList({
           total={pickedCount(picked, total)}
           initialMode={action === "verify" ? "verify" : "deliver"}
           onClose={closeDialog}
+          onDone={endSelection}
         />
       ) : null}
       {confirming ? (
         <RedriveConfirm
           event={confirming}
-          refusal={null}
+          refusal={whyNotRedrive(confirming, Date.now())}
           onConfirm={() => sendOne(confirming, "deliver")}
           onClose={() => setConfirming(null)}
         />
@@ -302,11 +334,16 @@ function EventsList({
           selection={selection}
           total={pickedCount(picked, total)}
           onClose={closeDialog}
-          onDone={() => setPicked(NOTHING)}
+          onDone={endSelection}
         />
       ) : null}
       {action === "cooldown" || action === "blacklist" ? (
-        <ControlDialog kind={action} scope={commonScope(picked, filter, events) ?? undefined} onClose={closeDialog} />
+        <ControlDialog
+          kind={action}
+          scope={commonScope(picked, filter, events) ?? undefined}
+          onClose={closeDialog}
+          onDone={endSelection}
+        />
       ) : null}
     </>
   );

@@ -23,7 +23,7 @@ export function ExportMenu({ filter }: { filter: EventFilter }) {
           kind: "link",
           id: "ndjson",
           label: "NDJSON",
-          hint: "one event a line",
+          hint: "one event a line, without payloads",
           href: exportHref(filter, "ndjson"),
           download: true,
         },

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { EventList, EventOut } from "@/lib/contract/events";
+import type { EventList, ListedEvent } from "@/lib/contract/events";
 import { newcomers, pageOfRow, shownRows } from "./list-rows";
 
-const event = (id: string, status: EventOut["status"] = "PENDING") => ({ id, status }) as EventOut;
+const event = (id: string, status: ListedEvent["status"] = "PENDING") => ({ id, status }) as ListedEvent;
 const list = (ids: string[], nextCursor: string | null = "more"): EventList => ({
   items: ids.map((id) => event(id)),
   nextCursor,
@@ -76,6 +76,14 @@ describe("newcomers", () => {
     expect(newcomers(list(["c", "b", "a"]), "9")).toEqual({ count: 3, more: true });
     expect(newcomers(list(["9"]), "9")).toEqual({ count: 0, more: false });
     expect(newcomers(undefined, "9")).toEqual({ count: 0, more: false });
+  });
+
+  it("counts what left the list and is back, and not what was never loaded", () => {
+    const pages = [list(["9", "6"])];
+    expect(newcomers(list(["9", "8", "7", "6", "5"]), "9", pages)).toEqual({ count: 2, more: false });
+    expect(newcomers(list(["9", "6", "5", "4"]), "9", pages)).toEqual({ count: 0, more: false });
+    expect(newcomers(list(["8"], null), "9", [list([], null)])).toEqual({ count: 1, more: false });
+    expect(newcomers(list(["5"], null), "9", [list(["9", "6"], null)])).toEqual({ count: 1, more: false });
   });
 
   it("counts all of them when the list was empty", () => {

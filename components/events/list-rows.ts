@@ -1,7 +1,7 @@
-import type { EventList, EventOut } from "@/lib/contract/events";
+import type { EventList, ListedEvent } from "@/lib/contract/events";
 
 /** `gone`: it matched when it was read and does not any more. It stays where it is until the person asks for a new list. */
-export type ListRow = { event: EventOut; gone: boolean };
+export type ListRow = { event: ListedEvent; gone: boolean };
 
 /** A page read later than the list: what became of its rows. `before`: id of the last row above it, null = the newest page. */
 export type FreshPage = { list: EventList; before: string | null };
@@ -12,7 +12,7 @@ export type FreshPage = { list: EventList; before: string | null };
  * match are marked: nothing moves by itself.
  */
 export function shownRows(pages: readonly EventList[], fresh: readonly FreshPage[], topId: string | null): ListRow[] {
-  const now = new Map<string, EventOut>();
+  const now = new Map<string, ListedEvent>();
   for (const { list } of fresh) for (const event of list.items) now.set(event.id, event);
   const seen = new Set<string>();
   const rows: ListRow[] = [];
@@ -34,10 +34,22 @@ function covers({ list, before }: FreshPage, id: string): boolean {
   return list.nextCursor === null || (last !== undefined && id >= last);
 }
 
-/** How many came since the list was read; `more` when the page that was looked at holds nothing else. */
-export function newcomers(fresh: EventList | undefined, topId: string | null): { count: number; more: boolean } {
+/**
+ * How many the list lacks: those that came since it was read, and those that left it and are back, as after a redrive that
+ * failed. `more` when the page that was looked at holds nothing else.
+ */
+export function newcomers(
+  fresh: EventList | undefined,
+  topId: string | null,
+  pages: readonly EventList[] = [],
+): { count: number; more: boolean } {
   if (!fresh) return { count: 0, more: false };
-  const count = topId === null ? fresh.items.length : fresh.items.filter((event) => event.id > topId).length;
+  const known = new Set(pages.flatMap((page) => page.items.map((event) => event.id)));
+  const lastPage = pages.at(-1);
+  // Below the last row that is loaded nothing is missing: it is not read yet.
+  const reachesTo = lastPage?.nextCursor === null ? "" : (lastPage?.items.at(-1)?.id ?? null);
+  const isBack = (id: string) => reachesTo !== null && id > reachesTo && !known.has(id);
+  const count = fresh.items.filter(({ id }) => topId === null || id > topId || isBack(id)).length;
   return { count, more: count > 0 && count === fresh.items.length && fresh.nextCursor !== null };
 }
 

@@ -58,9 +58,11 @@ export function useEventRows(filter: EventFilter, initial: InitialList) {
     if (!isFetchingNextPage && !isFetchNextPageError) void fetchNextPage();
   }, [fetchNextPage, isFetchingNextPage, isFetchNextPageError]);
 
-  const news = newcomers(newest.data, top);
+  // What was read before the list knows less than the list.
+  const readSince = newest.dataUpdatedAt > list.dataUpdatedAt ? newest.data : undefined;
+  const news = newcomers(readSince, top, pages);
   // Nothing stands there that could move: the first ones show themselves.
-  const arrivedAtNone = topId === null && rows.length === 0 && news.count > 0;
+  const arrivedAtNone = topId !== undefined && rows.length === 0 && news.count > 0;
   useEffect(() => {
     if (arrivedAtNone) void showNew();
   }, [arrivedAtNone, showNew]);

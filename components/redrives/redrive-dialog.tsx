@@ -22,6 +22,8 @@ export type RedriveDialogProps = {
   /** How many the caller shows, for the title until the preview has counted; null = unknown. */
   total: number | null;
   onClose: () => void;
+  /** The redrive was accepted: what was selected for it has had its action. */
+  onDone?: () => void;
   initialMode?: RedriveOut["mode"];
 };
 
@@ -31,7 +33,7 @@ const DRAFT: RedriveDraft = { lane: "slow", ratePerSecond: null, canary: true, r
  * Preview, then start a redrive or a dry run over a selection. What was started runs on whether this stays open or
  * not; a double click starts one (see idempotency-keys).
  */
-export function RedriveDialog({ selection, total, onClose, initialMode = "deliver" }: RedriveDialogProps) {
+export function RedriveDialog({ selection, total, onClose, onDone, initialMode = "deliver" }: RedriveDialogProps) {
   const router = useRouter();
   const [mode, setMode] = useState(initialMode);
   const [draft, setDraft] = useState(DRAFT);
@@ -63,6 +65,7 @@ export function RedriveDialog({ selection, total, onClose, initialMode = "delive
     } catch {
       return; // shown from request.error; the dialog stays, with everything that was typed
     }
+    onDone?.();
     onClose();
     void showToast({
       ...startedWords(as, accepted),
