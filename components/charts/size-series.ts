@@ -2,6 +2,7 @@ import type { SizeStats } from "@/lib/contract/stats";
 
 /** How many error codes get an area of their own; more cannot be told apart. */
 export const SERIES_MAX = 6;
+/** Also what the server calls the codes that it does not tell apart. */
 export const OTHER = "other";
 
 /** A row a chart can draw: the bucket's end and one number per series, by the series' key. */
@@ -24,8 +25,9 @@ export function sizeSeries(stats: Pick<SizeStats, "buckets" | "bucketMs" | "asOf
   const ranked = [...weights]
     .filter(([, weight]) => weight > 0)
     .sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0]));
-  const own = ranked.slice(0, ranked.length <= max ? max : max - 1).map(([code]) => code);
-  const rest = ranked.slice(own.length).map(([code]) => code);
+  const told = ranked.map(([code]) => code).filter((code) => code !== OTHER);
+  const own = told.slice(0, ranked.length <= max && told.length === ranked.length ? max : max - 1);
+  const rest = ranked.map(([code]) => code).filter((code) => !own.includes(code));
 
   const asOfMs = Date.parse(stats.asOf);
   const rows = stats.buckets.map((bucket) => {

@@ -38,18 +38,22 @@ export async function listGroups(db: Db, query: GroupQuery, nowMs: number): Prom
     ? `where (parked, fingerprint) < (${params.add(after.parked)}::bigint, ${params.add(after.fingerprint)}::text)`
     : "";
   const rows = await db.query<GroupRow>(
-    `with counted as (${counted}), summed as (
-       select fingerprint, sum(n)::bigint as total,
-              (coalesce(sum(n) filter (where status in (${PARKED_SQL})), 0))::bigint as parked,
-              array_agg(distinct source_id) as source_ids
-         from counted where n > 0 group by fingerprint)
-     select g.*, m.parked,
-            (select jsonb_object_agg(status, n) from (
-               select status, sum(n) as n from counted c where c.fingerprint = m.fingerprint group by status) s) as counts,
-            (select array_agg(name order by name) from sources where id = any(m.source_ids)) as sources
-       from (select * from summed ${behind} order by parked desc, fingerprint desc
-              limit ${params.add(query.limit + 1)}::int) m
-       join dlq_groups g using (fingerprint) order by m.parked desc, m.fingerprint desc`,
+    // The page is chosen by one number of each group; what it shows is gathered for its groups alone.
+    `with counted as materialized (${counted}), summed as (
+       select fingerprint, (coalesce(sum(n) filter (where status in (${PARKED_SQL})), 0))::bigint as parked
+         from counted where n > 0 group by fingerprint),
+     page as (
+       select * from summed ${behind} order by parked desc, fingerprint desc limit ${params.add(query.limit + 1)}::int),
+     shown as materialized (select c.* from counted c join page using (fingerprint)),
+     by_status as (
+       select fingerprint, jsonb_object_agg(status, n) as counts
+         from (select fingerprint, status, sum(n) as n from shown group by 1, 2) s group by 1),
+     by_source as (
+       select fingerprint, array_agg(distinct name order by name) as sources
+         from shown join sources on sources.id = source_id where n > 0 group by 1)
+     select g.*, page.parked, by_status.counts, by_source.sources
+       from page join dlq_groups g using (fingerprint) join by_status using (fingerprint)
+       left join by_source using (fingerprint) order by page.parked desc, page.fingerprint desc`,
     params.values,
   );
   const shown = rows.slice(0, query.limit);

@@ -12,15 +12,32 @@ const RATE_WINDOW_S = 300;
 const SUCCESS_WINDOW_H = 24;
 /** Error codes are an open set: more would be a series each. */
 const TOP_CODES = 10;
+/** Series of one source: a bug that writes ids as error codes must not become a scrape of megabytes. */
+const SOURCE_CODES = 50;
+/** All codes beyond. */
+const OTHER = "other";
 
-type Level = { source: string; code: string; status: string; n: number };
+type Level = { source: string; code: string; n: number };
 
 export async function readMetrics(db: Queryable, nowMs: number): Promise<Metric[]> {
-  const [levels, hours, flow, redrives, controls, beats] = await Promise.all([
+  const [levels, top, statuses, hours, flow, redrives, controls, beats] = await Promise.all([
     db.query<Level>(
-      `select s.name as source, l.error_code as code, l.status, sum(l.n)::bigint as n
-         from dlq_levels l join sources s on s.id = l.source_id group by 1, 2, 3`,
+      `with parked as (
+         select source_id, error_code, sum(n) as n from dlq_levels where status = any($1::text[])
+          group by 1, 2 having sum(n) > 0),
+       ranked as (
+         select *, row_number() over (partition by source_id order by n desc, error_code) as place from parked)
+       select s.name as source, case when place <= ${SOURCE_CODES} then error_code else '${OTHER}' end as code,
+              sum(n)::bigint as n
+         from ranked join sources s on s.id = source_id group by 1, 2 order by 1, 3 desc, 2`,
+      [PARKED_STATUSES],
     ),
+    db.query<{ code: string; n: number }>(
+      `select error_code as code, sum(n)::bigint as n from dlq_levels where status = any($1::text[])
+        group by 1 having sum(n) > 0 order by 2 desc, 1 limit ${TOP_CODES}`,
+      [PARKED_STATUSES],
+    ),
+    db.query<{ status: string; n: number }>("select status, sum(n)::bigint as n from dlq_levels group by 1"),
     db.query<HourCount>(
       `select (extract(epoch from hour) * 1000)::bigint as "hourMs", sum(n)::bigint as n from dlq_levels
         where status = any($1::text[]) group by 1 having sum(n) > 0`,
@@ -39,7 +56,7 @@ export async function readMetrics(db: Queryable, nowMs: number): Promise<Metric[
     ),
   ]);
   return [
-    ...sizeMetrics(levels),
+    ...sizeMetrics(levels, top, statuses),
     ...ageMetrics(hours, nowMs),
     ...flow,
     controlMetric(controls),
@@ -47,38 +64,28 @@ export async function readMetrics(db: Queryable, nowMs: number): Promise<Metric[
   ];
 }
 
-function sizeMetrics(levels: Level[]): Metric[] {
-  const parked = levels.filter((level) => (PARKED_STATUSES as readonly string[]).includes(level.status));
-  const byCode = sumBy(parked, (level) => level.code);
-  const bySourceAndCode = sumBy(parked, (level) => JSON.stringify([level.source, level.code]));
-  const byStatus = sumBy(levels, (level) => level.status);
-  const top = [...byCode].sort(([, a], [, b]) => b - a).slice(0, TOP_CODES);
+function sizeMetrics(
+  levels: Level[],
+  top: { code: string; n: number }[],
+  statuses: { status: string; n: number }[],
+): Metric[] {
   return [
-    gauge("dlq_size", "Events parked now (PENDING and QUEUED).", labelled(bySourceAndCode, ["source", "error_code"])),
+    gauge(
+      "dlq_size",
+      `Events parked now (PENDING and QUEUED). Codes beyond the ${SOURCE_CODES} largest of a source are "${OTHER}".`,
+      levels.map(({ source, code, n }) => ({ labels: { source, error_code: code }, value: n })),
+    ),
     gauge(
       "dlq_events",
       "Events in the store by status.",
-      [...byStatus].map(([status, value]) => ({ labels: { status }, value })),
+      statuses.map(({ status, n }) => ({ labels: { status }, value: n })),
     ),
     gauge(
       "top_error_code",
       `The ${TOP_CODES} error codes with the most parked events.`,
-      top.map(([error_code, value]) => ({ labels: { error_code }, value })),
+      top.map(({ code, n }) => ({ labels: { error_code: code }, value: n })),
     ),
   ];
-}
-
-function sumBy(levels: Level[], keyOf: (level: Level) => string): Map<string, number> {
-  const sums = new Map<string, number>();
-  for (const level of levels) sums.set(keyOf(level), (sums.get(keyOf(level)) ?? 0) + level.n);
-  return sums;
-}
-
-function labelled(sums: Map<string, number>, names: string[]): Metric["samples"] {
-  return [...sums].map(([key, value]) => {
-    const values = JSON.parse(key) as string[];
-    return { labels: Object.fromEntries(names.map((name, index) => [name, values[index]!])), value };
-  });
 }
 
 function gauge(name: string, help: string, samples: Metric["samples"]): Metric {
@@ -144,7 +151,10 @@ function controlMetric(counts: ControlCount[]): Metric {
   return gauge(
     "controls",
     "Controls in force by kind and by who imposed them: a person, or Parkade on an aggregate that keeps failing.",
-    labelled(sums, ["kind", "origin"]),
+    [...sums].map(([key, value]) => {
+      const [kind, origin] = JSON.parse(key) as [string, string];
+      return { labels: { kind, origin }, value };
+    }),
   );
 }
 

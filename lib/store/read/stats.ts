@@ -18,6 +18,10 @@ import {
 
 /** Charts, all from the rollups: their cost does not grow with the events. */
 
+/** More cannot be told apart in a chart; all that come after them are one. */
+const SIZE_CODES_MAX = 50;
+const OTHER_CODES = "other";
+
 type SizeRow = { bucket: number | null; code: string; n: number };
 
 /**
@@ -27,11 +31,14 @@ type SizeRow = { bucket: number | null; code: string; n: number };
 export async function readSize(db: Queryable, query: StatsQuery, nowMs: number): Promise<SizeStats> {
   const starts = bucketStarts(query);
   const rows = await db.query<SizeRow>(
-    `with flow as (${FLOW})
-     select null::bigint as bucket, code, sum(n)::bigint as n from (${levelsOf(query.filter)}) levels group by code
-     union all
-     select floor(extract(epoch from at) * 1000 / $8)::bigint, error_code, sum(${SIZE_EFFECT})::bigint
-       from flow group by 1, 2`,
+    `with flow as (${FLOW}),
+     net as materialized (
+       select null::bigint as bucket, code, sum(n) as n from (${levelsOf(query.filter)}) levels group by code
+       union all
+       select floor(extract(epoch from at) * 1000 / $8)::bigint, error_code, sum(${SIZE_EFFECT}) from flow group by 1, 2),
+     named as (select code from net group by code order by sum(abs(n)) desc, code limit ${SIZE_CODES_MAX})
+     select bucket, coalesce(named.code, '${OTHER_CODES}') as code, sum(n)::bigint as n
+       from net left join named using (code) group by 1, 2`,
     [...flowValues(query.filter, sizeSpan(query)), query.bucketMs, PARKED_STATUSES],
     { name: query.filter.fingerprint ? "size_groups" : "size_codes" },
   );

@@ -22,14 +22,14 @@ export async function readTopErrors(db: Queryable, query: StatsQuery, nowMs: num
 /** Error codes by what is parked, largest first. `status` in place of the parked ones, when the filter names any. */
 async function readParked(db: Queryable, query: StatsQuery, nowMs: number): Promise<TopErrors> {
   const statuses: readonly string[] = query.filter.status ?? PARKED_STATUSES;
-  const rows = await db.query<{ errorCode: string; count: number }>(
-    `select error_code as "errorCode", sum(n)::bigint as count from dlq_levels
-      where status = any($3::text[]) and ${IN_SCOPE} group by 1 having sum(n) > 0 order by 2 desc, 1`,
+  const rows = await db.query<{ errorCode: string; count: number; total: number }>(
+    `select error_code as "errorCode", sum(n)::bigint as count, (sum(sum(n)) over ())::bigint as total from dlq_levels
+      where status = any($3::text[]) and ${IN_SCOPE} group by 1 having sum(n) > 0 order by 2 desc, 1 limit ${CODES_MAX}`,
     [...scopeValues(query.filter).slice(0, 2), statuses],
     { name: "top_errors" },
   );
-  const total = rows.reduce((sum, { count }) => sum + count, 0);
-  return { asOf: iso(nowMs), kind: "exact", counts: "parked-now", buckets: rows.slice(0, CODES_MAX), total };
+  const buckets = rows.map(({ errorCode, count }) => ({ errorCode, count }));
+  return { asOf: iso(nowMs), kind: "exact", counts: "parked-now", buckets, total: rows[0]?.total ?? 0 };
 }
 
 /** The window as it is counted, and the time before it that tells what is usual. */
@@ -42,9 +42,8 @@ async function readArrived(db: Queryable, query: StatsQuery, nowMs: number): Pro
     asOf: iso(nowMs),
     kind: "exact",
     counts: "arrived",
-    buckets: codes.slice(0, CODES_MAX),
+    ...codes,
     groups,
-    total: codes.reduce((sum, { count }) => sum + count, 0),
     usualFrom: times.usualFromMs === null ? null : iso(times.usualFromMs),
   };
 }
@@ -75,28 +74,30 @@ function spanOf({ fromMs, toMs, usualFromMs }: Times): FlowSpan {
   return { minutes: [hoursToMs, toMs], hours: [usualFromMs ?? floorHour(fromMs), hoursToMs] };
 }
 
-type CodeRow = { errorCode: string; parked: number; bounced: number; before: number };
+type CodeRow = { errorCode: string; parked: number; bounced: number; before: number; total: number };
+type ArrivedCodes = { buckets: ArrivedCode[]; total: number };
 
-async function arrivedCodes(db: Queryable, query: StatsQuery, times: Times): Promise<ArrivedCode[]> {
+/** The largest codes, and the sum of all. */
+async function arrivedCodes(db: Queryable, query: StatsQuery, times: Times): Promise<ArrivedCodes> {
   const rows = await db.query<CodeRow>(
     `with flow as (${FLOW})
      select error_code as "errorCode",
             coalesce(sum(n) filter (where kind = 'parked' and at >= w.start), 0)::bigint as parked,
             coalesce(sum(n) filter (where kind = 'bounced' and at >= w.start), 0)::bigint as bounced,
-            coalesce(sum(n) filter (where at < w.start), 0)::bigint as before
+            coalesce(sum(n) filter (where at < w.start), 0)::bigint as before,
+            (sum(sum(n) filter (where at >= w.start)) over ())::bigint as total
        from flow cross join (select to_timestamp($8::float8 / 1000) as start) w
       where kind in ('parked', 'bounced')
-      group by error_code having coalesce(sum(n) filter (where at >= w.start), 0) > 0`,
+      group by error_code having coalesce(sum(n) filter (where at >= w.start), 0) > 0
+      order by sum(n) filter (where at >= w.start) desc, error_code limit ${CODES_MAX}`,
     [...flowValues(query.filter, spanOf(times)), times.fromMs],
     { name: "arrived_codes" },
   );
-  return rows
-    .map(({ before, ...row }) => ({
-      ...row,
-      count: row.parked + row.bounced,
-      ...against(row.parked + row.bounced, before, times),
-    }))
-    .sort((a, b) => b.count - a.count || a.errorCode.localeCompare(b.errorCode));
+  const buckets = rows.map(({ before, total: _, ...row }) => {
+    const count = row.parked + row.bounced;
+    return { ...row, count, ...against(count, before, times) };
+  });
+  return { buckets, total: rows[0]?.total ?? 0 };
 }
 
 /** What is usual in as long a time, and how many times as much arrived. */
