@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Earlier } from "@/lib/core/order-gate";
 import { confirmEvents } from "@/lib/operations/confirm-events";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
 import { planRedrive } from "@/lib/operations/plan-redrive";
+import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { listRedriveItems } from "@/lib/store/read/redrives";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
@@ -180,6 +182,79 @@ describe("the order of an aggregate", () => {
     expect(await world.request({ ...(await only("v150")), mode: "verify" })).toMatchObject({
       refusedByReason: { "held-by-head": 1 },
     });
+  });
+
+  test("a preview says what is held, what it is behind, and what each choice would send", async () => {
+    await park(7);
+    await world.park(2, (index) => ({ eventId: `w${index + 5}`, aggregateId: "1321", version: BigInt(index + 5) }));
+    await imposeControl(
+      world.deps,
+      { kind: "blacklist", scope: { eventId: "v6" }, reason: "broken", expiresAt: null },
+      "ada",
+    );
+    const preview = async (earlier: Earlier | undefined) =>
+      previewRedrive(world.deps, {
+        ...(await only("v3", "v4", "v7", "w5", "w6")),
+        mode: "deliver",
+        lane: "main",
+        earlier,
+      });
+    const version = async (eventId: string, is: number) => ({
+      id: (await world.idsOf([eventId]))[0],
+      eventId,
+      version: is,
+    });
+    const earlier = {
+      heldEvents: 3,
+      heldAggregates: 1,
+      earlierEvents: 4,
+      bounded: false,
+      samples: [
+        {
+          ...(await version("v7", 7)),
+          source: "orders",
+          aggregateType: "order",
+          aggregateId: "1320",
+          behind: await Promise.all(
+            [1, 2, 5, 6].map(async (n) => ({ ...(await version(`v${n}`, n)), status: "PENDING" })),
+          ),
+        },
+      ],
+    };
+    expect(await preview(undefined)).toMatchObject({ total: 5, eligible: 2, refused: { "held-by-head": 3 }, earlier });
+    expect(await preview("pass")).toMatchObject({ total: 5, eligible: 5, refused: {}, earlier });
+    expect(await preview("include")).toMatchObject({
+      total: 9,
+      eligible: 7,
+      refused: { blacklisted: 1, "held-by-head": 1 },
+      earlier,
+    });
+    // The redrive does what its preview says.
+    expect(await world.request({ ...(await only("v3", "v4", "v7", "w5", "w6")) })).toMatchObject({
+      total: 5,
+      refusedByReason: { "held-by-head": 3 },
+    });
+  });
+
+  test("a redrive that passes says in the audit what it strands", async () => {
+    await park(4);
+    const { id } = await world.request({ ...(await only("v4")), earlier: "pass" });
+    const [entry] = await world.db.query<{ after: unknown }>(
+      "select after from audit_entries where redrive_id = $1 and action = 'redrive.requested'",
+      [id],
+    );
+    expect(entry!.after).toMatchObject({
+      earlier: "pass",
+      stranded: { count: 3, bounded: false, sample: await world.idsOf(["v1", "v2", "v3"]) },
+    });
+  });
+
+  test("one event that takes many along is frozen by the worker, in chunks", async () => {
+    await world.park(2_100, (index) => ({ aggregateId: "1320", version: BigInt(index + 1) }));
+    const answer = await world.request({ ...(await only("event-2099")), earlier: "include" });
+    expect(answer).toMatchObject({ state: "PLANNING", total: null });
+    await planRedrive(world.deps, answer.id, new AbortController().signal);
+    expect(await world.redrive(answer.id)).toMatchObject({ total: 2_100, open: 2_100 });
   });
 
   test("a large redrive is held in each chunk, and takes each earlier version along once", async () => {

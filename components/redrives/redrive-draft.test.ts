@@ -22,6 +22,7 @@ const preview = (over: Partial<PreviewOut> = {}): PreviewOut => ({
   etaMs: 2_460_000,
   sources: { orders: { eligible: 12_300, ratePerSecond: 5 } },
   sample: null,
+  earlier: null,
   cutoff,
   ...over,
 });

@@ -88,7 +88,35 @@ export type PreviewOut = {
   sources: Record<string, { eligible: number; ratePerSecond: number | null }>;
   /** The dry run of some of what would go; null = not asked for, or it would have taken too long. */
   sample: SampleOut | null;
+  /**
+   * What is behind parked versions that the selection leaves out; null = not known in time. It says so whatever the
+   * request chose; `refused` and the other counts follow the choice.
+   */
+  earlier: EarlierOut | null;
   cutoff: string;
+};
+
+/** POST /api/v1/redrives/preview: `bounded` = the counts are lower bounds, the selection is too large to look at all. */
+export type EarlierOut = {
+  /** Selected events that would go, were they not behind an earlier version. */
+  heldEvents: number;
+  heldAggregates: number;
+  /** Versions they are behind: what `include` takes along, and `pass` strands. */
+  earlierEvents: number;
+  bounded: boolean;
+  /** One held event of each of some aggregates, at most 5. */
+  samples: EarlierSample[];
+};
+
+export type EarlierSample = {
+  id: string;
+  eventId: string;
+  source: string;
+  aggregateType: string | null;
+  aggregateId: string;
+  version: number | string;
+  /** The first versions it is behind, in order, at most 10. */
+  behind: { id: string; eventId: string; version: number | string; status: "PENDING" | "IGNORED" }[];
 };
 
 /** `refused` by reason; checked = wouldGo + refused. What a target answers is not known before a send. */

@@ -1,24 +1,19 @@
-import type { PreviewOut, PreviewRequest } from "@/lib/contract/redrives";
-import { gate } from "@/lib/core/gate";
+import type { EarlierOut, PreviewOut, PreviewRequest } from "@/lib/contract/redrives";
+import type { gate } from "@/lib/core/gate";
+import type { Earlier } from "@/lib/core/order-gate";
 import { DomainError } from "@/lib/core/problem";
 import { effectiveRate, sendTimeMs } from "@/lib/core/redrive-rate";
 import type { Deps } from "@/lib/operations/deps";
-import { type Rules, readRules } from "@/lib/operations/read-rules";
+import { findEarlier, type JudgedSelection, judgeSelection, type Selected } from "@/lib/operations/judge-selection";
 import { type SampleDeps, sampleDryRun } from "@/lib/operations/sample-dry-run";
-import type { Queryable } from "@/lib/store/db";
-import {
-  type Candidate,
-  type CandidateGroup,
-  type countUpTo,
-  cutoffOf,
-  groupCandidates,
-  readTouched,
-  TOUCHED_MAX,
-} from "@/lib/store/read/candidates";
+import { cutoffOf } from "@/lib/store/read/candidates";
+import type { EarlierSummary, HeldGroup } from "@/lib/store/read/earlier-summary";
 import { readLaneRates } from "@/lib/store/read/targets";
 
 /** A preview that needs longer says "unknown" and does not hold up the redrive: the freeze is exact anyway. */
 const PREVIEW_TIMEOUT_MS = 4_000;
+/** Within this the preview says what is behind earlier versions; beyond, that it is not known. */
+const EARLIER_TIMEOUT_MS = 3_000;
 
 /** Without `sample` nothing is examined. */
 export type PreviewDeps = Deps & { sample?: Pick<SampleDeps, "checkPayloads" | "probe"> };
@@ -40,10 +35,7 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest)
   // Counted meanwhile; a failure of the count is the one that is told.
   sampling.catch(() => undefined);
   try {
-    const counted = await deps.db.transaction((tx) => countBy(tx, selected, nowMs), {
-      statementTimeoutMs: PREVIEW_TIMEOUT_MS,
-      readOnly: true,
-    });
+    const counted = await count(deps, selected, request.earlier ?? "hold", nowMs);
     const { bySource, ...shown } = counted;
     return {
       ...shown,
@@ -67,37 +59,70 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest)
       ratePerSecond: effectiveRate(asked, Object.keys(rates), rates),
       etaMs: null,
       sources: {},
+      earlier: null,
       sample: await sampling,
       cutoff,
     };
   }
 }
 
-type Counted = Pick<PreviewOut, "byErrorCode" | "refused"> & {
+type Counted = Pick<PreviewOut, "byErrorCode" | "refused" | "earlier"> & {
   total: number;
   eligible: number;
   /** Eligible events by source name. */
   bySource: Record<string, number>;
 };
 
-async function countBy(tx: Queryable, selected: Parameters<typeof countUpTo>[1], nowMs: number): Promise<Counted> {
-  const rules = await readRules(tx);
-  const touched = await readTouched(tx, selected, rules.controls);
-  if (touched.length === TOUCHED_MAX) {
-    throw new DomainError("read-timeout", "Too many events stand under their own controls to preview them one by one");
-  }
-  const groups = await groupCandidates(tx, selected, {
-    redriveLimit: rules.settings.redriveLimit,
-    touched: touched.map((candidate) => candidate.id),
+async function count(deps: Deps, selected: Selected, earlier: Earlier, nowMs: number): Promise<Counted> {
+  const judged = await judge(deps, selected, nowMs);
+  const found = await findEarlier(deps.db, selected, judged, EARLIER_TIMEOUT_MS);
+  const shown = found && earlierOut(found);
+  if (found === null || earlier === "pass") return { ...countJudged(judged), earlier: shown };
+  if (earlier === "hold") return { ...holdBack(countJudged(judged), found.held), earlier: shown };
+  // With what is taken along the set is another one: counted again, by the same gate.
+  const taken = { ...selected, also: found.ids };
+  const judgedTaken = await judge(deps, taken, nowMs);
+  const stillHeld = await findEarlier(deps.db, taken, judgedTaken, EARLIER_TIMEOUT_MS);
+  return { ...holdBack(countJudged(judgedTaken), stillHeld?.held ?? []), earlier: shown };
+}
+
+function judge(deps: Deps, selected: Selected, nowMs: number): Promise<JudgedSelection> {
+  return deps.db.transaction((tx) => judgeSelection(tx, selected, nowMs), {
+    statementTimeoutMs: PREVIEW_TIMEOUT_MS,
+    readOnly: true,
   });
-  const counted: Counted = { total: 0, eligible: 0, refused: {}, byErrorCode: {}, bySource: {} };
-  for (const group of groups) add(counted, group, ruleGroup(group, rules, nowMs), group.count);
-  for (const candidate of touched) add(counted, candidate, ruleOne(candidate, rules, nowMs), 1);
+}
+
+function earlierOut({ held: _held, ids: _ids, ...out }: EarlierSummary): EarlierOut {
+  return out;
+}
+
+function countJudged({ groups, touched }: JudgedSelection): Omit<Counted, "earlier"> {
+  const counted = { total: 0, eligible: 0, refused: {}, byErrorCode: {}, bySource: {} };
+  for (const { group, ruling } of groups) add(counted, group, ruling, group.count);
+  for (const { candidate, ruling } of touched) add(counted, candidate, ruling, 1);
   return counted;
 }
 
+/** What passed the gate and is behind an earlier version is refused for that. */
+function holdBack(counted: Omit<Counted, "earlier">, held: readonly HeldGroup[]): Omit<Counted, "earlier"> {
+  for (const { source, errorCode, count } of held) {
+    counted.eligible -= count;
+    counted.refused["held-by-head"] = (counted.refused["held-by-head"] ?? 0) + count;
+    takeOff(counted.byErrorCode, errorCode, count);
+    takeOff(counted.bySource, source, count);
+  }
+  return counted;
+}
+
+function takeOff(counts: Record<string, number>, name: string, count: number): void {
+  const left = (counts[name] ?? 0) - count;
+  if (left > 0) counts[name] = left;
+  else delete counts[name];
+}
+
 function add(
-  counted: Counted,
+  counted: Omit<Counted, "earlier">,
   { errorCode, source }: { errorCode: string; source: string },
   ruling: ReturnType<typeof gate>,
   count: number,
@@ -110,21 +135,4 @@ function add(
   } else {
     counted.refused[ruling.refusal] = (counted.refused[ruling.refusal] ?? 0) + count;
   }
-}
-
-function ruleOne(candidate: Candidate, rules: Rules, nowMs: number) {
-  return gate(candidate, { controls: rules.index, redriveLimit: rules.settings.redriveLimit, nowMs, at: "request" });
-}
-
-/** The group's members differ in nothing the gate looks at, once events under their own control are taken out. */
-function ruleGroup(group: CandidateGroup, rules: Rules, nowMs: number) {
-  const facts = {
-    ...group,
-    eventId: "",
-    aggregateType: null,
-    aggregateId: null,
-    cooldownUntilMs: group.cooling ? Number.POSITIVE_INFINITY : null,
-    redrives: group.exhausted ? rules.settings.redriveLimit : 0,
-  };
-  return gate(facts, { controls: rules.index, redriveLimit: rules.settings.redriveLimit, nowMs, at: "request" });
 }

@@ -6,11 +6,13 @@ import { sliceCount } from "@/lib/core/redrive-plan";
 import type { RedriveState } from "@/lib/core/redrive-state";
 import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
+import { findEarlier, judgeSelection, type Selected } from "@/lib/operations/judge-selection";
 import { policiesInForce } from "@/lib/operations/policies-in-force";
 import { ringRedrive, ringSlices } from "@/lib/operations/ring-redrive";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Tx } from "@/lib/store/db";
 import { countUpTo, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
+import { countEarlierUpTo } from "@/lib/store/read/earlier-summary";
 import { estimateCandidates } from "@/lib/store/read/estimate";
 import { readSettings } from "@/lib/store/read/settings";
 import { appendAudit } from "@/lib/store/write/audit";
@@ -43,12 +45,14 @@ export async function requestRedrive(
 ): Promise<RedriveAnswer> {
   const nowMs = deps.clock.wallMs();
   const selected = { selection: input.request.select, asOfMs: nowMs, cutoff: cutoffOf(input.request.select, nowMs) };
+  const stranded = input.request.earlier === "pass" ? await countStranded(deps, selected, nowMs) : undefined;
   const done = await deps.db.transaction(async (tx) => {
     const known = input.idempotency ? await claimRequest<RedriveAnswer>(tx, input.idempotency, nowMs) : null;
     if (known) return { answer: known, slices: null };
-    const size = await countUpTo(tx, selected, FREEZE_INLINE_MAX + 1);
-    if (size === 0) throw nothingSelected(input.request);
-    const redrive = await newRedrive(tx, input.request, selected, { actor, nowMs, size });
+    const named = await countUpTo(tx, selected, FREEZE_INLINE_MAX + 1);
+    if (named === 0) throw nothingSelected(input.request);
+    const size = named + (await countTakenAlong(tx, input.request, selected, FREEZE_INLINE_MAX + 1 - named));
+    const redrive = await newRedrive(tx, input.request, selected, { actor, nowMs, size, stranded });
     const frozen =
       size > FREEZE_INLINE_MAX ? await leaveToWorker(tx, redrive) : await freezeNow(tx, redrive, selected, nowMs);
     if (input.idempotency) await rememberAnswer(tx, input.idempotency, frozen.answer);
@@ -58,8 +62,35 @@ export async function requestRedrive(
   return done.answer;
 }
 
+/** What a redrive that passes leaves behind: for its audit entry. `bounded`: a lower bound. */
+type Stranded = { count: number; bounded: boolean; sample: string[] };
+
+const STRANDED_TIMEOUT_MS = 3_000;
+const STRANDED_SAMPLE_MAX = 10;
+
+/** null = not known in time; the redrive is made all the same. */
+async function countStranded(deps: Deps, selected: Selected, nowMs: number): Promise<Stranded | null> {
+  try {
+    const judged = await deps.db.transaction((tx) => judgeSelection(tx, selected, nowMs), {
+      statementTimeoutMs: STRANDED_TIMEOUT_MS,
+      readOnly: true,
+    });
+    const found = await findEarlier(deps.db, selected, judged, STRANDED_TIMEOUT_MS);
+    if (found === null) return null;
+    const sample = found.samples.flatMap(({ behind }) => behind.map(({ id }) => id)).slice(0, STRANDED_SAMPLE_MAX);
+    return { count: found.earlierEvents, bounded: found.bounded, sample };
+  } catch (error) {
+    if (error instanceof DomainError && error.code === "read-timeout") return null;
+    throw error;
+  }
+}
+
+/** How many earlier versions a redrive takes along, up to `limit`: together they decide who freezes it. */
+async function countTakenAlong(tx: Tx, request: RedriveRequest, selected: Selected, limit: number): Promise<number> {
+  return request.earlier === "include" && limit > 0 ? countEarlierUpTo(tx, selected, limit) : 0;
+}
+
 type Frozen = { answer: RedriveAnswer; slices: number[] | null };
-type Selected = Parameters<typeof countUpTo>[1];
 type StartedRedrive = NewRedrive & { holdUntil: string | null };
 
 function nothingSelected(request: RedriveRequest): DomainError {
@@ -77,7 +108,12 @@ async function newRedrive(
   tx: Tx,
   request: RedriveRequest,
   selected: Selected,
-  { actor, nowMs, size }: { actor: string; nowMs: number; size: number },
+  {
+    actor,
+    nowMs,
+    size,
+    stranded,
+  }: { actor: string; nowMs: number; size: number; stranded?: Stranded | null | undefined },
 ): Promise<StartedRedrive> {
   const expected = size > FREEZE_INLINE_MAX ? await estimateCandidates(tx, selected, size) : size;
   const deliver = request.mode === "deliver";
@@ -118,6 +154,7 @@ async function newRedrive(
       canary,
       brake,
       earlier: redrive.earlier,
+      ...(stranded === undefined ? {} : { stranded }),
       ...(request.holdMs ? { holdMs: request.holdMs } : {}),
     },
     count: 1,

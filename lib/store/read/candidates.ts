@@ -43,6 +43,16 @@ export function compileSelection(selection: Selection, asOfMs: number, firstPara
   };
 }
 
+/** What a page's events must match, without its cutoff. */
+export function selectedWhere(
+  page: Pick<CandidatePage, "selection" | "asOfMs" | "also">,
+  firstParam: number,
+): Pick<CompiledFilter, "where" | "values"> {
+  const { where, values } = compileSelection(page.selection, page.asOfMs, firstParam);
+  if (!page.also || page.also.length === 0) return { where, values };
+  return { where: `(${where} or e.id = any($${firstParam + values.length}::uuid[]))`, values: [...values, page.also] };
+}
+
 const UUID_MAX = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /**
@@ -59,6 +69,8 @@ export type CandidatePage = {
   asOfMs: number;
   /** Later arrivals are not included: ids above this are left out. */
   cutoff: string;
+  /** Events selected besides. */
+  also?: readonly string[];
   /** The last id of the page before; null = start. */
   after: string | null;
   limit: number;
@@ -116,7 +128,7 @@ export type CandidateGroup = Omit<
 };
 
 /** As AGGREGATE_BLACKLISTED, for whole selections: the blacklisted aggregates are read once and looked up in memory. */
-const BLACKLISTED_HASHED = `((e.aggregate_id, e.source_id, coalesce(e.aggregate_type, '')) in (
+export const BLACKLISTED_HASHED = `((e.aggregate_id, e.source_id, coalesce(e.aggregate_type, '')) in (
   select b.aggregate_id, b.source_id, b.aggregate_type from aggregates b where b.blacklist_id is not null)) is true`;
 
 /**
@@ -129,7 +141,7 @@ export async function groupCandidates(
   page: Omit<CandidatePage, "after" | "limit">,
   options: { redriveLimit: number; touched: readonly string[] },
 ): Promise<CandidateGroup[]> {
-  const compiled = compileSelection(page.selection, page.asOfMs, 5);
+  const compiled = selectedWhere(page, 5);
   return db.query<CandidateGroup>(
     `select s.name as source, g.error_code as "errorCode", g.status, g.cooling, g.exhausted, g.blacklisted as "aggregateBlacklisted", g.n as count
        from (select e.source_id, e.error_code, e.status,
@@ -155,7 +167,7 @@ export async function readTouched(
   const events = controls.filter((control) => control.scope === "eventId").map((control) => control.value);
   const aggregates = controls.filter((control) => control.scope === "aggregateId").map((control) => control.value);
   if (events.length === 0 && aggregates.length === 0) return [];
-  const compiled = compileSelection(page.selection, page.asOfMs, 5);
+  const compiled = selectedWhere(page, 5);
   return db.query<Candidate>(
     `select ${CANDIDATE_COLUMNS} from dlq_events e join sources s on s.id = e.source_id
       where e.id <= $1

@@ -1,0 +1,173 @@
+import type { EarlierOut, EarlierSample } from "@/lib/contract/redrives";
+import { NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
+import type { Queryable } from "@/lib/store/db";
+import { HOLDING, sameAggregate, versionProcessed } from "@/lib/store/read/aggregate-order";
+import {
+  BLACKLISTED_HASHED,
+  type CandidateGroup,
+  type CandidatePage,
+  selectedWhere,
+} from "@/lib/store/read/candidates";
+
+/** Selected events looked at, newest first; of a larger selection the numbers are lower bounds. */
+export const EARLIER_SELECTED_MAX = 100_000;
+const SAMPLES_MAX = 5;
+const BEHIND_MAX = 10;
+/** Earlier versions returned by id, for a preview that takes them along. */
+export const EARLIER_IDS_MAX = 20_000;
+
+/** What the gate lets pass of the selection: whole kinds of events, and events under a control of their own one by one. */
+export type Passing = {
+  groups: readonly CandidateGroup[];
+  touched: readonly { id: string; passes: boolean }[];
+  redriveLimit: number;
+};
+
+export type HeldGroup = { source: string; errorCode: string; count: number };
+
+export type EarlierSummary = EarlierOut & {
+  /** Held events by what a preview counts them by. */
+  held: HeldGroup[];
+  /** Earlier versions outside of the selection, at most EARLIER_IDS_MAX. */
+  ids: string[];
+};
+
+type Row = {
+  selected: number;
+  heldEvents: number;
+  heldAggregates: number;
+  earlierEvents: number;
+  held: HeldGroup[] | null;
+  samples:
+    | (Omit<EarlierSample, "version" | "behind"> & {
+        version: string;
+        behind: (Omit<EarlierSample["behind"][number], "version"> & { version: string })[];
+      })[]
+    | null;
+  ids: string[] | null;
+};
+
+/**
+ * What of a selection is behind parked versions that do not go before it: outside of the selection, or refused by the
+ * gate within it. The rule of `core/order-gate`, for a set: one statement, its aggregates joined once with what is parked.
+ */
+export async function summarizeEarlier(
+  db: Queryable,
+  page: Omit<CandidatePage, "after" | "limit">,
+  passing: Passing,
+): Promise<EarlierSummary> {
+  const { where, values } = selectedWhere(page, 12);
+  const of = <Value>(pick: (group: CandidateGroup) => Value) => passing.groups.map(pick);
+  const [row] = await db.query<Row>(
+    `with selected as materialized (
+       select e.id, e.event_id, e.source_id, coalesce(e.aggregate_type, '${NO_AGGREGATE_TYPE}') as aggregate_type,
+              e.aggregate_id, e.version, e.error_code, s.name as source, e.status,
+              (e.cooldown_until > to_timestamp($2::float8 / 1000)) is true as cooling, e.redrives >= $3 as exhausted,
+              ${BLACKLISTED_HASHED} as blacklisted
+         from dlq_events e join sources s on s.id = e.source_id
+        where e.id <= $1 and e.version is not null and e.aggregate_id is not null and e.status in ${HOLDING} and ${where}
+        order by e.id desc limit ${EARLIER_SELECTED_MAX + 1}
+     ), judged as materialized (
+       select *, (id = any($4::uuid[]) or (id <> all($5::uuid[]) and (source, error_code, status, cooling, exhausted, blacklisted) in (
+                select * from unnest($6::text[], $7::text[], $8::text[], $9::boolean[], $10::boolean[], $11::boolean[])))) as passes
+         from selected
+     ), wanted as materialized (
+       select source_id, aggregate_type, aggregate_id, max(version) as top
+         from judged where passes group by source_id, aggregate_type, aggregate_id
+     ), parked as materialized (
+       select w.source_id, w.aggregate_type, w.aggregate_id, e.id, e.event_id, e.version, e.status
+         from wanted w join dlq_events e on ${sameAggregate("e", "w")} and e.status in ${HOLDING} and e.version < w.top
+        where not coalesce(e.id <= $1 and ${where}, false) or e.id in (select id from judged where not passes)
+     ), done as materialized (
+       select k.*, ${versionProcessed("k")} as processed
+         from (select distinct source_id, aggregate_type, aggregate_id from parked) k
+     ), heads as materialized (
+       select p.* from parked p join done d using (source_id, aggregate_type, aggregate_id)
+        where d.processed is null or p.version > d.processed
+     ), firsts as materialized (
+       select source_id, aggregate_type, aggregate_id, min(version) as first
+         from heads group by source_id, aggregate_type, aggregate_id
+     ), held as materialized (
+       select j.* from judged j join firsts f using (source_id, aggregate_type, aggregate_id)
+        where j.passes and j.version > f.first
+     ), samples as (
+       select * from (
+         select distinct on (aggregate_id, source_id, aggregate_type) * from held
+          order by aggregate_id, source_id, aggregate_type, version desc, id) last_of
+        order by id desc limit ${SAMPLES_MAX}
+     )
+     select (select count(*) from selected) as selected,
+            (select count(*) from held) as "heldEvents",
+            (select count(*) from firsts) as "heldAggregates",
+            (select count(*) from heads) as "earlierEvents",
+            (select jsonb_agg(jsonb_build_object('source', source, 'errorCode', error_code, 'count', n))
+               from (select source, error_code, count(*) as n from held group by source, error_code) g) as held,
+            (select jsonb_agg(jsonb_build_object('id', s.id, 'eventId', s.event_id, 'source', s.source,
+                      'aggregateType', nullif(s.aggregate_type, ''), 'aggregateId', s.aggregate_id,
+                      'version', s.version::text, 'behind', b.behind) order by s.id desc)
+               from samples s cross join lateral (
+                 select jsonb_agg(jsonb_build_object('id', h.id, 'eventId', h.event_id, 'version', h.version::text,
+                                                     'status', h.status) order by h.version, h.id) as behind
+                   from (select * from heads h
+                          where h.aggregate_id = s.aggregate_id and h.source_id = s.source_id
+                            and h.aggregate_type = s.aggregate_type and h.version < s.version
+                          order by h.version, h.id limit ${BEHIND_MAX}) h) b) as samples,
+            (select array_agg(id) from (
+               select id from heads where id not in (select id from judged) limit ${EARLIER_IDS_MAX}) i) as ids`,
+    [
+      page.cutoff,
+      page.asOfMs,
+      passing.redriveLimit,
+      passing.touched.filter(({ passes }) => passes).map(({ id }) => id),
+      passing.touched.map(({ id }) => id),
+      of((group) => group.source),
+      of((group) => group.errorCode),
+      of((group) => group.status),
+      of((group) => group.cooling),
+      of((group) => group.exhausted),
+      of((group) => group.aggregateBlacklisted),
+      ...values,
+    ],
+  );
+  const { selected, held, samples, ids, ...counts } = row!;
+  return {
+    ...counts,
+    bounded: selected > EARLIER_SELECTED_MAX,
+    samples: (samples ?? []).map((sample) => ({
+      ...sample,
+      version: versionOut(sample.version),
+      behind: sample.behind.map((head) => ({ ...head, version: versionOut(head.version) })),
+    })),
+    held: held ?? [],
+    ids: ids ?? [],
+  };
+}
+
+/** Earlier versions that a selection of few events would take along, up to `limit`, before any gate. */
+export async function countEarlierUpTo(
+  db: Queryable,
+  page: Omit<CandidatePage, "after" | "limit">,
+  limit: number,
+): Promise<number> {
+  const { where, values } = selectedWhere(page, 3);
+  const [row] = await db.query<{ n: number }>(
+    `with wanted as materialized (
+       select e.source_id, coalesce(e.aggregate_type, '${NO_AGGREGATE_TYPE}') as aggregate_type, e.aggregate_id,
+              max(e.version) as top
+         from dlq_events e
+        where e.id <= $1 and e.version is not null and e.aggregate_id is not null and e.status = 'PENDING' and ${where}
+        group by 1, 2, 3
+     )
+     select count(*) as n from (
+       select 1 from wanted w join dlq_events e on ${sameAggregate("e", "w")} and e.status in ${HOLDING} and e.version < w.top
+        where not coalesce(e.id <= $1 and ${where}, false) limit $2) few`,
+    [page.cutoff, limit, ...values],
+  );
+  return row!.n;
+}
+
+/** A number when it is exact as one, else its digits, as everywhere on the wire. */
+function versionOut(digits: string): number | string {
+  const version = Number(digits);
+  return Number.isSafeInteger(version) ? version : digits;
+}
