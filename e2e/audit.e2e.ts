@@ -1,4 +1,4 @@
-import { expect, test } from "./support/parkade.ts";
+import { expect, listed, test } from "./support/parkade.ts";
 
 test("every change is in the audit with who, why, before and after", async ({ page, parkade }) => {
   const source = await parkade.source("audit");
@@ -45,4 +45,25 @@ test("a changed rate shows the old and the new value", async ({ page, parkade })
   const entry = page.getByRole("main").getByRole("listitem").filter({ hasText: "ratePerSecond: 7 → 9" });
   await expect(entry).toHaveCount(1);
   await expect(entry).toContainText("a journey sets its pace");
+});
+
+test("an entry over several events leads to exactly these", async ({ page, parkade }) => {
+  const source = await parkade.source("several");
+  await source.park([{ eventId: "s-1" }, { eventId: "s-2" }, { eventId: "s-3" }]);
+  await page.goto(source.href);
+  for (const id of ["s-1", "s-3"]) {
+    await page.getByRole("checkbox", { name: `Select event ${id}`, exact: true }).check();
+  }
+  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Ignore…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Ignore 2 events" });
+  const reason = `two duplicates, see ${source.name}`;
+  await dialog.getByRole("textbox", { name: "Reason" }).fill(reason);
+  await dialog.getByRole("button", { name: "Ignore 2 events" }).click();
+  await expect(dialog).toBeHidden();
+
+  await page.goto("/audit?action=event.ignored");
+  const entry = page.getByRole("main").getByRole("listitem").filter({ hasText: reason }).first();
+  await entry.getByRole("button", { name: "event.ignored" }).click();
+  await entry.getByRole("link", { name: "Show them in Events" }).click();
+  await expect.poll(() => listed(page)).toEqual(["s-3", "s-1"]);
 });

@@ -93,7 +93,7 @@ test("the last hour is the last hour: what arrived in it, by code and by group, 
   await expect(arrived).toContainText("Nothing arrived in this window.");
   const parked = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "parked now" }) });
   await expect(parked).toContainText("3");
-  await expect(parked).toContainText("+3 in 1 h");
+  await expect(parked).toContainText("3 in 1 h");
 
   await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Groups" }).click();
   await expect(page).toHaveURL(/\/groups\?from=-3h&to=-2h$/);

@@ -163,6 +163,7 @@ const PATHS: Paths = {
     get: { summary: "Settings with their bounds", answers: 200 },
     patch: { summary: "Change settings", body: settingsChangeSchema, answers: 200 },
   },
+  "/api/v1/audit/{id}/events": { get: { summary: "The events that an audit entry covers", query: PAGE, answers: 200 } },
   "/api/v1/audit": {
     get: {
       summary: "The audit, newest first",

@@ -9,6 +9,7 @@ import { Shape } from "@/components/ui/shape";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
 import { shortenId } from "@/lib/browser/format";
 import type { AuditOut } from "@/lib/contract/audit";
+import { AuditEvents } from "./audit-events";
 import { subjectHref, subjectWords } from "./audit-words";
 import { diffSummary, type FieldChange, fieldDiff } from "./field-diff";
 
@@ -72,6 +73,7 @@ function Opened({ entry, changes }: { entry: AuditOut; changes: FieldChange[] })
         <CopyButton text={json} label="before and after as JSON" className="ml-auto" />
       </p>
       {entry.reason ? <LongText text={entry.reason} /> : null}
+      {entry.subjectKind === "event" && entry.count > 1 ? <AuditEvents entryId={entry.id} count={entry.count} /> : null}
       {changes.length === 0 ? (
         <p className="text-muted">Nothing was recorded beside the action itself.</p>
       ) : (

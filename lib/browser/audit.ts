@@ -1,5 +1,5 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
-import type { AuditList, AuditSubject } from "@/lib/contract/audit";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import type { AuditEventList, AuditList, AuditSubject } from "@/lib/contract/audit";
 import { fetchJson } from "./fetch-json";
 import { keys } from "./keys";
 
@@ -43,5 +43,19 @@ export function useAudit(filter: AuditFilter) {
     getNextPageParam: (page) => page.nextCursor,
     // Only the newest page follows: a line that is open must not move.
     refetchInterval: (held) => ((held.state.data?.pages.length ?? 0) <= 1 ? POLL_MS : false),
+  });
+}
+
+/** As many as the filter of the events list takes at once. */
+export const AUDIT_EVENTS_SHOWN = 100;
+
+/** The first of the events that an entry covers. */
+export function useAuditEvents(entryId: string) {
+  return useQuery({
+    queryKey: keys.auditEvents(entryId),
+    queryFn: ({ signal }) =>
+      fetchJson<AuditEventList>(`/api/v1/audit/${encodeURIComponent(entryId)}/events?limit=${AUDIT_EVENTS_SHOWN}`, {
+        signal,
+      }),
   });
 }

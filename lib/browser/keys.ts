@@ -29,6 +29,7 @@ export const keys = {
   },
   controls: (params: Params = {}) => ["controls", params] as const,
   audit: (params: Params = {}) => ["audit", params] as const,
+  auditEvents: (id: string) => ["audit-events", id] as const,
   targets: ["targets"] as const,
   sources: ["sources"] as const,
   stats: (name: string, params: Params = {}) => ["stats", name, params] as const,

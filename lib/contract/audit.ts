@@ -1,3 +1,5 @@
+import type { EventStatus } from "@/lib/core/event-state";
+
 export const AUDIT_SUBJECTS = ["event", "redrive", "control", "source", "target", "policy", "view", "setting"] as const;
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number];
 
@@ -18,4 +20,17 @@ export type AuditOut = {
   /** How many state changes the entry stands for. */
   count: number;
 };
+/**
+ * GET /api/v1/audit/{id}/events?limit=&cursor=: the events that an entry covers. Of one that has left the store only the
+ * id is known.
+ */
+export type AuditEventOut = {
+  id: string;
+  eventId: string | null;
+  source: string | null;
+  errorCode: string | null;
+  status: EventStatus | null;
+};
+export type AuditEventList = { items: AuditEventOut[]; nextCursor: string | null };
+
 export type AuditList = { items: AuditOut[]; nextCursor: string | null };

@@ -55,7 +55,7 @@ export function namedParams<Name extends string>(
 /** The path parameter as an id, or DomainError of the given code. */
 export function idParam(
   value: string | undefined,
-  code: "unknown-redrive" | "unknown-control" | "unknown-event" | "unknown-view",
+  code: "unknown-redrive" | "unknown-control" | "unknown-event" | "unknown-view" | "unknown-audit-entry",
 ): string {
   if (value && UUID.test(value)) return value.toLowerCase();
   throw new DomainError(code, `There is no ${code.slice("unknown-".length)} ${value ?? ""}`, {

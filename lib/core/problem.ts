@@ -24,6 +24,7 @@ export const PROBLEM_CODES = [
   "unknown-target",
   "unknown-policy",
   "unknown-view",
+  "unknown-audit-entry",
   "unknown-lane",
   "unknown-route",
   "method-not-allowed",

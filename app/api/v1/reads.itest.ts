@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AuditList } from "@/lib/contract/audit";
+import type { AuditEventList, AuditList } from "@/lib/contract/audit";
 import type { EventCounts, EventDetail, EventList, GroupList, Neighbours } from "@/lib/contract/events";
 import type { Meanings } from "@/lib/contract/meanings";
 import type { AgeStats, FlowStats, RedriveSuccess, SizeStats, StatusOut, TopErrors } from "@/lib/contract/stats";
@@ -10,6 +10,7 @@ import { compileFilter } from "@/lib/store/read/event-filter-sql";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import * as metrics from "../../metrics/route";
+import * as auditEvents from "./audit/[id]/events/route";
 import * as audit from "./audit/route";
 import * as neighbours from "./events/[id]/neighbours/route";
 import * as payload from "./events/[id]/payload/route";
@@ -269,6 +270,12 @@ test("the audit can be narrowed by actor, action, event and time", async () => {
   expect((await read("?action=event")).length).toBeGreaterThanOrEqual(2);
   expect(await read("?eventId=event-2")).toHaveLength(2);
   expect(await read(`?eventId=${await idOf("event-5")}`)).toMatchObject([{ action: "event.parked" }]);
+  const [ignored] = await read("?actor=ada");
+  const covered = (await console.call<AuditEventList>(auditEvents.GET, { params: { id: ignored!.id } })).body;
+  expect(covered.items.map(({ status }) => status)).toEqual(["IGNORED", "IGNORED"]);
+  expect((await console.call(auditEvents.GET, { params: { id: covered.items[0]!.id } })).body).toMatchObject({
+    code: "unknown-audit-entry",
+  });
   expect(await read("?from=-1h&to=-59m")).toEqual([]);
   expect((await console.call(audit.GET, { query: "?subjectKind=thing" })).body).toMatchObject({
     code: "invalid-filter",

@@ -1,6 +1,7 @@
-import type { AuditList, AuditOut } from "@/lib/contract/audit";
+import type { AuditEventList, AuditEventOut, AuditList, AuditOut } from "@/lib/contract/audit";
 import type { AuditQuery } from "@/lib/contract/audit-query";
-import { cutPage } from "@/lib/contract/id-page";
+import { cutPage, type IdPage } from "@/lib/contract/id-page";
+import { DomainError } from "@/lib/core/problem";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { type Queryable, statementName } from "@/lib/store/db";
 import { paramsFrom } from "@/lib/store/read/event-filter-sql";
@@ -48,4 +49,24 @@ function entriesOfEvent(eventId: string, params: ReturnType<typeof paramsFrom>):
   const keys = `select k.id from event_keys k where k.event_id = ${given}::text`;
   const ids = UUID.test(eventId) ? `${keys} union all select ${params.add(eventId)}::uuid` : keys;
   return `select s.entry_id from audit_subjects s where s.event_id in (${ids})`;
+}
+
+/** The events of one entry, newest first. Throws DomainError `unknown-audit-entry`. */
+export async function listAuditEvents(db: Queryable, entryId: string, query: IdPage): Promise<AuditEventList> {
+  const rows = await db.query<AuditEventOut>(
+    `select a.event_id as id, e.event_id as "eventId", s.name as source, e.error_code as "errorCode", e.status
+       from audit_subjects a
+       left join dlq_events e on e.id = a.event_id
+       left join sources s on s.id = e.source_id
+      where a.entry_id = $1 and ($2::uuid is null or a.event_id < $2)
+      order by a.event_id desc limit $3`,
+    [entryId, query.cursor, query.limit + 1],
+    { name: "audit-events" },
+  );
+  if (rows.length === 0 && (await db.query("select 1 from audit_entries where id = $1", [entryId])).length === 0) {
+    throw new DomainError("unknown-audit-entry", `There is no audit entry ${entryId}`, {
+      fields: [{ field: "id", detail: "list entries with GET /api/v1/audit" }],
+    });
+  }
+  return cutPage(rows, query.limit, (row) => row.id);
 }

@@ -1,0 +1,11 @@
+import { handle } from "@/app/_server/handle";
+import { idPageFrom, idParam, namedParams } from "@/lib/contract/id-page";
+import { listAuditEvents } from "@/lib/store/read/audit-list";
+
+export const GET = handle({
+  query: (params) => {
+    namedParams(params, []);
+    return idPageFrom(params);
+  },
+  run: ({ deps, params, query }) => listAuditEvents(deps.db, idParam(params.id, "unknown-audit-entry"), query),
+});

@@ -1,0 +1,62 @@
+"use client";
+
+import Link from "next/link";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { Skeleton } from "@/components/ui/skeleton";
+import { StateBadge } from "@/components/ui/state-badge";
+import { AUDIT_EVENTS_SHOWN, useAuditEvents } from "@/lib/browser/audit";
+import { eventsHref } from "@/lib/browser/filter-read";
+import { formatNumber, plural, shortenId } from "@/lib/browser/format";
+
+/** The very events that an entry covers, with their state now. */
+export function AuditEvents({ entryId, count }: { entryId: string; count: number }) {
+  const events = useAuditEvents(entryId);
+  if (events.isError) return <ErrorPanel error={events.error} onRetry={() => events.refetch()} inline />;
+  if (!events.data) return <Skeleton className="w-72" />;
+  const { items, nextCursor } = events.data;
+  const present = items.flatMap(({ eventId, source }) =>
+    eventId === null || source === null ? [] : [{ eventId, source }],
+  );
+  const whole = nextCursor === null && present.length > 0;
+  return (
+    <div className="grid gap-1">
+      <p className="flex flex-wrap items-baseline gap-x-3 text-muted">
+        {nextCursor === null
+          ? plural(items.length, "event")
+          : `The newest ${formatNumber(AUDIT_EVENTS_SHOWN)} of ${formatNumber(count)} events`}
+        {whole ? (
+          <Link
+            href={eventsHref({
+              eventId: present.map(({ eventId }) => eventId),
+              source: [...new Set(present.map(({ source }) => source))],
+            })}
+            prefetch={false}
+            className="text-accent hover:underline"
+          >
+            Show them in Events
+          </Link>
+        ) : null}
+      </p>
+      <ul className="grid max-h-48 grid-cols-[repeat(auto-fill,minmax(18rem,1fr))] gap-x-4 overflow-y-auto">
+        {items.map((event) => (
+          <li key={event.id} className="flex min-w-0 items-center gap-2">
+            {event.status ? <StateBadge state={event.status} className="w-28 shrink-0" /> : null}
+            {event.eventId === null ? (
+              <span className="font-mono text-sm text-faint">{shortenId(event.id)} is gone</span>
+            ) : (
+              <Link
+                href={`/events/${event.id}`}
+                prefetch={false}
+                data-tip={event.eventId}
+                className="min-h-6 truncate font-mono text-sm text-accent hover:underline"
+              >
+                {shortenId(event.eventId, 20, 8)}
+              </Link>
+            )}
+            <span className="truncate text-sm text-faint">{event.source}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
