@@ -41,6 +41,17 @@ describe("docker-compose.yml", () => {
     expect(published.filter((port) => !port.startsWith("127.0.0.1:"))).toEqual([]);
   });
 
+  test("has no password of its own, and gives web and worker a role that does not own the database", () => {
+    const passwords = JSON.stringify(services).match(/\$\{[A-Z_]*PASSWORD[^}]*\}/g) ?? [];
+    expect(passwords.length).toBeGreaterThan(3);
+    expect(passwords.filter((text) => !/:\?|:-\$\{PARKADE_APP_PASSWORD\}/.test(text))).toEqual([]);
+    for (const name of ["web", "worker"]) {
+      expect(services[name]!.environment!.DATABASE_URL).toContain("//parkade_app:");
+      expect(services[name]!.environment).not.toHaveProperty("PARKADE_OWNER_DATABASE_URL");
+    }
+    expect(services.migrate!.environment!.PARKADE_OWNER_DATABASE_URL).toContain("//parkade:");
+  });
+
   test("runs a Redis that never evicts", () => {
     expect(services.redis!.command).toEqual(expect.arrayContaining(["--maxmemory-policy", "noeviction"]));
   });

@@ -27,6 +27,7 @@ import { errorCode, errorText, fullDisk, StartError } from "./start-error.ts";
 
 const MAJOR = "18";
 const USER = "parkade";
+const APP_USER = "parkade_app";
 const DATABASE = "parkade";
 
 const READY_MS = 60_000;
@@ -59,8 +60,10 @@ const SETTINGS: Record<string, string> = {
 };
 
 export type EmbeddedPostgres = {
-  /** Connection string of the database, for a superuser of this cluster. Holds the password. */
+  /** Connection string of the database, for a superuser of this cluster: migrations run with it. Holds the password. */
   url: string;
+  /** The same for the role of web and worker, once `prepareAppRole` has made it. */
+  appUrl: string;
   port: number;
   pid: number;
   /** Where the cluster lies: below the data folder, or below /var/lib/parkade when root's folder is closed to others. */
@@ -89,8 +92,8 @@ export type EmbeddedOptions = {
   samePort?: boolean;
 };
 
-/** What must outlive a start. Mode 0600: it holds the superuser's password. */
-type Remembered = { clusterDir: string; port: number; password: string };
+/** What must outlive a start. Mode 0600: it holds the passwords of the superuser and of the role of web and worker. */
+type Remembered = { clusterDir: string; port: number; password: string; appPassword: string };
 
 /**
  * Starts PostgreSQL 18 on the cluster of `dataDir`, making it on first use. A server left over by a killed launcher is
@@ -123,7 +126,8 @@ async function startLocked(options: EmbeddedOptions, lock: string): Promise<Embe
   const memory = known ?? {
     clusterDir: join(placeFor(dataDir, user), "postgres"),
     port: 0,
-    password: randomBytes(24).toString("base64url"),
+    password: newPassword(),
+    appPassword: newPassword(),
   };
   const { clusterDir } = memory;
   checkReach(clusterDir, user);
@@ -147,7 +151,18 @@ async function startLocked(options: EmbeddedOptions, lock: string): Promise<Embe
     if (errorCode(error) !== "28P01") throw error;
     throw noMemory(dataDir, `${memoryPath(dataDir)} does not hold the password of the cluster ${clusterDir}`);
   }
-  return { ...started, url: urlFor(started.port, memory.password, DATABASE), clusterDir, logFile };
+  const { port } = started;
+  return {
+    ...started,
+    url: urlFor(port, memory.password, DATABASE),
+    appUrl: urlFor(port, memory.appPassword, DATABASE, APP_USER),
+    clusterDir,
+    logFile,
+  };
+}
+
+function newPassword(): string {
+  return randomBytes(24).toString("base64url");
 }
 
 /** Where the server of a `npm start` on this folder answers while it runs; null when there never was one. */
@@ -156,8 +171,8 @@ export function rememberedUrl(dataDir: string): string | null {
   return memory === null ? null : urlFor(memory.port, memory.password, DATABASE);
 }
 
-function urlFor(port: number, password: string, database: string): string {
-  return `postgresql://${USER}:${password}@127.0.0.1:${port}/${database}`;
+function urlFor(port: number, password: string, database: string, user = USER): string {
+  return `postgresql://${user}:${password}@127.0.0.1:${port}/${database}`;
 }
 
 // --- the data folder ------------------------------------------------------------------------------------------------
@@ -222,7 +237,7 @@ function recall(dataDir: string): Remembered | null {
   } catch (error) {
     throw noMemory(dataDir, `${path} cannot be read (${errorText(error)})`);
   }
-  const { clusterDir, port, password } = memory ?? {};
+  const { clusterDir, port, password, appPassword } = memory ?? {};
   const whole =
     typeof clusterDir === "string" &&
     Number.isInteger(port) &&
@@ -230,7 +245,11 @@ function recall(dataDir: string): Remembered | null {
     port! <= 65_535 &&
     typeof password === "string";
   if (!whole) throw noMemory(dataDir, `${path} lacks clusterDir, port or password`);
-  return { clusterDir, port: port!, password };
+  if (typeof appPassword === "string") return { clusterDir, port: port!, password, appPassword };
+  // Made by a release whose web and worker were the superuser.
+  const completed = { clusterDir, port: port!, password, appPassword: newPassword() };
+  remember(dataDir, completed);
+  return completed;
 }
 
 function noMemory(dataDir: string, fault: string): StartError {

@@ -112,10 +112,24 @@ async function settled<T>(starts: Promise<T>[]): Promise<T[]> {
   return outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
 }
 
+/** What a Node process needs of its surroundings: where things are, language and time zone, proxies, certificates. */
+const INHERITED =
+  /^(?:PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TMP|TEMP|TZ|LANG|LANGUAGE|LC_.*|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|NODE_.*|SSL_CERT_(?:FILE|DIR)|(?:HTTPS?|NO|ALL)_PROXY|PARKADE_.*|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT|USERPROFILE|APPDATA|LOCALAPPDATA|PROGRAMDATA)$/i;
+/** The launcher's own: with it web and worker could change the audit. */
+const WITHHELD = new Set(["PARKADE_OWNER_DATABASE_URL"]);
+
+/** Of the launcher's environment what web and worker need, and what their sources may name. */
+export function inheritedEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const listed = new Set((env.PARKADE_ENV_REFERENCES ?? "").split(/[\s,]+/));
+  const kept = Object.entries(env).filter(
+    ([name]) => (INHERITED.test(name) || listed.has(name)) && !WITHHELD.has(name),
+  );
+  return Object.fromEntries(kept) as NodeJS.ProcessEnv;
+}
+
 function childEnv(options: StackOptions): NodeJS.ProcessEnv {
-  const { REDIS_URL: _, ...inherited } = process.env;
   return {
-    ...inherited,
+    ...inheritedEnv(process.env),
     NODE_ENV: options.dev ? "development" : "production",
     NEXT_TELEMETRY_DISABLED: "1",
     PORT: String(options.port),

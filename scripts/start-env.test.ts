@@ -8,6 +8,7 @@ test("without any variable it is port 3000, .parkade and the embedded servers", 
       port: 3000,
       dataDir: "/clone/.parkade",
       databaseUrl: null,
+      ownerDatabaseUrl: null,
       redisUrl: null,
     });
   }

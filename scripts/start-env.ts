@@ -7,6 +7,8 @@ export type StartEnv = {
   dataDir: string;
   /** Null: the embedded PostgreSQL. */
   databaseUrl: string | null;
+  /** Of the role that migrates DATABASE_URL's database and sets up its role. Null: DATABASE_URL's own. */
+  ownerDatabaseUrl: string | null;
   /** Null: the queue and the token bucket run on PostgreSQL. */
   redisUrl: string | null;
 };
@@ -17,6 +19,7 @@ export function parseStartEnv(env: Record<string, string | undefined>, cwd: stri
     port: parsePort(env.PORT),
     dataDir: resolve(cwd, env.PARKADE_DATA_DIR || ".parkade"),
     databaseUrl: env.DATABASE_URL || null,
+    ownerDatabaseUrl: (env.DATABASE_URL && env.PARKADE_OWNER_DATABASE_URL) || null,
     redisUrl: env.REDIS_URL || null,
   };
 }

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, watch } from "node:fs";
 import { join } from "node:path";
+import { prepareAppRole, roleOf } from "./app-role.ts";
 import { buildAll } from "./build.ts";
 import { makeDataFolder } from "./embedded-postgres.ts";
 import { isPortFree } from "./free-port.ts";
@@ -56,12 +57,16 @@ async function bringUp(env: StartEnv, options: Options, launcher: Launcher, sign
   await checkPort(env.port);
   // Whatever can be refused is refused before the minutes of a build.
   if (env.redisUrl) await checkRedis(env.redisUrl);
-  if (env.databaseUrl) await (await connectPostgres(env.databaseUrl)).end();
-  const databaseUrl = env.databaseUrl ?? (await embedded(env, launcher));
+  const given = env.ownerDatabaseUrl ?? env.databaseUrl;
+  if (given) await (await connectPostgres(given)).end();
+  const { ownerUrl, databaseUrl } = env.databaseUrl
+    ? { ownerUrl: env.ownerDatabaseUrl ?? env.databaseUrl, databaseUrl: env.databaseUrl }
+    : await embedded(env, launcher);
   signal.throwIfAborted();
   if (options.dev) generate();
   else await buildAll(say, signal);
-  const applied = await migrate(databaseUrl);
+  const applied = await migrate(ownerUrl);
+  if (ownerUrl !== databaseUrl) await prepareAppRole(ownerUrl, roleOf(databaseUrl));
   if (applied.length > 0) say(`Applied ${applied.length === 1 ? "1 migration" : `${applied.length} migrations`}`);
   signal.throwIfAborted();
   const demoPort = options.demo ? await demoPortOf(env.dataDir) : null;
@@ -76,10 +81,10 @@ async function bringUp(env: StartEnv, options: Options, launcher: Launcher, sign
   say("It listens on 127.0.0.1 only, until sign-in exists. Ctrl-C stops it.");
 }
 
-async function embedded(env: StartEnv, launcher: Launcher): Promise<string> {
+async function embedded(env: StartEnv, launcher: Launcher): Promise<{ ownerUrl: string; databaseUrl: string }> {
   say("Starting the embedded PostgreSQL");
   launcher.postgres = await supervisePostgres({ dataDir: env.dataDir }, say);
-  return launcher.postgres.url;
+  return { ownerUrl: launcher.postgres.url, databaseUrl: launcher.postgres.appUrl };
 }
 
 function makeDataDir(dataDir: string): void {

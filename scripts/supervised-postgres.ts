@@ -3,7 +3,10 @@ import { type EmbeddedOptions, startPostgres } from "./embedded-postgres.ts";
 import { errorText } from "./start-error.ts";
 
 export type SupervisedPostgres = {
+  /** For the superuser, see EmbeddedPostgres. */
   url: string;
+  /** For web and worker. */
+  appUrl: string;
   pid(): number;
   stop(): Promise<void>;
   /** Ends it at once; the next start recovers from the log. */
@@ -21,7 +24,7 @@ export async function supervisePostgres(
   say: (line: string) => void,
 ): Promise<SupervisedPostgres> {
   let server = await startPostgres(options);
-  const { url } = server;
+  const { url, appUrl } = server;
   let stopping = false;
   let revival: Promise<void> = Promise.resolve();
 
@@ -55,5 +58,5 @@ export async function supervisePostgres(
     await server.stop(mode);
   };
   watch();
-  return { url, pid: () => server.pid, stop: () => end("fast"), force: () => end("immediate") };
+  return { url, appUrl, pid: () => server.pid, stop: () => end("fast"), force: () => end("immediate") };
 }
