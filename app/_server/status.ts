@@ -12,6 +12,7 @@ const UNKNOWN: StoredStatus = {
   ],
   redrivesRunning: null,
   worker: null,
+  trouble: null,
   bucket: null,
 };
 

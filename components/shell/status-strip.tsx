@@ -1,13 +1,14 @@
 "use client";
 
 import Link from "next/link";
+import { Shape } from "@/components/ui/shape";
 import { Health } from "@/components/ui/state-badge";
 import { useNow, useZone } from "@/lib/browser/clock-zone";
 import { formatAgo, formatClock, formatRate, plural } from "@/lib/browser/format";
 import { lastAnswerMs, useFreshness } from "@/lib/browser/freshness";
 import { useStatus } from "@/lib/browser/status";
 import type { StatusOut } from "@/lib/contract/stats";
-import { gaugeLevel, lanesInOrder, workerHealth } from "./status-view";
+import { gaugeLevel, lanesInOrder, troublesOf, workerHealth } from "./status-view";
 
 type Lane = StatusOut["lanes"][number];
 
@@ -70,6 +71,7 @@ export function StatusStrip() {
           )}
         </Link>
       </div>
+      {old ? null : <Troubles status={data} />}
       <div className="ml-auto flex shrink-0 items-center gap-3">
         {old ? (
           <span
@@ -97,6 +99,22 @@ export function StatusStrip() {
       </div>
     </section>
   );
+}
+
+/** Trouble that would otherwise show on its own page alone. */
+function Troubles({ status }: { status: StatusOut }) {
+  return troublesOf(status).map(({ key, words, href }) => (
+    <Link
+      key={key}
+      href={href}
+      prefetch={false}
+      data-tip={words}
+      className="flex min-w-0 items-center gap-1 truncate text-danger hover:underline"
+    >
+      <Shape name="triangle" className="shrink-0" />
+      <span className="truncate">{words}</span>
+    </Link>
+  ));
 }
 
 const STRIP =

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gaugeLevel, workerHealth } from "./status-view";
+import { gaugeLevel, troublesOf, workerHealth } from "./status-view";
 
 describe("the gauge of a lane", () => {
   it.each([
@@ -20,4 +20,25 @@ it("tells a dead worker from an unknown one", () => {
   expect(workerHealth(null)).toMatchObject({ ok: false, unknown: true });
   expect(workerHealth({ alive: 0, lastSeenAt: null })).toMatchObject({ ok: false, unknown: false });
   expect(workerHealth({ alive: 2, lastSeenAt: null })).toMatchObject({ ok: true, detail: "2 workers run" });
+});
+
+describe("trouble that the strip names", () => {
+  const well = { worker: { alive: 2, lastSeenAt: null }, trouble: { openBreakers: [], failingSources: [] } };
+
+  it("is nothing when all is well, or when it is not known", () => {
+    expect(troublesOf(well)).toEqual([]);
+    expect(troublesOf({ worker: null, trouble: null })).toEqual([]);
+  });
+
+  it("is each cause, with the page where it is mended", () => {
+    const status = {
+      worker: { alive: 0, lastSeenAt: null },
+      trouble: { openBreakers: ["orders.slow", "orders"], failingSources: ["billing"] },
+    };
+    expect(troublesOf(status)).toEqual([
+      { key: "worker", words: "no worker runs: nothing is sent", href: "/targets" },
+      { key: "breakers", words: "breaker open: orders.slow and 1 more", href: "/targets" },
+      { key: "sources", words: "source fails: billing", href: "/sources" },
+    ]);
+  });
 });

@@ -16,10 +16,32 @@ export function lanesInOrder(lanes: StatusOut["lanes"]): StatusOut["lanes"] {
 
 export function workerHealth(worker: StatusOut["worker"]): { ok: boolean; unknown: boolean; detail: string } {
   if (worker === null) return { ok: false, unknown: true, detail: "it is not known whether a worker runs" };
-  if (worker.alive === 0) return { ok: false, unknown: false, detail: "no worker runs: redrives wait" };
+  if (worker.alive === 0)
+    return { ok: false, unknown: false, detail: "no worker runs: nothing is sent, redrives wait" };
   return {
     ok: true,
     unknown: false,
     detail: worker.alive === 1 ? "1 worker runs" : `${worker.alive} workers run`,
   };
+}
+
+export type Trouble = { key: string; words: string; href: "/targets" | "/sources" };
+
+function named(names: readonly string[]): string {
+  return names.length === 1 ? names[0]! : `${names[0]} and ${names.length - 1} more`;
+}
+
+/** What keeps events from going out or coming in, each with the page on which it can be mended. */
+export function troublesOf(status: Pick<StatusOut, "trouble" | "worker">): Trouble[] {
+  const troubles: Trouble[] = [];
+  const { openBreakers = [], failingSources = [] } = status.trouble ?? {};
+  if (status.worker?.alive === 0)
+    troubles.push({ key: "worker", words: "no worker runs: nothing is sent", href: "/targets" });
+  if (openBreakers.length > 0) {
+    troubles.push({ key: "breakers", words: `breaker open: ${named(openBreakers)}`, href: "/targets" });
+  }
+  if (failingSources.length > 0) {
+    troubles.push({ key: "sources", words: `source fails: ${named(failingSources)}`, href: "/sources" });
+  }
+  return troubles;
 }

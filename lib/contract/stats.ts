@@ -88,6 +88,8 @@ export type StatusOut = {
   worker: { alive: number; lastSeenAt: string | null } | null;
   queue: { backend: "redis" | "postgres"; ok: boolean };
   store: { ok: boolean };
+  /** What keeps events from going out or coming in: names of targets whose breaker is open, and of sources that fail. */
+  trouble: { openBreakers: string[]; failingSources: string[] } | null;
   /** The worst of what the workers report of their token buckets; null = no worker has taken a token yet. */
   bucket: BucketState | null;
 };

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { TargetEngine } from "@/lib/contract/sources";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createDb, type Db } from "@/lib/store/db";
 import { readStatus } from "@/lib/store/read/status";
 import { writeHeartbeat } from "@/lib/store/write/heartbeat";
+import { addSource } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 
 let database: TestDatabase;
@@ -34,4 +36,19 @@ test("the worst of what the live workers say of their token buckets; each beat c
   // A worker of an older release says nothing of it.
   await beat(one);
   expect(await readStatus(db)).toMatchObject({ bucket: null });
+});
+
+test("names the targets whose breaker is open and the sources that fail", async () => {
+  expect((await readStatus(db)).trouble).toEqual({ openBreakers: [], failingSources: [] });
+  await addSource(db, "orders");
+  await addSource(db, "billing");
+  await db.run("update targets set breaker_force = 'open' where name = 'billing'");
+  await db.run(`update sources set state = '{"state": "FAILING"}' where name = 'orders'`);
+  const engine = { breaker: { state: "open", forced: false, waitMs: 700 } } as TargetEngine;
+  const info = { running: 0, targets: { "orders.slow": engine, orders: { ...engine, breaker: null } } };
+  await writeHeartbeat(db, { id: uuidv7(Date.now()), startedAtMs: Date.now(), info });
+  expect((await readStatus(db)).trouble).toEqual({
+    openBreakers: ["billing", "orders.slow"],
+    failingSources: ["orders"],
+  });
 });

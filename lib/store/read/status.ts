@@ -6,6 +6,8 @@ import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 30;
+/** Names of each kind of trouble that are worth reading. */
+const TROUBLES_MAX = 20;
 
 type Row = {
   mainNow: number;
@@ -16,9 +18,11 @@ type Row = {
   alive: number;
   lastSeenMs: number | null;
   buckets: (BucketState | null)[] | null;
+  openBreakers: string[] | null;
+  failingSources: string[] | null;
 };
 
-export type StoredStatus = Pick<StatusOut, "lanes" | "redrivesRunning" | "worker" | "bucket">;
+export type StoredStatus = Pick<StatusOut, "lanes" | "redrivesRunning" | "worker" | "trouble" | "bucket">;
 
 /**
  * What flows now and who works on it. The set rate of a lane is that of its targets together; null when one of them is
@@ -40,6 +44,15 @@ export async function readStatus(db: Queryable): Promise<StoredStatus> {
             (select count(*) from redrives where state in ('PLANNING', 'PLANNED', 'RUNNING')) as running,
             (select count(*) from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as alive,
             (select max(seen_at) from worker_heartbeats) as "lastSeenMs",
+            (select array_agg(name order by name) from (
+               select t.name from targets t where t.breaker_force = 'open'
+               union
+               select e.key from worker_heartbeats w cross join lateral jsonb_each(w.info->'targets') e
+                where w.seen_at > now() - interval '${HEARTBEAT_LOST_S} s' and e.value->'breaker'->>'state' = 'open'
+               order by 1 limit ${TROUBLES_MAX}) broken) as "openBreakers",
+            (select array_agg(name order by name) from (
+               select s.name from sources s where s.enabled and s.state->>'state' = 'FAILING'
+                order by s.name limit ${TROUBLES_MAX}) failing) as "failingSources",
             (select array_agg(info->>'bucket') from worker_heartbeats
               where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as buckets`,
     [],
@@ -53,6 +66,7 @@ export async function readStatus(db: Queryable): Promise<StoredStatus> {
     ],
     redrivesRunning: status.running,
     worker: { alive: status.alive, lastSeenAt: isoOrNull(status.lastSeenMs) },
+    trouble: { openBreakers: status.openBreakers ?? [], failingSources: status.failingSources ?? [] },
     bucket: WORST_FIRST.find((state) => status.buckets?.includes(state)) ?? null,
   };
 }
