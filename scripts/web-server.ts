@@ -11,7 +11,7 @@ import {
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
-import { parseAllowedHosts, type RequestFacts, refusalOf } from "./local-only.ts";
+import { parseAllowedHosts, type RequestFacts, refusalOf } from "../lib/core/local-only.ts";
 import { shapeFault } from "./request-shape.ts";
 import { type RouteMethods, readRouteMethods } from "./route-methods.ts";
 

@@ -1,27 +1,27 @@
+import { type RequestFacts, refusalOf } from "@/lib/core/local-only";
 import { DomainError } from "@/lib/core/problem";
 
+type Headers = { get(name: string): string | null };
+
 /**
- * Nobody signs in, so a request must come from the console itself or from a program on this machine. Two ways in are
- * closed: a foreign page that posts here (its Origin is not ours), and a foreign name that resolves to 127.0.0.1 (its
- * Host is not ours). Throws DomainError `not-local`.
+ * The guard of the web server once more, for handlers that run without it. Throws DomainError `not-local`.
  */
-export function assertLocal(request: Request, allowedHosts: readonly string[]): void {
-  const host = request.headers.get("host")?.toLowerCase() ?? new URL(request.url).host;
-  if (!allowedHosts.includes("*") && !allowedHosts.includes(withoutPort(host))) {
-    throw new DomainError("not-local", "This host name is not allowed: add it to PARKADE_ALLOWED_HOSTS");
-  }
-  if (request.method === "GET" || request.method === "HEAD") return;
-  const origin = request.headers.get("origin");
-  if (origin !== null && hostOf(origin) !== host) {
-    throw new DomainError("not-local", "A page of another origin may not change anything here");
-  }
+export function assertLocal(request: Request, allowedHosts: ReadonlySet<string>): void {
+  const { method, url, headers } = request;
+  const { host, pathname } = new URL(url);
+  refuse({ ...factsOf(headers), method, path: pathname, host: headers.get("host") ?? host }, allowedHosts);
 }
 
-/** `[::1]:3000` -> `[::1]`, `localhost:3000` -> `localhost`. */
-function withoutPort(host: string): string {
-  return host.replace(/:\d+$/, "");
+/** The same for a page that reads the store while it is rendered. */
+export function assertLocalPage(headers: Headers, allowedHosts: ReadonlySet<string>): void {
+  refuse({ ...factsOf(headers), method: "GET", path: "", host: headers.get("host") ?? undefined }, allowedHosts);
 }
 
-function hostOf(origin: string): string | null {
-  return URL.canParse(origin) ? new URL(origin).host : null;
+function factsOf(headers: Headers): Pick<RequestFacts, "origin" | "fetchSite"> {
+  return { origin: headers.get("origin") ?? undefined, fetchSite: headers.get("sec-fetch-site") ?? undefined };
+}
+
+function refuse(facts: RequestFacts, allowedHosts: ReadonlySet<string>): void {
+  const refusal = refusalOf(facts, allowedHosts);
+  if (refusal !== null) throw new DomainError("not-local", refusal);
 }

@@ -1,6 +1,7 @@
 import type { Metadata } from "next";
 import { headers } from "next/headers";
 import { deps } from "@/app/_server/deps";
+import { assertLocalPage } from "@/app/_server/local";
 import { rawQueryOf } from "@/app/_server/raw-query";
 import { EventsView, type InitialEvents } from "@/components/events/events-view";
 import { PAGE_PARAMS } from "@/lib/browser/filter-read";
@@ -23,9 +24,11 @@ export default async function EventsPage({ searchParams }: { searchParams: Promi
  * fails; the browser then asks for itself and says what it was told.
  */
 async function firstPage(given: SearchParams): Promise<InitialEvents | null> {
-  const params = rawQueryOf(await headers()) ?? paramsOf(given);
+  const { env, lists, clock, log } = deps();
+  const sent = await headers();
+  assertLocalPage(sent, env.allowedHosts);
+  const params = rawQueryOf(sent) ?? paramsOf(given);
   params.delete("_rsc");
-  const { lists, clock, log } = deps();
   try {
     const filter = fromSearchParams(params, PAGE_PARAMS);
     const readAtMs = clock.wallMs();

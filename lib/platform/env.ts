@@ -14,7 +14,6 @@ const REQUEST_BYTES_MAX_DEFAULT = 64 * 1024 * 1024;
 /** A read that takes longer is worth an honest "timed out", not a held connection. */
 const STATEMENT_TIMEOUT_MS_DEFAULT = 5_000;
 const POOL_MAX_DEFAULT = 10;
-const LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"];
 
 const BUCKET_FALLBACKS = ["closed", "local"] as const;
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
@@ -63,8 +62,8 @@ export type Env = {
   redisUrl: string | null;
   port: number;
   host: string;
-  /** Host names the console answers to: this machine's own and those of PARKADE_ALLOWED_HOSTS; `*` = any. Guards a local console against DNS rebinding. */
-  allowedHosts: string[];
+  /** Names the console answers to beside this machine's own, `host` or `host:port`; see `core/local-only.ts`. */
+  allowedHosts: ReadonlySet<string>;
   /** Variables beside PARKADE_SECRET_* that a source may name as `env:NAME`. */
   envReferences: string[];
   logLevel: (typeof LOG_LEVELS)[number];
@@ -99,7 +98,11 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     redisUrl: env.REDIS_URL,
     port: env.PORT,
     host: env.PARKADE_HOST,
-    allowedHosts: [...LOCAL_HOSTS, ...env.PARKADE_ALLOWED_HOSTS.toLowerCase().split(/[\s,]+/)].filter(Boolean),
+    allowedHosts: new Set(
+      env.PARKADE_ALLOWED_HOSTS.toLowerCase()
+        .split(/[\s,]+/)
+        .filter(Boolean),
+    ),
     envReferences: env.PARKADE_ENV_REFERENCES.split(/[\s,]+/).filter(Boolean),
     logLevel: env.PARKADE_LOG_LEVEL,
     healthFile: env.PARKADE_HEALTH_FILE,

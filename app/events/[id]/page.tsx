@@ -1,5 +1,7 @@
 import type { Metadata } from "next";
+import { headers } from "next/headers";
 import { deps } from "@/app/_server/deps";
+import { assertLocalPage } from "@/app/_server/local";
 import { EventPage } from "@/components/events/event-page";
 import type { InitialDetail } from "@/lib/browser/events";
 import { DomainError } from "@/lib/core/problem";
@@ -20,7 +22,8 @@ export default async function Page({ params }: { params: Promise<{ id: string }>
 /** The event as it is now, so that it stands in the HTML. Best effort: null makes the browser ask, and say what it is told. */
 async function readFirst(id: string): Promise<InitialDetail> {
   if (!UUID.test(id)) return null;
-  const { db, clock, log } = deps();
+  const { env, db, clock, log } = deps();
+  assertLocalPage(await headers(), env.allowedHosts);
   try {
     const readAtMs = clock.wallMs();
     const event = await readEventDetail(db, id, readAtMs);

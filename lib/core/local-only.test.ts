@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseAllowedHosts, type RequestFacts, refusalOf } from "./local-only.ts";
+import { parseAllowedHosts, type RequestFacts, refusalOf } from "./local-only";
 
 const none = parseAllowedHosts(undefined);
 const request = (facts: Partial<RequestFacts>): RequestFacts => ({
@@ -37,7 +37,14 @@ describe("hosts", () => {
   test("* lets any name pass, and still no foreign page may write", () => {
     const any = parseAllowedHosts("*");
     expect(refusalOf(request({ host: "whatever.example" }), any)).toBeNull();
+    expect(refusalOf(request({ host: "whatever.example", method: "GET", fetchSite: "same-origin" }), any)).toBeNull();
     expect(refusalOf(request({ host: "whatever.example", origin: "https://evil.example" }), any)).not.toBeNull();
+    const rebound = { host: "rebound.example:3107", origin: "http://rebound.example:3107", fetchSite: "same-origin" };
+    expect(refusalOf(request(rebound), any)).toContain("PARKADE_ALLOWED_HOSTS");
+    expect(refusalOf(request({ ...rebound, origin: undefined }), any)).toContain("PARKADE_ALLOWED_HOSTS");
+    const named = parseAllowedHosts("* parkade.example");
+    const own = { host: "parkade.example", origin: "https://parkade.example", fetchSite: "same-origin" };
+    expect(refusalOf(request(own), named)).toBeNull();
   });
 
   test("a health probe may come by any address, but only to look", () => {

@@ -16,23 +16,29 @@ const PROBES = new Set(["/healthz", "/readyz"]);
 /**
  * Null when the request may pass, else the reason for a person. There is no sign-in yet, so whoever reaches the port may
  * do everything; two doors that stay open on a loopback address are closed here: a foreign web page that resolves its own
- * name to 127.0.0.1 (DNS rebinding: its Host is not ours), and a foreign page that posts a form to us (CSRF).
- * `allowedHosts`: further names, `host` or `host:port`, lower case, for a deployment behind an authenticating proxy;
- * `*` lets any name pass, and still no foreign page writes.
+ * name to 127.0.0.1 (DNS rebinding: its Host is not ours), and a foreign page that posts a form to us (CSRF). The server,
+ * the handlers and the pages all ask here, so that they cannot disagree.
+ *
+ * `allowedHosts`: further names, `host` or `host:port`, lower case, for a deployment behind an authenticating proxy. `*`
+ * lets any name read, and programs write; a page writes only from a host that is named, because a rebound page cannot be
+ * told from the console's own.
  */
 export function refusalOf(request: RequestFacts, allowedHosts: ReadonlySet<string>): string | null {
   if (PROBES.has(request.path) && SAFE_METHODS.has(request.method)) return null;
   const host = request.host?.toLowerCase();
-  if (!host || !isKnown(host, allowedHosts)) {
+  if (!host || !(isNamed(host, allowedHosts) || allowedHosts.has("*"))) {
     return `The console answers on this machine only, and not to the host ${JSON.stringify(host ?? "")}: open it as localhost or 127.0.0.1, or name the host in PARKADE_ALLOWED_HOSTS when an authenticating proxy stands in front.`;
   }
   if (SAFE_METHODS.has(request.method)) return null;
   const { origin, fetchSite } = request;
   if (origin !== undefined && !isOwnOrigin(origin, host, allowedHosts)) {
-    return `A page of ${origin} may not change anything here: use the console's own pages, or a client that is no browser.`;
+    return `A page of ${origin} may not change anything here: use the console's own pages, or a client that is no browser; name the host of a proxy in PARKADE_ALLOWED_HOSTS.`;
   }
   if (fetchSite !== undefined && fetchSite !== "same-origin" && fetchSite !== "none") {
     return "A page of another site may not change anything here: use the console's own pages, or a client that is no browser.";
+  }
+  if (fetchSite !== undefined && origin === undefined && !isNamed(host, allowedHosts)) {
+    return `A page may not change anything here under the host ${JSON.stringify(host)}: name it in PARKADE_ALLOWED_HOSTS, where * lets pages read alone.`;
   }
   return null;
 }
@@ -47,9 +53,9 @@ export function parseAllowedHosts(list: string | undefined): ReadonlySet<string>
   );
 }
 
-function isKnown(host: string, allowedHosts: ReadonlySet<string>): boolean {
+function isNamed(host: string, allowedHosts: ReadonlySet<string>): boolean {
   const name = host.replace(/:\d*$/, "");
-  return LOOPBACK.has(name) || allowedHosts.has("*") || allowedHosts.has(host) || allowedHosts.has(name);
+  return LOOPBACK.has(name) || allowedHosts.has(host) || allowedHosts.has(name);
 }
 
 /** The page came from the very host and port it talks to; a proxy that rewrites Host may name its public host instead. */
@@ -58,5 +64,6 @@ function isOwnOrigin(origin: string, host: string, allowedHosts: ReadonlySet<str
   const url = new URL(origin);
   if (url.protocol !== "http:" && url.protocol !== "https:") return false;
   const own = URL.canParse(`${url.protocol}//${host}`) ? new URL(`${url.protocol}//${host}`).host : host;
-  return url.host === own || allowedHosts.has(url.host) || allowedHosts.has(url.hostname);
+  if (url.host === own) return isNamed(host, allowedHosts);
+  return allowedHosts.has(url.host) || allowedHosts.has(url.hostname);
 }
