@@ -380,6 +380,21 @@ test("a listed event names the control that decides whether it may be sent, as t
   });
 });
 
+test.each<EventFilter>([
+  { status: ["BLACKLISTED"] },
+  { status: ["COOLING"] },
+  { status: ["COOLING", "BLACKLISTED"] },
+  { status: ["IGNORED", "BLACKLISTED"], source: ["orders"] },
+  { status: ["BLACKLISTED"], aggregateId: ["order-2", "order-4", "order-9"] },
+  { status: ["COOLING"], errorCode: ["TIMEOUT"] },
+  { status: ["CONFIRMED", "COOLING"], from: "-20h" },
+])("the state that a control puts an event in selects as the gate rules: %j", async (filter) => {
+  const expected = await matching(filter);
+  expect(expected.length).toBeGreaterThan(2);
+  expect(await listed(filter, 7)).toEqual(expected);
+  expect((await countEvents(db, filter, NOW)).total).toMatchObject({ value: expected.length, kind: "exact" });
+});
+
 test("what a control blacklists is found by the control's scope, among any number of others", async () => {
   const parts = await controlledParts(db, { status: ["BLACKLISTED"], errorCode: ["TIMEOUT", "RARE"] });
   expect(parts?.map(({ filter }) => filter)).toEqual(
