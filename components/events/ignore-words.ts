@@ -14,6 +14,8 @@ export function mustType(total: number | null): string | null {
 const CHANGE_REFUSALS: Record<string, string> = {
   "not-pending": "not PENDING",
   "not-ignored": "not IGNORED",
+  "already-ignored": "already IGNORED",
+  "in-flight": "being sent now",
 };
 
 function reasonText(reason: string): string {

@@ -13,7 +13,7 @@ const ViewsDialog = lazily(() => import("./views-dialog").then(({ ViewsDialog })
 /** Named filters: choose one, or keep the present one under a name. */
 export function ViewsMenu({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
   const { data } = useSavedViews();
-  const [managing, setManaging] = useState(false);
+  const [managing, setManaging] = useState<"save" | "manage" | null>(null);
   const views = data?.items ?? [];
   const current = views.find((view) => isSameFilter(view.filter, filter));
   const entries: MenuEntry[] = views.map((view) => ({
@@ -24,11 +24,14 @@ export function ViewsMenu({ filter, onFilter }: { filter: EventFilter; onFilter:
     onSelect: () => onFilter(view.filter),
   }));
   if (views.length > 0) entries.push({ kind: "separator", id: "separator" });
+  // A filter that is saved already, and an empty one, are not offered again.
+  const savable = !isEmptyFilter(filter) && current === undefined;
+  if (savable) entries.push({ id: "save", label: "Save this filter…", onSelect: () => setManaging("save") });
   entries.push({
     id: "manage",
-    label: isEmptyFilter(filter) ? "Manage views…" : "Save this filter…",
-    disabled: isEmptyFilter(filter) && views.length === 0,
-    onSelect: () => setManaging(true),
+    label: "Manage views…",
+    disabled: views.length === 0,
+    onSelect: () => setManaging("manage"),
   });
   return (
     <>
@@ -44,7 +47,7 @@ export function ViewsMenu({ filter, onFilter }: { filter: EventFilter; onFilter:
         align="end"
         entries={entries}
       />
-      {managing ? <ViewsDialog filter={filter} onClose={() => setManaging(false)} /> : null}
+      {managing ? <ViewsDialog filter={managing === "save" ? filter : {}} onClose={() => setManaging(null)} /> : null}
     </>
   );
 }

@@ -38,12 +38,15 @@ export function ActorButton() {
   const actor = useActorName();
   return (
     <PopoverButton
-      name={actor ? `You act as ${actor}` : "Say who you are"}
+      name={actor ? `You act as ${actor}` : "You act as local: say who you are"}
       tip={actor ? `You act as ${actor}` : "Say who you are: it stands in the audit"}
       label={
         <>
           <UserRound size={14} aria-hidden />
-          {actor ? <span className="hidden max-w-24 truncate lg:inline">{actor}</span> : null}
+          {/* What the audit will say, also while nobody said a name. */}
+          <span className={`hidden max-w-24 truncate lg:inline ${actor ? "" : "text-warning"}`}>
+            {actor ?? "local"}
+          </span>
         </>
       }
       variant="ghost"
