@@ -200,7 +200,8 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     // The consumer is well again, but for one event. All that match are redriven.
     const rejectedBefore = work.consumed.length;
     work.handles = ({ messageId }) => messageId !== STUBBORN;
-    await changeSettings(world.deps, { settings: { quietWindowMs: 2_000 }, reason: "a short story" }, "ada");
+    const short = { quietWindowMs: 2_000, cooldownMs: 0 };
+    await changeSettings(world.deps, { settings: short, reason: "a short story" }, "ada");
     const { id } = await world.request({ select: { filter } });
     const redriven = await world.ended(id);
     expect(redriven).toMatchObject({ total: ALL, delivered: GOOD, refused: 1, failed: 0, open: 0 });
@@ -261,6 +262,46 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     expect(await count("PENDING")).toEqual(exactly(1));
     expect(await size()).toBe(1);
     expect(await success()).toMatchObject({ delivered: GOOD + 1, confirmed: GOOD, bounced: 1 });
+  }, 120_000);
+
+  test("what its consumer rejects again and again cools down, and its aggregate is blacklisted", async () => {
+    const event = "payment-0-v1";
+    work.handles = () => false;
+    await work.publish(payments().filter(({ properties }) => properties.messageId === event));
+    await makeSource();
+    await changeSettings(
+      world.deps,
+      { settings: { redriveLimit: 9, cooldownMs: 300_000 }, reason: "a short story" },
+      "ada",
+    );
+    await world.worker();
+    await expect.poll(() => count("PENDING"), { timeout: 20_000 }).toEqual(exactly(1));
+
+    for (const round of [1, 2, 3]) {
+      const { id } = await world.request({ select: { filter } });
+      expect(await world.ended(id)).toMatchObject({ delivered: 1 });
+      await expect
+        .poll(async () => (await world.event(event)).status + String((await world.event(event)).bounces), {
+          timeout: 20_000,
+        })
+        .toBe(`PENDING${round}`);
+      expect(await world.event(event)).toMatchObject({ failures: round, redrives: round });
+      const [cooling] = await world.db.query<{ ms: number }>(
+        "select (extract(epoch from cooldown_until - now()) * 1000)::float8 as ms from dlq_events where event_id = $1",
+        [event],
+      );
+      expect(cooling!.ms).toBeGreaterThan(300_000 * 2 ** (round - 1) - 60_000);
+      expect(await world.request({ select: { filter } })).toMatchObject({
+        refusedByReason: round < 3 ? { cooling: 1 } : { blacklisted: 1 },
+      });
+      // A person looks away: only the time that passes is made shorter.
+      await world.db.run("update dlq_events set cooldown_until = null where event_id = $1", [event]);
+    }
+    const aggregates = await world.db.query(
+      "select aggregate_id, consecutive_failures, blacklist_id is not null as blacklisted from aggregates",
+    );
+    expect(aggregates).toEqual([{ aggregate_id: "account-0", consecutive_failures: 3, blacklisted: true }]);
+    expect(await world.request({ select: { filter } })).toMatchObject({ refusedByReason: { blacklisted: 1 } });
   }, 120_000);
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { changeRedrive } from "@/lib/operations/change-redrive";
+import { changeSettings } from "@/lib/operations/change-settings";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
 import { liftControl } from "@/lib/operations/lift-control";
@@ -176,6 +177,7 @@ describe.each([
     });
 
     test("an event that keeps coming back is ignored at the redrive limit", async () => {
+      await changeSettings(world.deps, { settings: { cooldownMs: 0 }, reason: "a short story" }, "ada");
       await world.park(1);
       await world.worker();
       for (const bounces of [1, 2, 3]) {

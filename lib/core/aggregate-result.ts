@@ -2,8 +2,8 @@ import { type AggregateName, aggregateKey } from "@/lib/core/aggregate";
 import type { ItemOutcome } from "@/lib/core/item-outcome";
 
 /**
- * What a batch of outcomes does to one aggregate's run of failures. `reset`: something was delivered, the run ended;
- * `failures`: failures after the last delivery. Neither: only the lease is released.
+ * What a batch of outcomes does to one aggregate's run of failures. `reset`: its consumer had processed something, the run
+ * ended; `failures`: failures after that. A delivery does neither: only a confirmation shows that it was none.
  */
 export type AggregateResult = AggregateName & { reset: boolean; failures: number };
 
@@ -21,7 +21,7 @@ export function aggregateResults(ended: readonly Ended[]): AggregateResult[] {
     const aggregate = { sourceId, aggregateType, aggregateId };
     const key = aggregateKey(aggregate);
     const result = results.get(key) ?? { ...aggregate, reset: false, failures: 0 };
-    if (outcome.kind === "delivered" || outcome.kind === "already-processed") {
+    if (outcome.kind === "already-processed") {
       result.reset = true;
       result.failures = 0;
     } else if (outcome.kind === "failed") {

@@ -4,7 +4,7 @@ import { type ArrivalMeaning, type KnownEvent, meaningOf } from "./arrival";
 const LIMIT = 4;
 const known: KnownEvent = {
   status: "PENDING",
-  bouncedRedrive: null,
+  bouncedRedrives: [],
   sendingRedrive: null,
   deliveredRedrive: null,
   redrives: LIMIT - 1,
@@ -27,18 +27,24 @@ test.each<[string, Partial<KnownEvent>, string | null, ArrivalMeaning]>([
     bounce("PENDING", "r2"),
   ],
   ["redriven, of a redrive not on record", { status: "REDRIVEN" }, null, bounce("PENDING", null)],
-  ["the same bounce again", { bouncedRedrive: "r2" }, "r2", duplicate],
+  ["the same bounce again", { bouncedRedrives: ["r2"] }, "r2", duplicate],
   [
     "redriven again, the earlier bounce delivered twice",
-    { status: "REDRIVEN", bouncedRedrive: "r1", deliveredRedrive: "r2" },
+    { status: "REDRIVEN", bouncedRedrives: ["r1"], deliveredRedrive: "r2" },
     "r1",
     duplicate,
   ],
   [
     "redriven again, and back again",
-    { status: "REDRIVEN", bouncedRedrive: "r1", deliveredRedrive: "r2" },
+    { status: "REDRIVEN", bouncedRedrives: ["r1"], deliveredRedrive: "r2" },
     "r2",
     bounce("PENDING", "r2"),
+  ],
+  [
+    "the bounce of an older redrive comes again after a newer one was counted",
+    { status: "REDRIVEN", bouncedRedrives: ["r1", "r2"], deliveredRedrive: "r3" },
+    "r1",
+    duplicate,
   ],
   ["the bounce overtakes the finish", { status: "QUEUED", sendingRedrive: "r2" }, "r2", bounce("QUEUED", "r2")],
   [
@@ -47,7 +53,7 @@ test.each<[string, Partial<KnownEvent>, string | null, ArrivalMeaning]>([
     null,
     bounce("QUEUED", "r2"),
   ],
-  ["overtaking, delivered twice", { status: "QUEUED", sendingRedrive: "r2", bouncedRedrive: "r2" }, null, duplicate],
+  ["overtaking, delivered twice", { status: "QUEUED", sendingRedrive: "r2", bouncedRedrives: ["r2"] }, null, duplicate],
   ["queued, nothing sent yet", { status: "QUEUED" }, null, duplicate],
   ["a send that counted as failed arrived after all, and bounced", {}, "r1", bounce("PENDING", "r1")],
   [

@@ -7,15 +7,15 @@ import { type EventStatus, nextStatus } from "./event-state";
  * bounce when Parkade had sent the event and it came back: when it carries the mark of a redrive that has not been
  * counted yet; or, from a consumer that drops our headers, when the event was redriven, or when the redrive that now
  * holds it has already begun to send it. A bounce that overtakes the end of its own delivery leaves the event QUEUED:
- * the finish finds the redrive in `bounced_redrive` and parks the event instead of marking it redriven.
+ * the finish finds the redrive in `bounced_redrives` and parks the event instead of marking it redriven.
  *
  * An event that comes back when its redrives have reached the limit is ignored instead of parked: it would only go round
  * once more. A person releases it.
  */
 export type KnownEvent = {
   status: EventStatus;
-  /** The last redrive whose bounce was counted. */
-  bouncedRedrive: string | null;
+  /** The redrives whose bounce was counted: a late copy of an older one is a duplicate too. */
+  bouncedRedrives: readonly string[];
   /** The open redrive, if an attempt of it for this event was ever opened. */
   sendingRedrive: string | null;
   /** The redrive that delivered it last. */
@@ -35,11 +35,11 @@ export function meaningOf(known: KnownEvent, markedRedrive: string | null, redri
     return { kind: "bounce", status: statusAfterBounce(known, redriveLimit), redriveId };
   };
   if (markedRedrive !== null) {
-    return markedRedrive === known.bouncedRedrive ? { kind: "duplicate" } : bounce(markedRedrive);
+    return known.bouncedRedrives.includes(markedRedrive) ? { kind: "duplicate" } : bounce(markedRedrive);
   }
   if (known.status === "REDRIVEN") return bounce(known.deliveredRedrive);
   const sending = known.status === "QUEUED" ? known.sendingRedrive : null;
-  return sending !== null && sending !== known.bouncedRedrive ? bounce(sending) : { kind: "duplicate" };
+  return sending !== null && !known.bouncedRedrives.includes(sending) ? bounce(sending) : { kind: "duplicate" };
 }
 
 function statusAfterBounce(known: KnownEvent, redriveLimit: number): EventStatus {

@@ -11,7 +11,7 @@ describe("an event after its item", () => {
   test.each<[ItemOutcome, object | null]>([
     [
       { kind: "delivered", code: "HTTP_200" },
-      { status: "REDRIVEN", failures: 0, redrives: 3, cooldownUntilMs: null, confirmedAtMs: null },
+      { status: "REDRIVEN", failures: 1, redrives: 3, cooldownUntilMs: null, confirmedAtMs: null },
     ],
     [
       { kind: "already-processed", detail: "by billing" },
@@ -59,7 +59,7 @@ describe("an aggregate after a batch", () => {
   const of = (
     aggregateType: string | null,
     aggregateId: string | null,
-    ...kinds: ("delivered" | "failed" | "back")[]
+    ...kinds: ("delivered" | "already-processed" | "failed" | "back")[]
   ) =>
     kinds.map((kind) => ({
       item: { sourceId: "s", aggregateType, aggregateId },
@@ -67,15 +67,15 @@ describe("an aggregate after a batch", () => {
         ? { kind, code: "X", detail: "" }
         : kind === "back"
           ? { kind }
-          : { kind, code: "X" }) as ItemOutcome,
+          : { kind, code: "X", detail: "" }) as ItemOutcome,
     }));
   const ended = (aggregateId: string | null, ...kinds: Parameters<typeof of>[2][]) => of(null, aggregateId, ...kinds);
   const none = { sourceId: "s", aggregateType: null, reset: false, failures: 0 };
 
-  test("counts the failures after the last delivery", () => {
+  test("counts the failures since its consumer last processed one; a delivery ends nothing", () => {
     expect(
       aggregateResults([
-        ...ended("b", "failed", "delivered", "failed"),
+        ...ended("b", "failed", "already-processed", "failed"),
         ...ended("a", "failed", "failed"),
         ...ended("c", "failed", "delivered"),
         ...ended("d", "back"),
@@ -84,14 +84,17 @@ describe("an aggregate after a batch", () => {
     ).toEqual([
       { ...none, aggregateId: "b", reset: true, failures: 1 },
       { ...none, aggregateId: "a", failures: 2 },
-      { ...none, aggregateId: "c", reset: true },
+      { ...none, aggregateId: "c", failures: 1 },
       { ...none, aggregateId: "d" },
     ]);
   });
 
   test("counts an order and a customer of the same id apart", () => {
     expect(
-      aggregateResults([...of("order", "42", "failed", "failed"), ...of("customer", "42", "delivered", "failed")]),
+      aggregateResults([
+        ...of("order", "42", "failed", "failed"),
+        ...of("customer", "42", "already-processed", "failed"),
+      ]),
     ).toEqual([
       { ...none, aggregateType: "order", aggregateId: "42", failures: 2 },
       { ...none, aggregateType: "customer", aggregateId: "42", reset: true, failures: 1 },

@@ -28,7 +28,8 @@ export type EventAfter = {
 export type EventBefore = { failures: number; redrives: number; cooldownUntilMs: number | null };
 
 /**
- * The event after its item closed. A send that failed counts against the redrive limit like one that was delivered:
+ * The event after its item closed. A delivery is no success yet: it leaves the run of failures as it is, and only a
+ * confirmation ends it. A send that failed counts against the redrive limit like one that was delivered:
  * the limit is against loops, not against success.
  */
 export function eventAfter(
@@ -42,7 +43,7 @@ export function eventAfter(
     case "delivered":
       return {
         status: "REDRIVEN",
-        failures: 0,
+        failures: before.failures,
         redrives: before.redrives + 1,
         cooldownUntilMs: null,
         confirmedAtMs: null,

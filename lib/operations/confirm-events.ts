@@ -4,6 +4,7 @@ import { confirmRedrives } from "@/lib/operations/advance-redrive";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db, Tx } from "@/lib/store/db";
 import { unknownSource } from "@/lib/store/read/sources";
+import { endAggregateFailures } from "@/lib/store/write/aggregate-failures";
 import { appendAudit } from "@/lib/store/write/audit";
 import {
   type Confirmable,
@@ -40,6 +41,11 @@ export async function confirmEvents(
     const redriveIds = moved.flatMap(({ redriveId }) => redriveId ?? []);
     await countConfirmed(tx, redriveIds);
     await confirmRedrives(tx, redriveIds, deps.clock.wallMs());
+    await endAggregateFailures(
+      tx,
+      moved.map(({ id }) => id),
+      true,
+    );
     for (const from of ["REDRIVEN", "PENDING"] as const) {
       const ids = moved.filter((event) => event.from === from).map(({ id }) => id);
       await auditConfirmed(tx, ids, {

@@ -1,5 +1,6 @@
 import type { Deps } from "@/lib/operations/deps";
 import { readSettings } from "@/lib/store/read/settings";
+import { endAggregateFailures } from "@/lib/store/write/aggregate-failures";
 import { appendAudit } from "@/lib/store/write/audit";
 import { confirmQuiet, countConfirmed } from "@/lib/store/write/confirm-quiet";
 
@@ -25,6 +26,11 @@ async function confirmChunk(deps: Pick<Deps, "db" | "clock">, quietWindowMs: num
     await countConfirmed(
       tx,
       events.flatMap(({ redriveId }) => (redriveId === null ? [] : [redriveId])),
+    );
+    await endAggregateFailures(
+      tx,
+      events.map(({ id }) => id),
+      false,
     );
     await appendAudit(tx, {
       actor: "worker",

@@ -93,7 +93,8 @@ async function commitBatch(
     const moved = await moveFinishedEvents(tx, redriveId, ended, settings.redriveLimit);
     await auditMoves(tx, redriveId, ended, moved, nowMs);
     await countEnds(tx, redriveId, { ended, moved, nowMs });
-    await settleOrder(tx, redriveId, held, settings, nowMs);
+    const counted = new Set(moved.filter(({ cameBack }) => cameBack).map(({ id }) => id));
+    await settleOrder(tx, redriveId, { held, counted }, settings, nowMs);
     return { won };
   });
 }
@@ -176,27 +177,30 @@ async function countEnds(
 
 /** A delivery whose bounce came first was left out of the sample then, and is a bounce in it now. */
 function marksOf(ended: readonly Finish[], moved: readonly MovedEvent[]): string {
-  const statusOf = new Map(moved.map((event) => [event.id, event.status]));
+  const counted = new Set(moved.filter(({ cameBack }) => cameBack).map(({ id }) => id));
   return ended
     .map(({ item, outcome }): OutcomeMark | "" => {
       if (outcome.kind === "failed") return "f";
       if (outcome.kind !== "delivered") return "";
-      const status = statusOf.get(item.id);
-      return status === undefined || status === "REDRIVEN" ? "d" : "b";
+      return counted.has(item.id) ? "b" : "d";
     })
     .join("");
 }
 
-/** Leases, runs of failures, and the automatic blacklist. */
+/** Leases, runs of failures, and the automatic blacklist. `counted`: events whose bounce was counted already. */
 async function settleOrder(
   tx: Tx,
   redriveId: string,
-  held: readonly Finish[],
+  { held, counted }: { held: readonly Finish[]; counted: ReadonlySet<string> },
   settings: Settings,
   nowMs: number,
 ): Promise<void> {
   const limit = settings.aggregateFailureLimit;
-  for (const failed of await settleAggregates(tx, redriveId, aggregateResults(held), limit)) {
+  // A redrive of an event fails once: one that failed and whose bounce was parked before has been counted there.
+  const ends = held.map(({ item, outcome }): Pick<Finish, "item" | "outcome"> => {
+    return { item, outcome: outcome.kind === "failed" && counted.has(item.id) ? { kind: "back" } : outcome };
+  });
+  for (const failed of await settleAggregates(tx, redriveId, aggregateResults(ends), limit)) {
     await blacklistAggregate(tx, failed, { redriveId, limit, nowMs });
   }
 }

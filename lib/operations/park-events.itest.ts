@@ -57,6 +57,9 @@ async function move(status: string, item?: { redriveId: string; state: string; a
     `with moved as (update dlq_events set status = $2 where id = $1 returning *)
      , levels as (insert into dlq_levels select source_id, error_code, s, date_trunc('hour', first_seen, 'UTC'), n
                     from moved, (values ($3, -1), ($2, 1)) d (s, n))
+     , flow as (insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
+                select date_trunc('minute', now(), 'UTC'), source_id, error_code, fingerprint, k, 1
+                  from moved, (values ('REDRIVEN', 'redriven'), ('IGNORED', 'ignored')) d (s, k) where s = $2)
      insert into dlq_group_levels select fingerprint, source_id, s, n from moved, (values ($3, -1), ($2, 1)) d (s, n)`,
     [id, status, before],
   );
@@ -191,7 +194,8 @@ describe("a bounce", () => {
       bounces: 1,
       attempts: 6,
       error_code: "TIMEOUT",
-      bounced_redrive: redriveId,
+      bounced_redrives: [redriveId],
+      failures: 1,
     });
     expect(await audits("event.bounced")).toMatchObject([
       {
@@ -213,7 +217,7 @@ describe("a bounce", () => {
     const redriveId = await addRedrive();
     await move("REDRIVEN", { redriveId, state: "delivered" });
     expect(await one()).toEqual(["bounced"]);
-    expect(await event()).toMatchObject({ status: "PENDING", bounced_redrive: redriveId });
+    expect(await event()).toMatchObject({ status: "PENDING", bounced_redrives: [redriveId] });
   });
 
   test("that overtakes the finish leaves the event queued, and says which redrive came back", async () => {
@@ -221,7 +225,7 @@ describe("a bounce", () => {
     const redriveId = await addRedrive();
     await move("QUEUED", { redriveId, state: "open", attempt: true });
     expect(await one({ redrive: { redriveId, attempt: 1 } })).toEqual(["bounced"]);
-    expect(await event()).toMatchObject({ status: "QUEUED", bounces: 1, bounced_redrive: redriveId });
+    expect(await event()).toMatchObject({ status: "QUEUED", bounces: 1, bounced_redrives: [redriveId] });
   });
 
   test("is none while nothing was sent: the queue delivered the first letter twice", async () => {
@@ -254,6 +258,10 @@ describe("a bounce", () => {
     const redriveId = await addRedrive();
     await db.run("update dlq_events set status = 'REDRIVEN'");
     await db.run("update dlq_levels set status = 'REDRIVEN'");
+    await db.run(
+      `insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
+       select minute, source_id, error_code, fingerprint, 'redriven', n from dlq_flow`,
+    );
     await db.run("update dlq_group_levels set status = 'REDRIVEN'");
     const back = () => park(letters(50, () => ({ redrive: { redriveId, attempt: 1 } })));
     const outcomes = (await Promise.all([back(), back(), back()])).flat();

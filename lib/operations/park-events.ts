@@ -1,6 +1,8 @@
 import type { Arrival } from "@/lib/contract/arrival";
+import { aggregateKey } from "@/lib/core/aggregate";
 import { meaningOf } from "@/lib/core/arrival";
 import { type Fingerprint, fingerprintOf } from "@/lib/core/fingerprint";
+import { cooldownAfter, type Settings } from "@/lib/core/settings";
 import { storable } from "@/lib/core/storable";
 import { bounceRedrive } from "@/lib/operations/advance-redrive";
 import type { Clock } from "@/lib/platform/clock";
@@ -8,7 +10,9 @@ import { uuidv7 } from "@/lib/platform/ids";
 import { createTurns } from "@/lib/platform/turns";
 import { type Db, isRowFault, sqlState, type Tx } from "@/lib/store/db";
 import { readSettings } from "@/lib/store/read/settings";
+import { countAggregateFailures, type FailedAggregate } from "@/lib/store/write/aggregate-failures";
 import { appendAudit } from "@/lib/store/write/audit";
+import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
 import {
   type Bounce,
@@ -191,15 +195,15 @@ async function parkNew(tx: Tx, parkings: Parking[], { actor, nowMs }: Facts): Pr
 async function meetKnown(tx: Tx, parkings: Parking[], facts: Facts): Promise<Set<string>> {
   const marks = parkings.flatMap(({ letter }) => letter.redrive?.redriveId ?? []);
   const ours = await knownRedrives(tx, [...new Set(marks)]);
-  const { redriveLimit } = await readSettings(tx);
+  const settings = await readSettings(tx);
   const bounced = new Set<string>();
   let left = parkings;
   while (left.length > 0) {
-    const bounces = await bouncesAmong(tx, left, { ours, redriveLimit });
+    const bounces = await bouncesAmong(tx, left, { ours, settings });
     if (bounces.length === 0) break;
     const moved = await recordBounces(tx, bounces, facts.nowMs);
     const done = bounces.filter(({ found }) => moved.has(found.id));
-    if (done.length > 0) await settleBounces(tx, done, facts);
+    if (done.length > 0) await settleBounces(tx, done, { ...facts, settings });
     for (const { parking } of done) bounced.add(parking.id);
     // Somebody changed these between the look and the move: look again.
     left = bounces.filter(({ found }) => !moved.has(found.id)).map(({ parking }) => parking);
@@ -207,28 +211,37 @@ async function meetKnown(tx: Tx, parkings: Parking[], facts: Facts): Promise<Set
   return bounced;
 }
 
-type BounceRules = { ours: ReadonlySet<string>; redriveLimit: number };
+type BounceRules = { ours: ReadonlySet<string>; settings: Settings };
 
-async function bouncesAmong(tx: Tx, parkings: Parking[], { ours, redriveLimit }: BounceRules): Promise<Bounce[]> {
+async function bouncesAmong(tx: Tx, parkings: Parking[], { ours, settings }: BounceRules): Promise<Bounce[]> {
   const found = new Map((await findKnown(tx, parkings)).map((event) => [`${event.sourceId}${event.eventId}`, event]));
   return parkings.flatMap((parking): Bounce[] => {
     const event = found.get(`${parking.sourceId}${parking.letter.eventId}`);
     if (!event) return [];
     const mark = parking.letter.redrive?.redriveId ?? null;
-    const meaning = meaningOf(event, mark !== null && ours.has(mark) ? mark : null, redriveLimit);
+    const meaning = meaningOf(event, mark !== null && ours.has(mark) ? mark : null, settings.redriveLimit);
     if (meaning.kind === "duplicate") return [];
-    return [{ found: event, parking, status: meaning.status, redriveId: meaning.redriveId }];
+    const { status, redriveId } = meaning;
+    // A send that counted as failed and came back after all is one failure of that redrive, not two.
+    const counts = redriveId === null || !event.failedRedrives.includes(redriveId);
+    return [
+      { found: event, parking, status, redriveId, counts, cooldownMs: cooldownAfter(event.failures + 1, settings) },
+    ];
   });
 }
 
-async function settleBounces(tx: Tx, bounces: Bounce[], { actor, nowMs }: Facts): Promise<void> {
+async function settleBounces(
+  tx: Tx,
+  bounces: Bounce[],
+  { actor, nowMs, settings }: Facts & { settings: Settings },
+): Promise<void> {
   const replaced = await updateBodies(tx, bounces);
   await touchGroups(
     tx,
     bounces.map(({ found, parking }) => ({ ...parking, id: found.id })),
     nowMs,
   );
-  for (const { found, parking, status, redriveId } of bounces) {
+  for (const { found, parking, status, redriveId, counts } of bounces) {
     await appendAudit(tx, {
       actor,
       action: "event.bounced",
@@ -241,6 +254,7 @@ async function settleBounces(tx: Tx, bounces: Bounce[], { actor, nowMs }: Facts)
         status,
         errorCode: parking.letter.errorCode,
         bounces: found.bounces + 1,
+        failures: found.failures + (counts ? 1 : 0),
         attempts: Math.min(found.attempts + parking.letter.attempts, INT4_MAX),
         ...(replaced.has(found.id) ? { payload: "replaced: it came back with another payload" } : {}),
       },
@@ -251,5 +265,26 @@ async function settleBounces(tx: Tx, bounces: Bounce[], { actor, nowMs }: Facts)
   }
   for (const { redriveId, sampled } of await countBounces(tx, bounces)) {
     await bounceRedrive(tx, redriveId, sampled, nowMs);
+  }
+  await failAggregates(tx, bounces, { limit: settings.aggregateFailureLimit, nowMs });
+}
+
+/** A bounce is a failure of its aggregate: as many in a row as the limit blacklist it. */
+async function failAggregates(
+  tx: Tx,
+  bounces: Bounce[],
+  { limit, nowMs }: { limit: number; nowMs: number },
+): Promise<void> {
+  const failed = new Map<string, FailedAggregate & { redriveId: string | null }>();
+  for (const { found, redriveId, counts } of bounces) {
+    const { sourceId, aggregateType, aggregateId } = found;
+    if (!counts || aggregateId === null) continue;
+    const aggregate = { sourceId, aggregateType, aggregateId };
+    const key = aggregateKey(aggregate);
+    failed.set(key, { ...aggregate, redriveId, failures: (failed.get(key)?.failures ?? 0) + 1 });
+  }
+  for (const aggregate of await countAggregateFailures(tx, [...failed.values()], limit)) {
+    const { redriveId } = failed.get(aggregateKey(aggregate))!;
+    await blacklistAggregate(tx, aggregate, { redriveId, limit, nowMs });
   }
 }

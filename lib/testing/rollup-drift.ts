@@ -1,8 +1,10 @@
+import { PARKED_STATUSES } from "@/lib/core/event-state";
 import type { Db } from "@/lib/store/db";
+import { SIZE_EFFECT } from "@/lib/store/read/flow";
 
 /**
- * Where the rollups differ from a full count: empty when they are exact. Flow is checked for what is parked, the one
- * kind that a full count can tell.
+ * Where the rollups differ from a full count: empty when they are exact. Flow is checked twice: what was parked is what is
+ * there, and what all kinds together did to the size is what is parked now, for each source, error code and group.
  */
 export async function rollupDrift(db: Db): Promise<unknown[]> {
   return db.query(`
@@ -16,6 +18,12 @@ export async function rollupDrift(db: Db): Promise<unknown[]> {
     group_counted as (select fingerprint, source_id, status, count(*) as n from dlq_events group by 1, 2, 3),
     parked as (select source_id, sum(n) as n from dlq_flow where kind = 'parked' group by 1),
     parked_counted as (select source_id, count(*) as n from dlq_events group by 1),
+    size as (
+      select source_id, error_code, fingerprint, sum(${SIZE_EFFECT}) as n
+        from dlq_flow group by 1, 2, 3 having sum(${SIZE_EFFECT}) <> 0),
+    size_counted as (
+      select source_id, error_code, fingerprint, count(*) as n
+        from dlq_events where status = any(array['${PARKED_STATUSES.join("', '")}']) group by 1, 2, 3),
     hours as (select hour, source_id, error_code, kind, sum(n) as n from dlq_flow_hours group by 1, 2, 3, 4),
     hours_counted as (
       select date_trunc('hour', minute, 'UTC') as hour, source_id, error_code, kind, sum(n) as n
@@ -32,6 +40,9 @@ export async function rollupDrift(db: Db): Promise<unknown[]> {
     union all
     select 'flow', row_to_json(l), row_to_json(c)
       from parked l full join parked_counted c using (source_id) where l.n is distinct from c.n
+    union all
+    select 'size', row_to_json(l), row_to_json(c)
+      from size l full join size_counted c using (source_id, error_code, fingerprint) where l.n is distinct from c.n
     union all
     select 'flow_hours', row_to_json(l), row_to_json(c)
       from hours l full join hours_counted c using (hour, source_id, error_code, kind) where l.n is distinct from c.n

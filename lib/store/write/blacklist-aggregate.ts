@@ -1,8 +1,8 @@
 import { scopeOut } from "@/lib/core/control";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Tx } from "@/lib/store/db";
+import type { FailedAggregate } from "@/lib/store/write/aggregate-failures";
 import { appendAudit } from "@/lib/store/write/audit";
-import type { FailedAggregate } from "@/lib/store/write/finish-items";
 
 /**
  * Blacklists an aggregate that keeps failing, until somebody lifts it. It is a fact of the aggregate's own row, so however
@@ -11,7 +11,7 @@ import type { FailedAggregate } from "@/lib/store/write/finish-items";
 export async function blacklistAggregate(
   tx: Tx,
   failed: FailedAggregate,
-  facts: { redriveId: string; limit: number; nowMs: number },
+  facts: { redriveId: string | null; limit: number; nowMs: number },
 ): Promise<void> {
   const id = uuidv7(facts.nowMs);
   const reason = `${failed.failures} redrives of this aggregate failed in a row (the limit is ${facts.limit})`;

@@ -16,7 +16,7 @@ export async function confirmQuiet(
         where status = 'REDRIVEN' and confirmed_at is null and redrive_at < now() - make_interval(secs => $1)
         order by redrive_at limit $2
      ), moved as (
-       update dlq_events e set confirmed_at = now()
+       update dlq_events e set confirmed_at = now(), failures = 0
          from picked p where e.id = p.id and e.status = 'REDRIVEN' and e.confirmed_at is null
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'REDRIVEN' as old_status,
                  'REDRIVEN' as new_status

@@ -5,6 +5,7 @@ import type { EventStatus } from "@/lib/core/event-state";
 import type { EventAfter, ItemOutcome } from "@/lib/core/item-outcome";
 import { storableText } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
+import type { FailedAggregate } from "@/lib/store/write/aggregate-failures";
 import { type ClaimedItem, checked } from "@/lib/store/write/claim-items";
 import { type FlowKind, rollupOf } from "@/lib/store/write/rollup";
 
@@ -113,7 +114,10 @@ export async function closeItems(tx: Tx, redriveId: string, finished: readonly F
 /** Largest value of an `integer` column: counters of events stop there, since an overflow would refuse the whole batch. */
 export const INT4_MAX = 2_147_483_647;
 
-export type MovedEvent = { id: string; status: EventStatus };
+/** `cameBack`: its bounce was parked before this finish. */
+export type MovedEvent = { id: string; status: EventStatus; cameBack: boolean };
+
+const CAME_BACK = "coalesce($1 = any(e.bounced_redrives), false)";
 
 /**
  * Flow of the minute beyond the outcome itself: an exhausted event leaves the parked set as `ignored`, one that a
@@ -129,8 +133,9 @@ const SECOND_FLOW = `, moved_second_flow as (
 
 /**
  * Moves the events of closed items, with their rollups, in one statement. A delivery whose bounce came back before this
- * finish (park-events left `bounced_redrive`) parks the event instead of marking it REDRIVEN, or ignores it when that
- * used up its redrive limit. `last_operator` stays the person who asked for the redrive. Returns where each went.
+ * finish (park-events left it in `bounced_redrives`) parks the event instead of marking it REDRIVEN, or ignores it when
+ * that used up its redrive limit. That bounce has counted the delivery, the failure and the cooldown: they stay.
+ * `last_operator` stays the person who asked for the redrive. Returns where each went.
  */
 export async function moveFinishedEvents(
   tx: Tx,
@@ -142,11 +147,12 @@ export async function moveFinishedEvents(
   return tx.query<MovedEvent>(
     `with moved as (
        update dlq_events e
-          set status = case when w.flow = 'redriven' and not w.processed and e.bounced_redrive = $1
+          set status = case when w.delivered and ${CAME_BACK}
                             then case when w.redrives < $2 then 'PENDING' else 'IGNORED' end
                             else w.status end,
-              failures = w.failures, redrives = w.redrives,
-              cooldown_until = to_timestamp(w.cooldown_until / 1000),
+              failures = case when w.processed then 0 else greatest(e.failures, w.failures) end, redrives = w.redrives,
+              cooldown_until = case when w.processed or (w.delivered and not ${CAME_BACK}) then null
+                                    else greatest(e.cooldown_until, to_timestamp(w.cooldown_until / 1000)) end,
               confirmed_at = to_timestamp(w.confirmed_at / 1000),
               redrive_at = case when w.flow = 'redriven' then now() else e.redrive_at end,
               attempts = least(e.attempts::bigint + w.sends, ${INT4_MAX}),
@@ -154,14 +160,15 @@ export async function moveFinishedEvents(
               last_error_code = coalesce(w.error_code, e.last_error_code),
               last_error = coalesce(w.error_text, e.last_error)
          from unnest($3::uuid[], $4::text[], $5::int[], $6::int[], $7::float8[], $8::float8[], $9::int[], $10::text[],
-                     $11::boolean[], $12::text[], $13::text[])
+                     $11::boolean[], $12::text[], $13::text[], $14::boolean[])
            as w(id, status, failures, redrives, cooldown_until, confirmed_at, sends, flow, processed, error_code,
-                error_text)
+                error_text, delivered)
         where e.id = any($3::uuid[]) and e.id = w.id and ${checked("e.status", "'QUEUED'")}
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'QUEUED' as old_status,
-                 e.status as new_status, w.flow, w.processed
+                 e.status as new_status, w.processed, ${CAME_BACK} as came_back,
+                 case when w.delivered and ${CAME_BACK} then null else w.flow end as flow
      )${rollupOf("moved", { flow: { kind: { expression: "flow" }, at: "now()" } })}${SECOND_FLOW}
-     select id, new_status as status from moved`,
+     select id, new_status as status, came_back as "cameBack" from moved`,
     [
       redriveId,
       redriveLimit,
@@ -176,6 +183,7 @@ export async function moveFinishedEvents(
       finished.map(({ outcome }) => outcome.kind === "already-processed"),
       finished.map(({ outcome }) => (outcome.kind === "failed" ? outcome.code : null)),
       finished.map(({ outcome }) => (outcome.kind === "failed" ? storedDetail(outcome.detail) : null)),
+      finished.map(({ outcome }) => outcome.kind === "delivered"),
     ],
     { name: "move-finished-events" },
   );
@@ -257,8 +265,6 @@ export function deltaOf(finished: readonly FinishedItem[]): RedriveDelta {
   return delta;
 }
 
-export type FailedAggregate = AggregateName & { failures: number };
-
 /**
  * Applies each aggregate's result to its run of failures, and releases the lease once this redrive holds nothing of the
  * aggregate. Rows are locked in the order in which claims lock them: transactions that share aggregates cannot deadlock.
@@ -284,6 +290,7 @@ export async function settleAggregates(
      update aggregates a
         set consecutive_failures = least(
                   (case when w.reset then 0 else a.consecutive_failures end)::bigint + w.failures, ${INT4_MAX}),
+            failed_at = case when w.failures > 0 then now() else a.failed_at end,
             lease_until = case when a.lease_redrive = $1 and not exists (
                 select 1 from redrive_items i
                  where i.aggregate_id = a.aggregate_id and i.source_id = a.source_id

@@ -222,8 +222,13 @@ export type Found = KnownEvent & {
   eventId: string;
   errorCode: string;
   fingerprint: string;
+  aggregateType: string | null;
+  aggregateId: string | null;
   attempts: number;
   bounces: number;
+  failures: number;
+  /** Redrives of it whose item ended as failed. */
+  failedRedrives: string[];
 };
 
 /**
@@ -233,7 +238,9 @@ export type Found = KnownEvent & {
 export async function findKnown(tx: Tx, parkings: Parking[]): Promise<Found[]> {
   return tx.query<Found>(
     `select e.id, e.source_id as "sourceId", e.event_id as "eventId", e.error_code as "errorCode", e.fingerprint,
-            e.attempts, e.bounces, e.status, e.redrives, e.bounced_redrive as "bouncedRedrive",
+            e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.attempts, e.bounces, e.failures,
+            e.status, e.redrives, coalesce(e.bounced_redrives, '{}') as "bouncedRedrives",
+            array(select i.redrive_id from redrive_items i where i.id = e.id and i.state = 'failed') as "failedRedrives",
             (select i.redrive_id from redrive_items i
               where i.id = e.id and i.state = 'open'
                 and exists (select 1 from redrive_attempts t where t.id = i.id and t.redrive_id = i.redrive_id))
@@ -275,17 +282,31 @@ export async function knownRedrives(tx: Tx, ids: string[]): Promise<Set<string>>
 }
 
 /**
- * A send that had counted as failed, and came back: so it was delivered after all, which the flow must say as well, or
- * more would come back than ever left.
+ * What the flow must say beside the bounce, so that it adds up to what is parked, for each error code and group.
+ * - An event that had not left (its send had counted as failed, or is not committed yet) left now: from where it was parked.
+ * - One that was ignored meanwhile left and is not parked again: both under the new error.
+ * - One that came back at the redrive limit is ignored at once.
  */
-const UNCOUNTED_DELIVERY = `, moved_uncounted as (
+const BOUNCE_FLOW = `, moved_beside as (
   insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
-  select date_trunc('minute', to_timestamp($13::float8 / 1000), 'UTC'), source_id, error_code, fingerprint, 'redriven',
-         count(*)
-    from moved where old_status in ('PENDING', 'IGNORED') group by source_id, error_code, fingerprint
+  select date_trunc('minute', to_timestamp($13::float8 / 1000), 'UTC'), source_id, code, print, kind, count(*)
+    from (select source_id,
+                 case when old_status in ('PENDING', 'QUEUED') then old_error_code else error_code end as code,
+                 case when old_status in ('PENDING', 'QUEUED') then old_fingerprint else fingerprint end as print,
+                 case when old_status <> 'REDRIVEN' then 'redriven' when new_status = 'IGNORED' then 'ignored' end as kind
+            from moved) beside
+   where kind is not null group by source_id, code, print, kind
 )`;
 
-export type Bounce = { found: Found; parking: Parking; status: EventStatus; redriveId: string | null };
+/** `counts`: it is a failure that nothing has counted yet. `cooldownMs` runs from now, by the store's clock. */
+export type Bounce = {
+  found: Found;
+  parking: Parking;
+  status: EventStatus;
+  redriveId: string | null;
+  counts: boolean;
+  cooldownMs: number;
+};
 
 /**
  * Records bounces by compare-and-set on what was found, with counters. Returns the ids that it moved; the others were
@@ -301,21 +322,25 @@ export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): P
          last_error_code = w.error_code, last_error = w.last_error,
          failed_at = coalesce(to_timestamp(w.failed_at / 1000), e.failed_at),
          last_attempt_at = to_timestamp(coalesce(w.failed_at, $13::float8) / 1000),
-         confirmed_at = null, bounced_redrive = w.redrive, payload_bytes = w.payload_bytes
-       from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[],
-                   $9::text[], $10::text[], $11::int[], $12::float8[], $14::int[])
-         as w (id, old_status, status, old_redrive, redrive, old_error_code, error_code, old_fingerprint, fingerprint,
-               last_error, attempts, failed_at, payload_bytes)
-       where e.id = w.id and e.status = w.old_status and e.bounced_redrive is not distinct from w.old_redrive
+         confirmed_at = null, payload_bytes = w.payload_bytes,
+         bounced_redrives = case when w.redrive is null then e.bounced_redrives
+                                 else e.bounced_redrives || w.redrive end,
+         failures = e.failures + w.failed,
+         cooldown_until = greatest(e.cooldown_until, now() + make_interval(secs => w.cooldown_ms / 1000))
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[],
+                   $9::text[], $10::text[], $11::int[], $12::float8[], $14::int[], $15::int[], $16::float8[])
+         as w (id, old_status, status, old_bounces, redrive, old_error_code, error_code, old_fingerprint, fingerprint,
+               last_error, attempts, failed_at, payload_bytes, failed, cooldown_ms)
+       where e.id = w.id and e.status = w.old_status and e.bounces = w.old_bounces
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, w.old_status,
                  e.status as new_status, w.old_error_code, w.old_fingerprint
-     )${rollupOf("moved", { flow: { kind: "bounced", at: "to_timestamp($13::float8 / 1000)" }, regrouped: true })}${UNCOUNTED_DELIVERY}
+     )${rollupOf("moved", { flow: { kind: "bounced", at: "to_timestamp($13::float8 / 1000)" }, regrouped: true })}${BOUNCE_FLOW}
      select id from moved`,
     [
       column(({ found }) => found.id),
       column(({ found }) => found.status),
       column(({ status }) => status),
-      column(({ found }) => found.bouncedRedrive),
+      column(({ found }) => found.bounces),
       column(({ redriveId }) => redriveId),
       column(({ found }) => found.errorCode),
       column(({ parking }) => parking.letter.errorCode),
@@ -326,6 +351,8 @@ export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): P
       column(({ parking }) => parking.letter.failedAtMs),
       nowMs,
       column(({ parking }) => parking.letter.payload.byteLength),
+      column(({ counts }) => (counts ? 1 : 0)),
+      column(({ counts, cooldownMs }) => (counts ? cooldownMs : null)),
     ],
     { name: "record_bounces" },
   );

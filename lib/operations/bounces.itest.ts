@@ -1,0 +1,270 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
+import { changeRedrive } from "@/lib/operations/change-redrive";
+import { changeSettings } from "@/lib/operations/change-settings";
+import { confirmEvents } from "@/lib/operations/confirm-events";
+import { confirmQuietEvents } from "@/lib/operations/confirm-quiet-events";
+import { finishItems } from "@/lib/operations/finish-items";
+import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
+import { type ParkOutcome, parkEvents } from "@/lib/operations/park-events";
+import { readSettings } from "@/lib/store/read/settings";
+import { type ClaimedItem, claimItems } from "@/lib/store/write/claim-items";
+import { deadLetter } from "@/lib/testing/letters";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+let world: World;
+
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+});
+afterEach(async () => {
+  const broken = await world.broken();
+  await world.close();
+  expect(broken).toEqual([]);
+});
+
+const DELIVERED: ItemOutcome = { kind: "delivered", code: "HTTP 202" };
+const REJECTED: ItemOutcome = { kind: "failed", code: "HTTP_422", detail: "unknown article" };
+
+async function claim(redriveId: string): Promise<ClaimedItem[]> {
+  return claimItems(world.db, { redriveId, slices: [0, 0], limit: 100, leaseMs: 30_000 });
+}
+
+async function finish(redriveId: string, items: readonly ClaimedItem[], outcome: ItemOutcome): Promise<void> {
+  const settings = await readSettings(world.db);
+  const batch = items.map((item) => {
+    const after = eventAfter(outcome, item, settings, Date.now());
+    return { item, outcome, after, attempts: item.attempts + 1, findings: [], closes: [] };
+  });
+  await finishItems(world.deps, redriveId, batch);
+}
+
+/** One redrive of these events from request to end, whatever cools them down. */
+async function redrive(eventIds: string[], outcome: ItemOutcome): Promise<string> {
+  await world.db.run("update dlq_events set cooldown_until = null where event_id = any($1)", [eventIds]);
+  const { id } = await world.request({ select: { ids: await world.idsOf(eventIds) } });
+  await finish(id, await claim(id), outcome);
+  return id;
+}
+
+async function comesBack(eventId: string, redriveId: string | null, errorCode = "UPSTREAM_5XX"): Promise<ParkOutcome> {
+  const mark = redriveId === null ? null : { redriveId, attempt: 1 };
+  const stored = await world.event(eventId);
+  const letter = deadLetter({
+    eventId,
+    aggregateType: stored.aggregate_type as string | null,
+    aggregateId: stored.aggregate_id as string | null,
+    version: null,
+    errorCode,
+    redrive: mark,
+  });
+  return (await parkEvents(world.deps, [{ source: "orders", letter }], "tester"))[0]!;
+}
+
+const ORDER = { aggregateType: "order", aggregateId: "order-4" };
+const failuresOf = async () =>
+  (
+    await world.db.query<{ n: number; blacklisted: boolean }>(
+      "select consecutive_failures as n, blacklist_id is not null as blacklisted from aggregates where aggregate_id = $1",
+      [ORDER.aggregateId],
+    )
+  )[0];
+const cooldownMs = async (eventId: string) =>
+  (
+    await world.db.query<{ ms: number }>(
+      "select (extract(epoch from cooldown_until - now()) * 1000)::float8 as ms from dlq_events where event_id = $1",
+      [eventId],
+    )
+  )[0]!.ms;
+
+describe("an event that comes back", () => {
+  test("has failed: it cools down by the store's clock, longer each time", async () => {
+    await changeSettings(world.deps, { settings: { cooldownMs: 600_000, redriveLimit: 9 }, reason: "a test" }, "ada");
+    await world.park(1);
+    for (const [round, expectedMs] of [600_000, 1_200_000, 2_400_000].entries()) {
+      const id = await redrive(["event-0000"], DELIVERED);
+      expect(await world.event("event-0000")).toMatchObject({ status: "REDRIVEN", failures: round });
+      expect(await comesBack("event-0000", id)).toBe("bounced");
+      expect(await world.event("event-0000")).toMatchObject({ status: "PENDING", failures: round + 1 });
+      const leftMs = await cooldownMs("event-0000");
+      expect(leftMs).toBeLessThanOrEqual(expectedMs);
+      expect(leftMs).toBeGreaterThan(expectedMs - 60_000);
+      expect(await world.request()).toMatchObject({ refusedByReason: { cooling: 1 } });
+    }
+  });
+
+  test("before its delivery is committed has failed as well, once", async () => {
+    await world.park(1, () => ORDER);
+    const { id } = await world.request();
+    const items = await claim(id);
+    expect(await comesBack("event-0000", id)).toBe("bounced");
+    await finish(id, items, DELIVERED);
+    expect(await world.event("event-0000")).toMatchObject({ status: "PENDING", failures: 1, bounces: 1 });
+    expect(await cooldownMs("event-0000")).toBeGreaterThan(60_000);
+    expect(await failuresOf()).toEqual({ n: 1, blacklisted: false });
+  });
+
+  test("although its send counted as failed is one failure, not two", async () => {
+    await world.park(1, () => ORDER);
+    const id = await redrive(["event-0000"], REJECTED);
+    expect(await comesBack("event-0000", id)).toBe("bounced");
+    expect(await world.event("event-0000")).toMatchObject({ failures: 1, bounces: 1 });
+    expect(await failuresOf()).toEqual({ n: 1, blacklisted: false });
+  });
+
+  test("while its send goes on, which then fails, is one failure, not two", async () => {
+    await world.park(1, () => ORDER);
+    const { id } = await world.request();
+    const items = await claim(id);
+    expect(await comesBack("event-0000", id)).toBe("bounced");
+    await finish(id, items, REJECTED);
+    expect(await world.event("event-0000")).toMatchObject({ failures: 1, bounces: 1 });
+    expect(await failuresOf()).toEqual({ n: 1, blacklisted: false });
+  });
+
+  test("counts once for each redrive, however late and often the copies come", async () => {
+    await changeSettings(world.deps, { settings: { redriveLimit: 9 }, reason: "a test" }, "ada");
+    await world.park(1);
+    const first = await redrive(["event-0000"], DELIVERED);
+    expect(await comesBack("event-0000", first)).toBe("bounced");
+    const second = await redrive(["event-0000"], DELIVERED);
+    expect(await comesBack("event-0000", second)).toBe("bounced");
+    expect(await comesBack("event-0000", first)).toBe("duplicate");
+    expect(await comesBack("event-0000", second)).toBe("duplicate");
+    const third = await redrive(["event-0000"], DELIVERED);
+    expect(await comesBack("event-0000", first)).toBe("duplicate");
+    expect(await world.event("event-0000")).toMatchObject({ status: "REDRIVEN", bounces: 2 });
+    expect(await comesBack("event-0000", third)).toBe("bounced");
+  });
+});
+
+describe("an aggregate", () => {
+  test("whose events only ever came back is blacklisted, and what is queued of it is not sent", async () => {
+    await world.park(5, (index) => ({ ...ORDER, version: BigInt(index + 1) }));
+    const delivered = await redrive(["event-0000", "event-0001", "event-0002"], DELIVERED);
+    const queued = await world.request({ select: { ids: await world.idsOf(["event-0003", "event-0004"]) } });
+    for (const eventId of ["event-0000", "event-0001"]) await comesBack(eventId, delivered);
+    expect(await failuresOf()).toEqual({ n: 2, blacklisted: false });
+    await comesBack("event-0002", delivered);
+    expect(await failuresOf()).toEqual({ n: 3, blacklisted: true });
+    await world.worker();
+    expect(await world.ended(queued.id)).toMatchObject({ delivered: 0, refused: 2 });
+    expect(world.sink.arrived).toEqual([]);
+  });
+
+  test("is blacklisted by failures and bounces in any order: a publish between them is no success", async () => {
+    await changeSettings(world.deps, { settings: { redriveLimit: 9 }, reason: "a test" }, "ada");
+    await world.park(1, () => ORDER);
+    await redrive(["event-0000"], REJECTED);
+    await redrive(["event-0000"], REJECTED);
+    const id = await redrive(["event-0000"], DELIVERED);
+    expect(await failuresOf()).toEqual({ n: 2, blacklisted: false });
+    await comesBack("event-0000", id);
+    expect(await failuresOf()).toEqual({ n: 3, blacklisted: true });
+    const [entry] = await world.db.query<{ reason: string; redrive_id: string }>(
+      "select reason, redrive_id from audit_entries where action = 'control.imposed'",
+    );
+    expect(entry).toMatchObject({ reason: expect.stringContaining("3 redrives"), redrive_id: id });
+  });
+
+  test("begins a new run at the word of its consumer", async () => {
+    await world.park(2, (index) => ({ ...ORDER, version: BigInt(index + 1) }));
+    const id = await redrive(["event-0000"], DELIVERED);
+    await comesBack("event-0000", id);
+    await redrive(["event-0001"], DELIVERED);
+    expect(await failuresOf()).toMatchObject({ n: 1 });
+    await confirmEvents(world.deps, { source: "orders", eventIds: ["event-0001"] }, "consumer");
+    expect(await failuresOf()).toMatchObject({ n: 0 });
+  });
+
+  test("begins a new run when a delivery stayed quiet, but not for what failed after that delivery", async () => {
+    await world.park(3, () => ORDER);
+    const quiet = () => world.db.run("update dlq_events set redrive_at = redrive_at - interval '1 hour'");
+    await redrive(["event-0000"], REJECTED);
+    await redrive(["event-0001"], DELIVERED);
+    // The failure is older than the delivery that now counts as confirmed.
+    await world.db.run("update aggregates set failed_at = now() - interval '2 hours'");
+    await quiet();
+    await confirmQuietEvents(world.deps);
+    expect(await failuresOf()).toMatchObject({ n: 0 });
+
+    await redrive(["event-0002"], DELIVERED);
+    await redrive(["event-0000"], REJECTED);
+    await quiet();
+    await confirmQuietEvents(world.deps);
+    expect(await failuresOf()).toMatchObject({ n: 1 });
+  });
+});
+
+describe("what the flow says", () => {
+  type Step = { act: string; event: number; code: "TIMEOUT" | "UPSTREAM_5XX"; mark: number };
+  const step = fc.record({
+    act: fc.constantFrom(
+      ...["start", "start", "start", "deliver", "deliver", "deliver", "reject", "refuse", "already"],
+      ...["bounce", "bounce", "bounce", "unmarked", "ignore", "release", "confirm", "quiet", "cancel"],
+    ),
+    event: fc.nat({ max: 1 }),
+    code: fc.constantFrom("TIMEOUT", "UPSTREAM_5XX"),
+    mark: fc.constantFrom(0, 0, 0, 1, 2),
+  }) satisfies fc.Arbitrary<Step>;
+
+  test("adds up to what is parked, by source, error code and group, after any history", async () => {
+    await changeSettings(world.deps, { settings: { cooldownMs: 0, redriveLimit: 2 }, reason: "a test" }, "ada");
+    let histories = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 40 }), async (steps) => {
+        await play(`history-${histories++}`, steps);
+        expect(await world.broken()).toEqual([]);
+      }),
+      { numRuns: 40, seed: 20_261_122, endOnFailure: true },
+    );
+  }, 120_000);
+
+  /** Plays a history on two events of their own. What is not possible in their state changes nothing. */
+  async function play(name: string, steps: readonly Step[]): Promise<void> {
+    const eventIds = [0, 1].map((index) => `${name}-${index}`);
+    const letters = eventIds.map((eventId) => deadLetter({ eventId, aggregateId: null, version: null }));
+    await parkEvents(
+      world.deps,
+      letters.map((letter) => ({ source: "orders", letter })),
+      "tester",
+    );
+    const redrives = new Map<string, string[]>(eventIds.map((eventId) => [eventId, []]));
+    const held = new Map<string, { redriveId: string; item: ClaimedItem }>();
+    const end = async (eventId: string, outcome: ItemOutcome) => {
+      const hold = held.get(eventId);
+      if (!hold) return;
+      held.delete(eventId);
+      await finish(hold.redriveId, [hold.item], outcome);
+    };
+    for (const { act, event, code, mark } of steps) {
+      const eventId = eventIds[event]!;
+      const select = { ids: await world.idsOf([eventId]) };
+      const last = redrives.get(eventId)!.at(-1 - mark);
+      if (act === "start") {
+        const { id } = await world.request({ select, brake: null });
+        redrives.get(eventId)!.push(id);
+        for (const item of await claim(id)) held.set(item.eventId, { redriveId: id, item });
+      }
+      if (act === "deliver") await end(eventId, DELIVERED);
+      if (act === "reject") await end(eventId, REJECTED);
+      if (act === "refuse") await end(eventId, { kind: "refused", refusal: "blacklisted", detail: "stopped" });
+      if (act === "already") await end(eventId, { kind: "already-processed", detail: "billing has it" });
+      if (act === "bounce" && last) await comesBack(eventId, last, code);
+      if (act === "unmarked") await comesBack(eventId, null, code);
+      if (act === "ignore") await ignoreEvents(world.deps, { select, reason: "not wanted" }, "ada");
+      if (act === "release") await releaseEvents(world.deps, { select, reason: "wanted" }, "ada");
+      if (act === "confirm") await confirmEvents(world.deps, { source: "orders", eventIds: [eventId] }, "consumer");
+      if (act === "quiet") {
+        await world.db.run("update dlq_events set redrive_at = redrive_at - interval '1 hour' where event_id = $1", [
+          eventId,
+        ]);
+        await confirmQuietEvents(world.deps);
+      }
+      if (act === "cancel" && last) {
+        await changeRedrive(world.deps, { id: last, change: { action: "cancel" } }, "ada").catch(() => undefined);
+      }
+    }
+  }
+});

@@ -1,0 +1,60 @@
+import { type AggregateName, NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
+import type { Tx } from "@/lib/store/db";
+import { INT4_MAX } from "@/lib/store/write/finish-items";
+
+export type FailedAggregate = AggregateName & { failures: number };
+
+/**
+ * Adds bounces to the runs of failures of their aggregates. Returns the aggregates that have failed `limit` times in a row
+ * or more. Rows are taken in the order in which claims take them: transactions that share aggregates cannot deadlock.
+ */
+export async function countAggregateFailures(
+  tx: Tx,
+  failed: readonly FailedAggregate[],
+  limit: number,
+): Promise<FailedAggregate[]> {
+  if (failed.length === 0) return [];
+  const rows = await tx.query<FailedAggregate>(
+    `insert into aggregates as a (source_id, aggregate_type, aggregate_id, consecutive_failures, failed_at)
+     select source_id, aggregate_type, aggregate_id, failures, now()
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::int[]) as w(source_id, aggregate_type, aggregate_id, failures)
+      order by aggregate_id, source_id, aggregate_type
+     on conflict (aggregate_id, source_id, aggregate_type) do update
+        set consecutive_failures = least(a.consecutive_failures::bigint + excluded.consecutive_failures, ${INT4_MAX}),
+            failed_at = excluded.failed_at
+     returning source_id as "sourceId", aggregate_type as "aggregateType", aggregate_id as "aggregateId",
+               consecutive_failures as failures`,
+    [
+      failed.map(({ sourceId }) => sourceId),
+      failed.map(({ aggregateType }) => aggregateType ?? NO_AGGREGATE_TYPE),
+      failed.map(({ aggregateId }) => aggregateId),
+      failed.map(({ failures }) => failures),
+    ],
+    { name: "count-aggregate-failures" },
+  );
+  return rows.filter(({ failures }) => failures >= limit);
+}
+
+/**
+ * Ends the runs of failures of the aggregates of events that were confirmed. `byConsumer`: the consumer has just said that
+ * it processed them. An event that only stayed quiet ends what failed before its delivery, not what failed since.
+ */
+export async function endAggregateFailures(tx: Tx, ids: readonly string[], byConsumer: boolean): Promise<void> {
+  if (ids.length === 0) return;
+  await tx.run(
+    `with locked as materialized (
+       select a.source_id, a.aggregate_type, a.aggregate_id
+         from aggregates a
+         join (select source_id, coalesce(aggregate_type, '') as aggregate_type, aggregate_id, max(redrive_at) as redrive_at
+                 from dlq_events where id = any($1::uuid[]) and aggregate_id is not null group by 1, 2, 3) e
+           on a.aggregate_id = e.aggregate_id and a.source_id = e.source_id and a.aggregate_type = e.aggregate_type
+        where a.consecutive_failures > 0 and ($2 or a.failed_at is null or a.failed_at < e.redrive_at)
+        order by a.aggregate_id, a.source_id, a.aggregate_type for update of a
+     )
+     update aggregates a set consecutive_failures = 0
+       from locked l
+      where a.source_id = l.source_id and a.aggregate_id = l.aggregate_id and a.aggregate_type = l.aggregate_type`,
+    [ids, byConsumer],
+    { name: "end-aggregate-failures" },
+  );
+}
