@@ -7,6 +7,8 @@ export type RequestShape = {
   target: string;
   /** Host headers that the client sent. */
   hosts: number;
+  /** X-Actor headers that the client sent; the framework joins two into one name. */
+  actors?: number;
 };
 
 export type ShapeFault = {
@@ -28,12 +30,13 @@ const PAGE_METHODS = ["GET", "HEAD"];
  * without an Allow header, and takes the first of two Host headers. `routes`: what `readRouteMethods` found.
  */
 export function shapeFault(
-  { method, target, hosts }: RequestShape,
+  { method, target, hosts, actors = 0 }: RequestShape,
   routes: readonly RouteMethods[],
 ): ShapeFault | null {
   const path = target.split("?", 1)[0]!;
   if (!path.startsWith("/")) return invalid("The request target must be a path, such as /api/v1/events");
   if (hosts > 1) return invalid("The request has two Host headers: send one");
+  if (actors > 1) return invalid("The request has two X-Actor headers: send one");
   const methods = PROGRAM_PATHS.test(path) ? (methodsAt(routes, path) ?? ANY_METHOD) : PAGE_METHODS;
   if (!methods.includes(method)) {
     const allow = methods.join(", ");

@@ -139,6 +139,16 @@ describe("the web server", () => {
   });
 });
 
+test("refuses two X-Actor headers, which would become one name", async () => {
+  const answer = await new Promise<string>((resolve) => {
+    const socket = connect(port, "127.0.0.1", () =>
+      socket.write("GET /api/v1/x HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Actor: maria\r\nx-actor: bob\r\n\r\n"),
+    );
+    socket.setEncoding("latin1").once("data", (text: string) => resolve(text));
+  });
+  expect(answer).toMatch(/^HTTP\/1.1 400[\s\S]*two X-Actor headers/);
+});
+
 describe("requests to upgrade the connection", () => {
   /** Next's part: it listens for upgrades, and leaves the socket of one that it does not know. */
   async function serverWith(dev: boolean) {

@@ -33,7 +33,8 @@ export function guarded(
     const shape = {
       method: request.method ?? "GET",
       target: request.url ?? "/",
-      hosts: request.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length,
+      hosts: timesSent(request, "host"),
+      actors: timesSent(request, "x-actor"),
     };
     const fault = shapeFault(shape, routes);
     if (fault !== null) return refuse(response, { title: "The request is not valid", ...fault });
@@ -43,6 +44,10 @@ export function guarded(
     request.headers[RAW_QUERY_HEADER] = request.url?.split("?").slice(1).join("?") ?? "";
     return handle(request, response);
   };
+}
+
+function timesSent(request: IncomingMessage, header: string): number {
+  return request.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === header).length;
 }
 
 function factsOf(request: IncomingMessage): RequestFacts {

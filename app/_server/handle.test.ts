@@ -103,6 +103,23 @@ describe("handle", () => {
     const named = new Request("http://localhost/api/v1/x", { headers: { "x-actor": " ada " } });
     expect(await (await call(route, named)).json()).toEqual({ actor: "ada" });
   });
+
+  test.each([
+    ["UTF-8", Buffer.from("Błażej").toString("latin1"), "Błażej"],
+    ["Latin-1", "Zo\u00eb", "Zoë"],
+  ])("reads a name in %s", async (_, header, actor) => {
+    const request = new Request("http://localhost/api/v1/x", { headers: { "x-actor": header } });
+    const route = { run: async (made: { actor: string }) => ({ actor: made.actor }) };
+    expect(await (await call(route, request)).json()).toEqual({ actor });
+  });
+
+  test("refuses a name under which Parkade acts", async () => {
+    const request = new Request("http://localhost/api/v1/x", { headers: { "x-actor": "worker" } });
+    expect(await (await call({ run: async () => ({}) }, request)).json()).toMatchObject({
+      code: "invalid-request",
+      errors: [{ field: "x-actor", detail: expect.stringContaining("Parkade itself") }],
+    });
+  });
 });
 
 test("every code has a status of its class", () => {

@@ -1,25 +1,30 @@
+import { cleanActor, actorFault as coreFault } from "@/lib/core/actor";
 import { storedValue, useStoredValue } from "./stored-value";
 
 const stored = storedValue("parkade.actor");
 
-/** What a header can carry and the API accepts as a name. */
-const SENDABLE = /^[\x20-\x7e\xa0-\xff]{1,128}$/;
-
 /** Why a name cannot be used, or null. Nothing at all is allowed: then the audit says `local`. */
 export function actorFault(name: string): string | null {
-  const trimmed = name.trim();
-  return trimmed === "" || SENDABLE.test(trimmed) ? null : "Use Latin letters: it travels in an HTTP header";
+  const clean = cleanActor(name);
+  const fault = clean === "" ? null : coreFault(clean);
+  return fault === null ? null : `The name ${fault}`;
 }
 
 /** Who acts in this browser, as it will stand in the audit; null until somebody said so. */
 export function actorName(): string | null {
   const name = stored.get();
-  return name !== null && SENDABLE.test(name) ? name : null;
+  return name !== null && coreFault(name) === null ? name : null;
+}
+
+/** The name as a header carries it: a character for each byte of its UTF-8, which `fetch` takes. null = no name. */
+export function actorHeader(): string | null {
+  const name = actorName();
+  return name === null ? null : String.fromCharCode(...new TextEncoder().encode(name));
 }
 
 export function setActorName(name: string): void {
-  const trimmed = name.trim();
-  stored.set(trimmed === "" ? null : trimmed);
+  const clean = cleanActor(name);
+  stored.set(clean === "" ? null : clean);
 }
 
 export function useActorName(): string | null {

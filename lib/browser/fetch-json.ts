@@ -1,5 +1,5 @@
 import type { FieldError, ProblemCode } from "@/lib/core/problem";
-import { actorName } from "./actor";
+import { actorHeader } from "./actor";
 
 /** `offline`, `no-answer` and `unexpected-answer` are ours: no server said them. */
 export type ApiErrorCode = ProblemCode | "offline" | "no-answer" | "unexpected-answer";
@@ -100,7 +100,7 @@ function notAnswered(cause: unknown, write: boolean, timeoutMs: number): unknown
  * serialised it from the same contract.
  */
 export async function fetchJson<Answer>(path: string, request: JsonRequest = {}): Promise<Answer> {
-  const actor = actorName();
+  const actor = actorHeader();
   const method = request.method ?? "GET";
   const timeoutMs = request.timeoutMs ?? (method === "GET" ? READ_TIMEOUT_MS : WRITE_TIMEOUT_MS);
   const timeout = AbortSignal.timeout(timeoutMs);
