@@ -8,6 +8,7 @@ import { TimeAgo } from "@/components/ui/time-ago";
 import { useNow } from "@/lib/browser/clock-zone";
 import { eventsHref } from "@/lib/browser/filter-read";
 import type { EventDetail } from "@/lib/contract/events";
+import { isBehind } from "./aggregate-order";
 import { stateOf } from "./event-state";
 
 /** The parked events of its aggregate in their order. The head goes first; while it fails or cools, the others wait. */
@@ -16,15 +17,18 @@ export function AggregateView({ event }: { event: EventDetail }) {
   if (event.aggregateId === null) {
     return <p className="px-3 py-4 text-muted">It belongs to no aggregate: no order holds it.</p>;
   }
-  const behind = event.aggregate.some((member) => member.head && member.id !== event.id);
+  const head = event.aggregate.find((member) => member.head);
+  const behind = isBehind(event, head);
   return (
     <div>
       <p className="px-3 py-2 text-muted">
         {event.aggregate.length <= 1
           ? "No other event of this aggregate is here."
           : behind
-            ? "The head goes first; this event waits for it."
-            : "Redriven in this order; the first one holds the others."}{" "}
+            ? "An earlier version is parked: this event is not sent before it unless a person says so."
+            : head
+              ? "It goes before the later versions, which it holds while it is parked."
+              : "Nothing parked holds another event here."}{" "}
         <Link
           href={eventsHref({ aggregateId: [event.aggregateId] })}
           prefetch={false}

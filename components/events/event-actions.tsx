@@ -11,6 +11,7 @@ import { useNow } from "@/lib/browser/clock-zone";
 import { useHotkeys } from "@/lib/browser/hotkeys";
 import type { EventDetail } from "@/lib/contract/events";
 import { whyNotRedrive } from "./action-rules";
+import { isBehind } from "./aggregate-order";
 import { curlRead, curlRedrive, curlReplay } from "./curl";
 import { redriveOne } from "./one-click";
 
@@ -19,9 +20,12 @@ const ControlDialog = lazily(() =>
   import("@/components/controls/control-dialog").then(({ ControlDialog }) => ControlDialog),
 );
 
+const RedriveDialog = lazily(() =>
+  import("@/components/redrives/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
+);
 const RedriveConfirm = lazily(() => import("./redrive-confirm").then(({ RedriveConfirm }) => RedriveConfirm));
 
-type Open = "redrive" | "ignore" | "release" | "cooldown" | "blacklist" | "whitelist" | null;
+type Open = "redrive" | "order" | "ignore" | "release" | "cooldown" | "blacklist" | "whitelist" | null;
 
 function copyText(text: string, what: string): void {
   navigator.clipboard?.writeText(text).then(
@@ -51,11 +55,24 @@ export function EventActions({
   const send = async (mode: "deliver" | "verify") => {
     if (busy) return;
     setBusy(true);
-    await redriveOne(client, event, mode, (href) => router.push(href));
+    await redriveOne(
+      client,
+      event,
+      mode,
+      (href) => router.push(href),
+      () => setOpen("order"),
+    );
     setBusy(false);
   };
+  // An earlier version that is parked would hold it: what becomes of that one is asked first, and nothing is sent.
+  const behind = isBehind(
+    event,
+    event.aggregate.find((member) => member.head),
+  );
   const redrive = () => {
-    if (refusal === null) void send("deliver");
+    if (refusal !== null) return;
+    if (behind) setOpen("order");
+    else void send("deliver");
   };
   useHotkeys(
     { r: () => setOpen("redrive"), v: () => void send("verify"), i: () => setOpen(ignored ? "release" : "ignore") },
@@ -116,12 +133,10 @@ export function EventActions({
         ]}
       />
       {open === "redrive" ? (
-        <RedriveConfirm
-          event={event}
-          refusal={refusal}
-          onConfirm={() => void send("deliver")}
-          onClose={() => setOpen(null)}
-        />
+        <RedriveConfirm event={event} refusal={refusal} onConfirm={redrive} onClose={() => setOpen(null)} />
+      ) : null}
+      {open === "order" ? (
+        <RedriveDialog selection={{ ids: [event.id] }} total={1} onClose={() => setOpen(null)} />
       ) : null}
       {open === "ignore" || open === "release" ? (
         <IgnoreDialog kind={open} selection={{ ids: [event.id] }} total={1} onClose={() => setOpen(null)} />

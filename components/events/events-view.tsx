@@ -121,6 +121,8 @@ function EventsList({
   const [picked, setPicked] = useState<Picked>(NOTHING);
   const [action, setAction] = useState<BulkAction | null>(null);
   const [confirming, setConfirming] = useState<ListedEvent | null>(null);
+  /** An event whose redrive waits for a decision about the earlier versions of its aggregate. */
+  const [heldId, setHeldId] = useState<string | null>(null);
 
   const { rows } = list;
   const order = useMemo(() => rows.map((row) => row.event.id), [rows]);
@@ -175,7 +177,15 @@ function EventsList({
   };
 
   const sendOne = (event: ListedEvent, mode: "deliver" | "verify") => {
-    void loadChunk(loadOneClick).then(({ redriveOne }) => redriveOne(client, event, mode, (href) => router.push(href)));
+    void loadChunk(loadOneClick).then(({ redriveOne }) =>
+      redriveOne(
+        client,
+        event,
+        mode,
+        (href) => router.push(href),
+        () => setHeldId(event.id),
+      ),
+    );
   };
 
   /** With nothing selected a key means the active event. */
@@ -320,6 +330,9 @@ function EventsList({
           onDone={endSelection}
         />
       ) : null}
+      {heldId === null ? null : (
+        <RedriveDialog selection={{ ids: [heldId] }} total={1} onClose={() => setHeldId(null)} />
+      )}
       {confirming ? (
         <RedriveConfirm
           event={confirming}

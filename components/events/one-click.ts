@@ -106,6 +106,8 @@ export async function redriveOne(
   event: { id: string; eventId: string },
   mode: Mode,
   open: (href: string) => void,
+  /** An earlier version of its aggregate is parked: nothing was sent, and a person decides what becomes of it. */
+  onHeld?: () => void,
 ): Promise<void> {
   if (freshness() !== "fresh") {
     void showToast({ title: "Nothing was sent", detail: STALE_REASON, tone: "error" });
@@ -137,7 +139,9 @@ export async function redriveOne(
       undone: false,
     };
     const refusal = refusalOf(accepted);
-    if (refusal !== null) {
+    if (refusal === "held-by-head" && mode === "deliver" && onHeld) {
+      onHeld();
+    } else if (refusal !== null) {
       const title = mode === "verify" ? `${name} would be refused` : `${name} was not sent`;
       void showToast({ title, detail: `It ${refusalSentence(refusal)}.`, tone: "error", action: view });
     } else {

@@ -12,7 +12,7 @@ import { type RedriveAccepted, useRedrivePreview, useRequestRedrive } from "@/li
 import type { RedriveOut } from "@/lib/contract/redrives";
 import type { Selection } from "@/lib/contract/selection";
 import { idempotencyKeys, randomKey } from "./idempotency-keys";
-import { buttonWords, draftProblems, type RedriveDraft, redriveRequest, titleWords } from "./redrive-draft";
+import { buttonWords, draftProblems, earlierOf, type RedriveDraft, redriveRequest, titleWords } from "./redrive-draft";
 import { RedriveForm, RedriveFormSkeleton } from "./redrive-form";
 import { refusalSummary } from "./refusal-words";
 
@@ -27,7 +27,15 @@ export type RedriveDialogProps = {
   initialMode?: RedriveOut["mode"];
 };
 
-const DRAFT: RedriveDraft = { lane: "slow", ratePerSecond: null, canary: true, reason: "", typed: "" };
+const DRAFT: RedriveDraft = {
+  lane: "slow",
+  ratePerSecond: null,
+  canary: true,
+  reason: "",
+  typed: "",
+  earlier: null,
+  typedStrand: "",
+};
 
 /**
  * Preview, then start a redrive or a dry run over a selection. What was started runs on whether this stays open or
@@ -44,13 +52,18 @@ export function RedriveDialog({ selection, total, onClose, onDone, initialMode =
   const request = useRequestRedrive();
 
   const previewOf = (lane: RedriveDraft["lane"]) => ({ select: selection, mode, lane });
-  const current = useRedrivePreview(previewOf(draft.lane));
+  const held = useRedrivePreview(previewOf(draft.lane));
+  // The first preview finds earlier versions; what is chosen about them makes another set, which is counted anew.
+  const earlier = earlierOf(draft, held.data);
+  const chosen = useRedrivePreview({ ...previewOf(draft.lane), earlier }, earlier !== "hold" && held.isSuccess);
+  const current = earlier === "hold" ? held : chosen;
   // Only for the rate beside its name, so it waits until the count that matters is there.
   const other = useRedrivePreview(
     { ...previewOf(draft.lane === "slow" ? "main" : "slow"), sample: false },
     current.isSuccess,
   );
   const preview = current.data;
+  const shown = preview ?? held.data;
 
   const start = async (as: RedriveOut["mode"]) => {
     if (!preview) return;
@@ -58,7 +71,8 @@ export function RedriveDialog({ selection, total, onClose, onDone, initialMode =
     const problems = draftProblems(as, draft, preview);
     if (problems.reason) return reason.current?.focus();
     if (problems.typed) return typed.current?.focus();
-    const body = redriveRequest(selection, as, draft, preview.cutoff);
+    if (problems.strand) return;
+    const body = redriveRequest(selection, as, draft, preview);
     let accepted: RedriveAccepted;
     try {
       accepted = await request.mutateAsync({ request: body, idempotencyKey: keyFor(body) });
@@ -77,7 +91,7 @@ export function RedriveDialog({ selection, total, onClose, onDone, initialMode =
   const problems = pressed && preview ? draftProblems(mode, draft, preview) : {};
   return (
     <Dialog
-      title={preview ? titleWords(mode, preview) : headline(mode, total)}
+      title={shown ? titleWords(mode, shown) : headline(mode, total)}
       description={mode === "verify" ? "Runs every check and sends nothing." : undefined}
       onClose={onClose}
       footer={
@@ -100,7 +114,7 @@ export function RedriveDialog({ selection, total, onClose, onDone, initialMode =
             data-tip="Ctrl/Cmd + Enter"
             onClick={() => start(mode)}
           >
-            {preview ? buttonWords(mode, preview) : mode === "verify" ? "Verify" : "Redrive"}
+            {shown ? buttonWords(mode, shown) : mode === "verify" ? "Verify" : "Redrive"}
           </ActionButton>
         </>
       }
@@ -114,12 +128,12 @@ export function RedriveDialog({ selection, total, onClose, onDone, initialMode =
         {request.isError ? <ErrorPanel error={request.error} inline title="This was not done" /> : null}
         {current.isError ? (
           <ErrorPanel error={current.error} onRetry={() => current.refetch()} />
-        ) : preview ? (
+        ) : shown ? (
           <RedriveForm
             mode={mode}
             draft={draft}
             onDraft={setDraft}
-            preview={preview}
+            preview={shown}
             otherLaneRate={other.data?.ratePerSecond}
             filtered={"filter" in selection}
             problems={problems}

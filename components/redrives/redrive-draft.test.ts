@@ -31,6 +31,8 @@ const draft = (over: Partial<RedriveDraft> = {}): RedriveDraft => ({
   ratePerSecond: null,
   canary: true,
   reason: "stock service back since 13:58",
+  earlier: null,
+  typedStrand: "",
   typed: "",
   ...over,
 });
@@ -38,19 +40,20 @@ const selection = { filter: { errorCode: ["UPSTREAM_5XX"] } };
 
 describe("what the dialog sends", () => {
   it("is what the contract takes, frozen at the preview", () => {
-    const request = redriveRequest(selection, "deliver", draft({ ratePerSecond: 2.5 }), cutoff);
+    const request = redriveRequest(selection, "deliver", draft({ ratePerSecond: 2.5 }), preview());
     expect(redriveRequestSchema.parse(request)).toEqual({
       select: { filter: { errorCode: ["UPSTREAM_5XX"], to: "2026-11-20T14:02:11.001Z" } },
       mode: "deliver",
       lane: "slow",
       ratePerSecond: 2.5,
       canary: true,
+      earlier: "hold",
       reason: "stock service back since 13:58",
     });
   });
 
   it("asks nobody why they only look, and sends no canary ahead of a dry run", () => {
-    const request = redriveRequest(selection, "verify", draft({ reason: " " }), cutoff);
+    const request = redriveRequest(selection, "verify", draft({ reason: " " }), preview());
     expect(redriveRequestSchema.parse(request)).toMatchObject({ mode: "verify", canary: false });
     expect(draftProblems("verify", draft({ reason: "", typed: "" }), preview())).toEqual({});
   });
@@ -58,7 +61,7 @@ describe("what the dialog sends", () => {
   it("has one key for the same request, another for a changed one, and the first again when changed back", () => {
     let made = 0;
     const keyFor = idempotencyKeys(() => `key-${++made}`);
-    const first = redriveRequest(selection, "deliver", draft(), cutoff);
+    const first = redriveRequest(selection, "deliver", draft(), preview());
     expect([first, { ...first }, { ...first, lane: "main" }, first].map(keyFor)).toEqual([
       "key-1",
       "key-1",
@@ -74,6 +77,27 @@ describe("what keeps it from being sent", () => {
     expect(draftProblems("deliver", draft({ typed: "12300" }), preview())).toEqual({});
     expect(draftProblems("deliver", draft({ typed: "12481" }), preview())).toHaveProperty("typed");
     expect(draftProblems("deliver", draft(), preview({ eligible: 900 }))).toEqual({});
+  });
+});
+
+describe("earlier versions that the selection leaves parked", () => {
+  const earlier = { heldEvents: 7, heldAggregates: 3, earlierEvents: 6, bounded: false, samples: [] };
+
+  it("are taken along unless somebody chooses otherwise, and only where there are any", () => {
+    const asked = (over: Partial<RedriveDraft>, found: Partial<PreviewOut>) =>
+      redriveRequest({ filter: {} }, "deliver", draft(over), preview(found)).earlier;
+    expect(asked({}, { earlier })).toBe("include");
+    expect(asked({}, {})).toBe("hold");
+    expect(asked({}, { earlier: null })).toBe("hold");
+    expect(asked({ earlier: "pass" }, { earlier })).toBe("pass");
+  });
+
+  it("are stranded only by a typed word", () => {
+    const small = { earlier, eligible: 9 };
+    expect(draftProblems("deliver", draft({ earlier: "pass" }), preview(small))).toHaveProperty("strand");
+    expect(draftProblems("deliver", draft({ earlier: "pass", typedStrand: " Strand 6" }), preview(small))).toEqual({});
+    expect(draftProblems("deliver", draft({ earlier: "hold" }), preview(small))).toEqual({});
+    expect(draftProblems("verify", draft({ earlier: "pass" }), preview(small))).toEqual({});
   });
 });
 

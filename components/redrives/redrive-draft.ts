@@ -1,9 +1,11 @@
 import { type Confirmation, confirmationFor, isConfirmed } from "@/components/redrives/confirmation";
+import { strandWords } from "@/components/redrives/earlier-words";
 import { pinSelection } from "@/components/redrives/pin-selection";
 import { refusedTotal } from "@/components/redrives/refusal-words";
 import { formatNumber, plural } from "@/lib/browser/format";
 import type { PreviewOut, RedriveOut, RedriveRequest } from "@/lib/contract/redrives";
 import type { Selection } from "@/lib/contract/selection";
+import type { Earlier } from "@/lib/core/order-gate";
 import { sendTimeMs } from "@/lib/core/redrive-rate";
 
 /** What the dialog holds until it is sent. */
@@ -14,7 +16,16 @@ export type RedriveDraft = {
   canary: boolean;
   reason: string;
   typed: string;
+  /** What becomes of earlier versions that the selection leaves parked; null = nobody has chosen, see `earlierOf`. */
+  earlier: Earlier | null;
+  /** What was typed to strand them. */
+  typedStrand: string;
 };
+
+/** The choice that holds: without one, earlier versions are taken along where there are any. */
+export function earlierOf(draft: RedriveDraft, preview: Pick<PreviewOut, "earlier"> | undefined): Earlier {
+  return draft.earlier ?? ((preview?.earlier?.heldEvents ?? 0) > 0 ? "include" : "hold");
+}
 
 const CANARY_STEPS = [1, 10, 100];
 /** A dry run changes nothing, so nobody is made to explain it. */
@@ -24,7 +35,7 @@ export function redriveRequest(
   selection: Selection,
   mode: RedriveOut["mode"],
   draft: RedriveDraft,
-  cutoff: string,
+  { cutoff, earlier }: Pick<PreviewOut, "cutoff" | "earlier">,
 ): RedriveRequest {
   return {
     select: pinSelection(selection, cutoff),
@@ -32,12 +43,13 @@ export function redriveRequest(
     lane: draft.lane,
     ratePerSecond: draft.ratePerSecond,
     canary: mode === "deliver" && draft.canary,
+    earlier: earlierOf(draft, { earlier }),
     reason: draft.reason.trim() || (mode === "verify" ? VERIFY_REASON : ""),
   };
 }
 
 /** Problems that keep a draft from being sent, by field. */
-export type DraftProblems = { reason?: string; typed?: string };
+export type DraftProblems = { reason?: string; typed?: string; strand?: string };
 
 export function draftProblems(mode: RedriveOut["mode"], draft: RedriveDraft, preview: PreviewOut): DraftProblems {
   if (mode === "verify") return {};
@@ -46,6 +58,11 @@ export function draftProblems(mode: RedriveOut["mode"], draft: RedriveDraft, pre
   const confirmation = confirmationOf(preview);
   if (confirmation.kind === "typed" && !isConfirmed(confirmation, draft.typed))
     problems.typed = `Type ${confirmation.expected} to confirm.`;
+  const { earlier } = preview;
+  if (earlier && earlier.heldEvents > 0 && earlierOf(draft, preview) === "pass") {
+    const expected = strandWords(earlier);
+    if (draft.typedStrand.trim().toLowerCase() !== expected) problems.strand = `Type ${expected} to confirm.`;
+  }
   return problems;
 }
 

@@ -6,11 +6,19 @@ import { Skeleton } from "@/components/ui/skeleton";
 import { useZone } from "@/lib/browser/clock-zone";
 import { formatClock, formatNumber, formatRate } from "@/lib/browser/format";
 import type { PreviewOut, RedriveOut } from "@/lib/contract/redrives";
+import { EarlierChoice } from "./earlier-choice";
 import { etaBefore, rateWords } from "./eta-words";
 import { LabelledRow } from "./labelled-row";
 import { RateField } from "./rate-field";
 import { RATE_MAX_UNLIMITED } from "./rate-scale";
-import { canaryWords, confirmationOf, type DraftProblems, draftEtaMs, type RedriveDraft } from "./redrive-draft";
+import {
+  canaryWords,
+  confirmationOf,
+  type DraftProblems,
+  draftEtaMs,
+  earlierOf,
+  type RedriveDraft,
+} from "./redrive-draft";
 import { RefusalBar } from "./refusal-bar";
 
 export type RedriveFormProps = {
@@ -34,6 +42,22 @@ export function RedriveForm(props: RedriveFormProps) {
   return (
     <div className="flex flex-col gap-4">
       <RefusalBar preview={preview} />
+      {preview.earlier && preview.earlier.heldEvents > 0 ? (
+        <EarlierChoice
+          earlier={preview.earlier}
+          choice={earlierOf(draft, preview)}
+          onChoice={(earlier) => set({ earlier, typed: "", typedStrand: "" })}
+          typed={draft.typedStrand}
+          onTyped={(typedStrand) => set({ typedStrand })}
+          error={props.problems.strand}
+          sends={mode === "deliver"}
+        />
+      ) : null}
+      {preview.earlier === null && preview.total !== 0 ? (
+        <p className="text-muted">
+          Whether earlier versions stay parked could not be found in time: what is behind one will be refused.
+        </p>
+      ) : null}
       {nothing && mode === "deliver" ? (
         <p className="text-warning">
           {preview.total === 0

@@ -2,9 +2,11 @@ import type { AggregateMember, AppliedControl, BodyOut, EventDetail, EventOut } 
 import { type SourceConfig, targetAddress } from "@/lib/contract/source-config";
 import type { Header, Origin } from "@/lib/core/dead-letter";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
+
 import { DomainError } from "@/lib/core/problem";
 import { redactHeaders, redactOrigin } from "@/lib/core/redact";
 import type { Queryable } from "@/lib/store/db";
+import { readAggregateOrder } from "@/lib/store/read/aggregate-order";
 import { readDecidingControls } from "@/lib/store/read/deciding-controls";
 import { readHistory } from "@/lib/store/read/event-history";
 import { EVENT_COLUMNS, isoOrNull } from "@/lib/store/read/event-rows";
@@ -116,8 +118,10 @@ async function readAggregate(
     [sourceId, aggregateId, aggregateType],
     { name: "aggregate_members", isoTimes: true },
   );
-  const head = rows.find((row) => PARKED_STATUSES.includes(row.status));
-  return rows.map((row) => ({ ...row, head: row === head }));
+  // By the rule of the engine, so that the page never calls another event the head than the one that holds.
+  const orders = await readAggregateOrder(db, [{ sourceId, aggregateType, aggregateId }], null);
+  const [order] = orders.values();
+  return rows.map((row) => ({ ...row, head: row.id === order?.head?.id }));
 }
 
 type ControlRow = Omit<AppliedControl, "expiresAt"> & { expiresMs: number | null };

@@ -1,0 +1,75 @@
+"use client";
+
+import { useId } from "react";
+import { Field, Input, Radio } from "@/components/ui/input";
+import type { EarlierOut } from "@/lib/contract/redrives";
+import type { Earlier } from "@/lib/core/order-gate";
+import { earlierOptions, earlierSentence, sampleSentence, strandWords } from "./earlier-words";
+
+const SAMPLES_SHOWN = 3;
+
+export type EarlierChoiceProps = {
+  earlier: EarlierOut;
+  choice: Earlier;
+  onChoice: (choice: Earlier) => void;
+  /** What was typed to strand the earlier versions. */
+  typed: string;
+  onTyped: (text: string) => void;
+  error: string | undefined;
+  /** A dry run sends nothing, so nothing is typed. */
+  sends: boolean;
+};
+
+/** Earlier versions that the selection leaves parked, by name, and what shall become of them. */
+export function EarlierChoice({ earlier, choice, onChoice, typed, onTyped, error, sends }: EarlierChoiceProps) {
+  const name = useId();
+  return (
+    <section aria-label="Earlier versions" className="grid gap-2 rounded-md border border-l-2 border-warning px-3 py-2">
+      <p>{earlierSentence(earlier)}</p>
+      <ul className="text-sm text-muted">
+        {earlier.samples.slice(0, SAMPLES_SHOWN).map((sample) => (
+          <li key={sample.id} className="truncate font-mono" data-tip={sample.source}>
+            {sampleSentence(sample)}
+          </li>
+        ))}
+      </ul>
+      <div role="radiogroup" aria-label="What becomes of the earlier versions" className="grid gap-1.5">
+        {earlierOptions(earlier).map((option) => (
+          <label key={option.choice} htmlFor={`${name}-${option.choice}`} className="flex items-baseline gap-2">
+            <Radio
+              id={`${name}-${option.choice}`}
+              name={name}
+              className="translate-y-0.5"
+              checked={choice === option.choice}
+              onChange={() => onChoice(option.choice)}
+            />
+            <span className="min-w-0">
+              {option.label}
+              {option.choice === "include" ? <span className="text-muted"> (advised)</span> : null}
+              <span className="block text-sm text-muted">{option.detail}</span>
+            </span>
+          </label>
+        ))}
+      </div>
+      {choice === "pass" && sends ? (
+        <Field
+          label={
+            <>
+              Type <span className="font-mono text-ink">{strandWords(earlier)}</span> to send ahead of them
+            </>
+          }
+          error={error}
+        >
+          {(control) => (
+            <Input
+              {...control}
+              value={typed}
+              onChange={(event) => onTyped(event.target.value)}
+              className="w-40! font-mono"
+            />
+          )}
+        </Field>
+      ) : null}
+    </section>
+  );
+}
