@@ -147,6 +147,28 @@ describe("ignoring", () => {
     expect(await stop).toMatchObject({ changed: 0, refused: { "in-flight": 3 }, underWay: 3 });
   });
 
+  test("that meets a finish in a deadlock is done again", async () => {
+    const [low, , high] = [...items].sort((left, right) => (left.id < right.id ? -1 : 1));
+    const hasHigh = Promise.withResolvers<void>();
+    const ignoreWaits = Promise.withResolvers<void>();
+    // A finish that has the last item and comes to the first one later, as no order holds for it.
+    const finish = world.db.transaction(async (tx) => {
+      await tx.run("set local deadlock_timeout = '1min'");
+      await tx.run("update redrive_items set attempts = 1 where id = $1", [high!.id]);
+      hasHigh.resolve();
+      await ignoreWaits.promise;
+      await tx.run("update redrive_items set attempts = 1 where id = $1", [low!.id]);
+    });
+    await hasHigh.promise;
+    const stop = ignore(impatient());
+    const waiting = () =>
+      world.db.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()");
+    await expect.poll(waiting).toHaveLength(1);
+    ignoreWaits.resolve();
+    expect(await stop).toMatchObject({ changed: 3, refused: {}, underWay: 0 });
+    await finish;
+  });
+
   test("takes what was being sent as soon as its send ends without a delivery", async () => {
     await openAttempts(world.db, intents());
     const left = [...items];

@@ -4,6 +4,7 @@ import { type ClaimedItem, claimItems, renewClaims } from "@/lib/store/write/cla
 import { closeAttempts } from "@/lib/store/write/finish-items";
 import { insertItems } from "@/lib/store/write/freeze-events";
 import { type AttemptIntent, attemptKey, markAmbiguous, openAttempts } from "@/lib/store/write/open-attempts";
+import { refuseQueuedItems } from "@/lib/store/write/withdraw-items";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 let world: World;
@@ -152,6 +153,34 @@ describe("the order of an aggregate", () => {
     expect(claims.map(eventIds)).toEqual([["event-0000"], ["event-0001"], ["elsewhere"]]);
     expect(await world.db.query("select 1 from aggregates where lease_until > now()")).toHaveLength(3);
     for (const [item] of claims) expect((await renewClaims(world.db, [item!], 30_000)).size).toBe(1);
+  });
+
+  test.each([
+    { name: "that is new", leased: false },
+    { name: "that was sent before", leased: true },
+  ])("has one claim at a time, also of one slice rung twice: an aggregate $name", async ({ leased }) => {
+    await world.park(4, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
+    const { id } = await world.request();
+    if (leased) {
+      // Its first event was withdrawn from the hand that held it: the lease goes on, and the same slice may use it.
+      const [first] = await claim(id, 1);
+      await world.db.transaction((tx) => refuseQueuedItems(tx, [first!.id], "ignored"));
+    }
+    const claimed = Promise.withResolvers<ClaimedItem[]>();
+    const commit = Promise.withResolvers<void>();
+    const small = world.db.transaction(async (tx) => {
+      claimed.resolve(await claimItems(tx, { redriveId: id, slices: [0, 0], limit: 1, leaseMs: 30_000 }));
+      await commit.promise;
+    });
+    expect(eventIds(await claimed.promise)).toEqual([leased ? "event-0001" : "event-0000"]);
+    const large = claim(id, 100);
+    const waiting = () =>
+      world.db.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()");
+    await expect.poll(waiting).toHaveLength(1);
+    commit.resolve();
+    await small;
+    // Both began with the aggregate free: whoever came second must not take what lies behind the first one's item.
+    expect(eventIds(await large)).toEqual([]);
   });
 
   test("is by version first, events without one last, then by the time they were parked", async () => {

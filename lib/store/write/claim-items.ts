@@ -28,7 +28,8 @@ export function checked(column: string, value: string): string {
 /**
  * One statement: pick the head of the slice, leave out what must wait (claimed, deferred, behind an earlier item of
  * another open redrive), take the aggregates' leases, and claim with a new fence. Two workers that race meet at the row
- * locks: the loser's re-check finds `claimed_until` in the future and skips.
+ * locks: the loser's re-check finds `claimed_until` in the future and skips. Of an aggregate it takes nothing at all when
+ * the lease is not the one that it read: what it knows of the order is old. No two leases end at the same time.
  */
 const CLAIM = `
 with live as (
@@ -66,14 +67,23 @@ with live as (
      and (b.other_block is null or ${placeKey("h.place", "h.id")} < b.other_block)
    order by h.place, h.id
    limit $4
+), seen as materialized (
+  select a.source_id, a.aggregate_type, a.aggregate_id, a.lease_until
+    from aggregates a
+    join (select distinct source_id, aggregate_type, aggregate_id from ready where aggregate_id is not null) r
+      on r.aggregate_id = a.aggregate_id and r.source_id = a.source_id and r.aggregate_type = a.aggregate_type
 ), leased as (
   insert into aggregates (source_id, aggregate_type, aggregate_id, lease_redrive, lease_slice, lease_until)
   select distinct source_id, aggregate_type, aggregate_id, $1::uuid, $2::int, now() + make_interval(secs => $5)
     from ready where aggregate_id is not null order by aggregate_id, source_id, aggregate_type
   on conflict (aggregate_id, source_id, aggregate_type) do update
      set lease_redrive = excluded.lease_redrive, lease_slice = excluded.lease_slice, lease_until = excluded.lease_until
-   where aggregates.lease_until is null or aggregates.lease_until < now()
-      or (aggregates.lease_redrive = excluded.lease_redrive and aggregates.lease_slice = excluded.lease_slice)
+   where (aggregates.lease_until is null or aggregates.lease_until < now()
+          or (aggregates.lease_redrive = excluded.lease_redrive and aggregates.lease_slice = excluded.lease_slice))
+     and aggregates.lease_until is not distinct from (
+           select s.lease_until from seen s
+            where s.aggregate_id = aggregates.aggregate_id and s.source_id = aggregates.source_id
+              and s.aggregate_type = aggregates.aggregate_type)
   returning source_id, aggregate_type, aggregate_id
 ), claimed as (
   update redrive_items i

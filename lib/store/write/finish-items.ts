@@ -267,8 +267,9 @@ export function deltaOf(finished: readonly FinishedItem[]): RedriveDelta {
 
 /**
  * Applies each aggregate's result to its run of failures, and releases the lease once this redrive holds nothing of the
- * aggregate. Rows are locked in the order in which claims lock them: transactions that share aggregates cannot deadlock.
- * Returns the aggregates that have failed `limit` times in a row or more.
+ * aggregate: it ends in the past, at a time of its own, so that a claim sees whether the lease is still the one it read.
+ * Rows are locked in the order in which claims lock them: transactions that share aggregates cannot deadlock. Returns the
+ * aggregates that have failed `limit` times in a row or more.
  */
 export async function settleAggregates(
   tx: Tx,
@@ -296,7 +297,7 @@ export async function settleAggregates(
                  where i.aggregate_id = a.aggregate_id and i.source_id = a.source_id
                    and i.aggregate_type = a.aggregate_type and i.state = 'open' and i.redrive_id = $1
                    and i.claimed_until >= now())
-              then null else a.lease_until end
+              then clock_timestamp() - interval '1 day' else a.lease_until end
        from locked w
       where a.source_id = w.source_id and a.aggregate_id = w.aggregate_id and a.aggregate_type = w.aggregate_type
      returning a.source_id as "sourceId", a.aggregate_type as "aggregateType", a.aggregate_id as "aggregateId",
