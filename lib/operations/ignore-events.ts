@@ -4,7 +4,7 @@ import { DomainError } from "@/lib/core/problem";
 import { looks } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
 import { settleRedrive } from "@/lib/operations/settle-redrive";
-import type { Db, Tx } from "@/lib/store/db";
+import { type Db, sqlState, type Tx } from "@/lib/store/db";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { openSends } from "@/lib/store/read/open-sends";
 import { appendAudit } from "@/lib/store/write/audit";
@@ -39,7 +39,7 @@ async function ignoreWhatEnds(deps: Deps, answer: ChunkAnswer, ignore: Chunk): P
       const open = new Set(await openSends(deps.db, { ids: answer.inFlight }));
       const ended = answer.inFlight.filter((id) => !open.has(id));
       if (ended.length === 0) continue;
-      const step = await deps.db.transaction(async (tx) =>
+      const step = await repeated(deps.db, async (tx) =>
         ignore(tx, await readNamed(tx, ended, deps), deps.clock.wallMs()),
       );
       takeOff(answer, ended);
@@ -108,17 +108,41 @@ async function inChunks(
   const answer = nothing();
   let after: string | null = null;
   for (;;) {
-    const step: { last: string | null; answer: ChunkAnswer } = await deps.db.transaction(async (tx) => {
+    const step: { last: string | null; answer: ChunkAnswer } = await repeated(deps.db, async (tx) => {
       const candidates = await readCandidates(tx, { ...page, after });
       if (candidates.length === 0) return { last: null, answer: nothing() };
       return { last: candidates.at(-1)!.id, answer: await change(tx, candidates, deps.clock.wallMs()) };
     });
     if (step.last === null) {
       if (after === null) throw nothingSelected(input.select);
+      countMissing(answer, input.select);
       return answer;
     }
     after = step.last;
     addUp(answer, step.answer);
+  }
+}
+
+/** Named events that are no longer there. */
+function countMissing(answer: ChunkAnswer, select: Selection): void {
+  if (!("ids" in select)) return;
+  const seen = Object.values(answer.refused).reduce((sum, count) => sum + count, answer.changed);
+  const missing = new Set(select.ids).size - seen;
+  if (missing > 0) answer.refused["not-found"] = missing;
+}
+
+/** More deadlocks in a row than this are something else. */
+const TRIES_MAX = 5;
+const DEADLOCK = "40P01";
+
+/** A worker that commits or renews some of the same items locks them in another order: the chunk is changed again. */
+async function repeated<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await db.transaction(work);
+    } catch (error) {
+      if (tries === TRIES_MAX || sqlState(error) !== DEADLOCK) throw error;
+    }
   }
 }
 

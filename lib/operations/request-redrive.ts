@@ -11,7 +11,7 @@ import { policiesInForce } from "@/lib/operations/policies-in-force";
 import { ringRedrive, ringSlices } from "@/lib/operations/ring-redrive";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Tx } from "@/lib/store/db";
-import { countUpTo, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
+import { type Candidate, countUpTo, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { countEarlierUpTo } from "@/lib/store/read/earlier-summary";
 import { estimateCandidates } from "@/lib/store/read/estimate";
 import { readSettings } from "@/lib/store/read/settings";
@@ -22,7 +22,10 @@ import { insertRedrive, moveRedrive, type NewRedrive } from "@/lib/store/write/r
 /** Sets up to this size are frozen in the request's own transaction; larger ones by the worker in chunks. */
 export const FREEZE_INLINE_MAX = 2_000;
 
-/** 202. `total` null: the set is still being frozen, see the redrive. */
+/**
+ * 202. `total` null: the set is still being frozen, see the redrive. Named events that do not exist are counted as refused
+ * (`not-found`), and are not part of `total`.
+ */
 export type RedriveAnswer = {
   id: string;
   state: RedriveState;
@@ -49,12 +52,15 @@ export async function requestRedrive(
   const done = await deps.db.transaction(async (tx) => {
     const known = input.idempotency ? await claimRequest<RedriveAnswer>(tx, input.idempotency, nowMs) : null;
     if (known) return { answer: known, slices: null };
-    const named = await countUpTo(tx, selected, FREEZE_INLINE_MAX + 1);
+    // Read once: what was counted is what is frozen.
+    const candidates = await readCandidates(tx, { ...selected, after: null, limit: FREEZE_INLINE_MAX + 1 });
+    const named = candidates.length;
     if (named === 0) throw nothingSelected(input.request);
     const size = named + (await countTakenAlong(tx, input.request, selected, FREEZE_INLINE_MAX + 1 - named));
     const redrive = await newRedrive(tx, input.request, selected, { actor, nowMs, size, stranded });
     const frozen =
-      size > FREEZE_INLINE_MAX ? await leaveToWorker(tx, redrive) : await freezeNow(tx, redrive, selected, nowMs);
+      size > FREEZE_INLINE_MAX ? leaveToWorker(redrive) : await freezeNow(tx, redrive, { selected, candidates, nowMs });
+    countMissing(frozen.answer, await missingOf(tx, selected, named));
     if (input.idempotency) await rememberAnswer(tx, input.idempotency, frozen.answer);
     return frozen;
   });
@@ -178,13 +184,30 @@ function brakeOf(asked: RedriveRequest["brake"], canary: Canary | null): Brake |
   return { ...initial, ratio: canary.stopAtFailureRatio, window: Math.max(canary.window, initial.minSample) };
 }
 
-async function leaveToWorker(_tx: Tx, { id, state, holdUntil }: StartedRedrive): Promise<Frozen> {
+/** Named events that are no longer there. */
+async function missingOf(tx: Tx, selected: Selected, named: number): Promise<number> {
+  if (!("ids" in selected.selection)) return 0;
+  const asked = new Set(selected.selection.ids).size;
+  return asked - (named > FREEZE_INLINE_MAX ? await countUpTo(tx, selected, asked) : named);
+}
+
+/** They are in the answer alone: a manifest has no row for what is not there. */
+function countMissing(answer: RedriveAnswer, missing: number): void {
+  if (missing === 0) return;
+  answer.refused += missing;
+  answer.refusedByReason = { ...answer.refusedByReason, "not-found": missing };
+}
+
+function leaveToWorker({ id, state, holdUntil }: StartedRedrive): Frozen {
   const answer = { id, state, total: null, refused: 0, refusedByReason: {}, holdUntil };
   return { answer, slices: [PLAN_SLICE] };
 }
 
-async function freezeNow(tx: Tx, redrive: StartedRedrive, selected: Selected, nowMs: number): Promise<Frozen> {
-  const candidates = await readCandidates(tx, { ...selected, after: null, limit: FREEZE_INLINE_MAX + 1 });
+async function freezeNow(
+  tx: Tx,
+  redrive: StartedRedrive,
+  { selected, candidates, nowMs }: { selected: Selected; candidates: readonly Candidate[]; nowMs: number },
+): Promise<Frozen> {
   const frozen = await freezeChunk(tx, { ...redrive, ...selected, actor: redrive.createdBy }, candidates, nowMs);
   const state = await startOrFinish(tx, redrive, frozen.open, nowMs);
   const refused = frozen.total - frozen.open;
