@@ -22,50 +22,86 @@ export type RedriveSessions = {
   open(redriveId: string): Promise<RedriveSession | null>;
 };
 
-type Shared = { session: Omit<RedriveSession, "release">; users: number; stop(): void };
+type OpenSession = Omit<RedriveSession, "release">;
+
+type Shared = {
+  opening: Promise<OpenSession | null>;
+  /** undefined until it is open, null = the redrive does not run. */
+  session: OpenSession | null | undefined;
+  users: number;
+  stop(): void;
+};
+
+function isOpen({ session }: Shared): boolean {
+  return session !== undefined && session !== null && !session.stopped.aborted;
+}
 
 /** One session a redrive, shared by all its slices in this process: one watch, one rate, one stream of commits. */
 export function createRedriveSessions(deps: Deps, bucket: TokenBucket): RedriveSessions {
-  const shared = new Map<string, Promise<Shared | null>>();
+  const known = new Map<string, Shared>();
 
   async function open(redriveId: string): Promise<RedriveSession | null> {
-    const opening = shared.get(redriveId) ?? start(redriveId);
-    shared.set(redriveId, opening);
-    const found = await opening;
-    if (found === null || found.session.stopped.aborted) {
-      if (shared.get(redriveId) === opening) shared.delete(redriveId);
-      return found === null ? null : reopen(redriveId);
-    }
-    found.users++;
-    let released = false;
-    return {
-      ...found.session,
-      release: () => {
-        if (released) return;
-        released = true;
-        found.users--;
-        if (found.users > 0) return;
-        found.stop();
-        if (shared.get(redriveId) === opening) shared.delete(redriveId);
-      },
+    const shared = join(redriveId);
+    let left = false;
+    const release = () => {
+      if (left) return;
+      left = true;
+      leave(redriveId, shared);
     };
+    try {
+      const session = await shared.opening;
+      if (session !== null && !session.stopped.aborted) return { ...session, release };
+    } catch (error) {
+      // Not remembered: the next one to ask reads the redrive again.
+      forget(redriveId, shared);
+      throw error;
+    } finally {
+      // Nobody has got this session, so nobody will release it.
+      if (!isOpen(shared)) release();
+    }
+    forget(redriveId, shared);
+    // It ended here: it may run again, which a new reading tells.
+    return shared.session === null ? null : open(redriveId);
   }
 
-  /** The session known here ended: look once whether the redrive runs again. */
-  async function reopen(redriveId: string): Promise<RedriveSession | null> {
-    const row = await readRedriveRow(deps.db, redriveId);
-    return row?.state === "RUNNING" ? open(redriveId) : null;
+  /** Counts the user before it waits, so that the last one to leave meanwhile does not stop what this one gets. */
+  function join(redriveId: string): Shared {
+    let shared = known.get(redriveId);
+    if (!shared || shared.session?.stopped.aborted) {
+      shared = start(redriveId);
+      known.set(redriveId, shared);
+    }
+    shared.users++;
+    return shared;
   }
 
-  async function start(redriveId: string): Promise<Shared | null> {
-    const row = await readRedriveRow(deps.db, redriveId);
-    return row?.state === "RUNNING" ? startSession(deps, bucket, row) : null;
+  function leave(redriveId: string, shared: Shared): void {
+    shared.users--;
+    if (shared.users > 0) return;
+    shared.stop();
+    forget(redriveId, shared);
+  }
+
+  function forget(redriveId: string, shared: Shared): void {
+    if (known.get(redriveId) === shared) known.delete(redriveId);
+  }
+
+  function start(redriveId: string): Shared {
+    const shared: Shared = { opening: read(), session: undefined, users: 0, stop: () => undefined };
+    async function read(): Promise<OpenSession | null> {
+      const row = await readRedriveRow(deps.db, redriveId);
+      const started = row?.state === "RUNNING" ? startSession(deps, bucket, row) : null;
+      shared.session = started?.session ?? null;
+      shared.stop = started?.stop ?? shared.stop;
+      return shared.session;
+    }
+    return shared;
   }
 
   return { open };
 }
 
-function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): Shared {
+function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): { session: OpenSession; stop(): void } {
   let row = first;
   const stopped = new AbortController();
   const feeder = createTokenFeeder({
@@ -93,7 +129,6 @@ function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): Share
   };
   watch();
   return {
-    users: 0,
     session: {
       redrive: () => row,
       stopped: stopped.signal,

@@ -6,7 +6,7 @@ import { createPayloadChecker } from "@/lib/operations/check-payload";
 import type { Deps } from "@/lib/operations/deps";
 import { runSlice } from "@/lib/operations/run-slice";
 import { createSchemaCheck, type SchemaCheck } from "@/lib/operations/schema-check";
-import type { SliceDeps, TargetDirectory } from "@/lib/operations/slice-deps";
+import type { ClaimsInHand, SliceDeps, TargetDirectory } from "@/lib/operations/slice-deps";
 import { holdItems, type ItemHold } from "@/lib/store/write/claim-items";
 import { type AttemptClose, closeAttempts } from "@/lib/store/write/finish-items";
 import { type AttemptIntent, attemptKey, openAttempts } from "@/lib/store/write/open-attempts";
@@ -23,6 +23,8 @@ export type LanesOptions = {
   connection: LaneConnection;
   targets: TargetDirectory;
   sessions: RedriveSessions;
+  workerId: string;
+  claims: ClaimsInHand;
   stopping: AbortSignal;
 };
 
@@ -54,7 +56,10 @@ export async function startLanes(options: LanesOptions): Promise<Lanes> {
   };
 }
 
-function sliceDepsOf({ deps, targets, sessions, stopping }: LanesOptions, schemas: SchemaCheck): SliceDeps {
+function sliceDepsOf(
+  { deps, targets, sessions, workerId, claims, stopping }: LanesOptions,
+  schemas: SchemaCheck,
+): SliceDeps {
   const opener = createBatcher<AttemptIntent, boolean>(
     async (intents) => {
       const opened = await openAttempts(deps.db, intents);
@@ -80,6 +85,8 @@ function sliceDepsOf({ deps, targets, sessions, stopping }: LanesOptions, schema
   );
   return {
     ...deps,
+    workerId,
+    claims,
     random: Math.random,
     targets,
     checkPayloads: createPayloadChecker(schemas, deps.clock),

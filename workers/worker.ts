@@ -21,6 +21,7 @@ import { ensurePartitions } from "@/lib/store/write/partitions";
 import { removeExpired } from "@/lib/store/write/upkeep";
 import { startConsumers } from "./consumers";
 import { heartbeatInfo } from "./heartbeat-info";
+import { createClaimsInHand, createLostWork, HEARTBEAT_MS } from "./lost-work";
 import { createRedriveSessions } from "./redrive-sessions";
 import { startRounds } from "./rounds";
 import { startLanes } from "./slow-lane";
@@ -37,6 +38,8 @@ const STOP_STEP_MS_MAX = 16_000;
  * long, and work is to go on within 10 s of the store being well.
  */
 const STATEMENT_MS_MAX = 4_000;
+/** Of a suspended worker: its locks are gone before others take over what it holds. */
+const IDLE_IN_TRANSACTION_MS = 4_000;
 /** A slice that failed is rung again this soon; with a connection that falls silent before, it is two bounds in a row. */
 const RECONCILE_MS = 2_500;
 /** Upkeep reads and removes whole tables, and nobody waits for it. */
@@ -59,6 +62,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
   const db = createDb(env.databaseUrl, {
     max: env.databasePool,
     statementTimeoutMs: STATEMENT_MS_MAX,
+    idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
     applicationName: "parkade-worker",
     onIdleError,
   });
@@ -116,22 +120,40 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
   const stopping = new AbortController();
   const sessions = createRedriveSessions(deps, bucket);
   await ensurePartitions(upkeepDb, clock.wallMs(), clock.wallMs() + DAYS_AHEAD * DAY_MS);
-  const lanes = await startLanes({ deps, connection, targets, sessions, stopping: stopping.signal });
   const id = uuidv7(clock.wallMs());
-  const consumers = startConsumers({ db, clock, log, brokers, workerId: id });
   const startedAtMs = clock.wallMs();
+  const claims = createClaimsInHand(clock);
+  const lostWork = createLostWork(deps, { workerId: id, claims });
+  // Before the first claim: what a worker without a heartbeat holds is given to others.
+  const { storeMs } = await writeHeartbeat(db, { id, startedAtMs, info: heartbeatInfo(0, {}, bucket.worst()) });
+  lostWork.seen(storeMs);
+  const lanes = await startLanes({
+    deps,
+    connection,
+    targets,
+    sessions,
+    workerId: id,
+    claims,
+    stopping: stopping.signal,
+  });
+  const consumers = startConsumers({ db, clock, log, brokers, workerId: id });
+
   const rounds = startRounds(
     [
       {
         name: "heartbeat",
-        everyMs: 2_000,
+        everyMs: HEARTBEAT_MS,
         work: async () => {
           targets.heal();
           const info = heartbeatInfo(lanes.running(), targets.reports(), bucket.worst());
-          workersAlive = await writeHeartbeat(db, { id, startedAtMs, info });
+          const { alive, storeMs } = await writeHeartbeat(db, { id, startedAtMs, info });
+          workersAlive = alive;
           if (env.healthFile !== null) await writeFile(env.healthFile, "");
+          lostWork.seen(storeMs);
         },
       },
+      // Apart from the heartbeat, which must not wait for what a lost worker has locked.
+      { name: "lost work", everyMs: 1_000, work: () => lostWork.recover() },
       { name: "targets", everyMs: REFRESH_MS, work: () => targets.refreshIfSending() },
       { name: "reconcile", everyMs: RECONCILE_MS, work: () => reconcile(deps) },
       { name: "canary", everyMs: 1_000, work: () => advanceCanaries(deps) },

@@ -11,8 +11,11 @@ export interface LaneQueue {
    * Postgres makes the second find nothing. `delayMs` holds the slice back.
    */
   ring(lane: LaneName, jobs: SliceJob[], options?: { delayMs?: number }): Promise<void>;
-  /** Slices that are waiting, delayed or active; null when the queue cannot answer. */
-  waiting(lane: LaneName): Promise<SliceJob[] | null>;
+  /**
+   * Slices that are waiting, delayed or active; null when the queue cannot answer. `due`: only those that any worker can
+   * begin now. Of the others some may belong to a worker that is lost, or wait by its clock.
+   */
+  waiting(lane: LaneName, options?: { due?: boolean }): Promise<SliceJob[] | null>;
   /** Rejects when the queue cannot be reached, or refuses to write. */
   ping(): Promise<void>;
   close(): Promise<void>;

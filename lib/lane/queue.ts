@@ -43,7 +43,10 @@ export function createLaneQueue(connection: LaneConnection, clock: Clock = syste
           await queues[lane].addBulk(chunk.map((job) => bullJob(job, clock.wallMs(), options.delayMs)));
         }
       }),
-    waiting: (lane) => attempt((queues) => slicesIn(queues, lane)).catch(() => null),
+    waiting: (lane, { due = false } = {}) =>
+      attempt((queues) => slicesIn(queues, lane, due ? ["waiting"] : ["delayed", "waiting", "active"])).catch(
+        () => null,
+      ),
     ping: () => attempt((_, probeWrite) => probeWrite()),
     close: opening.close,
   };
@@ -58,8 +61,12 @@ function bullJob(job: SliceJob, wallMs: number, delayMs = 0) {
  * Read in the order in which a job moves, so that one that moves meanwhile is seen at least once. A slice rung twice is
  * listed once.
  */
-async function slicesIn(queues: OpenQueues["queues"], lane: LaneName): Promise<SliceJob[]> {
-  const ids = await queues[lane].getRanges(["delayed", "waiting", "active"], 0, -1);
+async function slicesIn(
+  queues: OpenQueues["queues"],
+  lane: LaneName,
+  states: ("delayed" | "waiting" | "active")[],
+): Promise<SliceJob[]> {
+  const ids = await queues[lane].getRanges(states, 0, -1);
   const slices = new Map<string, SliceJob>();
   for (const id of ids) {
     const slice = parseSliceJobId(id);

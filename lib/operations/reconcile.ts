@@ -16,8 +16,11 @@ export type Reconciled = { rung: number; cancelled: number; settled: number };
  * Rebuilds the queue from Postgres: rings every slice with open items that nobody works on and the queue does not hold,
  * plans that were left, and gives back what cancelled redrives still hold. Idempotent; run every few seconds by every
  * worker. Rejects when the store or the queue is away.
+ *
+ * `lost`: a worker may be gone, or the queue may have missed an end. Then only what the queue can start now counts as
+ * held: a slice is rung that a lost worker has begun, or has delayed by a clock of its own.
  */
-export async function reconcile(deps: Deps): Promise<Reconciled> {
+export async function reconcile(deps: Deps, { lost = false } = {}): Promise<Reconciled> {
   const redrives = await unfinishedRedrives(deps.db);
   let cancelled = 0;
   let settled = 0;
@@ -27,7 +30,7 @@ export async function reconcile(deps: Deps): Promise<Reconciled> {
   }
   const wanted = await wantedSlices(deps, redrives);
   let rung = 0;
-  for (const lane of ["main", "slow"] as const) rung += await ringMissing(deps, lane, wanted[lane]);
+  for (const lane of ["main", "slow"] as const) rung += await ringMissing(deps, lane, wanted[lane], lost);
   return { rung, cancelled, settled };
 }
 
@@ -57,9 +60,9 @@ async function wantedSlices(
   return wanted;
 }
 
-async function ringMissing(deps: Deps, lane: LaneName, wanted: readonly SliceJob[]): Promise<number> {
+async function ringMissing(deps: Deps, lane: LaneName, wanted: readonly SliceJob[], lost: boolean): Promise<number> {
   if (wanted.length === 0) return 0;
-  const held = await deps.lane.waiting(lane);
+  const held = await deps.lane.waiting(lane, { due: lost });
   // A queue that cannot answer cannot take a ring either: the next round tries again.
   if (held === null) return 0;
   const known = new Set(held.map((job) => `${job.redriveId}.${job.slice}`));

@@ -11,7 +11,14 @@ import { type SliceSignals, sendRun } from "@/lib/operations/send-run";
 import type { HeldSources, RedriveSession, SliceDeps } from "@/lib/operations/slice-deps";
 import { canaryAllowance } from "@/lib/store/read/canary-allowance";
 import { openSlices } from "@/lib/store/read/open-slices";
-import { type ClaimedItem, claimItems, releaseClaims, renewClaims, sliceRest } from "@/lib/store/write/claim-items";
+import {
+  type ClaimedItem,
+  type ClaimRequest,
+  claimItems,
+  releaseClaims,
+  renewClaims,
+  sliceRest,
+} from "@/lib/store/write/claim-items";
 
 /** Items claimed at once. */
 const CLAIM_ITEMS_MAX = 100;
@@ -108,8 +115,7 @@ async function workSlice(
     const held = await heldSources(deps, session);
     const limit = await claimLimit(deps, session, job);
     if (limit === "released") return ringReleased(deps, session);
-    const claim = { redriveId, slices, limit, leaseMs: CLAIM_LEASE_MS, withoutSources: held.sourceIds };
-    const claimed = limit === 0 ? [] : await claimItems(deps.db, claim);
+    const claimed = limit === 0 ? [] : await claim(deps, { redriveId, slices, limit, withoutSources: held.sourceIds });
     if (claimed.length === 0) return await rest(deps, job, slices, held);
     const worked = await workClaim(deps, session, claimed, signals);
     if (worked === "held") return { kind: "again", delayMs: UNREACHABLE_MS };
@@ -118,6 +124,17 @@ async function workSlice(
   // Stopped by a person. Cancelled: what was in hand when the request took back the rest. Paused: resume rings.
   await cancelItems(deps, redriveId, 1);
   return DONE;
+}
+
+async function claim(deps: SliceDeps, request: Omit<ClaimRequest, "leaseMs" | "workerId">): Promise<ClaimedItem[]> {
+  try {
+    const claimed = await claimItems(deps.db, { ...request, leaseMs: CLAIM_LEASE_MS, workerId: deps.workerId });
+    deps.claims.add(claimed);
+    return claimed;
+  } catch (error) {
+    deps.claims.doubt();
+    throw error;
+  }
 }
 
 /** A verify run holds nothing: it reports what is. */
@@ -177,6 +194,7 @@ async function workClaim(
     throw error;
   } finally {
     renewal.stop();
+    deps.claims.remove(claimed);
   }
 }
 
@@ -190,6 +208,7 @@ async function release(deps: SliceDeps, claimed: readonly ClaimedItem[]): Promis
       if (!isPassing(error) || deps.stopping.aborted || deps.clock.nowMs() > untilMs) {
         const { redriveId } = claimed[0]!;
         deps.log.warn({ redriveId, err: error }, "claims not released, they end with their lease");
+        deps.claims.doubt();
         return;
       }
     }

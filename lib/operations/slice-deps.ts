@@ -4,7 +4,7 @@ import type { Deps } from "@/lib/operations/deps";
 import type { Policy } from "@/lib/retry/policy";
 import type { TargetState } from "@/lib/retry/target";
 import type { TargetRow } from "@/lib/store/read/targets";
-import type { ItemHold } from "@/lib/store/write/claim-items";
+import type { ClaimedItem, ItemHold } from "@/lib/store/write/claim-items";
 import type { AttemptClose, FinishedItem } from "@/lib/store/write/finish-items";
 import type { AttemptIntent } from "@/lib/store/write/open-attempts";
 import type { RedriveRow } from "@/lib/store/write/redrive";
@@ -73,7 +73,21 @@ export type RedriveSession = {
   release(): void;
 };
 
+/** The claims that this process works on, to find those in the store that it does not know of. */
+export type ClaimsInHand = {
+  add(items: readonly ClaimedItem[]): void;
+  remove(items: readonly ClaimedItem[]): void;
+  /** A claim or a release has failed: the store may hold a claim of ours that nobody works on. */
+  doubt(): void;
+  /** Was there a doubt, and none in the last `forMs`? */
+  inDoubt(forMs: number): boolean;
+  settle(): void;
+  list(): ClaimedItem[];
+};
+
 export type SliceDeps = Deps & {
+  workerId: string;
+  claims: ClaimsInHand;
   random: () => number;
   targets: TargetDirectory;
   checkPayloads: PayloadChecker;

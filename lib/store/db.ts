@@ -54,6 +54,8 @@ export type DbOptions = {
    * SILENCE_MS longer counts as gone. 0 = no bound but STATEMENT_MS_LONGEST.
    */
   statementTimeoutMs?: number;
+  /** The server ends a transaction that asks nothing for this long, so that its locks do not outlive its process. */
+  idleInTransactionMs?: number;
   /** How long a caller waits for a free connection, milliseconds. */
   connectTimeoutMs?: number;
   applicationName?: string;
@@ -72,7 +74,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const SILENCE_MS = 1_000;
 /** Without a bound a connection that a firewall has dropped would hold its caller until the kernel gives up, 15 min. */
 const STATEMENT_MS_LONGEST = 600_000;
-/** A process that vanished in mid-transaction holds its row locks no longer than this. */
+/** A process that vanished or was suspended in mid-transaction holds its row locks no longer than this. */
 const IDLE_IN_TRANSACTION_MS_MAX = 10_000;
 /** Keeps the entry of a firewall between process and store alive while nothing is asked. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
@@ -138,7 +140,7 @@ export function createDb(url: string, options: DbOptions = {}): Db {
     max: options.max ?? 10,
     statement_timeout: statementTimeoutMs || undefined,
     query_timeout: silenceMs(statementTimeoutMs),
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
+    idle_in_transaction_session_timeout: options.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS_MAX,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,

@@ -79,9 +79,11 @@ export async function openWorld(options: {
     return started;
   }
 
-  /** A worker in a process of its own, to be killed. Resolves when it is ready. */
-  async function doomedWorker(): Promise<ChildProcess> {
-    const child = spawn(process.execPath, ["--import", "tsx", "workers/main.ts"], {
+  /** A worker in a process of its own, to be killed. Its wall clock may be ahead. Resolves when it is ready. */
+  async function doomedWorker({ wallAheadMs = 0, preload = "" } = {}): Promise<ChildProcess> {
+    const ahead = `const now = Date.now; Date.now = () => now() + ${wallAheadMs};`;
+    const first = `data:text/javascript,${encodeURIComponent(`${wallAheadMs === 0 ? "" : ahead}${preload}`)}`;
+    const child = spawn(process.execPath, ["--import", first, "--import", "tsx", "workers/main.ts"], {
       env: { ...process.env, ...variables },
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });

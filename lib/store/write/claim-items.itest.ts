@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Earlier } from "@/lib/core/order-gate";
-import { type ClaimedItem, claimItems, renewClaims } from "@/lib/store/write/claim-items";
+import {
+  type ClaimedItem,
+  claimItems,
+  freeForgottenClaims,
+  freeLostClaims,
+  renewClaims,
+} from "@/lib/store/write/claim-items";
 import { closeAttempts } from "@/lib/store/write/finish-items";
 import { insertItems } from "@/lib/store/write/freeze-events";
 import { type AttemptIntent, attemptKey, markAmbiguous, openAttempts } from "@/lib/store/write/open-attempts";
@@ -302,5 +308,70 @@ describe("an intent", () => {
     const [order, customer] = ["event-0000", "event-0001"].map((eventId) => items.find((i) => i.eventId === eventId)!);
     expect((await openAttempts(world.db, [intentOf(order!), intentOf(customer!)])).size).toBe(1);
     expect((await openAttempts(world.db, [{ ...intentOf(order!), whitelisted: true }])).size).toBe(1);
+  });
+});
+
+describe("the claims of a worker", () => {
+  const [lost, alive, own] = [1, 2, 3].map((n) => `00000000-0000-7000-8000-00000000000${n}`) as [
+    string,
+    string,
+    string,
+  ];
+  const beat = (id: string, agoS: number) =>
+    world.db.run(
+      `insert into worker_heartbeats (id, started_at, seen_at) values ($1, now(), now() - make_interval(secs => $2))
+       on conflict (id) do update set seen_at = excluded.seen_at`,
+      [id, agoS],
+    );
+  const claimAs = (workerId: string, redriveId: string, limit: number) =>
+    claimItems(world.db, { redriveId, slices: [0, 0], limit, leaseMs: 30_000, workerId });
+  const free = () => world.db.transaction((tx) => freeLostClaims(tx, own, 6_000));
+
+  test("without a sign of life are free for others, with their aggregates; those of one that lives are not", async () => {
+    await world.park(4, (index) => ({ aggregateId: `order-${index}` }));
+    const { id } = await world.request();
+    const taken = await claimAs(lost, id, 2);
+    await claimAs(alive, id, 1);
+    await beat(lost, 7);
+    await beat(alive, 5);
+    await beat(own, 0);
+    expect(await free()).toBe(2);
+    expect(await free()).toBeNull();
+    const leases = await world.db.query<{ aggregate_id: string }>(
+      "select aggregate_id from aggregates where lease_until is null order by aggregate_id",
+    );
+    expect(leases.map((row) => row.aggregate_id)).toEqual(["order-0", "order-1"]);
+    expect(eventIds(await claimAs(own, id, 9))).toEqual(["event-0000", "event-0001", "event-0003"]);
+    // One that was only slow finds its fence gone.
+    expect(
+      await openAttempts(
+        world.db,
+        taken.map((item) => intentOf(item)),
+      ),
+    ).toEqual(new Set());
+  });
+
+  test("stay while the store was away for the one that looks, too", async () => {
+    await world.park(2);
+    const { id } = await world.request();
+    await claimAs(lost, id, 2);
+    await beat(lost, 9);
+    await beat(own, 4);
+    expect(await free()).toBeNull();
+    expect(await claimAs(own, id, 2)).toEqual([]);
+  });
+
+  test("that it does not know of are free, unless their answer may be on its way", async () => {
+    await world.park(6);
+    const { id } = await world.request();
+    const held = await claimAs(own, id, 2);
+    await claimAs(own, id, 2);
+    await world.db.run(
+      "update redrive_items set claimed_until = claimed_until - interval '3 s' where claimed_by is not null",
+    );
+    await claimAs(own, id, 1);
+    const bounds = { leaseMs: 30_000, recentMs: 2_000 };
+    expect(await freeForgottenClaims(world.db, own, held, bounds)).toBe(2);
+    expect(eventIds(await claimAs(alive, id, 9))).toEqual(["event-0002", "event-0003", "event-0005"]);
   });
 });

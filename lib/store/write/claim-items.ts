@@ -1,5 +1,5 @@
 import type { EventStatus } from "@/lib/core/event-state";
-import type { Queryable } from "@/lib/store/db";
+import type { Queryable, Tx } from "@/lib/store/db";
 import { AGGREGATE_BLACKLISTED } from "@/lib/store/read/candidates";
 
 /**
@@ -87,7 +87,7 @@ with live as (
   returning source_id, aggregate_type, aggregate_id
 ), claimed as (
   update redrive_items i
-     set fence = i.fence + 1, claimed_until = now() + make_interval(secs => $5)
+     set fence = i.fence + 1, claimed_until = now() + make_interval(secs => $5), claimed_by = $7::uuid
     from ready r
    where i.id = r.id and ${checked("i.redrive_id", "$1::uuid")} and ${checked("i.state", "'open'")}
      and (i.claimed_until is null or i.claimed_until < now())
@@ -156,6 +156,8 @@ export type ClaimRequest = {
   slices: [first: number, last: number];
   limit: number;
   leaseMs: number;
+  /** Who claims: what a lost worker holds is given back. */
+  workerId?: string;
   /** Sources whose items stay where they are: their targets take no sends now. */
   withoutSources?: readonly string[];
 };
@@ -171,6 +173,7 @@ export async function claimItems(db: Queryable, request: ClaimRequest): Promise<
       request.limit,
       request.leaseMs / 1000,
       request.withoutSources ?? [],
+      request.workerId ?? null,
     ],
     { name: "claim-items" },
   );
@@ -253,6 +256,68 @@ export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Prom
     ],
     { name: "hold-items" },
   );
+}
+
+/** Redrives whose items may be in a worker's hand. */
+const LIVE =
+  "(r.state in ('RUNNING', 'PAUSED') or r.state = 'CANCELLED' and r.total > r.delivered + r.passed + r.failed + r.refused + r.cancelled)";
+
+/** Gives back claims, and the leases of their aggregates. @param which SQL over `i`, an open item of a live redrive */
+function giveBack(which: string): string {
+  return `
+with freed as (
+  update redrive_items i set claimed_until = null
+    from redrives r
+   where ${LIVE} and i.redrive_id = r.id and i.state = 'open' and i.claimed_until >= now() and ${which}
+  returning i.redrive_id, i.source_id, i.aggregate_type, i.aggregate_id
+), leases as (
+  update aggregates a set lease_until = null
+    from (select distinct redrive_id, source_id, aggregate_type, aggregate_id from freed where aggregate_id is not null) f
+   where a.source_id = f.source_id and a.aggregate_type = f.aggregate_type and a.aggregate_id = f.aggregate_id
+     and a.lease_redrive = f.redrive_id
+)
+select count(*)::int as n from freed`;
+}
+
+const FREE_LOST = giveBack("i.claimed_by = any($1::uuid[])");
+const FREE_FORGOTTEN = giveBack(`i.claimed_by = $1::uuid and i.claimed_until < now() + make_interval(secs => $4)
+  and not exists (select 1 from unnest($2::uuid[], $3::bigint[]) as held(id, fence) where held.id = i.id and held.fence = i.fence)`);
+
+/**
+ * Ends the claims of workers without a sign of life for `lostMs`, with their heartbeats. Only for a worker whose own
+ * heartbeat is no older than half of that: else the store was away, for all of them. Returns how many items the lost
+ * ones held, null when there is none. A worker that was only slow is fenced off by the next claim of its items.
+ */
+export async function freeLostClaims(tx: Tx, workerId: string, lostMs: number): Promise<number | null> {
+  const lost = await tx.query<{ id: string }>(
+    `delete from worker_heartbeats
+      where seen_at < now() - make_interval(secs => $2)
+        and exists (select 1 from worker_heartbeats own where own.id = $1 and own.seen_at > now() - make_interval(secs => $2 / 2))
+     returning id`,
+    [workerId, lostMs / 1000],
+  );
+  if (lost.length === 0) return null;
+  const [row] = await tx.query<{ n: number }>(FREE_LOST, [lost.map(({ id }) => id)]);
+  return row!.n;
+}
+
+/**
+ * Ends the claims of one worker that it does not know of, because the store's answer was lost. `held` are those it has
+ * in hand; claims made or renewed in the last `recentMs` are left alone, as their answer may be on its way.
+ */
+export async function freeForgottenClaims(
+  db: Queryable,
+  workerId: string,
+  held: readonly { id: string; fence: bigint }[],
+  { leaseMs, recentMs }: { leaseMs: number; recentMs: number },
+): Promise<number> {
+  const [row] = await db.query<{ n: number }>(FREE_FORGOTTEN, [
+    workerId,
+    held.map(({ id }) => id),
+    held.map(({ fence }) => fence.toString()),
+    (leaseMs - recentMs) / 1000,
+  ]);
+  return row!.n;
 }
 
 /** What is left to do in a range of slices, to decide whether and when to come back. */

@@ -1,23 +1,26 @@
 import type { Db } from "@/lib/store/db";
 import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/store/read/target-list";
 
-/** Writes a worker's sign of life with what it reports of itself. Answers how many workers are alive, this one too. */
+/**
+ * Writes a worker's sign of life with what it reports of itself. Answers how many workers are alive, this one too, and
+ * the store's time.
+ */
 export async function writeHeartbeat(
   db: Db,
   beat: { id: string; startedAtMs: number; info: HeartbeatInfo },
-): Promise<number> {
-  const [row] = await db.query<{ others: number }>(
+): Promise<{ alive: number; storeMs: number }> {
+  const [row] = await db.query<{ others: number; storeMs: number }>(
     `with beat as (
        insert into worker_heartbeats (id, started_at, seen_at, info)
        values ($1, to_timestamp($2::float8 / 1000), now(), $3::jsonb)
        on conflict (id) do update set seen_at = excluded.seen_at, info = excluded.info
      )
-     select count(*) as others from worker_heartbeats
+     select count(*) as others, (extract(epoch from now()) * 1000)::float8 as "storeMs" from worker_heartbeats
       where id <> $1 and seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
     [beat.id, beat.startedAtMs, JSON.stringify(beat.info)],
     { name: "heartbeat" },
   );
-  return row!.others + 1;
+  return { alive: row!.others + 1, storeMs: row!.storeMs };
 }
 
 /** A worker that stops in good order takes its sign of life with it. */
