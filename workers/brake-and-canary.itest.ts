@@ -46,6 +46,7 @@ describe("the brake", () => {
 
   test("never decides on fewer than ten outcomes", async () => {
     await world.park(9);
+    await world.db.run("update targets set rate_per_second = 25");
     world.sink.answer = () => 422;
     await world.worker();
     expect(await world.ended((await world.request()).id)).toMatchObject({ state: "DONE", failed: 9 });
