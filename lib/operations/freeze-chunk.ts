@@ -86,11 +86,12 @@ async function takeAlong(
  * refuses here. What a later chunk refuses, the worker finds when it examines what is behind it.
  */
 async function holdBehindHeads(tx: Tx, redrive: FreezeTarget, planned: PlannedItem[]): Promise<PlannedItem[]> {
-  const orders = await readOutsideOrder(tx, wantedAggregates(planned), redrive);
   const refused = Map.groupBy(
     planned.filter((item) => item.refusal !== null),
     ({ candidate }) => aggregateKeyOf(candidate),
   );
+  const wanted = wantedAggregates(planned).map((each) => ({ ...each, judged: refused.has(aggregateKey(each)) }));
+  const orders = await readOutsideOrder(tx, wanted, redrive);
   const heads = new Map(
     [...orders].map(([key, { head, versionProcessed }]) => {
       const here = (refused.get(key) ?? []).map(({ candidate }) => ({ ...candidate, version: versionOf(candidate) }));

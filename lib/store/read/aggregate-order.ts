@@ -13,14 +13,17 @@ export function sameAggregate(event: string, name: string): string {
     and coalesce(${event}.aggregate_type, '') = ${name}.aggregate_type`;
 }
 
-/** The newest version of `name` that its consumer has processed: by its own word, or confirmed. Delivered is not enough. */
+/** `e` is a version that its consumer has processed. Delivered is not enough. */
+export const PROCESSED = "e.status = 'REDRIVEN' and e.confirmed_at is not null and e.version is not null";
+
+/** The newest version of `name` that its consumer has processed: by its own word, or confirmed. */
 export function versionProcessed(name: string): string {
   return `greatest(
     (select max(p.version) from processed_events p
       where p.aggregate_id = ${name}.aggregate_id and p.source_id = ${name}.source_id
         and p.aggregate_type = ${name}.aggregate_type),
     (select e.version from dlq_events e
-      where ${sameAggregate("e", name)} and e.status = 'REDRIVEN' and e.confirmed_at is not null and e.version is not null
+      where ${sameAggregate("e", name)} and ${PROCESSED}
       order by e.version desc limit 1))`;
 }
 
@@ -100,12 +103,16 @@ function orderOf({ processed, head, cooling }: Row): AggregateOrder {
 }
 
 /** An aggregate of which a redrive sends versions up to `top`. */
-export type WantedAggregate = AggregateName & { top: bigint };
+export type WantedAggregate = AggregateName & {
+  top: bigint;
+  /** Read the version processed also where nothing is parked outside. */
+  judged?: boolean;
+};
 
 export type OutsideOrder = { versionProcessed: bigint | null; head: Head | null };
 
-const WANTED = `(select * from unnest($2::uuid[], $3::text[], $4::text[], $5::bigint[])
-  as w(source_id, aggregate_type, aggregate_id, top))`;
+const WANTED = `(select * from unnest($2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::boolean[])
+  as w(source_id, aggregate_type, aggregate_id, top, judged))`;
 
 function wantedValues(wanted: readonly WantedAggregate[]): unknown[] {
   return [
@@ -113,6 +120,7 @@ function wantedValues(wanted: readonly WantedAggregate[]): unknown[] {
     wanted.map((aggregate) => aggregate.aggregateType ?? NO_AGGREGATE_TYPE),
     wanted.map((aggregate) => aggregate.aggregateId),
     wanted.map((aggregate) => aggregate.top.toString()),
+    wanted.map((aggregate) => aggregate.judged === true),
   ];
 }
 
@@ -121,7 +129,7 @@ const EARLIER_PARKED = `${sameAggregate("e", "w")} and e.status in ${HOLDING} an
 
 /**
  * What holds each aggregate from outside of a selection, by `aggregateKey`: the selected events that are PENDING go
- * before, each through the gate. In one statement that reads nothing more where nothing earlier is parked.
+ * before, each through the gate. An aggregate of which nothing earlier is parked outside is left out, unless `judged`.
  */
 export async function readOutsideOrder(
   db: Queryable,
@@ -129,21 +137,26 @@ export async function readOutsideOrder(
   page: Pick<CandidatePage, "selection" | "asOfMs" | "cutoff">,
 ): Promise<Map<string, OutsideOrder>> {
   if (wanted.length === 0) return new Map();
-  const selected = compileSelection(page.selection, page.asOfMs, 6);
+  const selected = compileSelection(page.selection, page.asOfMs, 7);
+  // A row an aggregate, so that nothing is joined whose number the planner would have to guess.
   const text = `with wanted as materialized ${WANTED}, parked as materialized (
-       select w.source_id, w.aggregate_type, w.aggregate_id, e.id, e.event_id, e.version, e.status
-         from wanted w join dlq_events e on ${EARLIER_PARKED}
-        where e.status = 'IGNORED' or not coalesce(e.id <= $1 and ${selected.where}, false)
-     ), done as materialized (
-       select w.source_id, w.aggregate_type, w.aggregate_id, ${versionProcessed("w")} as processed from wanted w
+       select w.source_id, w.aggregate_type, w.aggregate_id, array_agg(e.id) as ids, array_agg(e.event_id) as event_ids,
+              array_agg(e.version) as versions, array_agg(e.status) as statuses
+         from wanted w
+         left join dlq_events e on ${EARLIER_PARKED}
+                               and (e.status = 'IGNORED' or not coalesce(e.id <= $1 and ${selected.where}, false))
+        group by w.source_id, w.aggregate_type, w.aggregate_id
+       having count(e.id) > 0 or bool_or(w.judged)
      )
-     select distinct on (d.source_id, d.aggregate_type, d.aggregate_id)
-            d.source_id as "sourceId", d.aggregate_type as "aggregateType", d.aggregate_id as "aggregateId",
-            d.processed::text, p.id, p.event_id as "eventId", p.version::text as version, p.status
-       from done d left join parked p on p.source_id = d.source_id and p.aggregate_id = d.aggregate_id
-                                     and p.aggregate_type = d.aggregate_type
-                                     and (d.processed is null or p.version > d.processed)
-      order by d.source_id, d.aggregate_type, d.aggregate_id, p.version, p.id`;
+     select p.source_id as "sourceId", p.aggregate_type as "aggregateType", p.aggregate_id as "aggregateId",
+            d.processed::text, h.id, h.event_id as "eventId", h.version::text as version, h.status
+       from parked p
+       cross join lateral (select ${versionProcessed("p")} as processed) d
+       left join lateral (
+         select * from unnest(p.ids, p.event_ids, p.versions, p.statuses) as h(id, event_id, version, status)
+          where d.processed is null or h.version > d.processed
+          order by h.version, h.id limit 1
+       ) h on h.id is not null`;
   type OutsideRow = AggregateName & { processed: string | null; id: string | null } & Record<string, string>;
   const rows = await db.query<OutsideRow>(text, [page.cutoff, ...wantedValues(wanted), ...selected.values]);
   return new Map(
@@ -179,21 +192,21 @@ export async function readEarlierVersions(
   },
 ): Promise<Candidate[]> {
   if (wanted.length === 0) return [];
-  const selected = compileSelection(page.selection, page.asOfMs, 9);
+  const selected = compileSelection(page.selection, page.asOfMs, 10);
   const text = `with wanted as materialized ${WANTED}, parked as materialized (
-       select w.source_id, w.aggregate_type, w.aggregate_id, e.id, e.version
+       select w.source_id, w.aggregate_type, w.aggregate_id, array_agg(e.id) as ids, array_agg(e.version) as versions
          from wanted w join dlq_events e on ${EARLIER_PARKED}
         where not coalesce(e.id <= $1 and ${selected.where}, false)
-          and not exists (select 1 from redrive_items i where i.id = e.id and i.redrive_id = $6)
-          and ($8::uuid is null or e.id > $8)
-     ), done as materialized (
-       select k.*, ${versionProcessed("k")} as processed
-         from (select distinct source_id, aggregate_type, aggregate_id from parked) k
+          and not exists (select 1 from redrive_items i where i.id = e.id and i.redrive_id = $7)
+          and ($9::uuid is null or e.id > $9)
+        group by w.source_id, w.aggregate_type, w.aggregate_id
      ), earlier as materialized (
-       select p.id from parked p join done d on p.source_id = d.source_id and p.aggregate_id = d.aggregate_id
-                                            and p.aggregate_type = d.aggregate_type
-        where d.processed is null or p.version > d.processed
-        order by p.id limit $7
+       select h.id
+         from parked p
+         cross join lateral (select ${versionProcessed("p")} as processed) d
+         cross join lateral unnest(p.ids, p.versions) as h(id, version)
+        where d.processed is null or h.version > d.processed
+        order by h.id limit $8
      )
      select ${CANDIDATE_COLUMNS} from earlier p join dlq_events e on e.id = p.id join sources s on s.id = e.source_id
       order by e.id`;

@@ -55,7 +55,7 @@ export async function readPlannedOrderFacts(
 ): Promise<Map<string, OrderFacts>> {
   const processed = await readProcessed(db, wanted);
   const ordered = wanted.flatMap(({ aggregateId, version, ...event }) =>
-    aggregateId === null || version === null ? [] : [{ ...event, aggregateId, top: version }],
+    aggregateId === null || version === null ? [] : [{ ...event, aggregateId, top: version, judged: true }],
   );
   const orders = await readOutsideOrder(db, ordered, selected);
   return new Map(

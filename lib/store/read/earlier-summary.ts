@@ -1,7 +1,7 @@
 import type { EarlierOut, EarlierSample } from "@/lib/contract/redrives";
 import { NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
-import type { Queryable } from "@/lib/store/db";
-import { HOLDING, sameAggregate, versionProcessed } from "@/lib/store/read/aggregate-order";
+import type { Queryable, Tx } from "@/lib/store/db";
+import { HOLDING, PROCESSED, sameAggregate } from "@/lib/store/read/aggregate-order";
 import {
   BLACKLISTED_HASHED,
   type CandidateGroup,
@@ -11,6 +11,8 @@ import {
 
 /** Selected events looked at, newest first; of a larger selection the numbers are lower bounds. */
 export const EARLIER_SELECTED_MAX = 100_000;
+/** Up to so many events their aggregates are looked up by index, partition by partition. */
+const LOOKED_UP_MAX = 5_000;
 const SAMPLES_MAX = 5;
 const BEHIND_MAX = 10;
 /** Earlier versions returned by id, for a preview that takes them along. */
@@ -52,12 +54,15 @@ type Row = {
  * gate within it. The rule of `core/order-gate`, for a set: one statement, its aggregates joined once with what is parked.
  */
 export async function summarizeEarlier(
-  db: Queryable,
+  db: Tx,
   page: Omit<CandidatePage, "after" | "limit">,
   passing: Passing,
 ): Promise<EarlierSummary> {
   const { where, values } = selectedWhere(page, 12);
   const of = <Value>(pick: (group: CandidateGroup) => Value) => passing.groups.map(pick);
+  const count = passing.groups.reduce((sum, group) => sum + group.count, passing.touched.length);
+  // The planner cannot know how many aggregates a selection has. Many are joined by hash, not by one look-up each.
+  if (count > LOOKED_UP_MAX) await db.run("set local enable_nestloop = off");
   const [row] = await db.query<Row>(
     `with selected as materialized (
        select e.id, e.event_id, e.source_id, coalesce(e.aggregate_type, '${NO_AGGREGATE_TYPE}') as aggregate_type,
@@ -71,16 +76,27 @@ export async function summarizeEarlier(
        select *, (id = any($4::uuid[]) or (id <> all($5::uuid[]) and (source, error_code, status, cooling, exhausted, blacklisted) in (
                 select * from unnest($6::text[], $7::text[], $8::text[], $9::boolean[], $10::boolean[], $11::boolean[])))) as passes
          from selected
+     ), refused as materialized (
+       select id from judged where not passes
      ), wanted as materialized (
        select source_id, aggregate_type, aggregate_id, max(version) as top
          from judged where passes group by source_id, aggregate_type, aggregate_id
      ), parked as materialized (
        select w.source_id, w.aggregate_type, w.aggregate_id, e.id, e.event_id, e.version, e.status
          from wanted w join dlq_events e on ${sameAggregate("e", "w")} and e.status in ${HOLDING} and e.version < w.top
-        where not coalesce(e.id <= $1 and ${where}, false) or e.id in (select id from judged where not passes)
+        where not coalesce(e.id <= $1 and ${where}, false) or e.id in (select id from refused)
+     ), behind as materialized (
+       select distinct source_id, aggregate_type, aggregate_id from parked
      ), done as materialized (
-       select k.*, ${versionProcessed("k")} as processed
-         from (select distinct source_id, aggregate_type, aggregate_id from parked) k
+       select k.*, greatest(p.version, c.version) as processed
+         from behind k
+         left join (select k.source_id, k.aggregate_type, k.aggregate_id, max(p.version) as version
+                      from behind k join processed_events p on p.source_id = k.source_id
+                       and p.aggregate_id = k.aggregate_id and p.aggregate_type = k.aggregate_type
+                     group by 1, 2, 3) p using (source_id, aggregate_type, aggregate_id)
+         left join (select k.source_id, k.aggregate_type, k.aggregate_id, max(e.version) as version
+                      from behind k join dlq_events e on ${sameAggregate("e", "k")} and ${PROCESSED}
+                     group by 1, 2, 3) c using (source_id, aggregate_type, aggregate_id)
      ), heads as materialized (
        select p.* from parked p join done d using (source_id, aggregate_type, aggregate_id)
         where d.processed is null or p.version > d.processed
@@ -113,7 +129,7 @@ export async function summarizeEarlier(
                             and h.aggregate_type = s.aggregate_type and h.version < s.version
                           order by h.version, h.id limit ${BEHIND_MAX}) h) b) as samples,
             (select array_agg(id) from (
-               select id from heads where id not in (select id from judged) limit ${EARLIER_IDS_MAX}) i) as ids`,
+               select h.id from heads h where not exists (select 1 from judged j where j.id = h.id) limit ${EARLIER_IDS_MAX}) i) as ids`,
     [
       page.cutoff,
       page.asOfMs,
