@@ -5,6 +5,7 @@ import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
 import { planRedrive } from "@/lib/operations/plan-redrive";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
+import { readEventDetail } from "@/lib/store/read/event-detail";
 import { listRedriveItems } from "@/lib/store/read/redrives";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
@@ -234,6 +235,22 @@ describe("the order of an aggregate", () => {
       total: 5,
       refusedByReason: { "held-by-head": 3 },
     });
+  });
+
+  test("an event's page names the head and what holds it, as the redrive does", async () => {
+    await park(3);
+    await world.park(2, (index) => ({ eventId: `u${index}`, aggregateId: "1320", version: null }));
+    const detail = async (eventId: string) =>
+      readEventDetail(world.db, (await world.idsOf([eventId]))[0]!, world.deps.clock.wallMs());
+    const v3 = await detail("v3");
+    expect(v3.aggregate.filter(({ head }) => head).map(({ eventId }) => eventId)).toEqual(["v1"]);
+    expect(v3.heldBy).toMatchObject({ eventId: "v1", text: "event v1 (version 1) comes first and is still parked" });
+    expect((await detail("v1")).heldBy).toBeNull();
+    expect((await detail("u0")).heldBy).toBeNull();
+    await world.db.run("update dlq_events set cooldown_until = now() + interval '1 hour' where event_id = 'u0'");
+    expect((await detail("u1")).heldBy).toMatchObject({ eventId: "u0", text: expect.stringContaining("cools down") });
+    await confirmEvents(world.deps, { source: "orders", eventIds: ["v2"] }, "consumer");
+    expect((await detail("v3")).heldBy).toBeNull();
   });
 
   test("a redrive that passes says in the audit what it strands", async () => {

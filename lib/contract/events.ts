@@ -89,8 +89,12 @@ export type AggregateMember = {
   confirmedAt: string | null;
   cooldownUntil: string | null;
   firstSeen: string;
+  /** The first parked version that is not superseded: it holds later versions. */
   head: boolean;
 };
+
+/** The event that a redrive of this one would wait for, by the rule of the redrive itself. `text` is ready to show. */
+export type HeldBy = { id: string; eventId: string; text: string };
 
 /** GET /api/v1/events/{id} */
 export type EventDetail = ListedEvent & {
@@ -100,6 +104,8 @@ export type EventDetail = ListedEvent & {
   origin: Origin;
   history: HistoryEntry[];
   aggregate: AggregateMember[];
+  /** null = nothing holds it, or it is not waiting to be sent. */
+  heldBy: HeldBy | null;
   controls: AppliedControl[];
   group: { fingerprint: string; pattern: string; parked: number } | null;
   target: { main: string | null; slow: string | null };

@@ -36,7 +36,7 @@ export async function readOrderFacts(
         event.id,
         {
           versionProcessed: order?.versionProcessed ?? null,
-          heldBy: order ? heldBy(event, order) : null,
+          heldBy: (order && holderOf(event, order)?.text) ?? null,
           processedBy: processed.get(event.id) ?? [],
         },
       ];
@@ -86,12 +86,16 @@ async function readProcessed(db: Queryable, wanted: readonly Wanted[]): Promise<
   return new Map(rows.map((row) => [row.id, row.consumers]));
 }
 
+export type Holder = { id: string; eventId: string; text: string };
+
 /** The head holds later versions; what cools down holds whatever comes behind it, with a version or without. */
-function heldBy(event: Wanted, { head, cooling }: AggregateOrder): string | null {
-  if (head !== null && isHeldBy(event, head)) return headText(head);
+export function holderOf(event: OrderedItem, { head, cooling }: AggregateOrder): Holder | null {
+  if (head !== null && isHeldBy(event, head)) return { id: head.id, eventId: head.eventId, text: headText(head) };
   const [first] = cooling
     .map((each) => ({ ...event, ...each }))
     .filter((each) => each.id !== event.id && compareItems(each, event) < 0)
     .sort(compareItems);
-  return first ? `event ${first.eventId} comes first and cools down` : null;
+  return first
+    ? { id: first.id, eventId: first.eventId, text: `event ${first.eventId} comes first and cools down` }
+    : null;
 }

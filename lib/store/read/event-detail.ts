@@ -1,13 +1,14 @@
-import type { AggregateMember, AppliedControl, BodyOut, EventDetail, EventOut } from "@/lib/contract/events";
+import type { AggregateMember, AppliedControl, BodyOut, EventDetail, EventOut, HeldBy } from "@/lib/contract/events";
 import { type SourceConfig, targetAddress } from "@/lib/contract/source-config";
 import type { Header, Origin } from "@/lib/core/dead-letter";
-import { PARKED_STATUSES } from "@/lib/core/event-state";
-
+import { type EventStatus, PARKED_STATUSES } from "@/lib/core/event-state";
 import { DomainError } from "@/lib/core/problem";
 import { redactHeaders, redactOrigin } from "@/lib/core/redact";
+import type { OrderedItem } from "@/lib/core/redrive-plan";
 import type { Queryable } from "@/lib/store/db";
 import { readAggregateOrder } from "@/lib/store/read/aggregate-order";
 import { readDecidingControls } from "@/lib/store/read/deciding-controls";
+import { holderOf } from "@/lib/store/read/dry-run-facts";
 import { readHistory } from "@/lib/store/read/event-history";
 import { EVENT_COLUMNS, isoOrNull } from "@/lib/store/read/event-rows";
 
@@ -52,7 +53,14 @@ export async function readEventDetail(db: Queryable, id: string, nowMs: number):
   };
   const [history, aggregate, controls, group, deciding] = await Promise.all([
     readHistory(db, subject),
-    row.aggregateId === null ? [] : readAggregate(db, source_id, row.aggregateType, row.aggregateId),
+    readAggregate(db, {
+      id,
+      sourceId: source_id,
+      aggregateType: row.aggregateType,
+      aggregateId: row.aggregateId,
+      version: row.version === null ? null : BigInt(row.version),
+      status: row.status,
+    }),
     readAppliedControls(db, row, nowMs),
     readGroup(db, row.fingerprint),
     readDecidingControls(db, [row], nowMs),
@@ -65,7 +73,8 @@ export async function readEventDetail(db: Queryable, id: string, nowMs: number):
     origin: redactOrigin(event.origin),
     errorDetail: { type: error_type, message: error_message, stack: error_detail },
     history,
-    aggregate,
+    aggregate: aggregate.members,
+    heldBy: aggregate.heldBy,
     control: deciding.get(id) ?? null,
     controls,
     group,
@@ -105,23 +114,29 @@ const MEMBERS_MAX = 200;
 /** The events of an aggregate in the order in which they are sent: see `compareItems` in `core/redrive-plan.ts`. */
 async function readAggregate(
   db: Queryable,
-  sourceId: string,
-  aggregateType: string | null,
-  aggregateId: string,
-): Promise<AggregateMember[]> {
-  const rows = await db.query<Omit<AggregateMember, "head">>(
-    `select e.id, e.event_id as "eventId", e.version, e.event_type as "eventType", e.error_code as "errorCode", e.status,
-            e.bounces, e.confirmed_at as "confirmedAt", e.cooldown_until as "cooldownUntil", e.first_seen as "firstSeen"
-       from dlq_events e
-      where e.aggregate_id = $2 and e.source_id = $1 and coalesce(e.aggregate_type, '') = coalesce($3, '')
-      order by e.version nulls last, e.id limit ${MEMBERS_MAX}`,
-    [sourceId, aggregateId, aggregateType],
-    { name: "aggregate_members", isoTimes: true },
-  );
+  event: OrderedItem & { status: EventStatus },
+): Promise<{ members: AggregateMember[]; heldBy: HeldBy | null }> {
+  const { sourceId, aggregateType, aggregateId } = event;
+  if (aggregateId === null) return { members: [], heldBy: null };
+  const [rows, orders] = await Promise.all([
+    db.query<Omit<AggregateMember, "head">>(
+      `select e.id, e.event_id as "eventId", e.version, e.event_type as "eventType", e.error_code as "errorCode",
+              e.status, e.bounces, e.confirmed_at as "confirmedAt", e.cooldown_until as "cooldownUntil",
+              e.first_seen as "firstSeen"
+         from dlq_events e
+        where e.aggregate_id = $2 and e.source_id = $1 and coalesce(e.aggregate_type, '') = coalesce($3, '')
+        order by e.version nulls last, e.id limit ${MEMBERS_MAX}`,
+      [sourceId, aggregateId, aggregateType],
+      { name: "aggregate_members", isoTimes: true },
+    ),
+    readAggregateOrder(db, [{ sourceId, aggregateType, aggregateId }], null),
+  ]);
+  const order = [...orders.values()][0]!;
   // By the rule of the engine, so that the page never calls another event the head than the one that holds.
-  const orders = await readAggregateOrder(db, [{ sourceId, aggregateType, aggregateId }], null);
-  const [order] = orders.values();
-  return rows.map((row) => ({ ...row, head: row.id === order?.head?.id }));
+  return {
+    members: rows.map((row) => ({ ...row, head: row.id === order.head?.id })),
+    heldBy: PARKED_STATUSES.includes(event.status) ? holderOf(event, order) : null,
+  };
 }
 
 type ControlRow = Omit<AppliedControl, "expiresAt"> & { expiresMs: number | null };
