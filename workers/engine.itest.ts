@@ -122,6 +122,25 @@ describe("an event that its consumer has processed already", () => {
   });
 });
 
+describe("a source that was made a moment ago", () => {
+  test("is sent to at once, while the worker sends for others", async () => {
+    await world.park(100);
+    await world.db.run("update targets set rate_per_second = 25, updated_at = now()");
+    await world.worker();
+    const busy = await world.request();
+    await expect.poll(() => world.sink.arrived.length, { timeout: 10_000 }).toBeGreaterThan(3);
+    for (let nth = 0; nth < 6; nth++) {
+      const [source, eventId] = [`fresh-${nth}`, `first-of-${nth}`];
+      await world.source(source);
+      await world.park(1, () => ({ eventId }), source);
+      const { id } = await world.request({ select: { ids: await world.idsOf([eventId]) } });
+      expect(await world.ended(id)).toMatchObject({ delivered: 1, refused: 0 });
+    }
+    await world.db.run("update targets set rate_per_second = null, updated_at = now()");
+    await world.ended(busy.id);
+  });
+});
+
 describe("an operator's order to the breaker", () => {
   const BREAKER: Policy["breaker"] = {
     trip: { kind: "consecutive", failures: 3 },

@@ -84,6 +84,17 @@ describe.each([
       expect(world.sink.arrived.length - before).toBeLessThanOrEqual(20);
     }, 60_000);
 
+    test("when a promise fails that nobody handles: the worker stays", async () => {
+      await world.park(60);
+      await rate(20);
+      const preload = `setTimeout(() => { Promise.reject(new Error("lost")); }, 2_500);`;
+      const worker = await world.doomedWorker({ preload });
+      const { id } = await world.request();
+      expect(await world.ended(id, 30_000)).toMatchObject({ delivered: 60, failed: 0 });
+      expect(worker.exitCode).toBeNull();
+      expect(world.sink.arrived).toHaveLength(60);
+    });
+
     describe("when the store", () => {
       let proxy: TcpProxy;
       let worker: RunningWorker;

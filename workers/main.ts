@@ -6,6 +6,8 @@ import { startWorker } from "./worker";
 async function main(): Promise<void> {
   const env = readEnv();
   const log = createLog({ level: env.logLevel, process: "worker" });
+  // A defect of one slice must not end the others': what it held is given back by its own error path or its lease.
+  process.on("unhandledRejection", (error) => log.error({ err: error }, "a promise failed and nobody handled it"));
   const { stop } = await startWorker(env, log);
   stopOnSignal(stop, (error) => log.error({ err: error }, "worker did not stop in good order"));
   log.info("worker ready");

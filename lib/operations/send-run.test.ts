@@ -1,0 +1,156 @@
+import { describe, expect, test } from "vitest";
+import { PublishError } from "@/lib/brokers/port";
+import { DomainError } from "@/lib/core/problem";
+import { settingsFrom } from "@/lib/core/settings";
+import type { ExaminedItem } from "@/lib/operations/examine-items";
+import { sendRun } from "@/lib/operations/send-run";
+import type { Finish, RedriveSession, SliceDeps, SliceTarget } from "@/lib/operations/slice-deps";
+import { TargetHeld } from "@/lib/operations/slice-deps";
+import { createTargetState } from "@/lib/retry/execute";
+import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
+import { manualClock } from "@/lib/testing/manual-clock";
+
+const POLICY: Policy = {
+  ...POLICY_PRESETS["slow-lane"],
+  maxAttempts: 3,
+  attemptTimeoutMs: 1_000,
+  deadlineMs: 9_000,
+  marginMs: 500,
+  backoff: { kind: "fixed", delayMs: 2_000, jitter: { kind: "none" } },
+  budget: { kind: "unlimited" },
+  breaker: null,
+  healing: null,
+};
+
+/** One item on its way to a target whose answers, places and store the test decides. */
+function bench(answers: (() => unknown)[], policy: Partial<Policy> = {}) {
+  const clock = manualClock();
+  const whole = { ...POLICY, ...policy };
+  const quiet = () => undefined;
+  const log = { info: quiet, warn: quiet, error: quiet };
+  const on = {
+    clock,
+    /** Places taken and left; what a repeat waits with. */
+    taken: 0,
+    left: 0,
+    repeatSignal: null as AbortSignal | null,
+    enterRepeat: (_: AbortSignal): Promise<void> => Promise.resolve(),
+    closeAttempt: (): Promise<void> => Promise.resolve(),
+    halt: new AbortController(),
+    finished: [] as Finish[],
+    run: Promise.resolve(),
+  };
+  const enter: SliceTarget["enter"] = async (signal, { repeat = false } = {}) => {
+    if (repeat) {
+      on.repeatSignal = signal;
+      await on.enterRepeat(signal);
+    }
+    on.taken++;
+    return () => void on.left++;
+  };
+  const target = {
+    row: { name: "orders", lane: "main", retryable: true },
+    publisher: { publish: async () => answers.shift()?.() ?? { status: "HTTP_200" } },
+    policy: whole,
+    policyVersion: { name: "slow-lane", version: 3 },
+    state: createTargetState(whole, clock),
+    enter,
+  };
+  const deps = {
+    clock,
+    log,
+    random: () => 0.5,
+    openAttempt: async () => true,
+    closeAttempt: () => on.closeAttempt(),
+  } as unknown as SliceDeps;
+  const session = {
+    redrive: () => ({ earlier: "hold" }),
+    takeToken: async () => undefined,
+    finish: async (finish: Finish) => on.finished.push(finish) > 0,
+  } as unknown as RedriveSession;
+  const examined = {
+    item: {
+      id: "i1",
+      redriveId: "r1",
+      fence: 4n,
+      attempts: 0,
+      source: "orders",
+      eventId: "e1",
+      redrives: 0,
+      failures: 0,
+    },
+    findings: [],
+    settings: settingsFrom({}),
+    decided: null,
+    send: {
+      target,
+      body: { payload: Buffer.from("{}"), headers: [], contentType: "a/b", origin: {} },
+      ambiguous: false,
+    },
+  } as unknown as ExaminedItem;
+  on.run = sendRun(deps, session, [examined], { halt: on.halt.signal, sends: new AbortController().signal });
+  return on;
+}
+
+function busy(retryAfter: string | null = null): never {
+  throw new PublishError("HTTP_503", "busy", { status: 503, sent: "no", retryAfter });
+}
+
+describe("an item that is repeated", () => {
+  test("leaves its place at the target during the backoff, and enters again", async () => {
+    const on = bench([() => busy()]);
+    await on.clock.advance(1_000);
+    expect([on.taken, on.left]).toEqual([1, 1]);
+    await on.clock.advance(1_500);
+    await on.run;
+    expect([on.taken, on.left]).toEqual([2, 2]);
+    expect(on.finished[0]!.outcome).toMatchObject({ kind: "delivered" });
+  });
+
+  test("stops waiting for its place and token when its deadline ends the operation", async () => {
+    const on = bench([() => busy()]);
+    on.enterRepeat = (signal) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    await on.clock.advance(3_000);
+    expect(on.repeatSignal!.aborted).toBe(false);
+    await on.clock.advance(7_000);
+    await on.run;
+    expect(on.repeatSignal!.aborted).toBe(true);
+    expect(on.finished[0]!.outcome).toMatchObject({ kind: "failed", code: "HTTP_503" });
+    expect(on.taken).toBe(on.left);
+  });
+
+  test("is handed back when its target is held meanwhile, with the attempts it has made", async () => {
+    const on = bench([() => busy()]);
+    on.enterRepeat = () => Promise.reject(new TargetHeld());
+    await on.clock.advance(3_000);
+    await on.run;
+    expect(on.finished).toMatchObject([{ outcome: { kind: "back" }, attempts: 1, after: null }]);
+  });
+
+  test("keeps what its target asked for when the store is away, and its attempt's end with it", async () => {
+    const on = bench([() => busy("5")]);
+    on.closeAttempt = () => Promise.reject(new DomainError("store-unavailable", "away"));
+    await on.clock.advance(10);
+    await on.run;
+    const [finish] = on.finished;
+    expect(finish).toMatchObject({
+      outcome: { kind: "later" },
+      attempts: 1,
+      closes: [{ attempt: 1, state: "failed" }],
+    });
+    expect(finish!.outcome).toMatchObject({ waitMs: 5_000 });
+  });
+
+  test("keeps the rest of what its target asked for when it is halted, and no backoff of its own", async () => {
+    const asked = bench([() => busy("5")]);
+    const own = bench([() => busy()]);
+    for (const on of [asked, own]) {
+      await on.clock.advance(1_200);
+      on.halt.abort(new Error("paused"));
+      await on.run;
+    }
+    expect(asked.finished[0]!.outcome).toEqual({ kind: "later", waitMs: 3_800 });
+    expect(own.finished[0]!.outcome).toEqual({ kind: "back" });
+  });
+});
