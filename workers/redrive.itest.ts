@@ -7,6 +7,8 @@ import { liftControl } from "@/lib/operations/lift-control";
 import { parkEvents } from "@/lib/operations/park-events";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { listControls } from "@/lib/store/read/control-list";
+import { readEventDetail } from "@/lib/store/read/event-detail";
+import { readRedriveCauses } from "@/lib/store/read/redrives";
 import { deadLetter } from "@/lib/testing/letters";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
@@ -97,6 +99,12 @@ describe.each([
       const done = await world.ended((await world.request()).id);
 
       expect(done).toMatchObject({ delivered: 2, failed: 1 });
+      // Why it was not tried again stands where somebody looks: with the item, its cause and the event's history.
+      const { causes } = await readRedriveCauses(world.db, done.id);
+      expect(causes).toMatchObject([{ outcome: "failed", samples: [{ eventId: "event-0001", stopped: "permanent" }] }]);
+      const [id] = await world.idsOf(["event-0001"]);
+      const { history } = await readEventDetail(world.db, id!, Date.now());
+      expect(history.map(({ text }) => text).join()).toContain("not tried again: the error does not pass by itself");
       expect(world.sink.of("event-0000").map((entry) => entry.headers["x-redrive-attempt"])).toEqual(["1", "2"]);
       expect(world.sink.of("event-0001")).toHaveLength(1);
       const attempts = await world.db.query(

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { causeViews, outcomeTabs } from "@/components/redrives/cause-words";
 import type { RedriveItemOut } from "@/lib/contract/redrives";
 
-const item = (over: Partial<RedriveItemOut>): RedriveItemOut => ({
+const item = (over: Partial<RedriveItemOut> = {}): RedriveItemOut => ({
   eventId: "order-77-created",
   id: "019aa1c4-0000-7000-8000-000000000001",
   source: "orders",
@@ -13,12 +13,21 @@ const item = (over: Partial<RedriveItemOut>): RedriveItemOut => ({
   result: "UPSTREAM_5XX",
   detail: null,
   attempts: 4,
+  stopped: null,
   findings: [],
   finishedAt: null,
   ...over,
 });
 
 describe("failures by cause", () => {
+  it("says once why the samples were not tried again", () => {
+    const samples = [item({ stopped: "budget" }), item({ stopped: "budget" }), item({ stopped: "deadline" }), item()];
+    expect(causeViews([{ outcome: "failed", result: "TIMEOUT", count: 4, samples }])[0]!.stops).toEqual([
+      "the retry budget of the target is spent",
+      "no time is left for another attempt",
+    ]);
+  });
+
   it("merges the same cause, failures before refusals, larger before smaller", () => {
     const views = causeViews([
       { outcome: "refused", result: "blacklisted", count: 120, samples: [] },

@@ -1,6 +1,7 @@
 import { segmentLabel } from "@/components/redrives/progress-segments";
 import { refusalSentence } from "@/components/redrives/refusal-words";
 import type { RedriveCauses, RedriveItemOut, RedriveOut } from "@/lib/contract/redrives";
+import { stopText } from "@/lib/core/history-text";
 
 export type CauseView = {
   key: string;
@@ -16,6 +17,8 @@ export type CauseView = {
   texts: { text: string; count: number }[];
   /** Why sending these again now is not likely to help; null when it may. */
   advice: string | null;
+  /** Why the samples were not tried again, each reason once. */
+  stops: string[];
 };
 
 /** Causes that stay until somebody acts: sending again would only be refused again. */
@@ -53,6 +56,7 @@ export function causeViews(causes: RedriveCauses["causes"]): CauseView[] {
       title: cause.outcome === "failed" ? failureSentence(cause.result) : refusalSentence(cause.result),
       share: total === 0 ? 0 : cause.count / total,
       texts: distinctTexts(cause.samples),
+      stops: [...new Set(cause.samples.map((sample) => stopText(sample.stopped)).filter((stop) => stop !== null))],
       advice: NEEDS_ACTION.has(cause.result) ? "Sent again now, these would be refused again." : null,
     }))
     .sort((a, b) => a.outcome.localeCompare(b.outcome) || b.count - a.count || a.key.localeCompare(b.key));

@@ -6,7 +6,7 @@ export type RateRow = { atMs: number; values: { delivered: number; failed: numbe
  * Outcomes per second and bucket, so that the set rate is a line in the same unit. Buckets in which nothing happened are
  * absent from the answer and are zero here: a line drawn across a pause would claim sends.
  */
-export function rateRows({ buckets, bucketMs }: Pick<RedriveRate, "buckets" | "bucketMs">): RateRow[] {
+export function rateRows({ buckets, bucketMs, asOf }: Pick<RedriveRate, "buckets" | "bucketMs" | "asOf">): RateRow[] {
   const perSecond = (count: number) => (count * 1000) / bucketMs;
   const rows: RateRow[] = [];
   for (const bucket of buckets) {
@@ -21,7 +21,9 @@ export function rateRows({ buckets, bucketMs }: Pick<RedriveRate, "buckets" | "b
       },
     });
   }
-  return rows;
+  // The running bucket is not full: as a rate it would dip at the end of every line.
+  const runs = rows.length > 1 && rows.at(-1)!.atMs + bucketMs > Date.parse(asOf);
+  return runs ? rows.slice(0, -1) : rows;
 }
 
 function nothing(atMs: number): RateRow {

@@ -92,6 +92,7 @@ function Cause(props: { view: CauseView; redrive: RedriveOut; onChosen: (chosen:
           </Button>
         </div>
       </div>
+      {view.stops.length > 0 ? <p className="text-sm text-muted">Not tried again: {view.stops.join("; ")}.</p> : null}
       {view.advice ? <p className="text-sm text-warning">{view.advice}</p> : null}
       {view.texts.slice(0, open ? TEXTS_SHOWN : 1).map((entry) => (
         <LongText key={entry.text} text={entry.text} className="font-mono text-sm text-muted" />

@@ -16,6 +16,7 @@ import { usePageParam } from "@/lib/browser/filter-url";
 import { formatNumber, shortenId } from "@/lib/browser/format";
 import { useRedriveItems } from "@/lib/browser/redrives";
 import type { Finding, RedriveItemOut, RedriveOut } from "@/lib/contract/redrives";
+import { stopText } from "@/lib/core/history-text";
 import { type OutcomeTab, outcomeTabs } from "./cause-words";
 import { LongText } from "./long-text";
 
@@ -167,6 +168,7 @@ function Detail({ item }: { item: RedriveItemOut }) {
         {item.source}
       </p>
       {item.detail ? <LongText text={item.detail} className="font-mono text-sm" /> : null}
+      {item.stopped ? <p className="text-muted">Not tried again: {stopText(item.stopped)}.</p> : null}
       <ul className="grid gap-1">
         {item.findings.map((finding) => (
           <li key={finding.check} className="flex gap-2">

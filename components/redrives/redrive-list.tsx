@@ -17,7 +17,7 @@ import type { RedriveOut } from "@/lib/contract/redrives";
 import { REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
 import { paceWords, rateWords } from "./eta-words";
 import { outcomeWords, went } from "./progress-segments";
-import { redriveTitle } from "./redrive-title";
+import { redriveTitle, selectionWords } from "./redrive-title";
 import { SegmentedBar } from "./segmented-bar";
 import { StallLine } from "./stall-line";
 
@@ -115,6 +115,7 @@ function Row({ redrive }: { redrive: RedriveOut }) {
         <Link href={`/redrives/${redrive.id}`} className="block truncate font-medium after:absolute after:inset-0">
           {redriveTitle(redrive)}
         </Link>
+        <span className="block truncate text-sm text-muted">{selectionWords(redrive.selection)}</span>
       </Td>
       <Td>
         <div className="flex items-center gap-2">
@@ -146,6 +147,7 @@ function Card({ redrive }: { redrive: RedriveOut }) {
       <Link href={`/redrives/${redrive.id}`} className="line-clamp-2 font-medium after:absolute after:inset-0">
         {redriveTitle(redrive)}
       </Link>
+      <p className="truncate text-sm text-muted">{selectionWords(redrive.selection)}</p>
       <SegmentedBar counts={redrive} />
       <p className="text-sm text-muted">
         {outcomeWords(redrive)} · {redrive.stalled ? null : <>{pace(redrive)} · </>}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { redriveTitle, selectionTerms } from "@/components/redrives/redrive-title";
+import { redriveTitle, selectionTerms, selectionWords } from "@/components/redrives/redrive-title";
 
 describe("what a redrive is called", () => {
   it("is why it was made", () => {
@@ -24,5 +24,19 @@ describe("what was selected", () => {
   });
   it.each([[null], ["all"], [{}], [{ filter: null }]])("is all, without terms, for %o", (selection) => {
     expect(selectionTerms(selection)).toEqual({ kind: "filter", terms: [] });
+  });
+});
+
+describe("what was selected, in one line", () => {
+  it.each([
+    [{ ids: ["a", "b"] }, "2 events, one by one"],
+    [{ filter: {} }, "everything parked"],
+    [{ filter: { to: "2026-11-20T14:00:00Z" } }, "everything parked"],
+    [
+      { filter: { source: ["orders"], errorCode: ["TIMEOUT", "UPSTREAM_5XX"], q: "503", to: "now" } },
+      "source orders · errorCode TIMEOUT, UPSTREAM_5XX · words 503",
+    ],
+  ])("%j", (selection, words) => {
+    expect(selectionWords(selection)).toBe(words);
   });
 });

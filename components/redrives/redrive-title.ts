@@ -26,6 +26,15 @@ export function selectionTerms(selection: unknown): { kind: "ids"; count: number
   return { kind: "filter", terms };
 }
 
+/** What was selected, in one line: `source orders · errorCode UPSTREAM_5XX`, `20 events, one by one`. */
+export function selectionWords(selection: unknown): string {
+  const selected = selectionTerms(selection);
+  if (selected.kind === "ids") return `${plural(selected.count, "event")}, one by one`;
+  const terms = selected.terms.filter(({ name }) => name !== "to");
+  if (terms.length === 0) return "everything parked";
+  return terms.map(({ name, values }) => `${name === "q" ? "words" : name} ${values.join(", ")}`).join(" · ");
+}
+
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-import type { TargetEngine } from "@/lib/contract/sources";
+import type { TargetEngine, TargetOut } from "@/lib/contract/sources";
 
 export type BreakerWord = "closed" | "half-open" | "open" | "none";
 
@@ -74,4 +74,14 @@ function summedCounters(engines: TargetEngine[]): { name: string; value: number 
 /** `retryAfterHonored` as `retry after honored`. */
 export function counterWords(name: string): string {
   return name.replaceAll(/([A-Z])/g, " $1").toLowerCase();
+}
+
+/** Targets that take nothing first, then those in use, then those that no worker has used; by name among equals. */
+export function byTrouble(targets: readonly TargetOut[]): TargetOut[] {
+  const rank = (target: TargetOut) => {
+    const state = target.breakerForce ?? engineView(target.engine)?.breaker.state;
+    if (state === undefined) return 3;
+    return state === "open" ? 0 : state === "half-open" ? 1 : 2;
+  };
+  return [...targets].sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name));
 }

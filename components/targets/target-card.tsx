@@ -71,7 +71,14 @@ export function TargetCard({ target, policies }: { target: TargetOut; policies: 
         </div>
       </div>
       <Breaker target={target} engine={engine} />
-      <Meters target={target} engine={engine} />
+      {engine ? (
+        <Meters target={target} engine={engine} />
+      ) : (
+        <p className="text-sm text-muted">
+          rate {target.ratePerSecond === null ? "unlimited" : formatRate(target.ratePerSecond)}, bulkhead{" "}
+          {formatNumber(target.bulkhead)}
+        </p>
+      )}
       <Footer target={target} engine={engine} />
       {editing ? <TargetDialog target={target} policies={policies} onClose={() => setEditing(false)} /> : null}
       {order ? <BreakerDialog target={target} order={order} onClose={() => setOrder(null)} /> : null}

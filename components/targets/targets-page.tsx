@@ -9,6 +9,7 @@ import { Panel } from "@/components/ui/panel";
 import { Skeleton, SkeletonRows } from "@/components/ui/skeleton";
 import { plural } from "@/lib/browser/format";
 import { usePolicies, useTargets } from "@/lib/browser/targets";
+import { byTrouble } from "./engine-view";
 import { TargetCard } from "./target-card";
 
 /** The engine's arithmetic comes with the section that shows it, after the cards. */
@@ -21,7 +22,7 @@ const PolicySection = dynamic(() => import("./policy-section").then((module) => 
 export function TargetsPage() {
   const targets = useTargets();
   const policies = usePolicies();
-  const items = targets.data?.items ?? [];
+  const items = byTrouble(targets.data?.items ?? []);
   return (
     <>
       <PageHeader title="Targets" meta={targets.data ? plural(items.length, "target") : undefined} />
@@ -39,9 +40,12 @@ export function TargetsPage() {
           <TargetCard key={target.id} target={target} policies={policies.data?.items} />
         ))}
       </ul>
-      <div className="p-3 pt-6">
-        <PolicySection policies={policies} />
-      </div>
+      {/* Below the cards, so it waits for them: what stood there already would jump when they come. */}
+      {targets.isPending ? null : (
+        <div className="p-3 pt-6">
+          <PolicySection policies={policies} />
+        </div>
+      )}
     </>
   );
 }

@@ -215,6 +215,8 @@ export type RedriveItemOut = {
   result: string | null;
   detail: string | null;
   attempts: number;
+  /** Of a failed one: why it was not tried again, a reason of the retry engine (`exhausted`, `budget`, `deadline` ...). */
+  stopped: string | null;
   findings: Finding[];
   finishedAt: string | null;
 };

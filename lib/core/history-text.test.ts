@@ -21,13 +21,23 @@ test.each([
 });
 
 describe("attempts", () => {
-  const facts = { attempt: 2, target: "orders", latencyMs: 41.6, code: "HTTP_503" };
+  const facts = { attempt: 2, target: "orders", latencyMs: 41.6, code: "HTTP_503", stopped: null };
   test.each([
     ["open", "Attempt 2 to orders under way"],
     ["delivered", "Attempt 2 to orders delivered in 42 ms: HTTP_503"],
     ["failed", "Attempt 2 to orders failed in 42 ms: HTTP_503"],
     ["ambiguous", "Attempt 2 to orders without an answer in 42 ms: HTTP_503: it may have been delivered"],
   ] as const)("%s", (state, text) => expect(attemptText({ ...facts, state })).toBe(text));
+
+  test.each([
+    ["budget", "the retry budget of the target is spent"],
+    ["exhausted", "no attempt is left"],
+    ["some-new-reason", "some new reason"],
+  ])("say why retrying stopped: %s", (stopped, words) => {
+    expect(attemptText({ ...facts, state: "failed", stopped })).toBe(
+      `Attempt 2 to orders failed in 42 ms: HTTP_503; not tried again: ${words}`,
+    );
+  });
 });
 
 test("a dry run names what it refused", () => {

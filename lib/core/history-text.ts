@@ -59,9 +59,34 @@ export type AttemptFacts = {
   target: string;
   latencyMs: number | null;
   code: string | null;
+  /** Why it was not tried again: a reason of the retry engine; null = it was, or it went well. */
+  stopped: string | null;
 };
 
-export function attemptText({ attempt, state, target, latencyMs, code }: AttemptFacts): string {
+const STOPS: Record<string, string> = {
+  permanent: "the error does not pass by itself",
+  exhausted: "no attempt is left",
+  deadline: "no time is left for another attempt",
+  budget: "the retry budget of the target is spent",
+  "breaker-open": "the breaker of the target opened",
+  "bulkhead-full": "the target has no free place",
+  ambiguous: "it may have arrived, and a repeat without an idempotency key could double it",
+  "not-retryable": "its target is not marked as repeatable",
+  amplified: "its producer's own repeats count towards the limit",
+};
+
+/** Why retrying stopped, in words; null when it did not stop by a decision. */
+export function stopText(reason: string | null): string | null {
+  if (reason === null) return null;
+  return Object.hasOwn(STOPS, reason) ? STOPS[reason]! : reason.replaceAll("-", " ");
+}
+
+export function attemptText({ stopped, ...facts }: AttemptFacts): string {
+  const stop = stopText(stopped);
+  return stop === null ? outcomeText(facts) : `${outcomeText(facts)}; not tried again: ${stop}`;
+}
+
+function outcomeText({ attempt, state, target, latencyMs, code }: Omit<AttemptFacts, "stopped">): string {
   const took = latencyMs === null ? "" : ` in ${Math.round(latencyMs)} ms`;
   const answer = code === null ? "" : `: ${code}`;
   switch (state) {

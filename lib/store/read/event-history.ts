@@ -130,7 +130,7 @@ type AttemptRow = AttemptFacts & {
 async function readAttempts(db: Queryable, id: string): Promise<Entry[]> {
   const rows = await db.query<AttemptRow>(
     `select redrive_id as "redriveId", attempt, state, target, opened_at as "openedMs", closed_at as "closedMs",
-            latency_ms as "latencyMs", code, detail
+            latency_ms as "latencyMs", code, detail, decision->'next'->>'reason' as stopped
        from redrive_attempts where id = $1 order by opened_at desc limit ${ENTRIES_MAX}`,
     [id],
     { name: "event_attempts" },
@@ -143,7 +143,14 @@ async function readAttempts(db: Queryable, id: string): Promise<Entry[]> {
     reason: null,
     redriveId: row.redriveId,
     auditId: null,
-    detail: { state: row.state, target: row.target, latencyMs: row.latencyMs, code: row.code, answer: row.detail },
+    detail: {
+      state: row.state,
+      target: row.target,
+      latencyMs: row.latencyMs,
+      code: row.code,
+      answer: row.detail,
+      stopped: row.stopped,
+    },
   }));
 }
 

@@ -115,7 +115,7 @@ async function redrivesOut(db: Queryable, rows: Row[], nowMs: number): Promise<R
   const live = rows.filter(({ state }) => state !== "DONE" && state !== "CANCELLED").map(({ id }) => id);
   const [lanes, facts] = await Promise.all([readLanes(db), readLiveFacts(db, live, nowMs)]);
   return rows.map((row) => {
-    const out = redriveOut(row, lanes);
+    const out = redriveOut(row, lanes, nowMs);
     return { ...out, stalled: stalledOut(row, out, facts.get(row.id), nowMs) };
   });
 }
@@ -148,10 +148,16 @@ function stalledOut(
   return { ...shown, until: iso(untilMs) };
 }
 
-function redriveOut(row: Row, lanes: Lanes): Omit<RedriveOut, "stalled"> {
+/** One that began a moment ago has sent for less than the window: over all of it, its rate would read as a tenth. */
+function rateWindowS({ startedAtMs }: Row, nowMs: number): number {
+  const ranS = startedAtMs === null ? RATE_WINDOW_S : (nowMs - startedAtMs) / 1000;
+  return Math.min(Math.max(ranS, 1), RATE_WINDOW_S);
+}
+
+function redriveOut(row: Row, lanes: Lanes, nowMs: number): Omit<RedriveOut, "stalled"> {
   const open = openItems(row);
   const running = row.state === "RUNNING";
-  const rateNow = running ? row.sentRecently / RATE_WINDOW_S : null;
+  const rateNow = running ? row.sentRecently / rateWindowS(row, nowMs) : null;
   const effective = effectiveRate(row.ratePerSecond, row.openSources ?? [], lanes[row.lane]);
   const { asOfMs: _asOfMs, ...selection } = row.selection;
   return {
@@ -204,7 +210,10 @@ function iso(ms: number | null): string | null {
 
 const ITEM_COLUMNS = `i.id, e.event_id as "eventId", s.name as source, i.aggregate_id as "aggregateId",
   i.version, i.error_code as "errorCode", i.state, i.result, i.detail, i.attempts, coalesce(i.verdict, '[]') as findings,
-  i.finished_at as "finishedAtMs"`;
+  i.finished_at as "finishedAtMs",
+  case when i.state = 'failed' then (
+    select a.decision->'next'->>'reason' from redrive_attempts a
+     where a.id = i.id and a.redrive_id = i.redrive_id order by a.attempt desc limit 1) end as stopped`;
 const ITEM_JOINS = `redrive_items i left join dlq_events e on e.id = i.id left join sources s on s.id = i.source_id`;
 
 type ItemRow = Omit<RedriveItemOut, "finishedAt"> & { finishedAtMs: number | null; findings: Finding[] };
