@@ -95,6 +95,22 @@ describe("the check of a payload", () => {
     expect(results.map((result) => result.schema.tooSlow ?? false)).toEqual([false, true, false, false, true, false]);
   });
 
+  test("many calls of one endless schema at once cost each of them one try", async () => {
+    const endless = { ...catastrophic, title: "endless" };
+    const list = Array.from({ length: 30 }, () => ({
+      payload: stuck,
+      contentType: "application/json",
+      schema: endless,
+    }));
+    const started = performance.now();
+    const results = (await Promise.all(Array.from({ length: 8 }, () => checkAll(list)))).flat();
+    expect(results.every((result) => result.schema.tooSlow)).toBe(true);
+    // Five of the first call and one of each other, each with a new start of the thread: 240 would take over a minute.
+    expect(performance.now() - started).toBeLessThan(20_000);
+    const again = await checkAll([{ payload: bytes('{"a": "a"}'), contentType: "application/json", schema: endless }]);
+    expect(again[0]!.schema.ok).toBe(true);
+  }, 30_000);
+
   test("a schema that never decides holds neither the thread of this process nor other schemas", async () => {
     await check(bytes("{}"), "application/json", schema);
     let turns = 0;

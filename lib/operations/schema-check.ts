@@ -10,8 +10,10 @@ import type { Clock } from "@/lib/platform/clock";
 const QUICK_MS = 80;
 /** One payload, in the second thread. */
 export const SCHEMA_MS_MAX = 1_000;
-/** Payloads of one call that may take that long; then the rest of them is taken for the same. Within the lease of a claim. */
-const OVERRUNS_MAX = 5;
+/** After this many payloads in a row that took that long, the rest of a call is taken for the same. */
+const OVERRUNS_IN_A_ROW = 5;
+/** Of one call, whatever lies between: a claim must not outlive its lease. */
+const OVERRUNS_MAX = 10;
 /** A schema that was slow is tried in the first thread again after this long. */
 const SLOW_MS = 600_000;
 const SLOW_SCHEMAS_MAX = 256;
@@ -24,8 +26,11 @@ const THREAD_MEMORY_MB = 192;
 export type SchemaOutcome = SchemaResult | null;
 
 export type SchemaCheck = {
-  /** Checks payloads against one schema, in their order. Never rejects for what schema or payload do. */
-  check(schema: string, payloads: readonly Uint8Array[]): Promise<SchemaOutcome[]>;
+  /**
+   * Checks payloads against one schema, in their order. Never rejects for what schema or payload do. `overrunsMax`: after
+   * so many the rest is not tried.
+   */
+  check(schema: string, payloads: readonly Uint8Array[], options?: { overrunsMax?: number }): Promise<SchemaOutcome[]>;
   close(): Promise<void>;
 };
 
@@ -38,33 +43,62 @@ function threadFile(): string {
 export function createSchemaCheck(clock: Clock, { quickMs = QUICK_MS, slowMs = SCHEMA_MS_MAX } = {}): SchemaCheck {
   const quick = createThread(clock, quickMs);
   const slow = createThread(clock, slowMs);
-  const slowSince = new Map<string, number>();
+  const slowSchemas = new Map<string, SlowSchema>();
 
-  const isSlow = (schema: string) => clock.nowMs() - (slowSince.get(schema) ?? Number.NEGATIVE_INFINITY) < SLOW_MS;
+  const slowOf = (schema: string): SlowSchema | null => {
+    const known = slowSchemas.get(schema);
+    return known && clock.nowMs() - known.sinceMs < SLOW_MS ? known : null;
+  };
   const markSlow = (schema: string) => {
-    if (slowSince.size >= SLOW_SCHEMAS_MAX) slowSince.delete(slowSince.keys().next().value!);
-    slowSince.set(schema, clock.nowMs());
+    if (slowSchemas.size >= SLOW_SCHEMAS_MAX) slowSchemas.delete(slowSchemas.keys().next().value!);
+    slowSchemas.set(schema, { sinceMs: clock.nowMs(), inARow: 0 });
   };
 
-  async function check(schema: string, payloads: readonly Uint8Array[]): Promise<SchemaOutcome[]> {
+  async function checkSlow(
+    known: SlowSchema,
+    schema: string,
+    payloads: readonly Uint8Array[],
+    overrunsMax: number,
+  ): Promise<SchemaOutcome[]> {
     const outcomes: SchemaOutcome[] = [];
-    for (let overruns = 0; outcomes.length < payloads.length && overruns < OVERRUNS_MAX; ) {
-      const rest = payloads.slice(outcomes.length);
-      const thread = isSlow(schema) ? slow : quick;
-      const { results, stuckAt } = await thread.run(schema, rest);
+    const add = (results: readonly SchemaResult[]) => {
+      if (results.length > 0) known.inARow = 0;
       outcomes.push(...results);
+    };
+    for (let overruns = 0; outcomes.length < payloads.length && overruns < overrunsMax; ) {
+      const from = outcomes.length;
+      const { results, stuckAt } = await slow.run(schema, payloads.slice(from));
+      add(results);
       if (stuckAt === null || results.length > stuckAt) continue;
-      if (thread === quick) {
-        markSlow(schema);
-        continue;
-      }
-      overruns++;
       // Checked before the stuck one, and lost with the thread: once more, without it.
-      const lost = rest.slice(results.length, stuckAt);
-      if (lost.length > 0) outcomes.push(...(await slow.run(schema, lost)).results);
-      outcomes.push(...Array<null>(payloads.length - rest.length + stuckAt + 1 - outcomes.length).fill(null));
+      const lost = payloads.slice(outcomes.length, from + stuckAt);
+      if (lost.length > 0) add((await slow.run(schema, lost)).results);
+      outcomes.push(...Array<null>(from + stuckAt + 1 - outcomes.length).fill(null));
+      overruns++;
+      // Also of the calls before: an endless schema costs each of them one try.
+      if (++known.inARow >= OVERRUNS_IN_A_ROW) break;
     }
     return [...outcomes, ...Array<null>(payloads.length - outcomes.length).fill(null)];
+  }
+
+  async function check(
+    schema: string,
+    payloads: readonly Uint8Array[],
+    { overrunsMax = OVERRUNS_MAX }: { overrunsMax?: number } = {},
+  ): Promise<SchemaOutcome[]> {
+    const outcomes: SchemaOutcome[] = [];
+    while (outcomes.length < payloads.length && slowOf(schema) === null) {
+      const { results, stuckAt } = await quick.run(
+        schema,
+        payloads.slice(outcomes.length),
+        () => slowOf(schema) !== null,
+      );
+      outcomes.push(...results);
+      if (stuckAt !== null && results.length <= stuckAt) markSlow(schema);
+    }
+    if (outcomes.length === payloads.length) return outcomes;
+    const known = slowOf(schema)!;
+    return [...outcomes, ...(await checkSlow(known, schema, payloads.slice(outcomes.length), overrunsMax))];
   }
 
   return {
@@ -75,6 +109,12 @@ export function createSchemaCheck(clock: Clock, { quickMs = QUICK_MS, slowMs = S
   };
 }
 
+/** A schema that held the first thread for too long. */
+type SlowSchema = {
+  sinceMs: number /** Payloads that it did not decide, since it last decided one. */;
+  inARow: number;
+};
+
 type ThreadRun = {
   /** Those that were sent before the thread ended: all of them when it did not. */
   results: SchemaResult[];
@@ -83,7 +123,8 @@ type ThreadRun = {
 };
 
 type Thread = {
-  run(schema: string, payloads: readonly Uint8Array[]): Promise<ThreadRun>;
+  /** `skip` is asked when its turn has come: true = it is no longer wanted here, nothing is checked. */
+  run(schema: string, payloads: readonly Uint8Array[], skip?: () => boolean): Promise<ThreadRun>;
   close(): Promise<void>;
 };
 
@@ -141,8 +182,8 @@ function createThread(clock: Clock, limitMs: number): Thread {
   }
 
   return {
-    run: (schema, payloads) => {
-      const turn = last.then(() => runNow(schema, payloads));
+    run: (schema, payloads, skip = () => false) => {
+      const turn = last.then(() => (skip() ? { results: [], stuckAt: null } : runNow(schema, payloads)));
       last = turn.catch(() => undefined);
       return turn;
     },
