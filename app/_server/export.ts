@@ -25,9 +25,19 @@ export async function exportResponse(db: Db, { filter, format }: ExportQuery, no
   const first = await pages.next();
   return streamResponse(textOf(first, pages, format), {
     "content-type": format === "csv" ? "text/csv; charset=utf-8; header=present" : "application/x-ndjson",
-    "content-disposition": `attachment; filename="events.${format}"`,
+    "content-disposition": `attachment; filename="${fileName(filter, nowMs)}.${format}"`,
     "x-content-type-options": "nosniff",
   });
+}
+
+const FILE_NAME_MAX = 80;
+
+/** `events-orders-TIMEOUT-20261122T0244Z`: two exports of one day are told apart by what is in them. */
+export function fileName({ source, errorCode, status }: EventFilter, nowMs: number): string {
+  const named = ["events", ...(source ?? []), ...(errorCode ?? []), ...(status ?? [])].join("-");
+  const minute = new Date(nowMs).toISOString().slice(0, 16).replaceAll(/[-:]/g, "");
+  // What a header and every file system take.
+  return `${named.replaceAll(/[^A-Za-z0-9._-]+/g, "_").slice(0, FILE_NAME_MAX)}-${minute}Z`;
 }
 
 type Pages = AsyncGenerator<EventOut[], void>;

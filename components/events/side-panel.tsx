@@ -91,7 +91,7 @@ function ControlCause({ event }: { event: ListedEvent }) {
   if (cause === null || !event.control || event.status !== "PENDING") return null;
   return (
     <p className="border-b border-line px-3 py-1.5 text-muted wrap-anywhere">
-      <span className="first-letter:uppercase">{cause}</span>
+      {cause.charAt(0).toUpperCase() + cause.slice(1)}
       {event.control.expiresAt ? (
         <>
           {" "}

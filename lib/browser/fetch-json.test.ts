@@ -64,6 +64,8 @@ describe("fetchJson", () => {
     expect(read.detail).not.toContain("may have been done");
     const write = await failure(fetchJson("/x", { method: "POST", body: {}, timeoutMs: 20 }));
     expect(write.detail).toContain("may have been done");
+    const preview = await failure(fetchJson("/x", { method: "POST", body: {}, reads: true, timeoutMs: 20 }));
+    expect(preview.detail).not.toContain("may have been done");
     const own = new AbortController();
     own.abort();
     const aborted = fetchJson("/x", { signal: AbortSignal.any([own.signal, AbortSignal.timeout(1_000)]) });

@@ -43,6 +43,8 @@ export type JsonRequest = {
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
+  /** A POST that only asks, as a preview does: its timeout is that of a read, and nothing can have been done by it. */
+  reads?: boolean;
   /** How long the whole answer may take. */
   timeoutMs?: number;
 };
@@ -102,7 +104,8 @@ function notAnswered(cause: unknown, write: boolean, timeoutMs: number): unknown
 export async function fetchJson<Answer>(path: string, request: JsonRequest = {}): Promise<Answer> {
   const actor = actorHeader();
   const method = request.method ?? "GET";
-  const timeoutMs = request.timeoutMs ?? (method === "GET" ? READ_TIMEOUT_MS : WRITE_TIMEOUT_MS);
+  const write = method !== "GET" && request.reads !== true;
+  const timeoutMs = request.timeoutMs ?? (write ? WRITE_TIMEOUT_MS : READ_TIMEOUT_MS);
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
     const response = await fetch(path, {
@@ -120,6 +123,6 @@ export async function fetchJson<Answer>(path: string, request: JsonRequest = {})
     if (response.status === 204) return undefined as Answer;
     return (await response.json()) as Answer;
   } catch (cause) {
-    throw notAnswered(cause, method !== "GET", timeoutMs);
+    throw notAnswered(cause, write, timeoutMs);
   }
 }

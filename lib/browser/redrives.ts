@@ -161,7 +161,7 @@ export function useRedrivePreview(request: PreviewRequest, enabled = true) {
   return useQuery({
     queryKey: keys.redrives.preview(request),
     queryFn: ({ signal }) =>
-      fetchJson<PreviewOut>("/api/v1/redrives/preview", { method: "POST", body: request, signal }),
+      fetchJson<PreviewOut>("/api/v1/redrives/preview", { method: "POST", body: request, signal, reads: true }),
     enabled,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
