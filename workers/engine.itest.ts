@@ -268,10 +268,10 @@ describe("policies in use", () => {
     await world.db.run("update targets set rate_per_second = 20, updated_at = now()");
     world.sink.answer = () => 503;
     await world.worker();
-    const first = await world.request({ select: { ids: ids.slice(0, 30) } });
+    const first = await world.request({ select: { ids: ids.slice(0, 30) }, brake: null });
     await expect.poll(() => world.sink.arrived.length, { timeout: 10_000 }).toBeGreaterThan(4);
     expect(await policy({ maxAttempts: 3 })).toBe(2);
-    const second = await world.request({ select: { ids: ids.slice(30) } });
+    const second = await world.request({ select: { ids: ids.slice(30) }, brake: null });
     await expect.poll(() => sends(name(39)), { timeout: 20_000 }).toBeGreaterThan(0);
     expect((await world.redrive(first.id)).open).toBeGreaterThan(0);
     await world.db.run("update targets set rate_per_second = null, updated_at = now()");
