@@ -1,6 +1,6 @@
 import {
   createPostgresBackend,
-  type Job,
+  Job,
   Queue,
   type QueueOptions,
   UnsupportedPostgresVersionError,
@@ -21,6 +21,7 @@ import {
 import type { LaneName, SliceJob } from "./port";
 import { asQueueProblem, queueUnfit } from "./queue-unavailable";
 import { connectRedis } from "./redis-client";
+import { sliceJobId } from "./slice-job-id";
 
 /** What the lane uses of BullMQ's Queue and Worker, the same on both backends. */
 export type LaneBullQueue = Pick<Queue<SliceJob>, "addBulk" | "getRanges" | "getVersion" | "close">;
@@ -40,6 +41,18 @@ const EVENTS_KEPT = 100;
 /** A producer holds few connections; the web process has one pool for each lane. */
 const PRODUCER_CONNECTIONS_MAX = 2;
 const WORKER_CONNECTIONS_MAX = 5;
+
+/**
+ * `attempts: 1`: our engine retries, BullMQ only carries. Finished jobs go at once, Postgres holds their history;
+ * the last failed ones stay for a look.
+ */
+const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { age: 86_400, count: 500 } } as const;
+
+/** A new job for a slice; `delayMs` holds it back. */
+export function bullJob(job: SliceJob, wallMs: number, delayMs = 0) {
+  const data: SliceJob = { redriveId: job.redriveId, slice: job.slice };
+  return { name: "slice", data, opts: { ...JOB_OPTIONS, jobId: sliceJobId(job, wallMs), delay: Math.max(0, delayMs) } };
+}
 
 export type OpenQueues = {
   queues: Record<LaneName, LaneBullQueue>;
@@ -126,6 +139,8 @@ export type OpenWorkerOptions = Pick<
 
 export type OpenWorker = {
   worker: LaneBullWorker;
+  /** Puts a slice behind all that wait, to be looked at after `delayMs` (whole milliseconds). */
+  ringAgain(slice: SliceJob, options: { wallMs: number; delayMs: number }): Promise<void>;
   /** Resolves when the server answers. */
   ping(): Promise<unknown>;
   /** Gives up on commands that wait for a server which does not come back, and drops the connection. */
@@ -159,9 +174,10 @@ export async function openWorker(
   return ready(worker, "postgres", { cut: () => {}, release: async () => {}, onError: how.onError });
 }
 
-type AnyWorker = LaneBullWorker & {
-  getBackend(): { getQueueMetaField(field: string): Promise<unknown> };
-};
+type AnyWorker = LaneBullWorker &
+  Parameters<typeof Job.create>[0] & {
+    getBackend(): { getQueueMetaField(field: string): Promise<unknown> };
+  };
 
 async function ready(
   worker: AnyWorker,
@@ -177,7 +193,11 @@ async function ready(
     throw readable(kind, error);
   }
   const ping = () => worker.getBackend().getQueueMetaField("version");
-  return { worker, ping, cut: open.cut, release: open.release };
+  const ringAgain: OpenWorker["ringAgain"] = async (slice, { wallMs, delayMs }) => {
+    const { name, data, opts } = bullJob(slice, wallMs, delayMs);
+    await Job.create(worker, name, data, opts);
+  };
+  return { worker, ringAgain, ping, cut: open.cut, release: open.release };
 }
 
 function postgresOptions(connection: Extract<LaneConnection, { kind: "postgres" }>, maxDefault: number) {

@@ -204,8 +204,24 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await expect.poll(() => server.jobsKept("main"), SOON).toBe(0);
     });
 
+    test("slices that come back for ever leave places to those that have not begun", async () => {
+      const jobs = slices(7);
+      const begun = new Set<number>();
+      const blocked = (job: SliceJob) => job.slice < 5 && !(begun.has(5) && begun.has(6));
+      await start(
+        async (job) => {
+          begun.add(job.slice);
+          return blocked(job) ? { kind: "again", delayMs: 400 } : { kind: "done" };
+        },
+        { concurrency: 2 },
+      );
+      await queue.ring("main", jobs);
+      await expect.poll(() => begun.size, { timeout: 8_000 }).toBe(7);
+      await expect.poll(() => server.jobsKept("main"), { timeout: 8_000 }).toBe(0);
+    });
+
     test("a wait inside its place ends at once when the worker stops", async () => {
-      const { started, worker } = await start(again([{ kind: "again", delayMs: 1_900 }]));
+      const { started, worker } = await start(again([{ kind: "again", delayMs: 290 }]));
       const jobs = slices(1);
       await queue.ring("main", jobs);
       await expect.poll(() => started.length, SOON).toBe(1);

@@ -1,18 +1,12 @@
 import { type Clock, systemClock } from "@/lib/platform/clock";
-import { type OpenQueues, openQueues } from "./bullmq-backend";
+import { bullJob, type OpenQueues, openQueues } from "./bullmq-backend";
 import type { LaneConnection } from "./connection";
 import type { LaneName, LaneQueue, SliceJob } from "./port";
 import { asQueueProblem, queueUnreachable } from "./queue-unavailable";
-import { parseSliceJobId, sliceJobId } from "./slice-job-id";
+import { parseSliceJobId } from "./slice-job-id";
 
 /** A ring of 10,000 slices (a million items) goes out in pieces that a server takes in a few milliseconds each. */
 const RING_CHUNK = 1_000;
-
-/**
- * `attempts: 1`: our engine retries, BullMQ only carries. Finished jobs go at once, Postgres holds their history;
- * the last failed ones stay for a look.
- */
-const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { age: 86_400, count: 500 } } as const;
 
 /**
  * The producer of both lanes. Connects on first use and again after a failure, so it may be made while the server is
@@ -50,11 +44,6 @@ export function createLaneQueue(connection: LaneConnection, clock: Clock = syste
     ping: () => attempt((_, probeWrite) => probeWrite()),
     close: opening.close,
   };
-}
-
-function bullJob(job: SliceJob, wallMs: number, delayMs = 0) {
-  const data: SliceJob = { redriveId: job.redriveId, slice: job.slice };
-  return { name: "slice", data, opts: { ...JOB_OPTIONS, jobId: sliceJobId(job, wallMs), delay: Math.max(0, delayMs) } };
 }
 
 /**

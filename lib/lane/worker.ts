@@ -7,8 +7,12 @@ import type { LaneName, LaneWorker, RunSlice, SliceJob } from "./port";
 import { createSliceHolds, type SliceHold, type SliceHolds } from "./slice-holds";
 import { watchTrouble } from "./trouble";
 
-/** Longest time a slice keeps its place while it waits to run again: shorter waits are not worth two round trips. */
-const INSIDE_MS_MAX = 2_000;
+/**
+ * Longest time a slice keeps its place while it waits to run again: shorter waits are not worth two round trips. A
+ * redrive has up to thousands of slices, a worker eight places: were all of those to wait here for the items of another
+ * redrive, nothing would be left to send them.
+ */
+const INSIDE_MS_MAX = 300;
 
 /** A wait without end (a rate of 0) is looked at again after this long. */
 const DELAY_MS_MAX = 3_600_000;
@@ -62,6 +66,7 @@ export async function startLaneWorker(options: LaneWorkerOptions): Promise<LaneW
   const lockMs = timing.lockMs ?? LOCK_MS;
   const holds = createSliceHolds(clock, lockMs);
   let ping: () => Promise<unknown> = () => Promise.reject(new Error("not connected yet"));
+  let ringAgain: OpenWorker["ringAgain"] = () => Promise.reject(new Error("not connected yet"));
   const trouble = watchTrouble({
     clock,
     probe: () => ping(),
@@ -73,7 +78,17 @@ export async function startLaneWorker(options: LaneWorkerOptions): Promise<LaneW
   });
 
   const opened = await openWorker(options.connection, lane, {
-    process: (job, token) => processSlice({ job, token, holds, clock, log, lane, run: options.run }),
+    process: (job, token) =>
+      processSlice({
+        job,
+        token,
+        holds,
+        clock,
+        log,
+        lane,
+        run: options.run,
+        ringAgain: (...ring) => ringAgain(...ring),
+      }),
     options: {
       concurrency: options.concurrency,
       lockDuration: lockMs,
@@ -88,6 +103,7 @@ export async function startLaneWorker(options: LaneWorkerOptions): Promise<LaneW
     throw error;
   });
   ping = opened.ping;
+  ringAgain = opened.ringAgain;
   listen(opened.worker, { lane, holds, log });
   opened.worker.run().catch(trouble.report);
 
@@ -124,11 +140,12 @@ type Processing = {
   log: LaneLog;
   lane: LaneName;
   run: RunSlice;
+  ringAgain: OpenWorker["ringAgain"];
 };
 
 /** Returns to complete the job. BullMQ's own errors say that the job was moved, any other that the slice failed. */
 async function processSlice(processing: Processing): Promise<void> {
-  const { job, token, holds, clock, log, lane } = processing;
+  const { job, token, holds, clock, log, lane, ringAgain } = processing;
   const slice = sliceJobSchema.safeParse(job.data);
   if (!slice.success) throw new UnrecoverableError("not the payload of a slice");
   const hold = holds.begin(job.id!);
@@ -142,9 +159,14 @@ async function processSlice(processing: Processing): Promise<void> {
     case "done":
       return;
     case "later":
-      // Whole milliseconds: the Postgres queue refuses a fraction, and a wait never ends early.
-      await job.moveToDelayed(clock.wallMs() + Math.ceil(Math.min(end.delayMs, DELAY_MS_MAX)), token);
-      throw new DelayedError();
+      // A new job behind the others, not this one delayed: on Postgres a delayed job keeps its old place, so slices that
+      // come back every second would pass all that have not begun. Whole milliseconds: the Postgres queue refuses a
+      // fraction, and a wait never ends early.
+      await ringAgain(slice.data, {
+        wallMs: clock.wallMs(),
+        delayMs: Math.ceil(Math.min(end.delayMs, DELAY_MS_MAX)),
+      });
+      return;
     case "stopping":
       await job.moveToWait(token);
       throw new WaitingError();

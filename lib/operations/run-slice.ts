@@ -31,8 +31,8 @@ const CLAIM_RENEW_MS = CLAIM_LEASE_MS / 3;
 /** Payloads held in memory for one claim. Several slices run at once, so a claim of large ones is worked in portions. */
 const PORTION_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Open items that wait for no time, but for another redrive's items: looked at again this soon. */
-const BLOCKED_MS = 1_000;
+/** Open items that wait for no time, but for another redrive's items: looked at again this soon. Each look is a claim. */
+const BLOCKED_MS = 2_000;
 
 /** Bounds of the wait before a slice whose open items all wait is looked at again. */
 const AGAIN_MS_MIN = 250;
