@@ -71,19 +71,13 @@ returning id, attempt`;
  * commits and then looks for stops: whichever commits last, one of the two looks finds the other. An intent that a stop
  * overtook is taken back: nothing was sent.
  */
-const TAKE_BACK = `
+const LOOK_AGAIN = `
 with opened as (
-  select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[],
-                       $9::text[], $10::boolean[], $11::uuid[])
-    as w(id, redrive_id, fence, attempt, event_id, aggregate_type, aggregate_id, error_code, source, whitelisted,
-         source_id)
-), stopped as materialized (
-  select w.id, w.redrive_id, w.attempt, w.fence from opened w where ${STOPPED}
-), taken_back as (
-  delete from redrive_attempts a using stopped s
-   where a.id = s.id and a.redrive_id = s.redrive_id and a.attempt = s.attempt and a.fence = s.fence and a.state = 'open'
+  select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                       $9::boolean[], $10::uuid[])
+    as w(id, redrive_id, attempt, event_id, aggregate_type, aggregate_id, error_code, source, whitelisted, source_id)
 )
-select id, attempt from stopped`;
+select w.id, w.attempt from opened w where ${STOPPED}`;
 
 /** Records intents; returns the keys (`attemptKey`) of those that may be sent. */
 export async function openAttempts(db: Queryable, intents: readonly AttemptIntent[]): Promise<Set<string>> {
@@ -119,11 +113,10 @@ export async function openAttempts(db: Queryable, intents: readonly AttemptInten
 /** Returns the keys of those that were taken back. */
 async function takeBackStopped(db: Queryable, intents: readonly AttemptIntent[]): Promise<Set<string>> {
   const rows = await db.query<{ id: string; attempt: number }>(
-    TAKE_BACK,
+    LOOK_AGAIN,
     [
       intents.map((intent) => intent.id),
       intents.map((intent) => intent.redriveId),
-      intents.map((intent) => intent.fence.toString()),
       intents.map((intent) => intent.attempt),
       intents.map((intent) => intent.eventId),
       intents.map((intent) => intent.aggregateType),
@@ -133,9 +126,31 @@ async function takeBackStopped(db: Queryable, intents: readonly AttemptIntent[])
       intents.map((intent) => intent.whitelisted),
       intents.map((intent) => intent.sourceId),
     ],
-    { name: "take-back-attempts" },
+    { name: "look-again" },
   );
-  return new Set(rows.map((row) => attemptKey(row.id, row.attempt)));
+  const stopped = new Set(rows.map((row) => attemptKey(row.id, row.attempt)));
+  if (stopped.size > 0) {
+    await takeBack(
+      db,
+      intents.filter((intent) => stopped.has(attemptKey(intent.id, intent.attempt))),
+    );
+  }
+  return stopped;
+}
+
+async function takeBack(db: Queryable, intents: readonly AttemptIntent[]): Promise<void> {
+  await db.run(
+    `delete from redrive_attempts a
+      using unnest($1::uuid[], $2::uuid[], $3::int[], $4::bigint[]) as w(id, redrive_id, attempt, fence)
+      where a.id = any($1::uuid[]) and a.id = w.id and ${checked("a.redrive_id", "w.redrive_id")}
+        and a.attempt = w.attempt and a.fence = w.fence and ${checked("a.state", "'open'")}`,
+    [
+      intents.map((intent) => intent.id),
+      intents.map((intent) => intent.redriveId),
+      intents.map((intent) => intent.attempt),
+      intents.map((intent) => intent.fence.toString()),
+    ],
+  );
 }
 
 export function attemptKey(id: string, attempt: number): string {
