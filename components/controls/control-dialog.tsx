@@ -13,10 +13,10 @@ import { useImposeControl } from "@/lib/browser/controls";
 import { fetchJson } from "@/lib/browser/fetch-json";
 import { formatDuration } from "@/lib/browser/format";
 import { invalidateAfter } from "@/lib/browser/keys";
-import type { ControlOut, ControlRequest, ControlScopeName } from "@/lib/contract/controls";
+import type { ControlOut, ControlRequest } from "@/lib/contract/controls";
 import { type ControlDraft, controlRequest, UNTIL_MINUTES } from "./control-draft";
 import { ScopePicker } from "./scope-picker";
-import { KIND_EFFECT } from "./scope-words";
+import { KIND_EFFECT, scopeOf } from "./scope-words";
 
 export type ControlDialogProps = {
   kind: ControlRequest["kind"];
@@ -101,12 +101,7 @@ export function ControlDialog({ kind, scope, onClose, onDone }: ControlDialogPro
       >
         {impose.isError ? <ErrorPanel error={impose.error} inline title="This was not done" /> : null}
         <KindChoice kind={draft.kind} onKind={(next) => set({ kind: next, ...untilFor(next, draft.until) })} />
-        <ScopePicker
-          name={draft.scopeName}
-          value={draft.scopeValue}
-          error={errors.scopeValue}
-          onChange={(scopeName, scopeValue) => set({ scopeName, scopeValue })}
-        />
+        <ScopePicker scope={draft} error={errors.scopeValue} onChange={set} />
         <Until draft={draft} set={set} error={errors.until} />
         <Field label="Reason" hint="Shown beside every event it catches, and kept in the audit." error={errors.reason}>
           {(control) => (
@@ -138,8 +133,17 @@ const KIND_DONE: Record<ControlRequest["kind"], string> = {
 };
 
 function startingDraft(kind: ControlRequest["kind"], scope: ControlRequest["scope"] | undefined): ControlDraft {
-  const [scopeName, scopeValue] = Object.entries(scope ?? { aggregateId: "" })[0] as [ControlScopeName, string];
-  return { kind, scopeName, scopeValue, reason: "", untilAt: "", until: kind === "cooldown" ? "60" : "never" };
+  const { name, value } = scopeOf(scope ?? {}) ?? { name: "aggregateId", value: "" };
+  return {
+    kind,
+    scopeName: name,
+    scopeValue: value,
+    source: name === "source" ? "" : (scope?.source ?? ""),
+    aggregateType: (scope && "aggregateType" in scope && scope.aggregateType) || "",
+    reason: "",
+    untilAt: "",
+    until: kind === "cooldown" ? "60" : "never",
+  };
 }
 
 /** A cooldown has an end; the others keep what was chosen. */

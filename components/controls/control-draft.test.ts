@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ControlDraft, controlRequest } from "@/components/controls/control-draft";
-import { controlEnd, scopeFilter, scopeOf } from "@/components/controls/scope-words";
+import { controlEnd, scopeFilter, scopeLimits, scopeOf } from "@/components/controls/scope-words";
 import { controlRequestSchema } from "@/lib/contract/controls";
 
 const nowMs = Date.UTC(2026, 10, 20, 14, 2, 11);
@@ -8,6 +8,8 @@ const draft = (over: Partial<ControlDraft>): ControlDraft => ({
   kind: "blacklist",
   scopeName: "aggregateId",
   scopeValue: "order-77",
+  source: "",
+  aggregateType: "",
   reason: "stock rejects it on purpose",
   until: "never",
   untilAt: "",
@@ -37,6 +39,21 @@ describe("imposing a control", () => {
     expect(result.ok ? [] : Object.keys(result.errors)).toEqual(fields);
   });
 
+  it.each([
+    [
+      { source: " orders ", aggregateType: "order" },
+      { aggregateId: "order-77", source: "orders", aggregateType: "order" },
+    ],
+    [
+      { scopeName: "errorCode", source: "orders", aggregateType: "order" },
+      { errorCode: "order-77", source: "orders" },
+    ],
+    [{ scopeName: "source", source: "billing" }, { source: "order-77" }],
+  ] as const)("narrows its scope by what belongs to it: %o", (over, scope) => {
+    const result = controlRequest(draft(over), nowMs);
+    expect(result.ok && controlRequestSchema.parse(result.request).scope).toEqual(scope);
+  });
+
   it("needs no end for a blacklist", () => {
     expect(controlRequest(draft({}), nowMs)).toMatchObject({ ok: true, request: { expiresAt: null } });
   });
@@ -47,8 +64,23 @@ describe("a control's scope", () => {
     expect(scopeOf({ errorCode: "TIMEOUT" })).toEqual({ name: "errorCode", value: "TIMEOUT" });
     expect(scopeOf({})).toBeNull();
   });
+  it.each([
+    [{ aggregateId: "42" }, "in all sources"],
+    [{ aggregateId: "42", aggregateType: "order", source: "orders" }, "of type order, in orders only"],
+    [{ errorCode: "TIMEOUT", source: "orders" }, "in orders only"],
+    [{ source: "orders" }, ""],
+  ])("%o holds %s", (scope, words) => {
+    expect(scopeLimits(scope)).toBe(words);
+  });
   it("counts and lists parked events alike", () => {
-    expect(scopeFilter("source", "orders")).toEqual({ source: ["orders"], status: ["PENDING", "QUEUED"] });
+    const status = ["PENDING", "QUEUED"];
+    expect(scopeFilter({ source: "orders" })).toEqual({ source: ["orders"], status });
+    expect(scopeFilter({ aggregateId: "42", aggregateType: "order", source: "orders" })).toEqual({
+      aggregateId: ["42"],
+      aggregateType: ["order"],
+      source: ["orders"],
+      status,
+    });
   });
   it.each([
     [{ liftedAt: null, expiresAt: null }, "in-force"],

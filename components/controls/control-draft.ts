@@ -4,6 +4,10 @@ export type ControlDraft = {
   kind: ControlRequest["kind"];
   scopeName: ControlScopeName;
   scopeValue: string;
+  /** The one source it is narrowed to; empty = all. Not read when the scope is a source. */
+  source: string;
+  /** The one type it is narrowed to, of the scope aggregate; empty = all. */
+  aggregateType: string;
   reason: string;
   /** `never`, minutes from now as text, or `at` with a local date-time. */
   until: string;
@@ -32,11 +36,24 @@ export function controlRequest(draft: ControlDraft, nowMs: number): DraftResult 
     ok: true,
     request: {
       kind: draft.kind,
-      scope: { [draft.scopeName]: scopeValue } as ControlRequest["scope"],
+      scope: draftScope(draft),
       reason: draft.reason.trim(),
       expiresAt: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
     },
   };
+}
+
+/** The scope as the server takes it. */
+export function draftScope({
+  scopeName,
+  scopeValue,
+  source,
+  aggregateType,
+}: Pick<ControlDraft, "scopeName" | "scopeValue" | "source" | "aggregateType">): ControlRequest["scope"] {
+  const narrowed: Record<string, string> = { [scopeName]: scopeValue.trim() };
+  if (scopeName !== "source" && source.trim() !== "") narrowed.source = source.trim();
+  if (scopeName === "aggregateId" && aggregateType.trim() !== "") narrowed.aggregateType = aggregateType.trim();
+  return narrowed as ControlRequest["scope"];
 }
 
 /** Epoch ms; null = no end; NaN = not a time. */

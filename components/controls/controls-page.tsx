@@ -20,7 +20,7 @@ import type { ControlOut, ControlRequest } from "@/lib/contract/controls";
 import { ControlBadge } from "./control-badge";
 import { ControlUntil } from "./control-until";
 import { LimitsPanel } from "./limits-panel";
-import { controlEnd, SCOPE_LABEL, scopeFilter, scopeOf } from "./scope-words";
+import { controlEnd, SCOPE_LABEL, scopeFilter, scopeLimits, scopeOf } from "./scope-words";
 
 const ControlDialog = lazily(() => import("./control-dialog").then(({ ControlDialog }) => ControlDialog));
 const LiftDialog = lazily(() => import("./lift-dialog").then(({ LiftDialog }) => LiftDialog));
@@ -88,6 +88,7 @@ function Scope({ control }: { control: ControlOut }) {
     <span className="flex max-w-full min-w-0 items-baseline gap-1.5">
       <span className="shrink-0 text-muted">{SCOPE_LABEL[scope.name]}</span>
       <ShortId id={scope.value} label={SCOPE_LABEL[scope.name]} head={36} tail={8} />
+      <span className="text-muted">{scopeLimits(control.scope)}</span>
     </span>
   );
 }
@@ -97,7 +98,7 @@ function Catches({ control }: { control: ControlOut }) {
   if (control.catches === null || !scope) return <span className="text-muted">how many it catches is not known</span>;
   if (control.catches === 0) return <span className="text-muted">catches nothing now</span>;
   return (
-    <Link href={eventsHref(scopeFilter(scope.name, scope.value))} className="text-accent hover:underline">
+    <Link href={eventsHref(scopeFilter(control.scope))} className="text-accent hover:underline">
       catches {plural(control.catches, "event")}
     </Link>
   );

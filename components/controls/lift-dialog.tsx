@@ -13,7 +13,7 @@ import { fetchJson } from "@/lib/browser/fetch-json";
 import { plural } from "@/lib/browser/format";
 import { invalidateAfter } from "@/lib/browser/keys";
 import type { ControlOut } from "@/lib/contract/controls";
-import { SCOPE_LABEL, scopeOf } from "./scope-words";
+import { SCOPE_LABEL, scopeLimits, scopeOf } from "./scope-words";
 
 const LIFTED: Record<ControlOut["kind"], string> = {
   blacklist: "What it caught may be redriven again. Nothing is redriven by lifting it.",
@@ -76,7 +76,7 @@ export function LiftDialog({ control, onClose }: { control: ControlOut; onClose:
           {scope ? (
             <>
               <span className="text-muted">{SCOPE_LABEL[scope.name]}</span>{" "}
-              <span className="font-mono text-sm">{scope.value}</span>
+              <span className="font-mono text-sm">{scope.value}</span> {scopeLimits(control.scope)}
             </>
           ) : null}
           {control.catches === null ? null : (

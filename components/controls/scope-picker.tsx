@@ -8,7 +8,8 @@ import { Select } from "@/components/ui/select";
 import { useCaught } from "@/lib/browser/controls";
 import { eventsHref } from "@/lib/browser/filter-read";
 import type { ControlScopeName } from "@/lib/contract/controls";
-import { SCOPE_LABEL, SCOPE_NAMES, scopeFilter } from "./scope-words";
+import { type ControlDraft, draftScope } from "./control-draft";
+import { SCOPE_LABEL, SCOPE_NAMES, scopeFilter, scopeOf } from "./scope-words";
 
 const OPTIONS = SCOPE_NAMES.map((name) => ({ value: name, label: SCOPE_LABEL[name] }));
 /** Long enough not to count for every letter, short enough to answer before the hand leaves the keys. */
@@ -21,14 +22,16 @@ const EXAMPLE: Record<ControlScopeName, string> = {
   eventId: "the producer's event id",
 };
 
+type Scope = Pick<ControlDraft, "scopeName" | "scopeValue" | "source" | "aggregateType">;
+
 /** Which events a control holds for, and how many of those are parked now. */
 export function ScopePicker(props: {
-  name: ControlScopeName;
-  value: string;
+  scope: Scope;
   error?: string | undefined;
-  onChange: (name: ControlScopeName, value: string) => void;
+  onChange: (part: Partial<Scope>) => void;
 }) {
-  const { name, value } = props;
+  const { scope, onChange } = props;
+  const { scopeName: name, scopeValue: value } = scope;
   return (
     <div className="grid gap-1.5">
       <div className="flex items-start gap-2">
@@ -38,7 +41,7 @@ export function ScopePicker(props: {
               {...control}
               options={OPTIONS}
               value={name}
-              onChange={(event) => props.onChange(event.target.value as ControlScopeName, value)}
+              onChange={(event) => onChange({ scopeName: event.target.value as ControlScopeName })}
             />
           )}
         </Field>
@@ -50,14 +53,52 @@ export function ScopePicker(props: {
               data-required-empty={value.trim() === "" || undefined}
               placeholder={EXAMPLE[name]}
               value={value}
-              onChange={(event) => props.onChange(name, event.target.value)}
+              onChange={(event) => onChange({ scopeValue: event.target.value })}
               className="font-mono"
             />
           )}
         </Field>
       </div>
-      <Caught name={name} value={useSettled(value.trim())} />
+      {name === "source" ? null : (
+        <div className="flex items-start gap-2">
+          {name === "aggregateId" ? (
+            <Narrowing
+              label="Only of type"
+              empty="any type"
+              value={scope.aggregateType}
+              onChange={(aggregateType) => onChange({ aggregateType })}
+            />
+          ) : null}
+          <Narrowing
+            label="Only in source"
+            empty="all sources"
+            value={scope.source}
+            onChange={(source) => onChange({ source })}
+          />
+        </div>
+      )}
+      {name !== "source" && scope.source.trim() === "" ? (
+        <p className="text-muted">Without a source it holds in all of them.</p>
+      ) : null}
+      <Caught scope={useSettled(JSON.stringify(draftScope(scope)))} />
     </div>
+  );
+}
+
+function Narrowing(props: { label: string; empty: string; value: string; onChange: (value: string) => void }) {
+  return (
+    <Field label={props.label} className="min-w-0 flex-1">
+      {(control) => (
+        <Input
+          {...control}
+          maxLength={512}
+          placeholder={props.empty}
+          value={props.value}
+          onChange={(event) => props.onChange(event.target.value)}
+          className="font-mono"
+        />
+      )}
+    </Field>
   );
 }
 
@@ -71,8 +112,10 @@ function useSettled(value: string): string {
   return settled;
 }
 
-function Caught({ name, value }: { name: ControlScopeName; value: string }) {
-  const filter = scopeFilter(name, value);
+/** @param scope as JSON, so that it settles as one value */
+function Caught({ scope }: { scope: string }) {
+  const filter = scopeFilter(JSON.parse(scope));
+  const value = scopeOf(JSON.parse(scope))?.value ?? "";
   const caught = useCaught(filter, value !== "");
   const total = caught.data?.total;
   return (

@@ -26,9 +26,18 @@ export function scopeOf(scope: ControlOut["scope"]): { name: ControlScopeName; v
   return null;
 }
 
+/** What narrows a scope, in words: ` of type order, in orders only`; a control without a source holds in all of them. */
+export function scopeLimits(scope: ControlOut["scope"]): string {
+  const type = scope.aggregateType === undefined ? [] : [`of type ${scope.aggregateType}`];
+  const name = scopeOf(scope)?.name;
+  if (name === undefined || name === "source") return type.join(", ");
+  return [...type, scope.source === undefined ? "in all sources" : `in ${scope.source} only`].join(", ");
+}
+
 /** The parked events a scope catches, as the filter of the list and of the count. */
-export function scopeFilter(name: ControlScopeName, value: string): EventFilter {
-  return { [name]: [value], status: [...PARKED_STATUSES] };
+export function scopeFilter(scope: ControlOut["scope"]): EventFilter {
+  const filter = Object.fromEntries(Object.entries(scope).map(([name, value]) => [name, [value]]));
+  return { ...filter, status: [...PARKED_STATUSES] };
 }
 
 /** `in force`, or how it ended. A control past its expiry has ended also before the janitor has marked it. */

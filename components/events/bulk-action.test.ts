@@ -17,13 +17,17 @@ const both = toggle(toggle(NOTHING, "1"), "2");
 
 describe("the scope offered for a control", () => {
   it("is the event for one event", () => {
-    expect(commonScope(toggle(NOTHING, "1"), {}, [event("1"), event("2")])).toEqual({ eventId: "e-1" });
+    expect(commonScope(toggle(NOTHING, "1"), {}, [event("1"), event("2")])).toEqual({
+      eventId: "e-1",
+      source: "orders",
+    });
   });
 
   it("is the narrowest thing that all selected events share", () => {
-    const same = { aggregateId: "order-77" };
-    expect(commonScope(both, {}, [event("1", same), event("2", same)])).toEqual({ aggregateId: "order-77" });
-    expect(commonScope(both, {}, [event("1"), event("2")])).toEqual({ errorCode: "TIMEOUT" });
+    const same = { aggregateId: "order-77", aggregateType: "order" };
+    expect(commonScope(both, {}, [event("1", same), event("2", same)])).toEqual({ ...same, source: "orders" });
+    expect(commonScope(both, {}, [event("1", same), event("2", { ...same, source: "y" })])).toEqual(same);
+    expect(commonScope(both, {}, [event("1"), event("2")])).toEqual({ errorCode: "TIMEOUT", source: "orders" });
     expect(commonScope(both, {}, [event("1"), event("2", { errorCode: "X" })])).toEqual({ source: "orders" });
     expect(commonScope(both, {}, [event("1"), event("2", { errorCode: "X", source: "y" })])).toBeNull();
   });
@@ -34,11 +38,17 @@ describe("the scope offered for a control", () => {
 
   it("does not take a missing aggregate for a common one", () => {
     const none = { aggregateId: null };
-    expect(commonScope(both, {}, [event("1", none), event("2", none)])).toEqual({ errorCode: "TIMEOUT" });
+    expect(commonScope(both, {}, [event("1", none), event("2", none)])).toEqual({
+      errorCode: "TIMEOUT",
+      source: "orders",
+    });
   });
 
   it("comes from the filter when all matching are selected, whatever is loaded", () => {
-    expect(commonScope({ kind: "all" }, { errorCode: ["A"], source: ["s"] }, [event("1")])).toEqual({ errorCode: "A" });
+    expect(commonScope({ kind: "all" }, { errorCode: ["A"], source: ["s"] }, [event("1")])).toEqual({
+      errorCode: "A",
+      source: "s",
+    });
     expect(commonScope({ kind: "all" }, { errorCode: ["A", "B"] }, [event("1")])).toBeNull();
   });
 });

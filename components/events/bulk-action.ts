@@ -9,7 +9,7 @@ export type BulkAction = "verify" | "redrive" | "ignore" | "release" | "cooldown
 /**
  * The scope a control over the selection most likely means. A control is a rule, not a list: it holds for what comes
  * later too. So it is the one aggregate, else the one error code, else the one source that all selected events share;
- * null when they share none, and the person chooses.
+ * null when they share none, and the person chooses. It is narrowed to their source and type, when they share them.
  */
 export function commonScope(
   picked: Picked,
@@ -23,23 +23,26 @@ export function commonScope(
     const aggregateId = only(filter.aggregateId);
     const errorCode = only(filter.errorCode);
     const source = only(filter.source);
-    if (eventId !== undefined) return { eventId };
-    if (aggregateId !== undefined) return { aggregateId };
-    if (errorCode !== undefined) return { errorCode };
+    const within = source === undefined ? {} : { source };
+    if (eventId !== undefined) return { eventId, ...within };
+    if (aggregateId !== undefined) return { aggregateId, ...within };
+    if (errorCode !== undefined) return { errorCode, ...within };
     return source === undefined ? null : { source };
   }
   const events = loaded.filter((event) => picked.ids.has(event.id));
   const [first] = events;
   // Rows that are not loaded any more may differ: nothing is known to be common then.
   if (!first || events.length < picked.ids.size) return null;
-  if (events.length === 1) return { eventId: first.eventId };
+  if (events.length === 1) return { eventId: first.eventId, source: first.source };
   const shared = (value: (event: EventOut) => string | null) =>
     events.every((event) => value(event) === value(first)) ? value(first) : null;
-  const aggregateId = shared((event) => event.aggregateId);
-  if (aggregateId !== null) return { aggregateId };
-  const errorCode = shared((event) => event.errorCode);
-  if (errorCode !== null) return { errorCode };
   const source = shared((event) => event.source);
+  const within = source === null ? {} : { source };
+  const aggregateId = shared((event) => event.aggregateId);
+  const aggregateType = shared((event) => event.aggregateType);
+  if (aggregateId !== null) return { aggregateId, ...(aggregateType ? { aggregateType } : {}), ...within };
+  const errorCode = shared((event) => event.errorCode);
+  if (errorCode !== null) return { errorCode, ...within };
   return source === null ? null : { source };
 }
 

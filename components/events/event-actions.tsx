@@ -78,7 +78,11 @@ export function EventActions({
     { r: () => setOpen("redrive"), v: () => void send("verify"), i: () => setOpen(ignored ? "release" : "ignore") },
     keyboard === true,
   );
-  const scope = event.aggregateId === null ? { eventId: event.eventId } : { aggregateId: event.aggregateId };
+  const { source, aggregateId, aggregateType } = event;
+  const scope =
+    aggregateId === null
+      ? { eventId: event.eventId, source }
+      : { aggregateId, source, ...(aggregateType === null ? {} : { aggregateType }) };
 
   return (
     <>

@@ -2,6 +2,7 @@
 
 import Link from "next/link";
 import type { ReactNode } from "react";
+import { scopeLimits } from "@/components/controls/scope-words";
 import { Shape } from "@/components/ui/shape";
 import { ShortId } from "@/components/ui/short-id";
 import { TimeAgo } from "@/components/ui/time-ago";
@@ -9,6 +10,7 @@ import { eventsHref } from "@/lib/browser/filter-read";
 import { formatBytes, formatNumber, plural } from "@/lib/browser/format";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { AppliedControl, EventDetail } from "@/lib/contract/events";
+import { scopeOut } from "@/lib/core/control";
 import type { Origin } from "@/lib/core/dead-letter";
 import { originRows } from "./origin-rows";
 
@@ -76,7 +78,7 @@ function ControlLine({ control }: { control: AppliedControl }) {
           {control.kind}
         </Link>
         <span className="wrap-anywhere">
-          on {control.scope} <span className="font-mono text-sm">{control.value}</span>
+          on {control.scope} <span className="font-mono text-sm">{control.value}</span> {scopeLimits(scopeOut(control))}
         </span>
       </p>
       <p className="wrap-anywhere text-muted">

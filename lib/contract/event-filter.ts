@@ -81,6 +81,7 @@ const filterObject = z.strictObject({
   source: z.optional(values),
   eventId: z.optional(values),
   aggregateId: z.optional(values),
+  aggregateType: z.optional(values),
   eventType: z.optional(values),
   errorCode: z.optional(values),
   fingerprint: z.optional(values),

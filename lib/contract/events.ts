@@ -1,3 +1,4 @@
+import type { ControlScope } from "@/lib/core/control";
 import type { Header, Origin } from "@/lib/core/dead-letter";
 import type { EventStatus } from "@/lib/core/event-state";
 import type { ProblemCode } from "@/lib/core/problem";
@@ -67,7 +68,7 @@ export type HistoryEntry = {
 export type AppliedControl = {
   id: string;
   kind: "blacklist" | "whitelist" | "cooldown";
-  scope: string;
+  scope: ControlScope;
   value: string;
   /** The one source it holds for; null = all sources, or the scope is a source. */
   source: string | null;

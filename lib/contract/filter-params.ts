@@ -16,6 +16,7 @@ const LIST_NAMES = [
   "source",
   "eventId",
   "aggregateId",
+  "aggregateType",
   "eventType",
   "errorCode",
   "fingerprint",

@@ -75,6 +75,7 @@ function windowConditions(fromMs: number | null, toMs: number | null, params: Pa
 
 const COLUMNS = {
   aggregateId: "e.aggregate_id",
+  aggregateType: "e.aggregate_type",
   eventType: "e.event_type",
   errorCode: "e.error_code",
   fingerprint: "e.fingerprint",
