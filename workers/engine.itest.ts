@@ -89,7 +89,7 @@ describe("layers of retries", () => {
     await world.park(40);
     world.sink.answer = () => 503;
     await world.worker();
-    expect(await world.ended((await world.request()).id)).toMatchObject({ failed: 40 });
+    expect(await world.ended((await world.request({ brake: null })).id)).toMatchObject({ failed: 40 });
     expect(world.sink.arrived.length).toBeGreaterThan(40);
     expect(world.sink.arrived.length).toBeLessThanOrEqual(44);
   });

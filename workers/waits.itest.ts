@@ -118,16 +118,16 @@ describe.each([
     test("that a target asked for survives the stop of its worker, which does not wait for it", async () => {
       await policy();
       await world.park(1);
-      world.sink.answer = ({ nth }) => (nth === 1 ? busy(6) : 200);
+      world.sink.answer = ({ nth }) => (nth === 1 ? busy(9) : 200);
       const first = await world.worker();
       const { id } = await world.request();
       await expect.poll(closed, { timeout: 10_000 }).toBe(1);
       const stoppedMs = performance.now();
       await first.stop("a deploy");
-      expect(performance.now() - stoppedMs).toBeLessThan(5_000);
+      expect(performance.now() - stoppedMs).toBeLessThan(8_000);
       await world.worker();
       expect(await world.ended(id)).toMatchObject({ delivered: 1, failed: 0 });
-      expect(gapMs()).toBeGreaterThanOrEqual(6_000);
+      expect(gapMs()).toBeGreaterThanOrEqual(9_000);
     });
 
     test("that a target asked for survives kill -9 of its worker", async () => {
