@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { redisInstalled, testRedis } from "../lib/testing/redis.ts";
+import { prepareAppRole, roleOf } from "../scripts/app-role.ts";
 import { buildAll } from "../scripts/build.ts";
 import { startPostgres } from "../scripts/embedded-postgres.ts";
 import { freePort } from "../scripts/free-port.ts";
@@ -72,7 +73,9 @@ async function freshDatabase(cleanups: Cleanups): Promise<string> {
   const postgres = await startPostgres({ dataDir, settings: { fsync: "off" }, ephemeral: true });
   cleanups.push(() => postgres.stop());
   await migrate(postgres.url);
-  return postgres.url;
+  // As `npm start` does: the console under test runs as the role that cannot change the audit.
+  await prepareAppRole(postgres.url, roleOf(postgres.appUrl));
+  return postgres.appUrl;
 }
 
 async function queueRedis(cleanups: Cleanups): Promise<string | null> {

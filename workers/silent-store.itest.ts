@@ -57,3 +57,22 @@ describe.each([
     },
   );
 });
+
+test("a worker whose store is gone still stops, and leaves no connection open", { timeout: 60_000 }, async () => {
+  const world = await openWorld({ redisUrl: null });
+  const url = new URL(world.url);
+  const proxy = await startTcpProxy(Number(url.port));
+  url.port = String(proxy.port);
+  const worker = await startWorker(
+    readEnv({ DATABASE_URL: url.href }),
+    createLog({ level: "silent", process: "test" }),
+  );
+  await proxy.refuse();
+  proxy.halfOpen();
+  const startedMs = performance.now();
+  await worker.stop("the store is gone");
+  expect(performance.now() - startedMs).toBeLessThan(29_000);
+  await proxy.stop();
+  // Fails when a connection to its database is left.
+  await world.close();
+});

@@ -30,8 +30,12 @@ import { createTargetDirectory, REFRESH_MS } from "./target-directory";
 /** Attempts in flight get this long to end before their slices are aborted and handed back. */
 const GRACE_MS = 10_000;
 
-/** Of one step of stopping: longer than sends in flight and consumers get. A process that hangs would be killed anyway. */
-const STOP_STEP_MS_MAX = 16_000;
+/**
+ * Of the steps of stopping: longer than sends in flight and consumers get, then as long as a server that is well needs.
+ * Together less than the 30 s after which the launcher kills the process.
+ */
+const END_WORK_MS_MAX = 16_000;
+const CLOSE_MS_MAX = 4_000;
 
 /**
  * Of the statements that a redrive waits for; they take milliseconds. A connection that falls silent holds its slice this
@@ -176,17 +180,17 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     log.info({ why, running: lanes.running() }, "worker stopping");
     stopping.abort(new Error(why));
     // In steps, for each uses what is closed after it; a part that fails or hangs keeps no other open.
-    await endAll("work", [lanes.stop(GRACE_MS), consumers.stop(), rounds.stop()]);
-    await endAll("heartbeat and targets", [removeHeartbeat(db, id), targets.close()]);
-    await endAll("queue and buckets", [lane.close(), closeBucket()]);
-    await endAll("store", [upkeepDb.end(), db.end()]);
+    await endAll("work", [lanes.stop(GRACE_MS), consumers.stop(), rounds.stop()], END_WORK_MS_MAX);
+    await endAll("heartbeat and targets", [removeHeartbeat(db, id), targets.close()], CLOSE_MS_MAX);
+    await endAll("queue and buckets", [lane.close(), closeBucket()], CLOSE_MS_MAX);
+    await endAll("store", [upkeepDb.end(), db.end()], CLOSE_MS_MAX);
     log.info("worker stopped");
   };
   return { stop };
 
-  async function endAll(what: string, parts: Promise<unknown>[]): Promise<void> {
+  async function endAll(what: string, parts: Promise<unknown>[], msMax: number): Promise<void> {
     const enough = new AbortController();
-    const late = clock.sleep(STOP_STEP_MS_MAX, enough.signal).then(
+    const late = clock.sleep(msMax, enough.signal).then(
       () => log.warn({ what }, "does not end, going on without it"),
       () => undefined,
     );
