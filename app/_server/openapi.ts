@@ -78,7 +78,7 @@ const PATHS: Paths = {
   "/api/v1/events/meanings": {
     get: {
       summary: "What a text names: an event, an aggregate, a trace, an error code",
-      query: [{ ...text("text", "What a person typed or pasted"), required: true }],
+      query: [{ ...text("text", "What a person typed or pasted", { ...FREE_TEXT, pattern: "\\S" }), required: true }],
       answers: 200,
     },
   },
