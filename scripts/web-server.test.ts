@@ -115,10 +115,17 @@ describe("the web server", () => {
 
   test("gives each answer a nonce of its own, and the same one to the page", async () => {
     const nonceOf = (answer: Answer) => /'nonce-([^']+)'/.exec(String(answer.headers["content-security-policy"]))?.[1];
-    const first = nonceOf(await send("GET", {}));
+    const first = nonceOf(await send("GET", {}, "/events"));
     expect(seen[0]!["x-nonce"]).toBe(first);
     expect(seen[0]!["content-security-policy"]).toContain(`'nonce-${first}'`);
-    expect(nonceOf(await send("GET", {}))).not.toBe(first);
+    expect(nonceOf(await send("GET", {}, "/events"))).not.toBe(first);
+  });
+
+  test("lets nothing of an answer with data run or load, whatever stands in it", async () => {
+    for (const path of ["/api/v1/events/e/payload", "/api/v1/events/export", "/metrics"]) {
+      const { headers } = await send("GET", {}, path);
+      expect(headers["content-security-policy"]).toBe("sandbox; default-src 'none'; frame-ancestors 'none'");
+    }
   });
 
   test("does not let a client choose the nonce", async () => {

@@ -11,7 +11,7 @@ import {
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
-import { parseAllowedHosts, type RequestFacts, refusalOf } from "../lib/core/local-only.ts";
+import { isData, parseAllowedHosts, type RequestFacts, refusalOf } from "../lib/core/local-only.ts";
 import { shapeFault } from "./request-shape.ts";
 import { type RouteMethods, readRouteMethods } from "./route-methods.ts";
 
@@ -141,8 +141,24 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex
  */
 function secure(request: IncomingMessage, response: ServerResponse): void {
   const nonce = randomBytes(16).toString("base64");
+  // Data is no page: whatever a payload or a name in it says, nothing of it runs or loads. Next keeps the header that is
+  // set first, so a handler cannot set its own.
+  const policy = isData((request.url ?? "/").split("?", 1)[0]!) ? DATA_POLICY : pagePolicy(nonce);
+  request.headers["content-security-policy"] = policy;
+  request.headers["x-nonce"] = nonce;
+  response.setHeader("content-security-policy", policy);
+  response.setHeader("x-content-type-options", "nosniff");
+  response.setHeader("x-frame-options", "DENY");
+  response.setHeader("referrer-policy", "same-origin");
+  response.setHeader("cross-origin-opener-policy", "same-origin");
+  response.setHeader("cross-origin-resource-policy", "same-origin");
+}
+
+const DATA_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'";
+
+function pagePolicy(nonce: string): string {
   const scripts = process.env.NODE_ENV === "development" ? " 'unsafe-eval'" : "";
-  const policy = [
+  return [
     "default-src 'self'",
     `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'${scripts}`,
     "style-src 'self' 'unsafe-inline'",
@@ -153,14 +169,6 @@ function secure(request: IncomingMessage, response: ServerResponse): void {
     "form-action 'self'",
     "frame-ancestors 'none'",
   ].join("; ");
-  request.headers["content-security-policy"] = policy;
-  request.headers["x-nonce"] = nonce;
-  response.setHeader("content-security-policy", policy);
-  response.setHeader("x-content-type-options", "nosniff");
-  response.setHeader("x-frame-options", "DENY");
-  response.setHeader("referrer-policy", "same-origin");
-  response.setHeader("cross-origin-opener-policy", "same-origin");
-  response.setHeader("cross-origin-resource-policy", "same-origin");
 }
 
 /** The configuration as the build wrote it: the source of next.config.ts need not be there, nor a compiler to read it. */

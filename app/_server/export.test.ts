@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fileName } from "./export";
+import { csvField, fileName } from "./export";
 
 it("names an export by its filter and its minute, in letters that a header takes", () => {
   const nowMs = Date.parse("2026-11-22T02:44:59Z");
@@ -10,3 +10,21 @@ it("names an export by its filter and its minute, in letters that a header takes
   expect(fileName({ source: ['a"; x=\r\ny/../z'] }, nowMs)).toBe("events-a_x_y_.._z-20261122T0244Z");
   expect(fileName({ errorCode: ["X".repeat(500)] }, nowMs)).toHaveLength(80 + 15);
 });
+
+it.each([
+  ["=1+1", "'=1+1"],
+  ["\n=1+1", '"\'\n=1+1"'],
+  ["\uff1dSUM(A1)", "'\uff1dSUM(A1)"],
+  ["\uff0b1", "'\uff0b1"],
+  ["\uff20x", "'\uff20x"],
+  ["  =1", "'  =1"],
+  ["\u200b=1", "'\u200b=1"],
+  ["\ufeff@x", "'\ufeff@x"],
+  ["a;=1", '"a;=1"'],
+  ["a\t=1", '"a\t=1"'],
+  ['say "so"', '"say ""so"""'],
+  ["order-7", "order-7"],
+  ["two words", "two words"],
+  [-7, "-7"],
+  [null, ""],
+])("a cell of %j is %j: no spreadsheet runs it", (value, cell) => expect(csvField(value)).toBe(cell));

@@ -81,13 +81,19 @@ function csvLine(event: EventOut): string {
   return `${CSV_COLUMNS.map((column) => csvField(event[column])).join(",")}\r\n`;
 }
 
+/** Blank or invisible characters that a spreadsheet skips before it looks for a formula. */
+const SKIPPED = "[\\s\\u0000-\\u001f\\u00ad\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff]*";
+/** What begins a formula, also in full width, as spreadsheets of East Asia read it; and blanks that begin a cell. */
+const FORMULA = new RegExp(`^(?:${SKIPPED}[=+\\-@\\uff1d\\uff0b\\uff0d\\uff20]|[\\t\\r\\n])`);
+
 /**
  * RFC 4180. Text that a spreadsheet would run as a formula gets an apostrophe: it comes from producers, not from us.
+ * Quoted as well when it holds what separates cells where a comma is for decimals.
  */
-function csvField(value: unknown): string {
+export function csvField(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return String(value);
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+  const harmless = FORMULA.test(text) ? `'${text}` : text;
+  return /[",;\t\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

@@ -13,7 +13,6 @@ export function payloadResponse({ eventId, contentType, payload }: StoredPayload
         : "application/octet-stream",
       "content-length": String(payload.byteLength),
       "content-disposition": `attachment; filename="${name}"`,
-      "content-security-policy": "sandbox; default-src 'none'",
       "x-content-type-options": "nosniff",
       "cache-control": "no-store",
     },

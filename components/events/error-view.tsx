@@ -3,7 +3,7 @@
 import { useMemo, useState } from "react";
 import { classNames } from "@/components/ui/class-names";
 import { CopyButton } from "@/components/ui/copy-button";
-import { formatNumber, plural } from "@/lib/browser/format";
+import { formatNumber, plural, visible } from "@/lib/browser/format";
 import type { EventDetail } from "@/lib/contract/events";
 import { STACK_CHARS, stackLines } from "@/lib/core/fingerprint";
 
@@ -15,7 +15,7 @@ function Message({ text }: { text: string }) {
   const cut = !whole && text.length > MESSAGE_CHARS;
   return (
     <p className="wrap-anywhere whitespace-pre-wrap">
-      {cut ? text.slice(0, MESSAGE_CHARS) : text}
+      <bdi>{visible(cut ? text.slice(0, MESSAGE_CHARS).toWellFormed() : text)}</bdi>
       {cut ? (
         <button type="button" className="text-accent hover:underline" onClick={() => setWhole(true)}>
           … {formatNumber(text.length - MESSAGE_CHARS)} more characters
@@ -64,11 +64,11 @@ function Stack({ stack }: { stack: string }) {
               key={index}
               className={classNames(line.kind === "foreign" && "text-faint", line.kind === "own" && "font-medium")}
             >
-              {line.text === "" ? " " : line.text}
+              {line.text === "" ? " " : visible(line.text)}
             </div>
           ),
         )}
-        {whole ? rest : null}
+        {whole ? visible(rest) : null}
         {rest !== "" && !whole ? (
           <button type="button" className="text-accent hover:underline" onClick={() => setWhole(true)}>
             … {formatNumber(rest.length)} more characters
@@ -86,8 +86,8 @@ export function ErrorView({ event }: { event: EventDetail }) {
   return (
     <div className="flex flex-col gap-2 px-3 py-3">
       <p className="flex flex-wrap items-baseline gap-x-2">
-        <span className="font-mono text-sm font-medium">{event.errorCode}</span>
-        {type ? <span className="font-mono text-sm wrap-anywhere text-muted">{type}</span> : null}
+        <span className="font-mono text-sm font-medium">{visible(event.errorCode)}</span>
+        {type ? <span className="font-mono text-sm wrap-anywhere text-muted">{visible(type)}</span> : null}
       </p>
       {text ? <Message text={text} /> : <p className="text-muted">The source gave no message.</p>}
       {stack ? <Stack stack={stack} /> : <p className="text-faint">The source gave no stack.</p>}

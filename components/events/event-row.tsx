@@ -7,6 +7,7 @@ import { ShortId } from "@/components/ui/short-id";
 import { StateBadge } from "@/components/ui/state-badge";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useNow } from "@/lib/browser/clock-zone";
+import { visible } from "@/lib/browser/format";
 import { aggregateText, controlCause, stateOf } from "./event-state";
 import styles from "./event-table.module.css";
 import type { ListRow } from "./list-rows";
@@ -93,21 +94,24 @@ export const EventRow = memo(function EventRow({
       <td className={classNames(styles.seen, "text-muted")}>
         <TimeAgo at={event.firstSeen} />
       </td>
-      <td className={classNames(styles.code, "truncate font-mono text-sm")} title={event.errorCode}>
-        {event.errorCode}
+      <td className={classNames(styles.code, "truncate font-mono text-sm")} title={visible(event.errorCode)}>
+        <bdi>{visible(event.errorCode)}</bdi>
       </td>
-      <td className={classNames(styles.source, "truncate")} data-tip={event.source}>
-        {event.source}
+      <td className={classNames(styles.source, "truncate")} data-tip={visible(event.source)}>
+        <bdi>{visible(event.source)}</bdi>
       </td>
-      <td className={classNames(styles.type, "truncate")} data-tip={event.eventType ?? undefined}>
-        {event.eventType ?? <span className="text-faint">–</span>}
+      <td
+        className={classNames(styles.type, "truncate")}
+        data-tip={event.eventType === null ? undefined : visible(event.eventType)}
+      >
+        {event.eventType === null ? <span className="text-faint">–</span> : <bdi>{visible(event.eventType)}</bdi>}
       </td>
       <td className={classNames(styles.aggregate, "truncate font-mono text-sm")} data-tip={aggregate || undefined}>
         {event.aggregateId === null ? (
           <span className="text-faint">–</span>
         ) : (
           <>
-            {event.aggregateId}
+            <bdi>{visible(event.aggregateId)}</bdi>
             {event.version === null ? null : <span className="text-faint"> v{event.version}</span>}
           </>
         )}
@@ -128,7 +132,9 @@ export const EventRow = memo(function EventRow({
           </span>
         ) : null}
       </td>
-      <td className={classNames(styles.error, "truncate text-muted")}>{event.lastError}</td>
+      <td className={classNames(styles.error, "truncate text-muted")}>
+        <bdi>{event.lastError === null ? null : visible(event.lastError)}</bdi>
+      </td>
     </tr>
   );
 });

@@ -1,6 +1,6 @@
 "use client";
 
-import { shortenId } from "@/lib/browser/format";
+import { shortenId, visible } from "@/lib/browser/format";
 import { classNames } from "./class-names";
 import { useCopy } from "./copy-button";
 
@@ -29,7 +29,9 @@ export function ShortId({
       type="button"
       tabIndex={inRow ? -1 : undefined}
       aria-label={`${shown}: copy the ${label}`}
-      data-tip={state === "copied" ? "Copied" : state === "failed" ? "Copying was refused" : `${id}\nclick to copy`}
+      data-tip={
+        state === "copied" ? "Copied" : state === "failed" ? "Copying was refused" : `${visible(id)}\nclick to copy`
+      }
       onClick={(event) => {
         event.stopPropagation();
         copy(id);
@@ -40,7 +42,7 @@ export function ShortId({
         className,
       )}
     >
-      {shown}
+      <bdi>{shown}</bdi>
     </button>
   );
 }

@@ -9,6 +9,7 @@ import {
   formatRate,
   formatShare,
   shortenId,
+  visible,
 } from "./format";
 
 const S = 1_000;
@@ -82,4 +83,21 @@ describe("times", () => {
 it("cuts long ids in the middle and leaves short ones whole", () => {
   expect(shortenId("0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b", 4, 2)).toBe("0199…5b");
   expect(shortenId("order-77", 4, 2)).toBe("order-77");
+  const shortened = shortenId("\u{1f600}".repeat(20), 4, 2);
+  expect(shortened.isWellFormed()).toBe(true);
+  expect(shortened).toBe(`${"\u{1f600}".repeat(4)}…${"\u{1f600}".repeat(2)}`);
 });
+
+it.each([
+  ["PAYMENT\u202eDEKCOLB", "PAYMENT⟨202E⟩DEKCOLB"],
+  ["\u202e000.1", "⟨202E⟩000.1"],
+  ["ad\u200bmin", "ad⟨200B⟩min"],
+  ["mar\u00adia", "mar⟨00AD⟩ia"],
+  ["a\u200db", "a⟨200D⟩b"],
+  ["x\u{e0041}", "x⟨E0041⟩"],
+  ["\u001b[2J", "⟨001B⟩[2J"],
+  ["Zürich, 東京, \u05e9\u05dc\u05d5\u05dd\n\ttab", "Zürich, 東京, \u05e9\u05dc\u05d5\u05dd\n\ttab"],
+  ["\u{1f468}\u200d\u{1f469}\u200d\u{1f467} \u2764\ufe0f", "\u{1f468}\u200d\u{1f469}\u200d\u{1f467} \u2764\ufe0f"],
+])("what cannot be seen is shown by its number, the rest stays: %j", (text, shown) =>
+  expect(visible(text)).toBe(shown),
+);

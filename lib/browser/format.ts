@@ -105,7 +105,27 @@ export function formatShort(ms: number, zone: Zone): string {
 
 /** Cuts the middle out, where ids differ least for the eye: `9f31c0…10c2`. Short ones stay whole. */
 export function shortenId(id: string, head = 8, tail = 4): string {
-  return id.length <= head + tail + 2 ? id : `${id.slice(0, head)}…${id.slice(-tail)}`;
+  // By characters: a character beyond 16 bits is two units, and half of one is no text.
+  const characters = [...id];
+  if (characters.length <= head + tail + 2) return visible(id);
+  return visible(`${characters.slice(0, head).join("")}…${characters.slice(-tail).join("")}`);
+}
+
+/**
+ * Characters that a reader cannot see, or that turn the text around them: controls, soft hyphens, fillers, zero-width
+ * characters, direction marks and tags. Not the joiners and selectors that emoji are made of.
+ */
+const INVISIBLE =
+  /(?![\t\n\r])\p{Cc}|(?!\p{Variation_Selector}|\u200d)\p{Default_Ignorable_Code_Point}|(?<!\p{Extended_Pictographic}|\ufe0f|\p{Emoji_Modifier})\u200d|[\u2028\u2029\ufff9-\ufffb]/gu;
+
+/**
+ * Somebody else's text with what cannot be seen shown by its number: `PAYMENT⟨202E⟩DEKCOLB`. It then reads in the order of
+ * its characters, and two ids that differ look different. For display alone: what is copied or sent is the text itself.
+ */
+export function visible(text: string): string {
+  return text.replace(INVISIBLE, (character) => {
+    return `⟨${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+  });
 }
 
 /** `1 event`, `12 events`. */

@@ -75,9 +75,24 @@ describe("foreign pages", () => {
 
   test("a link from another page may be followed", () => {
     expect(
-      refusalOf(request({ method: "GET", fetchSite: "cross-site", origin: "https://wiki.example" }), none),
+      refusalOf(
+        request({ method: "GET", path: "/events/e-1", fetchSite: "cross-site", origin: "https://wiki.example" }),
+        none,
+      ),
     ).toBeNull();
   });
+
+  test.each(["cross-site", "same-site"])(
+    "a page of another site (%s) may not ask for data, which costs",
+    (fetchSite) => {
+      for (const path of ["/api/v1/events/export", "/api/v1/events", "/metrics"]) {
+        expect(refusalOf(request({ method: "GET", path, fetchSite }), none)).toContain("may not ask for data");
+        expect(refusalOf(request({ method: "GET", path, fetchSite: "same-origin" }), none)).toBeNull();
+        expect(refusalOf(request({ method: "GET", path, fetchSite: "none" }), none)).toBeNull();
+        expect(refusalOf(request({ method: "GET", path }), none)).toBeNull();
+      }
+    },
+  );
 
   test("behind a proxy the public name is an origin of its own", () => {
     const allowed = parseAllowedHosts("web:3000,parkade.example");

@@ -29,8 +29,13 @@ export function refusalOf(request: RequestFacts, allowedHosts: ReadonlySet<strin
   if (!host || !(isNamed(host, allowedHosts) || allowedHosts.has("*"))) {
     return `The console answers on this machine only, and not to the host ${JSON.stringify(host ?? "")}: open it as localhost or 127.0.0.1, or name the host in PARKADE_ALLOWED_HOSTS when an authenticating proxy stands in front.`;
   }
-  if (SAFE_METHODS.has(request.method)) return null;
   const { origin, fetchSite } = request;
+  if (SAFE_METHODS.has(request.method)) {
+    // It would not see the answer, but the work is done: an export or a search through a million events.
+    if (!isData(request.path) || fetchSite === undefined || fetchSite === "same-origin" || fetchSite === "none")
+      return null;
+    return "A page of another site may not ask for data here: open the console, or use a client that is no browser.";
+  }
   if (origin !== undefined && !isOwnOrigin(origin, host, allowedHosts)) {
     return `A page of ${origin} may not change anything here: use the console's own pages, or a client that is no browser; name the host of a proxy in PARKADE_ALLOWED_HOSTS.`;
   }
@@ -41,6 +46,11 @@ export function refusalOf(request: RequestFacts, allowedHosts: ReadonlySet<strin
     return `A page may not change anything here under the host ${JSON.stringify(host)}: name it in PARKADE_ALLOWED_HOSTS, where * lets pages read alone.`;
   }
   return null;
+}
+
+/** True for what answers with data and never with a page. */
+export function isData(path: string): boolean {
+  return path.startsWith("/api/") || path.startsWith("/ops/") || path === "/metrics";
 }
 
 /** Parses PARKADE_ALLOWED_HOSTS: names separated by commas or blanks. */

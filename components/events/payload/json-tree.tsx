@@ -4,7 +4,7 @@ import { ChevronDown, ChevronRight } from "lucide-react";
 import { memo, useEffect, useMemo, useRef, useState } from "react";
 import { classNames } from "@/components/ui/class-names";
 import { CopyButton } from "@/components/ui/copy-button";
-import { formatNumber } from "@/lib/browser/format";
+import { formatNumber, visible } from "@/lib/browser/format";
 import {
   CHILDREN_STEP,
   type JsonDoc,
@@ -28,7 +28,7 @@ function StringValue({ value }: { value: string }) {
   return (
     <span className="wrap-anywhere whitespace-pre-wrap">
       <span className="text-faint">"</span>
-      {cut ? value.slice(0, STRING_CHARS) : value}
+      <bdi>{visible(cut ? value.slice(0, STRING_CHARS).toWellFormed() : value)}</bdi>
       {cut ? (
         <button type="button" onClick={() => setWhole(true)} className="text-accent hover:underline">
           … {formatNumber(value.length - STRING_CHARS)} more characters
@@ -77,7 +77,7 @@ const NodeRow = memo(function NodeRow({
     <>
       {label === null ? null : (
         <>
-          <span className="text-muted">{label}</span>
+          <bdi className="text-muted">{visible(label)}</bdi>
           <span className="text-faint">: </span>
         </>
       )}
