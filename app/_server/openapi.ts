@@ -94,7 +94,9 @@ const PATHS: Paths = {
   "/api/v1/events/confirm": {
     post: { summary: "Say that a consumer processed events", body: confirmRequestSchema, answers: 202 },
   },
-  "/api/v1/events/ignore": { post: { summary: "Ignore events", body: bulkChangeSchema, answers: 202 } },
+  "/api/v1/events/ignore": {
+    post: { summary: "Ignore events; says how many are being sent", body: bulkChangeSchema, answers: 202 },
+  },
   "/api/v1/events/release": { post: { summary: "Release ignored events", body: releaseSchema, answers: 202 } },
   "/api/v1/events/{id}": { get: { summary: "One event with body, headers, error, origin and history", answers: 200 } },
   "/api/v1/events/{id}/payload": {
@@ -120,7 +122,11 @@ const PATHS: Paths = {
   },
   "/api/v1/redrives/{id}": {
     get: { summary: "One redrive", answers: 200 },
-    patch: { summary: "Pause, resume, cancel, or change its rate or lane", body: redriveChangeSchema, answers: 200 },
+    patch: {
+      summary: "Pause, resume, cancel (says how many sends are under way), or change its rate or lane",
+      body: redriveChangeSchema,
+      answers: 200,
+    },
   },
   "/api/v1/redrives/{id}/items": {
     get: {
@@ -133,7 +139,11 @@ const PATHS: Paths = {
   "/api/v1/redrives/{id}/causes": { get: { summary: "Failures and refusals by cause, with samples", answers: 200 } },
   "/api/v1/controls": {
     get: { summary: "Controls", query: PAGE, answers: 200 },
-    post: { summary: "Impose a control", body: controlRequestSchema, answers: 201 },
+    post: {
+      summary: "Impose a control; says how many sends that it covers are under way",
+      body: controlRequestSchema,
+      answers: 201,
+    },
   },
   "/api/v1/controls/{id}": { delete: { summary: "Lift a control", answers: 200 } },
   "/api/v1/sources": {
