@@ -93,6 +93,21 @@ describe("a broker that accepts connections and says nothing", () => {
   });
 });
 
+test("a probe tells a port that is no broker from a closed one, and repeats nothing that it sent", async () => {
+  const server = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  cleanups.push(() => server.close());
+  const address = server.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+  const { probe } = brokerRegistry({ secrets: { variables: {}, listed: [] } });
+  const config = { kind: "rabbitmq" as const, config: { url: `amqp://127.0.0.1:${port}`, queue: "q" } };
+  const result = await probe(config, AbortSignal.timeout(5_000));
+  expect(result).toEqual({
+    reachable: false,
+    detail: `cannot connect to 127.0.0.1:${port}, vhost /: it does not answer as an AMQP broker`,
+  });
+});
+
 describe("the state of a source that two workers consume", () => {
   test("is the word of one of them, until it falls silent or the other fails", async () => {
     const id = await addSource(db, "orders");

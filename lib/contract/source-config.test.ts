@@ -55,6 +55,7 @@ describe("parseSourceConfig", () => {
     ["rabbitmq", { queue: "q" }, "config.url"],
     ["rabbitmq", { url: "http://a.example", queue: "q" }, "config.url"],
     ["rabbitmq", { ...RABBIT, queue: "" }, "config.queue"],
+    ["rabbitmq", { ...RABBIT, url: "amqp://rabbit/%zz" }, "config.url"],
     ["rabbitmq", { ...RABBIT, queue: "é".repeat(128) }, "config.queue"],
     ["rabbitmq", { ...RABBIT, prefetch: 0 }, "config.prefetch"],
     ["rabbitmq", { ...RABBIT, redriveTo: { mode: "back" } }, "config.redriveTo.mode"],

@@ -41,10 +41,20 @@ function urlOf(protocols: readonly string[], example: string) {
   return z.string().superRefine((value, context) => {
     if (isSecretReference(value)) return;
     const url = URL.canParse(value) ? new URL(value) : null;
-    if (url !== null && protocols.includes(url.protocol) && url.hostname !== "") return;
+    if (url !== null && protocols.includes(url.protocol) && url.hostname !== "" && isDecodable(url)) return;
     // The value is not repeated: it may hold a password.
     context.addIssue({ code: "custom", message: `must be a URL such as ${example}, or env:PARKADE_SECRET_NAME` });
   });
+}
+
+/** Clients decode user, password and virtual host: a stray percent sign would fail there, in words of their own. */
+function isDecodable({ username, password, pathname }: URL): boolean {
+  try {
+    for (const part of [username, password, pathname]) decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const selector = z

@@ -89,7 +89,10 @@ export async function openConnection(
     // The handshake may still succeed after we gave up; nobody would close that connection.
     opening.then(dropConnection, () => undefined);
     if (error instanceof AmqpError || signal.aborted) throw error;
-    throw new AmqpError(amqpCode(error), `cannot connect to ${addressText(url)}: ${textOf(error)}`, error);
+    const code = amqpCode(error);
+    // What a server that is no AMQP broker sent says nothing to a person, and much to a scanner of ports.
+    const why = code === "AMQP_NOT_CONNECTED" ? "it does not answer as an AMQP broker" : textOf(error);
+    throw new AmqpError(code, `cannot connect to ${addressText(url)}: ${why}`, error);
   } finally {
     stopTimer();
     waiting.abort();
