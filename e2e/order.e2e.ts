@@ -48,6 +48,7 @@ test("from the list a held event leads to the same choice", async ({ page, parka
   await page.goto(source.href);
   await page.getByRole("row").filter({ hasText: "h-2" }).click();
   await page.keyboard.press("r");
+  await expect(page.getByRole("dialog", { name: "Redrive h-2?" })).toBeVisible();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("region", { name: "Earlier versions" })).toContainText("is behind 1 earlier version");
   expect(await downstream.deliveries(source.path)).toEqual([]);
