@@ -15,7 +15,10 @@ export type SampleView = {
 export function sampleView({ sample, eligible }: Pick<PreviewOut, "sample" | "eligible">): SampleView {
   if (sample === null || (sample.checked === 0 && eligible !== 0)) {
     return {
-      found: "Payload, order and target were not checked: it took too long.",
+      found:
+        sample === null
+          ? "Payload, order and target were not checked: it took too long."
+          : "None that may go was among the events looked at: payload and target were not checked.",
       bad: true,
       unchecked: "Verify checks each event and sends nothing.",
     };

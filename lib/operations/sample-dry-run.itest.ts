@@ -69,6 +69,18 @@ test("it names a target that is away, a breaker that is held open, and what a co
   expect((await preview()).sample).toMatchObject({ refused: { "breaker-open": 2 }, targets: [{ reachable: null }] });
 });
 
+test("what is behind an earlier version is counted once, by the preview, and is no part of the sample", async () => {
+  await world.park(6, (index) => ({ aggregateId: "order-7", version: BigInt(index + 1) }));
+  const ids = await world.idsOf(["event-0003", "event-0004"]);
+  const [lone] = await world.idsOf(["event-0000"]);
+  const held = await preview({ select: { ids: [lone!, ...ids] } });
+  expect(held).toMatchObject({
+    eligible: 1,
+    refused: { "held-by-head": 2 },
+    sample: { checked: 1, wouldGo: 1, refused: {} },
+  });
+});
+
 test("without being asked for it examines nothing", async () => {
   await world.park(2);
   expect((await preview({ sample: false })).sample).toBeNull();

@@ -92,6 +92,8 @@ async function examine(
       version: event.version,
       ...order.get(event.id)!,
     });
+    // What is behind an earlier version is counted by the preview already, all of it: the sample is of the rest.
+    if (verdict.findings.some(({ check, ok }) => check === "aggregate-head" && !ok)) continue;
     sample.checked++;
     if (verdict.kind === "refuse") sample.refused[verdict.refusal] = (sample.refused[verdict.refusal] ?? 0) + 1;
     else sample.wouldGo++;
