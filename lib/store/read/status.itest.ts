@@ -21,8 +21,8 @@ afterAll(async () => {
 
 test("the worst of what the live workers say of their token buckets; each beat counts who is alive", async () => {
   expect(await readStatus(db)).toMatchObject({ bucket: null, worker: { alive: 0 } });
-  const beat = (id: string, bucket?: "shared" | "local" | "unreachable") =>
-    writeHeartbeat(db, { id, startedAtMs: Date.now(), info: { running: 0, targets: {}, bucket } });
+  const beat = async (id: string, bucket?: "shared" | "local" | "unreachable") =>
+    (await writeHeartbeat(db, { id, startedAtMs: Date.now(), info: { running: 0, targets: {}, bucket } })).alive;
   const [one, two, three] = [uuidv7(Date.now()), uuidv7(Date.now()), uuidv7(Date.now())] as const;
   expect(await beat(one, "shared")).toBe(1);
   expect(await readStatus(db)).toMatchObject({ bucket: "shared", worker: { alive: 1 } });
