@@ -21,10 +21,14 @@ const WRAPPERS = new Set([
   "ConsumerException",
 ]);
 
+/** Longer is no type: a header may hold a megabyte. */
+const TYPE_CHARS_MAX = 1_000;
+
 /** `org.acme.Outer$BadAmount` -> `BadAmount`; .NET generics and nested types likewise. */
 export function simpleName(type: string): string {
   return (
     type
+      .slice(0, TYPE_CHARS_MAX)
       .replace(/`\d.*$/, "")
       .split(/[.$+:/\\]/)
       .at(-1) ?? type

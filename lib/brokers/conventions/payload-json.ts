@@ -1,15 +1,23 @@
-import { isLosslessNumber, parse as parseLossless } from "lossless-json";
 import { clean } from "@/lib/brokers/conventions/delivery";
+import { elementsOf, endOfValue, isObjectAt, membersOf, skipSpace } from "@/lib/contract/raw-json";
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** Largest payload that is parsed for mapping; a bigger one is parked all the same, without values from inside. */
 const PARSE_BYTES_MAX = 4 * 1024 * 1024;
 
+function keysOf(pointer: string): string[] {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
 /** JSON Pointer (RFC 6901) into a parsed document; undefined when it leads nowhere. */
 function walk(document: unknown, pointer: string): unknown {
   let at = document;
-  for (const token of pointer.split("/").slice(1)) {
-    const key = token.replaceAll("~1", "/").replaceAll("~0", "~");
-    if (typeof at !== "object" || at === null || isLosslessNumber(at) || !Object.hasOwn(at, key)) return undefined;
+  for (const key of keysOf(pointer)) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return undefined;
     at = (at as Record<string, unknown>)[key];
   }
   return at;
@@ -19,7 +27,6 @@ function walk(document: unknown, pointer: string): unknown {
 export class PayloadJson {
   private readonly bytes: Buffer;
   private parsed: { document: unknown } | null | undefined;
-  private exact: { document: unknown } | null | undefined;
 
   constructor(payload: Uint8Array) {
     this.bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
@@ -61,14 +68,26 @@ export class PayloadJson {
     if (typeof value === "boolean") return String(value);
     if (typeof value !== "number") return null;
     if (Number.isSafeInteger(value)) return String(value);
-    // JSON.parse has rounded it. The slow, exact parser runs only for such numbers.
-    if (this.exact === undefined) this.exact = attempt(() => parseLossless(this.text()));
-    const number = this.exact === null ? undefined : walk(this.exact.document, pointer);
-    return isLosslessNumber(number) ? number.value : null;
+    // JSON.parse has rounded it: its digits are read where they stand.
+    return this.digits(pointer);
+  }
+
+  /** The text of the value at `pointer`, which is there. Only what encloses it is scanned, and nothing is built. */
+  private digits(pointer: string): string | null {
+    const { bytes } = this;
+    let at = skipSpace(bytes, bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0);
+    for (const key of keysOf(pointer)) {
+      const span = isObjectAt(bytes, at)
+        ? membersOf(bytes, at, Number.POSITIVE_INFINITY)!.findLast((member) => member.key === key)
+        : elementsOf(bytes, at)[Number(key)];
+      if (span === undefined) return null;
+      at = span.start;
+    }
+    return bytes.toString("latin1", at, endOfValue(bytes, at));
   }
 }
 
-/** null: not JSON, nested too deep, or (exact parser) a key that repeats with another value. */
+/** null: not JSON. */
 function attempt(parse: () => unknown): { document: unknown } | null {
   try {
     return { document: parse() };
