@@ -58,9 +58,9 @@ describe("the brake", () => {
     await world.worker();
     const off = await world.request({ brake: null, select: { filter: { errorCode: ["TIMEOUT"] } } });
     expect(await world.ended(off.id)).toMatchObject({ state: "DONE", failed: 8, brake: null });
-    const lenient = { ratio: 0.4, window: 20, minSample: 12 };
+    const lenient = { ratio: 0.4, window: 12, minSample: 20 };
     const set = await world.request({ brake: lenient, select: { filter: { errorCode: ["UPSTREAM_5XX"] } } });
-    expect(await world.ended(set.id)).toMatchObject({ state: "DONE", failed: 8, brake: lenient });
+    expect(await world.ended(set.id)).toMatchObject({ state: "DONE", failed: 8, brake: { ...lenient, window: 20 } });
   });
 
   test("begins its sample anew at a resume: the first failures after it pause nothing", async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { BasicProperties } from "@/lib/brokers/amqp/basic-properties";
 import { statsQueryFrom } from "@/lib/contract/stats-query";
+import { changeRedrive } from "@/lib/operations/change-redrive";
 import { changeSettings } from "@/lib/operations/change-settings";
 import { createSource } from "@/lib/operations/create-source";
 import { createSchemaCheck } from "@/lib/operations/schema-check";
@@ -262,6 +263,29 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     expect(await count("PENDING")).toEqual(exactly(1));
     expect(await size()).toBe(1);
     expect(await success()).toMatchObject({ delivered: GOOD + 1, confirmed: GOOD, bounced: 1 });
+  }, 120_000);
+
+  test("a canary that its consumer rejects stops after ten, however fast the broker takes them", async () => {
+    const body = '{ "amount": 7.5 }';
+    const ids = Array.from({ length: 40 }, (_, index) => `payment-c${index}-v1`);
+    work.handles = () => false;
+    await work.publish(ids.map((id) => payment(id, { aggregate: `canary-${id}`, version: 1, body })));
+    await makeSource();
+    await world.worker();
+    await expect.poll(() => count("PENDING"), { timeout: 20_000 }).toEqual(exactly(ids.length));
+    const before = work.consumed.length;
+
+    const canary = { steps: [1, 5, 20], stopAtFailureRatio: 0.2, window: 50, quietMs: 20_000 };
+    const { id } = await world.request({ select: { filter }, canary });
+    await expect.poll(async () => (await world.redrive(id)).state, { timeout: 60_000 }).toBe("PAUSED");
+    const paused = await world.redrive(id);
+    expect(paused).toMatchObject({ delivered: 10, failed: 0, canary: { released: 1 } });
+    // The tenth is an outcome as soon as the broker has it; it may come back before that or after.
+    expect(paused.pauseReason).toMatch(/^brake: 0 failed and (9|10) bounced of the last 10 \(\d+ %, limit 20 %\)$/);
+    await expect.poll(async () => (await world.redrive(id)).bounced, { timeout: 20_000 }).toBe(10);
+    expect(new Set(work.consumed.slice(before).map(({ messageId }) => messageId)).size).toBe(10);
+    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, "ada");
+    await world.ended(id);
   }, 120_000);
 
   test("what its consumer rejects again and again cools down, and its aggregate is blacklisted", async () => {

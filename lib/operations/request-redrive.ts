@@ -178,7 +178,8 @@ async function canaryOf(tx: Tx, asked: RedriveRequest["canary"]): Promise<Canary
 /** Every deliver redrive has one, unless it is switched off by name. A canary's own ratio and window are its default. */
 function brakeOf(asked: RedriveRequest["brake"], canary: Canary | null): Brake | null {
   if (asked === null || asked === false) return null;
-  if (asked !== undefined && asked !== true) return asked;
+  // A window that holds fewer outcomes than the sample needs would never decide.
+  if (asked !== undefined && asked !== true) return { ...asked, window: Math.max(asked.window, asked.minSample) };
   const initial = brakeSchema.parse({});
   if (canary === null) return initial;
   return { ...initial, ratio: canary.stopAtFailureRatio, window: Math.max(canary.window, initial.minSample) };
