@@ -15,6 +15,7 @@ import { savedViewRequestSchema } from "@/lib/contract/saved-views";
 import { bulkChangeSchema, releaseSchema } from "@/lib/contract/selection";
 import { probeRequestSchema, sourceChangeSchema, sourceRequestSchema } from "@/lib/contract/sources";
 import { policyRequestSchema, settingsChangeSchema, targetChangeSchema } from "@/lib/contract/targets";
+import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { PROBLEM_CODES } from "@/lib/core/problem";
 import { REDRIVE_STATES } from "@/lib/core/redrive-state";
 import { STATUS } from "./problem";
@@ -215,6 +216,9 @@ const PATHS: Paths = {
           schema: { type: "number", exclusiveMinimum: 0, maximum: 100_000 },
           description: "Events per second; default the rate of the target",
         },
+        text("earlier", "What becomes of earlier versions that are parked; default hold", {
+          enum: [...EARLIER_CHOICES],
+        }),
         text("reason", "Why; kept in the audit", { maxLength: 2_000 }),
       ],
       answers: 202,

@@ -83,7 +83,7 @@ async function takeAlong(
 
 /**
  * Refuses what is behind a parked version that does not go before it: one outside of the selection, or one that the gate
- * refuses here. What a later chunk refuses, the worker finds when it examines what is behind it.
+ * refuses here. What another chunk refuses, the worker finds when it examines what is behind it.
  */
 async function holdBehindHeads(tx: Tx, redrive: FreezeTarget, planned: PlannedItem[]): Promise<PlannedItem[]> {
   const refused = Map.groupBy(
