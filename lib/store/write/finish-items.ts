@@ -1,5 +1,5 @@
 import type { Finding } from "@/lib/contract/redrives";
-import { type AggregateName, NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
+import { NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
 import type { AggregateResult } from "@/lib/core/aggregate-result";
 import type { EventStatus } from "@/lib/core/event-state";
 import type { EventAfter, ItemOutcome } from "@/lib/core/item-outcome";
