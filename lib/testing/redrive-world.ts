@@ -15,7 +15,7 @@ import { createDb } from "@/lib/store/db";
 import { readRedrive } from "@/lib/store/read/redrives";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { testDatabase } from "@/lib/testing/postgres";
-import { auditGaps, rollupDrift } from "@/lib/testing/rollup-drift";
+import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";
 import { type Sink, startSink } from "@/lib/testing/sink";
 import { type RunningWorker, startWorker } from "@/workers/worker";
 
@@ -147,7 +147,7 @@ export async function openWorld(options: {
 
   /** The invariants that hold whenever nothing moves: rollups (I13), audit (I12), states (I2), counters. */
   async function broken(): Promise<unknown[]> {
-    return [...(await rollupDrift(db)), ...(await auditGaps(db)), ...(await contradictions(deps))];
+    return [...(await rollupDrift(db)), ...(await auditGaps(db)), ...(await contradictions(db))];
   }
 
   async function close(): Promise<void> {
@@ -182,36 +182,3 @@ export async function openWorld(options: {
 
 export type World = Awaited<ReturnType<typeof openWorld>>;
 export type { Sink };
-
-/** Rows that contradict each other; empty when every event is in exactly one state with what belongs to it. */
-async function contradictions({ db }: Deps): Promise<unknown[]> {
-  return db.query(`
-    select 'queued without open item, or open item without queued' as broken, e.event_id, e.status
-      from dlq_events e
-      left join redrive_items i on i.id = e.id and i.state = 'open'
-     where (e.status = 'QUEUED') <> (i.id is not null)
-    union all
-    select 'redrive counters differ from its items', r.id::text, r.state
-      from redrives r
-      left join lateral (
-        select count(*) as total, count(*) filter (where state = 'delivered') as delivered,
-               count(*) filter (where state = 'failed') as failed, count(*) filter (where state = 'refused') as refused,
-               count(*) filter (where state = 'cancelled') as cancelled, count(*) filter (where state = 'passed') as passed
-          from redrive_items where redrive_id = r.id) i on true
-     where (r.total, r.delivered, r.failed, r.refused, r.cancelled, r.passed)
-           <> (i.total, i.delivered, i.failed, i.refused, i.cancelled, i.passed)
-    union all
-    select 'moves of an event without exactly one audit entry', e.event_id, m.moves || ' moves, ' || a.entries || ' entries'
-      from dlq_events e
-      join lateral (
-        select count(*) filter (where i.state <> 'refused' or i.fence > 0)
-             + count(*) filter (where (i.state <> 'refused' or i.fence > 0) and i.state <> 'open') as moves
-          from redrive_items i where i.id = e.id) m on true
-      join lateral (
-        select count(*) as entries from audit_subjects s join audit_entries x on x.id = s.entry_id
-         where s.event_id = e.id and x.redrive_id is not null and x.action <> 'event.bounced'
-            and not (x.action = 'event.confirmed' and x.before->>'status' = 'REDRIVEN')) a on true
-     where m.moves <> a.entries and not exists (
-       select 1 from audit_subjects s join audit_entries x on x.id = s.entry_id
-        where s.event_id = e.id and x.action in ('event.ignored'))`);
-}
