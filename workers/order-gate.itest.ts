@@ -5,8 +5,10 @@ import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
 import { planRedrive } from "@/lib/operations/plan-redrive";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
+import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
 import { readEventDetail } from "@/lib/store/read/event-detail";
 import { listRedriveItems } from "@/lib/store/read/redrives";
+import { claimItems, releaseClaims } from "@/lib/store/write/claim-items";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 /** The order of an aggregate is a gate: nothing is sent while an earlier version is parked, until a person says otherwise. */
@@ -61,6 +63,23 @@ describe("the order of an aggregate", () => {
     await world.worker();
     expect(await world.ended((await world.request()).id)).toMatchObject({ delivered: 7, refused: 0 });
     expect(sent()).toEqual(["v1", "v2", "v3", "v4", "v5", "v6", "v7"]);
+  });
+
+  test("holds what was claimed while an earlier version was free and is queued elsewhere before the send", async () => {
+    await park(1, { eventId: "v7", version: 7n });
+    const later = await world.request(await only("v7"));
+    const claim = { redriveId: later.id, slices: [0, 1_000] as [number, number], limit: 10, leaseMs: 30_000 };
+    const claimed = await claimItems(world.db, { ...claim });
+    expect(claimed.map((item) => item.eventId)).toEqual(["v7"]);
+    await park(1, { eventId: "v6", version: 6n });
+    await world.request(await only("v6"));
+    const facts = await readOrderFacts(world.db, { id: later.id, earlier: "hold" }, claimed);
+    expect(facts.get(claimed[0]!.id)).toMatchObject({ heldBy: null, waits: true });
+    await releaseClaims(world.db, claimed);
+    await world.db.run("update aggregates set lease_until = null");
+    await world.worker();
+    await world.ended(later.id);
+    expect(sent()).toEqual(["v6", "v7"]);
   });
 
   test("is checked again when it runs: an earlier version that was parked meanwhile holds what was frozen", async () => {

@@ -1,7 +1,6 @@
 "use client";
 
 import { useState } from "react";
-import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -32,14 +31,9 @@ export function DeleteDialog({ source, onClose }: { source: SourceOut; onClose: 
       footer={
         <>
           <Button onClick={onClose}>Keep it</Button>
-          <ActionButton
-            variant="danger"
-            busy={remove.isPending}
-            disabled={typed.trim() !== source.name}
-            onClick={submit}
-          >
+          <Button variant="danger" busy={remove.isPending} disabled={typed.trim() !== source.name} onClick={submit}>
             Delete the source
-          </ActionButton>
+          </Button>
         </>
       }
     >

@@ -13,10 +13,16 @@ const well: DryRunFacts = {
   version: 5n,
   versionProcessed: 5n,
   heldBy: null,
+  waits: false,
   processedBy: [],
 };
 
 describe("the dry run", () => {
+  test("makes what nothing speaks against wait while an earlier event is queued elsewhere", () => {
+    expect(dryRun({ ...well, waits: true })).toMatchObject({ kind: "wait" });
+    expect(dryRun({ ...well, waits: true, heldBy: "event a comes first" })).toMatchObject({ refusal: "held-by-head" });
+  });
+
   test("passes what nothing speaks against, with every check named", () => {
     const verdict = dryRun(well);
     expect(verdict.kind).toBe("send");

@@ -18,6 +18,8 @@ export type DryRunFacts = {
   versionProcessed: bigint | null;
   /** Which earlier event of the aggregate holds it, in words; null = none. */
   heldBy: string | null;
+  /** An earlier event of the aggregate has an open item in another redrive: this one waits for its end. */
+  waits: boolean;
   /** Consumers that reported this event as processed. */
   processedBy: string[];
 };
@@ -27,6 +29,8 @@ export type Check = { check: string; ok: boolean; detail: string };
 
 export type Verdict =
   | { kind: "send"; findings: Check[] }
+  /** Nothing speaks against it but its turn: it is claimed again later. */
+  | { kind: "wait"; findings: Check[] }
   | { kind: "already-processed"; findings: Check[]; detail: string }
   | { kind: "refuse"; findings: Check[]; refusal: DryRunRefusal; detail: string };
 
@@ -43,7 +47,8 @@ export function dryRun(facts: DryRunFacts): Verdict {
   if (!inbox.ok) return { kind: "already-processed", findings, detail: inbox.detail };
   const failed = ruled.find((finding) => !finding.ok);
   if (failed) return { kind: "refuse", findings, refusal: failed.refusal, detail: failed.detail };
-  return { kind: "send", findings };
+  // Queued elsewhere between the claim and this look: a claim leaves such an event alone.
+  return { kind: facts.waits ? "wait" : "send", findings };
 }
 
 function payloadChecks({ bytes, bytesMax, parses, schema }: DryRunFacts["payload"]): Ruled[] {

@@ -134,6 +134,7 @@ function examine(deps: SliceDeps, session: RedriveSession, facts: Facts, rules: 
     version: item.version,
     ...facts.order,
   });
+  if (verdict.kind === "wait") return { ...base, decided: { kind: "back" } };
   const judged = { ...base, findings: verdict.findings };
   switch (verdict.kind) {
     case "already-processed":

@@ -40,6 +40,8 @@ export type AggregateOrder = {
   head: Head | null;
   /** Parked events that cool down after a failure, in the order of their parking. */
   cooling: { id: string; eventId: string; version: bigint | null }[];
+  /** The first open item of another redrive; null = none. */
+  queued: { id: string; version: bigint | null } | null;
 };
 
 type Row = {
@@ -49,6 +51,7 @@ type Row = {
   processed: string | null;
   head: { id: string; eventId: string; version: string; status: Head["status"] } | null;
   cooling: { id: string; eventId: string; version: string | null }[] | null;
+  queued: { id: string; version: string | null } | null;
 };
 
 /**
@@ -64,7 +67,7 @@ export async function readAggregateOrder(
   const earlier = redrive?.earlier ?? "hold";
   const rows = await db.query<Row>(
     `select w.source_id as "sourceId", w.aggregate_type as "aggregateType", w.aggregate_id as "aggregateId",
-            d.processed::text, h.head, c.cooling
+            d.processed::text, h.head, c.cooling, q.queued
        from (select distinct * from unnest($1::uuid[], $2::text[], $3::text[])
                as w(source_id, aggregate_type, aggregate_id)) w
        cross join lateral (select ${versionProcessed("w")} as processed) d
@@ -79,7 +82,13 @@ export async function readAggregateOrder(
          select jsonb_agg(jsonb_build_object('id', e.id, 'eventId', e.event_id, 'version', e.version::text)) as cooling
            from dlq_events e left join redrive_items i on i.id = e.id and i.redrive_id = $4
           where ${sameAggregate("e", "w")} and e.status = 'PENDING' and e.cooldown_until > now() and ${counts(earlier)}
-       ) c on true`,
+       ) c on true
+       left join lateral (
+         select jsonb_build_object('id', o.id, 'version', o.version::text) as queued
+           from redrive_items o
+          where ${sameAggregate("o", "w")} and o.state = 'open' and o.redrive_id is distinct from $4
+          order by coalesce(o.version, 9223372036854775807), o.id limit 1
+       ) q on true`,
     [
       aggregates.map((aggregate) => aggregate.sourceId),
       aggregates.map((aggregate) => aggregate.aggregateType ?? NO_AGGREGATE_TYPE),
@@ -91,8 +100,9 @@ export async function readAggregateOrder(
   return new Map(rows.map((row) => [aggregateKey(row), orderOf(row)]));
 }
 
-function orderOf({ processed, head, cooling }: Row): AggregateOrder {
+function orderOf({ processed, head, cooling, queued }: Row): AggregateOrder {
   return {
+    queued: queued && { ...queued, version: queued.version === null ? null : BigInt(queued.version) },
     versionProcessed: processed === null ? null : BigInt(processed),
     head: head && { ...head, version: BigInt(head.version) },
     cooling: (cooling ?? []).map((event) => ({

@@ -12,6 +12,8 @@ export type OrderFacts = {
   versionProcessed: bigint | null;
   /** Which earlier event of the aggregate holds it, in words; null = none. */
   heldBy: string | null;
+  /** An earlier event of the aggregate has an open item in another redrive: this one waits for its end. */
+  waits: boolean;
   processedBy: string[];
 };
 
@@ -37,6 +39,7 @@ export async function readOrderFacts(
         {
           versionProcessed: order?.versionProcessed ?? null,
           heldBy: (order && holderOf(event, order)?.text) ?? null,
+          waits: order?.queued ? compareItems({ ...event, ...order.queued }, event) < 0 : false,
           processedBy: processed.get(event.id) ?? [],
         },
       ];
@@ -67,6 +70,7 @@ export async function readPlannedOrderFacts(
         {
           versionProcessed: order?.versionProcessed ?? null,
           heldBy: head !== null && isHeldBy(event, head) ? headText(head) : null,
+          waits: false,
           processedBy: processed.get(event.id) ?? [],
         },
       ];
