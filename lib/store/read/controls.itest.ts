@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Queryable } from "@/lib/store/db";
+import { cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { readControlsOver } from "@/lib/store/read/controls";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
@@ -23,6 +25,20 @@ function rowsScanned(plan: Plan, table: string): number {
   return below + (plan["Relation Name"] === table ? plan["Actual Rows"] * plan["Actual Loops"] : 0);
 }
 
+/** A store that explains each statement instead, and counts the rows that its scans of a table gave. */
+function countingRows(table: string): { db: Queryable; rows(): number } {
+  let scanned = 0;
+  const query = async (text: string, values: readonly unknown[] = []) => {
+    const [row] = await world.db.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
+      `explain (analyze, format json) ${text}`,
+      values,
+    );
+    scanned += rowsScanned(row!["QUERY PLAN"][0].Plan, table);
+    return [];
+  };
+  return { db: { ...world.db, query }, rows: () => scanned };
+}
+
 describe("the controls over an event", () => {
   test("are read alone, whatever else is in force", async () => {
     await world.db.run(
@@ -43,19 +59,27 @@ describe("the controls over an event", () => {
       "eventId8",
       "source7",
     ]);
-    let scanned = 0;
-    const explaining = {
-      ...world.db,
-      query: async (text: string, values: unknown[]) => {
-        const [row] = await world.db.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
-          `explain (analyze, format json) ${text}`,
-          values,
-        );
-        scanned += rowsScanned(row!["QUERY PLAN"][0].Plan, "controls");
-        return [];
-      },
-    };
-    await readControlsOver(explaining as never, events);
-    expect(scanned).toBeLessThanOrEqual(events.length * 4);
+    const explaining = countingRows("controls");
+    await readControlsOver(explaining.db, events);
+    expect(explaining.rows()).toBeLessThanOrEqual(events.length * 4);
+  });
+
+  test("are one row of its aggregate, however many aggregates Parkade has blacklisted", async () => {
+    await world.park(2, (index) => ({ aggregateId: `order-${index}` }));
+    await world.db.run(
+      `insert into aggregates (source_id, aggregate_type, aggregate_id, blacklist_id, blacklisted_at, blacklist_reason)
+       select s.id, 'order', 'order-' || n, gen_random_uuid(), now(), '3 failed in a row'
+         from sources s, generate_series(1, 100000) n`,
+    );
+    await world.db.run("analyze aggregates");
+    const page = { selection: { ids: await world.idsOf() }, asOfMs: 0, cutoff: cutoffOf({ ids: [] }, 0), after: null };
+    const found = await readCandidates(world.db, { ...page, limit: 10 });
+    expect(found.map(({ aggregateId, aggregateBlacklisted }) => [aggregateId, aggregateBlacklisted])).toEqual([
+      ["order-1", true],
+      ["order-0", false],
+    ]);
+    const explaining = countingRows("aggregates");
+    await readCandidates(explaining.db, { ...page, limit: 10 });
+    expect(explaining.rows()).toBeLessThanOrEqual(2);
   });
 });
