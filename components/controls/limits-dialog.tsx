@@ -1,6 +1,7 @@
 "use client";
 
 import { useState } from "react";
+import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -43,9 +44,9 @@ export function LimitsDialog({ settings, onClose }: { settings: SettingOut[]; on
       footer={
         <>
           <Button onClick={onClose}>Close</Button>
-          <Button variant="primary" type="submit" form="limits" busy={save.isPending}>
+          <ActionButton variant="primary" type="submit" form="limits" busy={save.isPending}>
             Save
-          </Button>
+          </ActionButton>
         </>
       }
     >

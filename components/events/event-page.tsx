@@ -14,6 +14,7 @@ import { useNow } from "@/lib/browser/clock-zone";
 import { type InitialDetail, useEventDetail, useNeighbours } from "@/lib/browser/events";
 import { filterHref } from "@/lib/browser/filter-read";
 import { useEventFilter, usePageParam } from "@/lib/browser/filter-url";
+import { visible } from "@/lib/browser/format";
 import { useHotkeys } from "@/lib/browser/hotkeys";
 import { isEmptyFilter } from "@/lib/browser/qualified-search";
 import type { EventDetail } from "@/lib/contract/events";
@@ -75,12 +76,12 @@ function Header({ event }: { event: EventDetail }) {
       <div className="min-w-0">
         <h1 className="flex flex-wrap items-center gap-x-3 text-lg font-semibold">
           <StateBadge state={state} remainingMs={remainingMs} />
-          <span className="font-mono wrap-anywhere">{event.errorCode}</span>
+          <bdi className="font-mono wrap-anywhere">{visible(event.errorCode)}</bdi>
           <span className="sr-only">event {event.eventId}</span>
         </h1>
         <p className="flex flex-wrap items-center gap-x-3 text-muted">
           <ShortId id={event.eventId} label="event id" head={12} tail={6} />
-          {event.eventType ? <span className="wrap-anywhere">{event.eventType}</span> : null}
+          {event.eventType ? <bdi className="wrap-anywhere">{visible(event.eventType)}</bdi> : null}
           {aggregate ? <span className="font-mono text-sm wrap-anywhere">{aggregate}</span> : null}
           <span>
             {event.source} <span className="text-faint">→</span> {event.target.main ?? "no target"}

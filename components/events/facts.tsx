@@ -7,7 +7,7 @@ import { Shape } from "@/components/ui/shape";
 import { ShortId } from "@/components/ui/short-id";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { eventsHref } from "@/lib/browser/filter-read";
-import { formatBytes, formatNumber, plural } from "@/lib/browser/format";
+import { formatBytes, formatNumber, plural, visible } from "@/lib/browser/format";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { AppliedControl, EventDetail } from "@/lib/contract/events";
 import { scopeOut } from "@/lib/core/control";
@@ -18,7 +18,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div className="flex min-h-6 items-baseline gap-3">
       <dt className="w-24 shrink-0 text-sm text-faint">{name}</dt>
-      <dd className="min-w-0 flex-1 wrap-anywhere">{children}</dd>
+      <dd className="min-w-0 flex-1 wrap-anywhere [unicode-bidi:isolate]">{children}</dd>
     </div>
   );
 }
@@ -53,7 +53,7 @@ function OriginFacts({ origin }: { origin: Origin }) {
     <dl>
       {rows.map((row) => (
         <Fact key={row.name} name={row.name}>
-          <span className="font-mono text-sm">{row.value}</span>
+          <bdi className="font-mono text-sm">{visible(row.value)}</bdi>
         </Fact>
       ))}
     </dl>
@@ -114,13 +114,13 @@ export function Facts({ event }: { event: EventDetail }) {
             <ShortId id={event.eventId} label="event id" head={14} tail={6} />
           </Fact>
           <Fact name="type">
-            {event.eventType ? <Only filter={{ eventType: [event.eventType] }}>{event.eventType}</Only> : "–"}
+            {event.eventType ? <Only filter={{ eventType: [event.eventType] }}>{visible(event.eventType)}</Only> : "–"}
           </Fact>
           <Fact name="aggregate">
             {event.aggregateId ? (
               <>
                 {event.aggregateType ? <span className="text-muted">{event.aggregateType} </span> : null}
-                <Only filter={{ aggregateId: [event.aggregateId] }}>{event.aggregateId}</Only>
+                <Only filter={{ aggregateId: [event.aggregateId] }}>{visible(event.aggregateId)}</Only>
                 {event.version === null ? null : <span className="text-muted"> v{event.version}</span>}
               </>
             ) : (

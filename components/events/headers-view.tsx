@@ -2,6 +2,7 @@
 
 import { CopyButton } from "@/components/ui/copy-button";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
+import { visible } from "@/lib/browser/format";
 import type { Header } from "@/lib/core/dead-letter";
 
 const ENCODINGS = { text: "", bytes: "base64", amqp: "AMQP value" } as const;
@@ -24,9 +25,11 @@ export function HeadersView({ headers }: { headers: Header[] }) {
         {headers.map(([name, value, encoding], index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: names repeat; the order is the identity
           <Tr key={index}>
-            <Td className="align-top font-mono text-sm whitespace-nowrap text-muted">{name}</Td>
+            <Td className="align-top font-mono text-sm whitespace-nowrap text-muted">
+              <bdi>{visible(name)}</bdi>
+            </Td>
             <Td className="w-full font-mono text-sm wrap-anywhere">
-              {value === null ? <span className="text-faint italic">no value</span> : value}
+              {value === null ? <span className="text-faint italic">no value</span> : <bdi>{visible(value)}</bdi>}
               {encoding && encoding !== "text" ? (
                 <span className="ml-2 font-sans text-xs text-faint">{ENCODINGS[encoding]}</span>
               ) : null}

@@ -8,7 +8,7 @@ import { Shape } from "@/components/ui/shape";
 import { STATE_LOOKS } from "@/components/ui/state-badge";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { eventsHref } from "@/lib/browser/filter-read";
-import { formatNumber } from "@/lib/browser/format";
+import { formatNumber, visible } from "@/lib/browser/format";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { GroupOut } from "@/lib/contract/events";
 import { EVENT_STATUSES, type EventStatus } from "@/lib/core/event-state";
@@ -34,7 +34,7 @@ export function GroupCard(props: { group: GroupOut; filter: EventFilter; onAct: 
     <li className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-1.5 border-b border-line px-3 py-2.5 lg:grid-cols-[minmax(0,1fr)_12rem_auto]">
       <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] content-start gap-1">
         <p className="flex flex-wrap items-baseline gap-x-3">
-          <span className="max-w-full truncate font-mono text-sm font-medium">{group.errorCode}</span>
+          <bdi className="max-w-full truncate font-mono text-sm font-medium">{visible(group.errorCode)}</bdi>
           {group.exceptionType ? (
             <span className="max-w-full truncate text-muted" data-tip={group.exceptionType}>
               {group.exceptionType}

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { groupFilter } from "@/components/groups/group-filter";
+import { eachOnce, groupFilter } from "@/components/groups/group-filter";
 
 const group = { fingerprint: "f00d" };
 
@@ -13,4 +13,16 @@ it("selects the group's events within what the page is narrowed to", () => {
     fingerprint: ["f00d"],
     status: ["IGNORED"],
   });
+});
+
+it("shows a group once that two pages hold", () => {
+  const groups = [
+    { fingerprint: "a", n: 9 },
+    { fingerprint: "b", n: 5 },
+    { fingerprint: "a", n: 4 },
+  ];
+  expect(eachOnce(groups)).toEqual([
+    { fingerprint: "a", n: 9 },
+    { fingerprint: "b", n: 5 },
+  ]);
 });

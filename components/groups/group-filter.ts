@@ -12,3 +12,9 @@ export function groupFilter(
   const narrowed = withPart(filter, { fingerprint: [group.fingerprint] });
   return status === undefined ? narrowed : withPart(narrowed, { status: [status] });
 }
+
+/** Pages are cut by counts that move: a group that shrank between two pages is in both. The first one stays. */
+export function eachOnce<Group extends Pick<GroupOut, "fingerprint">>(groups: readonly Group[]): Group[] {
+  const seen = new Set<string>();
+  return groups.filter(({ fingerprint }) => !seen.has(fingerprint) && seen.add(fingerprint));
+}

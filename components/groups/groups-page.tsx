@@ -15,7 +15,7 @@ import { useGroups } from "@/lib/browser/groups";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { GroupOut } from "@/lib/contract/events";
 import { GroupCard } from "./group-card";
-import { groupFilter } from "./group-filter";
+import { eachOnce, groupFilter } from "./group-filter";
 
 const RedriveDialog = lazily(() =>
   import("@/components/redrives/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
@@ -44,7 +44,7 @@ export function GroupsPage() {
 function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
   const groups = useGroups(filter);
   const [act, setAct] = useState<GroupAct | null>(null);
-  const items = groups.data?.pages.flatMap((page) => page.items) ?? [];
+  const items = eachOnce(groups.data?.pages.flatMap((page) => page.items) ?? []);
   const close = () => setAct(null);
   return (
     <>

@@ -1,6 +1,7 @@
 "use client";
 
 import { useState } from "react";
+import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -31,9 +32,14 @@ export function DeleteDialog({ source, onClose }: { source: SourceOut; onClose: 
       footer={
         <>
           <Button onClick={onClose}>Keep it</Button>
-          <Button variant="danger" busy={remove.isPending} disabled={typed.trim() !== source.name} onClick={submit}>
+          <ActionButton
+            variant="danger"
+            busy={remove.isPending}
+            disabled={typed.trim() !== source.name}
+            onClick={submit}
+          >
             Delete the source
-          </Button>
+          </ActionButton>
         </>
       }
     >

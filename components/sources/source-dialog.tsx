@@ -1,7 +1,7 @@
 "use client";
 
 import { useState } from "react";
-import { Button } from "@/components/ui/button";
+import { ActionButton } from "@/components/ui/action-button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { showToast } from "@/components/ui/toast";
@@ -53,13 +53,13 @@ export function SourceDialog({ source, onClose }: { source: SourceOut | null; on
         <>
           {/* Masked values are known to the server only by the stored source: an edited one is probed from its card. */}
           {source === null ? (
-            <Button busy={probe.isPending} onClick={look}>
+            <ActionButton busy={probe.isPending} onClick={look}>
               Probe
-            </Button>
+            </ActionButton>
           ) : null}
-          <Button variant="primary" type="submit" form="source" busy={create.isPending || change.isPending}>
+          <ActionButton variant="primary" type="submit" form="source" busy={create.isPending || change.isPending}>
             {source === null ? "Connect" : "Save"}
-          </Button>
+          </ActionButton>
         </>
       }
     >

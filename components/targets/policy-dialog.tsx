@@ -1,6 +1,7 @@
 "use client";
 
 import { useDeferredValue, useState } from "react";
+import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -58,9 +59,9 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
       footer={
         <>
           <Button onClick={onClose}>Close</Button>
-          <Button variant="primary" busy={save.isPending} disabled={view !== null && !view.ok} onClick={submit}>
+          <ActionButton variant="primary" busy={save.isPending} disabled={view !== null && !view.ok} onClick={submit}>
             Store version
-          </Button>
+          </ActionButton>
         </>
       }
     >

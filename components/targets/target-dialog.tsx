@@ -1,6 +1,7 @@
 "use client";
 
 import { useState } from "react";
+import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -44,9 +45,9 @@ export function TargetDialog(props: { target: TargetOut; policies: PolicyOut[] |
       footer={
         <>
           <Button onClick={onClose}>Close</Button>
-          <Button variant="primary" type="submit" form="edit-target" busy={save.isPending}>
+          <ActionButton variant="primary" type="submit" form="edit-target" busy={save.isPending}>
             Save
-          </Button>
+          </ActionButton>
         </>
       }
     >

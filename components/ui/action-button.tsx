@@ -3,7 +3,10 @@
 import { useStaleReason } from "@/lib/browser/freshness";
 import { Button, type ButtonProps } from "./button";
 
-/** A button that changes something. While what the screen shows is old it does nothing, and its tooltip says why. */
+/**
+ * A button that changes something. While what the screen shows is old it does nothing, and its tooltip says why. Not for
+ * what stops a redrive or a target: that may be tried at any time.
+ */
 export function ActionButton({ onClick, className, "data-tip": tip, ...rest }: ButtonProps & { "data-tip"?: string }) {
   const stale = useStaleReason();
   return (

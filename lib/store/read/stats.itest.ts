@@ -134,6 +134,20 @@ test("a chart reads the same from minutes and from hours, whatever its window", 
   expect(await Promise.all(queries.map(read))).toEqual(before);
 });
 
+test("level and flow of a size come from one statement, so from one moment", async () => {
+  await happened({ agoMs: 5 * 60_000, n: 3 });
+  let statements = 0;
+  const counting: Queryable = {
+    run: db.run,
+    query: (...args) => {
+      statements++;
+      return db.query(...args) as Promise<never>;
+    },
+  };
+  expect((await readSize(counting, chart("from=-1h"), NOW)).now).toBe(3);
+  expect(statements).toBe(1);
+});
+
 test("what is written into an hour that was rolled counts", async () => {
   await happened({ agoMs: 30 * HOUR_MS, n: 3 });
   await foldRollups(db);
