@@ -5,6 +5,8 @@ import { previewRedrive } from "@/lib/operations/preview-redrive";
 import type { SampleDeps } from "@/lib/operations/sample-dry-run";
 import { createSchemaCheck } from "@/lib/operations/schema-check";
 import { systemClock } from "@/lib/platform/clock";
+import { uuidv7 } from "@/lib/platform/ids";
+import { writeHeartbeat } from "@/lib/store/write/heartbeat";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 let world: World;
@@ -25,6 +27,7 @@ const preview = (change: Partial<PreviewRequest> = {}) =>
     { select: { filter: {} }, mode: "deliver", lane: "main", ...change },
   );
 const payload = (body: unknown) => Buffer.from(JSON.stringify(body));
+const OPEN = { breaker: { state: "open", forced: false, waitMs: 40_000 } };
 const NEEDS_AMOUNT = { type: "object", required: ["amount"] };
 
 test("a preview says how many of those it checked the dry run would refuse, and why", async () => {
@@ -67,6 +70,18 @@ test("it names a target that is away, a breaker that is held open, and what a co
   });
   reachable = null;
   expect((await preview()).sample).toMatchObject({ refused: { "breaker-open": 2 }, targets: [{ reachable: null }] });
+});
+
+test("a breaker that heals by itself refuses nothing, and is named with its time", async () => {
+  await world.park(2);
+  await writeHeartbeat(world.db, {
+    id: uuidv7(Date.now()),
+    startedAtMs: Date.now(),
+    info: { running: 1, targets: { orders: OPEN } as never, bucket: "shared" },
+  });
+  const { sample } = await preview();
+  expect(sample).toMatchObject({ checked: 2, wouldGo: 2, targets: [{ name: "orders", breaker: "open" }] });
+  expect(Date.parse(sample!.targets[0]!.breakerUntil!)).toBeGreaterThan(Date.now());
 });
 
 test("what is behind an earlier version is counted once, by the preview, and is no part of the sample", async () => {

@@ -140,7 +140,8 @@ async function targetStates(
         name: row.name,
         reachable: probed?.reachable ?? true,
         detail: probed?.detail ?? "not asked",
-        breakerOpen: breaker !== undefined,
+        // One that lets probes through by itself refuses nothing: sends wait for it.
+        breakerOpen: breaker?.forced === true,
       };
       const out: SampleTarget = {
         name: row.name,
