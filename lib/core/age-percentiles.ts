@@ -8,11 +8,23 @@ const HOUR_MS = 3_600_000;
  * spread, so the answer is within an hour of the truth. null when there are none.
  */
 export function agePercentile(hours: readonly HourCount[], share: number, atMs: number): number | null {
-  const present = hours.filter(({ hourMs, n }) => n > 0 && hourMs < atMs);
-  const total = present.reduce((sum, { n }) => sum + n, 0);
-  if (total === 0) return null;
-  const youngestFirst = [...present].sort((a, b) => b.hourMs - a.hourMs);
-  let below = share * total;
+  return agePercentiles(hours, [share], atMs)[0]!;
+}
+
+/** Several shares of the same events: a chart asks for three at each of a hundred moments. */
+export function agePercentiles(
+  hours: readonly HourCount[],
+  shares: readonly number[],
+  atMs: number,
+): (number | null)[] {
+  const youngestFirst = hours.filter(({ hourMs, n }) => n > 0 && hourMs < atMs).sort((a, b) => b.hourMs - a.hourMs);
+  const total = youngestFirst.reduce((sum, { n }) => sum + n, 0);
+  return shares.map((share) => (total === 0 ? null : ageBelow(youngestFirst, share * total, atMs)));
+}
+
+/** The age of the event at `place`, counted from the youngest. */
+function ageBelow(youngestFirst: readonly HourCount[], place: number, atMs: number): number {
+  let below = place;
   for (const { hourMs, n } of youngestFirst) {
     if (below <= n) {
       const newest = Math.min(hourMs + HOUR_MS, atMs);

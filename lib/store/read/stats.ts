@@ -1,6 +1,6 @@
 import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats } from "@/lib/contract/stats";
 import { bucketStarts, type StatsQuery } from "@/lib/contract/stats-query";
-import { agePercentile, type HourCount, parkedHoursAt } from "@/lib/core/age-percentiles";
+import { agePercentiles, type HourCount, parkedHoursAt } from "@/lib/core/age-percentiles";
 import { type EventStatus, PARKED_STATUSES } from "@/lib/core/event-state";
 import type { Queryable } from "@/lib/store/db";
 import { iso } from "@/lib/store/read/event-rows";
@@ -155,11 +155,10 @@ export async function readAge(db: Queryable, query: StatsQuery, nowMs: number): 
   ]);
   const ends = starts.map((start) => Math.min(start + query.bucketMs, nowMs));
   const past = parkedHoursAt({ present, ...flow }, ends);
-  const ages = (hours: HourCount[], atMs: number) => ({
-    p50Ms: agePercentile(hours, 0.5, atMs),
-    p95Ms: agePercentile(hours, 0.95, atMs),
-    oldestMs: agePercentile(hours, 1, atMs),
-  });
+  const ages = (hours: HourCount[], atMs: number): Ages => {
+    const [p50Ms, p95Ms, oldest] = agePercentiles(hours, [0.5, 0.95, 1], atMs);
+    return { p50Ms: p50Ms ?? null, p95Ms: p95Ms ?? null, oldestMs: oldest ?? null };
+  };
   return {
     asOf: iso(nowMs),
     kind: "estimated",
