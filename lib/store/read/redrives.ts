@@ -30,7 +30,8 @@ const COLUMNS = `r.id, r.state, r.mode, r.lane, r.earlier, r.rate_per_second as 
   (extract(epoch from greatest(r.hold_until - now(), interval '0')) * 1000)::float8 as "holdLeftMs",
   (select coalesce(sum(t.delivered + t.failed), 0) from redrive_ticks t
     where t.redrive_id = r.id and t.at > now() - interval '${RATE_WINDOW_S} s') as "sentRecently",
-  (select coalesce(sum(t.delivered + t.failed + t.refused), 0) from redrive_ticks t
+  (select coalesce(sum(t.delivered + t.failed + case when t.at > r.planned_at then t.refused else 0 end), 0)
+     from redrive_ticks t
     where t.redrive_id = r.id and t.at > now() - interval '${RATE_WINDOW_S} s') as "decidedRecently",
   (select array_agg(distinct s.name) from sources s
     where r.state in ('RUNNING', 'PAUSED', 'PLANNED', 'PLANNING')

@@ -41,6 +41,16 @@ test("no worker, then a worker that reports nothing in the way", async () => {
   expect(await stalled(id)).toMatchObject({ code: "in-hand", text: expect.stringContaining("3 events are") });
 });
 
+test("what was refused when it was frozen is no movement", async () => {
+  await world.park(4, (index) => ({ eventId: `late-${index}`, aggregateId: null }));
+  await world.db.run("update dlq_events set status = 'IGNORED' where event_id = 'late-0'");
+  const { id, refused } = await world.request();
+  expect(refused).toBe(1);
+  await world.db.run("update redrives set started_at = now() - interval '1 minute' where id = $1", [id]);
+  await beat();
+  expect(await stalled(id)).toMatchObject({ code: "unknown" });
+});
+
 test("a breaker that is open, by its target or held by a person", async () => {
   const id = await stuck();
   const breaker = { state: "open", forced: false, waitMs: 30_000 };
