@@ -76,7 +76,6 @@ describe("the order of an aggregate", () => {
     const facts = await readOrderFacts(world.db, { id: later.id, earlier: "hold" }, claimed);
     expect(facts.get(claimed[0]!.id)).toMatchObject({ heldBy: null, waits: true });
     await releaseClaims(world.db, claimed);
-    await world.db.run("update aggregates set lease_until = null");
     await world.worker();
     await world.ended(later.id);
     expect(sent()).toEqual(["v6", "v7"]);

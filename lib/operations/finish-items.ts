@@ -94,7 +94,7 @@ async function commitBatch(
     await auditMoves(tx, redriveId, ended, moved, nowMs);
     await countEnds(tx, redriveId, { ended, moved, nowMs });
     const counted = new Set(moved.filter(({ cameBack }) => cameBack).map(({ id }) => id));
-    await settleOrder(tx, redriveId, { held, counted }, settings, nowMs);
+    await settleOrder(tx, redriveId, { batch, won, counted }, settings, nowMs);
     return { won };
   });
 }
@@ -187,18 +187,22 @@ function marksOf(ended: readonly Finish[], moved: readonly MovedEvent[]): string
     .join("");
 }
 
-/** Leases, runs of failures, and the automatic blacklist. `counted`: events whose bounce was counted already. */
+/**
+ * Leases, runs of failures, and the automatic blacklist. `counted`: events whose bounce was counted already. An item that
+ * was taken out meanwhile counts nothing here, but the lease of its aggregate ends with it all the same.
+ */
 async function settleOrder(
   tx: Tx,
   redriveId: string,
-  { held, counted }: { held: readonly Finish[]; counted: ReadonlySet<string> },
+  { batch, won, counted }: { batch: readonly Finish[]; won: ReadonlySet<string>; counted: ReadonlySet<string> },
   settings: Settings,
   nowMs: number,
 ): Promise<void> {
   const limit = settings.aggregateFailureLimit;
   // A redrive of an event fails once: one that failed and whose bounce was parked before has been counted there.
-  const ends = held.map(({ item, outcome }): Pick<Finish, "item" | "outcome"> => {
-    return { item, outcome: outcome.kind === "failed" && counted.has(item.id) ? { kind: "back" } : outcome };
+  const ends = batch.map(({ item, outcome }): Pick<Finish, "item" | "outcome"> => {
+    const counts = won.has(item.id) && !(outcome.kind === "failed" && counted.has(item.id));
+    return { item, outcome: counts ? outcome : { kind: "back" } };
   });
   for (const failed of await settleAggregates(tx, redriveId, aggregateResults(ends), limit)) {
     await blacklistAggregate(tx, failed, { redriveId, limit, nowMs });

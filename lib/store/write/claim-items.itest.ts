@@ -5,6 +5,7 @@ import {
   claimItems,
   freeForgottenClaims,
   freeLostClaims,
+  releaseClaims,
   renewClaims,
 } from "@/lib/store/write/claim-items";
 import { closeAttempts } from "@/lib/store/write/finish-items";
@@ -145,6 +146,25 @@ describe("the order of an aggregate", () => {
     expect(await claim(earlier)).toEqual([]);
     await world.db.run("update aggregates set lease_until = now() - interval '1 second'");
     expect(eventIds(await claim(earlier))).toEqual(["event-0000"]);
+  });
+
+  test("is free for another redrive as soon as a claim is given back, and stays with one whose claim goes on", async () => {
+    await world.park(3, (index) => ({ aggregateId: index < 2 ? "order-1" : "order-2", version: BigInt(index + 1) }));
+    const later = await freeze(["event-0001"], "pass");
+    const other = await freeze(["event-0002"]);
+    const claimed = await claim(later);
+    await claim(other);
+    const earlier = await freeze(["event-0000"]);
+    expect(await claim(earlier)).toEqual([]);
+    await releaseClaims(world.db, claimed);
+    expect(eventIds(await claim(earlier))).toEqual(["event-0000"]);
+    const leased = await world.db.query(
+      "select aggregate_id as id, lease_redrive as by from aggregates where lease_until > now() order by 1",
+    );
+    expect(leased).toEqual([
+      { id: "order-1", by: earlier },
+      { id: "order-2", by: other },
+    ]);
   });
 
   test("is of the source, the type and the id together: what shares an id holds nobody", async () => {
@@ -338,7 +358,7 @@ describe("the claims of a worker", () => {
     expect(await free()).toBe(2);
     expect(await free()).toBeNull();
     const leases = await world.db.query<{ aggregate_id: string }>(
-      "select aggregate_id from aggregates where lease_until is null order by aggregate_id",
+      "select aggregate_id from aggregates where lease_until < now() order by aggregate_id",
     );
     expect(leases.map((row) => row.aggregate_id)).toEqual(["order-0", "order-1"]);
     expect(eventIds(await claimAs(own, id, 9))).toEqual(["event-0000", "event-0001", "event-0003"]);

@@ -222,13 +222,37 @@ export async function renewClaims(db: Queryable, items: readonly ClaimedItem[], 
   return new Set(rows.map((row) => row.id));
 }
 
-/** Gives items back whose work failed on our side, so that they need not wait for the lease. Those closed are left. */
+/**
+ * SQL: ends the leases of the aggregates whose items `freed` has given back. As when an item ends: in the past, at a time
+ * of its own, and locked in the order in which claims lock them.
+ */
+const END_LEASES = `, held as materialized (
+  select a.source_id, a.aggregate_type, a.aggregate_id
+    from aggregates a
+    join (select distinct redrive_id, source_id, aggregate_type, aggregate_id from freed where aggregate_id is not null) f
+      on a.aggregate_id = f.aggregate_id and a.source_id = f.source_id and a.aggregate_type = f.aggregate_type
+     and a.lease_redrive = f.redrive_id
+   order by a.aggregate_id, a.source_id, a.aggregate_type for update of a
+), leases as (
+  update aggregates a set lease_until = clock_timestamp() - interval '1 day'
+    from held h
+   where a.source_id = h.source_id and a.aggregate_id = h.aggregate_id and a.aggregate_type = h.aggregate_type
+)`;
+
+/**
+ * Gives items back whose work failed on our side, with the leases of their aggregates: neither this redrive nor another
+ * waits for the end of the lease. Those closed are left.
+ */
 export async function releaseClaims(db: Queryable, items: readonly ClaimedItem[]): Promise<void> {
-  await db.run(
-    `update redrive_items i set claimed_until = null
-       from unnest($2::uuid[], $3::bigint[]) as w(id, fence)
-      where i.id = any($2::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "$1::uuid")} and i.fence = w.fence
-        and i.state = 'open'`,
+  await db.query(
+    `with freed as (
+       update redrive_items i set claimed_until = null
+         from unnest($2::uuid[], $3::bigint[]) as w(id, fence)
+        where i.id = any($2::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "$1::uuid")} and i.fence = w.fence
+          and i.state = 'open'
+       returning i.redrive_id, i.source_id, i.aggregate_type, i.aggregate_id
+     )${END_LEASES}
+     select count(*)::int as n from freed`,
     [items[0]!.redriveId, items.map((item) => item.id), items.map((item) => item.fence.toString())],
     { name: "release-claims" },
   );
@@ -270,12 +294,7 @@ with freed as (
     from redrives r
    where ${LIVE} and i.redrive_id = r.id and i.state = 'open' and i.claimed_until >= now() and ${which}
   returning i.redrive_id, i.source_id, i.aggregate_type, i.aggregate_id
-), leases as (
-  update aggregates a set lease_until = null
-    from (select distinct redrive_id, source_id, aggregate_type, aggregate_id from freed where aggregate_id is not null) f
-   where a.source_id = f.source_id and a.aggregate_type = f.aggregate_type and a.aggregate_id = f.aggregate_id
-     and a.lease_redrive = f.redrive_id
-)
+)${END_LEASES}
 select count(*)::int as n from freed`;
 }
 
