@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { EventAfter, ItemOutcome } from "@/lib/core/item-outcome";
+import { changeRedrive } from "@/lib/operations/change-redrive";
 import { finishItems } from "@/lib/operations/finish-items";
+import { ignoreEvents } from "@/lib/operations/ignore-events";
 import type { Finish } from "@/lib/operations/slice-deps";
 import { type ClaimedItem, claimItems } from "@/lib/store/write/claim-items";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
@@ -141,6 +143,42 @@ describe("the finish of an item", () => {
     });
     expect(await world.event("event-0005")).toMatchObject({ status: "PENDING", failures: 1, redrives: 1 });
     expect(await entries("event.redriven")).toBeGreaterThan(0);
+  });
+
+  test.each([
+    [
+      "ends",
+      (id: string, item: ClaimedItem) =>
+        finishItems(world.deps, id, [{ ...finish(item), attempts: item.attempts + 1 }]),
+      3,
+    ],
+    ["is cancelled", (id: string) => changeRedrive(world.deps, { id, change: { action: "cancel" } }, "ada"), 2],
+    ["is ignored", () => ignoreEvents(world.deps, { select: { filter: {} }, reason: "test data" }, "ada"), 2],
+  ] as const)(
+    "all sends of a redrive count when its item %s, also those of an earlier claim",
+    async (what, end, sends) => {
+      await world.park(1, () => ({ attempts: 4 }));
+      const { id } = await world.request();
+      const [first] = await claim(id);
+      await finishItems(world.deps, id, [{ ...finish(first!, { kind: "back" }, null), attempts: 2 }]);
+      expect(await world.event("event-0000")).toMatchObject({ attempts: 4 });
+      const [again] = what === "ends" ? await claim(id) : [first];
+      await end(id, again!);
+      expect(await world.event("event-0000")).toMatchObject({ attempts: 4 + sends });
+    },
+  );
+
+  test("ends the lease of an aggregate whose item was ignored meanwhile", async () => {
+    await world.park(2, (index) => ({ aggregateId: "order-1", version: BigInt(index + 1) }));
+    const ids = await world.idsOf();
+    const { id } = await world.request({ select: { ids: [ids[0]!] } });
+    const [item] = await claim(id);
+    await ignoreEvents(world.deps, { select: { ids: [ids[0]!] }, reason: "test data" }, "ada");
+    const other = await world.request({ select: { ids: [ids[1]!] }, earlier: "pass" });
+    expect(await claim(other.id)).toEqual([]);
+    const { won } = await finishItems(world.deps, id, [finish(item!, { kind: "back" }, null)]);
+    expect(won.size).toBe(0);
+    expect(await claim(other.id)).toHaveLength(1);
   });
 
   test("stops an event's count of attempts at the largest number of its column", async () => {

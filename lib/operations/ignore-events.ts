@@ -165,8 +165,8 @@ type Facts = { reason: string; actor: string; nowMs: number };
 async function ignoreChunk(tx: Tx, candidates: readonly Candidate[], facts: Facts): Promise<ChunkAnswer> {
   const queued = candidates.filter((event) => event.status === "QUEUED").map((event) => event.id);
   const withdrawn = await refuseQueuedItems(tx, queued, "ignored");
-  const free = candidates.filter((event) => event.status === "PENDING").map((event) => event.id);
-  const moved = await moveToIgnored(tx, [...free, ...withdrawn.map((item) => item.id)], facts.actor);
+  const free = candidates.filter((event) => event.status === "PENDING").map(({ id }) => ({ id, attempts: 0 }));
+  const moved = await moveToIgnored(tx, [...free, ...withdrawn], facts.actor);
   await countWithdrawn(tx, withdrawn, facts.nowMs);
   for (const from of ["PENDING", "QUEUED"] as const) {
     const ids = moved.filter((event) => event.from === from).map((event) => event.id);

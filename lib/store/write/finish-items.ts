@@ -135,7 +135,8 @@ const SECOND_FLOW = `, moved_second_flow as (
  * Moves the events of closed items, with their rollups, in one statement. A delivery whose bounce came back before this
  * finish (park-events left it in `bounced_redrives`) parks the event instead of marking it REDRIVEN, or ignores it when
  * that used up its redrive limit. That bounce has counted the delivery, the failure and the cooldown: they stay.
- * `last_operator` stays the person who asked for the redrive. Returns where each went.
+ * All sends of the redrive count as attempts of the event, also those of earlier claims: an item that goes back to wait
+ * leaves its event as it is. `last_operator` stays the person who asked for the redrive. Returns where each went.
  */
 export async function moveFinishedEvents(
   tx: Tx,
@@ -156,13 +157,13 @@ export async function moveFinishedEvents(
               confirmed_at = to_timestamp(w.confirmed_at / 1000),
               redrive_at = case when w.flow = 'redriven' then now() else e.redrive_at end,
               attempts = least(e.attempts::bigint + w.sends, ${INT4_MAX}),
-              last_attempt_at = case when w.sends > 0 then now() else e.last_attempt_at end,
+              last_attempt_at = case when w.sent_now then now() else e.last_attempt_at end,
               last_error_code = coalesce(w.error_code, e.last_error_code),
               last_error = coalesce(w.error_text, e.last_error)
          from unnest($3::uuid[], $4::text[], $5::int[], $6::int[], $7::float8[], $8::float8[], $9::int[], $10::text[],
-                     $11::boolean[], $12::text[], $13::text[], $14::boolean[])
+                     $11::boolean[], $12::text[], $13::text[], $14::boolean[], $15::boolean[])
            as w(id, status, failures, redrives, cooldown_until, confirmed_at, sends, flow, processed, error_code,
-                error_text, delivered)
+                error_text, delivered, sent_now)
         where e.id = any($3::uuid[]) and e.id = w.id and ${checked("e.status", "'QUEUED'")}
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'QUEUED' as old_status,
                  e.status as new_status, w.processed, ${CAME_BACK} as came_back,
@@ -178,12 +179,13 @@ export async function moveFinishedEvents(
       finished.map(({ after }) => after.redrives),
       finished.map(({ after }) => after.cooldownUntilMs),
       finished.map(({ after }) => after.confirmedAtMs),
-      finished.map(({ item, attempts }) => attempts - item.attempts),
+      finished.map(({ attempts }) => attempts),
       finished.map(({ outcome }) => flowKind(outcome)),
       finished.map(({ outcome }) => outcome.kind === "already-processed"),
       finished.map(({ outcome }) => (outcome.kind === "failed" ? outcome.code : null)),
       finished.map(({ outcome }) => (outcome.kind === "failed" ? storedDetail(outcome.detail) : null)),
       finished.map(({ outcome }) => outcome.kind === "delivered"),
+      finished.map(({ item, attempts }) => attempts > item.attempts),
     ],
     { name: "move-finished-events" },
   );

@@ -14,7 +14,10 @@ afterEach(async () => {
 });
 
 /** As an operation would whose look at the status is no longer true. */
-const ignore = (ids: string[]) => world.db.transaction((tx) => ignoreEvents(tx, ids, "ada"));
+const ignore = (ids: string[]) => {
+  const events = ids.map((id) => ({ id, attempts: 0 }));
+  return world.db.transaction((tx) => ignoreEvents(tx, events, "ada"));
+};
 const release = (ids: string[]) => world.db.transaction((tx) => releaseEvents(tx, ids, { actor: "ada" }));
 
 test("an event with an open item is not ignored behind its redrive's back (I2)", async () => {

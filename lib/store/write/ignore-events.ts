@@ -1,17 +1,24 @@
 import type { Tx } from "@/lib/store/db";
+import { INT4_MAX } from "@/lib/store/write/finish-items";
 import { rollupOf } from "@/lib/store/write/rollup";
 
-/** PENDING or (its item just withdrawn) QUEUED to IGNORED. Returns what moved, and from where. */
+/**
+ * PENDING or (its item just withdrawn) QUEUED to IGNORED. `attempts`: sends of the item, which count as the event's.
+ * Returns what moved, and from where.
+ */
 export async function ignoreEvents(
   tx: Tx,
-  ids: readonly string[],
+  events: readonly { id: string; attempts: number }[],
   actor: string,
 ): Promise<{ id: string; from: "PENDING" | "QUEUED" }[]> {
   return tx.query<{ id: string; from: "PENDING" | "QUEUED" }>(
     `with was as materialized (
-       select id, status from dlq_events where id = any($1::uuid[]) and status in ('PENDING', 'QUEUED')
+       select e.id, e.status, w.attempts
+         from dlq_events e join unnest($1::uuid[], $3::int[]) as w(id, attempts) on w.id = e.id
+        where e.id = any($1::uuid[]) and e.status in ('PENDING', 'QUEUED')
      ), moved as (
-       update dlq_events e set status = 'IGNORED', last_operator = $2
+       update dlq_events e
+          set status = 'IGNORED', last_operator = $2, attempts = least(e.attempts::bigint + was.attempts, ${INT4_MAX})
          from was
         where e.id = was.id and e.status = was.status
           and (e.status = 'PENDING' or not exists (select 1 from redrive_items i where i.id = e.id and i.state = 'open'))
@@ -19,7 +26,7 @@ export async function ignoreEvents(
                  'IGNORED' as new_status
      )${rollupOf("moved", { flow: { kind: "ignored", at: "now()" } })}
      select id, old_status as "from" from moved`,
-    [ids, actor],
+    [events.map(({ id }) => id), actor, events.map(({ attempts }) => attempts)],
   );
 }
 

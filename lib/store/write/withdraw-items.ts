@@ -1,9 +1,10 @@
 import type { GateRefusal } from "@/lib/core/refusal";
 import type { Tx } from "@/lib/store/db";
+import { INT4_MAX } from "@/lib/store/write/finish-items";
 import { rollupOf } from "@/lib/store/write/rollup";
 
-/** Items taken back before they were sent, counted by redrive. */
-export type Withdrawn = { redriveId: string; count: number; eventIds: string[] };
+/** An item that was taken out of its redrive. `attempts`: sends that it made there before. */
+export type WithdrawnItem = { id: string; redriveId: string; attempts: number };
 
 /**
  * Takes back open items of one redrive that nobody holds: items cancelled, events PENDING again, up to `limit`. Items in
@@ -21,9 +22,10 @@ export async function cancelOpenItems(tx: Tx, redriveId: string, limit: number, 
           set state = 'cancelled', fence = fence + 1, claimed_until = null, finished_at = now(), result = 'cancelled'
          from picked p
         where i.id = p.id and i.redrive_id = $1 and i.state = 'open' and (i.claimed_until is null or i.claimed_until < now())
-       returning i.id
+       returning i.id, i.attempts
      ), moved as (
-       update dlq_events e set status = 'PENDING', last_operator = $3
+       update dlq_events e
+          set status = 'PENDING', last_operator = $3, attempts = least(e.attempts::bigint + c.attempts, ${INT4_MAX})
          from closed c where e.id = c.id and e.status = 'QUEUED'
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'QUEUED' as old_status,
                  'PENDING' as new_status
@@ -43,21 +45,21 @@ export async function refuseQueuedItems(
   tx: Tx,
   eventIds: readonly string[],
   refusal: GateRefusal,
-): Promise<{ id: string; redriveId: string }[]> {
+): Promise<WithdrawnItem[]> {
   // A statement of its own: what records a send at this moment waits for these locks, or has committed before the next
   // statement looks for it.
   await tx.query(
     "select id from redrive_items where id = any($1::uuid[]) and state = 'open' order by id for no key update",
     [eventIds],
   );
-  return tx.query<{ id: string; redriveId: string }>(
+  return tx.query<WithdrawnItem>(
     `update redrive_items i
         set state = 'refused', result = $2, fence = fence + 1, claimed_until = null, finished_at = now()
       where i.id = any($1::uuid[]) and i.state = 'open'
         and not exists (select 1 from redrive_attempts a
                          where a.id = i.id and a.redrive_id = i.redrive_id and a.state = 'open' and a.fence = i.fence
                            and i.claimed_until >= now())
-     returning i.id, i.redrive_id as "redriveId"`,
+     returning i.id, i.redrive_id as "redriveId", i.attempts`,
     [eventIds, refusal],
   );
 }
