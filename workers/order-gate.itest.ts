@@ -93,6 +93,23 @@ describe("the order of an aggregate", () => {
     });
   });
 
+  test.each([
+    ["comes back", "v1", 1],
+    ["is parked", "v0", 0],
+  ] as const)(
+    "holds what waits for a token in the same claim while an earlier version %s",
+    async (_what, eventId, version) => {
+      await park(3);
+      await world.worker();
+      const { id } = await world.request({ ratePerSecond: 0.5 });
+      await expect.poll(async () => (await world.event("v1")).status, { timeout: 20_000 }).toBe("REDRIVEN");
+      const mark = eventId === "v1" ? { redriveId: id, attempt: 1 } : null;
+      await world.park(1, () => ({ eventId, aggregateId: "1320", version: BigInt(version), redrive: mark }));
+      expect(await world.ended(id)).toMatchObject({ delivered: 1, refusedByReason: { "held-by-head": 2 } });
+      expect(sent()).toEqual(["v1"]);
+    },
+  );
+
   test("holds across redrives: what waits for another redrive's item does not overtake it when that fails", async () => {
     await park(2);
     const first = await world.request(await only("v1"));

@@ -1,7 +1,7 @@
 import type { DryRunRefusal } from "@/lib/core/refusal";
 
 /** What the dry run looks at, for one event. */
-export type DryRunFacts = {
+export type DryRunFacts = OrderFacts & {
   payload: {
     bytes: number;
     bytesMax: number;
@@ -14,6 +14,10 @@ export type DryRunFacts = {
     | { name: string; reachable: boolean; detail: string; breakerOpen: boolean; breakerDetail?: string }
     | { fault: string };
   version: bigint | null;
+};
+
+/** What the store knows about an event's place in its aggregate. */
+export type OrderFacts = {
   /** Newest version of the aggregate that its consumer has processed; one merely delivered may yet come back. */
   versionProcessed: bigint | null;
   /** Which earlier event of the aggregate holds it, in words; null = none. */
@@ -33,6 +37,11 @@ export type Verdict =
   | { kind: "wait"; findings: Check[] }
   | { kind: "already-processed"; findings: Check[]; detail: string }
   | { kind: "refuse"; findings: Check[]; refusal: DryRunRefusal; detail: string };
+
+/** Does the order alone let it go now? For a send that has waited since its dry run. */
+export function isItsTurn(facts: OrderFacts & { version: bigint | null }): boolean {
+  return !facts.waits && inboxCheck(facts.processedBy).ok && orderChecks(facts).every(({ ok }) => ok);
+}
 
 type Ruled = Check & { refusal: DryRunRefusal };
 
@@ -82,7 +91,11 @@ function targetChecks(target: DryRunFacts["target"]): Ruled[] {
   ];
 }
 
-function orderChecks({ version, versionProcessed, heldBy }: DryRunFacts): Ruled[] {
+function orderChecks({
+  version,
+  versionProcessed,
+  heldBy,
+}: Pick<DryRunFacts, "version" | "versionProcessed" | "heldBy">): Ruled[] {
   const superseded = version !== null && versionProcessed !== null && versionProcessed > version;
   return [
     {

@@ -1,5 +1,4 @@
-import type { Check } from "@/lib/core/dry-run";
-import { dryRun } from "@/lib/core/dry-run";
+import { type Check, dryRun, type OrderFacts } from "@/lib/core/dry-run";
 import { gate } from "@/lib/core/gate";
 import type { ItemOutcome } from "@/lib/core/item-outcome";
 import type { Settings } from "@/lib/core/settings";
@@ -7,7 +6,7 @@ import type { PayloadCheck } from "@/lib/operations/check-payload";
 import { type Rules, readRulesOver } from "@/lib/operations/read-rules";
 import type { NoTarget, RedriveSession, SliceDeps, SliceTarget, TargetHealth } from "@/lib/operations/slice-deps";
 import { type EventBody, readBodies } from "@/lib/store/read/bodies";
-import { type OrderFacts, readOrderFacts } from "@/lib/store/read/dry-run-facts";
+import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
 import type { ClaimedItem } from "@/lib/store/write/claim-items";
 import { markAmbiguous } from "@/lib/store/write/open-attempts";
 
@@ -23,6 +22,8 @@ export type ExaminedItem = {
   item: ClaimedItem;
   findings: Check[];
   settings: Settings;
+  /** Monotonic ms at which its order was read. */
+  examinedAtMs: number;
   /** Ended before a send (or handed back), else what to send and where. */
   decided: ItemOutcome | null;
   send: { target: SliceTarget; body: EventBody; whitelisted: boolean; ambiguous: boolean } | null;
@@ -41,6 +42,7 @@ export async function examineItems(
     deps.db,
     claimed.map((item) => item.id),
   );
+  const examinedAtMs = deps.clock.nowMs();
   const order = await readOrderFacts(deps.db, session.redrive(), claimed);
   // A first claim has fence 1: only a later one may find attempts that were cut off.
   const resumed = await markAmbiguous(
@@ -61,7 +63,7 @@ export async function examineItems(
       order: order.get(item.id)!,
       target: targets.get(item.sourceId)!,
     };
-    return examine(deps, session, facts, rules, nowMs);
+    return { ...examine(session, facts, rules, nowMs), examinedAtMs };
   });
   return { items, held: items.some(({ decided }) => decided?.kind === "back") };
 }
@@ -110,7 +112,12 @@ type Facts = {
   target: Found;
 };
 
-function examine(deps: SliceDeps, session: RedriveSession, facts: Facts, rules: Rules, nowMs: number): ExaminedItem {
+function examine(
+  session: RedriveSession,
+  facts: Facts,
+  rules: Rules,
+  nowMs: number,
+): Omit<ExaminedItem, "examinedAtMs"> {
   const { item, body } = facts;
   const base = { item, settings: rules.settings, findings: [], send: null };
   const ruling = gate(item, {

@@ -75,6 +75,7 @@ function bench(answers: (() => unknown)[], policy: Partial<Policy> = {}) {
       fence: 4n,
       attempts: 0,
       source: "orders",
+      aggregateId: null,
       eventId: "e1",
       redrives: 0,
       failures: 0,

@@ -1,4 +1,5 @@
 import type { PublishPhase, PublishReceipt } from "@/lib/brokers/port";
+import { isItsTurn } from "@/lib/core/dry-run";
 import { gate } from "@/lib/core/gate";
 import { eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
 import { type EndedItem, heldBehind } from "@/lib/core/order-gate";
@@ -11,12 +12,16 @@ import { type Finish, type RedriveSession, type SliceDeps, TargetHeld } from "@/
 import { outgoingRetryCount } from "@/lib/retry/amplification";
 import { type AttemptContext, type AttemptRecord, type Call, execute, type Outcome } from "@/lib/retry/execute";
 import { isAggregateBlacklisted } from "@/lib/store/read/candidates";
+import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
 import type { AttemptClose } from "@/lib/store/write/finish-items";
 
 /** A Retry-After up to this keeps the item open in its redrive; beyond, the event is parked again until then. */
 const LATER_MS_MAX = 15 * 60_000;
 
-/** The store refused the intent: paused, cancelled, ignored, blacklisted, or the item is no longer ours. */
+/** What was read of an aggregate's order holds this long: a send that has waited longer looks at it again. */
+const ORDER_AGE_MS_MAX = 1_000;
+
+/** The intent was refused: paused, cancelled, ignored, blacklisted, not its turn any more, or the item is not ours. */
 class IntentDenied extends Error {}
 
 /** What ends the work on a slice: `halt` its waits, `sends` also what is being sent. */
@@ -157,6 +162,7 @@ function callOf(
       await session.takeToken(signal);
     }),
     onOpen: async (attempt: number) => {
+      if (await isOvertaken(deps, session, examined)) throw new IntentDenied();
       const open = await deps.openAttempt({
         id: item.id,
         redriveId: item.redriveId,
@@ -196,6 +202,20 @@ function callOf(
       }
     },
   };
+}
+
+/**
+ * Between its examination and its send an item may wait for a token, a place or a backoff. An earlier version that is parked,
+ * comes back or is queued elsewhere meanwhile holds it: it is handed back, and the next claim examines it anew.
+ */
+async function isOvertaken(
+  deps: SliceDeps,
+  session: RedriveSession,
+  { item, examinedAtMs }: ExaminedItem,
+): Promise<boolean> {
+  if (item.aggregateId === null || deps.clock.nowMs() - examinedAtMs <= ORDER_AGE_MS_MAX) return false;
+  const order = await readOrderFacts(deps.db, session.redrive(), [item]);
+  return !isItsTurn({ version: item.version, ...order.get(item.id)! });
 }
 
 /** The first attempt's token was taken before the operation began. */

@@ -1,4 +1,5 @@
 import { aggregateKeyOf } from "@/lib/core/aggregate";
+import type { OrderFacts } from "@/lib/core/dry-run";
 import { type Earlier, headText, isHeldBy } from "@/lib/core/order-gate";
 import { compareItems, type OrderedItem } from "@/lib/core/redrive-plan";
 import type { Queryable } from "@/lib/store/db";
@@ -6,16 +7,6 @@ import { type AggregateOrder, readAggregateOrder, readOutsideOrder } from "@/lib
 import type { CandidatePage } from "@/lib/store/read/candidates";
 
 type Wanted = OrderedItem & { eventId: string };
-
-/** What the store knows about a claimed event's place in the world. */
-export type OrderFacts = {
-  versionProcessed: bigint | null;
-  /** Which earlier event of the aggregate holds it, in words; null = none. */
-  heldBy: string | null;
-  /** An earlier event of the aggregate has an open item in another redrive: this one waits for its end. */
-  waits: boolean;
-  processedBy: string[];
-};
 
 /**
  * Facts for a batch, in two statements: what the inbox says of each event; and of each aggregate the newest version
