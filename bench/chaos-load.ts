@@ -61,6 +61,7 @@ export function startLoad(url: string, consumer: ChaosConsumer, random: Random):
   const versions = new Map<string, number>();
   const live: string[] = [];
   const ignored: string[] = [];
+  const changing = new Set<string>();
   let made = 0;
   let over = false;
 
@@ -174,7 +175,13 @@ export function startLoad(url: string, consumer: ChaosConsumer, random: Random):
 
   async function change(action: "pause" | "resume" | "cancel"): Promise<void> {
     const id = live[live.length - 1 - random.whole(0, 5)];
-    if (id === undefined) return;
+    // One change of a redrive at a time: of two whose answers cross, nobody can say which one holds.
+    if (id === undefined || changing.has(id)) return;
+    changing.add(id);
+    await changeOne(id, action).finally(() => changing.delete(id));
+  }
+
+  async function changeOne(id: string, action: "pause" | "resume" | "cancel"): Promise<void> {
     if (action === "resume") resumed(id);
     const { status, body } = await call("PATCH", `/api/v1/redrives/${id}`, { action, reason: "chaos" });
     if (status !== 200) return count(`${action} refused`);
