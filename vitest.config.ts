@@ -29,6 +29,8 @@ export default defineConfig({
           testTimeout: 30_000,
           hookTimeout: 60_000,
           maxWorkers: 2,
+          // What a test waits for comes as soon as the machine has time for it, and two files run at once.
+          expect: { poll: { timeout: 10_000 } },
         },
       },
     ],

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { CANARY_SLICE } from "@/lib/core/lane-slices";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { confirmEvents } from "@/lib/operations/confirm-events";
 import { parkEvents } from "@/lib/operations/park-events";
@@ -130,12 +131,12 @@ describe("a canary", () => {
     await world.park(30);
     await world.worker();
     const { id } = await world.request({
-      canary: { steps: [1, 8], stopAtFailureRatio: 0.3, window: 40, quietMs: 900 },
+      canary: { steps: [1, 8], stopAtFailureRatio: 0.3, window: 40, quietMs: 2_500 },
     });
     await expect.poll(() => world.sink.arrived.length).toBe(1);
     await expect
       .poll(async () => (await world.redrive(id)).canary)
-      .toMatchObject({ steps: [1, 8], quietMs: 900, released: 1, waitingUntil: expect.any(String) });
+      .toMatchObject({ steps: [1, 8], quietMs: 2_500, released: 1, waitingUntil: expect.any(String) });
     expect((await world.redrive(id)).brake).toEqual({ ratio: 0.3, window: 40, minSample: 10 });
     expect(await world.ended(id)).toMatchObject({ delivered: 30, canary: { released: null, waitingUntil: null } });
     const [done] = await world.db.query<{ second: number; third: number }>(
@@ -143,9 +144,24 @@ describe("a canary", () => {
          from (select array_agg(finished_at order by finished_at) as at from redrive_items) items`,
     );
     for (const waitedMs of [done!.second, done!.third]) {
-      expect(Number(waitedMs)).toBeGreaterThanOrEqual(900);
-      expect(Number(waitedMs)).toBeLessThan(900 + 4_000);
+      expect(Number(waitedMs)).toBeGreaterThanOrEqual(2_500);
+      expect(Number(waitedMs)).toBeLessThan(2_500 + 4_000);
     }
+  });
+
+  test("lets a step go once, however often and by how many workers it is rung", async () => {
+    await world.park(30);
+    const { id } = await world.request({
+      canary: { steps: [3], stopAtFailureRatio: 0.3, window: 40, quietMs: 600_000 },
+    });
+    const rings = Array.from({ length: 12 }, () => ({ redriveId: id, slice: CANARY_SLICE }));
+    await world.lane.ring("main", rings);
+    await Promise.all([world.worker(), world.worker()]);
+    await expect.poll(async () => (await world.redrive(id)).canary?.waitingUntil).toEqual(expect.any(String));
+    await expect.poll(async () => (await world.lane.waiting("main", { due: true }))?.length).toBe(0);
+    expect(world.sink.arrived).toHaveLength(3);
+    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, "ada");
+    await world.ended(id);
   });
 
   test("goes on at once when the consumer says that it processed the step", async () => {

@@ -49,7 +49,10 @@ describe.each([
     test("keeps its hold when it is rung early, paused, resumed, and when its worker is replaced", async () => {
       await world.park(3);
       const first = await world.worker();
-      const { id } = await world.request({ holdMs: 2_500, canary: true });
+      const { id } = await world.request({
+        holdMs: 2_500,
+        canary: { steps: [1], stopAtFailureRatio: 0.2, window: 50, quietMs: 300 },
+      });
       await world.lane.ring("main", [{ redriveId: id, slice: 0 }]);
       await changeRedrive(world.deps, { id, change: { action: "pause" } }, "bob");
       await changeRedrive(world.deps, { id, change: { action: "resume" } }, "bob");

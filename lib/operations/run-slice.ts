@@ -15,6 +15,7 @@ import {
   type ClaimedItem,
   type ClaimRequest,
   claimItems,
+  lockCanary,
   releaseClaims,
   renewClaims,
   sliceRest,
@@ -115,7 +116,8 @@ async function workSlice(
     const held = await heldSources(deps, session);
     const limit = await claimLimit(deps, session, job);
     if (limit === "released") return ringReleased(deps, session);
-    const claimed = limit === 0 ? [] : await claim(deps, { redriveId, slices, limit, withoutSources: held.sourceIds });
+    const request = { redriveId, slices, limit, withoutSources: held.sourceIds };
+    const claimed = limit === 0 ? [] : await claim(deps, job, request);
     if (claimed.length === 0) return await rest(deps, job, slices, held);
     const worked = await workClaim(deps, session, claimed, signals);
     if (worked === "held") return { kind: "again", delayMs: UNREACHABLE_MS };
@@ -126,15 +128,30 @@ async function workSlice(
   return DONE;
 }
 
-async function claim(deps: SliceDeps, request: Omit<ClaimRequest, "leaseMs" | "workerId">): Promise<ClaimedItem[]> {
+async function claim(
+  deps: SliceDeps,
+  job: SliceJob,
+  asked: Omit<ClaimRequest, "leaseMs" | "workerId">,
+): Promise<ClaimedItem[]> {
+  const request = { ...asked, leaseMs: CLAIM_LEASE_MS, workerId: deps.workerId };
   try {
-    const claimed = await claimItems(deps.db, { ...request, leaseMs: CLAIM_LEASE_MS, workerId: deps.workerId });
+    const claimed = job.slice === CANARY_SLICE ? await claimStep(deps.db, request) : await claimItems(deps.db, request);
     deps.claims.add(claimed);
     return claimed;
   } catch (error) {
     deps.claims.doubt();
     throw error;
   }
+}
+
+/** A canary's job may be rung twice: of two that read the allowance before either claims, each would take all of it. */
+function claimStep(db: SliceDeps["db"], request: ClaimRequest): Promise<ClaimedItem[]> {
+  return db.transaction(async (tx) => {
+    await lockCanary(tx, request.redriveId);
+    const allowance = await canaryAllowance(tx, request.redriveId);
+    const limit = Math.min(request.limit, allowance ?? 0);
+    return limit === 0 ? [] : claimItems(tx, { ...request, limit });
+  });
 }
 
 /** A verify run holds nothing: it reports what is. */

@@ -162,6 +162,14 @@ export type ClaimRequest = {
   withoutSources?: readonly string[];
 };
 
+/**
+ * Lets one transaction at a time claim for the canary of a redrive. An advisory lock and not the redrive's row: a finish
+ * takes that row after its items, and a claim would take it before.
+ */
+export async function lockCanary(tx: Tx, redriveId: string): Promise<void> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended('canary ' || $1, 0))", [redriveId]);
+}
+
 /** Claims up to `limit` items that may go now. Empty when the redrive does not run, is held, or all open items wait. */
 export async function claimItems(db: Queryable, request: ClaimRequest): Promise<ClaimedItem[]> {
   const rows = await db.query<ClaimRow>(
