@@ -77,6 +77,9 @@ test("items that wait for a time, a canary that is used up, another redrive that
   await world.db.run("update redrives set released = null, delivered = 0, total = 3 where id = $1", [id]);
   await world.db.run("update redrive_items set not_before = null where redrive_id = $1", [id]);
 
+  await world.park(1, () => ({ eventId: "other", aggregateType: "customer", aggregateId: "order-2", version: 0n }));
+  await world.request({ select: { filter: { eventId: ["other"] } } });
+  expect(await stalled(id)).toMatchObject({ code: "unknown", redriveId: null });
   await world.park(1, () => ({ eventId: "earlier", aggregateId: "order-2", version: 0n }));
   const first = await world.request({ select: { filter: { eventId: ["earlier"] } } });
   expect(await stalled(id)).toMatchObject({ code: "blocked", redriveId: first.id });

@@ -56,9 +56,10 @@ select r.id, i.claimed, i.deferred, i.until as "untilMs", b.redrive_id as "block
       from redrive_items where redrive_id = r.id and state = 'open') i on true
   left join lateral (
     select o.redrive_id
-      from (select source_id, aggregate_id, coalesce(version, 9223372036854775807) as place, id from redrive_items
+      from (select source_id, aggregate_type, aggregate_id, coalesce(version, 9223372036854775807) as place, id from redrive_items
              where redrive_id = r.id and state = 'open' and aggregate_id is not null limit ${BLOCKED_LOOK}) mine
-      join redrive_items o on o.aggregate_id = mine.aggregate_id and o.source_id = mine.source_id and o.state = 'open'
+      join redrive_items o on o.aggregate_id = mine.aggregate_id and o.source_id = mine.source_id
+       and o.aggregate_type = mine.aggregate_type and o.state = 'open'
        and o.redrive_id <> r.id
        and (coalesce(o.version, 9223372036854775807), o.id) < (mine.place, mine.id)
      limit 1) b on true
