@@ -139,7 +139,11 @@ const PATHS: Paths = {
   "/api/v1/redrives/{id}/rate": { get: { summary: "Sends over time", answers: 200 } },
   "/api/v1/redrives/{id}/causes": { get: { summary: "Failures and refusals by cause, with samples", answers: 200 } },
   "/api/v1/controls": {
-    get: { summary: "Controls", query: PAGE, answers: 200 },
+    get: {
+      summary: "Controls",
+      query: [...PAGE, text("state", "In force, or ended; default all", { enum: ["live", "ended"] })],
+      answers: 200,
+    },
     post: {
       summary: "Impose a control; says how many sends that it covers are under way",
       body: controlRequestSchema,
@@ -199,7 +203,7 @@ const PATHS: Paths = {
   "/api/v1/stats/size": { get: stats("dlq_size over time, by error code") },
   "/api/v1/stats/flow": { get: stats("Events in and out over time") },
   "/api/v1/stats/age": { get: stats("Age of what is parked: p50, p95, oldest") },
-  "/api/v1/stats/top-errors": { get: stats("Error codes by what is parked") },
+  "/api/v1/stats/top-errors": { get: stats("Error codes: what arrived in the window; without one, what is parked") },
   "/api/v1/stats/redrive-success": { get: stats("Confirmed of what is settled") },
   "/api/v1/stats/markers": { get: { summary: "Redrives and controls of the window", query: WINDOW, answers: 200 } },
   "/api/v1/status": { get: { summary: "What flows now, and whether the machine is well", answers: 200 } },

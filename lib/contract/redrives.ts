@@ -229,7 +229,7 @@ export type RedriveRate = {
   asOf: string;
 };
 
-/** GET /api/v1/redrives/{id}/failures -> failures and refusals grouped by cause, with samples */
+/** GET /api/v1/redrives/{id}/causes -> failures and refusals grouped by cause, with samples */
 export type RedriveCauses = {
   causes: { outcome: "failed" | "refused"; result: string; count: number; samples: RedriveItemOut[] }[];
 };
