@@ -4,7 +4,7 @@ import { DomainError } from "@/lib/core/problem";
 import { looks } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
 import { settleRedrive } from "@/lib/operations/settle-redrive";
-import { type Db, sqlState, type Tx } from "@/lib/store/db";
+import { type Db, isDeadlock, type Tx } from "@/lib/store/db";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { openSends } from "@/lib/store/read/open-sends";
 import { appendAudit } from "@/lib/store/write/audit";
@@ -133,7 +133,6 @@ function countMissing(answer: ChunkAnswer, select: Selection): void {
 
 /** More deadlocks in a row than this are something else. */
 const TRIES_MAX = 5;
-const DEADLOCK = "40P01";
 
 /** A worker that commits or renews some of the same items locks them in another order: the chunk is changed again. */
 async function repeated<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -141,7 +140,7 @@ async function repeated<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
     try {
       return await db.transaction(work);
     } catch (error) {
-      if (tries === TRIES_MAX || sqlState(error) !== DEADLOCK) throw error;
+      if (tries === TRIES_MAX || !isDeadlock(error)) throw error;
     }
   }
 }

@@ -8,7 +8,7 @@ import { bounceRedrive } from "@/lib/operations/advance-redrive";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createTurns } from "@/lib/platform/turns";
-import { type Db, isRowFault, sqlState, type Tx } from "@/lib/store/db";
+import { type Db, isDeadlock, isRowFault, type Tx } from "@/lib/store/db";
 import { readSettings } from "@/lib/store/read/settings";
 import { countAggregateFailures, type FailedAggregate } from "@/lib/store/write/aggregate-failures";
 import { appendAudit } from "@/lib/store/write/audit";
@@ -106,14 +106,13 @@ async function parkRepeating(
 
 /** A day without a partition, or a deadlock: more than a few in a row are something else. */
 const TRIES_MAX = 5;
-const DEADLOCK = "40P01";
 
 async function canRepeat(db: Db, error: unknown, nowMs: number): Promise<boolean> {
   if (isMissingPartition(error)) {
     await ensurePartitions(db, nowMs);
     return true;
   }
-  return sqlState(error) === DEADLOCK;
+  return isDeadlock(error);
 }
 
 type Facts = { actor: string; nowMs: number };

@@ -32,7 +32,7 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest)
     request.sample !== false && deps.sample
       ? sampleDryRun({ ...deps, ...deps.sample }, request, selected)
       : Promise.resolve(null);
-  // Counted meanwhile; a failure of the count is the one that is told.
+  // Counted meanwhile; a failure of the count is the one that is thrown.
   sampling.catch(() => undefined);
   try {
     const counted = await count(deps, selected, request.earlier ?? "hold", nowMs);

@@ -252,7 +252,7 @@ async function transact<T>(
   try {
     result = await work(asTx(connection, settings));
   } catch (error) {
-    // The first error is the one that tells, whoever threw it: a bug of the caller stays a bug. A rollback that fails
+    // The first error says what went wrong, whoever threw it: a bug of the caller stays a bug. A rollback that fails
     // means the connection is gone, and so is the transaction.
     if (connection.broken === null) await execute(connection, "rollback").catch(() => undefined);
     throw error;
@@ -312,6 +312,11 @@ function queryable(run: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Qu
 /** SQLSTATE of a server error, else null. */
 export function sqlState(error: unknown): string | null {
   return error instanceof pg.DatabaseError ? (error.code ?? null) : null;
+}
+
+/** True when the server ended the transaction because it and another one waited for each other. */
+export function isDeadlock(error: unknown): boolean {
+  return sqlState(error) === "40P01";
 }
 
 /**
