@@ -52,7 +52,7 @@ export async function refuseBody(request: Request): Promise<void> {
 }
 
 /** The whole body. Throws DomainError `payload-too-large` as soon as it exceeds `bytesMax`. */
-export async function readBytes(request: Request, bytesMax: number): Promise<Buffer> {
+async function readBytes(request: Request, bytesMax: number): Promise<Buffer> {
   const body = await readBody(request, bytesMax);
   body.release();
   return body.bytes;

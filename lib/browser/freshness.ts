@@ -10,9 +10,9 @@ import { useSyncExternalStore } from "react";
 export type Freshness = "fresh" | "old" | "stale";
 
 /** Five polls of the status that brought nothing: no longer chance. */
-export const OLD_AFTER_MS = 15_000;
+const OLD_AFTER_MS = 15_000;
 /** After this nobody should act on what they see. */
-export const STALE_AFTER_MS = 60_000;
+const STALE_AFTER_MS = 60_000;
 
 const TICK_MS = 1_000;
 

@@ -24,11 +24,7 @@ async function lookedUp(text: string): Promise<Meanings | null> {
 }
 
 /** The first thing an id names: an event of ours, else an event's own id, an aggregate, a trace. */
-export function bestMeaning({
-  text,
-  event,
-  names,
-}: Meanings): { event: string } | { name: IdName; value: string } | null {
+function bestMeaning({ text, event, names }: Meanings): { event: string } | { name: IdName; value: string } | null {
   if (event) return { event: event.id };
   const named = names.find(({ count }) => count !== null && count > 0);
   return named ? { name: named.name, value: text } : null;

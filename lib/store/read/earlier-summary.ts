@@ -10,13 +10,13 @@ import {
 } from "@/lib/store/read/candidates";
 
 /** Selected events looked at, newest first; of a larger selection the numbers are lower bounds. */
-export const EARLIER_SELECTED_MAX = 100_000;
+const EARLIER_SELECTED_MAX = 100_000;
 /** Up to so many events their aggregates are looked up by index, partition by partition. */
 const LOOKED_UP_MAX = 5_000;
 const SAMPLES_MAX = 5;
 const BEHIND_MAX = 10;
 /** Earlier versions returned by id, for a preview that takes them along. */
-export const EARLIER_IDS_MAX = 20_000;
+const EARLIER_IDS_MAX = 20_000;
 
 /** What the gate lets pass of the selection: whole kinds of events, and events under a control of their own one by one. */
 export type Passing = {
