@@ -33,7 +33,7 @@ export function AuditLine({ entry }: { entry: AuditOut }) {
           {entry.action}
         </button>
         <Subject entry={entry} />
-        <span className="flex min-w-0 basis-full gap-3">
+        <span className="flex min-w-0 basis-full items-baseline gap-3">
           {entry.reason ? <span className="min-w-0 truncate">{entry.reason}</span> : null}
           <span className="min-w-0 flex-1 truncate font-mono text-sm text-muted">{diffSummary(changes)}</span>
         </span>

@@ -46,7 +46,7 @@ describe("before and after", () => {
 
   it("sums up what changed and says how much more there is", () => {
     const changes = fieldDiff({ a: 1, b: 2, c: 3, d: 4 }, { a: 1, b: 3, d: 5, e: 6 });
-    expect(diffSummary(changes)).toBe("b: 2 → 3, c removed, 2 more");
+    expect(diffSummary(changes)).toBe("b: 2 → 3, c: was 3, 2 more");
     expect(diffSummary(fieldDiff({ a: 1 }, { a: 1 }))).toBe("");
   });
 });

@@ -44,13 +44,13 @@ function collect(found: Map<string, string>, path: string, value: unknown, depth
   }
 }
 
-/** What changed in one line: `state: "RUNNING" → "PAUSED"`, at most `most` fields. */
+/** What changed in one line: `state: "RUNNING" → "PAUSED"`, `note: was "too slow"`; at most `most` fields. */
 export function diffSummary(changes: FieldChange[], most = 2): string {
   const real = changes.filter((change) => change.kind !== "same");
   const shown = real.slice(0, most).map((change) => {
     const name = change.path === "" ? "value" : change.path;
     if (change.kind === "added") return `${name}: ${change.after}`;
-    if (change.kind === "removed") return `${name} removed`;
+    if (change.kind === "removed") return `${name}: was ${change.before}`;
     return `${name}: ${change.before} → ${change.after}`;
   });
   return real.length > most ? `${shown.join(", ")}, ${real.length - most} more` : shown.join(", ");

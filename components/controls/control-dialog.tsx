@@ -9,7 +9,8 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { Field, Input, Radio, Textarea } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
 import { failureToast, showToast } from "@/components/ui/toast";
-import { useImposeControl } from "@/lib/browser/controls";
+import { underWayWords } from "@/components/ui/under-way-words";
+import { type ControlImposed, useImposeControl } from "@/lib/browser/controls";
 import { fetchJson } from "@/lib/browser/fetch-json";
 import { formatDuration } from "@/lib/browser/format";
 import { invalidateAfter } from "@/lib/browser/keys";
@@ -56,7 +57,7 @@ export function ControlDialog({ kind, scope, onClose, onDone }: ControlDialogPro
   const submit = async () => {
     setPressed(true);
     if (!result.ok) return form.current?.querySelector<HTMLElement>("[data-required-empty]")?.focus();
-    let imposed: ControlOut;
+    let imposed: ControlImposed;
     try {
       imposed = await impose.mutateAsync(result.request);
     } catch {
@@ -66,6 +67,7 @@ export function ControlDialog({ kind, scope, onClose, onDone }: ControlDialogPro
     onClose();
     void showToast({
       title: `${KIND_DONE[draft.kind]} ${draft.scopeValue.trim()}`,
+      detail: underWayWords(imposed.underWay),
       tone: "success",
       action: { label: "Undo", onSelect: () => void liftAgain(client, imposed) },
     });
@@ -78,7 +80,7 @@ export function ControlDialog({ kind, scope, onClose, onDone }: ControlDialogPro
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>Close</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <ActionButton
             type="submit"
             form="impose-control"

@@ -82,8 +82,8 @@ function Header({ event }: { event: EventDetail }) {
         <p className="flex flex-wrap items-center gap-x-3 text-muted">
           <ShortId id={event.eventId} label="event id" head={12} tail={6} />
           {event.eventType ? <bdi className="wrap-anywhere">{visible(event.eventType)}</bdi> : null}
-          {aggregate ? <span className="font-mono text-sm wrap-anywhere">{aggregate}</span> : null}
-          <span>
+          {aggregate ? <bdi className="line-clamp-1 font-mono text-sm wrap-anywhere">{visible(aggregate)}</bdi> : null}
+          <span className="line-clamp-1 wrap-anywhere">
             {event.source} <span className="text-faint">→</span> {event.target.main ?? "no target"}
           </span>
         </p>

@@ -12,6 +12,9 @@ it("says what was changed and what was left alone and why", () => {
     title: "Ignored 37 events",
     detail: "Left alone: 2 not PENDING",
   });
+  expect(changedText("ignore", { changed: 1, refused: { "in-flight": 3, "not-pending": 1 } }).detail).toBe(
+    "Left alone: 3 sends already under way · 1 not PENDING",
+  );
   expect(changedText("release", { changed: 0, refused: { "not-ignored": 1 } })).toEqual({
     title: "Nothing was released",
     detail: "Left alone: 1 not IGNORED",

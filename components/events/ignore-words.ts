@@ -15,8 +15,13 @@ const CHANGE_REFUSALS: Record<string, string> = {
   "not-pending": "not PENDING",
   "not-ignored": "not IGNORED",
   "already-ignored": "already IGNORED",
-  "in-flight": "being sent now",
 };
+
+/** What was left alone for one reason: `2 not PENDING`, `3 sends already under way`. */
+function leftText(reason: string, count: number): string {
+  if (reason === "in-flight") return `${plural(count, "send")} already under way`;
+  return `${formatNumber(count)} ${reasonText(reason)}`;
+}
 
 function reasonText(reason: string): string {
   if (reason in REFUSAL_TEXT) return REFUSAL_TEXT[reason as Refusal].replace(/^(is|has|was) /, "");
@@ -30,7 +35,7 @@ export function changedText(
 ): { title: string; detail: string | undefined } {
   const verb = kind === "ignore" ? "Ignored" : "Released";
   const left = Object.entries(refused).filter(([, count]) => count > 0);
-  const detail = left.map(([reason, count]) => `${formatNumber(count)} ${reasonText(reason)}`).join(" · ");
+  const detail = left.map(([reason, count]) => leftText(reason, count)).join(" · ");
   return {
     title: changed === 0 ? `Nothing was ${verb.toLowerCase()}` : `${verb} ${plural(changed, "event")}`,
     detail: detail === "" ? undefined : `Left alone: ${detail}`,

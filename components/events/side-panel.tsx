@@ -10,6 +10,7 @@ import { StateBadge } from "@/components/ui/state-badge";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
 import { useNow } from "@/lib/browser/clock-zone";
 import { useEventDetail } from "@/lib/browser/events";
+import { visible } from "@/lib/browser/format";
 import type { ListedEvent } from "@/lib/contract/events";
 import { ErrorView } from "./error-view";
 import { EventActions } from "./event-actions";
@@ -63,7 +64,7 @@ export function SidePanel({
             <p className="flex min-w-0 flex-wrap items-baseline gap-x-3 text-muted">
               <ShortId id={event.eventId} label="event id" />
               {event.aggregateId === null ? null : (
-                <span className="font-mono text-sm wrap-anywhere">{aggregateText(event)}</span>
+                <bdi className="line-clamp-2 font-mono text-sm wrap-anywhere">{visible(aggregateText(event))}</bdi>
               )}
               <span>{event.source}</span>
               <TimeAgo at={event.firstSeen} />

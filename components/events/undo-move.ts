@@ -1,5 +1,6 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { failureToast, showToast } from "@/components/ui/toast";
+import { underWayWords } from "@/components/ui/under-way-words";
 import { fetchJson } from "@/lib/browser/fetch-json";
 import { plural } from "@/lib/browser/format";
 import { invalidateAfter } from "@/lib/browser/keys";
@@ -13,10 +14,12 @@ export function sayMoved(client: QueryClient, kind: Kind, answer: MoveAnswer): v
   const { title, detail } = changedText(kind, answer);
   const { ids } = answer;
   const undoable = ids !== null && ids.length > 0;
+  // A number of them stands among those left alone.
+  const unknown = answer.underWay === null ? underWayWords(null) : undefined;
   const tooMany = ids === null ? "Too many for Undo: select them again to change them back." : undefined;
   void showToast({
     title,
-    detail: [detail, tooMany].filter(Boolean).join(". ") || undefined,
+    detail: [detail && `${detail}.`, unknown, tooMany].filter(Boolean).join(" ") || undefined,
     tone: answer.changed > 0 ? "success" : "neutral",
     ...(undoable ? { action: { label: "Undo", onSelect: () => void takeBack(client, kind, ids) } } : {}),
   });

@@ -113,7 +113,7 @@ function Row({ row, most, href }: { row: ArrivalRow; most: number; href: string 
         {row.against}
       </span>
       <span className="min-w-8 text-right font-mono">{formatNumber(row.count)}</span>
-      <span aria-hidden className="col-span-3 h-1 rounded-sm bg-line">
+      <span aria-hidden data-bar className="col-span-3 h-1 rounded-sm bg-line">
         <span
           className="block h-full rounded-sm bg-pending"
           style={{ width: `${Math.max(1, (row.count / most) * 100)}%` }}

@@ -6,8 +6,9 @@ import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Field, Textarea } from "@/components/ui/input";
 import { showToast } from "@/components/ui/toast";
+import { underWayWords } from "@/components/ui/under-way-words";
 import { formatNumber, plural } from "@/lib/browser/format";
-import { useChangeRedrive } from "@/lib/browser/redrives";
+import { type RedriveChanged, useChangeRedrive } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 
 /** Cancelling cannot be undone, so it says what becomes of what is open and of what is sent. */
@@ -16,13 +17,15 @@ export function CancelDialog({ redrive, onClose }: { redrive: RedriveOut; onClos
   const [reason, setReason] = useState("");
   const cancel = async () => {
     const text = reason.trim();
+    let changed: RedriveChanged;
     try {
-      await change.mutateAsync({ action: "cancel", ...(text === "" ? {} : { reason: text }) });
+      changed = await change.mutateAsync({ action: "cancel", ...(text === "" ? {} : { reason: text }) });
     } catch {
       return; // shown from change.error
     }
     onClose();
-    void showToast({ title: "Redrive cancelled", detail: "What was open is parked again." });
+    const detail = ["What was open is parked again.", underWayWords(changed.underWay)].filter(Boolean).join(" ");
+    void showToast({ title: "Redrive cancelled", detail });
   };
   return (
     <Dialog
@@ -41,8 +44,18 @@ export function CancelDialog({ redrive, onClose }: { redrive: RedriveOut; onClos
       <div className="grid gap-3">
         {change.isError ? <ErrorPanel error={change.error} inline title="This was not done" /> : null}
         <ul className="list-disc pl-4 text-muted">
-          <li>{plural(redrive.open, "event")} that are still open go back to PENDING.</li>
-          <li>{formatNumber(redrive.delivered)} already delivered stay delivered.</li>
+          <li>
+            {redrive.open === 1
+              ? "1 event that is still open goes"
+              : `${formatNumber(redrive.open)} events that are still open go`}{" "}
+            back to PENDING.
+          </li>
+          <li>
+            {redrive.delivered === 1
+              ? "1 already delivered stays"
+              : `${formatNumber(redrive.delivered)} already delivered stay`}{" "}
+            delivered.
+          </li>
           <li>A cancelled redrive cannot be resumed; start another one for the rest.</li>
         </ul>
         <Field label="Reason" optional>

@@ -57,9 +57,9 @@ export function RedriveDialog({ selection, total, onClose, onDone, initialMode =
   const earlier = earlierOf(draft, held.data);
   const chosen = useRedrivePreview({ ...previewOf(draft.lane), earlier }, earlier !== "hold" && held.isSuccess);
   const current = earlier === "hold" ? held : chosen;
-  // Only for the rate beside its name, so it waits until the count that matters is there.
+  // Only for the rate beside its name, of the same set; so it waits until the count that matters is there.
   const other = useRedrivePreview(
-    { ...previewOf(draft.lane === "slow" ? "main" : "slow"), sample: false },
+    { ...previewOf(draft.lane === "slow" ? "main" : "slow"), earlier, sample: false },
     current.isSuccess,
   );
   const preview = current.data;

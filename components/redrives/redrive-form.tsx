@@ -65,19 +65,24 @@ export function RedriveForm(props: RedriveFormProps) {
             : "None of these can be sent now. Verify them to see each one's verdict."}
         </p>
       ) : null}
-      <LabelledRow label="By code">
-        <ErrorCodes byErrorCode={preview.byErrorCode} />
-      </LabelledRow>
+      {nothing ? null : (
+        <LabelledRow label="By code">
+          <ErrorCodes byErrorCode={preview.byErrorCode} />
+        </LabelledRow>
+      )}
       <LabelledRow label="Frozen">
         <Cutoff preview={preview} filtered={props.filtered} />
       </LabelledRow>
-      <LabelledRow label="Lane">
-        <LaneChoice {...props} set={set} />
-      </LabelledRow>
-      {mode === "deliver" ? <PaceRows draft={draft} preview={preview} set={set} /> : null}
+      {/* Where nothing can be sent there is no lane, rate or canary to choose. */}
+      {mode === "deliver" && nothing ? null : (
+        <LabelledRow label="Lane">
+          <LaneChoice {...props} set={set} />
+        </LabelledRow>
+      )}
+      {mode === "deliver" && !nothing ? <PaceRows draft={draft} preview={preview} set={set} /> : null}
       <Field
         label="Reason"
-        optional={mode === "verify"}
+        optional={mode === "verify" || nothing}
         error={props.problems.reason}
         hint={mode === "deliver" ? "Kept in the audit for ever." : undefined}
       >
@@ -149,7 +154,10 @@ function LaneChoice({ draft, preview, otherLaneRate, set }: RedriveFormProps & P
               onChange={() => set({ lane, ratePerSecond: null })}
             />
             {lane}
-            <span className="text-muted">{rate === undefined ? "…" : rateWords(rate)}</span>
+            {/* The rate is that of the targets which would be sent to: of none when nothing would. */}
+            {preview.eligible === 0 ? null : (
+              <span className="text-muted">{rate === undefined ? "…" : rateWords(rate)}</span>
+            )}
           </label>
         );
       })}
@@ -164,14 +172,14 @@ function PaceRows({ draft, preview, set }: { draft: RedriveDraft; preview: Previ
   const capped = laneRate !== null && draft.ratePerSecond !== null && draft.ratePerSecond > laneRate;
   return (
     <>
-      <LabelledRow label="Rate">
-        <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
+      <LabelledRow label="Rate" tall>
+        <div className="flex flex-col gap-x-4 gap-y-1 sm:flex-row sm:items-center">
           <RateField
             rate={rate}
             laneRate={laneRate}
             onChange={(next) => set({ ratePerSecond: next === laneRate ? null : next })}
           />
-          <output className="basis-52">{etaBefore(draftEtaMs(draft, preview))}</output>
+          <output className="sm:basis-52">{etaBefore(draftEtaMs(draft, preview))}</output>
         </div>
         {capped ? (
           <p className="text-sm text-warning">The lane takes {formatRate(laneRate)} at most; raise it on Targets.</p>
@@ -186,8 +194,9 @@ function PaceRows({ draft, preview, set }: { draft: RedriveDraft; preview: Previ
             onChange={(event) => set({ canary: event.target.checked })}
           />
           <span>
-            {canaryWords(preview.eligible)}, each step after a quiet time. With or without: pauses by itself when more
-            than 20 % of the last 50 fail or come back
+            {canaryWords(preview.eligible)}
+            {preview.eligible === 1 ? "" : ", each step after a quiet time"}. With or without: pauses by itself when
+            more than 20 % of the last 50 fail or come back
           </span>
         </label>
       </LabelledRow>

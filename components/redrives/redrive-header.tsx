@@ -7,6 +7,8 @@ import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { RedriveBadge } from "@/components/ui/state-badge";
+import { showToast } from "@/components/ui/toast";
+import { underWayWords } from "@/components/ui/under-way-words";
 import { useChangeRedrive } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { nextRedriveState } from "@/lib/core/redrive-state";
@@ -19,6 +21,16 @@ const CancelDialog = lazily(() => import("./cancel-dialog").then(({ CancelDialog
 export function RedriveHeader({ redrive }: { redrive: RedriveOut }) {
   const change = useChangeRedrive(redrive.id);
   const [cancelling, setCancelling] = useState(false);
+  const pauseOrResume = (action: "pause" | "resume") =>
+    change.mutate(
+      { action },
+      {
+        onSuccess: ({ underWay }) => {
+          const detail = underWayWords(underWay);
+          if (detail !== undefined) void showToast({ title: "Redrive paused", detail });
+        },
+      },
+    );
   const may = (move: "pause" | "resume" | "cancel") => nextRedriveState(redrive.state, move) !== null;
   return (
     <>
@@ -42,7 +54,7 @@ export function RedriveHeader({ redrive }: { redrive: RedriveOut }) {
             <Button
               variant={may("resume") ? "primary" : "secondary"}
               busy={change.isPending}
-              onClick={() => change.mutate({ action: may("pause") ? "pause" : "resume" })}
+              onClick={() => pauseOrResume(may("pause") ? "pause" : "resume")}
             >
               {may("pause") ? <Pause size={13} aria-hidden /> : <Play size={13} aria-hidden />}
               {may("pause") ? "Pause" : "Resume"}

@@ -7,6 +7,7 @@ import { formatRate } from "@/lib/browser/format";
 import { useRedriveRate } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { rateWords } from "./eta-words";
+import { went } from "./progress-segments";
 import { type RateRow, rateRows } from "./rate-rows";
 
 const SERIES = [
@@ -46,7 +47,10 @@ export function RedriveRateChart({
         label: series.label,
         value: (row: RateRow) => formatRate(row.values[series.key]),
       }))}
-      empty={live ? "Nothing was sent yet." : "Nothing was sent."}
+      // The samples of the rate are kept for a while, the counts for ever.
+      empty={
+        live ? "Nothing was sent yet." : went(redrive) > 0 ? "Its rate over time is not kept." : "Nothing was sent."
+      }
     >
       {(drawn) => <TimeLines rows={drawn} series={SERIES} format={formatRate} level={set} />}
     </ChartPanel>

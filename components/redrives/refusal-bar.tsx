@@ -15,7 +15,7 @@ export function RefusalBar({ preview }: { preview: PreviewOut }) {
   const lines = refusalLines(preview.refused);
   return (
     <div className="flex flex-col gap-1.5">
-      <div className="flex h-2 gap-px overflow-hidden rounded-sm bg-line" aria-hidden>
+      <div className="flex h-2 gap-px overflow-hidden rounded-sm bg-line" data-bar aria-hidden>
         <div className="bg-accent" style={{ width: `${eligibleShare(preview) * 100}%` }} />
       </div>
       {refused === 0 ? (

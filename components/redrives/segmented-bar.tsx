@@ -28,6 +28,7 @@ export function SegmentedBar({ counts, className }: { counts: ProgressCounts; cl
   return (
     <div
       role="img"
+      data-bar
       aria-label={progressSentence(counts)}
       className={classNames("flex h-2 gap-px overflow-hidden rounded-sm bg-line", className)}
     >

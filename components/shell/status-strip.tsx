@@ -26,7 +26,7 @@ function LaneGauge({ lane }: { lane: Lane }) {
     >
       <span className="hidden md:inline">{lane.lane === "slow" ? "slow lane" : "main"}</span>
       <span className="md:hidden">{lane.lane}</span>
-      <span aria-hidden className="hidden gap-px sm:flex">
+      <span aria-hidden data-bar className="hidden gap-px sm:flex">
         {[1, 2, 3, 4, 5].map((bar) => (
           <span key={bar} className={`h-2.5 w-1 rounded-[1px] ${bar <= level ? "bg-queued" : "bg-line-strong"}`} />
         ))}
@@ -78,7 +78,7 @@ export function StatusStrip() {
             className={level === "stale" ? "text-danger" : "text-warning"}
             data-tip={`last answer at ${formatClock(asOf, zone)}`}
           >
-            no answer, last {now === 0 ? "" : formatAgo(asOf, now)}
+            no answer, last one {now === 0 ? "" : formatAgo(asOf, now)}
           </span>
         ) : null}
         <span

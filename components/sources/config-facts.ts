@@ -8,9 +8,12 @@ export function configFacts(source: Pick<SourceOut, "config" | "payloadSchema">)
     : [...facts, { name: "payload schema", value: "checked before a redrive" }];
 }
 
+/** As the dialog calls them. */
+const NAMES: Record<string, string> = { redriveUrl: "redrive URL", slowLaneUrl: "slow-lane URL" };
+
 function lines(config: Record<string, unknown>, path: string): { name: string; value: string }[] {
   return Object.entries(config).flatMap(([key, value]) => {
-    const name = path === "" ? key : `${path}.${key}`;
+    const name = path === "" ? (NAMES[key] ?? key) : `${path}.${key}`;
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return lines(value as Record<string, unknown>, name);
     return [{ name, value: typeof value === "string" ? value : JSON.stringify(value) }];

@@ -162,7 +162,7 @@ function Meter(props: { name: string; value: ReactNode; of: string; share: numbe
       <dd className="grid gap-1">
         <span className={classNames("text-lg font-medium", props.warns && "text-warning")}>{props.value}</span>
         {props.share === null ? null : (
-          <span aria-hidden className="h-1 overflow-hidden rounded-sm bg-line">
+          <span aria-hidden data-bar className="h-1 overflow-hidden rounded-sm bg-line">
             <span
               className={classNames("block h-full", props.warns ? "bg-pending" : "bg-queued")}
               style={{ width: `${Math.min(100, Math.max(0, props.share * 100))}%` }}

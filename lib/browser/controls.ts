@@ -34,10 +34,13 @@ export function useCaught(filter: EventFilter, enabled: boolean) {
   });
 }
 
+/** `underWay`: events it covers that were still being sent when it answered; null = the server could not read it. */
+export type ControlImposed = ControlOut & { underWay: number | null };
+
 export function useImposeControl() {
   const client = useQueryClient();
-  return useMutation<ControlOut, ApiError, ControlRequest>({
-    mutationFn: (body) => fetchJson<ControlOut>("/api/v1/controls", { method: "POST", body }),
+  return useMutation<ControlImposed, ApiError, ControlRequest>({
+    mutationFn: (body) => fetchJson<ControlImposed>("/api/v1/controls", { method: "POST", body }),
     onSuccess: () => void invalidateAfter(client, "controls"),
   });
 }

@@ -193,12 +193,15 @@ export function useRequestRedrive() {
   });
 }
 
+/** `underWay`: events that were still being sent when a pause or cancel answered; null = the server could not read it. */
+export type RedriveChanged = RedriveOut & { underWay: number | null };
+
 export function useChangeRedrive(id: string) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (change: RedriveChange) =>
-      fetchJson<RedriveOut>(`/api/v1/redrives/${encodeURIComponent(id)}`, { method: "PATCH", body: change }),
-    onSuccess: (redrive) => {
+      fetchJson<RedriveChanged>(`/api/v1/redrives/${encodeURIComponent(id)}`, { method: "PATCH", body: change }),
+    onSuccess: ({ underWay: _underWay, ...redrive }) => {
       client.setQueryData(keys.redrives.detail(id), redrive);
       void invalidateAfter(client, "redrives");
     },
