@@ -13,7 +13,7 @@ import { type ChaosLoad, SOURCES, type Stop, startLoad } from "./chaos-load.ts";
 import { type Backend, startProduct } from "./chaos-product.ts";
 
 /** How long faults strike, on each backend. */
-const SECONDS = Number(process.env.PARKADE_BENCH_SECONDS ?? 600);
+const SECONDS = Number(process.env.PARKADE_BENCH_SECONDS ?? 300);
 const BACKENDS = (process.env.PARKADE_BENCH_BACKENDS ?? "redis,postgres").split(",") as Backend[];
 /** The same seed makes the same load and the same faults; how they meet is up to the machine. */
 const SEED = Number(process.env.PARKADE_BENCH_SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -37,7 +37,7 @@ export type ChaosResult = {
 };
 
 /**
- * Ten minutes of parks, redrives, bounces, confirmations and controls against the whole product in processes of its own,
+ * Five minutes on each backend of parks, redrives, bounces, confirmations and controls against the whole product in processes of its own,
  * while workers, web, PostgreSQL, Redis and the target are killed, frozen, stalled and cut. Then quiet, and every
  * invariant is checked. Fails with the seed when one is broken.
  */
