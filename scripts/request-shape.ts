@@ -46,10 +46,11 @@ export function shapeFault(
   if (decoded === null)
     return invalid("The path has a percent sign that is followed by no UTF-8 character: write it as %25");
   if (decoded.includes("\0")) return invalid("The path holds a NUL character");
-  const query = target.slice(path.length).replaceAll("+", " ");
-  if (decode(query) === null) {
+  const query = decode(target.slice(path.length).replaceAll("+", " "));
+  if (query === null) {
     return invalid("The query has a percent sign that is followed by no UTF-8 character: write it as %25");
   }
+  if (query.includes("\0")) return invalid("The query holds a NUL character");
   return null;
 }
 

@@ -75,6 +75,7 @@ describe("the web server", () => {
     ["GET", "/api/v1/events/%ff", 400],
     ["GET", "/api/v1/sources/%00", 400],
     ["GET", "/api/v1/events?q=%ff", 400],
+    ["GET", "/api/v1/sources?cursor=%00", 400],
     ["GET", "http://elsewhere.example/api/v1/events", 400],
     ["OPTIONS", "*", 400],
     ["TRACE", "/api/v1/events", 405],

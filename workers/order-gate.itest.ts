@@ -163,6 +163,17 @@ describe("the order of an aggregate", () => {
     expect(sent()).toEqual(["v1", "v2", "v3", "v4", "v5", "v6", "v7"]);
   });
 
+  test("with include, what a consumer processed of another aggregate takes no earlier version away", async () => {
+    await world.park(1, () => ({ eventId: "other", aggregateId: "7", version: 9n }));
+    await confirmEvents(world.deps, { source: "orders", eventIds: ["other"] }, "consumer");
+    await park(3);
+    await world.worker();
+    expect(await world.request(await only("v3"))).toMatchObject({ refusedByReason: { "held-by-head": 1 } });
+    const answer = await world.request({ ...(await only("v3")), earlier: "include" });
+    expect(await world.ended(answer.id)).toMatchObject({ total: 3, delivered: 3, refused: 0 });
+    expect(sent()).toEqual(["v1", "v2", "v3"]);
+  });
+
   test("with include, an earlier version that the gate refuses holds what is behind it", async () => {
     await park(4);
     await imposeControl(

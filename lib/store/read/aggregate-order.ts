@@ -16,12 +16,15 @@ export function sameAggregate(event: string, name: string): string {
 /** `e` is a version that its consumer has processed. Delivered is not enough. */
 export const PROCESSED = "e.status = 'REDRIVEN' and e.confirmed_at is not null and e.version is not null";
 
-/** The newest version of `name` that its consumer has processed: by its own word, or confirmed. */
+/**
+ * The newest version of `name` that its consumer has processed: by its own word, or confirmed. Its aliases are its own:
+ * one that is also the caller's `name` would compare the aggregate with itself, and take the versions of all others.
+ */
 export function versionProcessed(name: string): string {
   return `greatest(
-    (select max(p.version) from processed_events p
-      where p.aggregate_id = ${name}.aggregate_id and p.source_id = ${name}.source_id
-        and p.aggregate_type = ${name}.aggregate_type),
+    (select max(word.version) from processed_events word
+      where word.aggregate_id = ${name}.aggregate_id and word.source_id = ${name}.source_id
+        and word.aggregate_type = ${name}.aggregate_type),
     (select e.version from dlq_events e
       where ${sameAggregate("e", name)} and ${PROCESSED}
       order by e.version desc limit 1))`;
