@@ -83,7 +83,7 @@ function Header({ event }: { event: EventDetail }) {
           <ShortId id={event.eventId} label="event id" head={12} tail={6} />
           {event.eventType ? <bdi className="wrap-anywhere">{visible(event.eventType)}</bdi> : null}
           {aggregate ? <bdi className="line-clamp-1 font-mono text-sm wrap-anywhere">{visible(aggregate)}</bdi> : null}
-          <span className="line-clamp-1 wrap-anywhere">
+          <span className="line-clamp-1 break-all">
             {event.source} <span className="text-faint">→</span> {event.target.main ?? "no target"}
           </span>
         </p>
