@@ -10,7 +10,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Reads `limit` and `cursor`. Throws DomainError `invalid-request` or `invalid-cursor`. */
 export function idPageFrom(params: URLSearchParams): IdPage {
   const limit = params.get("limit");
-  const count = limit === null ? LIMIT_DEFAULT : Number(limit);
+  const count = limit === null ? LIMIT_DEFAULT : wholeNumber(limit);
   if (!Number.isInteger(count) || count < 1 || count > LIMIT_MAX) {
     throw new DomainError("invalid-request", `limit: must be a whole number from 1 to ${LIMIT_MAX}`, {
       fields: [{ field: "limit", detail: `must be a whole number from 1 to ${LIMIT_MAX}` }],
@@ -23,6 +23,11 @@ export function idPageFrom(params: URLSearchParams): IdPage {
     });
   }
   return { limit: count, cursor };
+}
+
+/** NaN for anything but digits: `0x10` and `1e2` are numbers to JavaScript, and nobody means them. */
+export function wholeNumber(text: string): number {
+  return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
 }
 
 /** Cuts a page read with one row too many; that row tells whether there is a next page. */

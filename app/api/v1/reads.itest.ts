@@ -135,6 +135,7 @@ describe("the list", () => {
     ["?cursor=abc", 422, "invalid-cursor", "cursor"],
     ["?limit=0", 400, "invalid-request", "limit"],
     ["?limit=501", 400, "invalid-request", "limit"],
+    ["?limit=0x10", 400, "invalid-request", "limit"],
     ["?status=NEW", 400, "invalid-filter", "status"],
     ["?page=2", 400, "invalid-filter", "page"],
   ])("refuses %s", async (query, status, code, field) => {
