@@ -358,7 +358,7 @@ function eventBody({ properties, required, ...json }: Json): Json {
         anyOf: [
           { type: "null" },
           { type: "string", pattern: WALL_TIME_PATTERN },
-          { type: "number", minimum: 0, maximum: 8.64e15 },
+          { type: "number", minimum: 0, maximum: 253_402_300_799_999 },
         ],
       },
       payloadBase64: { type: "string", contentEncoding: "base64", pattern: BASE64 },
