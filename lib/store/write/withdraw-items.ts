@@ -11,17 +11,22 @@ export type WithdrawnItem = { id: string; redriveId: string; attempts: number };
  * a worker's hand are left to it: it meets the cancelled redrive at its next attempt and hands them back.
  */
 export async function cancelOpenItems(tx: Tx, redriveId: string, limit: number, actor: string): Promise<string[]> {
+  // A statement of its own: PostgreSQL 18 crashes where a row that it waited for is looked at again in a statement that
+  // also prunes partitions.
+  const picked = await tx.query<{ id: string }>(
+    `select id from redrive_items
+      where redrive_id = $1 and state = 'open' and (claimed_until is null or claimed_until < now())
+      order by id limit $2
+        for no key update`,
+    [redriveId, limit],
+  );
+  if (picked.length === 0) return [];
   const rows = await tx.query<{ id: string }>(
-    `with picked as materialized (
-       select id from redrive_items
-        where redrive_id = $1 and state = 'open' and (claimed_until is null or claimed_until < now())
-        order by id limit $2
-          for no key update
-     ), closed as (
+    `with closed as (
        update redrive_items i
           set state = 'cancelled', fence = fence + 1, claimed_until = null, finished_at = now(), result = 'cancelled'
-         from picked p
-        where i.id = p.id and i.redrive_id = $1 and i.state = 'open' and (i.claimed_until is null or i.claimed_until < now())
+        where i.id = any($2::uuid[]) and i.redrive_id = $1 and i.state = 'open'
+          and (i.claimed_until is null or i.claimed_until < now())
        returning i.id, i.attempts
      ), moved as (
        update dlq_events e
@@ -31,7 +36,7 @@ export async function cancelOpenItems(tx: Tx, redriveId: string, limit: number, 
                  'PENDING' as new_status
      )${rollupOf("moved")}
      select id from closed`,
-    [redriveId, limit, actor],
+    [redriveId, picked.map((row) => row.id), actor],
   );
   return rows.map((row) => row.id);
 }
