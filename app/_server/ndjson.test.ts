@@ -24,7 +24,7 @@ test("lines are the same however the body is cut", async () => {
       expect(await read(text, size)).toEqual(lines);
     }),
   );
-});
+}, 30_000);
 
 test("blank lines are no lines", async () => {
   expect(await read("a\n\n \t\r\nb\n\n", 3)).toEqual(["a", "b"]);
