@@ -1,8 +1,8 @@
 import type { LaneConnection } from "@/lib/lane/connection";
 import type { BucketSpec, TokenBucket } from "@/lib/lane/port";
+import type { Issue } from "@/lib/lane/testing/window-excess";
 import { openTokenBucket } from "@/lib/lane/token-bucket";
 import { createTokenFeeder } from "@/lib/lane/token-feeder";
-import type { Issue } from "@/lib/lane/window-excess";
 import { systemClock } from "@/lib/platform/clock";
 
 /**

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { LaneConnection } from "@/lib/lane/connection";
-import { worstWindowExcess } from "@/lib/lane/window-excess";
+import { worstWindowExcess } from "@/lib/lane/testing/window-excess";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
 import { startPostgres } from "../scripts/embedded-postgres.ts";
 import { migrate } from "../scripts/migrate.ts";

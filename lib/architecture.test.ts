@@ -74,8 +74,7 @@ const RULES: Record<string, string[]> = {
 };
 
 const SOURCE = /\.(ts|tsx|mts)$/;
-const EXEMPT =
-  /\.(test|itest|e2e)\.tsx?$|\.conformance\.ts$|(^|\/)testing\/|lib\/store\/generated\/|doomed-worker\.ts$/;
+const EXEMPT = /\.(test|itest|e2e)\.tsx?$|\.conformance\.ts$|(^|\/)testing\/|lib\/store\/generated\//;
 const IMPORT =
   /^\s*(?:import|export)\s+(type\s+)?(?:([^'"]*?)\s+from\s+)?["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)/gm;
 

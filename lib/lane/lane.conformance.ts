@@ -509,7 +509,7 @@ function startFailure(connection: LaneConnection): Promise<unknown> {
 }
 
 function doomedWorker(connection: LaneConnection): ChildProcess {
-  const script = fileURLToPath(new URL("./doomed-worker.ts", import.meta.url));
+  const script = fileURLToPath(new URL("./testing/doomed-worker.ts", import.meta.url));
   const settings = JSON.stringify({ connection, lane: "main", lockMs: LOCK_MS });
   return fork(script, [settings], { execArgv: ["--import", "tsx"] });
 }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "@/lib/platform/clock";
 import type { BucketSpec, TokenBucket } from "./port";
+import { type Issue, worstWindowExcess } from "./testing/window-excess";
 import type { OpenTokenBucket } from "./token-bucket";
-import { type Issue, worstWindowExcess } from "./window-excess";
 
 /** One store, and what the suite must be able to do to it. */
 export type BucketStore = {

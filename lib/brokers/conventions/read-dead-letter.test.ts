@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { fromHeader } from "@/lib/brokers/amqp/field-header";
 import type { FieldValue } from "@/lib/brokers/amqp/field-table";
 import type { Delivery } from "@/lib/brokers/conventions/delivery";
-import { death, deaths, delivery, table } from "@/lib/brokers/conventions/fixtures";
 import { readDeadLetter, readDelivery } from "@/lib/brokers/conventions/read-dead-letter";
+import { death, deaths, delivery, table } from "@/lib/brokers/conventions/testing/deliveries";
 import type { Mapping } from "@/lib/contract/source-config";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 

@@ -1,6 +1,6 @@
-import type { LaneConnection } from "./connection";
-import type { LaneName } from "./port";
-import { startLaneWorker } from "./worker";
+import type { LaneConnection } from "@/lib/lane/connection";
+import type { LaneName } from "@/lib/lane/port";
+import { startLaneWorker } from "@/lib/lane/worker";
 
 /**
  * A worker process that a conformance test kills while it holds a slice: it says `holding` over IPC when it has one,
