@@ -11,7 +11,6 @@ import {
   type Timing,
   upperBoundMs,
 } from "@/lib/retry/bounds";
-import { nestedMs, parallelMs, serialMs } from "@/lib/retry/deadline/compose";
 import { seeded } from "@/lib/retry/testing/seeded";
 
 const TIMING: Timing = {
@@ -96,19 +95,5 @@ describe("probabilities", () => {
     expect(loadFactor(5, null)).toBe(5);
     expect(loadFactor(5, 0.1)).toBe(1.1);
     expect(loadFactor(2, 7)).toBe(2);
-  });
-});
-
-describe("deadlines", () => {
-  it("add up one after the other and take the longest side by side", () => {
-    expect(serialMs([100, 20, 3])).toBe(123);
-    expect(parallelMs([20, 100, 3])).toBe(100);
-    expect([serialMs([]), parallelMs([])]).toEqual([0, 0]);
-  });
-
-  it("never grant a nested operation more than is left outside", () => {
-    expect(nestedMs(500, 1_000, 100)).toBe(500);
-    expect(nestedMs(500, 400, 100)).toBe(300);
-    expect(nestedMs(500, 50, 100)).toBe(0);
   });
 });

@@ -6,11 +6,11 @@ import { BUDGET_CASES } from "@/lib/retry/testing/vectors/budget";
 import { CLASSIFY_CASES } from "@/lib/retry/testing/vectors/classify";
 import { CONTENTION_CASES } from "@/lib/retry/testing/vectors/contention";
 import { GRPC_CASES } from "@/lib/retry/testing/vectors/grpc";
+import { NOT_APPLICABLE } from "@/lib/retry/testing/vectors/not-applicable";
 import { RATE_CASES } from "@/lib/retry/testing/vectors/rate";
 import { RETRY_AFTER_CASES } from "@/lib/retry/testing/vectors/retry-after";
 import type { Cases, Check, Vector } from "@/lib/retry/testing/vectors/vector";
 import file from "@/lib/retry/vectors.json";
-import { NOT_APPLICABLE } from "@/lib/retry/vectors-not-applicable";
 
 const VECTORS = file.vectors as unknown as Vector[];
 

@@ -1,8 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type GcraState, gcra } from "@/lib/retry/rate/gcra";
 import { EMPTY_LEAKY_BUCKET, pour } from "@/lib/retry/rate/leaky-bucket";
-import { newSteppedBucket, takeStepped } from "@/lib/retry/rate/stepped-bucket";
 import {
   newTokenBucket,
   refilled,
@@ -130,48 +128,6 @@ describe("a token bucket", () => {
     expect(minted(6_000, 7_000)).toBeCloseTo(30, 9);
     expect(minted(0, 6_000)).toBeCloseTo(120, 9);
     expect(minted(5_000, 7_000)).toBeCloseTo(28.333333 + 30, 5);
-  });
-});
-
-describe("a stepped bucket", () => {
-  const policy = { capacity: 4, refill: 2, intervalMs: 1_000 };
-
-  it("mints at its steps only and keeps to its grid", () => {
-    const empty = takeStepped(policy, newSteppedBucket(policy, 100), 4, 100).state;
-    expect(takeStepped(policy, empty, 1, 1_099)).toEqual({
-      state: { tokens: 0, gridMs: 100 },
-      granted: false,
-      waitMs: 1,
-    });
-    expect(takeStepped(policy, empty, 1, 1_500)).toEqual({
-      state: { tokens: 1, gridMs: 1_100 },
-      granted: true,
-      waitMs: 0,
-    });
-    expect(takeStepped(policy, empty, 3, 600)).toMatchObject({ granted: false, waitMs: 1_500 });
-    expect(takeStepped(policy, { tokens: 1, gridMs: 100 }, 3, 600)).toMatchObject({ granted: false, waitMs: 500 });
-    expect(takeStepped(policy, empty, 4, 9_000).state).toEqual({ tokens: 0, gridMs: 8_100 });
-  });
-
-  it("mints nothing when the clock goes backwards, and waits from its grid", () => {
-    const empty = takeStepped(policy, newSteppedBucket(policy, 5_000), 4, 5_000).state;
-    expect(takeStepped(policy, empty, 1, 0)).toEqual({ state: empty, granted: false, waitMs: 1_000 });
-  });
-
-  it.each([-1, 4.1, Number.NaN])("refuses a cost of %d", (cost) => {
-    expect(() => takeStepped(policy, newSteppedBucket(policy, 0), cost, 0)).toThrow(`cost ${cost} is not within`);
-  });
-
-  it("takes a cost of all and of nothing", () => {
-    expect(takeStepped(policy, newSteppedBucket(policy, 0), 4, 0).granted).toBe(true);
-    expect(takeStepped(policy, newSteppedBucket(policy, 0), 0, 0).granted).toBe(true);
-  });
-});
-
-describe("a stepped bucket without steps", () => {
-  it.each([0, -5, Number.NaN, Number.POSITIVE_INFINITY])("is refused at an interval of %d ms", (intervalMs) => {
-    const policy = { capacity: 4, refill: 2, intervalMs };
-    expect(() => takeStepped(policy, { tokens: 0, gridMs: 0 }, 1, 700)).toThrow(RangeError);
   });
 });
 
@@ -303,57 +259,6 @@ describe("a sliding window", () => {
           expect(again(nowMs + waitMs - 1)).toBe(false);
         },
       ),
-    );
-  });
-});
-
-describe("GCRA", () => {
-  const policy = { burst: 3, emissionMs: 100 };
-
-  it("lets a burst through at once and then one per emission", () => {
-    let state: GcraState = null;
-    const limited = [0, 0, 0, 0, 0, 99, 100, 150].map((nowMs) => {
-      const result = gcra(policy, state, 1, nowMs);
-      state = result.state;
-      return result.limited;
-    });
-    expect(limited).toEqual([false, false, false, false, true, true, false, true]);
-  });
-
-  it("only looks at a cost of 0, and never waits for what cannot be", () => {
-    expect(gcra(policy, null, 0, 50)).toEqual({ state: 50, limited: false, remaining: 4, resetMs: 0, retryMs: null });
-    expect(gcra(policy, null, 5, 50)).toEqual({ state: null, limited: true, remaining: 4, resetMs: 0, retryMs: null });
-    expect(gcra(policy, 250, 4, 50)).toEqual({ state: 250, limited: true, remaining: 2, resetMs: 200, retryMs: 200 });
-    expect(gcra(policy, 250, 2, 50)).toMatchObject({ state: 450, limited: false, remaining: 0 });
-  });
-
-  it.each([0, -100, Number.NaN, Number.POSITIVE_INFINITY])("refuses an emission interval of %d", (emissionMs) => {
-    expect(() => gcra({ burst: 3, emissionMs }, null, 1, 0)).toThrow(RangeError);
-    expect(() => gcra({ burst: 3, emissionMs }, null, 0, 0)).toThrow(RangeError);
-  });
-
-  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])("refuses a burst of %d", (burst) => {
-    expect(() => gcra({ burst, emissionMs: 100 }, null, 1, 0)).toThrow(RangeError);
-  });
-
-  it("lets through in any window at most burst + 1 + t / emission", () => {
-    fc.assert(
-      fc.property(arrivals, (events) => {
-        let state: GcraState = null;
-        let atMs = 0;
-        const grants = [];
-        for (const { advanceMs, cost } of events) {
-          atMs += advanceMs;
-          const result = gcra(policy, state, cost, atMs);
-          if (!result.limited) grants.push({ atMs, cost });
-          else if (result.retryMs !== null) {
-            expect(gcra(policy, state, cost, atMs + result.retryMs).limited).toBe(false);
-            expect(gcra(policy, state, cost, atMs + result.retryMs - 1).limited).toBe(true);
-          }
-          state = result.state;
-        }
-        expectConserved(grants, (spanMs) => spanMs / 100 + 4);
-      }),
     );
   });
 });

@@ -1,5 +1,4 @@
-import { describe, expect, it, vi } from "vitest";
-import { takeGuarded } from "@/lib/retry/rate/guarded-bucket";
+import { describe, expect, it } from "vitest";
 import { Throttle } from "@/lib/retry/rate/throttle";
 import { manualClock, settle } from "@/lib/retry/testing/manual-clock";
 import { countListeners } from "@/lib/retry/testing/scripted-call";
@@ -125,71 +124,5 @@ describe("a throttle", () => {
     throttle.change(POLICY);
     await clock.advance(100);
     expect(served).toEqual(["dear@5100"]);
-  });
-});
-
-describe("a bucket that lives elsewhere", () => {
-  it("is asked again after the wait it answers, but not later than the limit", async () => {
-    const clock = manualClock({ nowMs: 0 });
-    const asked: number[] = [];
-    const answers = [
-      { granted: false, waitMs: 30 },
-      { granted: false, waitMs: Number.POSITIVE_INFINITY },
-      { granted: true },
-    ] as const;
-    const remote = vi.fn(async (cost: number) => {
-      expect(cost).toBe(2);
-      asked.push(clock.nowMs());
-      return answers[asked.length - 1]!;
-    });
-    const done = takeGuarded(remote, { kind: "closed" }, { cost: 2, clock, signal: new AbortController().signal });
-    await clock.advance(10_000);
-    await done;
-    expect(asked).toEqual([0, 30, 1_030]);
-  });
-
-  it("that cannot be reached sends nothing when closed", async () => {
-    const clock = manualClock();
-    const broken = new Error("no redis");
-    const take = takeGuarded(
-      () => Promise.reject(broken),
-      { kind: "closed" },
-      { cost: 1, clock, signal: new AbortController().signal },
-    );
-    await expect(take).rejects.toBe(broken);
-  });
-
-  it("that cannot be reached is replaced by the local share, and the owner is told each time", async () => {
-    const clock = manualClock({ nowMs: 0 });
-    const broken = new Error("no redis");
-    const told: unknown[] = [];
-    const local = [{ granted: false, waitMs: 40 } as const, { granted: true, waitMs: 0 } as const];
-    const done = takeGuarded(
-      () => Promise.reject(broken),
-      { kind: "local", take: () => local.shift()!, onUnreachable: (error) => void told.push(error) },
-      { cost: 1, clock, signal: new AbortController().signal },
-    );
-    await clock.advance(40);
-    await done;
-    expect(told).toEqual([broken, broken]);
-  });
-
-  it("ends its wait at once when aborted, and asks nothing for an aborted signal", async () => {
-    const clock = manualClock();
-    const controller = new AbortController();
-    const remote = vi.fn(async () => ({ granted: false as const, waitMs: 500 }));
-    const done = takeGuarded(
-      remote,
-      { kind: "closed" },
-      { cost: 1, clock, signal: controller.signal, waitMsMax: 9_000 },
-    );
-    await clock.advance(100);
-    controller.abort("gone");
-    await expect(done).rejects.toBe("gone");
-    expect(clock.timers).toBe(0);
-    await expect(takeGuarded(remote, { kind: "closed" }, { cost: 1, clock, signal: controller.signal })).rejects.toBe(
-      "gone",
-    );
-    expect(remote).toHaveBeenCalledOnce();
   });
 });

@@ -1,4 +1,3 @@
-import { afterResponse, newCubicRate, recoverySeconds } from "@/lib/retry/adaptive/cubic-rate";
 import type { CostClass } from "@/lib/retry/budget/budget";
 import { quotaPool } from "@/lib/retry/budget/pools";
 import { quotaBudget } from "@/lib/retry/budget/quota";
@@ -128,23 +127,6 @@ const malformedHint: Case = async (vector) => [
   ...(await sequence(vector)),
 ];
 
-const sendRate: Case = (vector) => {
-  let rate = newCubicRate(vector.params.start_s * 1000);
-  return eachRow(vector, ([throttled, seconds, measured, fill]) => {
-    rate = afterResponse(rate, throttled === true, Number(seconds) * 1000);
-    return {
-      actual: [rate.measuredPerSecond.toFixed(6), rate.ratePerSecond.toFixed(6)],
-      expected: [Number(measured).toFixed(6), Number(fill).toFixed(6)],
-    };
-  });
-};
-
-/** A throttling at `perSecond` measured requests: what rate is left. */
-function rateAfterThrottle(perSecond: number): number {
-  const measured = { ...newCubicRate(0), measuredPerSecond: perSecond, bucketMs: 1_000 };
-  return afterResponse(measured, true, 1_000).ratePerSecond;
-}
-
 export const AWS_CASES: Cases = {
   ...sameFor(["aws-standard-003", "aws-standard-004", "aws-standard-005", "aws-standard-006"], sequence),
   ...sameFor(["aws-standard-007", "aws-standard-008", "aws-standard-010"], sequence),
@@ -152,10 +134,4 @@ export const AWS_CASES: Cases = {
   ...sameFor(["aws-standard-021", "aws-standard-023", "aws-standard-024"], errorTypes),
   ...sameFor(["aws-quota-025", "aws-quota-026", "aws-quota-027", "aws-quota-028"], quotaOps),
   "aws-quota-031": quotaRaw,
-  "aws-adaptive-033": sendRate,
-  "aws-adaptive-034": (vector) =>
-    eachRow(vector, ([peak, k, newRate]) => ({
-      actual: [recoverySeconds(Number(peak)).toFixed(12), newRate === null ? null : rateAfterThrottle(Number(peak))],
-      expected: [Number(k).toFixed(12), newRate],
-    })),
 };

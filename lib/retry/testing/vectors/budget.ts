@@ -1,4 +1,3 @@
-import { rejectionProbability, rejectionProbabilityAbove } from "@/lib/retry/adaptive/client-throttle";
 import { expectedAttempts, loadFactor, successProbability } from "@/lib/retry/bounds";
 import { type Budget, type BudgetPolicy, createBudget } from "@/lib/retry/budget/budget";
 import { inFlightBudget, inFlightMax } from "@/lib/retry/budget/in-flight";
@@ -142,19 +141,4 @@ export const BUDGET_CASES: Cases = {
       expected: [Number(pOk).toFixed(9), Number(attempts).toFixed(9)],
     })),
   "policy-178": amplification,
-  "sre-throttle-077": (vector) =>
-    eachRow(vector, ([requests, accepts, k, p]) => ({
-      actual: rejectionProbability(Number(requests), Number(accepts), Number(k)),
-      expected: p,
-      tolerance: 1e-12,
-    })),
-  "sre-throttle-078": (vector) =>
-    eachRow(vector, ([executions, successes, successMin, rejectionMax, p, tolerance]) => ({
-      actual: rejectionProbabilityAbove(Number(executions), Number(successes), {
-        successMin: Number(successMin),
-        rejectionMax: Number(rejectionMax),
-      }),
-      expected: p,
-      tolerance: Number(tolerance) || 1e-12,
-    })),
 };

@@ -1,23 +1,7 @@
-import { aimd, type VegasState, vegas } from "@/lib/retry/adaptive/concurrency";
-import { type GcraState, gcra } from "@/lib/retry/rate/gcra";
-import { newSteppedBucket, takeStepped } from "@/lib/retry/rate/stepped-bucket";
 import { newTokenBucket, type TokenBucketState, takeTokens } from "@/lib/retry/rate/token-bucket";
 import { takeSliding } from "@/lib/retry/rate/window";
-import { type Case, type Cases, type Cell, type Check, eachRow, sameFor } from "@/lib/retry/testing/vectors/vector";
+import { type Case, type Cases, type Cell, type Check, eachRow } from "@/lib/retry/testing/vectors/vector";
 import { outcomeRing } from "@/lib/retry/window/outcome-ring";
-
-const redisCell: Case = (vector) => {
-  const policy = { burst: vector.params.maxBurst, emissionMs: vector.params.emissionIntervalMs };
-  let state: GcraState = null;
-  return eachRow(vector, ([nowMs, volume, limited, remaining, resetMs, retryMs]) => {
-    const result = gcra(policy, state, Number(volume), Number(nowMs));
-    state = result.state;
-    return {
-      actual: [result.limited, result.remaining, result.resetMs, result.retryMs ?? -1],
-      expected: [limited, remaining, resetMs, retryMs],
-    };
-  });
-};
 
 const continuous: Case = (vector) => {
   const policy = { ratePerSecond: vector.params.ratePerS, capacity: vector.params.capacity, warmUpMs: 0 };
@@ -53,18 +37,7 @@ const startsEmpty: Case = (vector) => {
   });
 };
 
-const stepped: Case = (vector) => {
-  const { max, intervalMs, refill } = vector.params;
-  const policy = { capacity: max, refill, intervalMs };
-  let state = newSteppedBucket(policy, 0);
-  return eachRow(vector, ([nowMs, cost, remaining]) => {
-    const result = takeStepped(policy, state, Number(cost), Number(nowMs));
-    state = result.state;
-    return { actual: result.granted ? state.tokens : -1, expected: remaining };
-  });
-};
-
-/** Row 4 rests on a rounding error of its source: see vectors-not-applicable. */
+/** Row 4 rests on a rounding error of its source: see not-applicable. */
 const slidingCounter: Case = (vector) =>
   eachRow(
     { ...vector, rows: vector.rows.filter((_: Cell[], index: number) => index !== 4) },
@@ -79,9 +52,7 @@ const slidingCounter: Case = (vector) =>
   );
 
 export const RATE_CASES: Cases = {
-  ...sameFor(["gcra-092", "gcra-093", "gcra-094"], redisCell),
   "token-bucket-035": startsEmpty,
-  "token-bucket-096": stepped,
   "token-bucket-098": continuous,
   "window-099": slidingCounter,
   "window-124": ({ params, results, failureRatePct }) => {
@@ -92,29 +63,11 @@ export const RATE_CASES: Cases = {
       return { what: `after ${index + 1}`, actual, expected: failureRatePct[index], tolerance: 1e-5 };
     });
   },
-  // The average duration of the row is not a thing we keep: see vectors-not-applicable.
+  // The average duration of the row is not a thing we keep: see not-applicable.
   "window-126": (vector) =>
     eachRow(vector, ([durations, , slowRatePct]) => {
       const ring = outcomeRing(5);
       for (const ms of durations as unknown as number[]) ring.add(false, ms >= 4_000);
       return { actual: (ring.slow / ring.calls) * 100, expected: slowRatePct };
-    }),
-  "limit-180": (vector) =>
-    eachRow(vector, ([initial, max, inFlight, drop, after]) => ({
-      actual: aimd({ limitMin: 1, limitMax: Number(max), backoffRatio: 0.9 }, Number(initial), {
-        rttMs: 10,
-        inFlight: Number(inFlight),
-        dropped: drop === true,
-      }),
-      expected: after,
-    })),
-  "limit-181": (vector) =>
-    eachRow(vector, ([samples, expected]) => {
-      let state: VegasState = { limit: 10, baseMs: null };
-      const actual = (samples as unknown as [number, number][]).map(([rttMs, inFlight]) => {
-        state = vegas({ limitMax: 20, alpha: 3, beta: 6 }, state, { rttMs, inFlight, dropped: false });
-        return state.limit;
-      });
-      return { actual, expected };
     }),
 };

@@ -70,4 +70,17 @@ export const NOT_APPLICABLE: readonly NotApplicable[] = [
   { id: "bullmq-182", reason: "Job ids belong to the queue, not to the engine." },
   { id: "bullmq-185", reason: "Job locks belong to the queue, not to the engine." },
   { id: "bullmq-186", reason: "The queue's own limiter is not used." },
+  {
+    id: "aws-adaptive-033",
+    reason: "A target's rate is a person's setting: no part of the engine finds a rate by itself.",
+  },
+  { id: "aws-adaptive-034", reason: "The same search for a rate (CUBIC)." },
+  { id: "limit-180", reason: "A target's bulkhead is a setting: no part of the engine finds a concurrency by itself." },
+  { id: "limit-181", reason: "The same search for a concurrency (Vegas)." },
+  { id: "sre-throttle-077", reason: "A target that fails is protected by breaker and budget, not by chance." },
+  { id: "sre-throttle-078", reason: "The same rejection by chance, above a rate." },
+  { id: "gcra-092", reason: "The token bucket is the one limiter of a rate; GCRA answers the same in other numbers." },
+  { id: "gcra-093", reason: "GCRA again." },
+  { id: "gcra-094", reason: "GCRA again." },
+  { id: "token-bucket-096", reason: "Refills in steps; the token bucket refills continuously." },
 ];
