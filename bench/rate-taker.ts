@@ -2,8 +2,8 @@ import type { LaneConnection } from "@/lib/lane/connection";
 import type { BucketSpec, TokenBucket } from "@/lib/lane/port";
 import type { Issue } from "@/lib/lane/testing/window-excess";
 import { openTokenBucket } from "@/lib/lane/token-bucket";
-import { createTokenFeeder } from "@/lib/lane/token-feeder";
 import { systemClock } from "@/lib/platform/clock";
+import { createTokenFeeder } from "@/lib/redriving/token-feeder";
 
 /**
  * One worker process of the rate bench: `attempts` loops that take a token and note when they would send. Starts when

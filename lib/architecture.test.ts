@@ -32,7 +32,7 @@ const RULES: Record<string, string[]> = {
     "pkg:zod",
   ],
   "lib/brokers": ["lib/core", "lib/contract", "lib/platform", "pkg:*"],
-  "lib/operations": [
+  "lib/redriving": [
     "lib/core",
     "lib/retry",
     "lib/contract",
@@ -42,6 +42,17 @@ const RULES: Record<string, string[]> = {
     "type:lib/brokers",
     "pkg:ajv",
     "pkg:ajv-formats",
+    "pkg:node",
+  ],
+  "lib/operations": [
+    "lib/core",
+    "lib/retry",
+    "lib/contract",
+    "lib/platform",
+    "lib/store",
+    "lib/redriving",
+    "type:lib/lane",
+    "type:lib/brokers",
     "pkg:node",
   ],
   "lib/browser": ["lib/core", "lib/contract", "pkg:react", "pkg:@tanstack/*", "pkg:next", "pkg:sonner"],
@@ -56,6 +67,7 @@ const RULES: Record<string, string[]> = {
     "lib/store",
     "lib/lane",
     "lib/brokers",
+    "lib/redriving",
     "lib/operations",
     "pkg:*",
   ],
@@ -68,6 +80,7 @@ const RULES: Record<string, string[]> = {
     "lib/store",
     "lib/lane",
     "lib/brokers",
+    "lib/redriving",
     "lib/operations",
     "pkg:*",
   ],
@@ -147,8 +160,9 @@ describe("architecture", () => {
     const imports = (from: string, to: string, typeOnly = false) => allowed(folderOf(from)!, { from, to, typeOnly });
     expect(imports("lib/core/gate.ts", "pkg:zod")).toBe(false);
     expect(imports("lib/store/db.ts", "lib/lane/port")).toBe(false);
-    expect(imports("lib/operations/run-slice.ts", "lib/lane/port")).toBe(false);
-    expect(imports("lib/operations/run-slice.ts", "lib/lane/port", true)).toBe(true);
+    expect(imports("lib/redriving/run-slice.ts", "lib/lane/port")).toBe(false);
+    expect(imports("lib/redriving/run-slice.ts", "lib/lane/port", true)).toBe(true);
+    expect(imports("lib/redriving/run-slice.ts", "lib/operations/plan-redrive")).toBe(false);
     expect(imports("app/api/v1/events/route.ts", "lib/store/write/park")).toBe(false);
     expect(imports("components/events/list.tsx", "lib/store/db")).toBe(false);
   });

@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, "..");
 const BUNDLES: Record<string, string> = {
   web: "scripts/web-server.ts",
   worker: "workers/main.ts",
-  "schema-thread": "lib/operations/schema-thread.ts",
+  "schema-thread": "lib/redriving/schema-thread.ts",
   migrate: "scripts/migrate.ts",
   "demo-seed": "prisma/seed.ts",
   "demo-downstream": "workers/demo-downstream.ts",

@@ -1,7 +1,7 @@
 import type { BucketState } from "@/lib/lane/bucket-fallback";
+import type { TargetReport } from "@/lib/redriving/target-directory";
 import type { TargetSnapshot } from "@/lib/retry/target";
 import type { HeartbeatInfo } from "@/lib/store/read/target-list";
-import type { TargetReport } from "./target-directory";
 
 /** What the console and the metrics show of a worker: its slices, its token buckets, its engine's state by target. */
 export function heartbeatInfo(

@@ -1,6 +1,6 @@
 import { parseSourceConfig, targetAddress } from "@/lib/contract/source-config";
-import { createPayloadChecker } from "@/lib/operations/check-payload";
 import type { SampleDeps } from "@/lib/operations/sample-dry-run";
+import { createPayloadChecker } from "@/lib/redriving/check-payload";
 import type { TargetRow } from "@/lib/store/read/targets";
 import type { Deps } from "./deps";
 

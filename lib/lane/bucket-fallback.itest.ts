@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { systemClock } from "@/lib/platform/clock";
+import { createTokenFeeder } from "@/lib/redriving/token-feeder";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
 import { type BucketFallback, type GuardedBucket, guardBucket } from "./bucket-fallback";
 import type { BucketSpec } from "./port";
 import { type Issue, worstWindowExcess } from "./testing/window-excess";
 import { type OpenTokenBucket, openTokenBucket } from "./token-bucket";
-import { createTokenFeeder } from "./token-feeder";
 
 const SPEC: BucketSpec = { key: "target", ratePerSecond: 60, burst: 6 };
 const WORKERS = 3;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { createTokenFeeder } from "@/lib/redriving/token-feeder";
 import { manualClock } from "@/lib/testing/manual-clock";
 import { type BucketChange, type BucketFallback, guardBucket } from "./bucket-fallback";
 import { waitMsUntil } from "./bucket-spec";
 import type { BucketSpec, TokenBucket } from "./port";
-import { createTokenFeeder } from "./token-feeder";
 
 const SPEC: BucketSpec = { key: "target", ratePerSecond: 40, burst: 8 };
 

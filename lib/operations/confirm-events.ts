@@ -1,7 +1,7 @@
 import type { ConfirmRequest } from "@/lib/contract/confirm";
 import type { ChangeAnswer } from "@/lib/contract/events";
-import { confirmRedrives } from "@/lib/operations/advance-redrive";
 import type { Clock } from "@/lib/platform/clock";
+import { confirmRedrives } from "@/lib/redriving/canary-and-brake";
 import type { Db, Tx } from "@/lib/store/db";
 import { unknownSource } from "@/lib/store/read/sources";
 import { endAggregateFailures } from "@/lib/store/write/aggregate-failures";

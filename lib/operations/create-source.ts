@@ -2,9 +2,9 @@ import { assertReferences, parseSourceConfig, redactConfig } from "@/lib/contrac
 import type { SourceRequest } from "@/lib/contract/sources";
 import { DomainError } from "@/lib/core/problem";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
-import type { SchemaCheck } from "@/lib/operations/schema-check";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
+import type { SchemaCheck } from "@/lib/redriving/schema-check";
 import { isNameTaken, type LowRateStore } from "@/lib/store/prisma";
 import { appendAudit } from "@/lib/store/write/audit";
 import { insertSource } from "@/lib/store/write/sources";

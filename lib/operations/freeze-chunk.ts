@@ -3,7 +3,7 @@ import { aggregateKey, aggregateKeyOf } from "@/lib/core/aggregate";
 import { gate } from "@/lib/core/gate";
 import { type Earlier, headOf, headText, isHeldBy } from "@/lib/core/order-gate";
 import { sliceOf } from "@/lib/core/redrive-plan";
-import { readRulesOver } from "@/lib/operations/read-rules";
+import { readRulesOver } from "@/lib/redriving/read-rules";
 import type { Tx } from "@/lib/store/db";
 import { readEarlierVersions, readOutsideOrder, type WantedAggregate } from "@/lib/store/read/aggregate-order";
 import type { Candidate } from "@/lib/store/read/candidates";

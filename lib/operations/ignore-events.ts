@@ -3,7 +3,7 @@ import type { Selection } from "@/lib/contract/selection";
 import { DomainError } from "@/lib/core/problem";
 import { looks } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
-import { settleRedrive } from "@/lib/operations/settle-redrive";
+import { settleRedrive } from "@/lib/redriving/settle-redrive";
 import { type Db, isDeadlock, type Tx } from "@/lib/store/db";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { openSends } from "@/lib/store/read/open-sends";

@@ -1,6 +1,6 @@
 import { gate } from "@/lib/core/gate";
 import { DomainError } from "@/lib/core/problem";
-import { type Rules, readRules } from "@/lib/operations/read-rules";
+import { type Rules, readRules } from "@/lib/redriving/read-rules";
 import type { Db, Queryable } from "@/lib/store/db";
 import {
   type Candidate,

@@ -1,5 +1,5 @@
 import { DomainError } from "@/lib/core/problem";
-import type { SchemaCheck } from "@/lib/operations/schema-check";
+import type { SchemaCheck } from "@/lib/redriving/schema-check";
 
 /** A schema is compiled by every worker, and shown whole in the console. */
 const SCHEMA_CHARS_MAX = 256 * 1024;

@@ -2,7 +2,7 @@ import { openItems } from "@/lib/core/redrive-state";
 import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
 import { startOrFinish } from "@/lib/operations/request-redrive";
-import { ringRedrive } from "@/lib/operations/ring-redrive";
+import { ringRedrive } from "@/lib/redriving/rings";
 import { readCandidates } from "@/lib/store/read/candidates";
 import { openSlices } from "@/lib/store/read/open-slices";
 import { advancePlan } from "@/lib/store/write/freeze-events";

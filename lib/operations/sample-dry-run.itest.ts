@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import type { PreviewRequest } from "@/lib/contract/redrives";
-import { createPayloadChecker } from "@/lib/operations/check-payload";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import type { SampleDeps } from "@/lib/operations/sample-dry-run";
-import { createSchemaCheck } from "@/lib/operations/schema-check";
 import { systemClock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
+import { createPayloadChecker } from "@/lib/redriving/check-payload";
+import { createSchemaCheck } from "@/lib/redriving/schema-check";
 import { writeHeartbeat } from "@/lib/store/write/heartbeat";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

@@ -2,9 +2,9 @@ import type { PreviewRequest, SampleOut, SampleTarget } from "@/lib/contract/red
 import { type DryRunFacts, dryRun } from "@/lib/core/dry-run";
 import { gate } from "@/lib/core/gate";
 import { DomainError } from "@/lib/core/problem";
-import type { PayloadCheck } from "@/lib/operations/check-payload";
 import type { Deps } from "@/lib/operations/deps";
-import { type Rules, readRules } from "@/lib/operations/read-rules";
+import type { PayloadCheck } from "@/lib/redriving/check-payload";
+import { type Rules, readRules } from "@/lib/redriving/read-rules";
 import type { Queryable } from "@/lib/store/db";
 import { readBodies } from "@/lib/store/read/bodies";
 import { type Candidate, type CandidatePage, sampleCandidates } from "@/lib/store/read/candidates";

@@ -319,6 +319,14 @@ export function isDeadlock(error: unknown): boolean {
   return sqlState(error) === "40P01";
 }
 
+const SERIALIZATION = "40001";
+
+/** An error that the same statement may not meet again: the store is away for a moment, or two transactions collided. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof DomainError) return error.code === "store-unavailable" || error.code === "read-timeout";
+  return isDeadlock(error) || sqlState(error) === SERIALIZATION;
+}
+
 /**
  * True when the store refused the values of a row (SQLSTATE classes 22, 23 and 54), or our encoder did: the same
  * transaction without that row may succeed, and with it never will.

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { DomainError } from "@/lib/core/problem";
+import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import { systemClock } from "@/lib/platform/clock";
-import { createPayloadChecker } from "./check-payload";
-import { assertPayloadSchema } from "./payload-schema";
-import { createSchemaCheck } from "./schema-check";
+import { createPayloadChecker } from "@/lib/redriving/check-payload";
+import { createSchemaCheck } from "@/lib/redriving/schema-check";
 
 const schemas = createSchemaCheck(systemClock, { quickMs: 200, slowMs: 300 });
 afterAll(() => schemas.close());

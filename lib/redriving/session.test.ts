@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { DomainError } from "@/lib/core/problem";
 import type { TokenBucket } from "@/lib/lane/port";
-import type { Deps } from "@/lib/operations/deps";
+import type { Deps } from "@/lib/redriving/deps";
+import { createRedriveSessions } from "@/lib/redriving/session";
 import { manualClock } from "@/lib/testing/manual-clock";
-import { createRedriveSessions } from "./redrive-sessions";
 
 /** Sessions over a store that holds one redrive and can be away. */
 function sessionsOf(first: { state: string; ratePerSecond: number | null }) {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { waitMsUntil } from "@/lib/lane/bucket-spec";
+import type { BucketSpec, TokenBucket } from "@/lib/lane/port";
+import { createTokenFeeder } from "@/lib/redriving/token-feeder";
 import { manualClock } from "@/lib/testing/manual-clock";
-import { waitMsUntil } from "./bucket-spec";
-import type { BucketSpec, TokenBucket } from "./port";
-import { createTokenFeeder } from "./token-feeder";
 
 /** The bucket's maths on the test's clock: no round trip, so that only the feeder is under test. */
 function scriptedBucket(clock: { nowMs(): number }) {

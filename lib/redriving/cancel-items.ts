@@ -1,4 +1,4 @@
-import type { Deps } from "@/lib/operations/deps";
+import type { Deps } from "@/lib/redriving/deps";
 import { appendAudit } from "@/lib/store/write/audit";
 import { NO_DELTA } from "@/lib/store/write/finish-items";
 import { countItems, readRedriveRow } from "@/lib/store/write/redrive";

@@ -1,6 +1,6 @@
 import type { Publisher } from "@/lib/brokers/port";
-import type { PayloadChecker } from "@/lib/operations/check-payload";
-import type { Deps } from "@/lib/operations/deps";
+import type { PayloadChecker } from "@/lib/redriving/check-payload";
+import type { Deps } from "@/lib/redriving/deps";
 import type { Policy } from "@/lib/retry/policy";
 import type { TargetState } from "@/lib/retry/target";
 import type { TargetRow } from "@/lib/store/read/targets";

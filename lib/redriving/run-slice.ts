@@ -1,14 +1,13 @@
-import { CANARY_SLICE, PLAN_SLICE, SLICE_MAX } from "@/lib/core/lane-slices";
+import { CANARY_SLICE, SLICE_MAX } from "@/lib/core/lane-slices";
 import { aggregateRuns } from "@/lib/core/redrive-plan";
 import type { SliceJob, SliceOutcome } from "@/lib/lane/port";
 import type { SliceAborted } from "@/lib/lane/slice-holds";
-import { cancelItems } from "@/lib/operations/cancel-items";
-import { isPassing } from "@/lib/operations/deps";
-import { examineItems } from "@/lib/operations/examine-items";
-import { planRedrive } from "@/lib/operations/plan-redrive";
-import { ringSlices } from "@/lib/operations/ring-redrive";
-import { type SliceSignals, sendRun } from "@/lib/operations/send-run";
-import type { HeldSources, RedriveSession, SliceDeps } from "@/lib/operations/slice-deps";
+import { cancelItems } from "@/lib/redriving/cancel-items";
+import { examineItems } from "@/lib/redriving/examine";
+import { ringSlices } from "@/lib/redriving/rings";
+import { type SliceSignals, sendRun } from "@/lib/redriving/send";
+import type { HeldSources, RedriveSession, SliceDeps } from "@/lib/redriving/slice-deps";
+import { isPassing } from "@/lib/store/db";
 import { canaryAllowance } from "@/lib/store/read/canary-allowance";
 import { openSlices } from "@/lib/store/read/open-slices";
 import {
@@ -59,11 +58,21 @@ const DONE: SliceOutcome = { kind: "done" };
  * another worker. Resolves with `again` when items must wait. While the store is away it waits for it; rejects when the
  * store fails otherwise: the reconciler rings anew.
  */
-export async function runSlice(deps: SliceDeps, job: SliceJob, signal: AbortSignal): Promise<SliceOutcome> {
+export function runSlice(deps: SliceDeps, job: SliceJob, signal: AbortSignal): Promise<SliceOutcome> {
+  return whileStoreAway(deps, job, signal, () => runOnce(deps, job, signal));
+}
+
+/** Runs a job of a lane. While the store is away it tries again; rejects when the store fails otherwise. */
+export async function whileStoreAway(
+  deps: Pick<SliceDeps, "log" | "clock" | "stopping">,
+  job: SliceJob,
+  signal: AbortSignal,
+  run: () => Promise<SliceOutcome>,
+): Promise<SliceOutcome> {
   let away = false;
   for (;;) {
     try {
-      return await runOnce(deps, job, signal);
+      return await run();
     } catch (error) {
       if (!isPassing(error) || signal.aborted) throw error;
       if (!away) deps.log.warn({ ...job, err: error }, "slice waits for the store");
@@ -76,10 +85,6 @@ export async function runSlice(deps: SliceDeps, job: SliceJob, signal: AbortSign
 }
 
 async function runOnce(deps: SliceDeps, job: SliceJob, signal: AbortSignal): Promise<SliceOutcome> {
-  if (job.slice === PLAN_SLICE) {
-    await planRedrive(deps, job.redriveId, AbortSignal.any([signal, deps.stopping]));
-    return DONE;
-  }
   const session = await deps.openSession(job.redriveId);
   if (session === null) return DONE;
   const halt = AbortSignal.any([signal, session.stopped, deps.stopping]);

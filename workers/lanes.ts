@@ -1,16 +1,18 @@
+import { PLAN_SLICE } from "@/lib/core/lane-slices";
 import type { LaneConnection } from "@/lib/lane/connection";
-import type { LaneName, LaneWorker } from "@/lib/lane/port";
+import type { LaneName, LaneWorker, SliceJob, SliceOutcome } from "@/lib/lane/port";
 import { startLaneWorker } from "@/lib/lane/worker";
-import { createBatcher } from "@/lib/operations/batcher";
-import { createPayloadChecker } from "@/lib/operations/check-payload";
-import type { Deps } from "@/lib/operations/deps";
-import { runSlice } from "@/lib/operations/run-slice";
-import { createSchemaCheck, type SchemaCheck } from "@/lib/operations/schema-check";
-import type { ClaimsInHand, SliceDeps, TargetDirectory } from "@/lib/operations/slice-deps";
+import { planRedrive } from "@/lib/operations/plan-redrive";
+import { createBatcher } from "@/lib/redriving/batcher";
+import { createPayloadChecker } from "@/lib/redriving/check-payload";
+import type { Deps } from "@/lib/redriving/deps";
+import { runSlice, whileStoreAway } from "@/lib/redriving/run-slice";
+import { createSchemaCheck, type SchemaCheck } from "@/lib/redriving/schema-check";
+import type { RedriveSessions } from "@/lib/redriving/session";
+import type { ClaimsInHand, SliceDeps, TargetDirectory } from "@/lib/redriving/slice-deps";
 import { holdItems, type ItemHold } from "@/lib/store/write/claim-items";
 import { type AttemptClose, closeAttempts } from "@/lib/store/write/finish-items";
 import { type AttemptIntent, attemptKey, openAttempts } from "@/lib/store/write/open-attempts";
-import type { RedriveSessions } from "./redrive-sessions";
 
 /** Slices at a time. The slow lane is narrow on purpose: it must not take the main lane's place. */
 const CONCURRENCY: Record<LaneName, number> = { main: 8, slow: 4 };
@@ -41,7 +43,8 @@ export async function startLanes(options: LanesOptions): Promise<Lanes> {
         connection: options.connection,
         lane,
         concurrency: CONCURRENCY[lane],
-        run: (job, signal) => runSlice(sliceDeps, job, signal),
+        run: (job, signal) =>
+          job.slice === PLAN_SLICE ? runPlan(sliceDeps, job, signal) : runSlice(sliceDeps, job, signal),
         onError: () => undefined,
         log: options.deps.log,
       }),
@@ -54,6 +57,13 @@ export async function startLanes(options: LanesOptions): Promise<Lanes> {
       await schemas.close();
     },
   };
+}
+
+function runPlan(deps: SliceDeps, job: SliceJob, signal: AbortSignal): Promise<SliceOutcome> {
+  return whileStoreAway(deps, job, signal, async () => {
+    await planRedrive(deps, job.redriveId, AbortSignal.any([signal, deps.stopping]));
+    return { kind: "done" };
+  });
 }
 
 function sliceDepsOf(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createBatcher } from "./batcher";
+import { createBatcher } from "@/lib/redriving/batcher";
 
 /** A flush that waits until it is let go. */
 function held() {

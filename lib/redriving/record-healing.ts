@@ -1,4 +1,4 @@
-import type { Deps } from "@/lib/operations/deps";
+import type { Deps } from "@/lib/redriving/deps";
 import type { HealingStep } from "@/lib/retry/healing/healing";
 import { appendAudit } from "@/lib/store/write/audit";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { REDRIVE_ATTEMPT, RETRY_COUNT } from "@/lib/brokers/conventions/redrive-mark";
 import type { Header } from "@/lib/core/dead-letter";
-import { incomingRetryCount } from "@/lib/operations/incoming-retry-count";
+import { incomingRetryCount } from "@/lib/redriving/incoming-retry-count";
 import { RETRY_COUNT_HEADER } from "@/lib/retry/amplification";
 
 describe("the repeats a parked message brings along", () => {

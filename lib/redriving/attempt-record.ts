@@ -1,4 +1,4 @@
-import type { SliceDeps, SliceTarget } from "@/lib/operations/slice-deps";
+import type { SliceDeps, SliceTarget } from "@/lib/redriving/slice-deps";
 import type { AttemptRecord } from "@/lib/retry/execute";
 import type { RecordedOperation } from "@/lib/retry/replay";
 import type { ClaimedItem } from "@/lib/store/write/claim-items";

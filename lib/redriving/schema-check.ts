@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import type { SchemaAnswer, SchemaJob, SchemaResult } from "@/lib/operations/schema-thread";
 import type { Clock } from "@/lib/platform/clock";
+import type { SchemaAnswer, SchemaJob, SchemaResult } from "@/lib/redriving/schema-thread";
 
 /**
  * The first thread is shared by all schemas, and none may hold it longer than this: the others wait. One that does goes
@@ -37,7 +37,7 @@ export type SchemaCheck = {
 /** The thread's file: as built for production, else the source, which Node runs as it is. */
 function threadFile(): string {
   const built = process.env.NODE_ENV === "production";
-  return join(process.cwd(), built ? "dist/schema-thread.mjs" : "lib/operations/schema-thread.ts");
+  return join(process.cwd(), built ? "dist/schema-thread.mjs" : "lib/redriving/schema-thread.ts");
 }
 
 export function createSchemaCheck(clock: Clock, { quickMs = QUICK_MS, slowMs = SCHEMA_MS_MAX } = {}): SchemaCheck {

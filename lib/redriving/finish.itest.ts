@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { EventAfter, ItemOutcome } from "@/lib/core/item-outcome";
 import { changeRedrive } from "@/lib/operations/change-redrive";
-import { finishItems } from "@/lib/operations/finish-items";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
-import type { Finish } from "@/lib/operations/slice-deps";
+import { finishItems } from "@/lib/redriving/finish";
+import type { Finish } from "@/lib/redriving/slice-deps";
 import { type ClaimedItem, claimItems } from "@/lib/store/write/claim-items";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

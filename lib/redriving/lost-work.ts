@@ -1,7 +1,7 @@
-import type { Deps } from "@/lib/operations/deps";
-import { reconcile } from "@/lib/operations/reconcile";
-import { CLAIM_LEASE_MS } from "@/lib/operations/run-slice";
-import type { ClaimsInHand } from "@/lib/operations/slice-deps";
+import type { Deps } from "@/lib/redriving/deps";
+import { reconcile } from "@/lib/redriving/reconcile";
+import { CLAIM_LEASE_MS } from "@/lib/redriving/run-slice";
+import type { ClaimsInHand } from "@/lib/redriving/slice-deps";
 import { freeForgottenClaims, freeLostClaims } from "@/lib/store/write/claim-items";
 
 /** A worker writes a heartbeat this often. */

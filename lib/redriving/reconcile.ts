@@ -1,9 +1,9 @@
 import { CANARY_SLICE, PLAN_SLICE } from "@/lib/core/lane-slices";
 import type { LaneName, SliceJob } from "@/lib/lane/port";
-import { cancelItems } from "@/lib/operations/cancel-items";
-import type { Deps } from "@/lib/operations/deps";
-import { ringSlices } from "@/lib/operations/ring-redrive";
-import { settleRedrive } from "@/lib/operations/settle-redrive";
+import { cancelItems } from "@/lib/redriving/cancel-items";
+import type { Deps } from "@/lib/redriving/deps";
+import { ringSlices } from "@/lib/redriving/rings";
+import { settleRedrive } from "@/lib/redriving/settle-redrive";
 import { idleSlices, unfinishedRedrives } from "@/lib/store/read/open-slices";
 import { lockRedrive } from "@/lib/store/write/redrive";
 

@@ -1,11 +1,12 @@
 import type { TokenBucket } from "@/lib/lane/port";
-import { createTokenFeeder } from "@/lib/lane/token-feeder";
-import { createBatcher } from "@/lib/operations/batcher";
-import { type Deps, isPassing } from "@/lib/operations/deps";
-import { finishItems } from "@/lib/operations/finish-items";
-import type { Finish, RedriveSession } from "@/lib/operations/slice-deps";
+import { createBatcher } from "@/lib/redriving/batcher";
+import type { Deps } from "@/lib/redriving/deps";
+import { finishItems } from "@/lib/redriving/finish";
+import { bucketSpec } from "@/lib/redriving/rate-bucket";
+import type { Finish, RedriveSession } from "@/lib/redriving/slice-deps";
+import { createTokenFeeder } from "@/lib/redriving/token-feeder";
+import { isPassing } from "@/lib/store/db";
 import { type RedriveRow, readRedriveRow } from "@/lib/store/write/redrive";
-import { bucketSpec } from "./bucket-spec";
 
 /** Pause, cancel and a new rate reach running slices this soon. */
 const WATCH_MS = 500;

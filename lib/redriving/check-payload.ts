@@ -1,7 +1,7 @@
-import { SCHEMA_MS_MAX, type SchemaCheck, type SchemaOutcome } from "@/lib/operations/schema-check";
-import type { SchemaResult } from "@/lib/operations/schema-thread";
 import type { Clock } from "@/lib/platform/clock";
 import { createTurns } from "@/lib/platform/turns";
+import { SCHEMA_MS_MAX, type SchemaCheck, type SchemaOutcome } from "@/lib/redriving/schema-check";
+import type { SchemaResult } from "@/lib/redriving/schema-thread";
 
 /** `tooSlow`: the schema did not decide in its time. */
 export type PayloadCheck = SchemaResult & { schema: { tooSlow?: boolean } };

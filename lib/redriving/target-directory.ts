@@ -1,8 +1,11 @@
 import type { Publisher } from "@/lib/brokers/port";
 import { DomainError } from "@/lib/core/problem";
 import type { BucketState, GuardedBucket } from "@/lib/lane/bucket-fallback";
-import { createTokenFeeder, type TokenFeeder } from "@/lib/lane/token-feeder";
-import { BREAKER_WAIT_MS_MAX } from "@/lib/operations/examine-items";
+import type { Clock } from "@/lib/platform/clock";
+import type { Log } from "@/lib/platform/log";
+import { BREAKER_WAIT_MS_MAX } from "@/lib/redriving/examine";
+import { type FrozenPolicy, frozenPolicy } from "@/lib/redriving/frozen-policy";
+import { bucketSpec } from "@/lib/redriving/rate-bucket";
 import {
   type HeldSources,
   type NoTarget,
@@ -10,9 +13,8 @@ import {
   type TargetDirectory,
   type TargetHealth,
   TargetHeld,
-} from "@/lib/operations/slice-deps";
-import type { Clock } from "@/lib/platform/clock";
-import type { Log } from "@/lib/platform/log";
+} from "@/lib/redriving/slice-deps";
+import { createTokenFeeder, type TokenFeeder } from "@/lib/redriving/token-feeder";
 import { Bulkhead } from "@/lib/retry/bulkhead";
 import { type Counters, ratesOf, zeroCounters } from "@/lib/retry/counters";
 import type { HealingStep } from "@/lib/retry/healing/healing";
@@ -21,8 +23,6 @@ import { createTargetState, type TargetSnapshot, type TargetState } from "@/lib/
 import type { Db } from "@/lib/store/db";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";
 import type { RedriveRow } from "@/lib/store/write/redrive";
-import { bucketSpec } from "./bucket-spec";
-import { type FrozenPolicy, frozenPolicy } from "./frozen-policy";
 
 /** A changed rate, breaker order or source configuration is in force this soon. */
 export const REFRESH_MS = 1_000;

@@ -1,5 +1,5 @@
+import type { BucketSpec, TokenBucket } from "@/lib/lane/port";
 import type { Clock } from "@/lib/platform/clock";
-import type { BucketSpec, TokenBucket } from "./port";
 
 /** Waiters served by one round trip at most. */
 const BATCH_MAX = 1_000;

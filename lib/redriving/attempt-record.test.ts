@@ -1,9 +1,9 @@
 import { Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { PublishError } from "@/lib/brokers/port";
-import { closeOf, logAttempt } from "@/lib/operations/attempt-record";
-import type { SliceTarget } from "@/lib/operations/slice-deps";
 import { createLog } from "@/lib/platform/log";
+import { closeOf, logAttempt } from "@/lib/redriving/attempt-record";
+import type { SliceTarget } from "@/lib/redriving/slice-deps";
 import { type AttemptRecord, createTargetState, execute } from "@/lib/retry/execute";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 import { manualClock } from "@/lib/retry/testing/manual-clock";

@@ -1,6 +1,6 @@
 import { appendOutcomes, bounceOutcomes, brakeReason, brakes } from "@/lib/core/brake";
 import { canaryMove } from "@/lib/core/canary";
-import type { Deps } from "@/lib/operations/deps";
+import type { Deps } from "@/lib/redriving/deps";
 import type { Tx } from "@/lib/store/db";
 import { appendAudit } from "@/lib/store/write/audit";
 import {

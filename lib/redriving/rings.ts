@@ -1,6 +1,6 @@
 import { CANARY_SLICE } from "@/lib/core/lane-slices";
 import type { LaneName } from "@/lib/lane/port";
-import type { Deps } from "@/lib/operations/deps";
+import type { Deps } from "@/lib/redriving/deps";
 
 /** Rings slices of a redrive on its lane. Ringing one twice is harmless: the second finds nothing to claim. */
 export async function ringSlices(
