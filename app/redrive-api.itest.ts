@@ -11,6 +11,7 @@ import * as settings from "@/app/api/v1/settings/route";
 import * as target from "@/app/api/v1/targets/[name]/route";
 import * as ops from "@/app/ops/dlq/redrive/route";
 import * as readyz from "@/app/readyz/route";
+import { localViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { readEnv } from "@/lib/platform/env";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -72,7 +73,7 @@ async function park(count: number): Promise<string[]> {
       errorCode: index < 2 ? "TIMEOUT" : "X",
     }),
   }));
-  await parkEvents(deps, arrivals, "tester");
+  await parkEvents(deps, arrivals, localViewer("tester"));
   return (await deps.db.query<{ id: string }>("select id from dlq_events order by event_id")).map((row) => row.id);
 }
 

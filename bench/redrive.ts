@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { redriveRequestSchema } from "@/lib/contract/redrives";
+import { localViewer } from "@/lib/core/viewer";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import type { Deps } from "@/lib/operations/deps";
@@ -88,7 +89,7 @@ async function openBench(backend: "redis" | "postgres") {
       lane: "main",
       reason: "bench",
     });
-    return requestRedrive(deps, { request: parsed, idempotency: null }, "bench");
+    return requestRedrive(deps, { request: parsed, idempotency: null }, localViewer("bench"));
   };
   return { db, deps, worker, redriveAll, close };
 }
@@ -191,7 +192,7 @@ async function plan(): Promise<PlanResult> {
       redrive = (await readRedrive(bench.deps.db, id, Date.now()))!;
     }
     if (redrive.total !== PLAN_EVENTS) throw new Error(`${redrive.total} of ${PLAN_EVENTS} planned`);
-    await changeRedrive(bench.deps, { id, change: { action: "cancel" } }, "bench");
+    await changeRedrive(bench.deps, { id, change: { action: "cancel" } }, localViewer("bench"));
     const seconds = (Date.parse(redrive.plannedAt!) - Date.parse(redrive.createdAt)) / 1000;
     // The first chunks warm the process up: what grows after half of them grows with the number of events.
     const half = Math.max(...rss.slice(0, Math.ceil(rss.length / 2)));

@@ -1,3 +1,4 @@
+import { systemViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createDb, type Db, type Tx } from "@/lib/store/db";
@@ -210,7 +211,7 @@ async function parkHistory(db: Db, nowMs: number): Promise<number> {
       source: failure.source,
       letter: letterOf(failure, n++, Math.min(atMs, nowMs), random, versions),
     }));
-    await parkEvents({ db, clock: clockAt(Math.min(atMs, nowMs)) }, arrivals, "demo");
+    await parkEvents({ db, clock: clockAt(Math.min(atMs, nowMs)) }, arrivals, systemViewer("demo"));
   }
   return n;
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
 import { imposeControl } from "@/lib/operations/impose-control";
 import { liftControl } from "@/lib/operations/lift-control";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
@@ -84,18 +85,20 @@ describe("aggregates that share an id", () => {
 
     const everything = { select: { filter: {} }, mode: "deliver" as const, lane: "main" as const };
     await world.db.run("update dlq_events set cooldown_until = null, redrives = 0");
-    const counted = await previewRedrive(world.deps, everything);
+    const counted = await previewRedrive(world.deps, everything, localViewer("ada"));
     expect(counted).toMatchObject({ total: 3, eligible: 2, refused: { blacklisted: 1 } });
     expect(await world.ended((await world.request()).id)).toMatchObject({
       delivered: 2,
       refusedByReason: { blacklisted: 1 },
     });
 
-    await liftControl(world.deps, { id: control!.id, reason: "repaired" }, "ada");
+    await liftControl(world.deps, { id: control!.id, reason: "repaired" }, localViewer("ada"));
     expect(await live()).toEqual([]);
     const ended = await listControls(world.db, { cursor: null, limit: 50, state: "ended" });
     expect(ended.items).toMatchObject([{ id: control!.id, scope: control!.scope, liftedBy: "ada" }]);
-    await expect(liftControl(world.deps, { id: control!.id, reason: "again" }, "ada")).rejects.toMatchObject({
+    await expect(
+      liftControl(world.deps, { id: control!.id, reason: "again" }, localViewer("ada")),
+    ).rejects.toMatchObject({
       code: "unknown-control",
     });
     const last = await world.request({ select: { ids: await world.idsOf(["fails"]) } });
@@ -108,10 +111,17 @@ describe("aggregates that share an id", () => {
     await world.park(1, () => ({ eventId: "customer", aggregateType: "customer", aggregateId: "42" }));
     await world.park(1, () => ({ eventId: "there", aggregateType: "order", aggregateId: "42" }), "billing");
     const scope = { source: "orders", aggregateType: "order", aggregateId: "42" };
-    await imposeControl(world.deps, { kind: "blacklist", scope, reason: "broken", expiresAt: null }, "ada");
+    await imposeControl(
+      world.deps,
+      { kind: "blacklist", scope, reason: "broken", expiresAt: null },
+      localViewer("ada"),
+    );
     expect(await live()).toMatchObject([{ scope, catches: 1 }]);
     const everything = { select: { filter: {} }, mode: "deliver" as const, lane: "main" as const };
-    expect(await previewRedrive(world.deps, everything)).toMatchObject({ eligible: 2, refused: { blacklisted: 1 } });
+    expect(await previewRedrive(world.deps, everything, localViewer("ada"))).toMatchObject({
+      eligible: 2,
+      refused: { blacklisted: 1 },
+    });
     await world.worker();
     expect(await world.ended((await world.request()).id)).toMatchObject({ delivered: 2, refused: 1 });
     expect(sent()).toEqual(["customer", "there"]);

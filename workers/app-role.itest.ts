@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { redriveRequestSchema } from "@/lib/contract/redrives";
+import { localViewer } from "@/lib/core/viewer";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { parkEvents } from "@/lib/operations/park-events";
@@ -74,14 +75,14 @@ test("web and worker do all their work as a role that is no superuser and cannot
       source: "orders",
       letter: deadLetter({ eventId, aggregateId: null, version: null }),
     }));
-    await parkEvents(deps, letters, "ada");
+    await parkEvents(deps, letters, localViewer("ada"));
     const select = (eventId: string) => ({ filter: { eventId: [eventId] } });
     const parsed = (eventId: string) =>
       redriveRequestSchema.parse({ select: select(eventId), lane: "main", reason: "tried as the app's role" });
-    const { id } = await requestRedrive(deps, { request: parsed("a"), idempotency: null }, "ada");
+    const { id } = await requestRedrive(deps, { request: parsed("a"), idempotency: null }, localViewer("ada"));
     await world.ended(id);
     expect(world.sink.of("a")).toHaveLength(1);
-    await ignoreEvents(deps, { select: select("b"), reason: "not needed" } as never, "ada");
+    await ignoreEvents(deps, { select: select("b"), reason: "not needed" } as never, localViewer("ada"));
     const day = systemClock.wallMs() + 40 * 86_400_000;
     expect(await ensurePartitions(db, day)).toHaveLength(1);
     await foldRollups(db);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CANARY_SLICE } from "@/lib/core/lane-slices";
+import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { confirmEvents } from "@/lib/operations/confirm-events";
 import { parkEvents } from "@/lib/operations/park-events";
@@ -25,7 +26,7 @@ async function bounce(redriveId: string, eventIds: readonly string[]): Promise<v
     source: "orders",
     letter: deadLetter({ eventId, aggregateId: null, version: null, redrive: { redriveId, attempt: 1 } }),
   }));
-  await parkEvents(world.deps, arrivals, "tester");
+  await parkEvents(world.deps, arrivals, localViewer("tester"));
 }
 
 const arrivedIds = () => world.sink.arrived.map(({ eventId }) => eventId);
@@ -74,7 +75,7 @@ describe("the brake", () => {
     await expect.poll(() => inHand()).toBe(0);
     const before = world.sink.arrived.length;
     world.sink.answer = () => (world.sink.arrived.length <= before + 2 ? 422 : 200);
-    await changeRedrive(world.deps, { id, change: { action: "resume" } }, "ada");
+    await changeRedrive(world.deps, { id, change: { action: "resume" } }, localViewer("ada"));
     const done = await world.ended(id);
     expect(done).toMatchObject({ state: "DONE", failed: before + 2, delivered: 60 - before - 2 });
   });
@@ -97,7 +98,7 @@ describe("the brake", () => {
       pauseReason: "brake: 0 failed and 7 bounced of the last 30 (23 %, limit 20 %)",
     });
     // What was sent before the resume is judged already: the sample after it holds none of it.
-    await changeRedrive(world.deps, { id, change: { action: "resume" } }, "ada");
+    await changeRedrive(world.deps, { id, change: { action: "resume" } }, localViewer("ada"));
     await bounce(
       id,
       Array.from({ length: 20 }, (_, index) => `event-00${index + 10}`),
@@ -160,7 +161,7 @@ describe("a canary", () => {
     await expect.poll(async () => (await world.redrive(id)).canary?.waitingUntil).toEqual(expect.any(String));
     await expect.poll(async () => (await world.lane.waiting("main", { due: true }))?.length).toBe(0);
     expect(world.sink.arrived).toHaveLength(3);
-    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, "ada");
+    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
     await world.ended(id);
   });
 
@@ -173,9 +174,9 @@ describe("a canary", () => {
     await expect.poll(async () => (await world.redrive(id)).canary?.waitingUntil).toEqual(expect.any(String));
     const eventIds = arrivedIds();
     expect(eventIds).toHaveLength(2);
-    await confirmEvents(world.deps, { source: "orders", eventIds: [eventIds[0]!] }, "consumer");
+    await confirmEvents(world.deps, { source: "orders", eventIds: [eventIds[0]!] }, localViewer("consumer"));
     expect((await world.redrive(id)).canary).toMatchObject({ released: 2, waitingUntil: expect.any(String) });
-    await confirmEvents(world.deps, { source: "orders", eventIds: [eventIds[1]!] }, "consumer");
+    await confirmEvents(world.deps, { source: "orders", eventIds: [eventIds[1]!] }, localViewer("consumer"));
     expect((await world.redrive(id)).canary).toMatchObject({ released: null, waitingUntil: null });
     expect(await world.ended(id)).toMatchObject({ delivered: 6, confirmed: 2 });
   });

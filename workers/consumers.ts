@@ -3,6 +3,7 @@ import type { BrokerRegistry } from "@/lib/brokers/registry";
 import { parseSourceConfig } from "@/lib/contract/source-config";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { DomainError } from "@/lib/core/problem";
+import { systemViewer } from "@/lib/core/viewer";
 import { PARK_BATCH_MAX, parkEvents } from "@/lib/operations/park-events";
 import type { Clock } from "@/lib/platform/clock";
 import type { Log } from "@/lib/platform/log";
@@ -93,7 +94,7 @@ export function startConsumers(options: ConsumersOptions): Consumers {
         const outcomes = await parkEvents(
           { db, clock },
           letters.map((letter) => ({ source: source.name, letter })),
-          `source:${source.name}`,
+          systemViewer(`source:${source.name}`),
         );
         // Not committed: the source was removed between. The broker keeps the messages.
         if (outcomes.includes("unknown-source")) throw new DomainError("unknown-source", `${source.name} was removed`);

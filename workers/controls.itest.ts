@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
@@ -30,7 +31,7 @@ describe("after a redrive froze its events, and before a worker has them,", () =
     const { id } = await world.request();
     const expiresAt = new Date(world.deps.clock.wallMs() + 3_600_000).toISOString();
     const control = { kind, scope: { errorCode: "TIMEOUT" }, reason: "stock is down", expiresAt };
-    await imposeControl(world.deps, control, "ada");
+    await imposeControl(world.deps, control, localViewer("ada"));
     await world.worker();
     expect(await world.ended(id)).toMatchObject({ delivered: 2, refused: 2, refusedByReason: { [refusal]: 2 } });
     expect(sent()).toEqual(["event-0002", "event-0003"]);
@@ -44,8 +45,16 @@ describe("after a redrive froze its events, and before a worker has them,", () =
       ["order-1", "person"],
     ] as const) {
       const scope = { aggregateId };
-      await imposeControl(world.deps, { kind: "blacklist", scope, reason: "failed too often", expiresAt: null }, "ada");
-      await imposeControl(world.deps, { kind: "whitelist", scope, reason: "was repaired", expiresAt: null }, "ada");
+      await imposeControl(
+        world.deps,
+        { kind: "blacklist", scope, reason: "failed too often", expiresAt: null },
+        localViewer("ada"),
+      );
+      await imposeControl(
+        world.deps,
+        { kind: "whitelist", scope, reason: "was repaired", expiresAt: null },
+        localViewer("ada"),
+      );
       await world.db.run("update controls set origin = $2 where kind = 'blacklist' and value = $1", [
         aggregateId,
         origin,
@@ -59,11 +68,13 @@ describe("after a redrive froze its events, and before a worker has them,", () =
   test("ignoring takes events out of it", async () => {
     const { id } = await world.request();
     const ids = await world.idsOf(["event-0000", "event-0003"]);
-    expect(await ignoreEvents(world.deps, { select: { ids }, reason: "not wanted" }, "ada")).toMatchObject({
-      changed: 2,
-      refused: {},
-      underWay: 0,
-    });
+    expect(await ignoreEvents(world.deps, { select: { ids }, reason: "not wanted" }, localViewer("ada"))).toMatchObject(
+      {
+        changed: 2,
+        refused: {},
+        underWay: 0,
+      },
+    );
     await world.worker();
     expect(await world.ended(id)).toMatchObject({ delivered: 2, refusedByReason: { ignored: 2 } });
     expect(sent()).toEqual(["event-0001", "event-0002"]);
@@ -72,7 +83,7 @@ describe("after a redrive froze its events, and before a worker has them,", () =
 
   test("cancelling names the person who cancelled, not the one who asked", async () => {
     const { id } = await world.request();
-    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, "bob");
+    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("bob"));
     expect(await world.db.query("select actor, count from audit_entries where action = 'event.withdrawn'")).toEqual([
       { actor: "bob", count: 4 },
     ]);
@@ -81,7 +92,7 @@ describe("after a redrive froze its events, and before a worker has them,", () =
 
   test("cancelling sends nothing", async () => {
     const { id } = await world.request();
-    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, "ada");
+    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
     await world.worker();
     const witness = await world.request({ select: { ids: await world.idsOf(["event-0002"]) } });
     await world.ended(witness.id);

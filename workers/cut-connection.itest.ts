@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
 import { storePolicy } from "@/lib/operations/store-policy";
 import { upperBoundMs } from "@/lib/retry/bounds";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
@@ -39,7 +40,11 @@ describe("with connections that are cut", () => {
     healing: null,
   };
   const policy = (change: Partial<Policy> = {}) =>
-    storePolicy(world.deps, { name: "slow-lane", request: { body: { ...PLAIN, ...change }, reason: "tested" } }, "ada");
+    storePolicy(
+      world.deps,
+      { name: "slow-lane", request: { body: { ...PLAIN, ...change }, reason: "tested" } },
+      localViewer("ada"),
+    );
 
   test("no effect is lost, none is doubled, the key never changes, and the order holds", async () => {
     await policy();

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { TargetEngine } from "@/lib/contract/sources";
 import type { TargetChange } from "@/lib/contract/targets";
 import { prometheusText } from "@/lib/core/prometheus";
+import { localViewer } from "@/lib/core/viewer";
 import { changeTarget } from "@/lib/operations/change-target";
 import { storePolicy } from "@/lib/operations/store-policy";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
@@ -38,11 +39,11 @@ const PLAIN: Policy = {
 /** Stores the next version of the targets' policy. */
 function policy(change: Partial<Policy>): Promise<number> {
   const request = { body: { ...PLAIN, ...change }, reason: "tested" };
-  return storePolicy(world.deps, { name: "slow-lane", request }, "ada");
+  return storePolicy(world.deps, { name: "slow-lane", request }, localViewer("ada"));
 }
 
 const order = (breaker: TargetChange["breaker"]) =>
-  changeTarget(world.deps, { name: "orders", change: { breaker, reason: "tested" } }, "ada");
+  changeTarget(world.deps, { name: "orders", change: { breaker, reason: "tested" } }, localViewer("ada"));
 
 /** What the worker last said of the target. */
 async function engine(): Promise<TargetEngine | null> {

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { claimItems } from "@/lib/store/write/claim-items";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
@@ -54,8 +55,8 @@ describe.each([
         canary: { steps: [1], stopAtFailureRatio: 0.2, window: 50, quietMs: 300 },
       });
       await world.lane.ring("main", [{ redriveId: id, slice: 0 }]);
-      await changeRedrive(world.deps, { id, change: { action: "pause" } }, "bob");
-      await changeRedrive(world.deps, { id, change: { action: "resume" } }, "bob");
+      await changeRedrive(world.deps, { id, change: { action: "pause" } }, localViewer("bob"));
+      await changeRedrive(world.deps, { id, change: { action: "resume" } }, localViewer("bob"));
       await first.stop("a deploy");
       await world.worker();
       expect(await world.ended(id)).toMatchObject({ delivered: 3 });
@@ -67,7 +68,7 @@ describe.each([
       await world.worker();
       const { id } = await world.request({ holdMs: 60_000 });
       expect(await world.statuses()).toEqual({ QUEUED: 4 });
-      await changeRedrive(world.deps, { id, change: { action: "cancel" } }, "ada");
+      await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
       expect(await world.redrive(id)).toMatchObject({ state: "CANCELLED", cancelled: 4, open: 0 });
       expect(await world.event("event-0002")).toMatchObject({
         status: "PENDING",

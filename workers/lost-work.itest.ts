@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
 import { storePolicy } from "@/lib/operations/store-policy";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
@@ -143,7 +144,7 @@ describe.each([
           healing: null,
         },
       };
-      await storePolicy(world.deps, { name: "slow-lane", request: { body, reason: "tested" } }, "ada");
+      await storePolicy(world.deps, { name: "slow-lane", request: { body, reason: "tested" } }, localViewer("ada"));
       await world.park(30);
       world.sink.answer = async ({ eventId, nth }) => {
         const index = Number(eventId.slice(6));

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Earlier } from "@/lib/core/order-gate";
+import { localViewer } from "@/lib/core/viewer";
 import { confirmEvents } from "@/lib/operations/confirm-events";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
@@ -126,7 +127,7 @@ describe("the order of an aggregate", () => {
     [
       "ignored",
       async () => {
-        await ignoreEvents(world.deps, { ...(await only("v1")), reason: "not wanted" }, "ada");
+        await ignoreEvents(world.deps, { ...(await only("v1")), reason: "not wanted" }, localViewer("ada"));
       },
     ],
   ] as const)("a head that was %s holds its tail", async (_what, meanwhile) => {
@@ -165,7 +166,7 @@ describe("the order of an aggregate", () => {
 
   test("with include, what a consumer processed of another aggregate takes no earlier version away", async () => {
     await world.park(1, () => ({ eventId: "other", aggregateId: "7", version: 9n }));
-    await confirmEvents(world.deps, { source: "orders", eventIds: ["other"] }, "consumer");
+    await confirmEvents(world.deps, { source: "orders", eventIds: ["other"] }, localViewer("consumer"));
     await park(3);
     await world.worker();
     expect(await world.request(await only("v3"))).toMatchObject({ refusedByReason: { "held-by-head": 1 } });
@@ -179,7 +180,7 @@ describe("the order of an aggregate", () => {
     await imposeControl(
       world.deps,
       { kind: "blacklist", scope: { eventId: "v2" }, reason: "broken", expiresAt: null },
-      "ada",
+      localViewer("ada"),
     );
     await world.worker();
     const answer = await world.request({ ...(await only("v4")), earlier: "include" });
@@ -198,7 +199,7 @@ describe("the order of an aggregate", () => {
     });
     // Delivered is not processed: version 1 is still to come, and still holds.
     expect(await world.request(await only("v3"))).toMatchObject({ refusedByReason: { "held-by-head": 1 } });
-    await confirmEvents(world.deps, { source: "orders", eventIds: ["v2"] }, "consumer");
+    await confirmEvents(world.deps, { source: "orders", eventIds: ["v2"] }, localViewer("consumer"));
     expect(await world.ended((await world.request(await only("v3"))).id)).toMatchObject({ delivered: 1 });
     expect(await world.ended((await world.request(await only("v1"))).id)).toMatchObject({
       refusedByReason: { "version-superseded": 1 },
@@ -237,15 +238,19 @@ describe("the order of an aggregate", () => {
     await imposeControl(
       world.deps,
       { kind: "blacklist", scope: { eventId: "v6" }, reason: "broken", expiresAt: null },
-      "ada",
+      localViewer("ada"),
     );
     const preview = async (earlier: Earlier | undefined) =>
-      previewRedrive(world.deps, {
-        ...(await only("v3", "v4", "v7", "w5", "w6")),
-        mode: "deliver",
-        lane: "main",
-        earlier,
-      });
+      previewRedrive(
+        world.deps,
+        {
+          ...(await only("v3", "v4", "v7", "w5", "w6")),
+          mode: "deliver",
+          lane: "main",
+          earlier,
+        },
+        localViewer("ada"),
+      );
     const version = async (eventId: string, is: number) => ({
       id: (await world.idsOf([eventId]))[0],
       eventId,
@@ -295,7 +300,7 @@ describe("the order of an aggregate", () => {
     expect((await detail("u0")).heldBy).toBeNull();
     await world.db.run("update dlq_events set cooldown_until = now() + interval '1 hour' where event_id = 'u0'");
     expect((await detail("u1")).heldBy).toMatchObject({ eventId: "u0", text: expect.stringContaining("cools down") });
-    await confirmEvents(world.deps, { source: "orders", eventIds: ["v2"] }, "consumer");
+    await confirmEvents(world.deps, { source: "orders", eventIds: ["v2"] }, localViewer("consumer"));
     expect((await detail("v3")).heldBy).toBeNull();
   });
 
@@ -337,7 +342,7 @@ describe("the order of an aggregate", () => {
     });
     await world.park(1, () => ({ ...split(1), errorCode: "UPSTREAM_5XX" }));
     await world.park(1, () => split(2));
-    await ignoreEvents(world.deps, { ...(await only("split1")), reason: "not wanted" }, "ada");
+    await ignoreEvents(world.deps, { ...(await only("split1")), reason: "not wanted" }, localViewer("ada"));
     await world.park(10_200, pair);
     await world.park(1, () => split(3));
     const select = { filter: { errorCode: ["TIMEOUT"] } };

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { BasicProperties } from "@/lib/brokers/amqp/basic-properties";
 import { statsQueryFrom } from "@/lib/contract/stats-query";
+import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { changeSettings } from "@/lib/operations/change-settings";
 import { createSource } from "@/lib/operations/create-source";
@@ -136,7 +137,11 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     try {
       const config = { url: rabbit().url, queue: work.dlq };
       const source = { name: SOURCE, kind: "rabbitmq", config, payloadSchema: SCHEMA, enabled: true };
-      await createSource({ lowRate, schemas, clock: systemClock, env: { envReferences: [] } }, source, "ada");
+      await createSource(
+        { lowRate, schemas, clock: systemClock, env: { envReferences: [] } },
+        source,
+        localViewer("ada"),
+      );
     } finally {
       await schemas.close();
       await lowRate.end();
@@ -202,7 +207,7 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     const rejectedBefore = work.consumed.length;
     work.handles = ({ messageId }) => messageId !== STUBBORN;
     const short = { quietWindowMs: 2_000, cooldownMs: 0 };
-    await changeSettings(world.deps, { settings: short, reason: "a short story" }, "ada");
+    await changeSettings(world.deps, { settings: short, reason: "a short story" }, localViewer("ada"));
     const { id } = await world.request({ select: { filter } });
     const redriven = await world.ended(id);
     expect(redriven).toMatchObject({ total: ALL, delivered: GOOD, refused: 1, failed: 0, open: 0 });
@@ -284,7 +289,7 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     expect(paused.pauseReason).toMatch(/^brake: 0 failed and (9|10) bounced of the last 10 \(\d+ %, limit 20 %\)$/);
     await expect.poll(async () => (await world.redrive(id)).bounced, { timeout: 20_000 }).toBe(10);
     expect(new Set(work.consumed.slice(before).map(({ messageId }) => messageId)).size).toBe(10);
-    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, "ada");
+    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
     await world.ended(id);
   }, 120_000);
 
@@ -296,7 +301,7 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     await changeSettings(
       world.deps,
       { settings: { redriveLimit: 9, cooldownMs: 300_000 }, reason: "a short story" },
-      "ada",
+      localViewer("ada"),
     );
     await world.worker();
     await expect.poll(() => count("PENDING"), { timeout: 20_000 }).toEqual(exactly(1));

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { FREEZE_INLINE_MAX } from "@/lib/operations/request-redrive";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
@@ -73,8 +74,8 @@ describe.each([
         return (await world.request({ select: { ids } })).id;
       };
       const [paused, cancelled] = [await half(0), await half(5)];
-      await changeRedrive(world.deps, { id: paused, change: { action: "pause" } }, "ada");
-      await changeRedrive(world.deps, { id: cancelled, change: { action: "cancel" } }, "ada");
+      await changeRedrive(world.deps, { id: paused, change: { action: "pause" } }, localViewer("ada"));
+      await changeRedrive(world.deps, { id: cancelled, change: { action: "cancel" } }, localViewer("ada"));
       await forget();
       await world.worker();
       await world.park(1, () => ({ eventId: "witness" }));

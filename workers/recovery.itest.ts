@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
 import { storePolicy } from "@/lib/operations/store-policy";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
 import { listTargets } from "@/lib/store/read/target-list";
@@ -34,7 +35,7 @@ describe.each([
       storePolicy(
         world.deps,
         { name: "slow-lane", request: { body: { ...SLOW_LANE, ...change }, reason: "tested" } },
-        "ada",
+        localViewer("ada"),
       );
 
     /** As the worker's heartbeat has it. */

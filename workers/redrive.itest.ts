@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { changeSettings } from "@/lib/operations/change-settings";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
@@ -178,21 +179,21 @@ describe.each([
       const { id } = await world.request();
       await world.ended(id);
       const back = deadLetter({ eventId: "event-0000", redrive: { redriveId: id, attempt: 1 } });
-      await parkEvents(world.deps, [{ source: "orders", letter: back }], "tester");
-      await parkEvents(world.deps, [{ source: "orders", letter: back }], "tester");
+      await parkEvents(world.deps, [{ source: "orders", letter: back }], localViewer("tester"));
+      await parkEvents(world.deps, [{ source: "orders", letter: back }], localViewer("tester"));
       expect(await world.event("event-0000")).toMatchObject({ status: "PENDING", bounces: 1 });
       expect(await world.redrive(id)).toMatchObject({ delivered: 1, bounced: 1 });
     });
 
     test("an event that keeps coming back is ignored at the redrive limit", async () => {
-      await changeSettings(world.deps, { settings: { cooldownMs: 0 }, reason: "a short story" }, "ada");
+      await changeSettings(world.deps, { settings: { cooldownMs: 0 }, reason: "a short story" }, localViewer("ada"));
       await world.park(1);
       await world.worker();
       for (const bounces of [1, 2, 3]) {
         const { id } = await world.request();
         await world.ended(id);
         const back = deadLetter({ eventId: "event-0000", redrive: { redriveId: id, attempt: 1 } });
-        await parkEvents(world.deps, [{ source: "orders", letter: back }], "tester");
+        await parkEvents(world.deps, [{ source: "orders", letter: back }], localViewer("tester"));
         expect(await world.event("event-0000")).toMatchObject({ status: bounces < 3 ? "PENDING" : "IGNORED", bounces });
       }
       expect(await world.request()).toMatchObject({ total: 1, refusedByReason: { ignored: 1 } });
@@ -203,7 +204,11 @@ describe.each([
       await world.worker();
       world.sink.answer = async ({ eventId }) => {
         const mark = { redriveId: String(world.sink.of(eventId)[0]!.headers["x-redrive-id"]), attempt: 1 };
-        await parkEvents(world.deps, [{ source: "orders", letter: deadLetter({ eventId, redrive: mark }) }], "tester");
+        await parkEvents(
+          world.deps,
+          [{ source: "orders", letter: deadLetter({ eventId, redrive: mark }) }],
+          localViewer("tester"),
+        );
         return 200;
       };
       const done = await world.ended((await world.request()).id);
@@ -217,13 +222,13 @@ describe.each([
       await world.worker();
       const { id } = await world.request();
       await expect.poll(() => world.sink.arrived.length).toBeGreaterThan(10);
-      await changeRedrive(world.deps, { id, change: { action: "pause" } }, "ada");
+      await changeRedrive(world.deps, { id, change: { action: "pause" } }, localViewer("ada"));
       await expect.poll(async () => inHand(world)).toBe(0);
       const paused = world.sink.arrived.length;
       expect(paused).toBeLessThan(200);
       expect((await world.redrive(id)).state).toBe("PAUSED");
-      await changeRedrive(world.deps, { id, change: { ratePerSecond: 100_000 } }, "ada");
-      await changeRedrive(world.deps, { id, change: { action: "resume" } }, "ada");
+      await changeRedrive(world.deps, { id, change: { ratePerSecond: 100_000 } }, localViewer("ada"));
+      await changeRedrive(world.deps, { id, change: { action: "resume" } }, localViewer("ada"));
       await world.db.run("update targets set rate_per_second = null, updated_at = now()");
       expect(await world.ended(id)).toMatchObject({ delivered: 200 });
       expect(world.sink.arrived).toHaveLength(200);
@@ -238,7 +243,7 @@ describe.each([
       await imposeControl(
         world.deps,
         { kind: "blacklist", scope: { errorCode: "TIMEOUT" }, reason: "broken producer", expiresAt: null },
-        "ada",
+        localViewer("ada"),
       );
       const rest = await world.db.query<{ event_id: string }>(
         "select event_id from dlq_events where status = 'QUEUED' and error_code = 'UPSTREAM_5XX' order by id desc limit 10",
@@ -247,14 +252,14 @@ describe.each([
       const answer = await ignoreEvents(
         world.deps,
         { select: { ids: await world.idsOf(ignored) }, reason: "not wanted" },
-        "ada",
+        localViewer("ada"),
       );
       expect(answer.changed + (answer.refused["in-flight"] ?? 0) + (answer.refused["not-pending"] ?? 0)).toBe(
         ignored.length,
       );
-      await changeRedrive(world.deps, { id, change: { ratePerSecond: 100_000 } }, "ada");
+      await changeRedrive(world.deps, { id, change: { ratePerSecond: 100_000 } }, localViewer("ada"));
       await expect.poll(() => world.sink.arrived.length, { timeout: 15_000 }).toBeGreaterThan(6);
-      await changeRedrive(world.deps, { id, change: { action: "cancel" } }, "ada");
+      await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
       const done = await world.ended(id);
 
       expect(done.state).toBe("CANCELLED");
@@ -285,7 +290,7 @@ describe.each([
       await expect.poll(async () => (await world.redrive(id)).state, { timeout: 20_000 }).toBe("PAUSED");
       expect(await world.redrive(id)).toMatchObject({ failed: 10, pauseReason: expect.stringContaining("100 %") });
       expect(world.sink.arrived).toHaveLength(10);
-      await changeRedrive(world.deps, { id, change: { action: "cancel" } }, "ada");
+      await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
       expect(await world.ended(id)).toMatchObject({ failed: 10, cancelled: 140 });
     });
 
@@ -304,7 +309,7 @@ describe.each([
       await imposeControl(
         world.deps,
         { kind: "whitelist", scope: { aggregateId: "order-9" }, reason: "being repaired", expiresAt: null },
-        "ada",
+        localViewer("ada"),
       );
       await world.ended((await world.request()).id);
       await world.ended((await world.request()).id);
@@ -319,9 +324,9 @@ describe.each([
       });
 
       await world.db.run("update controls set lifted_at = now() where kind = 'whitelist'");
-      await releaseEvents(world.deps, { select: { filter: {} }, reason: "repaired" }, "ada");
+      await releaseEvents(world.deps, { select: { filter: {} }, reason: "repaired" }, localViewer("ada"));
       expect(await world.request()).toMatchObject({ refusedByReason: { blacklisted: 1 } });
-      await liftControl(world.deps, { id: control!.id, reason: "repaired" }, "ada");
+      await liftControl(world.deps, { id: control!.id, reason: "repaired" }, localViewer("ada"));
       world.sink.answer = () => 200;
       expect(await world.ended((await world.request()).id)).toMatchObject({ delivered: 1 });
     });
@@ -343,10 +348,10 @@ describe.each([
       await imposeControl(
         world.deps,
         { kind: "blacklist", scope: { aggregateId: "order-3" }, reason: "broken", expiresAt: null },
-        "ada",
+        localViewer("ada"),
       );
       const select = { filter: { errorCode: ["TIMEOUT", "UPSTREAM_5XX"] } };
-      const preview = await previewRedrive(world.deps, { select, mode: "deliver", lane: "main" });
+      const preview = await previewRedrive(world.deps, { select, mode: "deliver", lane: "main" }, localViewer("ada"));
       expect(preview).toMatchObject({ total: 6_000, eligible: 5_988, refused: { blacklisted: 12 }, kind: "exact" });
       await world.worker();
       const answer = await world.request({ select });

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
 import { replayAttempts } from "@/lib/operations/replay-attempts";
 import { storePolicy } from "@/lib/operations/store-policy";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
@@ -26,7 +27,11 @@ describe("the replay of recorded attempts", () => {
 
   beforeEach(async () => {
     world = await openWorld({ redisUrl: null });
-    await storePolicy(world.deps, { name: "slow-lane", request: { body: POLICY, reason: "tested" } }, "ada");
+    await storePolicy(
+      world.deps,
+      { name: "slow-lane", request: { body: POLICY, reason: "tested" } },
+      localViewer("ada"),
+    );
   });
   afterEach(() => world.close());
 
@@ -96,7 +101,11 @@ describe("the replay of recorded attempts", () => {
   test("keeps to the version the redrive had frozen, whatever was stored since", async () => {
     const id = await stormy();
     const hasty: Policy = { ...POLICY, backoff: { kind: "fixed", delayMs: 1, jitter: { kind: "none" } } };
-    await storePolicy(world.deps, { name: "slow-lane", request: { body: hasty, reason: "tested" } }, "ada");
+    await storePolicy(
+      world.deps,
+      { name: "slow-lane", request: { body: hasty, reason: "tested" } },
+      localViewer("ada"),
+    );
     const request = { redriveId: id, eventId: null };
     expect(await replayAttempts(world.db, { ...request, policyName: null })).toMatchObject({ different: 0 });
     const { different, listed } = await replayAttempts(world.db, { ...request, policyName: "slow-lane" });

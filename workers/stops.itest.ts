@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
@@ -10,18 +11,18 @@ type Stop = { name: string; stop: (world: World, redriveId: string) => Promise<{
 const STOPS: Stop[] = [
   ...(["pause", "cancel"] as const).map((action) => ({
     name: action,
-    stop: (world: World, id: string) => changeRedrive(world.deps, { id, change: { action } }, "ada"),
+    stop: (world: World, id: string) => changeRedrive(world.deps, { id, change: { action } }, localViewer("ada")),
   })),
   {
     name: "blacklist",
     stop: (world) => {
       const control = { kind: "blacklist", scope: { source: "orders" }, reason: "broken", expiresAt: null } as const;
-      return imposeControl(world.deps, control, "ada");
+      return imposeControl(world.deps, control, localViewer("ada"));
     },
   },
   {
     name: "ignore",
-    stop: (world) => ignoreEvents(world.deps, { select: { filter: {} }, reason: "not wanted" }, "ada"),
+    stop: (world) => ignoreEvents(world.deps, { select: { filter: {} }, reason: "not wanted" }, localViewer("ada")),
   },
 ];
 

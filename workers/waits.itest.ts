@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { storePolicy } from "@/lib/operations/store-policy";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
@@ -45,10 +46,10 @@ describe.each([
       storePolicy(
         world.deps,
         { name: "slow-lane", request: { body: { ...PLAIN, ...change }, reason: "tested" } },
-        "ada",
+        localViewer("ada"),
       );
     const change = (id: string, action: "pause" | "resume" | "cancel") =>
-      changeRedrive(world.deps, { id, change: { action } }, "bob");
+      changeRedrive(world.deps, { id, change: { action } }, localViewer("bob"));
     const busy = (afterS: number): Answer => ({ status: 503, headers: { "retry-after": String(afterS) } });
     const closed = async () =>
       (

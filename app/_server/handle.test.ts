@@ -2,6 +2,7 @@ import pino from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { DomainError, PROBLEM_CODES } from "@/lib/core/problem";
+import type { Viewer } from "@/lib/core/viewer";
 import { systemClock } from "@/lib/platform/clock";
 import { readEnv } from "@/lib/platform/env";
 import { type Deps, setDeps } from "./deps";
@@ -98,7 +99,7 @@ describe("handle", () => {
   });
 
   test("attributes to x-actor, else to local", async () => {
-    const route = { run: async ({ actor }: { actor: string }) => ({ actor }) };
+    const route = { run: async ({ viewer }: { viewer: Viewer }) => ({ actor: viewer.name }) };
     expect(await (await call(route)).json()).toEqual({ actor: "local" });
     const named = new Request("http://localhost/api/v1/x", { headers: { "x-actor": " ada " } });
     expect(await (await call(route, named)).json()).toEqual({ actor: "ada" });
@@ -109,7 +110,7 @@ describe("handle", () => {
     ["Latin-1", "Zo\u00eb", "Zoë"],
   ])("reads a name in %s", async (_, header, actor) => {
     const request = new Request("http://localhost/api/v1/x", { headers: { "x-actor": header } });
-    const route = { run: async (made: { actor: string }) => ({ actor: made.actor }) };
+    const route = { run: async ({ viewer }: { viewer: Viewer }) => ({ actor: viewer.name }) };
     expect(await (await call(route, request)).json()).toEqual({ actor });
   });
 

@@ -1,18 +1,18 @@
 import type * as z from "zod/mini";
 import { DomainError } from "@/lib/core/problem";
+import type { Viewer } from "@/lib/core/viewer";
 import { uuidv7 } from "@/lib/platform/ids";
-import { actorOf } from "./actor";
 import { readJson } from "./body";
 import { type Deps, deps as processDeps } from "./deps";
-import { assertLocal } from "./local";
 import { problemResponse, toDomainError } from "./problem";
 import { rawQueryOf } from "./raw-query";
+import { requestViewer } from "./viewer";
 
 /** One parsed request. */
 export type Call<Query = undefined, Body = undefined> = {
   deps: Deps;
   request: Request;
-  actor: string;
+  viewer: Viewer;
   /** Path parameters, decoded. */
   params: Record<string, string>;
   query: Query;
@@ -67,13 +67,12 @@ type Incoming = { request: Request; url: URL; context: Context; requestId: strin
 
 async function answer<Query, Body>(route: Route<Query, Body>, incoming: Incoming): Promise<Response> {
   const { request, url, context, requestId, deps } = incoming;
-  assertLocal(request, deps.env.allowedHosts);
-  const actor = actorOf(request);
+  const viewer = requestViewer(request, deps.env.allowedHosts);
   const nowMs = deps.clock.wallMs();
   const query = (route.query ?? noQuery)(rawQueryOf(request.headers) ?? url.searchParams, nowMs) as Query;
   const body = route.body ? route.body.parse(await readJson(request, deps.env.requestBytesMax)) : (undefined as Body);
   const params = await context.params;
-  const result = await route.run({ deps, request, actor, params, query, body, requestId, nowMs });
+  const result = await route.run({ deps, request, viewer, params, query, body, requestId, nowMs });
   if (result instanceof Response) return result;
   const headers = { "cache-control": "no-store" };
   if (result === undefined) return new Response(null, { status: route.status ?? 204, headers });

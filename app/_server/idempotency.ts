@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { DomainError } from "@/lib/core/problem";
+import type { Viewer } from "@/lib/core/viewer";
 import type { IdempotentRequest } from "@/lib/store/write/idempotent-request";
 
 const KEY_CHARS_MAX = 255;
@@ -29,9 +30,9 @@ export function fingerprintOf(request: Request, body: unknown): string {
 }
 
 /** Key and fingerprint for a use case that keeps its answer in the transaction of its own work; null without a key. */
-export function idempotencyOf(request: Request, actor: string, body: unknown): IdempotentRequest | null {
+export function idempotencyOf(request: Request, viewer: Viewer, body: unknown): IdempotentRequest | null {
   const key = idempotencyKeyOf(request);
-  return key === null ? null : { actor, key, fingerprint: fingerprintOf(request, body) };
+  return key === null ? null : { actor: viewer.name, key, fingerprint: fingerprintOf(request, body) };
 }
 
 export function keyReused(): DomainError {

@@ -198,7 +198,7 @@ function invalidJson(detail: string): DomainError {
 }
 
 async function ingestOne(call: IngestCall, read: () => Arrival, bytes: number): Promise<ParkAnswer> {
-  const intake = new Intake(call.deps, call.actor);
+  const intake = new Intake(call.deps, call.viewer);
   await intake.take(read, bytes);
   const answer = await intake.finish();
   if (answer.rejected[0]) throw asProblem(answer.rejected[0]);
@@ -210,7 +210,7 @@ function asProblem({ code, detail, field }: Rejection): DomainError {
 }
 
 async function ingestEach(call: IngestCall, spans: Span[], read: (span: Span) => Arrival): Promise<ParkAnswer> {
-  const intake = new Intake(call.deps, call.actor);
+  const intake = new Intake(call.deps, call.viewer);
   try {
     for (const span of spans) {
       const busy = intake.take(() => read(span), span.end - span.start);
@@ -226,7 +226,7 @@ async function ingestEach(call: IngestCall, spans: Span[], read: (span: Span) =>
 async function ingestLines(call: IngestCall): Promise<ParkAnswer> {
   const limits = limitsOf(call);
   const options = { ...limits, defaultSource: call.query.source };
-  const intake = new Intake(call.deps, call.actor, { streams: true });
+  const intake = new Intake(call.deps, call.viewer, { streams: true });
   const lineBytesMax = eventBytesMax(limits);
   try {
     for await (const lines of linesOf(call.request.body ?? emptyBody(), lineBytesMax)) {

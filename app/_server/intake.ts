@@ -2,6 +2,7 @@ import { type Arrival, type Rejection, readOrReject, shortRejection } from "@/li
 import type { ParkAnswer } from "@/lib/contract/events";
 import type { Mapping } from "@/lib/contract/source-config";
 import { DomainError } from "@/lib/core/problem";
+import type { Viewer } from "@/lib/core/viewer";
 import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/operations/park-events";
 import { createTurns, type Turns } from "@/lib/platform/turns";
 import { readMappings } from "@/lib/store/read/source-mappings";
@@ -32,7 +33,7 @@ type Batch = {
  */
 export class Intake {
   private readonly deps: Deps;
-  private readonly actor: string;
+  private readonly viewer: Viewer;
   private batch: Batch;
   private readonly rooms: Buffer[] = [];
   private readonly streams: boolean;
@@ -50,9 +51,9 @@ export class Intake {
    * each would hold the piece of the stream around it until its batch is stored, and the collector is late to see that
    * they are gone: they are not on its heap.
    */
-  constructor(deps: Deps, actor: string, { streams = false } = {}) {
+  constructor(deps: Deps, viewer: Viewer, { streams = false } = {}) {
     this.deps = deps;
-    this.actor = actor;
+    this.viewer = viewer;
     this.streams = streams;
     this.turns = createTurns(deps.clock);
     this.batch = this.newBatch();
@@ -141,7 +142,7 @@ export class Intake {
     }
     // The order of the request is that of the ids, whichever of two batches is committed first.
     this.lastAtMs = Math.max(this.deps.clock.wallMs(), this.lastAtMs + 1);
-    this.count(batch, await parkEvents(this.deps, arrivals, this.actor, { atMs: this.lastAtMs }));
+    this.count(batch, await parkEvents(this.deps, arrivals, this.viewer, { atMs: this.lastAtMs }));
     if (batch.room) this.rooms.push(batch.room);
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
 import { createLog } from "@/lib/platform/log";
 import { memoryIdempotencyStore } from "@/lib/retry/idempotency/memory-store";
 import { manualClock } from "@/lib/testing/manual-clock";
@@ -11,7 +12,7 @@ function setUp() {
   const deps = { idempotency: store, clock, log: createLog({ level: "silent", process: "test" }) };
   const call = (body: unknown, headers: Record<string, string> = { "idempotency-key": "k" }, actor = "ada") => {
     const request = new Request("http://127.0.0.1/api/v1/controls", { method: "POST", headers });
-    return { deps, request, actor, body } as unknown as Call<undefined, unknown>;
+    return { deps, request, viewer: localViewer(actor), body } as unknown as Call<undefined, unknown>;
   };
   return { clock, store, call };
 }

@@ -33,7 +33,7 @@ export async function once<Query, Body, Answer>(
 ): Promise<Answer> {
   const key = idempotencyKeyOf(call.request);
   if (key === null) return run();
-  const name = JSON.stringify([call.actor, key]);
+  const name = JSON.stringify([call.viewer.name, key]);
   const claim = await call.deps.idempotency.claim(name, TIMES);
   switch (claim.kind) {
     case "in-progress":

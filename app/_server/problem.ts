@@ -40,6 +40,7 @@ export const STATUS: Record<ProblemCode, number> = {
   "queue-unavailable": 503,
   "broker-unreachable": 502,
   "not-local": 403,
+  forbidden: 403,
   internal: 500,
 };
 
@@ -81,6 +82,7 @@ const TITLE: Record<ProblemCode, string> = {
   "queue-unavailable": "The queue cannot be reached",
   "broker-unreachable": "The broker cannot be reached",
   "not-local": "The request did not come from this console",
+  forbidden: "This is not allowed to you",
   internal: "Something went wrong inside Parkade",
 };
 

@@ -1,7 +1,5 @@
 import type { Metadata } from "next";
-import { headers } from "next/headers";
-import { deps } from "@/app/_server/deps";
-import { assertLocalPage } from "@/app/_server/local";
+import { pageCall } from "@/app/_server/page-call";
 import { rawQueryOf } from "@/app/_server/raw-query";
 import { EventsView, type InitialEvents } from "@/components/events/events-view";
 import { PAGE_PARAMS } from "@/lib/browser/filter-read";
@@ -24,19 +22,16 @@ export default async function EventsPage({ searchParams }: { searchParams: Promi
  * fails; the browser then asks for itself and says what it was told.
  */
 async function firstPage(given: SearchParams): Promise<InitialEvents | null> {
-  const { env, lists, clock, log } = deps();
-  const sent = await headers();
-  assertLocalPage(sent, env.allowedHosts);
+  const { deps, sent, nowMs: readAtMs } = await pageCall();
   const params = rawQueryOf(sent) ?? paramsOf(given);
   params.delete("_rsc");
   try {
     const filter = fromSearchParams(params, PAGE_PARAMS);
-    const readAtMs = clock.wallMs();
-    const list = await listEvents(lists, { filter, limit: PAGE_ROWS, cursor: null }, readAtMs);
+    const list = await listEvents(deps.lists, { filter, limit: PAGE_ROWS, cursor: null }, readAtMs);
     return { list, readAtMs, query: toSearchParams(filter).toString() };
   } catch (error) {
     const wrongFilter = error instanceof DomainError && error.code === "invalid-filter";
-    if (!wrongFilter) log.warn({ err: error }, "the events page could not read its first rows");
+    if (!wrongFilter) deps.log.warn({ err: error }, "the events page could not read its first rows");
     return null;
   }
 }

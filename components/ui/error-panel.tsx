@@ -15,6 +15,7 @@ const TITLES: Partial<Record<ApiErrorCode, string>> = {
   "queue-unavailable": "The queue cannot be reached",
   "invalid-filter": "This filter cannot be used",
   "not-local": "Not allowed from here",
+  forbidden: "Not allowed to you",
   internal: "Something broke on the server",
 };
 

@@ -40,6 +40,7 @@ export const PROBLEM_CODES = [
   "queue-unavailable",
   "broker-unreachable",
   "not-local",
+  "forbidden",
   "internal",
 ] as const;
 

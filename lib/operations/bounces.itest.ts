@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
+import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { changeSettings } from "@/lib/operations/change-settings";
 import { confirmEvents } from "@/lib/operations/confirm-events";
@@ -59,7 +60,7 @@ async function comesBack(eventId: string, redriveId: string | null, errorCode = 
     errorCode,
     redrive: mark,
   });
-  return (await parkEvents(world.deps, [{ source: "orders", letter }], "tester"))[0]!;
+  return (await parkEvents(world.deps, [{ source: "orders", letter }], localViewer("tester")))[0]!;
 }
 
 const ORDER = { aggregateType: "order", aggregateId: "order-4" };
@@ -80,7 +81,11 @@ const cooldownMs = async (eventId: string) =>
 
 describe("an event that comes back", () => {
   test("has failed: it cools down by the store's clock, longer each time", async () => {
-    await changeSettings(world.deps, { settings: { cooldownMs: 600_000, redriveLimit: 9 }, reason: "a test" }, "ada");
+    await changeSettings(
+      world.deps,
+      { settings: { cooldownMs: 600_000, redriveLimit: 9 }, reason: "a test" },
+      localViewer("ada"),
+    );
     await world.park(1);
     for (const [round, expectedMs] of [600_000, 1_200_000, 2_400_000].entries()) {
       const id = await redrive(["event-0000"], DELIVERED);
@@ -124,7 +129,7 @@ describe("an event that comes back", () => {
   });
 
   test("counts once for each redrive, however late and often the copies come", async () => {
-    await changeSettings(world.deps, { settings: { redriveLimit: 9 }, reason: "a test" }, "ada");
+    await changeSettings(world.deps, { settings: { redriveLimit: 9 }, reason: "a test" }, localViewer("ada"));
     await world.park(1);
     const first = await redrive(["event-0000"], DELIVERED);
     expect(await comesBack("event-0000", first)).toBe("bounced");
@@ -154,7 +159,7 @@ describe("an aggregate", () => {
   });
 
   test("is blacklisted by failures and bounces in any order: a publish between them is no success", async () => {
-    await changeSettings(world.deps, { settings: { redriveLimit: 9 }, reason: "a test" }, "ada");
+    await changeSettings(world.deps, { settings: { redriveLimit: 9 }, reason: "a test" }, localViewer("ada"));
     await world.park(1, () => ORDER);
     await redrive(["event-0000"], REJECTED);
     await redrive(["event-0000"], REJECTED);
@@ -174,7 +179,7 @@ describe("an aggregate", () => {
     await comesBack("event-0000", id);
     await redrive(["event-0001"], DELIVERED);
     expect(await failuresOf()).toMatchObject({ n: 1 });
-    await confirmEvents(world.deps, { source: "orders", eventIds: ["event-0001"] }, "consumer");
+    await confirmEvents(world.deps, { source: "orders", eventIds: ["event-0001"] }, localViewer("consumer"));
     expect(await failuresOf()).toMatchObject({ n: 0 });
   });
 
@@ -210,7 +215,11 @@ describe("what the flow says", () => {
   }) satisfies fc.Arbitrary<Step>;
 
   test("adds up to what is parked, by source, error code and group, after any history", async () => {
-    await changeSettings(world.deps, { settings: { cooldownMs: 0, redriveLimit: 2 }, reason: "a test" }, "ada");
+    await changeSettings(
+      world.deps,
+      { settings: { cooldownMs: 0, redriveLimit: 2 }, reason: "a test" },
+      localViewer("ada"),
+    );
     let histories = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 40 }), async (steps) => {
@@ -228,7 +237,7 @@ describe("what the flow says", () => {
     await parkEvents(
       world.deps,
       letters.map((letter) => ({ source: "orders", letter })),
-      "tester",
+      localViewer("tester"),
     );
     const redrives = new Map<string, string[]>(eventIds.map((eventId) => [eventId, []]));
     const held = new Map<string, { redriveId: string; item: ClaimedItem }>();
@@ -253,9 +262,10 @@ describe("what the flow says", () => {
       if (act === "already") await end(eventId, { kind: "already-processed", detail: "billing has it" });
       if (act === "bounce" && last) await comesBack(eventId, last, code);
       if (act === "unmarked") await comesBack(eventId, null, code);
-      if (act === "ignore") await ignoreEvents(world.deps, { select, reason: "not wanted" }, "ada");
-      if (act === "release") await releaseEvents(world.deps, { select, reason: "wanted" }, "ada");
-      if (act === "confirm") await confirmEvents(world.deps, { source: "orders", eventIds: [eventId] }, "consumer");
+      if (act === "ignore") await ignoreEvents(world.deps, { select, reason: "not wanted" }, localViewer("ada"));
+      if (act === "release") await releaseEvents(world.deps, { select, reason: "wanted" }, localViewer("ada"));
+      if (act === "confirm")
+        await confirmEvents(world.deps, { source: "orders", eventIds: [eventId] }, localViewer("consumer"));
       if (act === "quiet") {
         await world.db.run("update dlq_events set redrive_at = redrive_at - interval '1 hour' where event_id = $1", [
           eventId,
@@ -263,7 +273,9 @@ describe("what the flow says", () => {
         await confirmQuietEvents(world.deps);
       }
       if (act === "cancel" && last) {
-        await changeRedrive(world.deps, { id: last, change: { action: "cancel" } }, "ada").catch(() => undefined);
+        await changeRedrive(world.deps, { id: last, change: { action: "cancel" } }, localViewer("ada")).catch(
+          () => undefined,
+        );
       }
     }
   }

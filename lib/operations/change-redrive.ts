@@ -1,6 +1,7 @@
 import type { RedriveChange } from "@/lib/contract/redrives";
 import { DomainError } from "@/lib/core/problem";
 import { nextRedriveState, type RedriveMove } from "@/lib/core/redrive-state";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { awaitOpenSends } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
 import { cancelItems } from "@/lib/redriving/cancel-items";
@@ -21,8 +22,10 @@ export type ChangedRedrive = { underWay: number | null };
 export async function changeRedrive(
   deps: Deps,
   input: { id: string; change: RedriveChange },
-  actor: string,
+  viewer: Viewer,
 ): Promise<ChangedRedrive> {
+  assertMay(viewer, "redrive");
+  const { name: actor } = viewer;
   const nowMs = deps.clock.wallMs();
   const after = await deps.db.transaction(async (tx) => {
     const redrive = await lockRedrive(tx, input.id);

@@ -1,20 +1,22 @@
 import type { SettingsChange } from "@/lib/contract/targets";
 import { DomainError, type FieldError } from "@/lib/core/problem";
 import { SETTING_BOUNDS, type Settings } from "@/lib/core/settings";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import { readSettings } from "@/lib/store/read/settings";
 import { appendAudit } from "@/lib/store/write/audit";
 import { writeSettings } from "@/lib/store/write/settings";
 
 /** Changes settings, in force with the next decision. Throws DomainError `invalid-config` with every wrong field. */
-export async function changeSettings(deps: Deps, change: SettingsChange, actor: string): Promise<Settings> {
+export async function changeSettings(deps: Deps, change: SettingsChange, viewer: Viewer): Promise<Settings> {
+  assertMay(viewer, "change-settings", "all");
   assertWithinBounds(change.settings);
   return deps.db.transaction(async (tx) => {
     const before = await readSettings(tx);
-    await writeSettings(tx, change.settings, actor);
+    await writeSettings(tx, change.settings, viewer.name);
     const after = await readSettings(tx);
     await appendAudit(tx, {
-      actor,
+      actor: viewer.name,
       action: "setting.changed",
       subjectKind: "setting",
       subjectId: null,

@@ -1,5 +1,6 @@
 import type { TargetChange } from "@/lib/contract/targets";
 import { DomainError } from "@/lib/core/problem";
+import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 import type { Tx } from "@/lib/store/db";
@@ -12,18 +13,19 @@ import { updateTarget } from "@/lib/store/write/targets";
 export async function changeTarget(
   deps: Deps,
   input: { name: string; change: TargetChange },
-  actor: string,
+  viewer: Viewer,
 ): Promise<void> {
+  assertMay(viewer, "change-target");
   const { reason, breaker, ...columns } = input.change;
   await deps.db.transaction(async (tx) => {
     const target = (await readTargets(tx)).find((row) => row.name === input.name);
-    if (!target) throw unknownTarget(input.name);
+    if (!target || !sees(viewer, target.source)) throw unknownTarget(input.name);
     await assertPolicy(tx, columns.policyName);
     const before = shown(target);
     const after = { ...before, ...columns, breakerForce: breakerAfter(target, breaker) };
     await updateTarget(tx, target.id, { ...after, reset: breaker === "reset" });
     await appendAudit(tx, {
-      actor,
+      actor: viewer.name,
       action: breaker === undefined ? "target.changed" : `target.breaker-${breaker}`,
       subjectKind: "target",
       subjectId: input.name,

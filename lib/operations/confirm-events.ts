@@ -1,5 +1,6 @@
 import type { ConfirmRequest } from "@/lib/contract/confirm";
 import type { ChangeAnswer } from "@/lib/contract/events";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Clock } from "@/lib/platform/clock";
 import { confirmRedrives } from "@/lib/redriving/canary-and-brake";
 import type { Db, Tx } from "@/lib/store/db";
@@ -26,8 +27,9 @@ const CONSUMER = "api";
 export async function confirmEvents(
   deps: { db: Db; clock: Clock },
   request: ConfirmRequest,
-  actor: string,
+  viewer: Viewer,
 ): Promise<ChangeAnswer> {
+  assertMay(viewer, "confirm", [request.source]);
   const eventIds = [...new Set(request.eventIds)];
   return deps.db.transaction(async (tx) => {
     const sourceId = (await holdSources(tx, [request.source])).get(request.source);
@@ -50,7 +52,7 @@ export async function confirmEvents(
       const ids = moved.filter((event) => event.from === from).map(({ id }) => id);
       await auditConfirmed(tx, ids, {
         from,
-        actor,
+        actor: viewer.name,
         consumer: request.consumer ?? CONSUMER,
         nowMs: deps.clock.wallMs(),
       });

@@ -1,6 +1,7 @@
 import { assertReferences, parseSourceConfig, redactConfig } from "@/lib/contract/source-config";
 import type { SourceRequest } from "@/lib/contract/sources";
 import { DomainError } from "@/lib/core/problem";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -17,7 +18,8 @@ export type SourceDeps = {
 };
 
 /** Creates a source and its two targets. Throws DomainError `invalid-config` or `name-taken`. */
-export async function createSource(deps: SourceDeps, request: SourceRequest, actor: string): Promise<void> {
+export async function createSource(deps: SourceDeps, request: SourceRequest, viewer: Viewer): Promise<void> {
+  assertMay(viewer, "change-source", [request.name]);
   const config = parseSourceConfig(request.kind, request.config);
   assertReferences(config, deps.env.envReferences);
   const payloadSchema = request.payloadSchema ?? null;
@@ -29,7 +31,7 @@ export async function createSource(deps: SourceDeps, request: SourceRequest, act
     await deps.lowRate.write(async (client, tx) => {
       await insertSource(client, { id, name, config, payloadSchema, enabled, targetIds: { main, slow } });
       await appendAudit(tx, {
-        actor,
+        actor: viewer.name,
         action: "source.created",
         subjectKind: "source",
         subjectId: name,

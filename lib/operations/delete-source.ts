@@ -1,5 +1,6 @@
 import { redactConfig } from "@/lib/contract/source-config";
 import { DomainError } from "@/lib/core/problem";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { SourceDeps } from "@/lib/operations/create-source";
 import { unknownSource } from "@/lib/store/read/sources";
 import { appendAudit } from "@/lib/store/write/audit";
@@ -9,7 +10,8 @@ import { lockSource } from "@/lib/store/write/sources";
  * Removes a source and its targets. Throws DomainError `unknown-source`, or `source-in-use` while the store holds events
  * of it: they would lose where they came from and where they go.
  */
-export async function deleteSource(deps: SourceDeps, name: string, actor: string): Promise<void> {
+export async function deleteSource(deps: SourceDeps, name: string, viewer: Viewer): Promise<void> {
+  assertMay(viewer, "change-source", [name]);
   await deps.lowRate.write(async (client, tx) => {
     const locked = await lockSource(tx, name);
     if (!locked) throw unknownSource(name);
@@ -20,7 +22,7 @@ export async function deleteSource(deps: SourceDeps, name: string, actor: string
     }
     const { kind, config, enabled } = await client.source.delete({ where: { id: locked.id } });
     await appendAudit(tx, {
-      actor,
+      actor: viewer.name,
       action: "source.deleted",
       subjectKind: "source",
       subjectId: name,

@@ -1,6 +1,7 @@
 import { type ChangeAnswer, type MoveAnswer, UNDO_IDS_MAX } from "@/lib/contract/events";
 import type { Selection } from "@/lib/contract/selection";
 import { DomainError } from "@/lib/core/problem";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { looks } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
 import { settleRedrive } from "@/lib/redriving/settle-redrive";
@@ -24,8 +25,9 @@ export type BulkChange = { select: Selection; reason: string };
  * ignored when their send ends without a delivery. Throws DomainError `empty-selection`, `unknown-event`,
  * `invalid-filter`.
  */
-export async function ignoreEvents(deps: Deps, input: BulkChange, actor: string): Promise<MoveAnswer> {
-  const ignore: Chunk = (tx, candidates, nowMs) => ignoreChunk(tx, candidates, { ...input, actor, nowMs });
+export async function ignoreEvents(deps: Deps, input: BulkChange, viewer: Viewer): Promise<MoveAnswer> {
+  assertMay(viewer, "ignore");
+  const ignore: Chunk = (tx, candidates, nowMs) => ignoreChunk(tx, candidates, { ...input, actor: viewer.name, nowMs });
   const answer = await inChunks(deps, input, ignore);
   const underWay = await ignoreWhatEnds(deps, answer, ignore);
   return answerOut(answer, underWay);
@@ -73,10 +75,11 @@ function takeOff(answer: ChunkAnswer, ids: readonly string[]): void {
 export async function releaseEvents(
   deps: Deps,
   input: BulkChange & { keepLimits?: boolean },
-  actor: string,
+  viewer: Viewer,
 ): Promise<MoveAnswer> {
+  assertMay(viewer, "release");
   const answer = await inChunks(deps, input, (tx, candidates, nowMs) =>
-    releaseChunk(tx, candidates, { ...input, actor, nowMs }),
+    releaseChunk(tx, candidates, { ...input, actor: viewer.name, nowMs }),
   );
   return answerOut(answer, 0);
 }

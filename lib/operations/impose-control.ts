@@ -1,6 +1,7 @@
 import type { ControlRequest } from "@/lib/contract/controls";
 import type { StoredScope } from "@/lib/core/control";
 import { DomainError } from "@/lib/core/problem";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { awaitOpenSends } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -15,7 +16,8 @@ export type ImposedControl = { id: string; underWay: number | null };
  * under way that it covers: no other begins. Throws DomainError `invalid-request` for an expiry that has passed, or a
  * cooldown without one.
  */
-export async function imposeControl(deps: Deps, request: ControlRequest, actor: string): Promise<ImposedControl> {
+export async function imposeControl(deps: Deps, request: ControlRequest, viewer: Viewer): Promise<ImposedControl> {
+  assertMay(viewer, "control", request.scope.source === undefined ? "all" : [request.scope.source]);
   const nowMs = deps.clock.wallMs();
   const expiresAtMs = request.expiresAt ? Date.parse(request.expiresAt) : null;
   assertExpiry(request, expiresAtMs, nowMs);
@@ -27,12 +29,12 @@ export async function imposeControl(deps: Deps, request: ControlRequest, actor: 
       kind,
       ...storedScope(request.scope),
       reason,
-      createdBy: actor,
+      createdBy: viewer.name,
       atMs: nowMs,
       expiresAtMs,
     });
     await appendAudit(tx, {
-      actor,
+      actor: viewer.name,
       action: "control.imposed",
       subjectKind: "control",
       subjectId: id,

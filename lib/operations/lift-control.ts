@@ -1,14 +1,16 @@
 import { scopeOut } from "@/lib/core/control";
 import { DomainError } from "@/lib/core/problem";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import { appendAudit } from "@/lib/store/write/audit";
 import { forgetFailures, liftControl as lift } from "@/lib/store/write/controls";
 
 /** Ends a control at once, with a reason. Throws DomainError `unknown-control` when it is not in force. */
-export async function liftControl(deps: Deps, input: { id: string; reason: string }, actor: string): Promise<void> {
+export async function liftControl(deps: Deps, input: { id: string; reason: string }, viewer: Viewer): Promise<void> {
+  assertMay(viewer, "control");
   const atMs = deps.clock.wallMs();
   await deps.db.transaction(async (tx) => {
-    const lifted = await lift(tx, { ...input, actor, atMs });
+    const lifted = await lift(tx, { ...input, actor: viewer.name, atMs });
     if (!lifted) {
       throw new DomainError("unknown-control", `No control ${input.id} is in force`, {
         fields: [{ field: "id", detail: "list the controls in force with GET /api/v1/controls" }],
@@ -16,7 +18,7 @@ export async function liftControl(deps: Deps, input: { id: string; reason: strin
     }
     await forgetFailures(tx, lifted);
     await appendAudit(tx, {
-      actor,
+      actor: viewer.name,
       action: "control.lifted",
       subjectKind: "control",
       subjectId: input.id,

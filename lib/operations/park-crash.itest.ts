@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/store/db";
@@ -46,7 +47,7 @@ test("no acknowledged event is lost when PostgreSQL is killed, and the pool find
         await parkEvents(
           { db, clock: systemClock },
           letters.map((letter) => ({ source: "orders", letter })),
-          "tester",
+          localViewer("tester"),
         );
       } catch (error) {
         expect(error).toMatchObject({ code: "store-unavailable" });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { DeadLetter } from "@/lib/core/dead-letter";
+import { localViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { systemClock } from "@/lib/platform/clock";
 import { uuidv7, uuidv7TimeMs } from "@/lib/platform/ids";
@@ -33,7 +34,7 @@ const letters = (count: number, change: (index: number) => Partial<DeadLetter> =
   }));
 
 const park = (arrivals: { source: string; letter: DeadLetter }[]) =>
-  parkEvents({ db, clock: systemClock }, arrivals, "tester");
+  parkEvents({ db, clock: systemClock }, arrivals, localViewer("tester"));
 const one = (change: Partial<DeadLetter> = {}) => park([{ source: "orders", letter: deadLetter(change) }]);
 
 type Row = Record<string, unknown>;

@@ -4,6 +4,7 @@ import { meaningOf } from "@/lib/core/arrival";
 import { type Fingerprint, fingerprintOf } from "@/lib/core/fingerprint";
 import { cooldownAfter, type Settings } from "@/lib/core/settings";
 import { storable } from "@/lib/core/storable";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createTurns } from "@/lib/platform/turns";
@@ -51,12 +52,15 @@ export type ParkOutcome = "parked" | "duplicate" | "bounced" | "unknown-source" 
 export async function parkEvents(
   deps: { db: Db; clock: Clock },
   arrivals: readonly Arrival[],
-  actor: string,
+  viewer: Viewer,
   { atMs }: { atMs?: number } = {},
 ): Promise<ParkOutcome[]> {
   if (arrivals.length > PARK_BATCH_MAX) throw new RangeError(`at most ${PARK_BATCH_MAX} arrivals at a time`);
   if (arrivals.length === 0) return [];
-  return parkHalving(deps, await grouped(arrivals, deps.clock), { actor, atMs });
+  if (viewer.sources !== "all" || viewer.actions !== "all") {
+    assertMay(viewer, "ingest", [...new Set(arrivals.map(({ source }) => source))]);
+  }
+  return parkHalving(deps, await grouped(arrivals, deps.clock), { actor: viewer.name, atMs });
 }
 
 /** An arrival that can be stored, with its group. */

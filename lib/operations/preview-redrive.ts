@@ -3,6 +3,7 @@ import type { gate } from "@/lib/core/gate";
 import type { Earlier } from "@/lib/core/order-gate";
 import { DomainError } from "@/lib/core/problem";
 import { effectiveRate, sendTimeMs } from "@/lib/core/redrive-rate";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import { findEarlier, type JudgedSelection, judgeSelection, type Selected } from "@/lib/operations/judge-selection";
 import { type SampleDeps, sampleDryRun } from "@/lib/operations/sample-dry-run";
@@ -22,7 +23,8 @@ export type PreviewDeps = Deps & { sample?: Pick<SampleDeps, "checkPayloads" | "
  * What a redrive of this selection would do now: how many, by error code, how many refused and why, how long at the set
  * rate; and what the dry run says of some of them. Counts by the same gate as the freeze. Throws DomainError `invalid-filter`.
  */
-export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest): Promise<PreviewOut> {
+export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest, viewer: Viewer): Promise<PreviewOut> {
+  assertMay(viewer, "redrive");
   const nowMs = deps.clock.wallMs();
   const selected = { selection: request.select, asOfMs: nowMs, cutoff: cutoffOf(request.select, nowMs) };
   const rates = await readLaneRates(deps.db, request.lane);

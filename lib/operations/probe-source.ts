@@ -1,6 +1,7 @@
 import type { ProbeResult } from "@/lib/brokers/port";
 import { parseSourceConfig, redactConfig, type SourceConfig } from "@/lib/contract/source-config";
 import type { ProbeOut, ProbeRequest } from "@/lib/contract/sources";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Clock } from "@/lib/platform/clock";
 import type { Db } from "@/lib/store/db";
 import type { LowRateStore } from "@/lib/store/prisma";
@@ -18,16 +19,18 @@ export type ProbeDeps = {
 };
 
 /** Can a stored source be reached, and what would be read? Throws DomainError `unknown-source` or `invalid-config`. */
-export async function probeStoredSource(deps: ProbeDeps, name: string, actor: string): Promise<ProbeOut> {
+export async function probeStoredSource(deps: ProbeDeps, name: string, viewer: Viewer): Promise<ProbeOut> {
+  assertMay(viewer, "change-source", [name]);
   const stored = await deps.lowRate.read((client) => client.source.findUnique({ where: { name } }));
   if (!stored) throw unknownSource(name);
   const source = parseSourceConfig(stored.kind, stored.config);
-  return probe(deps, { source, name }, actor);
+  return probe(deps, { source, name }, viewer);
 }
 
 /** The same for a configuration that is still being written. */
-export async function probeSource(deps: ProbeDeps, { kind, config }: ProbeRequest, actor: string): Promise<ProbeOut> {
-  return probe(deps, { source: parseSourceConfig(kind, config), name: null }, actor);
+export async function probeSource(deps: ProbeDeps, { kind, config }: ProbeRequest, viewer: Viewer): Promise<ProbeOut> {
+  assertMay(viewer, "change-source");
+  return probe(deps, { source: parseSourceConfig(kind, config), name: null }, viewer);
 }
 
 type Probed = { source: SourceConfig; name: string | null };
@@ -36,10 +39,10 @@ type Probed = { source: SourceConfig; name: string | null };
  * A probe opens a connection to any address that the caller names, with secrets if the configuration has some: who did
  * it, and where to, is on record before it begins.
  */
-async function probe(deps: ProbeDeps, { source, name }: Probed, actor: string): Promise<ProbeOut> {
+async function probe(deps: ProbeDeps, { source, name }: Probed, viewer: Viewer): Promise<ProbeOut> {
   await deps.db.transaction((tx) =>
     appendAudit(tx, {
-      actor,
+      actor: viewer.name,
       action: "source.probed",
       subjectKind: "source",
       subjectId: name,

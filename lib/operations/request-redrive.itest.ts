@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { redriveRequestSchema } from "@/lib/contract/redrives";
+import { localViewer } from "@/lib/core/viewer";
 import type { LaneQueue } from "@/lib/lane/port";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { parkEvents } from "@/lib/operations/park-events";
@@ -34,7 +35,7 @@ describe("named events", () => {
   test("that are gone are counted as not-found by ignoring", async () => {
     await world.park(3);
     const ids = [...(await world.idsOf()), GONE];
-    const answer = await ignoreEvents(world.deps, { select: { ids }, reason: "not wanted" }, "ada");
+    const answer = await ignoreEvents(world.deps, { select: { ids }, reason: "not wanted" }, localViewer("ada"));
     expect(answer).toMatchObject({ changed: 3, refused: { "not-found": 1 } });
   });
 });
@@ -48,7 +49,7 @@ test("a set that grows while it is requested is counted and frozen in one look, 
       source: "orders",
       letter: deadLetter({ eventId: `late-${index}`, aggregateId: null, version: null }),
     }));
-    return parkEvents(world.deps, arrivals, "tester", { atMs: world.deps.clock.wallMs() - 5_000 });
+    return parkEvents(world.deps, arrivals, localViewer("tester"), { atMs: world.deps.clock.wallMs() - 5_000 });
   };
   let looks = 0;
   const watched: Db = {
@@ -64,7 +65,11 @@ test("a set that grows while it is requested is counted and frozen in one look, 
       }, options),
   };
   const request = redriveRequestSchema.parse({ select: { filter: {} }, lane: "main", reason: "stock is back" });
-  const answer = await requestRedrive({ ...world.deps, db: watched }, { request, idempotency: null }, "ada");
+  const answer = await requestRedrive(
+    { ...world.deps, db: watched },
+    { request, idempotency: null },
+    localViewer("ada"),
+  );
   expect(looks).toBeGreaterThan(0);
   expect(answer.total).toBe(1_999);
 });
@@ -78,6 +83,6 @@ test("a verify run is rung without a canary, since it has none", async () => {
   };
   const asked = { select: { filter: {} }, mode: "verify", lane: "main", canary: true, reason: "a look" };
   const request = redriveRequestSchema.parse(asked);
-  await requestRedrive({ ...world.deps, lane }, { request, idempotency: null }, "ada");
+  await requestRedrive({ ...world.deps, lane }, { request, idempotency: null }, localViewer("ada"));
   expect(rung).toEqual([0]);
 });

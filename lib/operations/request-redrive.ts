@@ -4,6 +4,7 @@ import { PLAN_SLICE } from "@/lib/core/lane-slices";
 import { DomainError } from "@/lib/core/problem";
 import { sliceCount } from "@/lib/core/redrive-plan";
 import type { RedriveState } from "@/lib/core/redrive-state";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
 import { findEarlier, judgeSelection, type Selected } from "@/lib/operations/judge-selection";
@@ -44,8 +45,9 @@ export type RedriveAnswer = {
 export async function requestRedrive(
   deps: Deps,
   input: { request: RedriveRequest; idempotency: IdempotentRequest | null },
-  actor: string,
+  viewer: Viewer,
 ): Promise<RedriveAnswer> {
+  assertMay(viewer, "redrive");
   const nowMs = deps.clock.wallMs();
   const selected = { selection: input.request.select, asOfMs: nowMs, cutoff: cutoffOf(input.request.select, nowMs) };
   const stranded = input.request.earlier === "pass" ? await countStranded(deps, selected, nowMs) : undefined;
@@ -57,7 +59,7 @@ export async function requestRedrive(
     const named = candidates.length;
     if (named === 0) throw nothingSelected(input.request);
     const size = named + (await countTakenAlong(tx, input.request, selected, FREEZE_INLINE_MAX + 1 - named));
-    const redrive = await newRedrive(tx, input.request, selected, { actor, nowMs, size, stranded });
+    const redrive = await newRedrive(tx, input.request, selected, { actor: viewer.name, nowMs, size, stranded });
     const frozen =
       size > FREEZE_INLINE_MAX ? leaveToWorker(redrive) : await freezeNow(tx, redrive, { selected, candidates, nowMs });
     countMissing(frozen.answer, await missingOf(tx, selected, named));

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import type { PreviewRequest } from "@/lib/contract/redrives";
+import { localViewer } from "@/lib/core/viewer";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import type { SampleDeps } from "@/lib/operations/sample-dry-run";
 import { systemClock } from "@/lib/platform/clock";
@@ -25,6 +26,7 @@ const preview = (change: Partial<PreviewRequest> = {}) =>
   previewRedrive(
     { ...world.deps, sample: { checkPayloads, probe: async () => reachable } },
     { select: { filter: {} }, mode: "deliver", lane: "main", ...change },
+    localViewer("ada"),
   );
 const payload = (body: unknown) => Buffer.from(JSON.stringify(body));
 const OPEN = { breaker: { state: "open", forced: false, waitMs: 40_000 } };

@@ -1,5 +1,6 @@
 import type { SavedView, SavedViewRequest } from "@/lib/contract/saved-views";
 import { DomainError } from "@/lib/core/problem";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
 import { isNameTaken, type LowRateStore } from "@/lib/store/prisma";
@@ -9,13 +10,14 @@ import { appendAudit } from "@/lib/store/write/audit";
 type ViewDeps = { lowRate: LowRateStore; clock: Clock };
 
 /** Keeps a filter under a name. Throws DomainError `name-taken`. */
-export async function saveView(deps: ViewDeps, { name, filter }: SavedViewRequest, actor: string): Promise<SavedView> {
+export async function saveView(deps: ViewDeps, { name, filter }: SavedViewRequest, viewer: Viewer): Promise<SavedView> {
+  assertMay(viewer, "change-view");
   const nowMs = deps.clock.wallMs();
   try {
     return await deps.lowRate.write(async (client, tx) => {
-      const row = await client.savedView.create({ data: { id: uuidv7(nowMs), name, filter, createdBy: actor } });
+      const row = await client.savedView.create({ data: { id: uuidv7(nowMs), name, filter, createdBy: viewer.name } });
       await appendAudit(tx, {
-        actor,
+        actor: viewer.name,
         action: "view.saved",
         subjectKind: "view",
         subjectId: name,
@@ -35,13 +37,14 @@ export async function saveView(deps: ViewDeps, { name, filter }: SavedViewReques
 }
 
 /** Throws DomainError `unknown-view`. */
-export async function deleteView(deps: ViewDeps, id: string, actor: string): Promise<void> {
+export async function deleteView(deps: ViewDeps, id: string, viewer: Viewer): Promise<void> {
+  assertMay(viewer, "change-view");
   await deps.lowRate.write(async (client, tx) => {
     const view = await client.savedView.findUnique({ where: { id } });
     if (!view) throw new DomainError("unknown-view", "There is no such saved view");
     await client.savedView.delete({ where: { id } });
     await appendAudit(tx, {
-      actor,
+      actor: viewer.name,
       action: "view.deleted",
       subjectKind: "view",
       subjectId: view.name,

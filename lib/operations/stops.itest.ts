@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
@@ -49,13 +50,17 @@ type Stop = { name: string; stop: (deps: World["deps"]) => Promise<{ underWay: n
 const STOPS: Stop[] = [
   ...(["pause", "cancel"] as const).map((action) => ({
     name: action,
-    stop: (deps: World["deps"]) => changeRedrive(deps, { id: redriveId, change: { action } }, "ada"),
+    stop: (deps: World["deps"]) => changeRedrive(deps, { id: redriveId, change: { action } }, localViewer("ada")),
   })),
   ...(["blacklist", "cooldown"] as const).map((kind) => ({
     name: kind,
     stop: (deps: World["deps"]) => {
       const expiresAt = new Date(deps.clock.wallMs() + 3_600_000).toISOString();
-      return imposeControl(deps, { kind, scope: { errorCode: "STOCK_LOCKED" }, reason: "broken", expiresAt }, "ada");
+      return imposeControl(
+        deps,
+        { kind, scope: { errorCode: "STOCK_LOCKED" }, reason: "broken", expiresAt },
+        localViewer("ada"),
+      );
     },
   })),
 ];
@@ -106,7 +111,8 @@ describe.each(STOPS)("$name", ({ stop }) => {
 
 describe("ignoring", () => {
   const ids = () => items.map((item) => item.id);
-  const ignore = (deps: World["deps"]) => ignoreEvents(deps, { select: { ids: ids() }, reason: "not wanted" }, "ada");
+  const ignore = (deps: World["deps"]) =>
+    ignoreEvents(deps, { select: { ids: ids() }, reason: "not wanted" }, localViewer("ada"));
 
   test("that has taken an item out and not committed yet: its intent waits, and is denied", async () => {
     const held = Promise.withResolvers<void>();

@@ -1,5 +1,6 @@
 import type { PolicyRequest } from "@/lib/contract/targets";
 import { DomainError } from "@/lib/core/problem";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import { uuidv7 } from "@/lib/platform/ids";
 import { validatePolicy } from "@/lib/retry/policy";
@@ -15,17 +16,18 @@ const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 export async function storePolicy(
   deps: Deps,
   input: { name: string; request: PolicyRequest },
-  actor: string,
+  viewer: Viewer,
 ): Promise<number> {
+  assertMay(viewer, "change-policy", "all");
   assertStorable(input.name, input.request.body);
   const atMs = deps.clock.wallMs();
   return deps.db.transaction(async (tx) => {
     const newest = await lockNewestPolicy(tx, input.name);
     const version = (newest?.version ?? 0) + 1;
     const { body, reason } = input.request;
-    await insertPolicy(tx, { id: uuidv7(atMs), name: input.name, version, body, reason, createdBy: actor });
+    await insertPolicy(tx, { id: uuidv7(atMs), name: input.name, version, body, reason, createdBy: viewer.name });
     await appendAudit(tx, {
-      actor,
+      actor: viewer.name,
       action: "policy.stored",
       subjectKind: "policy",
       subjectId: input.name,

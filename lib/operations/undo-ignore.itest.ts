@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { UNDO_IDS_MAX } from "@/lib/contract/events";
+import { localViewer } from "@/lib/core/viewer";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
@@ -25,16 +26,16 @@ test("an ignore is taken back by the ids that changed, with failures and cooldow
     [[second, third]],
   );
   const before = await limits();
-  await ignoreEvents(world.deps, { select: { ids: [first] }, reason: "known before" }, "ada");
+  await ignoreEvents(world.deps, { select: { ids: [first] }, reason: "known before" }, localViewer("ada"));
 
-  const answer = await ignoreEvents(world.deps, { select: { filter: {} }, reason: "a slip" }, "ada");
+  const answer = await ignoreEvents(world.deps, { select: { filter: {} }, reason: "a slip" }, localViewer("ada"));
   expect(answer).toMatchObject({
     changed: 2,
     refused: { "already-ignored": 1 },
     ids: expect.arrayContaining([second, third]),
   });
   const undone = { select: { ids: answer.ids! }, reason: "undone", keepLimits: true };
-  expect(await releaseEvents(world.deps, undone, "ada")).toMatchObject({ changed: 2, refused: {} });
+  expect(await releaseEvents(world.deps, undone, localViewer("ada"))).toMatchObject({ changed: 2, refused: {} });
   expect(await limits()).toEqual(before);
   expect(await world.statuses()).toEqual({ IGNORED: 1, PENDING: 2 });
 });
@@ -42,8 +43,8 @@ test("an ignore is taken back by the ids that changed, with failures and cooldow
 test("a release without keepLimits lets them start anew", async () => {
   await world.park(2);
   await world.db.query("update dlq_events set failures = 2, redrives = 3, status = status");
-  await ignoreEvents(world.deps, { select: { filter: {} }, reason: "not wanted" }, "ada");
-  await releaseEvents(world.deps, { select: { filter: {} }, reason: "repaired" }, "ada");
+  await ignoreEvents(world.deps, { select: { filter: {} }, reason: "not wanted" }, localViewer("ada"));
+  await releaseEvents(world.deps, { select: { filter: {} }, reason: "repaired" }, localViewer("ada"));
   expect(await limits()).toEqual([
     { status: "PENDING", failures: 0, redrives: 0, cooldown_until: null },
     { status: "PENDING", failures: 0, redrives: 0, cooldown_until: null },
@@ -52,6 +53,6 @@ test("a release without keepLimits lets them start anew", async () => {
 
 test("more than can be named again are answered without ids, never with a part of them", async () => {
   await world.park(UNDO_IDS_MAX + 1);
-  const answer = await ignoreEvents(world.deps, { select: { filter: {} }, reason: "not wanted" }, "ada");
+  const answer = await ignoreEvents(world.deps, { select: { filter: {} }, reason: "not wanted" }, localViewer("ada"));
   expect(answer).toMatchObject({ changed: UNDO_IDS_MAX + 1, refused: {}, ids: null });
 });

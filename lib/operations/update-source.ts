@@ -1,5 +1,6 @@
 import { assertReferences, parseSourceConfig, redactConfig, restoreMasked } from "@/lib/contract/source-config";
 import type { SourceChange } from "@/lib/contract/sources";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { SourceDeps } from "@/lib/operations/create-source";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import { unknownSource } from "@/lib/store/read/sources";
@@ -10,8 +11,9 @@ import { updateSource as updateRow } from "@/lib/store/write/sources";
 export async function updateSource(
   deps: SourceDeps,
   { name, change }: { name: string; change: SourceChange },
-  actor: string,
+  viewer: Viewer,
 ): Promise<void> {
+  assertMay(viewer, "change-source", [name]);
   const { reason, ...columns } = change;
   await assertPayloadSchema(deps.schemas, columns.payloadSchema);
   await deps.lowRate.write(async (client, tx) => {
@@ -26,7 +28,7 @@ export async function updateSource(
     }
     const after = shown(await updateRow(client, stored.id, columns));
     await appendAudit(tx, {
-      actor,
+      actor: viewer.name,
       action: "source.changed",
       subjectKind: "source",
       subjectId: name,

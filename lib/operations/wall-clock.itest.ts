@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { redriveRequestSchema } from "@/lib/contract/redrives";
+import { localViewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { parkEvents } from "@/lib/operations/park-events";
@@ -27,10 +28,14 @@ describe("a wall clock that jumps (I10)", () => {
     await world.park(3);
     const ids = await world.idsOf();
     const [first, ...rest] = ids;
-    const answer = await ignoreEvents(shifted(byMs), { select: { ids: [first!] }, reason: "not wanted" }, "ada");
+    const answer = await ignoreEvents(
+      shifted(byMs),
+      { select: { ids: [first!] }, reason: "not wanted" },
+      localViewer("ada"),
+    );
     expect(answer.changed).toBe(1);
     const request = redriveRequestSchema.parse({ select: { ids: rest }, lane: "main", reason: "stock is back" });
-    const redrive = await requestRedrive(shifted(byMs), { request, idempotency: null }, "ada");
+    const redrive = await requestRedrive(shifted(byMs), { request, idempotency: null }, localViewer("ada"));
     expect(redrive).toMatchObject({ total: 2, refused: 0 });
   });
 
@@ -39,13 +44,13 @@ describe("a wall clock that jumps (I10)", () => {
       parkEvents(
         deps,
         [{ source: "orders", letter: deadLetter({ eventId, aggregateId: "order-1", version }) }],
-        "tester",
+        localViewer("tester"),
       );
     await arrive("first", 1n, shifted(HOUR_MS));
     await arrive("second", 2n, shifted(-HOUR_MS));
     const ids = await world.idsOf();
     const request = redriveRequestSchema.parse({ select: { ids }, lane: "main", reason: "stock is back" });
-    const { id } = await requestRedrive(shifted(HOUR_MS), { request, idempotency: null }, "ada");
+    const { id } = await requestRedrive(shifted(HOUR_MS), { request, idempotency: null }, localViewer("ada"));
     const claim = () => claimItems(world.db, { redriveId: id, slices: [0, 0], limit: 1, leaseMs: 30_000 });
     expect((await claim()).map((item) => item.eventId)).toEqual(["first"]);
     expect(await claim()).toEqual([]);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { EventAfter, ItemOutcome } from "@/lib/core/item-outcome";
+import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { finishItems } from "@/lib/redriving/finish";
@@ -152,8 +153,16 @@ describe("the finish of an item", () => {
         finishItems(world.deps, id, [{ ...finish(item), attempts: item.attempts + 1 }]),
       3,
     ],
-    ["is cancelled", (id: string) => changeRedrive(world.deps, { id, change: { action: "cancel" } }, "ada"), 2],
-    ["is ignored", () => ignoreEvents(world.deps, { select: { filter: {} }, reason: "test data" }, "ada"), 2],
+    [
+      "is cancelled",
+      (id: string) => changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada")),
+      2,
+    ],
+    [
+      "is ignored",
+      () => ignoreEvents(world.deps, { select: { filter: {} }, reason: "test data" }, localViewer("ada")),
+      2,
+    ],
   ] as const)(
     "all sends of a redrive count when its item %s, also those of an earlier claim",
     async (what, end, sends) => {
@@ -173,7 +182,7 @@ describe("the finish of an item", () => {
     const ids = await world.idsOf();
     const { id } = await world.request({ select: { ids: [ids[0]!] } });
     const [item] = await claim(id);
-    await ignoreEvents(world.deps, { select: { ids: [ids[0]!] }, reason: "test data" }, "ada");
+    await ignoreEvents(world.deps, { select: { ids: [ids[0]!] }, reason: "test data" }, localViewer("ada"));
     const other = await world.request({ select: { ids: [ids[1]!] }, earlier: "pass" });
     expect(await claim(other.id)).toEqual([]);
     const { won } = await finishItems(world.deps, id, [finish(item!, { kind: "back" }, null)]);

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { expect } from "vitest";
 import { type RedriveRequest, redriveRequestSchema } from "@/lib/contract/redrives";
 import type { DeadLetter } from "@/lib/core/dead-letter";
+import { localViewer } from "@/lib/core/viewer";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
 import type { Deps } from "@/lib/operations/deps";
@@ -103,7 +104,7 @@ export async function openWorld(options: {
       }),
     }));
     for (let from = 0; from < count; from += 1_000) {
-      await parkEvents(deps, arrivals.slice(from, from + 1_000), "tester");
+      await parkEvents(deps, arrivals.slice(from, from + 1_000), localViewer("tester"));
     }
   }
 
@@ -122,7 +123,7 @@ export async function openWorld(options: {
       reason: "stock service is back",
       ...change,
     });
-    return requestRedrive(deps, { request: parsed, idempotency: null }, "ada");
+    return requestRedrive(deps, { request: parsed, idempotency: null }, localViewer("ada"));
   }
 
   const redrive = async (id: string) => (await readRedrive(db, id, Date.now()))!;

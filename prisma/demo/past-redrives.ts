@@ -1,5 +1,6 @@
 import type { Arrival } from "@/lib/contract/arrival";
 import type { Finding } from "@/lib/contract/redrives";
+import { systemViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7, uuidv7LowerBound } from "@/lib/platform/ids";
@@ -233,7 +234,7 @@ async function bounceSome({ db }: World, run: Run, atMs: number): Promise<Set<st
       },
     }),
   );
-  await parkEvents({ db, clock: clockAt(atMs) }, arrivals, `source:${run.past.source}`);
+  await parkEvents({ db, clock: clockAt(atMs) }, arrivals, systemViewer(`source:${run.past.source}`));
   return new Set(back);
 }
 

@@ -4,6 +4,7 @@ import type { EventCounts, EventDetail, EventList, GroupList, Neighbours } from 
 import type { Meanings } from "@/lib/contract/meanings";
 import type { AgeStats, FlowStats, RedriveSuccess, SizeStats, StatusOut, TopErrors } from "@/lib/contract/stats";
 import type { DeadLetter } from "@/lib/core/dead-letter";
+import { localViewer } from "@/lib/core/viewer";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { parkEvents } from "@/lib/operations/park-events";
 import { compileFilter } from "@/lib/store/read/event-filter-sql";
@@ -54,9 +55,9 @@ beforeAll(async () => {
       }),
     });
   }
-  await parkEvents(console.deps, all, "tester");
+  await parkEvents(console.deps, all, localViewer("tester"));
   const select = { filter: { eventId: ["event-1", "event-2"] } };
-  await ignoreEvents(console.deps, { select, reason: "known" }, "ada");
+  await ignoreEvents(console.deps, { select, reason: "known" }, localViewer("ada"));
 });
 afterAll(() => console.close());
 
@@ -212,7 +213,7 @@ describe("export", () => {
           letter: deadLetter({ eventId: "=cmd()", error: { type: null, message: 'a "b", c', stack: null } }),
         },
       ],
-      "tester",
+      localViewer("tester"),
     );
     const { text, headers } = await console.call(exported.GET, { query: "?format=csv&eventId=%3Dcmd()" });
     expect(headers.get("content-type")).toContain("text/csv");

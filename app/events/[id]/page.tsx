@@ -1,7 +1,5 @@
 import type { Metadata } from "next";
-import { headers } from "next/headers";
-import { deps } from "@/app/_server/deps";
-import { assertLocalPage } from "@/app/_server/local";
+import { pageCall } from "@/app/_server/page-call";
 import { EventPage } from "@/components/events/event-page";
 import type { InitialDetail } from "@/lib/browser/events";
 import { DomainError } from "@/lib/core/problem";
@@ -22,15 +20,13 @@ export default async function Page({ params }: { params: Promise<{ id: string }>
 /** The event as it is now, so that it stands in the HTML. Best effort: null makes the browser ask, and say what it is told. */
 async function readFirst(id: string): Promise<InitialDetail> {
   if (!UUID.test(id)) return null;
-  const { env, db, clock, log } = deps();
-  assertLocalPage(await headers(), env.allowedHosts);
+  const { deps, nowMs: readAtMs } = await pageCall();
   try {
-    const readAtMs = clock.wallMs();
-    const event = await readEventDetail(db, id, readAtMs);
+    const event = await readEventDetail(deps.db, id, readAtMs);
     return event.body.bytes > INLINE_BYTES_MAX ? null : { event, readAtMs };
   } catch (error) {
     const unknown = error instanceof DomainError && error.code === "unknown-event";
-    if (!unknown) log.warn({ err: error }, "an event's page could not read it");
+    if (!unknown) deps.log.warn({ err: error }, "an event's page could not read it");
     return null;
   }
 }

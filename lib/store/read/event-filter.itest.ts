@@ -10,6 +10,7 @@ import {
 } from "@/lib/contract/event-filter";
 import { applyingControls, type ControlIndex, indexControls, ruleControls } from "@/lib/core/control";
 import type { DeadLetter } from "@/lib/core/dead-letter";
+import { localViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { systemClock } from "@/lib/platform/clock";
 import { createDb, type Db } from "@/lib/store/db";
@@ -45,7 +46,7 @@ beforeAll(async () => {
     await parkEvents(
       { db, clock: { ...systemClock, wallMs: () => atMs } },
       [{ source: sources[i % 3]!, letter: letterOf(i) }],
-      "tester",
+      localViewer("tester"),
     );
   }
   await db.run("update dlq_events set status = 'IGNORED' where hashtext(event_id) % 5 = 0");
@@ -333,7 +334,7 @@ describe("a thousand events of one millisecond", () => {
         source: "orders",
         letter: deadLetter({ eventId: `same-${from + i}`, errorCode: "SAME_MS" }),
       }));
-    await parkEvents({ db, clock }, batch(0, 1_000), "tester");
+    await parkEvents({ db, clock }, batch(0, 1_000), localViewer("tester"));
     const filter: EventFilter = { errorCode: ["SAME_MS"] };
     const seen: string[] = [];
     let cursor: string | null = null;
@@ -342,7 +343,11 @@ describe("a thousand events of one millisecond", () => {
       const page: Awaited<ReturnType<typeof listEvents>> = await listEvents(lists, { filter, limit: 73, cursor }, NOW);
       seen.push(...page.items.map((item) => item.eventId));
       cursor = page.nextCursor;
-      await parkEvents({ db, clock: { ...systemClock, wallMs: () => NOW - 100 } }, batch(arrived, 20), "tester");
+      await parkEvents(
+        { db, clock: { ...systemClock, wallMs: () => NOW - 100 } },
+        batch(arrived, 20),
+        localViewer("tester"),
+      );
       arrived += 20;
     } while (cursor !== null);
     expect(new Set(seen).size).toBe(seen.length);

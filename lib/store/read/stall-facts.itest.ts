@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { uuidv7 } from "@/lib/platform/ids";
 import { writeHeartbeat } from "@/lib/store/write/heartbeat";
@@ -88,7 +89,11 @@ test("items that wait for a time, a canary that is used up, another redrive that
 test("the person who paused it and why", async () => {
   const id = await stuck();
   await beat();
-  await changeRedrive(world.deps, { id, change: { action: "pause", reason: "stock is down again" } }, "maria");
+  await changeRedrive(
+    world.deps,
+    { id, change: { action: "pause", reason: "stock is down again" } },
+    localViewer("maria"),
+  );
   expect(await stalled(id)).toMatchObject({
     code: "paused",
     text: expect.stringContaining("Paused by maria: stock is down again"),

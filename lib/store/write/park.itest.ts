@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { deadLetter } from "@/lib/testing/letters";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
@@ -11,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 test("an event whose key outlived it is parked again, and is a duplicate from then on (I1)", async () => {
-  const arrive = () => parkEvents(world.deps, [{ source: "orders", letter: deadLetter() }], "tester");
+  const arrive = () => parkEvents(world.deps, [{ source: "orders", letter: deadLetter() }], localViewer("tester"));
   expect(await arrive()).toEqual(["parked"]);
   // As retention leaves it: the day's partition is dropped, the key of deduplication stays.
   await world.db.run("delete from dlq_event_bodies");

@@ -15,7 +15,7 @@ export const POST = handle({
   status: 201,
   run: (call) =>
     once(call, async () => {
-      const { id, underWay } = await imposeControl(call.deps, call.body, call.actor);
+      const { id, underWay } = await imposeControl(call.deps, call.body, call.viewer);
       return { ...(await readControl(call.deps.db, id)), underWay };
     }),
 });

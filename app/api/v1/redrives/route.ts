@@ -13,6 +13,6 @@ export const GET = handle({
 export const POST = handle({
   body: redriveRequestSchema,
   status: 202,
-  run: ({ deps, request, body, actor }) =>
-    requestRedrive(deps, { request: body, idempotency: idempotencyOf(request, actor, body) }, actor),
+  run: ({ deps, request, body, viewer }) =>
+    requestRedrive(deps, { request: body, idempotency: idempotencyOf(request, viewer, body) }, viewer),
 });

@@ -8,5 +8,5 @@ export const GET = handle({ run: ({ deps }) => listSavedViews(deps.lowRate) });
 export const POST = handle({
   body: savedViewRequestSchema,
   status: 201,
-  run: ({ deps, body, actor }) => saveView(deps, body, actor),
+  run: ({ deps, body, viewer }) => saveView(deps, body, viewer),
 });

@@ -12,5 +12,5 @@ export const GET = handle({ run: async ({ deps }) => shown(await readSettings(de
 
 export const PATCH = handle({
   body: settingsChangeSchema,
-  run: async ({ deps, body, actor }) => shown(await changeSettings(deps, body, actor)),
+  run: async ({ deps, body, viewer }) => shown(await changeSettings(deps, body, viewer)),
 });

@@ -12,8 +12,8 @@ export const GET = handle({
 export const POST = handle({
   body: sourceRequestSchema,
   status: 201,
-  run: async ({ deps, body, actor }) => {
-    await createSource(deps, body, actor);
+  run: async ({ deps, body, viewer }) => {
+    await createSource(deps, body, viewer);
     return readSource(deps, body.name);
   },
 });

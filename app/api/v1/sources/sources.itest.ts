@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { SourceOut } from "@/lib/contract/sources";
+import { localViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { deadLetter } from "@/lib/testing/letters";
@@ -90,7 +91,7 @@ test.each([
 test("deletes a source only when no event refers to it", async () => {
   await create(orders);
   const remove = () => console.call<{ code: string }>(source.DELETE, { method: "DELETE", params: { name: "orders" } });
-  await parkEvents(console.deps, [{ source: "orders", letter: deadLetter() }], "tester");
+  await parkEvents(console.deps, [{ source: "orders", letter: deadLetter() }], localViewer("tester"));
   expect((await remove()).body.code).toBe("source-in-use");
   await console.deps.db.run("truncate dlq_events, dlq_event_bodies, event_keys");
   expect((await remove()).status).toBe(204);

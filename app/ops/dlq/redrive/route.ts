@@ -7,8 +7,8 @@ import { requestRedrive } from "@/lib/operations/request-redrive";
 export const POST = handle({
   query: opsRedriveFrom,
   status: 202,
-  run: async ({ deps, request, query, actor }) => {
+  run: async ({ deps, request, query, viewer }) => {
     await refuseBody(request);
-    return requestRedrive(deps, { request: query, idempotency: idempotencyOf(request, actor, query) }, actor);
+    return requestRedrive(deps, { request: query, idempotency: idempotencyOf(request, viewer, query) }, viewer);
   },
 });

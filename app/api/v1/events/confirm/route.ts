@@ -6,5 +6,5 @@ import { confirmEvents } from "@/lib/operations/confirm-events";
 export const POST = handle({
   body: confirmRequestSchema,
   status: 202,
-  run: (call) => once(call, () => confirmEvents(call.deps, call.body, call.actor)),
+  run: (call) => once(call, () => confirmEvents(call.deps, call.body, call.viewer)),
 });

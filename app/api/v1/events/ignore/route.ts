@@ -6,5 +6,5 @@ import { ignoreEvents } from "@/lib/operations/ignore-events";
 export const POST = handle({
   body: bulkChangeSchema,
   status: 202,
-  run: (call) => once(call, () => ignoreEvents(call.deps, call.body, call.actor)),
+  run: (call) => once(call, () => ignoreEvents(call.deps, call.body, call.viewer)),
 });

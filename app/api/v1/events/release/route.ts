@@ -6,5 +6,5 @@ import { releaseEvents } from "@/lib/operations/ignore-events";
 export const POST = handle({
   body: releaseSchema,
   status: 202,
-  run: (call) => once(call, () => releaseEvents(call.deps, call.body, call.actor)),
+  run: (call) => once(call, () => releaseEvents(call.deps, call.body, call.viewer)),
 });

@@ -9,8 +9,8 @@ export const GET = handle({
 
 export const PUT = handle({
   body: policyRequestSchema,
-  run: async ({ deps, params, body, actor }) => {
-    await storePolicy(deps, { name: params.name!, request: body }, actor);
+  run: async ({ deps, params, body, viewer }) => {
+    await storePolicy(deps, { name: params.name!, request: body }, viewer);
     const [newest] = await policyVersions(deps.db, params.name!);
     return newest;
   },

@@ -17,9 +17,9 @@ export const GET = handle({
 
 export const PATCH = handle({
   body: redriveChangeSchema,
-  run: async ({ deps, params, body, actor, nowMs }) => {
+  run: async ({ deps, params, body, viewer, nowMs }) => {
     const id = idParam(params.id, "unknown-redrive");
-    const { underWay } = await changeRedrive(deps, { id, change: body }, actor);
+    const { underWay } = await changeRedrive(deps, { id, change: body }, viewer);
     return { ...(await shown(deps.db, id, nowMs)), underWay };
   },
 });

@@ -5,5 +5,5 @@ import { previewRedrive } from "@/lib/operations/preview-redrive";
 
 export const POST = handle({
   body: previewRequestSchema,
-  run: ({ deps, body }) => previewRedrive({ ...deps, sample: sampleParts(deps) }, body),
+  run: ({ deps, body, viewer }) => previewRedrive({ ...deps, sample: sampleParts(deps) }, body, viewer),
 });

@@ -3,5 +3,5 @@ import { idParam } from "@/lib/contract/id-page";
 import { deleteView } from "@/lib/operations/save-view";
 
 export const DELETE = handle({
-  run: ({ deps, params, actor }) => deleteView(deps, idParam(params.id, "unknown-view"), actor),
+  run: ({ deps, params, viewer }) => deleteView(deps, idParam(params.id, "unknown-view"), viewer),
 });

@@ -8,10 +8,10 @@ export const GET = handle({ run: ({ deps, params }) => readSource(deps, params.n
 
 export const PATCH = handle({
   body: sourceChangeSchema,
-  run: async ({ deps, params, body, actor }) => {
-    await updateSource(deps, { name: params.name!, change: body }, actor);
+  run: async ({ deps, params, body, viewer }) => {
+    await updateSource(deps, { name: params.name!, change: body }, viewer);
     return readSource(deps, params.name!);
   },
 });
 
-export const DELETE = handle({ run: ({ deps, params, actor }) => deleteSource(deps, params.name!, actor) });
+export const DELETE = handle({ run: ({ deps, params, viewer }) => deleteSource(deps, params.name!, viewer) });

@@ -5,5 +5,5 @@ import { probeSource } from "@/lib/operations/probe-source";
 
 export const POST = handle({
   body: probeRequestSchema,
-  run: async ({ deps, body, actor }) => probeSource(await probeDeps(deps), body, actor),
+  run: async ({ deps, body, viewer }) => probeSource(await probeDeps(deps), body, viewer),
 });

@@ -16,8 +16,8 @@ export const GET = handle({ run: ({ deps, params }) => shown(deps.db, params.nam
 
 export const PATCH = handle({
   body: targetChangeSchema,
-  run: async ({ deps, params, body, actor }) => {
-    await changeTarget(deps, { name: params.name!, change: body }, actor);
+  run: async ({ deps, params, body, viewer }) => {
+    await changeTarget(deps, { name: params.name!, change: body }, viewer);
     return shown(deps.db, params.name!);
   },
 });

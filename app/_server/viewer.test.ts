@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { assertLocal, assertLocalPage } from "@/app/_server/local";
+import { pageViewer, requestViewer } from "@/app/_server/viewer";
 import { parseAllowedHosts, refusalOf } from "@/lib/core/local-only";
 
 /** As the web server, a handler and a page see the same request. */
@@ -19,9 +19,9 @@ function answers(allowed: string, method: string, headers: Record<string, string
   const lookup = { get: (name: string) => headers[name] ?? null };
   const all = [
     refusalOf(facts, hosts) === null,
-    passes(() => assertLocal({ ...request, headers: lookup } as unknown as Request, hosts)),
+    passes(() => requestViewer({ ...request, headers: lookup } as unknown as Request, hosts)),
   ];
-  return method === "GET" ? [...all, passes(() => assertLocalPage(lookup, hosts))] : all;
+  return method === "GET" ? [...all, passes(() => pageViewer(lookup, hosts))] : all;
 }
 
 describe("server, handlers and pages answer the same", () => {
