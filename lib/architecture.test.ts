@@ -11,7 +11,7 @@ const RULES: Record<string, string[]> = {
   "lib/core": [],
   "lib/retry": [],
   "lib/contract": ["lib/core", "type:lib/retry", "pkg:zod", "pkg:lossless-json"],
-  "lib/platform": ["pkg:zod", "pkg:pino", "pkg:node"],
+  "lib/platform": ["pkg:zod", "pkg:pino", "pkg:pg", "pkg:node"],
   "lib/store": [
     "lib/core",
     "lib/contract",

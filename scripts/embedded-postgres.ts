@@ -18,11 +18,11 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
 import { freePort, isPortFree } from "./free-port.ts";
 import { guardAgainstOrphan } from "./orphan-guard.ts";
 import { type Binaries, canEnter, placeFor, postgresBinaries, type RunAs, runAsFor } from "./postgres-binaries.ts";
 import { commandLine, isAlive, releaseLock, takeLock } from "./process-identity.ts";
+import { boundedClient } from "./servers.ts";
 import { errorCode, errorText, fullDisk, StartError } from "./start-error.ts";
 
 const MAJOR = "18";
@@ -526,7 +526,7 @@ function postmasterStatus(clusterDir: string, pid: number | undefined): string |
 }
 
 async function createDatabase(port: number, password: string): Promise<void> {
-  const client = new pg.Client({ connectionString: urlFor(port, password, "postgres") });
+  const client = boundedClient(urlFor(port, password, "postgres"));
   await client.connect();
   try {
     const found = await client.query("select 1 from pg_database where datname = $1", [DATABASE]);

@@ -12,6 +12,8 @@ const FOLDER = join(import.meta.dirname, "..", "prisma", "migrations");
 const LOCK_KEY = 72707369;
 /** Two machines that deploy at once: the second waits for the first, but not for ever. */
 const LOCK_TIMEOUT_MS = 120_000;
+/** A migration of a large store rewrites tables; one that takes longer than an hour is given up, and nothing is kept. */
+const STATEMENT_MS_MAX = 3_600_000;
 
 /** Prisma's own bookkeeping, column for column, so that `prisma migrate deploy` and `status` keep working. */
 const TABLE = `create table if not exists _prisma_migrations (
@@ -35,7 +37,7 @@ type Applied = { migration_name: string; checksum: string; finished_at: Date | n
  * leaves the database as it was before that migration).
  */
 export async function migrate(databaseUrl: string, folder: string = FOLDER): Promise<string[]> {
-  const client = await connectPostgres(databaseUrl);
+  const client = await connectPostgres(databaseUrl, STATEMENT_MS_MAX);
   try {
     await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await lock(client);

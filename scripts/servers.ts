@@ -5,15 +5,28 @@ import { errorCode, errorText, StartError } from "./start-error.ts";
 const POSTGRES_MAJOR_MIN = 15;
 const REDIS_MIN = [6, 2] as const;
 const CONNECT_MS = 10_000;
+/** Of one statement: most take milliseconds, one that changes the owner of a table waits for its lock. */
+const STATEMENT_MS_MAX = 60_000;
+/** The server ends a late statement and says so. This much later the connection counts as silent. */
+const SILENCE_MS = 1_000;
 
-/** A connected client, or a StartError that names DATABASE_URL and the fix. The caller ends it. */
-export async function connectPostgres(databaseUrl: string): Promise<pg.Client> {
-  const where = shownUrl(databaseUrl, "DATABASE_URL", ["postgres:", "postgresql:"]);
-  const client = new pg.Client({
+/** A client that waits for a silent server no longer than its statements may take, milliseconds. Not connected yet. */
+export function boundedClient(databaseUrl: string, statementMsMax = STATEMENT_MS_MAX): pg.Client {
+  return new pg.Client({
     connectionString: databaseUrl,
     connectionTimeoutMillis: CONNECT_MS,
+    statement_timeout: statementMsMax,
+    query_timeout: statementMsMax + SILENCE_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: CONNECT_MS,
     application_name: "parkade-start",
   });
+}
+
+/** A connected client, or a StartError that names DATABASE_URL and the fix. The caller ends it. */
+export async function connectPostgres(databaseUrl: string, statementMsMax?: number): Promise<pg.Client> {
+  const where = shownUrl(databaseUrl, "DATABASE_URL", ["postgres:", "postgresql:"]);
+  const client = boundedClient(databaseUrl, statementMsMax);
   try {
     await client.connect();
   } catch (error) {

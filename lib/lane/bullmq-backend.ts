@@ -1,8 +1,11 @@
 import {
   createPostgresBackend,
+  DEFAULT_SCHEMA,
   Job,
   Queue,
   type QueueOptions,
+  quoteSchemaName,
+  runMigrations,
   UnsupportedPostgresVersionError,
   Worker,
   type WorkerListener,
@@ -10,14 +13,8 @@ import {
 } from "bullmq";
 import type { Redis } from "ioredis";
 import type { DomainError } from "@/lib/core/problem";
-import {
-  COMMAND_TIMEOUT_MS,
-  CONNECT_TIMEOUT_MS,
-  type LaneConnection,
-  POSTGRES_SCHEMA_DEFAULT,
-  QUEUE_NAMES,
-  REDIS_PREFIX_DEFAULT,
-} from "./connection";
+import { PostgresPool } from "@/lib/platform/postgres-pool";
+import { type LaneConnection, lanePool, QUEUE_NAMES, REDIS_PREFIX_DEFAULT } from "./connection";
 import type { LaneName, SliceJob } from "./port";
 import { asQueueProblem, queueUnfit } from "./queue-unavailable";
 import { connectRedis } from "./redis-client";
@@ -84,12 +81,12 @@ export async function openQueues(connection: LaneConnection, onError: (error: Er
       release: () => closeRedis(client),
     });
   }
-  const options = { connection: postgresOptions(connection, PRODUCER_CONNECTIONS_MAX) };
-  return openBoth((name) => new Queue(name, queueOptions(options), createPostgresBackend), {
+  const pool = await queuePool(connection, PRODUCER_CONNECTIONS_MAX, onError);
+  return openBoth((name) => new Queue(name, queueOptions({ connection: pool }), createPostgresBackend), {
     kind: "postgres",
     onError,
     probeWrite: null,
-    release: async () => {},
+    release: () => pool.end(),
   });
 }
 
@@ -163,15 +160,12 @@ export async function openWorker(
     const open = { cut: () => client.disconnect(), release: () => closeRedis(client) };
     return ready(worker, "redis", { ...open, onError: how.onError });
   }
-  const postgres = postgresOptions(connection, WORKER_CONNECTIONS_MAX);
-  const worker = new Worker(
-    QUEUE_NAMES[lane],
-    how.process,
-    { ...options, connection: postgres },
-    createPostgresBackend,
-  );
-  // Statements end by their timeout, and the pool closes with the worker.
-  return ready(worker, "postgres", { cut: () => {}, release: async () => {}, onError: how.onError });
+  // One more: BullMQ listens on it for as long as the worker runs.
+  const max = (connection.max ?? WORKER_CONNECTIONS_MAX) + 1;
+  const pool = await queuePool({ ...connection, max }, max, how.onError);
+  const worker = new Worker(QUEUE_NAMES[lane], how.process, { ...options, connection: pool }, createPostgresBackend);
+  // Statements end by their timeout.
+  return ready(worker, "postgres", { cut: () => {}, release: () => pool.end(), onError: how.onError });
 }
 
 type AnyWorker = LaneBullWorker &
@@ -200,16 +194,36 @@ async function ready(
   return { worker, ringAgain, ping, cut: open.cut, release: open.release };
 }
 
-function postgresOptions(connection: Extract<LaneConnection, { kind: "postgres" }>, maxDefault: number) {
-  return {
-    connectionString: connection.connectionString,
-    schema: connection.schema ?? POSTGRES_SCHEMA_DEFAULT,
-    max: connection.max ?? maxDefault,
-    migrate: true,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: COMMAND_TIMEOUT_MS,
-    application_name: "parkade-lane",
-  };
+/** Creating or changing the tables of BullMQ; also waits for another process that does so. */
+const MIGRATION_STATEMENT_MS_MAX = 60_000;
+
+/**
+ * A pool whose sessions see the tables of BullMQ, which are brought up to date first. Rejects with DomainError `queue-unavailable`.
+ */
+async function queuePool(
+  connection: Extract<LaneConnection, { kind: "postgres" }>,
+  max: number,
+  onError: (error: Error) => void,
+): Promise<PostgresPool> {
+  const migrating = new PostgresPool(connection.connectionString, {
+    max: 1,
+    statementTimeoutMs: MIGRATION_STATEMENT_MS_MAX,
+    applicationName: "parkade-lane",
+  });
+  try {
+    const client = await migrating.connect();
+    await runMigrations(client).finally(() => client.release());
+  } catch (error) {
+    throw readable("postgres", error);
+  } finally {
+    await migrating.end();
+  }
+  return lanePool(connection, {
+    max,
+    applicationName: "parkade-lane",
+    onIdleError: onError,
+    sessionOptions: `-c search_path=${quoteSchemaName(DEFAULT_SCHEMA)}`,
+  });
 }
 
 function readable(kind: LaneConnection["kind"], error: unknown): DomainError {

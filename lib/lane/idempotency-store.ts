@@ -1,6 +1,5 @@
-import pg from "pg";
 import type { IdempotencyStore } from "@/lib/retry/idempotency/store";
-import { COMMAND_TIMEOUT_MS, CONNECT_TIMEOUT_MS, type LaneConnection } from "./connection";
+import { type LaneConnection, lanePool } from "./connection";
 import { createPostgresIdempotencyStore } from "./postgres-idempotency-store";
 import { asQueueProblem, queueUnreachable } from "./queue-unavailable";
 import { connectRedis } from "./redis-client";
@@ -64,13 +63,10 @@ async function open<R>(connection: LaneConnection, onError: (error: Error) => vo
       close: async () => client.disconnect(),
     };
   }
-  const pool = new pg.Pool({
-    connectionString: connection.connectionString,
-    max: connection.max ?? CONNECTIONS_MAX,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: COMMAND_TIMEOUT_MS,
-    application_name: "parkade-idempotency",
+  const pool = lanePool(connection, {
+    max: CONNECTIONS_MAX,
+    applicationName: "parkade-idempotency",
+    onIdleError: onError,
   });
-  pool.on("error", onError);
   return { store: createPostgresIdempotencyStore<R>(pool), close: () => pool.end() };
 }

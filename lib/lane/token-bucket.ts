@@ -1,5 +1,4 @@
-import pg from "pg";
-import { COMMAND_TIMEOUT_MS, CONNECT_TIMEOUT_MS, type LaneConnection } from "./connection";
+import { type LaneConnection, lanePool } from "./connection";
 import type { TokenBucket } from "./port";
 import { createPostgresTokenBucket } from "./postgres-token-bucket";
 import { connectRedis } from "./redis-client";
@@ -26,13 +25,6 @@ export async function openTokenBucket(
       close: async () => client.disconnect(),
     };
   }
-  const pool = new pg.Pool({
-    connectionString: connection.connectionString,
-    max: connection.max ?? CONNECTIONS_MAX,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: COMMAND_TIMEOUT_MS,
-    application_name: "parkade-bucket",
-  });
-  pool.on("error", onError);
+  const pool = lanePool(connection, { max: CONNECTIONS_MAX, applicationName: "parkade-bucket", onIdleError: onError });
   return { bucket: createPostgresTokenBucket(pool), close: () => pool.end() };
 }

@@ -5,9 +5,10 @@ import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { looks } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
 import { settleRedrive } from "@/lib/redriving/settle-redrive";
-import { type Db, isDeadlock, type Tx } from "@/lib/store/db";
+import type { Db, Tx } from "@/lib/store/db";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { openSends } from "@/lib/store/read/open-sends";
+import { retrying } from "@/lib/store/retrying";
 import { appendAudit } from "@/lib/store/write/audit";
 import { NO_DELTA } from "@/lib/store/write/finish-items";
 import { ignoreEvents as moveToIgnored, releaseEvents as moveToPending } from "@/lib/store/write/ignore-events";
@@ -134,18 +135,9 @@ function countMissing(answer: ChunkAnswer, select: Selection): void {
   if (missing > 0) answer.refused["not-found"] = missing;
 }
 
-/** More deadlocks in a row than this are something else. */
-const TRIES_MAX = 5;
-
 /** A worker that commits or renews some of the same items locks them in another order: the chunk is changed again. */
-async function repeated<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await db.transaction(work);
-    } catch (error) {
-      if (tries === TRIES_MAX || !isDeadlock(error)) throw error;
-    }
-  }
+function repeated<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return retrying(() => db.transaction(work));
 }
 
 function nothing(): ChunkAnswer {

@@ -9,8 +9,9 @@ import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createTurns } from "@/lib/platform/turns";
 import { bounceRedrive } from "@/lib/redriving/canary-and-brake";
-import { type Db, isDeadlock, isRowFault, type Tx } from "@/lib/store/db";
+import { type Db, isRowFault, type Tx } from "@/lib/store/db";
 import { readSettings } from "@/lib/store/read/settings";
+import { retrying } from "@/lib/store/retrying";
 import { countAggregateFailures, type FailedAggregate } from "@/lib/store/write/aggregate-failures";
 import { appendAudit } from "@/lib/store/write/audit";
 import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
@@ -93,30 +94,23 @@ async function parkHalving(deps: ParkDeps, arrivals: readonly Grouped[], options
   }
 }
 
-async function parkRepeating(
-  deps: ParkDeps,
+/** A day that has no partition yet gets one. */
+function parkRepeating(
+  { db, clock }: ParkDeps,
   arrivals: readonly Grouped[],
   { actor, atMs }: ParkOptions,
 ): Promise<ParkOutcome[]> {
-  for (let tries = 1; ; tries++) {
-    const nowMs = atMs ?? deps.clock.wallMs();
-    try {
-      return await deps.db.transaction((tx) => park(tx, arrivals, { actor, nowMs }));
-    } catch (error) {
-      if (tries === TRIES_MAX || !(await canRepeat(deps.db, error, nowMs))) throw error;
-    }
-  }
-}
-
-/** A day without a partition, or a deadlock: more than a few in a row are something else. */
-const TRIES_MAX = 5;
-
-async function canRepeat(db: Db, error: unknown, nowMs: number): Promise<boolean> {
-  if (isMissingPartition(error)) {
+  let nowMs = 0;
+  const once = () => {
+    nowMs = atMs ?? clock.wallMs();
+    return db.transaction((tx) => park(tx, arrivals, { actor, nowMs }));
+  };
+  const repair = async (error: unknown) => {
+    if (!isMissingPartition(error)) return false;
     await ensurePartitions(db, nowMs);
     return true;
-  }
-  return isDeadlock(error);
+  };
+  return retrying(once, { repair });
 }
 
 type Facts = { actor: string; nowMs: number };

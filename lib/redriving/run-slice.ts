@@ -7,9 +7,9 @@ import { examineItems } from "@/lib/redriving/examine";
 import { ringSlices } from "@/lib/redriving/rings";
 import { type SliceSignals, sendRun } from "@/lib/redriving/send";
 import type { HeldSources, RedriveSession, SliceDeps } from "@/lib/redriving/slice-deps";
-import { isPassing } from "@/lib/store/db";
 import { canaryAllowance } from "@/lib/store/read/canary-allowance";
 import { openSlices } from "@/lib/store/read/open-slices";
+import { isPassing, retrying } from "@/lib/store/retrying";
 import {
   type ClaimedItem,
   type ClaimRequest,
@@ -222,19 +222,13 @@ async function workClaim(
 
 /** Gives a claim back that cannot be worked. While the store is away it tries again, until the claim ends by itself. */
 async function release(deps: SliceDeps, claimed: readonly ClaimedItem[]): Promise<void> {
-  const untilMs = deps.clock.nowMs() + CLAIM_LEASE_MS;
-  for (;;) {
-    try {
-      return await releaseClaims(deps.db, claimed);
-    } catch (error) {
-      if (!isPassing(error) || deps.stopping.aborted || deps.clock.nowMs() > untilMs) {
-        const { redriveId } = claimed[0]!;
-        deps.log.warn({ redriveId, err: error }, "claims not released, they end with their lease");
-        deps.claims.doubt();
-        return;
-      }
-    }
-    await deps.clock.sleep(STORE_RETRY_MS);
+  const patience = { clock: deps.clock, forMs: CLAIM_LEASE_MS, everyMs: STORE_RETRY_MS, signal: deps.stopping };
+  try {
+    await retrying(() => releaseClaims(deps.db, claimed), { patience });
+  } catch (error) {
+    const { redriveId } = claimed[0]!;
+    deps.log.warn({ redriveId, err: error }, "claims not released, they end with their lease");
+    deps.claims.doubt();
   }
 }
 

@@ -10,9 +10,9 @@ import { readRulesOver } from "@/lib/redriving/read-rules";
 import { type Finish, type RedriveSession, type SliceDeps, TargetHeld } from "@/lib/redriving/slice-deps";
 import { outgoingRetryCount } from "@/lib/retry/amplification";
 import { type AttemptContext, type AttemptRecord, type Call, execute, type Outcome } from "@/lib/retry/execute";
-import { isPassing } from "@/lib/store/db";
 import { isAggregateBlacklisted } from "@/lib/store/read/candidates";
 import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
+import { isPassing } from "@/lib/store/retrying";
 import type { AttemptClose } from "@/lib/store/write/finish-items";
 
 /** A Retry-After up to this keeps the item open in its redrive; beyond, the event is parked again until then. */

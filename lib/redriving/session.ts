@@ -5,7 +5,7 @@ import { finishItems } from "@/lib/redriving/finish";
 import { bucketSpec } from "@/lib/redriving/rate-bucket";
 import type { Finish, RedriveSession } from "@/lib/redriving/slice-deps";
 import { createTokenFeeder } from "@/lib/redriving/token-feeder";
-import { isPassing } from "@/lib/store/db";
+import { retrying } from "@/lib/store/retrying";
 import { type RedriveRow, readRedriveRow } from "@/lib/store/write/redrive";
 
 /** Pause, cancel and a new rate reach running slices this soon. */
@@ -145,15 +145,14 @@ function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): { ses
 
 /** Commits a batch, patiently: what was sent must be marked. Resolves with whether each item was still ours. */
 async function commit(deps: Deps, redrive: RedriveRow, batch: Finish[]): Promise<boolean[]> {
-  const untilMs = deps.clock.nowMs() + FINISH_PATIENCE_MS;
-  for (;;) {
-    try {
-      const { won } = await finishItems(deps, redrive.id, batch);
-      return batch.map(({ item }) => won.has(item.id));
-    } catch (error) {
-      if (!isPassing(error) || deps.clock.nowMs() > untilMs) throw error;
-      deps.log.warn({ redriveId: redrive.id, items: batch.length, err: error }, "finish not committed, trying again");
-      await deps.clock.sleep(FINISH_RETRY_MS);
-    }
-  }
+  const { won } = await retrying(() => finishItems(deps, redrive.id, batch), {
+    patience: {
+      clock: deps.clock,
+      forMs: FINISH_PATIENCE_MS,
+      everyMs: FINISH_RETRY_MS,
+      onRetry: (error) =>
+        deps.log.warn({ redriveId: redrive.id, items: batch.length, err: error }, "finish not committed, trying again"),
+    },
+  });
+  return batch.map(({ item }) => won.has(item.id));
 }

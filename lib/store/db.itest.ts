@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { uuidv7 } from "@/lib/platform/ids";
-import { createDb, type Db, type Queryable, sqlState } from "@/lib/store/db";
+import { sqlState } from "@/lib/platform/postgres-pool";
+import { createDb, type Db, type Queryable } from "@/lib/store/db";
 import { appendAudit } from "@/lib/store/write/audit";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";

@@ -4,6 +4,7 @@ import pg from "pg";
 import { type CopyStreamQuery, from as copyFrom } from "pg-copy-streams";
 import { hash64 } from "@/lib/core/hash";
 import { DomainError } from "@/lib/core/problem";
+import { answerMsMax, isConnectionLoss, type PoolOptions, PostgresPool, sqlState } from "@/lib/platform/postgres-pool";
 
 /**
  * Postgres through `pg`. What crosses this edge:
@@ -29,7 +30,7 @@ export interface Queryable {
   run(text: string, values?: Values, options?: QueryOptions): Promise<number>;
 }
 
-declare const insideTransaction: unique symbol;
+const insideTransaction: unique symbol = Symbol("inside a transaction");
 
 /** A transaction. Only `Db.transaction` makes one, so what asks for a Tx cannot run outside. */
 export interface Tx extends Queryable {
@@ -47,37 +48,14 @@ export interface Db extends Queryable {
   end(): Promise<void>;
 }
 
-export type DbOptions = {
-  max?: number;
-  /**
-   * Every statement's bound unless its transaction sets another; the server ends it. A server that is silent for
-   * SILENCE_MS longer counts as gone. 0 = no bound but STATEMENT_MS_LONGEST.
-   */
-  statementTimeoutMs?: number;
-  /** The server ends a transaction that asks nothing for this long, so that its locks do not outlive its process. */
-  idleInTransactionMs?: number;
-  /** How long a caller waits for a free connection, milliseconds. */
-  connectTimeoutMs?: number;
-  applicationName?: string;
+export type DbOptions = Partial<Omit<PoolOptions, "onConnect" | "types" | "sessionOptions">> & {
   /**
    * Named statements are planned once a connection, whatever their values. Left to itself PostgreSQL plans a statement
-   * over many partitions anew each time, which costs more than running it. Only for statements whose way does not depend
+   * over many partitions anew each time, which costs more than running it. Only for statements whose plan does not depend
    * on their values.
    */
   genericPlans?: boolean;
-  /** Told of an idle connection that broke: the pool replaces it by itself. */
-  onIdleError?: (error: Error) => void;
 };
-
-const CONNECT_TIMEOUT_MS = 5_000;
-/** The server ends a late statement and says so: this much later its word is lost, and with it the connection. */
-const SILENCE_MS = 1_000;
-/** Without a bound a connection that a firewall has dropped would hold its caller until the kernel gives up, 15 min. */
-const STATEMENT_MS_LONGEST = 600_000;
-/** A process that vanished or was suspended in mid-transaction holds its row locks no longer than this. */
-const IDLE_IN_TRANSACTION_MS_MAX = 10_000;
-/** Keeps the entry of a firewall between process and store alive while nothing is asked. */
-const KEEP_ALIVE_AFTER_MS = 10_000;
 
 const TIMESTAMPTZ = 1184;
 const INT8 = 20;
@@ -133,36 +111,21 @@ function typesWith(timestamptz: (text: string) => unknown): pg.CustomTypesConfig
 const types = typesWith(timestamptzToMs);
 const isoTypes = typesWith(timestamptzToIso);
 
-export function createDb(url: string, options: DbOptions = {}): Db {
-  const statementTimeoutMs = options.statementTimeoutMs || 0;
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: options.max ?? 10,
-    statement_timeout: statementTimeoutMs || undefined,
-    query_timeout: silenceMs(statementTimeoutMs),
-    idle_in_transaction_session_timeout: options.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS_MAX,
-    connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
-    application_name: options.applicationName ?? "parkade",
+export function createDb(url: string, { genericPlans, ...options }: DbOptions = {}): Db {
+  const pool = new PostgresPool(url, {
+    max: 10,
+    statementTimeoutMs: 0,
+    applicationName: "parkade",
     types,
-    // Done before the connection is handed out.
-    ...(options.genericPlans ? { onConnect: keepPlans } : {}),
+    ...(genericPlans ? { onConnect: keepPlans } : {}),
+    ...options,
   });
-  // Without a listener a server restart would end the process; the pool opens a new connection when one is needed.
-  pool.on("error", (error) => options.onIdleError?.(error));
-  const connections = trackConnections(pool);
-  const direct = queryable((config) => withConnection(connections, (connection) => execute(connection, config)));
+  const direct = queryable((config) => withConnection(pool, (connection) => execute(connection, config)));
   return {
     ...direct,
-    transaction: (work, settings) => withConnection(connections, (connection) => transact(connection, work, settings)),
+    transaction: (work, settings) => withConnection(pool, (connection) => transact(connection, work, settings)),
     end: () => pool.end(),
   };
-}
-
-/** How long a caller waits for the answer to a statement with this bound. */
-function silenceMs(statementTimeoutMs: number): number {
-  return (statementTimeoutMs || STATEMENT_MS_LONGEST) + SILENCE_MS;
 }
 
 async function keepPlans(client: pg.ClientBase): Promise<void> {
@@ -171,59 +134,24 @@ async function keepPlans(client: pg.ClientBase): Promise<void> {
 
 // --- connections ----------------------------------------------------------------------------------------------------
 
-type Connections = {
-  /** A connection that nothing speaks against. Rejects with DomainError `store-unavailable`. */
-  take(): Promise<Connection>;
-  /** Gives it back, or closes it when it is broken; then every connection as old as it is closed before its next use. */
-  give(connection: Connection): void;
-};
-
 /** `broken`: the error that says the connection is of no more use. */
-type Connection = { client: pg.PoolClient; broken: Error | null; onError: (error: Error) => void };
+type Connection = { client: pg.PoolClient; broken: Error | null };
 
-/**
- * A connection that broke or fell silent rarely goes alone: after a failover or a cut network all idle ones hang, and
- * each would cost its next user a whole timeout. So connections have generations, and a broken one ends its own.
- */
-function trackConnections(pool: pg.Pool): Connections {
-  let generation = 0;
-  const bornIn = new WeakMap<pg.PoolClient, number>();
-  pool.on("connect", (client) => bornIn.set(client, generation));
-  return {
-    take: async () => {
-      for (;;) {
-        const client = await pool.connect().catch((error: unknown) => {
-          throw unavailable(error);
-        });
-        if (bornIn.get(client)! < generation) {
-          client.release(true);
-          continue;
-        }
-        const connection: Connection = {
-          client,
-          broken: null,
-          onError: (error) => {
-            connection.broken = error;
-          },
-        };
-        client.on("error", connection.onError);
-        return connection;
-      }
-    },
-    give: ({ client, broken, onError }) => {
-      client.off("error", onError);
-      if (broken !== null) generation = Math.max(generation, bornIn.get(client)! + 1);
-      client.release(broken ?? undefined);
-    },
+/** Gives the connection back after `work`, or has the pool close it when it is broken. */
+async function withConnection<T>(pool: PostgresPool, work: (connection: Connection) => Promise<T>): Promise<T> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw unavailable(error);
+  });
+  const connection: Connection = { client, broken: null };
+  const onError = (error: Error) => {
+    connection.broken = error;
   };
-}
-
-async function withConnection<T>(connections: Connections, work: (connection: Connection) => Promise<T>): Promise<T> {
-  const connection = await connections.take();
+  client.on("error", onError);
   try {
     return await work(connection);
   } finally {
-    connections.give(connection);
+    client.off("error", onError);
+    client.release(connection.broken ?? undefined);
   }
 }
 
@@ -269,11 +197,12 @@ function opening({ statementTimeoutMs, readOnly }: TransactionOptions): string {
 
 function asTx(connection: Connection, { statementTimeoutMs }: TransactionOptions): Tx {
   // pg reads `query_timeout` of a single statement too; its types do not know.
-  const patience = statementTimeoutMs === undefined ? {} : { query_timeout: silenceMs(statementTimeoutMs) };
+  const patience = statementTimeoutMs === undefined ? {} : { query_timeout: answerMsMax(statementTimeoutMs) };
   return {
     ...queryable((config) => execute(connection, { ...config, ...patience })),
     copyIn: (text, data) => copyIn(connection, Object.assign(copyFrom(text), patience), data),
-  } as Tx;
+    [insideTransaction]: true,
+  };
 }
 
 async function copyIn(connection: Connection, sink: CopyStreamQuery, data: Iterable<Buffer>): Promise<void> {
@@ -309,24 +238,6 @@ function queryable(run: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Qu
   };
 }
 
-/** SQLSTATE of a server error, else null. */
-export function sqlState(error: unknown): string | null {
-  return error instanceof pg.DatabaseError ? (error.code ?? null) : null;
-}
-
-/** True when the server ended the transaction because it and another one waited for each other. */
-export function isDeadlock(error: unknown): boolean {
-  return sqlState(error) === "40P01";
-}
-
-const SERIALIZATION = "40001";
-
-/** An error that the same statement may not meet again: the store is away for a moment, or two transactions collided. */
-export function isPassing(error: unknown): boolean {
-  if (error instanceof DomainError) return error.code === "store-unavailable" || error.code === "read-timeout";
-  return isDeadlock(error) || sqlState(error) === SERIALIZATION;
-}
-
 /**
  * True when the store refused the values of a row (SQLSTATE classes 22, 23 and 54), or our encoder did: the same
  * transaction without that row may succeed, and with it never will.
@@ -337,18 +248,6 @@ export function isRowFault(error: unknown): boolean {
 }
 
 const QUERY_CANCELED = "57014";
-
-/** SQLSTATEs that say the server is going, gone or not there yet; class 08 is every connection exception. */
-function isConnectionState(state: string): boolean {
-  return state.startsWith("08") || ["57P01", "57P02", "57P03", "57P05", "25P03"].includes(state);
-}
-
-/** `pg` reports a broken or silent socket as an Error without SQLSTATE; a value it cannot send is a TypeError. */
-function isConnectionLoss(error: unknown): boolean {
-  if (error instanceof TypeError || error instanceof RangeError) return false;
-  const state = sqlState(error);
-  return state === null || isConnectionState(state);
-}
 
 /** Why a server that answers cannot take a write now: the same request may pass later. Class 53: out of something. */
 function cannotWrite(state: string): string | null {

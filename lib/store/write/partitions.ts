@@ -1,5 +1,6 @@
 import { uuidv7LowerBound } from "@/lib/platform/ids";
-import { type Db, sqlState, type Tx } from "@/lib/store/db";
+import { sqlState } from "@/lib/platform/postgres-pool";
+import type { Db, Tx } from "@/lib/store/db";
 
 /**
  * A partition a day, by the time within the UUIDv7 key. There is no default partition (the planner would have to merge

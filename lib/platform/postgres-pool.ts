@@ -1,0 +1,127 @@
+import pg from "pg";
+
+export type PoolOptions = {
+  max: number;
+  applicationName: string;
+  /** The bound of each statement, enforced by the server. 0 = no bound but STATEMENT_MS_LONGEST. */
+  statementTimeoutMs: number;
+  /** The server ends a transaction that asks nothing for this long, so that its locks do not outlive its process. */
+  idleInTransactionMs?: number;
+  /** How long a caller waits for a free connection, milliseconds. */
+  connectTimeoutMs?: number;
+  /** Gets the error of an idle connection that broke: the pool replaces the connection by itself. */
+  onIdleError?: (error: Error) => void;
+  /** Runs on each new connection before it is handed out. */
+  onConnect?: (client: pg.ClientBase) => Promise<void>;
+  types?: pg.CustomTypesConfig;
+  /** Command-line options of the session, such as `-c search_path=...`. */
+  sessionOptions?: string;
+};
+
+const CONNECT_TIMEOUT_MS = 5_000;
+/** The server ends a late statement and says so. This much later its answer is lost, and with it the connection. */
+const SILENCE_MS = 1_000;
+/** Without a bound a connection that a firewall has dropped would hold its caller until the kernel gives up, 15 min. */
+const STATEMENT_MS_LONGEST = 600_000;
+/** A process that vanished or was suspended inside a transaction holds its row locks no longer than this. */
+const IDLE_IN_TRANSACTION_MS_MAX = 10_000;
+/** Keeps the entry of a firewall between process and store alive while nothing is asked. */
+const KEEP_ALIVE_AFTER_MS = 10_000;
+
+/** How long a caller waits for the answer to a statement with this bound, milliseconds. */
+export function answerMsMax(statementTimeoutMs: number): number {
+  return (statementTimeoutMs || STATEMENT_MS_LONGEST) + SILENCE_MS;
+}
+
+type ConnectCallback = (
+  error: Error | undefined,
+  client: pg.PoolClient | undefined,
+  done: (broken?: Error | boolean) => void,
+) => void;
+
+/**
+ * Generations of the connections to each server, by host and port. A connection that breaks or falls silent rarely does
+ * so alone: after a failover or a cut network all idle ones hang, in every pool of this process.
+ */
+const generations = new Map<string, number>();
+
+/**
+ * The one kind of PostgreSQL pool: every statement has a bound on the server and one on this side, connections are kept
+ * alive, and a connection that breaks or falls silent ends its generation: connections that are as old are closed before
+ * their next use, where each would cost its user a whole timeout (ADR 0042).
+ */
+export class PostgresPool extends pg.Pool {
+  readonly #server: string;
+  readonly #bornIn = new WeakMap<pg.PoolClient, number>();
+
+  constructor(connectionString: string, options: PoolOptions) {
+    super({
+      connectionString,
+      max: options.max,
+      application_name: options.applicationName,
+      statement_timeout: options.statementTimeoutMs || undefined,
+      query_timeout: answerMsMax(options.statementTimeoutMs),
+      idle_in_transaction_session_timeout: options.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS_MAX,
+      connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+      ...(options.types ? { types: options.types } : {}),
+      ...(options.sessionOptions ? { options: options.sessionOptions } : {}),
+      ...(options.onConnect ? { onConnect: options.onConnect } : {}),
+    });
+    this.#server = URL.canParse(connectionString) ? new URL(connectionString).host : connectionString;
+    // Without a listener a restart of the server would end the process.
+    this.on("error", (error) => options.onIdleError?.(error));
+    this.on("connect", (client) => this.#bornIn.set(client, this.#generation()));
+    this.on("release", (error, client) => {
+      if (error instanceof Error && isConnectionLoss(error)) this.#endGenerationOf(client);
+    });
+  }
+
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: ConnectCallback): void;
+  override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | undefined {
+    const connected = this.#connectYoung();
+    if (callback === undefined) return connected;
+    connected.then(
+      (client) => callback(undefined, client, client.release),
+      (error) => callback(error, undefined, () => undefined),
+    );
+  }
+
+  async #connectYoung(): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await super.connect();
+      if (this.#bornIn.get(client)! >= this.#generation()) return client;
+      client.release(true);
+    }
+  }
+
+  #generation(): number {
+    return generations.get(this.#server) ?? 0;
+  }
+
+  #endGenerationOf(client: pg.PoolClient): void {
+    generations.set(this.#server, Math.max(this.#generation(), this.#bornIn.get(client)! + 1));
+  }
+}
+
+/** SQLSTATE of a server error, else null. */
+export function sqlState(error: unknown): string | null {
+  return error instanceof pg.DatabaseError ? (error.code ?? null) : null;
+}
+
+/** SQLSTATEs that say the server is going, gone or not there yet; class 08 is every connection exception. */
+function isConnectionState(state: string): boolean {
+  return state.startsWith("08") || ["57P01", "57P02", "57P03", "57P05", "25P03"].includes(state);
+}
+
+/**
+ * Of an error that came from `pg`: whether the connection is of no more use. `pg` reports a broken or silent socket as an
+ * Error without SQLSTATE, and a value that it cannot send as a TypeError or RangeError.
+ */
+export function isConnectionLoss(error: unknown): boolean {
+  if (error instanceof TypeError || error instanceof RangeError) return false;
+  const state = sqlState(error);
+  return state === null || isConnectionState(state);
+}
