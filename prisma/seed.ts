@@ -2,6 +2,7 @@ import { systemViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createDb, type Db, type Tx } from "@/lib/store/db";
+import { EVENT, EVENT_MOVE } from "@/lib/store/state-sql";
 import { appendAudit } from "@/lib/store/write/audit";
 import { rollupOf } from "@/lib/store/write/rollup";
 import type { Failure } from "./demo/failures";
@@ -223,11 +224,11 @@ async function ignoreSome(db: Db, nowMs: number): Promise<void> {
   await db.transaction(async (tx) => {
     const rows = await tx.query<{ id: string }>(
       `with moved as (
-         update dlq_events e set status = 'IGNORED', last_operator = 'amina'
-          where e.status = 'PENDING' and e.error_code = 'UPSTREAM_4XX' and e.first_seen < to_timestamp($1::float8 / 1000)
+         update dlq_events e set status = ${EVENT_MOVE.ignore.to}, last_operator = 'amina'
+          where e.status = ${EVENT.PENDING} and e.error_code = 'UPSTREAM_4XX' and e.first_seen < to_timestamp($1::float8 / 1000)
             and e.source_id = (select id from sources where name = 'notifications')
-         returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'PENDING' as old_status,
-                   'IGNORED' as new_status
+         returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT.PENDING} as old_status,
+                   e.status as new_status
        )${rollupOf("moved", { flow: { kind: "ignored", at: "to_timestamp($1::float8 / 1000)" } })}
        select id from moved`,
       [atMs],
@@ -254,7 +255,7 @@ type Control = {
 
 async function addControls(db: Db, nowMs: number): Promise<void> {
   const [worst] = await db.query<{ id: string }>(
-    `select aggregate_id as id from dlq_events where status = 'PENDING' and error_code = 'VERSION_CONFLICT'
+    `select aggregate_id as id from dlq_events where status = ${EVENT.PENDING} and error_code = 'VERSION_CONFLICT'
       group by aggregate_id order by count(*) desc, 1 limit 1`,
   );
   const controls: Control[] = [

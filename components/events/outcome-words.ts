@@ -1,5 +1,6 @@
 import { refusalSentence } from "@/components/redrives/refusal-words";
 import type { RedriveItemOut, RedriveOut } from "@/lib/contract/redrives";
+import { isFinal } from "@/lib/core/redrive-state";
 
 export type OutcomeWords = { title: string; detail?: string; tone: "neutral" | "success" | "error" };
 
@@ -9,7 +10,7 @@ type Item = Pick<RedriveItemOut, "state" | "result" | "detail" | "attempts" | "f
 export function outcomeState(
   redrive: Pick<RedriveOut, "state" | "open" | "delivered" | "passed" | "failed" | "refused" | "cancelled">,
 ): Item["state"] | null {
-  if (redrive.open > 0 || (redrive.state !== "DONE" && redrive.state !== "CANCELLED")) return null;
+  if (redrive.open > 0 || !isFinal(redrive.state)) return null;
   const states = ["delivered", "passed", "failed", "refused", "cancelled"] as const;
   return states.find((state) => redrive[state] > 0) ?? null;
 }

@@ -20,7 +20,7 @@ import type {
   RedriveRequest,
 } from "@/lib/contract/redrives";
 import { SELECTED_IDS_MAX } from "@/lib/contract/selected-ids";
-import type { RedriveState } from "@/lib/core/redrive-state";
+import { isFinal, type RedriveState } from "@/lib/core/redrive-state";
 import { fetchJson } from "./fetch-json";
 import { invalidateAfter, keys } from "./keys";
 
@@ -28,11 +28,6 @@ const LIVE_MS = 1_000;
 const LIST_LIVE_MS = 3_000;
 const LIST_IDLE_MS = 15_000;
 const PAGE = 50;
-
-/** A redrive that nothing can change any more. */
-export function isFinal(state: RedriveState): boolean {
-  return state === "DONE" || state === "CANCELLED";
-}
 
 /** Delivered events are confirmed or come back for a while after the end: keep looking, but seldom. */
 const SETTLING_MS = 15_000;

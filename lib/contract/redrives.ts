@@ -3,7 +3,7 @@ import { namedParams } from "@/lib/contract/id-page";
 import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
 import { EARLIER_CHOICES, type Earlier } from "@/lib/core/order-gate";
 import { DomainError } from "@/lib/core/problem";
-import { REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
+import { LIVE_REDRIVE_STATES, REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
 import type { StallCode } from "@/lib/core/stalled";
 
 export const laneSchema = z.enum(["main", "slow"], "must be main or slow");
@@ -237,7 +237,7 @@ export type RedriveCauses = {
 /** `?state=RUNNING` or `?state=live` (not yet final), comma-separated; absent = all. Throws DomainError. */
 export function redriveStatesFrom(value: string | undefined): RedriveState[] | null {
   if (value === undefined) return null;
-  if (value === "live") return ["PLANNING", "PLANNED", "RUNNING", "PAUSED"];
+  if (value === "live") return [...LIVE_REDRIVE_STATES];
   const states = value
     .split(",")
     .filter((state): state is RedriveState => REDRIVE_STATES.includes(state as RedriveState));

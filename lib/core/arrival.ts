@@ -1,4 +1,4 @@
-import { type EventStatus, nextStatus } from "./event-state";
+import { type EventStatus, statusAfterFailure } from "./event-state";
 
 /**
  * What an arrival means when its event is already known.
@@ -32,7 +32,8 @@ export type ArrivalMeaning =
 /** `markedRedrive`: the redrive named by the arrival's headers, null when there is none that this store knows. */
 export function meaningOf(known: KnownEvent, markedRedrive: string | null, redriveLimit: number): ArrivalMeaning {
   const bounce = (redriveId: string | null): ArrivalMeaning => {
-    return { kind: "bounce", status: statusAfterBounce(known, redriveLimit), redriveId };
+    const { status, redrives } = known;
+    return { kind: "bounce", status: statusAfterFailure(status, "bounce", { redrives, redriveLimit }), redriveId };
   };
   if (markedRedrive !== null) {
     return known.bouncedRedrives.includes(markedRedrive) ? { kind: "duplicate" } : bounce(markedRedrive);
@@ -40,10 +41,4 @@ export function meaningOf(known: KnownEvent, markedRedrive: string | null, redri
   if (known.status === "REDRIVEN") return bounce(known.deliveredRedrive);
   const sending = known.status === "QUEUED" ? known.sendingRedrive : null;
   return sending !== null && !known.bouncedRedrives.includes(sending) ? bounce(sending) : { kind: "duplicate" };
-}
-
-function statusAfterBounce(known: KnownEvent, redriveLimit: number): EventStatus {
-  const parked = nextStatus(known.status, "bounce");
-  if (parked === null) return known.status;
-  return known.redrives >= redriveLimit ? (nextStatus(parked, "exhaust") ?? parked) : parked;
 }

@@ -1,29 +1,32 @@
 import { describe, expect, test } from "vitest";
 import {
+  EVENT_MOVES,
   EVENT_STATUSES,
   type EventMove,
   type EventStatus,
   nextStatus,
   shownState,
-  statusesBefore,
+  statusAfterFailure,
 } from "./event-state";
 
 const LEGAL: [EventMove, EventStatus, EventStatus][] = [
   ["freeze", "PENDING", "QUEUED"],
   ["deliver", "QUEUED", "REDRIVEN"],
+  ["skip", "QUEUED", "REDRIVEN"],
+  ["pass", "QUEUED", "PENDING"],
   ["refuse", "QUEUED", "PENDING"],
   ["fail", "QUEUED", "PENDING"],
   ["cancel", "QUEUED", "PENDING"],
   ["bounce", "REDRIVEN", "PENDING"],
   ["ignore", "PENDING", "IGNORED"],
   ["ignore", "QUEUED", "IGNORED"],
-  ["exhaust", "PENDING", "IGNORED"],
   ["exhaust", "QUEUED", "IGNORED"],
+  ["exhaust", "REDRIVEN", "IGNORED"],
   ["release", "IGNORED", "PENDING"],
   ["confirm", "REDRIVEN", "REDRIVEN"],
   ["confirm", "PENDING", "REDRIVEN"],
 ];
-const MOVES = [...new Set(LEGAL.map(([move]) => move))];
+const MOVES = Object.keys(EVENT_MOVES) as EventMove[];
 
 describe("the life of an event", () => {
   test.each(MOVES.flatMap((move) => EVENT_STATUSES.map((from) => ({ move, from }))))(
@@ -31,9 +34,20 @@ describe("the life of an event", () => {
     ({ move, from }) => {
       const legal = LEGAL.find(([name, status]) => name === move && status === from);
       expect(nextStatus(from, move)).toBe(legal?.[2] ?? null);
-      expect(statusesBefore(move).includes(from)).toBe(legal !== undefined);
     },
   );
+
+  test.each<[EventStatus, "fail" | "bounce", number, EventStatus]>([
+    ["REDRIVEN", "bounce", 3, "PENDING"],
+    ["REDRIVEN", "bounce", 4, "IGNORED"],
+    ["QUEUED", "fail", 3, "PENDING"],
+    ["QUEUED", "fail", 4, "IGNORED"],
+    ["QUEUED", "bounce", 4, "QUEUED"],
+    ["PENDING", "bounce", 4, "PENDING"],
+    ["IGNORED", "bounce", 3, "IGNORED"],
+  ])("%s, %s after %i of 4 redrives: %s", (from, move, redrives, to) => {
+    expect(statusAfterFailure(from, move, { redrives, redriveLimit: 4 })).toBe(to);
+  });
 
   const facts = { status: "PENDING" as EventStatus, bounces: 0, confirmedAtMs: null, cooldownUntilMs: null };
   test.each([

@@ -1,12 +1,13 @@
 /**
  * The life of an event.
  *
- * It is parked as PENDING. A redrive that freezes it makes it QUEUED: exactly as long as it has an open item. When the
- * item is delivered it is REDRIVEN, and stays so unless the same event is parked again: that bounce makes it PENDING.
- * When the item is refused, failed or cancelled it is PENDING again. PENDING and IGNORED change into each other by an
- * operator's word, or to IGNORED by the redrive limit; only a person releases. Ignoring beats a queued redrive that has
- * not sent the event yet: its item is refused in the same transaction. Blacklisted, cooling and confirmed are
- * no states: they are facts beside it (a control, `cooldownUntil`, `confirmedAt`).
+ * An event is parked as PENDING. A redrive freezes it: it is QUEUED exactly as long as it has an open item. A delivered
+ * item makes it REDRIVEN; it stays so until it bounces. A bounce makes it PENDING again; so does an item that is passed,
+ * refused, failed or cancelled. An event that fails or bounces at the redrive limit is exhausted: IGNORED. A person
+ * ignores and releases events; the redrive limit never releases. Ignoring an event also withdraws it from a redrive that
+ * has not sent it yet. A consumer confirms an event that it has processed, also one that Parkade did not send.
+ * Blacklisted, cooling, bounced and confirmed are no states: they are facts beside it (a control, `cooldownUntil`,
+ * `bounces`, `confirmedAt`).
  */
 export const EVENT_STATUSES = ["PENDING", "QUEUED", "REDRIVEN", "IGNORED"] as const;
 export type EventStatus = (typeof EVENT_STATUSES)[number];
@@ -14,6 +15,8 @@ export type EventStatus = (typeof EVENT_STATUSES)[number];
 export type EventMove =
   | "freeze"
   | "deliver"
+  | "skip"
+  | "pass"
   | "refuse"
   | "fail"
   | "cancel"
@@ -23,33 +26,57 @@ export type EventMove =
   | "release"
   | "confirm";
 
-const MOVES: Record<EventMove, Partial<Record<EventStatus, EventStatus>>> = {
-  freeze: { PENDING: "QUEUED" },
-  deliver: { QUEUED: "REDRIVEN" },
-  refuse: { QUEUED: "PENDING" },
-  fail: { QUEUED: "PENDING" },
-  cancel: { QUEUED: "PENDING" },
-  // A bounce may overtake the finish of its own delivery: the finish then parks it, see `afterDelivery`.
-  bounce: { REDRIVEN: "PENDING" },
-  ignore: { PENDING: "IGNORED", QUEUED: "IGNORED" },
-  exhaust: { PENDING: "IGNORED", QUEUED: "IGNORED" },
-  release: { IGNORED: "PENDING" },
-  // The consumer's word that it processed the event, also when it came there by another way.
-  confirm: { REDRIVEN: "REDRIVEN", PENDING: "REDRIVEN" },
-};
+/** Each compare-and-set of `dlq_events.status`: the statuses it compares with, and the one it writes. */
+export const EVENT_MOVES = {
+  freeze: { from: ["PENDING"], to: "QUEUED" },
+  deliver: { from: ["QUEUED"], to: "REDRIVEN" },
+  // Not sent: its consumer had processed it.
+  skip: { from: ["QUEUED"], to: "REDRIVEN" },
+  pass: { from: ["QUEUED"], to: "PENDING" },
+  refuse: { from: ["QUEUED"], to: "PENDING" },
+  fail: { from: ["QUEUED"], to: "PENDING" },
+  cancel: { from: ["QUEUED"], to: "PENDING" },
+  bounce: { from: ["REDRIVEN"], to: "PENDING" },
+  ignore: { from: ["PENDING", "QUEUED"], to: "IGNORED" },
+  exhaust: { from: ["QUEUED", "REDRIVEN"], to: "IGNORED" },
+  release: { from: ["IGNORED"], to: "PENDING" },
+  confirm: { from: ["REDRIVEN", "PENDING"], to: "REDRIVEN" },
+} as const satisfies Record<EventMove, { from: readonly EventStatus[]; to: EventStatus }>;
+
+/** The status of an event that is parked for the first time. */
+export const PARKED_AS = "PENDING" satisfies EventStatus;
 
 /** The status after a move, or null when the move is not legal from here. */
 export function nextStatus(from: EventStatus, move: EventMove): EventStatus | null {
-  return MOVES[move][from] ?? null;
+  const { from: before, to } = EVENT_MOVES[move];
+  return (before as readonly EventStatus[]).includes(from) ? to : null;
 }
 
-/** The statuses a move is legal from: what a compare-and-set must compare with. */
-export function statusesBefore(move: EventMove): EventStatus[] {
-  return EVENT_STATUSES.filter((status) => MOVES[move][status] !== undefined);
+/** Whether an event that was sent in `redrives` deliver redrives is not sent again. */
+export function isExhausted(redrives: number, redriveLimit: number): boolean {
+  return redrives >= redriveLimit;
+}
+
+/**
+ * The status after a failure: a send that failed, or an event that bounced. The only place that decides what happens at
+ * the redrive limit. `redrives` counts the one that failed. An event that is not where such a failure moves it from stays.
+ */
+export function statusAfterFailure(
+  from: EventStatus,
+  move: "fail" | "bounce",
+  { redrives, redriveLimit }: { redrives: number; redriveLimit: number },
+): EventStatus {
+  const parked = nextStatus(from, move);
+  if (parked === null) return from;
+  return isExhausted(redrives, redriveLimit) ? EVENT_MOVES.exhaust.to : parked;
 }
 
 /** Statuses that count as parked now: `dlq_size`. */
-export const PARKED_STATUSES: readonly EventStatus[] = ["PENDING", "QUEUED"];
+export const PARKED_STATUSES = ["PENDING", "QUEUED"] as const satisfies readonly EventStatus[];
+
+export function isParked(status: EventStatus): boolean {
+  return (PARKED_STATUSES as readonly EventStatus[]).includes(status);
+}
 
 /** How the surface names an event's state: the status refined by the facts beside it. */
 export type ShownState = EventStatus | "BOUNCED" | "CONFIRMED" | "COOLING" | "BLACKLISTED";

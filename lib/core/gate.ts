@@ -1,5 +1,5 @@
 import { applyingControls, type ControlFacts, type ControlIndex, ruleControls } from "@/lib/core/control";
-import type { EventStatus } from "@/lib/core/event-state";
+import { type EventStatus, isExhausted } from "@/lib/core/event-state";
 import type { GateRefusal } from "@/lib/core/refusal";
 
 /** What the gate looks at. Times are epoch milliseconds of the wall clock. */
@@ -32,7 +32,7 @@ export function gate(facts: GateFacts, rules: GateRules): GateRuling {
   const { whitelisted } = ruling;
   const coolingDown = facts.cooldownUntilMs !== null && facts.cooldownUntilMs > rules.nowMs;
   if (ruling.cooling || (coolingDown && !whitelisted)) return { pass: false, refusal: "cooling" };
-  if (facts.redrives >= rules.redriveLimit && !whitelisted) return { pass: false, refusal: "redrive-limit" };
+  if (isExhausted(facts.redrives, rules.redriveLimit) && !whitelisted) return { pass: false, refusal: "redrive-limit" };
   return { pass: true, whitelisted };
 }
 

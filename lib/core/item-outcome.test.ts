@@ -11,24 +11,52 @@ describe("an event after its item", () => {
   test.each<[ItemOutcome, object | null]>([
     [
       { kind: "delivered", code: "HTTP_200" },
-      { status: "REDRIVEN", failures: 1, redrives: 3, cooldownUntilMs: null, confirmedAtMs: null },
+      {
+        status: "REDRIVEN",
+        failures: 1,
+        redrives: 3,
+        statusIfBounced: "PENDING",
+        cooldownUntilMs: null,
+        confirmedAtMs: null,
+      },
     ],
     [
       { kind: "already-processed", detail: "by billing" },
-      { status: "REDRIVEN", failures: 0, redrives: 2, cooldownUntilMs: null, confirmedAtMs: NOW },
+      {
+        status: "REDRIVEN",
+        failures: 0,
+        redrives: 2,
+        statusIfBounced: null,
+        cooldownUntilMs: null,
+        confirmedAtMs: NOW,
+      },
     ],
     [
       { kind: "failed", code: "HTTP_503", detail: "" },
-      { status: "PENDING", failures: 2, redrives: 3, cooldownUntilMs: NOW + 2_000, confirmedAtMs: null },
+      {
+        status: "PENDING",
+        failures: 2,
+        redrives: 3,
+        statusIfBounced: null,
+        cooldownUntilMs: NOW + 2_000,
+        confirmedAtMs: null,
+      },
     ],
     [
       { kind: "failed", code: "HTTP_429", detail: "", untilMs: NOW + 9_000 },
-      { status: "PENDING", failures: 2, redrives: 3, cooldownUntilMs: NOW + 9_000, confirmedAtMs: null },
+      {
+        status: "PENDING",
+        failures: 2,
+        redrives: 3,
+        statusIfBounced: null,
+        cooldownUntilMs: NOW + 9_000,
+        confirmedAtMs: null,
+      },
     ],
-    [{ kind: "verified" }, { ...before, status: "PENDING", confirmedAtMs: null }],
+    [{ kind: "verified" }, { ...before, status: "PENDING", statusIfBounced: null, confirmedAtMs: null }],
     [
       { kind: "refused", refusal: "blacklisted", detail: "" },
-      { ...before, status: "PENDING", confirmedAtMs: null },
+      { ...before, status: "PENDING", statusIfBounced: null, confirmedAtMs: null },
     ],
     [{ kind: "later", waitMs: 1 }, null],
     [{ kind: "back" }, null],
@@ -41,6 +69,14 @@ describe("an event after its item", () => {
     expect(eventAfter(failed, { ...before, redrives: 3 }, settings, NOW)).toMatchObject({
       status: "IGNORED",
       redrives: 4,
+    });
+  });
+
+  test("the delivery that reaches the redrive limit is ignored if it had bounced by then", () => {
+    const delivered: ItemOutcome = { kind: "delivered", code: "HTTP_200" };
+    expect(eventAfter(delivered, { ...before, redrives: 3 }, settings, NOW)).toMatchObject({
+      status: "REDRIVEN",
+      statusIfBounced: "IGNORED",
     });
   });
 

@@ -1,4 +1,5 @@
-import type { EventStatus } from "@/lib/core/event-state";
+import { EVENT_MOVES, type EventStatus, statusAfterFailure } from "@/lib/core/event-state";
+import { ITEM_MOVES, type ItemMove, type ItemState } from "@/lib/core/item-state";
 import type { Refusal } from "@/lib/core/refusal";
 import { cooldownAfter, type Settings } from "@/lib/core/settings";
 
@@ -19,6 +20,8 @@ export type ItemOutcome =
 /** What the event becomes. Times are epoch milliseconds. */
 export type EventAfter = {
   status: EventStatus;
+  /** Of a delivery: the status when its bounce was parked before this end; null = the end was no delivery. */
+  statusIfBounced: EventStatus | null;
   failures: number;
   redrives: number;
   cooldownUntilMs: number | null;
@@ -26,6 +29,29 @@ export type EventAfter = {
 };
 
 export type EventBefore = { failures: number; redrives: number; cooldownUntilMs: number | null };
+
+/** The move of the item, and of its event unless the item is given back. */
+export function moveOf(outcome: ItemOutcome): Exclude<ItemMove, "cancel"> {
+  switch (outcome.kind) {
+    case "delivered":
+      return "deliver";
+    case "already-processed":
+      return "skip";
+    case "verified":
+      return "pass";
+    case "failed":
+      return "fail";
+    case "refused":
+      return "refuse";
+    case "later":
+    case "back":
+      return "giveBack";
+  }
+}
+
+export function itemStateAfter(outcome: ItemOutcome): Exclude<ItemState, "cancelled"> {
+  return ITEM_MOVES[moveOf(outcome)].to;
+}
 
 /**
  * The event after its item closed. A delivery is no success yet: it leaves the run of failures as it is, and only a
@@ -38,33 +64,27 @@ export function eventAfter(
   settings: Settings,
   nowMs: number,
 ): EventAfter | null {
-  const unchanged = { ...before, status: "PENDING" as const, confirmedAtMs: null };
+  const move = moveOf(outcome);
+  if (move === "giveBack") return null;
+  const { redriveLimit } = settings;
+  const unchanged = { ...before, status: EVENT_MOVES[move].to, statusIfBounced: null, confirmedAtMs: null };
   switch (outcome.kind) {
-    case "delivered":
-      return {
-        status: "REDRIVEN",
-        failures: before.failures,
-        redrives: before.redrives + 1,
-        cooldownUntilMs: null,
-        confirmedAtMs: null,
-      };
+    case "delivered": {
+      const redrives = before.redrives + 1;
+      const statusIfBounced = statusAfterFailure(EVENT_MOVES.deliver.to, "bounce", { redrives, redriveLimit });
+      return { ...unchanged, statusIfBounced, redrives, cooldownUntilMs: null };
+    }
     case "already-processed":
-      return {
-        status: "REDRIVEN",
-        failures: 0,
-        redrives: before.redrives,
-        cooldownUntilMs: null,
-        confirmedAtMs: nowMs,
-      };
+      return { ...unchanged, failures: 0, cooldownUntilMs: null, confirmedAtMs: nowMs };
     case "failed": {
       const failures = before.failures + 1;
       const redrives = before.redrives + 1;
       return {
-        status: redrives >= settings.redriveLimit ? "IGNORED" : "PENDING",
+        ...unchanged,
+        status: statusAfterFailure(EVENT_MOVES.freeze.to, "fail", { redrives, redriveLimit }),
         failures,
         redrives,
         cooldownUntilMs: Math.max(nowMs + cooldownAfter(failures, settings), outcome.untilMs ?? 0),
-        confirmedAtMs: null,
       };
     }
     case "verified":

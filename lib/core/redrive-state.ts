@@ -8,24 +8,35 @@
 export const REDRIVE_STATES = ["PLANNING", "PLANNED", "RUNNING", "PAUSED", "DONE", "CANCELLED"] as const;
 export type RedriveState = (typeof REDRIVE_STATES)[number];
 
-export type RedriveMove = "planned" | "start" | "pause" | "resume" | "finish" | "cancel";
+export type RedriveMove = "planned" | "start" | "empty" | "pause" | "brake" | "resume" | "finish" | "cancel";
 
-const MOVES: Record<RedriveMove, Partial<Record<RedriveState, RedriveState>>> = {
-  planned: { PLANNING: "PLANNED" },
-  start: { PLANNED: "RUNNING" },
-  pause: { RUNNING: "PAUSED", PLANNED: "PAUSED" },
-  resume: { PAUSED: "RUNNING" },
-  finish: { RUNNING: "DONE", PLANNED: "DONE", PAUSED: "DONE" },
-  cancel: { PLANNING: "CANCELLED", PLANNED: "CANCELLED", RUNNING: "CANCELLED", PAUSED: "CANCELLED" },
-};
+/** Each compare-and-set of `redrives.state`: the states it compares with, and the one it writes. */
+export const REDRIVE_MOVES = {
+  planned: { from: ["PLANNING"], to: "PLANNED" },
+  start: { from: ["PLANNED"], to: "RUNNING" },
+  // The manifest is complete, and each of its items was refused.
+  empty: { from: ["PLANNED"], to: "DONE" },
+  pause: { from: ["RUNNING", "PLANNED"], to: "PAUSED" },
+  brake: { from: ["RUNNING"], to: "PAUSED" },
+  resume: { from: ["PAUSED"], to: "RUNNING" },
+  finish: { from: ["RUNNING", "PAUSED"], to: "DONE" },
+  cancel: { from: ["PLANNING", "PLANNED", "RUNNING", "PAUSED"], to: "CANCELLED" },
+} as const satisfies Record<RedriveMove, { from: readonly RedriveState[]; to: RedriveState }>;
+
+/** The states that a redrive does not leave. */
+export const FINAL_REDRIVE_STATES = ["DONE", "CANCELLED"] as const satisfies readonly RedriveState[];
+export const LIVE_REDRIVE_STATES = REDRIVE_STATES.filter((state) => !isFinal(state));
+/** Its items may be claimed by a worker. Those of a cancelled redrive too, until they are given back. */
+export const WORKED_REDRIVE_STATES = ["RUNNING", "PAUSED"] as const satisfies readonly RedriveState[];
+
+export function isFinal(state: RedriveState): boolean {
+  return (FINAL_REDRIVE_STATES as readonly RedriveState[]).includes(state);
+}
 
 /** The state after a move, or null when the move is not legal from here. */
 export function nextRedriveState(from: RedriveState, move: RedriveMove): RedriveState | null {
-  return MOVES[move][from] ?? null;
-}
-
-export function redriveStatesBefore(move: RedriveMove): RedriveState[] {
-  return REDRIVE_STATES.filter((state) => MOVES[move][state] !== undefined);
+  const { from: before, to } = REDRIVE_MOVES[move];
+  return (before as readonly RedriveState[]).includes(from) ? to : null;
 }
 
 export type RedriveCounts = {

@@ -1,4 +1,4 @@
-import type { RedriveState } from "@/lib/core/redrive-state";
+import { isFinal, type RedriveState } from "@/lib/core/redrive-state";
 
 /** What is known of a redrive that is not final, and of what it needs to move. Times in epoch milliseconds. */
 export type StallFacts = {
@@ -64,7 +64,7 @@ const SLOW_MS = 10_000;
  * repair: what a person must do comes before what passes by itself.
  */
 export function stallOf(facts: StallFacts): Stall | null {
-  if (facts.state === "DONE" || facts.state === "CANCELLED") return null;
+  if (isFinal(facts.state)) return null;
   if (facts.state === "PAUSED") return stall("paused", `${pauseWords(facts.pauseReason)}. Resume sends the rest.`);
   if (facts.workersAlive === 0) {
     return stall("no-worker", "No worker is alive: nothing is sent until one runs. Start a worker.");

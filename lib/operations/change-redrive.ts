@@ -1,6 +1,6 @@
 import type { RedriveChange } from "@/lib/contract/redrives";
 import { DomainError } from "@/lib/core/problem";
-import { nextRedriveState, type RedriveMove } from "@/lib/core/redrive-state";
+import { isFinal, nextRedriveState, REDRIVE_MOVES, type RedriveMove } from "@/lib/core/redrive-state";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { awaitOpenSends } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
@@ -69,7 +69,6 @@ async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange, actor: 
 }
 
 const PAST: Record<"pause" | "resume" | "cancel", string> = { pause: "paused", resume: "resumed", cancel: "cancelled" };
-const ALREADY = { pause: "PAUSED", resume: "RUNNING", cancel: "CANCELLED" } as const;
 
 async function applyMove(
   tx: Tx,
@@ -77,16 +76,14 @@ async function applyMove(
   { action: move, reason }: Extract<RedriveChange, { action: unknown }>,
   actor: string,
 ): Promise<Change | null> {
-  if (redrive.state === ALREADY[move]) return null;
+  if (redrive.state === REDRIVE_MOVES[move].to) return null;
   const to = nextRedriveState(redrive.state, move satisfies RedriveMove);
   if (to === null) {
     throw new DomainError("illegal-transition", `A redrive that is ${redrive.state} cannot be ${PAST[move]}`, {
       fields: [{ field: "action", detail: `it is ${redrive.state}` }],
     });
   }
-  await moveRedrive(tx, redrive.id, {
-    from: [redrive.state],
-    to,
+  await moveRedrive(tx, redrive.id, move, {
     pauseReason: move === "pause" ? `paused by ${actor}${reason ? `: ${reason}` : ""}` : null,
     ...(move === "cancel" ? { cancelledBy: actor } : {}),
   });
@@ -94,7 +91,7 @@ async function applyMove(
 }
 
 function refuseIfFinal(redrive: RedriveRow, what: string): void {
-  if (redrive.state !== "DONE" && redrive.state !== "CANCELLED") return;
+  if (!isFinal(redrive.state)) return;
   throw new DomainError("illegal-transition", `A redrive that is ${redrive.state} cannot get ${what}`, {
     fields: [{ field: "id", detail: "start a new redrive" }],
   });

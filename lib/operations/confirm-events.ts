@@ -1,5 +1,6 @@
 import type { ConfirmRequest } from "@/lib/contract/confirm";
 import type { ChangeAnswer } from "@/lib/contract/events";
+import { EVENT_MOVES, nextStatus } from "@/lib/core/event-state";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Clock } from "@/lib/platform/clock";
 import { confirmRedrives } from "@/lib/redriving/canary-and-brake";
@@ -9,6 +10,7 @@ import { endAggregateFailures } from "@/lib/store/write/aggregate-failures";
 import { appendAudit } from "@/lib/store/write/audit";
 import {
   type Confirmable,
+  type ConfirmedFrom,
   confirmEvents as confirmRows,
   findConfirmable,
   recordProcessed,
@@ -48,7 +50,7 @@ export async function confirmEvents(
       moved.map(({ id }) => id),
       true,
     );
-    for (const from of ["REDRIVEN", "PENDING"] as const) {
+    for (const from of EVENT_MOVES.confirm.from) {
       const ids = moved.filter((event) => event.from === from).map(({ id }) => id);
       await auditConfirmed(tx, ids, {
         from,
@@ -62,7 +64,7 @@ export async function confirmEvents(
 }
 
 function isConfirmable(event: Confirmable): boolean {
-  return event.status === "PENDING" || (event.status === "REDRIVEN" && !event.confirmed);
+  return !event.confirmed && nextStatus(event.status, "confirm") !== null;
 }
 
 function refusals(asked: number, events: Confirmable[], moved: Set<string>): Record<string, number> {
@@ -82,7 +84,7 @@ function refusals(asked: number, events: Confirmable[], moved: Set<string>): Rec
   return refused;
 }
 
-type Facts = { from: "REDRIVEN" | "PENDING"; actor: string; consumer: string; nowMs: number };
+type Facts = { from: ConfirmedFrom; actor: string; consumer: string; nowMs: number };
 
 async function auditConfirmed(tx: Tx, ids: string[], { from, actor, consumer, nowMs }: Facts): Promise<void> {
   if (ids.length === 0) return;
@@ -93,7 +95,7 @@ async function auditConfirmed(tx: Tx, ids: string[], { from, actor, consumer, no
     subjectId: ids.length === 1 ? ids[0]! : null,
     reason: `processed by ${consumer}`,
     before: { status: from, confirmed: false },
-    after: { status: "REDRIVEN", confirmed: true },
+    after: { status: EVENT_MOVES.confirm.to, confirmed: true },
     count: ids.length,
     atMs: nowMs,
     eventIds: ids,

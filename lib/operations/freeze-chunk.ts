@@ -1,5 +1,6 @@
 import type { Selection } from "@/lib/contract/selection";
 import { aggregateKey, aggregateKeyOf } from "@/lib/core/aggregate";
+import { EVENT_MOVES } from "@/lib/core/event-state";
 import { gate } from "@/lib/core/gate";
 import { type Earlier, headOf, headText, isHeldBy } from "@/lib/core/order-gate";
 import { sliceOf } from "@/lib/core/redrive-plan";
@@ -148,8 +149,8 @@ async function freeze(tx: Tx, redrive: FreezeTarget, planned: PlannedItem[], now
       subjectId: queued.size === 1 ? [...queued][0]! : null,
       redriveId: redrive.id,
       reason: redrive.reason,
-      before: { status: "PENDING" },
-      after: { status: "QUEUED", mode: redrive.mode },
+      before: { status: EVENT_MOVES.freeze.from[0] },
+      after: { status: EVENT_MOVES.freeze.to, mode: redrive.mode },
       count: queued.size,
       atMs: nowMs,
       eventIds: [...queued],

@@ -1,5 +1,6 @@
 import { type ChangeAnswer, type MoveAnswer, UNDO_IDS_MAX } from "@/lib/contract/events";
 import type { Selection } from "@/lib/contract/selection";
+import { EVENT_MOVES } from "@/lib/core/event-state";
 import { DomainError } from "@/lib/core/problem";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { looks } from "@/lib/operations/await-open-sends";
@@ -162,9 +163,9 @@ async function ignoreChunk(tx: Tx, candidates: readonly Candidate[], facts: Fact
   const free = candidates.filter((event) => event.status === "PENDING").map(({ id }) => ({ id, attempts: 0 }));
   const moved = await moveToIgnored(tx, [...free, ...withdrawn], facts.actor);
   await countWithdrawn(tx, withdrawn, facts.nowMs);
-  for (const from of ["PENDING", "QUEUED"] as const) {
+  for (const from of EVENT_MOVES.ignore.from) {
     const ids = moved.filter((event) => event.from === from).map((event) => event.id);
-    await auditMove(tx, ids, { ...facts, action: "event.ignored", from, to: "IGNORED" });
+    await auditMove(tx, ids, { ...facts, action: "event.ignored", from, to: EVENT_MOVES.ignore.to });
   }
   const changed = new Set(moved.map((event) => event.id));
   const inFlight = queued.filter((id) => !changed.has(id));
@@ -182,7 +183,12 @@ async function releaseChunk(
 ): Promise<ChunkAnswer> {
   const ignored = candidates.filter((event) => event.status === "IGNORED").map((event) => event.id);
   const moved = await moveToPending(tx, ignored, facts);
-  await auditMove(tx, moved, { ...facts, action: "event.released", from: "IGNORED", to: "PENDING" });
+  await auditMove(tx, moved, {
+    ...facts,
+    action: "event.released",
+    from: EVENT_MOVES.release.from[0],
+    to: EVENT_MOVES.release.to,
+  });
   return answerOf(candidates, new Set(moved), () => "not-ignored");
 }
 

@@ -1,6 +1,7 @@
 import type { Arrival } from "@/lib/contract/arrival";
 import { aggregateKey } from "@/lib/core/aggregate";
 import { meaningOf } from "@/lib/core/arrival";
+import { PARKED_AS } from "@/lib/core/event-state";
 import { type Fingerprint, fingerprintOf } from "@/lib/core/fingerprint";
 import { cooldownAfter, type Settings } from "@/lib/core/settings";
 import { storable } from "@/lib/core/storable";
@@ -179,7 +180,7 @@ async function parkNew(tx: Tx, parkings: Parking[], { actor, nowMs }: Facts): Pr
       subjectKind: "event",
       subjectId: fresh.length === 1 ? fresh[0]!.id : null,
       before: null,
-      after: { status: "PENDING" },
+      after: { status: PARKED_AS },
       count: fresh.length,
       atMs: nowMs,
       eventIds: fresh.map(({ id }) => id),

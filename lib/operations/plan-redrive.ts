@@ -41,7 +41,7 @@ async function planChunk(deps: Deps, redrive: RedriveRow, cursor: string | null)
       if (candidates.length === 0) {
         const locked = await lockRedrive(tx, redrive.id);
         if (locked?.state !== "PLANNING") return "taken";
-        await moveRedrive(tx, redrive.id, { from: ["PLANNING"], to: "PLANNED" });
+        await moveRedrive(tx, redrive.id, "planned");
         await startOrFinish(tx, locked, openItems(locked), nowMs);
         return "complete";
       }

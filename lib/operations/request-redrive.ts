@@ -3,7 +3,7 @@ import { stepAfter } from "@/lib/core/canary";
 import { PLAN_SLICE } from "@/lib/core/lane-slices";
 import { DomainError } from "@/lib/core/problem";
 import { sliceCount } from "@/lib/core/redrive-plan";
-import type { RedriveState } from "@/lib/core/redrive-state";
+import { REDRIVE_MOVES, type RedriveState } from "@/lib/core/redrive-state";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
@@ -226,15 +226,16 @@ export async function startOrFinish(
   open: number,
   nowMs: number,
 ): Promise<RedriveState> {
-  const to = open === 0 ? "DONE" : "RUNNING";
-  await moveRedrive(tx, redrive.id, { from: ["PLANNED"], to });
+  const move = open === 0 ? "empty" : "start";
+  const { from, to } = REDRIVE_MOVES[move];
+  await moveRedrive(tx, redrive.id, move);
   await appendAudit(tx, {
     actor: redrive.createdBy,
-    action: to === "DONE" ? "redrive.finished" : "redrive.started",
+    action: move === "empty" ? "redrive.finished" : "redrive.started",
     subjectKind: "redrive",
     subjectId: redrive.id,
     redriveId: redrive.id,
-    before: { state: "PLANNED" },
+    before: { state: from[0] },
     after: { state: to },
     count: 1,
     atMs: nowMs,

@@ -1,5 +1,6 @@
 import { appendOutcomes, bounceOutcomes, brakeReason, brakes } from "@/lib/core/brake";
 import { canaryMove } from "@/lib/core/canary";
+import { REDRIVE_MOVES } from "@/lib/core/redrive-state";
 import type { Deps } from "@/lib/redriving/deps";
 import type { Tx } from "@/lib/store/db";
 import { appendAudit } from "@/lib/store/write/audit";
@@ -20,7 +21,7 @@ export async function advanceRedrive(tx: Tx, redrive: RedriveRow, nowMs: number)
   const rule = redrive.brake;
   if (rule === null || redrive.state !== "RUNNING" || !brakes(redrive.recent, rule)) return;
   const pauseReason = brakeReason(redrive.recent, rule);
-  await moveRedrive(tx, redrive.id, { from: ["RUNNING"], to: "PAUSED", pauseReason });
+  await moveRedrive(tx, redrive.id, "brake", { pauseReason });
   await appendAudit(tx, {
     actor: ACTOR,
     action: "redrive.braked",
@@ -28,8 +29,8 @@ export async function advanceRedrive(tx: Tx, redrive: RedriveRow, nowMs: number)
     subjectId: redrive.id,
     redriveId: redrive.id,
     reason: pauseReason,
-    before: { state: "RUNNING" },
-    after: { state: "PAUSED" },
+    before: { state: redrive.state },
+    after: { state: REDRIVE_MOVES.brake.to },
     count: 1,
     atMs: nowMs,
   });

@@ -1,3 +1,4 @@
+import { EVENT_MOVES } from "@/lib/core/event-state";
 import type { Deps } from "@/lib/redriving/deps";
 import { appendAudit } from "@/lib/store/write/audit";
 import { NO_DELTA } from "@/lib/store/write/finish-items";
@@ -42,8 +43,8 @@ async function cancelChunk(deps: Pick<Deps, "db" | "clock">, redriveId: string):
       subjectId: ids.length === 1 ? ids[0]! : null,
       redriveId,
       reason: "the redrive was cancelled",
-      before: { status: "QUEUED" },
-      after: { status: "PENDING" },
+      before: { status: EVENT_MOVES.cancel.from[0] },
+      after: { status: EVENT_MOVES.cancel.to },
       count: ids.length,
       atMs: deps.clock.wallMs(),
       eventIds: ids,

@@ -25,6 +25,7 @@ afterEach(async () => {
 const DELIVERED: ItemOutcome = { kind: "delivered", code: "HTTP 200" };
 const REDRIVEN: EventAfter = {
   status: "REDRIVEN",
+  statusIfBounced: "PENDING",
   failures: 0,
   redrives: 1,
   cooldownUntilMs: null,

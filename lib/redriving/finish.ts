@@ -91,7 +91,7 @@ async function commitBatch(
     const won = await closeItems(tx, redriveId, batch);
     const held = batch.filter((finish) => won.has(finish.item.id));
     const ended = held.filter((finish): finish is Finish & { after: EventAfter } => finish.after !== null);
-    const moved = await moveFinishedEvents(tx, redriveId, ended, settings.redriveLimit);
+    const moved = await moveFinishedEvents(tx, redriveId, ended);
     await auditMoves(tx, redriveId, ended, moved, nowMs);
     await countEnds(tx, redriveId, { ended, moved, nowMs });
     const counted = new Set(moved.filter(({ cameBack }) => cameBack).map(({ id }) => id));

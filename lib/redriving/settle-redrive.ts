@@ -1,4 +1,4 @@
-import { openItems } from "@/lib/core/redrive-state";
+import { nextRedriveState, openItems, REDRIVE_MOVES } from "@/lib/core/redrive-state";
 import type { Tx } from "@/lib/store/db";
 import { appendAudit } from "@/lib/store/write/audit";
 import { moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
@@ -8,8 +8,8 @@ import { moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
  * redrive's row locked and its counters current.
  */
 export async function settleRedrive(tx: Tx, redrive: RedriveRow, nowMs: number): Promise<boolean> {
-  if (openItems(redrive) > 0 || (redrive.state !== "RUNNING" && redrive.state !== "PAUSED")) return false;
-  if (!(await moveRedrive(tx, redrive.id, { from: ["RUNNING", "PAUSED"], to: "DONE" }))) return false;
+  if (openItems(redrive) > 0 || nextRedriveState(redrive.state, "finish") === null) return false;
+  if (!(await moveRedrive(tx, redrive.id, "finish"))) return false;
   await appendAudit(tx, {
     actor: "worker",
     action: "redrive.finished",
@@ -18,7 +18,7 @@ export async function settleRedrive(tx: Tx, redrive: RedriveRow, nowMs: number):
     redriveId: redrive.id,
     before: { state: redrive.state },
     after: {
-      state: "DONE",
+      state: REDRIVE_MOVES.finish.to,
       delivered: redrive.delivered,
       passed: redrive.passed,
       failed: redrive.failed,

@@ -5,6 +5,7 @@ import { parkEvents } from "@/lib/operations/park-events";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7, uuidv7LowerBound } from "@/lib/platform/ids";
 import type { Db, Tx } from "@/lib/store/db";
+import { EVENT, ITEM, REDRIVE } from "@/lib/store/state-sql";
 import { appendAudit } from "@/lib/store/write/audit";
 import { rollupOf } from "@/lib/store/write/rollup";
 import type { Random } from "./random";
@@ -42,7 +43,7 @@ export async function replayRedrive(world: World, past: PastRedrive): Promise<vo
   const events = await world.db.query<Row>(
     `select e.id, e.source_id, e.aggregate_id, e.version::text as version, e.error_code
        from dlq_events e join sources s on s.id = e.source_id
-      where s.name = $1 and e.error_code = $2 and e.status = 'PENDING' and e.id < $3 order by e.id limit $4`,
+      where s.name = $1 and e.error_code = $2 and e.status = ${EVENT.PENDING} and e.id < $3 order by e.id limit $4`,
     [past.source, past.errorCode, uuidv7LowerBound(startMs), past.limit],
   );
   if (events.length === 0) return;
@@ -70,7 +71,7 @@ async function request(
   await tx.run(
     `insert into redrives (id, state, mode, lane, rate_per_second, selection, cutoff, slices, total, created_by, reason,
                            created_at, planned_at, started_at)
-     select $1, 'RUNNING', 'deliver', $2, $3, $4, $1, $5, $6, $7, $8, t, t, t + interval '1 s'
+     select $1, ${REDRIVE.RUNNING}, 'deliver', $2, $3, $4, $1, $5, $6, $7, $8, t, t, t + interval '1 s'
        from to_timestamp($9::float8 / 1000) t`,
     [
       id,
@@ -132,12 +133,12 @@ async function end(tx: Tx, run: Run, rows: Row[], ending: Ending, atMs: number):
     `with moved as (
        update dlq_events e set status = $2, last_operator = $3,
               redrives = e.redrives + $4::int, attempts = e.attempts + $4::int,
-              failures = case when $5 = 'failed' then e.failures + 1 else e.failures end,
+              failures = case when $5 = ${ITEM.failed} then e.failures + 1 else e.failures end,
               last_attempt_at = case when $4 = 1 then to_timestamp($6::float8 / 1000) else e.last_attempt_at end,
-              redrive_at = case when $2 = 'REDRIVEN' then to_timestamp($6::float8 / 1000) else e.redrive_at end,
-              last_error_code = case when $5 = 'failed' then $7 else e.last_error_code end
+              redrive_at = case when $2 = ${EVENT.REDRIVEN} then to_timestamp($6::float8 / 1000) else e.redrive_at end,
+              last_error_code = case when $5 = ${ITEM.failed} then $7 else e.last_error_code end
         where e.id = any($1::uuid[])
-       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'PENDING' as old_status, $2 as new_status
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT.PENDING} as old_status, $2 as new_status
      )${ending.flow ? rollupOf("moved", { flow: { kind: ending.flow, at: "to_timestamp($6::float8 / 1000)" } }) : rollupOf("moved")}
      select id from moved`,
     [ids, ending.status, run.past.by, sent ? 1 : 0, ending.item, atMs, ending.result],
@@ -245,8 +246,8 @@ async function confirmRest({ db }: World, run: Run, bounced: Set<string>, atMs: 
     await tx.run(
       `with moved as (
          update dlq_events e set confirmed_at = to_timestamp($2::float8 / 1000) where e.id = any($1::uuid[])
-         returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'REDRIVEN' as old_status,
-                   'REDRIVEN' as new_status
+         returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, e.status as old_status,
+                   e.status as new_status
        )${rollupOf("moved", { flow: { kind: "confirmed", at: "to_timestamp($2::float8 / 1000)" } })}
        select id from moved`,
       [quiet, atMs],
@@ -272,7 +273,7 @@ async function finish(db: Db, run: Run, { events, atMs }: { events: number; atMs
   const refused = run.past.refuses ? events : 0;
   await db.transaction(async (tx) => {
     await tx.run(
-      `update redrives set state = 'DONE', delivered = $2, failed = $3, refused = $4,
+      `update redrives set state = ${REDRIVE.DONE}, delivered = $2, failed = $3, refused = $4,
               refused_by_reason = $5, failed_by_reason = $6, finished_at = to_timestamp($7::float8 / 1000) where id = $1`,
       [
         run.id,

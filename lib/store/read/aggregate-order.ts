@@ -1,11 +1,10 @@
 import { type AggregateName, aggregateKey, NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
-import { type Earlier, type Head, HOLDING_STATUSES } from "@/lib/core/order-gate";
+import type { Earlier, Head } from "@/lib/core/order-gate";
 import type { Queryable } from "@/lib/store/db";
 import { CANDIDATE_COLUMNS, type Candidate, type CandidatePage, compileSelection } from "@/lib/store/read/candidates";
+import { EVENT, HOLDING, ITEM } from "@/lib/store/state-sql";
 
 /** The order of an aggregate in SQL. A whole aggregate is `(source_id, aggregate_type, aggregate_id)` of the alias given. */
-
-export const HOLDING = `('${HOLDING_STATUSES.join("', '")}')`;
 
 /** `event` (dlq_events, whose type may be null) belongs to the aggregate of `name`. */
 export function sameAggregate(event: string, name: string): string {
@@ -14,7 +13,7 @@ export function sameAggregate(event: string, name: string): string {
 }
 
 /** `e` is a version that its consumer has processed. Delivered is not enough. */
-export const PROCESSED = "e.status = 'REDRIVEN' and e.confirmed_at is not null and e.version is not null";
+export const PROCESSED = `e.status = ${EVENT.REDRIVEN} and e.confirmed_at is not null and e.version is not null`;
 
 /**
  * The newest version of `name` that its consumer has processed: by its own word, or confirmed. Its aliases are its own:
@@ -35,7 +34,9 @@ export function versionProcessed(name: string): string {
  * has passed goes before; and who passes waits only for what failed, or came back, in this redrive.
  */
 function counts(earlier: Earlier): string {
-  return earlier === "pass" ? "i.state in ('failed', 'delivered')" : "i.state is distinct from 'passed'";
+  return earlier === "pass"
+    ? `i.state in (${ITEM.failed}, ${ITEM.delivered})`
+    : `i.state is distinct from ${ITEM.passed}`;
 }
 
 export type AggregateOrder = {
@@ -84,12 +85,12 @@ export async function readAggregateOrder(
        left join lateral (
          select jsonb_agg(jsonb_build_object('id', e.id, 'eventId', e.event_id, 'version', e.version::text)) as cooling
            from dlq_events e left join redrive_items i on i.id = e.id and i.redrive_id = $4
-          where ${sameAggregate("e", "w")} and e.status = 'PENDING' and e.cooldown_until > now() and ${counts(earlier)}
+          where ${sameAggregate("e", "w")} and e.status = ${EVENT.PENDING} and e.cooldown_until > now() and ${counts(earlier)}
        ) c on true
        left join lateral (
          select jsonb_build_object('id', o.id, 'version', o.version::text) as queued
            from redrive_items o
-          where ${sameAggregate("o", "w")} and o.state = 'open' and o.redrive_id is distinct from $4
+          where ${sameAggregate("o", "w")} and o.state = ${ITEM.open} and o.redrive_id is distinct from $4
           order by coalesce(o.version, 9223372036854775807), o.id limit 1
        ) q on true`,
     [
@@ -157,7 +158,7 @@ export async function readOutsideOrder(
               array_agg(e.version) as versions, array_agg(e.status) as statuses
          from wanted w
          left join dlq_events e on ${EARLIER_PARKED}
-                               and (e.status = 'IGNORED' or not coalesce(e.id <= $1 and ${selected.where}, false))
+                               and (e.status = ${EVENT.IGNORED} or not coalesce(e.id <= $1 and ${selected.where}, false))
         group by w.source_id, w.aggregate_type, w.aggregate_id
        having count(e.id) > 0 or bool_or(w.judged)
      )

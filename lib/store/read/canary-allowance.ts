@@ -1,4 +1,5 @@
 import type { Queryable } from "@/lib/store/db";
+import { ITEM } from "@/lib/store/state-sql";
 
 /**
  * How many more items a canary lets go now: its step, less what was delivered and did not come back, less what is in a
@@ -9,7 +10,7 @@ export async function canaryAllowance(db: Queryable, redriveId: string): Promise
     `select r.released, r.delivered - r.bounced as sent,
             case when r.released is null then 0 else (
               select count(*) from redrive_items i
-               where i.redrive_id = r.id and i.state = 'open' and i.claimed_until >= now()) end as held
+               where i.redrive_id = r.id and i.state = ${ITEM.open} and i.claimed_until >= now()) end as held
        from redrives r where r.id = $1`,
     [redriveId],
     { name: "canary-allowance" },

@@ -5,6 +5,7 @@ import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
 import type { Queryable } from "@/lib/store/db";
 import { statementName } from "@/lib/store/db";
 import { type CompiledFilter, compileFilter } from "@/lib/store/read/event-filter-sql";
+import { EVENT } from "@/lib/store/state-sql";
 
 /** An event as a bulk operation meets it: what the gate looks at, and where it would go. */
 export type Candidate = GateFacts & {
@@ -100,7 +101,7 @@ export async function sampleCandidates(
   const read = (bound: string, order: "asc" | "desc", id: string, limit: number) =>
     db.query<Candidate & { payloadBytes: number }>(
       `select ${CANDIDATE_COLUMNS}, e.payload_bytes as "payloadBytes" from dlq_events e join sources s on s.id = e.source_id
-        where e.id ${bound} $1 and e.status = 'PENDING' and ${compiled.where} order by e.id ${order} limit $2`,
+        where e.id ${bound} $1 and e.status = ${EVENT.PENDING} and ${compiled.where} order by e.id ${order} limit $2`,
       [id, limit, ...compiled.values],
     );
   const newest = await read("<=", "desc", page.cutoff, most);

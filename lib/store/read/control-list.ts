@@ -2,6 +2,7 @@ import type { ControlList, ControlOut } from "@/lib/contract/controls";
 import { cutPage, type IdPage } from "@/lib/contract/id-page";
 import { type StoredScope, scopeOut } from "@/lib/core/control";
 import type { Queryable } from "@/lib/store/db";
+import { PARKED } from "@/lib/store/state-sql";
 
 type Row = StoredScope & {
   id: string;
@@ -25,18 +26,18 @@ const SOURCE_ID = "(select id from sources where name = c.source)";
 /** Parked events under a control's scope. */
 const CATCHES = `case c.scope
     when 'eventId' then (select count(*) from event_keys k join dlq_events e on e.id = k.id
-                          where k.event_id = c.value and e.status in ('PENDING', 'QUEUED')
+                          where k.event_id = c.value and e.status in ${PARKED}
                             and (c.source is null or k.source_id = ${SOURCE_ID}))
     when 'aggregateId' then (select count(*) from (select 1 from dlq_events e where e.aggregate_id = c.value
-                          and e.status in ('PENDING', 'QUEUED')
+                          and e.status in ${PARKED}
                           and (c.source is null or e.source_id = ${SOURCE_ID})
                           and (c."aggregateType" is null or coalesce(e.aggregate_type, '') = c."aggregateType")
                           limit ${CATCHES_MAX}) few)
     when 'errorCode' then (select coalesce(sum(l.n), 0)::bigint from dlq_levels l
-                          where l.error_code = c.value and l.status in ('PENDING', 'QUEUED')
+                          where l.error_code = c.value and l.status in ${PARKED}
                             and (c.source is null or l.source_id = ${SOURCE_ID}))
     else (select coalesce(sum(l.n), 0)::bigint from dlq_levels l join sources s on s.id = l.source_id
-           where s.name = c.value and l.status in ('PENDING', 'QUEUED'))
+           where s.name = c.value and l.status in ${PARKED})
   end`;
 
 const COLUMNS = `c.id, c.kind, c.scope, c.value, c.source, c.aggregate_type as "aggregateType", c.reason, c.origin,

@@ -1,13 +1,14 @@
 import type { EarlierOut, EarlierSample } from "@/lib/contract/redrives";
 import { NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
 import type { Queryable, Tx } from "@/lib/store/db";
-import { HOLDING, PROCESSED, sameAggregate } from "@/lib/store/read/aggregate-order";
+import { PROCESSED, sameAggregate } from "@/lib/store/read/aggregate-order";
 import {
   BLACKLISTED_HASHED,
   type CandidateGroup,
   type CandidatePage,
   selectedWhere,
 } from "@/lib/store/read/candidates";
+import { EVENT, HOLDING } from "@/lib/store/state-sql";
 
 /** Selected events looked at, newest first; of a larger selection the numbers are lower bounds. */
 const EARLIER_SELECTED_MAX = 100_000;
@@ -171,7 +172,7 @@ export async function countEarlierUpTo(
        select e.source_id, coalesce(e.aggregate_type, '${NO_AGGREGATE_TYPE}') as aggregate_type, e.aggregate_id,
               max(e.version) as top
          from dlq_events e
-        where e.id <= $1 and e.version is not null and e.aggregate_id is not null and e.status = 'PENDING' and ${where}
+        where e.id <= $1 and e.version is not null and e.aggregate_id is not null and e.status = ${EVENT.PENDING} and ${where}
         group by 1, 2, 3
      )
      select count(*) as n from (

@@ -1,7 +1,7 @@
 import type { AggregateMember, AppliedControl, BodyOut, EventDetail, EventOut, HeldBy } from "@/lib/contract/events";
 import { type SourceConfig, targetAddress } from "@/lib/contract/source-config";
 import type { Header, Origin } from "@/lib/core/dead-letter";
-import { type EventStatus, PARKED_STATUSES } from "@/lib/core/event-state";
+import { type EventStatus, isParked, PARKED_STATUSES } from "@/lib/core/event-state";
 import { DomainError } from "@/lib/core/problem";
 import { redactHeaders, redactOrigin } from "@/lib/core/redact";
 import type { OrderedItem } from "@/lib/core/redrive-plan";
@@ -135,7 +135,7 @@ async function readAggregate(
   // By the rule of the engine, so that the page never calls another event the head than the one that holds.
   return {
     members: rows.map((row) => ({ ...row, head: row.id === order.head?.id })),
-    heldBy: PARKED_STATUSES.includes(event.status) ? holderOf(event, order) : null,
+    heldBy: isParked(event.status) ? holderOf(event, order) : null,
   };
 }
 

@@ -1,6 +1,7 @@
 import { type EventFilter, type FilterStatus, resolveWindow } from "@/lib/contract/event-filter";
 import { EVENT_STATUSES, type EventStatus } from "@/lib/core/event-state";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
+import { EVENT } from "@/lib/store/state-sql";
 
 /**
  * The one compiler from the filter to SQL, over the alias `e` of dlq_events. What selects (list, count, export, bulk)
@@ -126,17 +127,17 @@ function statusConditions(statuses: readonly FilterStatus[] | undefined, nowMs: 
 function refinement(status: Exclude<FilterStatus, EventStatus>, nowMs: number, params: Params): string {
   switch (status) {
     case "BOUNCED":
-      return "(e.status = 'PENDING' and e.bounces > 0)";
+      return `(e.status = ${EVENT.PENDING} and e.bounces > 0)`;
     case "CONFIRMED":
-      return "(e.status = 'REDRIVEN' and e.confirmed_at is not null)";
+      return `(e.status = ${EVENT.REDRIVEN} and e.confirmed_at is not null)`;
     case "COOLING": {
       const now = instant(nowMs, params);
       const cooling = `(e.cooldown_until > ${now} or ${underControl("cooldown", null, now)})`;
       const whitelisted = underControl("whitelist", null, now);
-      return `(e.status = 'PENDING' and ${cooling} and not ${whitelisted} and not ${blacklisted(now)})`;
+      return `(e.status = ${EVENT.PENDING} and ${cooling} and not ${whitelisted} and not ${blacklisted(now)})`;
     }
     case "BLACKLISTED":
-      return `(e.status = 'PENDING' and ${blacklisted(instant(nowMs, params))})`;
+      return `(e.status = ${EVENT.PENDING} and ${blacklisted(instant(nowMs, params))})`;
   }
 }
 

@@ -1,16 +1,16 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { GroupList, GroupOut } from "@/lib/contract/events";
-import { EVENT_STATUSES, type EventStatus, PARKED_STATUSES } from "@/lib/core/event-state";
+import { EVENT_STATUSES, type EventStatus } from "@/lib/core/event-state";
 import { DomainError } from "@/lib/core/problem";
 import type { Db, Queryable } from "@/lib/store/db";
 import { compileFilter, groupsHolding, paramsFrom, splitStatuses, splitWords } from "@/lib/store/read/event-filter-sql";
 import { iso } from "@/lib/store/read/event-rows";
+import { PARKED } from "@/lib/store/state-sql";
 
 export type GroupQuery = { filter: EventFilter; limit: number; cursor: string | null };
 
 const HOUR_MS = 3_600_000;
 const TREND_HOURS = 24;
-const PARKED_SQL = PARKED_STATUSES.map((status) => `'${status}'`).join(", ");
 
 type GroupRow = {
   fingerprint: string;
@@ -40,7 +40,7 @@ export async function listGroups(db: Db, query: GroupQuery, nowMs: number): Prom
   const rows = await db.query<GroupRow>(
     // The page is chosen by one number of each group; what it shows is gathered for its groups alone.
     `with counted as materialized (${counted}), summed as (
-       select fingerprint, (coalesce(sum(n) filter (where status in (${PARKED_SQL})), 0))::bigint as parked
+       select fingerprint, (coalesce(sum(n) filter (where status in ${PARKED}), 0))::bigint as parked
          from counted where n > 0 group by fingerprint),
      page as (
        select * from summed ${behind} order by parked desc, fingerprint desc limit ${params.add(query.limit + 1)}::int),

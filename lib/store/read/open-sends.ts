@@ -1,4 +1,5 @@
 import type { Queryable } from "@/lib/store/db";
+import { ATTEMPT, ITEM } from "@/lib/store/state-sql";
 import { CONTROL_COVERS } from "@/lib/store/write/open-attempts";
 
 /** What was stopped: a redrive, named events (by our ids), or what a control covers. */
@@ -6,14 +7,14 @@ export type StopScope = { redriveId: string } | { ids: readonly string[] } | { c
 
 /** Sends of a worker that is alive and still holds the item. */
 const OPEN_SENDS = `redrive_attempts a
-  join redrive_items i on i.id = a.id and i.redrive_id = a.redrive_id and i.state = 'open' and i.fence = a.fence
+  join redrive_items i on i.id = a.id and i.redrive_id = a.redrive_id and i.state = ${ITEM.open} and i.fence = a.fence
    and i.claimed_until >= now()`;
 
 /** The events of a scope that are being sent now: their intent is on record, and its end is not. */
 export async function openSends(db: Queryable, scope: StopScope): Promise<string[]> {
   const [where, value] = conditionOf(scope);
   const rows = await db.query<{ id: string }>(
-    `select distinct a.id from ${OPEN_SENDS} where a.state = 'open' and ${where}`,
+    `select distinct a.id from ${OPEN_SENDS} where a.state = ${ATTEMPT.open} and ${where}`,
     [value],
   );
   return rows.map((row) => row.id);

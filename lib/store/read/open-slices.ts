@@ -1,10 +1,11 @@
 import type { RedriveState } from "@/lib/core/redrive-state";
 import type { Queryable } from "@/lib/store/db";
+import { ITEM, LIVE_REDRIVES, REDRIVE } from "@/lib/store/state-sql";
 
 /** Slices of a redrive that have open items. At most one number for each 64 items. */
 export async function openSlices(db: Queryable, redriveId: string): Promise<number[]> {
   const rows = await db.query<{ slice: number }>(
-    "select distinct slice from redrive_items where redrive_id = $1 and state = 'open' order by slice",
+    `select distinct slice from redrive_items where redrive_id = $1 and state = ${ITEM.open} order by slice`,
     [redriveId],
   );
   return rows.map((row) => row.slice);
@@ -19,10 +20,10 @@ export async function idleSlices(
        from redrives r
        join lateral (
          select distinct slice from redrive_items
-          where redrive_id = r.id and state = 'open' and (claimed_until is null or claimed_until < now())
+          where redrive_id = r.id and state = ${ITEM.open} and (claimed_until is null or claimed_until < now())
             and (not_before is null or not_before <= now())
        ) i on true
-      where r.state = 'RUNNING'`,
+      where r.state = ${REDRIVE.RUNNING}`,
   );
 }
 
@@ -33,7 +34,7 @@ export async function unfinishedRedrives(
   return db.query(
     `select id, lane, state, total - delivered - passed - failed - refused - cancelled as open
        from redrives
-      where state in ('PLANNING', 'PLANNED', 'RUNNING', 'PAUSED')
-         or (state = 'CANCELLED' and total > delivered + passed + failed + refused + cancelled)`,
+      where state in ${LIVE_REDRIVES}
+         or (state = ${REDRIVE.CANCELLED} and total > delivered + passed + failed + refused + cancelled)`,
   );
 }

@@ -12,10 +12,11 @@ import type {
 } from "@/lib/contract/redrives";
 import type { Earlier } from "@/lib/core/order-gate";
 import { effectiveRate, type LaneRates } from "@/lib/core/redrive-rate";
-import { openItems, type RedriveState } from "@/lib/core/redrive-state";
+import { isFinal, openItems, type RedriveState } from "@/lib/core/redrive-state";
 import { stallOf } from "@/lib/core/stalled";
 import type { Queryable } from "@/lib/store/db";
 import { type LiveFacts, readLiveFacts } from "@/lib/store/read/stall-facts";
+import { ITEM, LIVE_REDRIVES } from "@/lib/store/state-sql";
 import type { FrozenSelection } from "@/lib/store/write/redrive";
 
 /** The rate shown is taken over this long, seconds. */
@@ -34,8 +35,8 @@ const COLUMNS = `r.id, r.state, r.mode, r.lane, r.earlier, r.rate_per_second as 
      from redrive_ticks t
     where t.redrive_id = r.id and t.at > now() - interval '${RATE_WINDOW_S} s') as "decidedRecently",
   (select array_agg(distinct s.name) from sources s
-    where r.state in ('RUNNING', 'PAUSED', 'PLANNED', 'PLANNING')
-      and exists (select 1 from redrive_items i where i.redrive_id = r.id and i.state = 'open' and i.source_id = s.id))
+    where r.state in ${LIVE_REDRIVES}
+      and exists (select 1 from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open} and i.source_id = s.id))
     as "openSources"`;
 
 type Row = {
@@ -113,7 +114,7 @@ export async function readRedrive(db: Queryable, id: string, nowMs: number): Pro
 }
 
 async function redrivesOut(db: Queryable, rows: Row[], nowMs: number): Promise<RedriveOut[]> {
-  const live = rows.filter(({ state }) => state !== "DONE" && state !== "CANCELLED").map(({ id }) => id);
+  const live = rows.filter(({ state }) => !isFinal(state)).map(({ id }) => id);
   const [lanes, facts] = await Promise.all([readLanes(db), readLiveFacts(db, live, nowMs)]);
   return rows.map((row) => {
     const out = redriveOut(row, lanes, nowMs);
@@ -212,7 +213,7 @@ function iso(ms: number | null): string | null {
 const ITEM_COLUMNS = `i.id, e.event_id as "eventId", s.name as source, i.aggregate_id as "aggregateId",
   i.version, i.error_code as "errorCode", i.state, i.result, i.detail, i.attempts, coalesce(i.verdict, '[]') as findings,
   i.finished_at as "finishedAtMs",
-  case when i.state = 'failed' then (
+  case when i.state = ${ITEM.failed} then (
     select a.decision->'next'->>'reason' from redrive_attempts a
      where a.id = i.id and a.redrive_id = i.redrive_id order by a.attempt desc limit 1) end as stopped`;
 const ITEM_JOINS = `redrive_items i left join dlq_events e on e.id = i.id left join sources s on s.id = i.source_id`;
@@ -268,13 +269,13 @@ const SAMPLES = 3;
 export async function readRedriveCauses(db: Queryable, id: string): Promise<RedriveCauses> {
   const causes = await db.query<{ outcome: "failed" | "refused"; result: string; count: number }>(
     `select state as outcome, result, count(*) as count from redrive_items
-      where redrive_id = $1 and state in ('failed', 'refused') group by state, result order by count(*) desc, result`,
+      where redrive_id = $1 and state in (${ITEM.failed}, ${ITEM.refused}) group by state, result order by count(*) desc, result`,
     [id],
   );
   const samples = await db.query<ItemRow>(
     `select ${ITEM_COLUMNS} from (
         select *, row_number() over (partition by state, result order by id desc) as place
-          from redrive_items where redrive_id = $1 and state in ('failed', 'refused')) i
+          from redrive_items where redrive_id = $1 and state in (${ITEM.failed}, ${ITEM.refused})) i
        left join dlq_events e on e.id = i.id left join sources s on s.id = i.source_id
       where i.place <= ${SAMPLES}`,
     [id],

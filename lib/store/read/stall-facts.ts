@@ -1,6 +1,7 @@
 import type { StallFacts } from "@/lib/core/stalled";
 import type { Queryable } from "@/lib/store/db";
 import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/store/read/target-list";
+import { ITEM } from "@/lib/store/state-sql";
 
 /** What stops a redrive, as far as it lies outside its own row. */
 export type LiveFacts = Pick<
@@ -53,13 +54,13 @@ select r.id, i.claimed, i.deferred, i.until as "untilMs", b.redrive_id as "block
     select count(*) filter (where claimed_until >= now()) as claimed,
            count(*) filter (where not_before > now() and (claimed_until < now()) is not false) as deferred,
            min(not_before) filter (where not_before > now()) as until
-      from redrive_items where redrive_id = r.id and state = 'open') i on true
+      from redrive_items where redrive_id = r.id and state = ${ITEM.open}) i on true
   left join lateral (
     select o.redrive_id
       from (select source_id, aggregate_type, aggregate_id, coalesce(version, 9223372036854775807) as place, id from redrive_items
-             where redrive_id = r.id and state = 'open' and aggregate_id is not null limit ${BLOCKED_LOOK}) mine
+             where redrive_id = r.id and state = ${ITEM.open} and aggregate_id is not null limit ${BLOCKED_LOOK}) mine
       join redrive_items o on o.aggregate_id = mine.aggregate_id and o.source_id = mine.source_id
-       and o.aggregate_type = mine.aggregate_type and o.state = 'open'
+       and o.aggregate_type = mine.aggregate_type and o.state = ${ITEM.open}
        and o.redrive_id <> r.id
        and (coalesce(o.version, 9223372036854775807), o.id) < (mine.place, mine.id)
      limit 1) b on true
@@ -67,7 +68,7 @@ select r.id, i.claimed, i.deferred, i.until as "untilMs", b.redrive_id as "block
     select jsonb_agg(jsonb_build_object('name', t.name, 'force', t.breaker_force)) as targets
       from targets t
      where t.lane = r.lane and exists (
-       select 1 from redrive_items i where i.redrive_id = r.id and i.state = 'open' and i.source_id = t.source_id)) t
+       select 1 from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open} and i.source_id = t.source_id)) t
     on true
  where r.id = any($1::uuid[])`;
 

@@ -3,6 +3,7 @@ import type { StatusOut } from "@/lib/contract/stats";
 import type { Queryable } from "@/lib/store/db";
 import { isoOrNull } from "@/lib/store/read/event-rows";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
+import { LIVE_REDRIVES, REDRIVE } from "@/lib/store/state-sql";
 
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 30;
@@ -41,21 +42,21 @@ export async function readStatus(db: Queryable): Promise<StoredStatus> {
             coalesce((select rate from sent where lane = 'slow'), 0) as "slowNow",
             (select rate from set_rate where lane = 'main') as "mainSet",
             (select rate from set_rate where lane = 'slow') as "slowSet",
-            (select count(*) from redrives where state in ('PLANNING', 'PLANNED', 'RUNNING')) as running,
+            (select count(*) from redrives where state in ${LIVE_REDRIVES} and state <> ${REDRIVE.PAUSED}) as running,
             (select count(*) from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as alive,
             (select max(seen_at) from worker_heartbeats) as "lastSeenMs",
             (select array_agg(name order by name) from (
-               select t.name from targets t where t.breaker_force = 'open'
+               select t.name from targets t where t.breaker_force = $1
                union
                select e.key from worker_heartbeats w cross join lateral jsonb_each(w.info->'targets') e
-                where w.seen_at > now() - interval '${HEARTBEAT_LOST_S} s' and e.value->'breaker'->>'state' = 'open'
+                where w.seen_at > now() - interval '${HEARTBEAT_LOST_S} s' and e.value->'breaker'->>'state' = $1
                order by 1 limit ${TROUBLES_MAX}) broken) as "openBreakers",
             (select array_agg(name order by name) from (
                select s.name from sources s where s.enabled and s.state->>'state' = 'FAILING'
                 order by s.name limit ${TROUBLES_MAX}) failing) as "failingSources",
             (select array_agg(info->>'bucket') from worker_heartbeats
               where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as buckets`,
-    [],
+    ["open" satisfies "open" | "closed"],
     { name: "status" },
   );
   const status = row!;

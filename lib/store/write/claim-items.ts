@@ -1,6 +1,7 @@
 import type { EventStatus } from "@/lib/core/event-state";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { AGGREGATE_BLACKLISTED } from "@/lib/store/read/candidates";
+import { ITEM, REDRIVE, WORKED_REDRIVES } from "@/lib/store/state-sql";
 
 /**
  * How far a claim looks into a slice's open items. The window is a prefix of the slice's order, so what blocks an
@@ -33,12 +34,12 @@ export function checked(column: string, value: string): string {
  */
 const CLAIM = `
 with live as (
-  select id from redrives where id = $1 and state = 'RUNNING' and (hold_until is null or hold_until <= now())
+  select id from redrives where id = $1 and state = ${REDRIVE.RUNNING} and (hold_until is null or hold_until <= now())
 ), head as materialized (
   select i.id, i.source_id, i.aggregate_type, i.aggregate_id, ${ORDER} as place,
          (i.claimed_until >= now() or i.not_before > now()) is true as waits
     from redrive_items i join live on live.id = i.redrive_id
-   where i.redrive_id = $1 and i.slice between $2 and $3 and i.state = 'open' and i.source_id <> all($6::uuid[])
+   where i.redrive_id = $1 and i.slice between $2 and $3 and i.state = ${ITEM.open} and i.source_id <> all($6::uuid[])
    order by i.slice, ${ORDER}, i.id
    limit ${CLAIM_WINDOW}
 ), spans as materialized (
@@ -52,7 +53,7 @@ with live as (
       select ${placeKey(ORDER, "o.id")} as block
         from redrive_items o
        where o.aggregate_id = s.aggregate_id and o.source_id = s.source_id and o.aggregate_type = s.aggregate_type
-         and o.state = 'open'
+         and o.state = ${ITEM.open}
          and o.redrive_id <> $1 and ${ORDER} <= s.place
        order by ${ORDER}, o.id
        limit 1
@@ -89,7 +90,7 @@ with live as (
   update redrive_items i
      set fence = i.fence + 1, claimed_until = now() + make_interval(secs => $5), claimed_by = $7::uuid
     from ready r
-   where i.id = r.id and ${checked("i.redrive_id", "$1::uuid")} and ${checked("i.state", "'open'")}
+   where i.id = r.id and ${checked("i.redrive_id", "$1::uuid")} and ${checked("i.state", ITEM.open)}
      and (i.claimed_until is null or i.claimed_until < now())
      and (r.aggregate_id is null or exists (
            select 1 from leased l where l.source_id = r.source_id and l.aggregate_id = r.aggregate_id
@@ -215,7 +216,7 @@ export async function renewClaims(db: Queryable, items: readonly ClaimedItem[], 
        update redrive_items i set claimed_until = now() + make_interval(secs => $4)
          from unnest($2::uuid[], $3::bigint[]) as w(id, fence)
         where i.id = any($2::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "$1::uuid")} and i.fence = w.fence
-          and ${checked("i.state", "'open'")}
+          and ${checked("i.state", ITEM.open)}
        returning i.id, i.source_id, i.aggregate_type, i.aggregate_id
      ), leases as (
        update aggregates a set lease_until = now() + make_interval(secs => $4)
@@ -257,7 +258,7 @@ export async function releaseClaims(db: Queryable, items: readonly ClaimedItem[]
        update redrive_items i set claimed_until = null
          from unnest($2::uuid[], $3::bigint[]) as w(id, fence)
         where i.id = any($2::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "$1::uuid")} and i.fence = w.fence
-          and i.state = 'open'
+          and i.state = ${ITEM.open}
        returning i.redrive_id, i.source_id, i.aggregate_type, i.aggregate_id
      )${END_LEASES}
      select count(*)::int as n from freed`,
@@ -279,7 +280,7 @@ export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Prom
     `update redrive_items i set not_before = now() + w.wait_ms * interval '1 ms'
        from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::float8[]) as w(id, redrive_id, fence, wait_ms)
       where i.id = any($1::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "w.redrive_id")} and i.fence = w.fence
-        and ${checked("i.state", "'open'")}`,
+        and ${checked("i.state", ITEM.open)}`,
     [
       holds.map((hold) => hold.id),
       holds.map((hold) => hold.redriveId),
@@ -291,8 +292,7 @@ export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Prom
 }
 
 /** Redrives whose items may be in a worker's hand. */
-const LIVE =
-  "(r.state in ('RUNNING', 'PAUSED') or r.state = 'CANCELLED' and r.total > r.delivered + r.passed + r.failed + r.refused + r.cancelled)";
+const LIVE = `(r.state in ${WORKED_REDRIVES} or r.state = ${REDRIVE.CANCELLED} and r.total > r.delivered + r.passed + r.failed + r.refused + r.cancelled)`;
 
 /** Gives back claims, and the leases of their aggregates. @param which SQL over `i`, an open item of a live redrive */
 function giveBack(which: string): string {
@@ -300,7 +300,7 @@ function giveBack(which: string): string {
 with freed as (
   update redrive_items i set claimed_until = null
     from redrives r
-   where ${LIVE} and i.redrive_id = r.id and i.state = 'open' and i.claimed_until >= now() and ${which}
+   where ${LIVE} and i.redrive_id = r.id and i.state = ${ITEM.open} and i.claimed_until >= now() and ${which}
   returning i.redrive_id, i.source_id, i.aggregate_type, i.aggregate_id
 )${END_LEASES}
 select count(*)::int as n from freed`;
@@ -361,7 +361,7 @@ export async function sliceRest(db: Queryable, redriveId: string, slices: [numbe
                 min(greatest(coalesce(claimed_until, now()), coalesce(not_before, now()))),
                 (select hold_until from redrives where id = $1)) - now())::float8 * 1000 as wait_ms
        from redrive_items
-      where redrive_id = $1 and slice between $2 and $3 and state = 'open'`,
+      where redrive_id = $1 and slice between $2 and $3 and state = ${ITEM.open}`,
     [redriveId, ...slices],
     { name: "slice-rest" },
   );

@@ -1,7 +1,9 @@
-import type { EventStatus } from "@/lib/core/event-state";
+import type { EVENT_MOVES, EventStatus } from "@/lib/core/event-state";
 import type { Tx } from "@/lib/store/db";
+import { EVENT, EVENT_MOVE, ITEM, PARKED } from "@/lib/store/state-sql";
 import { rollupOf } from "@/lib/store/write/rollup";
 
+export type ConfirmedFrom = (typeof EVENT_MOVES.confirm.from)[number];
 export type Confirmable = { id: string; status: EventStatus; confirmed: boolean };
 
 /** The stored events of these keys. */
@@ -36,24 +38,24 @@ export async function recordProcessed(tx: Tx, sourceId: string, consumer: string
 export async function confirmEvents(
   tx: Tx,
   ids: string[],
-): Promise<{ id: string; from: "REDRIVEN" | "PENDING"; redriveId: string | null }[]> {
+): Promise<{ id: string; from: ConfirmedFrom; redriveId: string | null }[]> {
   return tx.query(
     `with was as materialized (
        select id, status from dlq_events
-        where id = any($1::uuid[]) and confirmed_at is null and status in ('REDRIVEN', 'PENDING')
+        where id = any($1::uuid[]) and confirmed_at is null and status in ${EVENT_MOVE.confirm.from}
      ), moved as (
-       update dlq_events e set status = 'REDRIVEN', confirmed_at = now(), cooldown_until = null, failures = 0
+       update dlq_events e set status = ${EVENT_MOVE.confirm.to}, confirmed_at = now(), cooldown_until = null, failures = 0
          from was where e.id = was.id and e.status = was.status and e.confirmed_at is null
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, was.status as old_status,
-                 'REDRIVEN' as new_status
+                 e.status as new_status
      )${rollupOf("moved", { flow: { kind: "confirmed", at: "now()" } })}, moved_away as (
        insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
        select date_trunc('minute', now(), 'UTC'), source_id, error_code, fingerprint, 'redriven', count(*)
-         from moved where old_status = 'PENDING' group by source_id, error_code, fingerprint
+         from moved where old_status in ${PARKED} group by source_id, error_code, fingerprint
      )
      select m.id, m.old_status as "from", (
               select i.redrive_id from redrive_items i
-               where m.old_status = 'REDRIVEN' and i.id = m.id and i.state = 'delivered'
+               where m.old_status = ${EVENT.REDRIVEN} and i.id = m.id and i.state = ${ITEM.delivered}
                order by i.finished_at desc limit 1) as "redriveId"
        from moved m`,
     [ids],

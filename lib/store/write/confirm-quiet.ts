@@ -1,4 +1,5 @@
 import type { Tx } from "@/lib/store/db";
+import { EVENT, ITEM } from "@/lib/store/state-sql";
 import { rollupOf } from "@/lib/store/write/rollup";
 
 /**
@@ -13,16 +14,16 @@ export async function confirmQuiet(
   return tx.query(
     `with picked as materialized (
        select id from dlq_events
-        where status = 'REDRIVEN' and confirmed_at is null and redrive_at < now() - make_interval(secs => $1)
+        where status = ${EVENT.REDRIVEN} and confirmed_at is null and redrive_at < now() - make_interval(secs => $1)
         order by redrive_at limit $2
      ), moved as (
        update dlq_events e set confirmed_at = now(), failures = 0
-         from picked p where e.id = p.id and e.status = 'REDRIVEN' and e.confirmed_at is null
-       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'REDRIVEN' as old_status,
-                 'REDRIVEN' as new_status
+         from picked p where e.id = p.id and e.status = ${EVENT.REDRIVEN} and e.confirmed_at is null
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, e.status as old_status,
+                 e.status as new_status
      )${rollupOf("moved", { flow: { kind: "confirmed", at: "now()" } })}
      select m.id, (select i.redrive_id from redrive_items i
-                    where i.id = m.id and i.state = 'delivered' order by i.finished_at desc limit 1) as "redriveId"
+                    where i.id = m.id and i.state = ${ITEM.delivered} order by i.finished_at desc limit 1) as "redriveId"
        from moved m`,
     [quietMs / 1000, limit],
   );

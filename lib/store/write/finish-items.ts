@@ -1,10 +1,12 @@
 import type { Finding } from "@/lib/contract/redrives";
 import { NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
 import type { AggregateResult } from "@/lib/core/aggregate-result";
+import type { AttemptState } from "@/lib/core/attempt-state";
 import type { EventStatus } from "@/lib/core/event-state";
-import type { EventAfter, ItemOutcome } from "@/lib/core/item-outcome";
+import { type EventAfter, type ItemOutcome, itemStateAfter } from "@/lib/core/item-outcome";
 import { storableText } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
+import { ATTEMPT, EVENT, ITEM } from "@/lib/store/state-sql";
 import type { FailedAggregate } from "@/lib/store/write/aggregate-failures";
 import { type ClaimedItem, checked } from "@/lib/store/write/claim-items";
 import { type FlowKind, rollupOf } from "@/lib/store/write/rollup";
@@ -26,32 +28,13 @@ export type AttemptClose = {
   attempt: number;
   /** Of the claim that opened it. */
   fence: bigint;
-  state: "delivered" | "failed" | "ambiguous";
+  state: Exclude<AttemptState, "open">;
   latencyMs: number;
   code: string;
   detail: string | null;
   /** What was decided after it and everything that was decided from, as JSON; null = nothing was decided. */
   decision: object | null;
 };
-
-type ItemState = "open" | "delivered" | "passed" | "failed" | "refused";
-
-function itemState(outcome: ItemOutcome): ItemState {
-  switch (outcome.kind) {
-    case "delivered":
-    case "already-processed":
-      return "delivered";
-    case "verified":
-      return "passed";
-    case "failed":
-      return "failed";
-    case "refused":
-      return "refused";
-    case "later":
-    case "back":
-      return "open";
-  }
-}
 
 function resultOf(outcome: ItemOutcome): { result: string | null; detail: string | null } {
   switch (outcome.kind) {
@@ -89,17 +72,17 @@ export async function closeItems(tx: Tx, redriveId: string, finished: readonly F
     `update redrive_items i
         set state = w.state, claimed_until = null, not_before = now() + w.wait_ms * interval '1 ms', attempts = w.attempts,
             result = w.result, detail = w.detail, verdict = coalesce(w.verdict::jsonb, i.verdict),
-            finished_at = case when w.state <> 'open' then now() end
+            finished_at = case when w.state <> ${ITEM.open} then now() end
        from unnest($2::uuid[], $3::bigint[], $4::text[], $5::float8[], $6::int[], $7::text[], $8::text[], $9::text[])
          as w(id, fence, state, wait_ms, attempts, result, detail, verdict)
       where i.id = any($2::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "$1::uuid")} and i.fence = w.fence
-        and ${checked("i.state", "'open'")}
+        and ${checked("i.state", ITEM.open)}
      returning i.id`,
     [
       redriveId,
       finished.map(({ item }) => item.id),
       finished.map(({ item }) => item.fence.toString()),
-      finished.map(({ outcome }) => itemState(outcome)),
+      finished.map(({ outcome }) => itemStateAfter(outcome)),
       finished.map(({ outcome }) => (outcome.kind === "later" ? outcome.waitMs : null)),
       finished.map(({ attempts }) => attempts),
       results.map(({ result }) => result),
@@ -126,15 +109,14 @@ const CAME_BACK = "coalesce($1 = any(e.bounced_redrives), false)";
 const SECOND_FLOW = `, moved_second_flow as (
   insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
   select date_trunc('minute', now(), 'UTC'), source_id, error_code, fingerprint, kind, count(*)
-    from (select m.*, case when new_status = 'IGNORED' then 'ignored' when processed then 'confirmed' end as kind
+    from (select m.*, case when new_status = ${EVENT.IGNORED} then 'ignored' when processed then 'confirmed' end as kind
             from moved m) counted
    where kind is not null group by source_id, error_code, fingerprint, kind
 )`;
 
 /**
  * Moves the events of closed items, with their rollups, in one statement. A delivery whose bounce came back before this
- * finish (park-events left it in `bounced_redrives`) parks the event instead of marking it REDRIVEN, or ignores it when
- * that used up its redrive limit. That bounce has counted the delivery, the failure and the cooldown: they stay.
+ * finish (park-events left it in `bounced_redrives`) writes `statusIfBounced`. That bounce has counted the delivery, the failure and the cooldown: they stay.
  * All sends of the redrive count as attempts of the event, also those of earlier claims: an item that goes back to wait
  * leaves its event as it is. `last_operator` stays the person who asked for the redrive. Returns where each went.
  */
@@ -142,17 +124,14 @@ export async function moveFinishedEvents(
   tx: Tx,
   redriveId: string,
   finished: readonly (FinishedItem & { after: EventAfter })[],
-  redriveLimit: number,
 ): Promise<MovedEvent[]> {
   if (finished.length === 0) return [];
   return tx.query<MovedEvent>(
     `with moved as (
        update dlq_events e
-          set status = case when w.delivered and ${CAME_BACK}
-                            then case when w.redrives < $2 then 'PENDING' else 'IGNORED' end
-                            else w.status end,
+          set status = case when ${CAME_BACK} then coalesce(w.if_bounced, w.status) else w.status end,
               failures = case when w.processed then 0 else greatest(e.failures, w.failures) end, redrives = w.redrives,
-              cooldown_until = case when w.processed or (w.delivered and not ${CAME_BACK}) then null
+              cooldown_until = case when w.processed or (w.if_bounced is not null and not ${CAME_BACK}) then null
                                     else greatest(e.cooldown_until, to_timestamp(w.cooldown_until / 1000)) end,
               confirmed_at = to_timestamp(w.confirmed_at / 1000),
               redrive_at = case when w.flow = 'redriven' then now() else e.redrive_at end,
@@ -160,21 +139,21 @@ export async function moveFinishedEvents(
               last_attempt_at = case when w.sent_now then now() else e.last_attempt_at end,
               last_error_code = coalesce(w.error_code, e.last_error_code),
               last_error = coalesce(w.error_text, e.last_error)
-         from unnest($3::uuid[], $4::text[], $5::int[], $6::int[], $7::float8[], $8::float8[], $9::int[], $10::text[],
-                     $11::boolean[], $12::text[], $13::text[], $14::boolean[], $15::boolean[])
-           as w(id, status, failures, redrives, cooldown_until, confirmed_at, sends, flow, processed, error_code,
-                error_text, delivered, sent_now)
-        where e.id = any($3::uuid[]) and e.id = w.id and ${checked("e.status", "'QUEUED'")}
-       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'QUEUED' as old_status,
+         from unnest($2::uuid[], $3::text[], $4::text[], $5::int[], $6::int[], $7::float8[], $8::float8[], $9::int[],
+                     $10::text[], $11::boolean[], $12::text[], $13::text[], $14::boolean[])
+           as w(id, status, if_bounced, failures, redrives, cooldown_until, confirmed_at, sends, flow, processed,
+                error_code, error_text, sent_now)
+        where e.id = any($2::uuid[]) and e.id = w.id and ${checked("e.status", EVENT.QUEUED)}
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT.QUEUED} as old_status,
                  e.status as new_status, w.processed, ${CAME_BACK} as came_back,
-                 case when w.delivered and ${CAME_BACK} then null else w.flow end as flow
+                 case when w.if_bounced is not null and ${CAME_BACK} then null else w.flow end as flow
      )${rollupOf("moved", { flow: { kind: { expression: "flow" }, at: "now()" } })}${SECOND_FLOW}
      select id, new_status as status, came_back as "cameBack" from moved`,
     [
       redriveId,
-      redriveLimit,
       finished.map(({ item }) => item.id),
       finished.map(({ after }) => after.status),
+      finished.map(({ after }) => after.statusIfBounced),
       finished.map(({ after }) => after.failures),
       finished.map(({ after }) => after.redrives),
       finished.map(({ after }) => after.cooldownUntilMs),
@@ -184,7 +163,6 @@ export async function moveFinishedEvents(
       finished.map(({ outcome }) => outcome.kind === "already-processed"),
       finished.map(({ outcome }) => (outcome.kind === "failed" ? outcome.code : null)),
       finished.map(({ outcome }) => (outcome.kind === "failed" ? storedDetail(outcome.detail) : null)),
-      finished.map(({ outcome }) => outcome.kind === "delivered"),
       finished.map(({ item, attempts }) => attempts > item.attempts),
     ],
     { name: "move-finished-events" },
@@ -217,7 +195,7 @@ export async function closeAttempts(tx: Tx, closes: readonly AttemptClose[]): Pr
                    $9::bigint[])
          as w(id, redrive_id, attempt, state, latency_ms, code, detail, decision, fence)
       where a.id = w.id and a.redrive_id = w.redrive_id and a.attempt = w.attempt and a.fence = w.fence
-        and ${checked("a.state", "'open'")}`,
+        and ${checked("a.state", ATTEMPT.open)}`,
     [
       closes.map((close) => close.id),
       closes.map((close) => close.redriveId),
@@ -257,7 +235,7 @@ export const NO_DELTA: RedriveDelta = {
 export function deltaOf(finished: readonly FinishedItem[]): RedriveDelta {
   const delta: RedriveDelta = { ...NO_DELTA, refusedByReason: {}, failedByReason: {} };
   for (const { outcome } of finished) {
-    const state = itemState(outcome);
+    const state = itemStateAfter(outcome);
     if (state === "open") continue;
     delta[state]++;
     const { result } = resultOf(outcome);
@@ -297,7 +275,7 @@ export async function settleAggregates(
             lease_until = case when a.lease_redrive = $1 and not exists (
                 select 1 from redrive_items i
                  where i.aggregate_id = a.aggregate_id and i.source_id = a.source_id
-                   and i.aggregate_type = a.aggregate_type and i.state = 'open' and i.redrive_id = $1
+                   and i.aggregate_type = a.aggregate_type and i.state = ${ITEM.open} and i.redrive_id = $1
                    and i.claimed_until >= now())
               then clock_timestamp() - interval '1 day' else a.lease_until end
        from locked w

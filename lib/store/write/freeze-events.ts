@@ -1,6 +1,8 @@
+import { FROZEN_AS } from "@/lib/core/item-state";
 import type { Refusal } from "@/lib/core/refusal";
 import type { Tx } from "@/lib/store/db";
 import type { Candidate } from "@/lib/store/read/candidates";
+import { EVENT_MOVE, REDRIVE } from "@/lib/store/state-sql";
 import { checked } from "@/lib/store/write/claim-items";
 import { rollupOf } from "@/lib/store/write/rollup";
 
@@ -15,10 +17,10 @@ export async function queueEvents(tx: Tx, ids: readonly string[], actor: string)
   if (ids.length === 0) return new Set();
   const rows = await tx.query<{ id: string }>(
     `with moved as (
-       update dlq_events e set status = 'QUEUED', last_operator = $2
-        where e.id = any($1::uuid[]) and ${checked("e.status", "'PENDING'")}
-       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'PENDING' as old_status,
-                 'QUEUED' as new_status
+       update dlq_events e set status = ${EVENT_MOVE.freeze.to}, last_operator = $2
+        where e.id = any($1::uuid[]) and ${checked("e.status", EVENT_MOVE.freeze.from)}
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT_MOVE.freeze.from} as old_status,
+                 e.status as new_status
      )${rollupOf("moved")}
      select id from moved`,
     [ids, actor],
@@ -33,11 +35,11 @@ export async function insertItems(tx: Tx, redriveId: string, items: readonly Pla
     `insert into redrive_items (id, redrive_id, slice, source_id, aggregate_type, aggregate_id, version, error_code, state, result,
                                 detail, finished_at)
      select w.id, $1, w.slice, w.source_id, coalesce(w.aggregate_type, ''), w.aggregate_id, w.version, w.error_code,
-            case when w.refusal is null then 'open' else 'refused' end, w.refusal, w.detail,
+            w.state, w.refusal, w.detail,
             case when w.refusal is null then null else now() end
        from unnest($2::uuid[], $3::int[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::text[],
-                   $9::text[], $10::text[])
-         as w(id, slice, source_id, aggregate_type, aggregate_id, version, error_code, refusal, detail)`,
+                   $9::text[], $10::text[], $11::text[])
+         as w(id, slice, source_id, aggregate_type, aggregate_id, version, error_code, refusal, detail, state)`,
     [
       redriveId,
       items.map((item) => item.candidate.id),
@@ -49,6 +51,7 @@ export async function insertItems(tx: Tx, redriveId: string, items: readonly Pla
       items.map((item) => item.candidate.errorCode),
       items.map((item) => item.refusal),
       items.map((item) => item.detail),
+      items.map((item) => (item.refusal === null ? FROZEN_AS.passes : FROZEN_AS.stopped)),
     ],
     { name: "insert-items" },
   );
@@ -58,7 +61,7 @@ export async function insertItems(tx: Tx, redriveId: string, items: readonly Pla
 export async function advancePlan(tx: Tx, redriveId: string, from: string | null, to: string): Promise<boolean> {
   const changed = await tx.run(
     `update redrives set plan_cursor = $3
-      where id = $1 and state in ('PLANNING', 'PLANNED') and plan_cursor is not distinct from $2::uuid`,
+      where id = $1 and state = ${REDRIVE.PLANNING} and plan_cursor is not distinct from $2::uuid`,
     [redriveId, from, to],
   );
   return changed === 1;

@@ -1,6 +1,10 @@
+import type { EVENT_MOVES } from "@/lib/core/event-state";
 import type { Tx } from "@/lib/store/db";
+import { EVENT, EVENT_MOVE, ITEM } from "@/lib/store/state-sql";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
 import { rollupOf } from "@/lib/store/write/rollup";
+
+type IgnoredFrom = (typeof EVENT_MOVES.ignore.from)[number];
 
 /**
  * PENDING or (its item just withdrawn) QUEUED to IGNORED. `attempts`: sends of the item, which count as the event's.
@@ -10,20 +14,20 @@ export async function ignoreEvents(
   tx: Tx,
   events: readonly { id: string; attempts: number }[],
   actor: string,
-): Promise<{ id: string; from: "PENDING" | "QUEUED" }[]> {
-  return tx.query<{ id: string; from: "PENDING" | "QUEUED" }>(
+): Promise<{ id: string; from: IgnoredFrom }[]> {
+  return tx.query<{ id: string; from: IgnoredFrom }>(
     `with was as materialized (
        select e.id, e.status, w.attempts
          from dlq_events e join unnest($1::uuid[], $3::int[]) as w(id, attempts) on w.id = e.id
-        where e.id = any($1::uuid[]) and e.status in ('PENDING', 'QUEUED')
+        where e.id = any($1::uuid[]) and e.status in ${EVENT_MOVE.ignore.from}
      ), moved as (
        update dlq_events e
-          set status = 'IGNORED', last_operator = $2, attempts = least(e.attempts::bigint + was.attempts, ${INT4_MAX})
+          set status = ${EVENT_MOVE.ignore.to}, last_operator = $2, attempts = least(e.attempts::bigint + was.attempts, ${INT4_MAX})
          from was
         where e.id = was.id and e.status = was.status
-          and (e.status = 'PENDING' or not exists (select 1 from redrive_items i where i.id = e.id and i.state = 'open'))
+          and (e.status <> ${EVENT.QUEUED} or not exists (select 1 from redrive_items i where i.id = e.id and i.state = ${ITEM.open}))
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, was.status as old_status,
-                 'IGNORED' as new_status
+                 e.status as new_status
      )${rollupOf("moved", { flow: { kind: "ignored", at: "now()" } })}
      select id, old_status as "from" from moved`,
     [events.map(({ id }) => id), actor, events.map(({ attempts }) => attempts)],
@@ -39,13 +43,13 @@ export async function releaseEvents(
   const rows = await tx.query<{ id: string }>(
     `with moved as (
        update dlq_events e
-          set status = 'PENDING', last_operator = $2,
+          set status = ${EVENT_MOVE.release.to}, last_operator = $2,
               redrives = case when $3 then e.redrives else 0 end,
               failures = case when $3 then e.failures else 0 end,
               cooldown_until = case when $3 then e.cooldown_until end
-        where e.id = any($1::uuid[]) and e.status = 'IGNORED'
-       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'IGNORED' as old_status,
-                 'PENDING' as new_status
+        where e.id = any($1::uuid[]) and e.status in ${EVENT_MOVE.release.from}
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT_MOVE.release.from} as old_status,
+                 e.status as new_status
      )${rollupOf("moved", { flow: { kind: "released", at: "now()" } })}
      select id from moved`,
     [ids, actor, keepLimits],

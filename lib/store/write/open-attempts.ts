@@ -1,4 +1,5 @@
 import type { Queryable } from "@/lib/store/db";
+import { ATTEMPT, ITEM, REDRIVE } from "@/lib/store/state-sql";
 import { checked } from "@/lib/store/write/claim-items";
 
 /** One send about to be made. */
@@ -30,7 +31,7 @@ export const CONTROL_COVERS = `((c.source is null or c.source = w.source)
 
 /** SQL: `w` must not be sent: its redrive does not run, or is held, or a control or its aggregate's blacklist refuses it. */
 const STOPPED = `(
-   not exists (select 1 from redrives r where r.id = w.redrive_id and r.state = 'RUNNING'
+   not exists (select 1 from redrives r where r.id = w.redrive_id and r.state = ${REDRIVE.RUNNING}
                   and (r.hold_until is null or r.hold_until <= now()))
    or exists (
    select 1 from controls c
@@ -59,7 +60,7 @@ insert into redrive_attempts (id, redrive_id, attempt, fence, target, idempotenc
 select w.id, w.redrive_id, w.attempt, w.fence, w.target, w.idempotency_key, clock_timestamp()
   from want w
   join redrive_items i on i.id = any($1::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "w.redrive_id")}
-   and ${checked("i.state", "'open'")} and i.fence = w.fence
+   and ${checked("i.state", ITEM.open)} and i.fence = w.fence
  where not ${STOPPED}
  order by i.id
    for share of i
@@ -143,7 +144,7 @@ async function takeBack(db: Queryable, intents: readonly AttemptIntent[]): Promi
     `delete from redrive_attempts a
       using unnest($1::uuid[], $2::uuid[], $3::int[], $4::bigint[]) as w(id, redrive_id, attempt, fence)
       where a.id = any($1::uuid[]) and a.id = w.id and ${checked("a.redrive_id", "w.redrive_id")}
-        and a.attempt = w.attempt and a.fence = w.fence and ${checked("a.state", "'open'")}`,
+        and a.attempt = w.attempt and a.fence = w.fence and ${checked("a.state", ATTEMPT.open)}`,
     [
       intents.map((intent) => intent.id),
       intents.map((intent) => intent.redriveId),
@@ -169,10 +170,10 @@ export async function markAmbiguous(
   if (items.length === 0) return new Map();
   const values = [redriveId, items.map((item) => item.id), items.map((item) => item.fence.toString())];
   await db.query(
-    `update redrive_attempts a set state = 'ambiguous', closed_at = now(), code = 'WORKER_LOST',
+    `update redrive_attempts a set state = ${ATTEMPT.ambiguous}, closed_at = now(), code = 'WORKER_LOST',
             detail = 'the worker stopped between send and mark: it may have been delivered'
        from unnest($2::uuid[], $3::bigint[]) as w(id, fence)
-      where a.id = w.id and a.redrive_id = $1 and a.state = 'open' and a.fence < w.fence`,
+      where a.id = w.id and a.redrive_id = $1 and a.state = ${ATTEMPT.open} and a.fence < w.fence`,
     values,
   );
   const rows = await db.query<{ id: string; attempt: number }>(

@@ -1,9 +1,10 @@
 import type { KnownEvent } from "@/lib/core/arrival";
 import type { DeadLetter } from "@/lib/core/dead-letter";
-import type { EventStatus } from "@/lib/core/event-state";
+import { type EventStatus, PARKED_AS } from "@/lib/core/event-state";
 import { type Fingerprint, fingerprintOf } from "@/lib/core/fingerprint";
 import { errorSummary } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
+import { EVENT, ITEM, PARKED } from "@/lib/store/state-sql";
 import { CopyRows } from "@/lib/store/write/copy-binary";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
 import { rollupOf } from "@/lib/store/write/rollup";
@@ -117,7 +118,7 @@ function addEvent(rows: CopyRows, { id, sourceId, letter, group }: Parking, nowM
     .text(letter.traceId)
     .text(letter.errorCode)
     .text(group.fingerprint)
-    .text("PENDING")
+    .text(PARKED_AS)
     .int4(letter.attempts)
     .timestamp(nowMs)
     .timestamp(letter.failedAtMs)
@@ -156,11 +157,11 @@ async function countParked(tx: Tx, parkings: Parking[], nowMs: number): Promise<
                        as p (source_id, error_code, fingerprint, n)),
      levels as (
        insert into dlq_levels (source_id, error_code, status, hour, n)
-       select source_id, error_code, 'PENDING', date_trunc('hour', to_timestamp($5::float8 / 1000), 'UTC'), sum(n)
+       select source_id, error_code, ${EVENT[PARKED_AS]}, date_trunc('hour', to_timestamp($5::float8 / 1000), 'UTC'), sum(n)
          from parked group by source_id, error_code),
      group_levels as (
        insert into dlq_group_levels (fingerprint, source_id, status, n)
-       select fingerprint, source_id, 'PENDING', sum(n) from parked group by fingerprint, source_id)
+       select fingerprint, source_id, ${EVENT[PARKED_AS]}, sum(n) from parked group by fingerprint, source_id)
      insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
      select date_trunc('minute', to_timestamp($5::float8 / 1000), 'UTC'), source_id, error_code, fingerprint, 'parked', n
        from parked`,
@@ -240,12 +241,12 @@ export async function findKnown(tx: Tx, parkings: Parking[]): Promise<Found[]> {
     `select e.id, e.source_id as "sourceId", e.event_id as "eventId", e.error_code as "errorCode", e.fingerprint,
             e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.attempts, e.bounces, e.failures,
             e.status, e.redrives, coalesce(e.bounced_redrives, '{}') as "bouncedRedrives",
-            array(select i.redrive_id from redrive_items i where i.id = e.id and i.state = 'failed') as "failedRedrives",
+            array(select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.failed}) as "failedRedrives",
             (select i.redrive_id from redrive_items i
-              where i.id = e.id and i.state = 'open'
+              where i.id = e.id and i.state = ${ITEM.open}
                 and exists (select 1 from redrive_attempts t where t.id = i.id and t.redrive_id = i.redrive_id))
               as "sendingRedrive",
-            (select i.redrive_id from redrive_items i where i.id = e.id and i.state = 'delivered'
+            (select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.delivered}
               order by i.finished_at desc limit 1) as "deliveredRedrive"
        from unnest($1::uuid[], $2::text[]) as w (source_id, event_id)
        join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id
@@ -291,9 +292,9 @@ const BOUNCE_FLOW = `, moved_beside as (
   insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
   select date_trunc('minute', to_timestamp($13::float8 / 1000), 'UTC'), source_id, code, print, kind, count(*)
     from (select source_id,
-                 case when old_status in ('PENDING', 'QUEUED') then old_error_code else error_code end as code,
-                 case when old_status in ('PENDING', 'QUEUED') then old_fingerprint else fingerprint end as print,
-                 case when old_status <> 'REDRIVEN' then 'redriven' when new_status = 'IGNORED' then 'ignored' end as kind
+                 case when old_status in ${PARKED} then old_error_code else error_code end as code,
+                 case when old_status in ${PARKED} then old_fingerprint else fingerprint end as print,
+                 case when old_status <> ${EVENT.REDRIVEN} then 'redriven' when new_status = ${EVENT.IGNORED} then 'ignored' end as kind
             from moved) beside
    where kind is not null group by source_id, code, print, kind
 )`;
@@ -402,7 +403,7 @@ export async function countBounces(tx: Tx, bounces: Bounce[]): Promise<RedriveBo
     const [row] = await tx.query<{ sampled: number }>(
       `update redrives r set bounced = bounced + cardinality($2::uuid[]) where id = $1
        returning (select count(*) from redrive_items i
-                   where i.id = any($2::uuid[]) and i.redrive_id = r.id and i.state = 'delivered'
+                   where i.id = any($2::uuid[]) and i.redrive_id = r.id and i.state = ${ITEM.delivered}
                      and i.finished_at >= r.sampled_from) as sampled`,
       [redriveId, of.map(({ found }) => found.id)],
       { name: "count_bounces" },

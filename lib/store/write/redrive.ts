@@ -2,8 +2,9 @@ import type { Brake, Canary } from "@/lib/contract/redrives";
 import type { Selection } from "@/lib/contract/selection";
 import type { CanaryMove, CanaryStand } from "@/lib/core/canary";
 import type { Earlier } from "@/lib/core/order-gate";
-import type { RedriveState } from "@/lib/core/redrive-state";
+import { REDRIVE_MOVES, type RedriveMove, type RedriveState } from "@/lib/core/redrive-state";
 import type { Queryable, Tx } from "@/lib/store/db";
+import { FINAL_REDRIVES, REDRIVE } from "@/lib/store/state-sql";
 import type { RedriveDelta } from "@/lib/store/write/finish-items";
 
 export type NewRedrive = {
@@ -118,21 +119,23 @@ export async function lockRedrive(tx: Tx, id: string): Promise<RedriveRow | null
   return row ?? null;
 }
 
-/** Compare-and-set on the state. False = it was no longer in `from`. */
+/** Compare-and-set on the state. False = the move is not legal from its state. */
 export async function moveRedrive(
   tx: Tx,
   id: string,
-  move: { from: readonly RedriveState[]; to: RedriveState; pauseReason?: string | null; cancelledBy?: string },
+  move: RedriveMove,
+  facts: { pauseReason?: string | null; cancelledBy?: string } = {},
 ): Promise<boolean> {
+  const { from, to } = REDRIVE_MOVES[move];
   const changed = await tx.run(
     `update redrives
-        set state = $3, pause_reason = $4, cancelled_by = $5, recent = case when $3 = 'RUNNING' then '' else recent end,
-            sampled_from = case when $3 = 'RUNNING' then now() else sampled_from end,
-            planned_at = case when $3 in ('PLANNED', 'RUNNING', 'DONE') then coalesce(planned_at, now()) else planned_at end,
-            started_at = case when $3 = 'RUNNING' then coalesce(started_at, now()) else started_at end,
-            finished_at = case when $3 in ('DONE', 'CANCELLED') then now() else null end
+        set state = $3, pause_reason = $4, cancelled_by = $5, recent = case when $3 = ${REDRIVE.RUNNING} then '' else recent end,
+            sampled_from = case when $3 = ${REDRIVE.RUNNING} then now() else sampled_from end,
+            planned_at = case when $3 in (${REDRIVE.PLANNED}, ${REDRIVE.RUNNING}, ${REDRIVE.DONE}) then coalesce(planned_at, now()) else planned_at end,
+            started_at = case when $3 = ${REDRIVE.RUNNING} then coalesce(started_at, now()) else started_at end,
+            finished_at = case when $3 in ${FINAL_REDRIVES} then now() else null end
       where id = $1 and state = any($2::text[])`,
-    [id, move.from, move.to, move.pauseReason ?? null, move.cancelledBy ?? null],
+    [id, from, to, facts.pauseReason ?? null, facts.cancelledBy ?? null],
   );
   return changed === 1;
 }
@@ -198,7 +201,7 @@ export async function setCanary(tx: Tx, id: string, { released, waits }: CanaryM
 export async function dueCanaries(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
     `select id from redrives
-      where state = 'RUNNING' and released is not null and delivered - bounced >= released
+      where state = ${REDRIVE.RUNNING} and released is not null and delivered - bounced >= released
         and (waiting_until is null or waiting_until <= now() or confirmed >= released)`,
     [],
     { name: "due-canaries" },

@@ -1,5 +1,6 @@
 import type { GateRefusal } from "@/lib/core/refusal";
 import type { Tx } from "@/lib/store/db";
+import { ATTEMPT, EVENT_MOVE, ITEM_MOVE } from "@/lib/store/state-sql";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
 import { rollupOf } from "@/lib/store/write/rollup";
 
@@ -15,7 +16,7 @@ export async function cancelOpenItems(tx: Tx, redriveId: string, limit: number, 
   // also prunes partitions.
   const picked = await tx.query<{ id: string }>(
     `select id from redrive_items
-      where redrive_id = $1 and state = 'open' and (claimed_until is null or claimed_until < now())
+      where redrive_id = $1 and state in ${ITEM_MOVE.cancel.from} and (claimed_until is null or claimed_until < now())
       order by id limit $2
         for no key update`,
     [redriveId, limit],
@@ -24,16 +25,16 @@ export async function cancelOpenItems(tx: Tx, redriveId: string, limit: number, 
   const rows = await tx.query<{ id: string }>(
     `with closed as (
        update redrive_items i
-          set state = 'cancelled', fence = fence + 1, claimed_until = null, finished_at = now(), result = 'cancelled'
-        where i.id = any($2::uuid[]) and i.redrive_id = $1 and i.state = 'open'
+          set state = ${ITEM_MOVE.cancel.to}, fence = fence + 1, claimed_until = null, finished_at = now(), result = ${ITEM_MOVE.cancel.to}
+        where i.id = any($2::uuid[]) and i.redrive_id = $1 and i.state in ${ITEM_MOVE.cancel.from}
           and (i.claimed_until is null or i.claimed_until < now())
        returning i.id, i.attempts
      ), moved as (
        update dlq_events e
-          set status = 'PENDING', last_operator = $3, attempts = least(e.attempts::bigint + c.attempts, ${INT4_MAX})
-         from closed c where e.id = c.id and e.status = 'QUEUED'
-       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, 'QUEUED' as old_status,
-                 'PENDING' as new_status
+          set status = ${EVENT_MOVE.cancel.to}, last_operator = $3, attempts = least(e.attempts::bigint + c.attempts, ${INT4_MAX})
+         from closed c where e.id = c.id and e.status in ${EVENT_MOVE.cancel.from}
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT_MOVE.cancel.from} as old_status,
+                 e.status as new_status
      )${rollupOf("moved")}
      select id from closed`,
     [redriveId, picked.map((row) => row.id), actor],
@@ -54,15 +55,15 @@ export async function refuseQueuedItems(
   // A statement of its own: what records a send at this moment waits for these locks, or has committed before the next
   // statement looks for it.
   await tx.query(
-    "select id from redrive_items where id = any($1::uuid[]) and state = 'open' order by id for no key update",
+    `select id from redrive_items where id = any($1::uuid[]) and state in ${ITEM_MOVE.refuse.from} order by id for no key update`,
     [eventIds],
   );
   return tx.query<WithdrawnItem>(
     `update redrive_items i
-        set state = 'refused', result = $2, fence = fence + 1, claimed_until = null, finished_at = now()
-      where i.id = any($1::uuid[]) and i.state = 'open'
+        set state = ${ITEM_MOVE.refuse.to}, result = $2, fence = fence + 1, claimed_until = null, finished_at = now()
+      where i.id = any($1::uuid[]) and i.state in ${ITEM_MOVE.refuse.from}
         and not exists (select 1 from redrive_attempts a
-                         where a.id = i.id and a.redrive_id = i.redrive_id and a.state = 'open' and a.fence = i.fence
+                         where a.id = i.id and a.redrive_id = i.redrive_id and a.state = ${ATTEMPT.open} and a.fence = i.fence
                            and i.claimed_until >= now())
      returning i.id, i.redrive_id as "redriveId", i.attempts`,
     [eventIds, refusal],

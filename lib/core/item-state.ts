@@ -1,0 +1,28 @@
+/**
+ * The life of an item: one event within one redrive.
+ *
+ * An item is frozen as `open`, or as `refused` when the gate stops it at the request. A worker claims it, sends its event
+ * and closes it: `delivered` (the target took it, or its consumer had processed it before), `passed` (a verify run found
+ * nothing against it), `failed` or `refused` (the gate, the dry run, or a person who ignored the event). A cancelled
+ * redrive closes what is open as `cancelled`. A worker that gives an item back leaves it `open`. Nothing leaves a closed
+ * state.
+ */
+export const ITEM_STATES = ["open", "delivered", "passed", "failed", "refused", "cancelled"] as const;
+export type ItemState = (typeof ITEM_STATES)[number];
+
+export type ItemMove = "deliver" | "skip" | "pass" | "fail" | "refuse" | "cancel" | "giveBack";
+
+/** Each compare-and-set of `redrive_items.state`: the states it compares with, and the one it writes. */
+export const ITEM_MOVES = {
+  deliver: { from: ["open"], to: "delivered" },
+  // Not sent: its consumer had processed the event.
+  skip: { from: ["open"], to: "delivered" },
+  pass: { from: ["open"], to: "passed" },
+  fail: { from: ["open"], to: "failed" },
+  refuse: { from: ["open"], to: "refused" },
+  cancel: { from: ["open"], to: "cancelled" },
+  giveBack: { from: ["open"], to: "open" },
+} as const satisfies Record<ItemMove, { from: readonly ItemState[]; to: ItemState }>;
+
+/** The state of an item that is frozen, by whether the gate stops it. */
+export const FROZEN_AS = { passes: "open", stopped: "refused" } as const satisfies Record<string, ItemState>;

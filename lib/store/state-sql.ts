@@ -1,0 +1,52 @@
+import { ATTEMPT_STATES } from "@/lib/core/attempt-state";
+import { EVENT_MOVES, EVENT_STATUSES, PARKED_STATUSES } from "@/lib/core/event-state";
+import { ITEM_MOVES, ITEM_STATES } from "@/lib/core/item-state";
+import { HOLDING_STATUSES } from "@/lib/core/order-gate";
+import {
+  FINAL_REDRIVE_STATES,
+  LIVE_REDRIVE_STATES,
+  REDRIVE_STATES,
+  WORKED_REDRIVE_STATES,
+} from "@/lib/core/redrive-state";
+
+/**
+ * The states of lib/core as SQL. They are part of the text and not parameters: the planner must see that a condition
+ * implies the predicate of a partial index. No other file writes a state into SQL.
+ */
+
+const quoted = (state: string) => `'${state}'`;
+
+/** `('PENDING', 'QUEUED')`. A list of one is also a value: `('QUEUED')`. */
+export const listOf = (states: readonly string[]) => `(${states.map(quoted).join(", ")})`;
+
+function wordsOf<State extends string>(states: readonly State[]): Record<State, string> {
+  return Object.fromEntries(states.map((state) => [state, quoted(state)])) as Record<State, string>;
+}
+
+/** `from` is a list, for `in`, or for `=` where the move has one; `to` is a value. */
+type MoveSql = { from: string; to: string };
+
+function movesOf<Move extends string>(
+  moves: Record<Move, { from: readonly string[]; to: string }>,
+): Record<Move, MoveSql> {
+  const entries = Object.entries<{ from: readonly string[]; to: string }>(moves);
+  return Object.fromEntries(
+    entries.map(([move, { from, to }]) => [move, { from: listOf(from), to: quoted(to) }]),
+  ) as Record<Move, MoveSql>;
+}
+
+/** States by name: `e.status = ${EVENT.QUEUED}`. */
+export const EVENT = wordsOf(EVENT_STATUSES);
+export const REDRIVE = wordsOf(REDRIVE_STATES);
+export const ITEM = wordsOf(ITEM_STATES);
+export const ATTEMPT = wordsOf(ATTEMPT_STATES);
+
+/** What a compare-and-set compares with and writes. */
+export const EVENT_MOVE = movesOf(EVENT_MOVES);
+export const ITEM_MOVE = movesOf(ITEM_MOVES);
+
+export const PARKED = listOf(PARKED_STATUSES);
+export const HOLDING = listOf(HOLDING_STATUSES);
+export const FINAL_REDRIVES = listOf(FINAL_REDRIVE_STATES);
+export const LIVE_REDRIVES = listOf(LIVE_REDRIVE_STATES);
+export const WORKED_REDRIVES = listOf(WORKED_REDRIVE_STATES);
