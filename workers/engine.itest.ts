@@ -230,6 +230,42 @@ describe("an operator's order to the breaker", () => {
   });
 });
 
+describe("a target", () => {
+  const BREAKER: Policy["breaker"] = {
+    trip: { kind: "consecutive", failures: 3 },
+    openMs: 300_000,
+    openMsMax: 300_000,
+    probes: 1,
+    probeMsMax: 10_000,
+  };
+
+  test("has one breaker, whatever version of the policy a redrive has frozen, and whatever its bulkhead", async () => {
+    await policy({ maxAttempts: 1, breaker: BREAKER });
+    await world.db.run("update targets set bulkhead = 1, updated_at = now()");
+    await world.park(9);
+    world.sink.answer = () => 503;
+    await world.worker();
+    const first = await world.request({ select: { ids: await world.idsOf([0, 1, 2, 3].map(name)) } });
+    await expect.poll(async () => (await engine())?.breaker?.state, { timeout: 15_000 }).toBe("open");
+    expect(world.sink.arrived).toHaveLength(3);
+    const seen = (await engine())!.latency.samples;
+
+    const version = await policy({ maxAttempts: 2, breaker: BREAKER, deadlineMs: 25_000 });
+    await world.db.run("update targets set bulkhead = 3, updated_at = now()");
+    const second = await world.request({ select: { ids: await world.idsOf([4, 5, 6, 7, 8].map(name)) } });
+    await expect.poll(async () => (await engine())?.policy?.version, { timeout: 15_000 }).toBe(version);
+    expect(await engine()).toMatchObject({ breaker: { state: "open" }, bulkhead: { permits: 3, inUse: 0 } });
+    expect((await engine())!.latency.samples).toBe(seen);
+    expect(await world.redrive(second.id)).toMatchObject({ open: 5, failed: 0, refused: 0 });
+    expect(world.sink.arrived).toHaveLength(3);
+
+    world.sink.answer = () => 200;
+    await order("reset");
+    expect(await world.ended(second.id)).toMatchObject({ delivered: 5 });
+    expect(await world.ended(first.id)).toMatchObject({ failed: 3, delivered: 1 });
+  });
+});
+
 describe("self-healing", () => {
   test("slows a target down that needs repeats, steps back when it is quiet; both audited and shown", async () => {
     const healing = {

@@ -1,6 +1,6 @@
 import { DomainError } from "@/lib/core/problem";
-import { policiesInForce } from "@/lib/operations/policies-in-force";
 import type { StoredDecision } from "@/lib/redriving/attempt-record";
+import { policiesInForce } from "@/lib/redriving/policies";
 import { POLICY_PRESETS, type Policy, parsePolicy } from "@/lib/retry/policy";
 import { type Difference, replay } from "@/lib/retry/replay";
 import type { Queryable } from "@/lib/store/db";

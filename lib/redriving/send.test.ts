@@ -4,9 +4,9 @@ import { DomainError } from "@/lib/core/problem";
 import { settingsFrom } from "@/lib/core/settings";
 import type { ExaminedItem } from "@/lib/redriving/examine";
 import { sendRun } from "@/lib/redriving/send";
-import type { Finish, RedriveSession, SliceDeps, SliceTarget } from "@/lib/redriving/slice-deps";
-import { TargetHeld } from "@/lib/redriving/slice-deps";
-import { createTargetState } from "@/lib/retry/execute";
+import type { Finish, RedriveSession, SliceDeps } from "@/lib/redriving/slice-deps";
+import { zeroCounters } from "@/lib/retry/counters";
+import { createTargetState, type TargetState } from "@/lib/retry/execute";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
 import { manualClock } from "@/lib/testing/manual-clock";
 
@@ -23,38 +23,44 @@ const POLICY: Policy = {
 };
 
 /** One item on its way to a target whose answers, places and store the test decides. */
-function bench(answers: (() => unknown)[], policy: Partial<Policy> = {}) {
+function bench(
+  answers: (() => unknown)[],
+  policy: Partial<Policy> = {},
+  before: (state: TargetState) => void = () => {},
+) {
   const clock = manualClock();
   const whole = { ...POLICY, ...policy };
   const quiet = () => undefined;
   const log = { info: quiet, warn: quiet, error: quiet };
   const on = {
     clock,
-    /** Places taken and left; what a repeat waits with. */
-    taken: 0,
-    left: 0,
+    /** What a repeat waits with for its token. */
     repeatSignal: null as AbortSignal | null,
-    enterRepeat: (_: AbortSignal): Promise<void> => Promise.resolve(),
+    waitForToken: (_: AbortSignal): Promise<void> => Promise.resolve(),
     closeAttempt: (): Promise<void> => Promise.resolve(),
     halt: new AbortController(),
+    sent: 0,
     finished: [] as Finish[],
     run: Promise.resolve(),
   };
-  const enter: SliceTarget["enter"] = async (signal, { repeat = false } = {}) => {
-    if (repeat) {
-      on.repeatSignal = signal;
-      await on.enterRepeat(signal);
-    }
-    on.taken++;
-    return () => void on.left++;
-  };
+  const state = createTargetState(whole, clock, { bulkhead: { permits: 1, queueMax: 9 } });
+  before(state);
   const target = {
     row: { name: "orders", lane: "main", retryable: true },
-    publisher: { publish: async () => answers.shift()?.() ?? { status: "HTTP_200" } },
+    publisher: {
+      publish: async () => {
+        on.sent++;
+        return answers.shift()?.() ?? { status: "HTTP_200" };
+      },
+    },
     policy: whole,
     policyVersion: { name: "slow-lane", version: 3 },
-    state: createTargetState(whole, clock),
-    enter,
+    state,
+    takeToken: async (signal: AbortSignal) => {
+      if (on.sent === 0) return;
+      on.repeatSignal = signal;
+      await on.waitForToken(signal);
+    },
   };
   const deps = {
     clock,
@@ -90,7 +96,7 @@ function bench(answers: (() => unknown)[], policy: Partial<Policy> = {}) {
     },
   } as unknown as ExaminedItem;
   on.run = sendRun(deps, session, [examined], { halt: on.halt.signal, sends: new AbortController().signal });
-  return on;
+  return Object.assign(on, { target: state });
 }
 
 function busy(retryAfter: string | null = null): never {
@@ -101,16 +107,16 @@ describe("an item that is repeated", () => {
   test("leaves its place at the target during the backoff, and enters again", async () => {
     const on = bench([() => busy()]);
     await on.clock.advance(1_000);
-    expect([on.taken, on.left]).toEqual([1, 1]);
+    expect([on.sent, on.target.bulkhead!.snapshot().inUse]).toEqual([1, 0]);
     await on.clock.advance(1_500);
     await on.run;
-    expect([on.taken, on.left]).toEqual([2, 2]);
+    expect([on.sent, on.target.bulkhead!.snapshot().inUse]).toEqual([2, 0]);
     expect(on.finished[0]!.outcome).toMatchObject({ kind: "delivered" });
   });
 
   test("stops waiting for its place and token when its deadline ends the operation", async () => {
     const on = bench([() => busy()]);
-    on.enterRepeat = (signal) =>
+    on.waitForToken = (signal) =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     await on.clock.advance(3_000);
     expect(on.repeatSignal!.aborted).toBe(false);
@@ -118,15 +124,23 @@ describe("an item that is repeated", () => {
     await on.run;
     expect(on.repeatSignal!.aborted).toBe(true);
     expect(on.finished[0]!.outcome).toMatchObject({ kind: "failed", code: "HTTP_503" });
-    expect(on.taken).toBe(on.left);
+    expect(on.target.bulkhead!.snapshot().inUse).toBe(0);
   });
 
   test("is handed back when its target is held meanwhile, with the attempts it has made", async () => {
-    const on = bench([() => busy()]);
-    on.enterRepeat = () => Promise.reject(new TargetHeld());
-    await on.clock.advance(3_000);
+    const on = bench([() => busy()], { breaker: POLICY_PRESETS["slow-lane"].breaker });
+    await on.clock.advance(1_000);
+    on.target.force("open");
+    await on.clock.advance(2_000);
     await on.run;
     expect(on.finished).toMatchObject([{ outcome: { kind: "back" }, attempts: 1, after: null }]);
+  });
+
+  test("is handed back unsent and uncounted when its target is held before", async () => {
+    const on = bench([], { breaker: POLICY_PRESETS["slow-lane"].breaker }, (state) => state.force("open"));
+    await on.run;
+    expect(on.finished).toMatchObject([{ outcome: { kind: "back" }, attempts: 0, after: null }]);
+    expect([on.sent, on.target.counters]).toEqual([0, zeroCounters()]);
   });
 
   test("keeps what its target asked for when the store is away, and its attempt's end with it", async () => {

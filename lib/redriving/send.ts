@@ -7,7 +7,7 @@ import { closeOf, logAttempt, textOf } from "@/lib/redriving/attempt-record";
 import type { ExaminedItem } from "@/lib/redriving/examine";
 import { incomingRetryCount } from "@/lib/redriving/incoming-retry-count";
 import { readRulesOver } from "@/lib/redriving/read-rules";
-import { type Finish, type RedriveSession, type SliceDeps, TargetHeld } from "@/lib/redriving/slice-deps";
+import type { Finish, RedriveSession, SliceDeps } from "@/lib/redriving/slice-deps";
 import { outgoingRetryCount } from "@/lib/retry/amplification";
 import { type AttemptContext, type AttemptRecord, type Call, execute, type Outcome } from "@/lib/retry/execute";
 import { isAggregateBlacklisted } from "@/lib/store/read/candidates";
@@ -80,13 +80,14 @@ type Operation = {
   closes: AttemptClose[];
   /** Number of the last attempt that has ended. */
   attempts: number;
-  /** Leaves a place at the target; one for each attempt under way. */
-  leaves: (() => void)[];
   /** Monotonic ms before which the target has asked not to be sent to; 0 = it has not. */
   askedUntilMs: number;
 };
 
-/** Place and token first: that wait is no attempt and spends no deadline. Then the engine. */
+/**
+ * One operation of the engine, which alone takes tokens and places at the target. Nobody waits for its answer: the wait for
+ * the first attempt's turn is no attempt and spends no deadline, and a breaker that lets nothing pass hands the item back.
+ */
 async function send(
   deps: SliceDeps,
   session: RedriveSession,
@@ -94,7 +95,7 @@ async function send(
   { halt, sends }: SliceSignals,
 ): Promise<Concluded> {
   const { target } = examined.send!;
-  const operation: Operation = { closes: [], attempts: examined.item.attempts, leaves: [], askedUntilMs: 0 };
+  const operation: Operation = { closes: [], attempts: examined.item.attempts, askedUntilMs: 0 };
   const conclude = (outcome: ItemOutcome): Concluded => {
     const { closes, attempts, askedUntilMs } = operation;
     const waitMs = askedUntilMs - deps.clock.nowMs();
@@ -102,8 +103,6 @@ async function send(
     return { outcome: outcome.kind === "back" && waitMs > 0 ? { kind: "later", waitMs } : outcome, closes, attempts };
   };
   try {
-    operation.leaves.push(await target.enter(halt));
-    await session.takeToken(halt);
     const outcome = await execute(callOf(deps, session, examined, operation), {
       policy: target.policy,
       target: target.state,
@@ -111,15 +110,14 @@ async function send(
       random: deps.random,
       signal: sends,
       halt,
+      patient: true,
     });
     return conclude(outcomeOf(outcome, deps.clock.wallMs()));
   } catch (error) {
     if (error instanceof IntentDenied) return conclude(await whyDenied(deps, session, examined));
     // Its end is kept until the store takes it: what was sent, and what the target has asked for, must not be lost.
-    if (halt.aborted || error instanceof TargetHeld || isPassing(error)) return conclude({ kind: "back" });
+    if (halt.aborted || isPassing(error)) return conclude({ kind: "back" });
     throw error;
-  } finally {
-    for (const leave of operation.leaves) leave();
   }
 }
 
@@ -157,10 +155,8 @@ function callOf(
         context.signal,
         (phase: PublishPhase) => context.reached(phase),
       ),
-    takeToken: firstTokenTaken(async (signal) => {
-      operation.leaves.push(await target.enter(signal, { repeat: true }));
-      await session.takeToken(signal);
-    }),
+    takeOwnToken: session.takeToken,
+    takeToken: target.takeToken,
     onOpen: async (attempt: number) => {
       if (await isOvertaken(deps, session, examined)) throw new IntentDenied();
       const open = await deps.openAttempt({
@@ -185,8 +181,6 @@ function callOf(
       const retryCount = outgoingRetryCount(repeatedBefore, record.attempt);
       logAttempt(deps, { item, target, retryCount }, record, close);
       operation.attempts = Math.max(operation.attempts, record.attempt);
-      // Others send while this one waits to be repeated.
-      operation.leaves.shift()?.();
       if (record.next?.kind !== "retry") {
         operation.closes.push(close);
         return;
@@ -218,15 +212,6 @@ async function isOvertaken(
   return !isItsTurn({ version: item.version, ...order.get(item.id)! });
 }
 
-/** The first attempt's token was taken before the operation began. */
-function firstTokenTaken(take: (signal: AbortSignal) => Promise<void>): (signal: AbortSignal) => Promise<void> {
-  let first = true;
-  return async (signal) => {
-    if (!first) return take(signal);
-    first = false;
-  };
-}
-
 function outcomeOf(outcome: Outcome<PublishReceipt>, nowMs: number): ItemOutcome {
   switch (outcome.kind) {
     case "ok":
@@ -234,7 +219,7 @@ function outcomeOf(outcome: Outcome<PublishReceipt>, nowMs: number): ItemOutcome
     case "cancelled":
       return { kind: "back" };
     case "deferred":
-      if (outcome.cause === "no-permit") return { kind: "back" };
+      if (outcome.cause !== "retry-after") return { kind: "back" };
       if (outcome.untilMs - nowMs <= LATER_MS_MAX) return { kind: "later", waitMs: outcome.untilMs - nowMs };
       return { kind: "failed", code: outcome.code, detail: textOf(outcome.error), untilMs: outcome.untilMs };
     case "failed": {

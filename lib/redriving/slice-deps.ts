@@ -1,6 +1,7 @@
 import type { Publisher } from "@/lib/brokers/port";
 import type { PayloadChecker } from "@/lib/redriving/check-payload";
 import type { Deps } from "@/lib/redriving/deps";
+import type { TargetHealth } from "@/lib/redriving/target-health";
 import type { Policy } from "@/lib/retry/policy";
 import type { TargetState } from "@/lib/retry/target";
 import type { TargetRow } from "@/lib/store/read/targets";
@@ -8,21 +9,6 @@ import type { ClaimedItem, ItemHold } from "@/lib/store/write/claim-items";
 import type { AttemptClose, FinishedItem } from "@/lib/store/write/finish-items";
 import type { AttemptIntent } from "@/lib/store/write/open-attempts";
 import type { RedriveRow } from "@/lib/store/write/redrive";
-
-/** Whether a target takes sends now. */
-export type TargetHealth = {
-  reachable: boolean;
-  detail: string;
-  /** For how long it has not been reachable; 0 = it is. */
-  unreachableMs: number;
-  /** For how long a person has held its breaker open; 0 = nobody does. */
-  forcedOpenMs: number;
-  /** Until its breaker lets another send pass by itself; 0 = now. */
-  breakerWaitMs: number;
-};
-
-/** The target takes no send now, as its breaker is open or its probes are under way. No attempt was made. */
-export class TargetHeld extends Error {}
 
 /** Sources whose target takes no send now because of its breaker. */
 export type HeldSources = {
@@ -33,18 +19,15 @@ export type HeldSources = {
 
 /** One target as this worker holds it: shared by all slices that send to it. */
 export type SliceTarget = {
-  row: TargetRow;
-  publisher: Publisher;
+  readonly row: TargetRow;
+  readonly publisher: Publisher;
+  /** The version that the redrive has frozen: attempts, timeouts, backoff and deadline of each of its operations. */
   policy: Policy;
-  /** Which policy that is. */
   policyVersion: { name: string; version: number };
+  /** Shared by all redrives, and under the policy in force: breaker, budget, latency, bulkhead, healing. */
   state: TargetState;
-  /**
-   * Waits for a free place among the target's concurrent sends, then for a token of its bucket. A repeat goes before
-   * first sends. Resolves with how to leave the place. Rejects with TargetHeld when the breaker is open, opens
-   * meanwhile, or has all its probes under way.
-   */
-  enter(signal: AbortSignal, options?: { repeat?: boolean }): Promise<() => void>;
+  /** Waits for a token of the target's rate. */
+  takeToken(signal: AbortSignal): Promise<void>;
   health(): Promise<TargetHealth>;
 };
 

@@ -50,7 +50,7 @@ export function nextStep(
     draw: null,
   };
   const withdraw = (cost: CostClass) => {
-    inputs.withdrawn = target.budget.withdraw(cost, nowMs);
+    inputs.withdrawn = operation.budget.withdraw(cost, nowMs);
     return inputs.withdrawn;
   };
   const random = () => {
@@ -88,6 +88,7 @@ export function refused<T>(
       if (last === null) return operation.defer("no-permit", "NO_PERMIT", null, 0);
       return operation.fail("deadline", last.verdict.code, error);
     case "breaker-open":
+      if (operation.waits) return operation.hold();
       return operation.fail(why, last?.verdict.code ?? "BREAKER_OPEN", error, breakerWaitMs(operation));
     case "bulkhead-full":
       return operation.fail(why, last?.verdict.code ?? "BULKHEAD_FULL", error);

@@ -16,11 +16,14 @@ export type AttemptEnd<T> =
   /** Cancelled after it had opened, by us or by the client's own abort. */
   | { kind: "cancelled"; verdict: Verdict; error: unknown }
   /** Never opened: a guard refused it, the deadline came while it waited, or it was cancelled while it waited. */
-  | { kind: "unopened"; why: "breaker-open" | "bulkhead-full" | "deadline" | "cancelled" };
+  | { kind: "unopened"; why: Refusal };
+
+type Refusal = "breaker-open" | "bulkhead-full" | "deadline" | "cancelled";
 
 /**
- * One attempt through all guards: breaker permit, bulkhead, rate token, open, timeout, send, record. It owns one abort
- * signal and one timer, both gone when it ends. It never rejects except when `takeToken` or `onOpen` does.
+ * One attempt through all guards: breaker permit, the caller's token, bulkhead, the target's token, open, timeout, send,
+ * record. It owns one abort signal and one timer, both gone when it ends. It never rejects except when a token or
+ * `onOpen` does.
  */
 export class Attempt<T> implements AttemptContext {
   readonly attempt: number;
@@ -38,14 +41,13 @@ export class Attempt<T> implements AttemptContext {
   #alarm: Alarm;
   #controller: AbortController | null = null;
   /** Why it was stopped from outside: a timeout's code, or the cancellation. */
-  #stop: { code: TimeoutCode | "CANCELLED"; reason: unknown } | null = null;
+  #stop: { code: TimeoutCode | "CANCELLED" | "BREAKER_OPEN"; reason: unknown } | null = null;
   /** Ends the wait that is on, if any. */
   #wake: (() => void) | null = null;
   #timedOut = false;
   #phase: Phase = "connecting";
   #permit = 0;
   #inBulkhead = false;
-  #queued = false;
 
   constructor(operation: Operation<T>, attempt: number, paid: { withdrawn: number; hedge: boolean }) {
     this.#operation = operation;
@@ -84,11 +86,12 @@ export class Attempt<T> implements AttemptContext {
 
   /** @param nowMs monotonic time, read by the caller */
   async run(nowMs: number): Promise<AttemptEnd<T>> {
-    const { breaker, budget, bulkhead } = this.#operation.target;
+    const { breaker, bulkhead } = this.#operation.target;
     let reported = false;
     try {
-      const refusal = this.#enter(nowMs) ?? (await this.#waitForTurn(nowMs));
+      const refusal = this.#askBreaker(nowMs) ?? (await this.#waitForTurn(nowMs));
       if (refusal !== null) return { kind: "unopened", why: refusal };
+      this.#operation.begin(this.#operation.clock.nowMs());
       if (this.#operation.call.onOpen) await this.#operation.call.onOpen(this.attempt);
       const end = await this.#send();
       this.#report(end);
@@ -97,57 +100,70 @@ export class Attempt<T> implements AttemptContext {
     } finally {
       this.#alarm.clear();
       if (!reported) {
-        budget.settle(false, this.#withdrawn, nowMs);
+        this.#operation.budget.settle(false, this.#withdrawn, nowMs);
         breaker?.release(this.#permit);
       }
       if (this.#inBulkhead) bulkhead?.release();
     }
   }
 
-  /** Breaker and bulkhead, without waiting. null = go on. */
-  #enter(nowMs: number): "breaker-open" | "bulkhead-full" | null {
-    const { breaker, bulkhead } = this.#operation.target;
+  #askBreaker(nowMs: number): "breaker-open" | null {
+    const { breaker } = this.#operation.target;
     if (breaker !== null) this.#permit = breaker.acquire(nowMs);
-    if (this.#permit === DENIED) return "breaker-open";
-    if (bulkhead === null) return null;
-    this.#inBulkhead = bulkhead.tryEnter();
-    if (this.#inBulkhead) return null;
-    this.#queued = bulkhead.hasRoom();
-    return this.#queued ? null : "bulkhead-full";
-  }
-
-  /** The waits: for a place in the bulkhead and for a rate token. null = the send may begin. */
-  async #waitForTurn(nowMs: number): Promise<"breaker-open" | "deadline" | "cancelled" | null> {
-    const { call, clock, target, deadlineMs } = this.#operation;
-    if (!this.#queued && !call.takeToken) return null;
-    this.#alarm.set(deadlineMs, nowMs);
-    if (this.#queued) await this.#queue();
-    if (this.#stop === null && call.takeToken) await this.#untilHalted(call.takeToken(this.signal));
-    const afterMs = clock.nowMs();
-    this.waitedMs = afterMs - nowMs;
-    const halted = this.#halted();
-    if (halted !== null || target.breaker === null || target.breaker.holds(this.#permit, afterMs)) return halted;
-    // The breaker has moved while this call waited: what was true when it asked is not any more.
-    this.#permit = target.breaker.acquire(afterMs);
     return this.#permit === DENIED ? "breaker-open" : null;
   }
 
-  #halted(): "deadline" | "cancelled" | null {
+  /** The waits: the caller's token, a place in the bulkhead, the target's token. null = the send may begin. */
+  async #waitForTurn(nowMs: number): Promise<Refusal | null> {
+    const { call, clock, deadlineMs, target } = this.#operation;
+    const { breaker, bulkhead } = target;
+    const free = !call.takeOwnToken && (bulkhead?.tryEnter() ?? true);
+    this.#inBulkhead = free && bulkhead !== null;
+    if (free && !call.takeToken) return null;
+    if (!free && !call.takeOwnToken && !bulkhead!.hasRoom()) return "bulkhead-full";
+    // A patient operation has no deadline yet.
+    if (deadlineMs < Number.POSITIVE_INFINITY) this.#alarm.set(deadlineMs, nowMs);
+    const held = () => this.#halt("BREAKER_OPEN", new Error("the breaker has opened"));
+    if (this.#operation.waits) target.waiting.add(held);
+    try {
+      if (call.takeOwnToken) await this.#untilHalted(call.takeOwnToken(this.signal));
+      if (this.#stop === null && bulkhead !== null && !this.#inBulkhead && !(await this.#takePlace()))
+        return "bulkhead-full";
+      if (this.#stop === null && call.takeToken) await this.#untilHalted(call.takeToken(this.signal));
+    } finally {
+      target.waiting.delete(held);
+    }
+    const afterMs = clock.nowMs();
+    this.waitedMs = afterMs - nowMs;
+    const halted = this.#halted();
+    if (halted !== null || breaker === null || breaker.holds(this.#permit, afterMs)) return halted;
+    // The breaker has moved while this call waited: its answer of then does not hold any more.
+    return this.#askBreaker(afterMs);
+  }
+
+  #halted(): "deadline" | "cancelled" | "breaker-open" | null {
     if (this.#stop === null) return null;
+    if (this.#stop.code === "BREAKER_OPEN") return "breaker-open";
     return this.#stop.code === "CANCELLED" ? "cancelled" : "deadline";
   }
 
-  #queue(): Promise<void> {
+  /** Waits for a place in the bulkhead; false when its queue is full. Halted: true, without a place. */
+  #takePlace(): Promise<boolean> {
+    const { firstAttempt, target } = this.#operation;
+    const bulkhead = target.bulkhead!;
+    this.#inBulkhead = bulkhead.tryEnter();
+    if (this.#inBulkhead) return Promise.resolve(true);
     return new Promise((resolve) => {
-      // There is room: it was looked at in the same turn.
-      const place = this.#operation.target.bulkhead!.queue(() => {
+      const granted = () => {
         this.#inBulkhead = true;
         this.#wake = null;
-        resolve();
-      })!;
+        resolve(true);
+      };
+      const place = bulkhead.queue(granted, { repeat: this.attempt > firstAttempt });
+      if (place === null) return resolve(false);
       this.#wake = () => {
         place.leave();
-        resolve();
+        resolve(true);
       };
     });
   }
@@ -204,7 +220,7 @@ export class Attempt<T> implements AttemptContext {
     this.#halt(code, new TimeoutError(code, this.#operation.clock.nowMs() - sinceMs));
   }
 
-  #halt(code: TimeoutCode | "CANCELLED", reason: unknown): void {
+  #halt(code: TimeoutCode | "CANCELLED" | "BREAKER_OPEN", reason: unknown): void {
     if (this.#stop !== null) return;
     this.#stop = { code, reason };
     const wake = this.#wake;
@@ -226,11 +242,11 @@ export class Attempt<T> implements AttemptContext {
 
   /** Tells the shared state what this attempt has shown about the target. */
   #report(end: AttemptEnd<T>): void {
-    const { breaker, budget, counters, healer, latency } = this.#operation.target;
+    const { breaker, counters, healer, latency } = this.#operation.target;
     const nowMs = this.#operation.clock.nowMs();
     this.endedMs = nowMs;
     const elapsedMs = nowMs - this.startedMs;
-    budget.settle(end.kind === "ok", this.#withdrawn, nowMs);
+    this.#operation.budget.settle(end.kind === "ok", this.#withdrawn, nowMs);
     counters.attempts++;
     if (this.hedge) counters.hedges++;
     else if (this.attempt > this.#operation.firstAttempt) counters.retries++;

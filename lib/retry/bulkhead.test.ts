@@ -75,4 +75,21 @@ describe("a bulkhead", () => {
     bulkhead.release();
     expect(granted).toEqual(["repeat", "first"]);
   });
+
+  it("that grows serves those who wait, and that shrinks takes back what is released", () => {
+    const bulkhead = new Bulkhead({ permits: 1, queueMax: 9 });
+    const granted: number[] = [];
+    bulkhead.tryEnter();
+    for (const waiter of [1, 2, 3]) bulkhead.queue(() => granted.push(waiter));
+    bulkhead.resize(3);
+    expect(granted).toEqual([1, 2]);
+    expect(bulkhead.snapshot()).toMatchObject({ permits: 3, inUse: 3, queued: 1 });
+    bulkhead.resize(1);
+    bulkhead.release();
+    bulkhead.release();
+    expect(bulkhead.snapshot()).toMatchObject({ inUse: 1, queued: 1 });
+    bulkhead.release();
+    expect(granted).toEqual([1, 2, 3]);
+    expect(bulkhead.snapshot()).toMatchObject({ inUse: 1, queued: 0 });
+  });
 });

@@ -28,6 +28,15 @@ export class Bulkhead {
     this.#policy = policy;
   }
 
+  /** Changes the number of permits. Calls under way keep theirs; waiters get what is free now. */
+  resize(permits: number): void {
+    this.#policy = { ...this.#policy, permits };
+    while (this.#inUse < permits && this.#queued() > 0) {
+      this.#inUse++;
+      this.release();
+    }
+  }
+
   /** Takes a permit now; false when none is free. Each true needs one `release`. */
   tryEnter(): boolean {
     if (this.#inUse >= this.#policy.permits) return false;
@@ -50,6 +59,10 @@ export class Bulkhead {
   }
 
   release(): void {
+    if (this.#inUse > this.#policy.permits) {
+      this.#inUse--;
+      return;
+    }
     for (const waiters of [this.#repeats, this.#waiters]) {
       for (const waiter of waiters) {
         waiters.delete(waiter);

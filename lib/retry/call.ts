@@ -24,7 +24,9 @@ export type Call<T> = {
   retryable: boolean;
   /** Sends. Everything it throws or rejects with is classified. */
   attempt(context: AttemptContext): Promise<T>;
-  /** Waits for the distributed rate token; once per attempt, before it opens. A wait is not an attempt. */
+  /** Waits for a token of the caller's own rate; once per attempt, before it takes a place in the bulkhead. */
+  takeOwnToken?(signal: AbortSignal): Promise<void>;
+  /** Waits for a token of the target's rate; once per attempt, in its place in the bulkhead. A wait is not an attempt. */
   takeToken?(signal: AbortSignal): Promise<void>;
   /** Intent before effect: awaited before the send. A rejection ends the operation with it, unsent. */
   onOpen?(attempt: number): Promise<void>;
@@ -47,6 +49,11 @@ export type ExecuteOptions = {
   signal?: AbortSignal;
   /** Ends every wait at once and lets no further send begin. A send under way runs to its own end. */
   halt?: AbortSignal;
+  /**
+   * Nobody waits for the answer: the wait for the first attempt's turn spends no deadline and counts nowhere, and a breaker
+   * that lets nothing pass before the first attempt answers `held` instead of a failure. Default false.
+   */
+  patient?: boolean;
 };
 
 /** What follows an attempt. `delayMs` is the wait before the next one. */
@@ -129,10 +136,13 @@ export type Failure = Spent & {
   untilMs: number | null;
 };
 
-/** Not failed, only not now: the target asked for more patience than the deadline has, or no permit came in time. */
+/**
+ * Not failed, only not now: the target asked for more patience than the deadline has, no permit came in time, or a patient
+ * operation was held by the breaker before its first attempt (nothing was tried, nothing was counted).
+ */
 export type Deferral = Spent & {
   kind: "deferred";
-  cause: "retry-after" | "no-permit";
+  cause: "retry-after" | "no-permit" | "held";
   code: string;
   error: unknown;
   sent: Sent;

@@ -1,12 +1,15 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Call } from "@/lib/retry/call";
+import { zeroCounters } from "@/lib/retry/counters";
 import { OperationError, TimeoutError, unwrap } from "@/lib/retry/errors";
 import { execute } from "@/lib/retry/execute";
-import { PolicyError } from "@/lib/retry/policy";
+import { POLICY_PRESETS, PolicyError } from "@/lib/retry/policy";
+import { Throttle } from "@/lib/retry/rate/throttle";
 import { settle } from "@/lib/retry/testing/manual-clock";
 import { type Bench, bench, coded, countListeners } from "@/lib/retry/testing/scripted-call";
 
 const FIXED = { kind: "fixed", delayMs: 1_000, jitter: { kind: "none" } } as const;
+const patient = { patient: true } as const;
 const FULL = { kind: "exponential", baseMs: 400, factor: 2, capMs: 9_000, jitter: { kind: "full" } } as const;
 
 /** Fails the send that is open and lets everything settle. */
@@ -1115,6 +1118,101 @@ describe("the breaker", () => {
   });
 });
 
+describe("a patient operation", () => {
+  const breaker = { ...POLICY_PRESETS.interactive.breaker, probes: 1 };
+
+  it("spends no deadline on the wait for its first turn, only on what follows", async () => {
+    const on = bench({ deadlineMs: 13_000, maxAttempts: 3, attemptTimeoutMs: 3_000, backoff: FIXED });
+    const done = on.start(
+      { takeToken: (signal) => on.clock.sleep(on.sends.length === 0 ? 90_000 : 60_000, signal) },
+      patient,
+    );
+    await on.clock.advance(90_000);
+    await fail(on, coded("HTTP_503"));
+    await on.clock.advance(60_000);
+    expect(await done).toMatchObject({ kind: "failed", reason: "deadline", attempts: 1, elapsedMs: 103_000 });
+    expect(on.clock.timers).toBe(0);
+  });
+
+  it("is held by a breaker that lets nothing pass: no token, no attempt, no counter, no deposit", async () => {
+    const on = bench({ breaker, budget: { kind: "in-flight", ratio: 1, retriesMin: 0 } });
+    on.target.force("open");
+    const takeOwnToken = vi.fn(async () => {});
+    expect(await on.start({ takeOwnToken, takeToken: takeOwnToken }, patient)).toMatchObject({
+      kind: "deferred",
+      cause: "held",
+      attempts: 0,
+    });
+    expect(takeOwnToken).not.toHaveBeenCalled();
+    expect(on.target.counters).toEqual(zeroCounters());
+    expect(on.target.budget.snapshot(0).available).toBe(0);
+  });
+
+  it("is held while all probes of a half-open breaker are under way", async () => {
+    const on = bench({ breaker, maxAttempts: 1 });
+    const now = () => on.clock.nowMs();
+    for (let call = 0; call < 10; call++) on.target.breaker!.record(on.target.breaker!.acquire(now()), true, 1, now());
+    await on.clock.advance(30_000);
+    const probe = on.start({}, patient);
+    await settle();
+    const takeToken = vi.fn(async () => {});
+    expect(await on.start({ takeToken }, patient)).toMatchObject({ kind: "deferred", cause: "held" });
+    expect(takeToken).not.toHaveBeenCalled();
+    await succeed(on);
+    expect(await probe).toMatchObject({ kind: "ok" });
+    expect(on.target.counters).toMatchObject({ operations: 1, breakerDenied: 0, deferred: 0 });
+  });
+
+  it("leaves its wait at once when the breaker opens, and takes no token", async () => {
+    const on = bench({ breaker });
+    let waits: AbortSignal | undefined;
+    const takeToken = (signal: AbortSignal) => {
+      waits = signal;
+      return new Promise<void>(() => {});
+    };
+    const done = on.start({ takeToken }, patient);
+    await on.clock.advance(70);
+    on.target.force("open");
+    expect(await done).toMatchObject({ kind: "deferred", cause: "held", elapsedMs: 70 });
+    expect(waits!.aborted).toBe(true);
+    expect(on.target.waiting.size).toBe(0);
+    expect(on.clock.timers).toBe(0);
+  });
+
+  it("fails as open when the breaker opens after its first attempt", async () => {
+    const on = bench({ breaker, backoff: FIXED });
+    const done = on.start({}, patient);
+    await settle();
+    on.target.force("open");
+    await fail(on, coded("HTTP_503"));
+    expect(await done).toMatchObject({ kind: "failed", reason: "breaker-open", attempts: 1 });
+  });
+});
+
+describe("the caller's own token", () => {
+  it("is waited for outside the bulkhead: a slow caller keeps no place from others", async () => {
+    const on = bench({ bulkhead: { permits: 1, queueMax: 0 } });
+    const order: string[] = [];
+    const slow = on.start({
+      takeOwnToken: async (signal) => {
+        await on.clock.sleep(5_000, signal);
+        order.push("own");
+      },
+      takeToken: async () => void order.push("target"),
+    });
+    await on.clock.advance(100);
+    const other = on.start();
+    await settle();
+    expect(on.sends).toHaveLength(1);
+    on.sends[0]!.resolve("other");
+    expect(await other).toMatchObject({ kind: "ok" });
+    await on.clock.advance(4_900);
+    await succeed(on, "slow");
+    expect(await slow).toMatchObject({ kind: "ok", attempts: 1 });
+    expect(order).toEqual(["own", "target"]);
+  });
+});
+
 describe("the bulkhead", () => {
   it("bounds the sends under way and serves the queue in order", async () => {
     const on = bench({ bulkhead: { permits: 2, queueMax: 5 } });
@@ -1169,6 +1267,36 @@ describe("the bulkhead", () => {
     await succeed(on);
     await done;
     expect(on.records[0]).toMatchObject({ waitedMs: 300 });
+  });
+
+  it("keeps the target's rate when a tenth of the sends is repeated after a long backoff", async () => {
+    const on = bench({
+      bulkhead: { permits: 2, queueMax: 1_000 },
+      deadlineMs: 60_000,
+      backoff: { ...FIXED, delayMs: 5_000 },
+    });
+    const throttle = new Throttle({ ratePerSecond: 50, capacity: 1, warmUpMs: 0 }, on.clock);
+    const firstEnds: number[] = [];
+    const startMs = on.clock.nowMs();
+    const all = Array.from({ length: 500 }, (_, index) =>
+      on.start(
+        {
+          takeToken: (signal) => throttle.take(1, signal),
+          attempt: async ({ attempt }) => {
+            await on.clock.sleep(20);
+            if (attempt === 1) firstEnds.push(on.clock.nowMs() - startMs);
+            if (attempt === 1 && index % 10 === 0) throw coded("HTTP_503");
+            return "done";
+          },
+        },
+        { ...patient, signal: undefined },
+      ),
+    );
+    await on.clock.advance(20_000);
+    expect((await Promise.all(all)).map(({ kind }) => kind)).toEqual(all.map(() => "ok"));
+    // 500 first sends and the repeats among them at 50/s: places held through backoffs would make it minutes.
+    expect(firstEnds.at(-1)).toBeLessThanOrEqual(11_100);
+    expect(firstEnds.at(-1)).toBeGreaterThanOrEqual(9_980);
   });
 
   it("does not hold a permit during a backoff", async () => {

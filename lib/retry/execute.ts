@@ -19,8 +19,8 @@ export { createTargetState, type TargetSnapshot, type TargetState } from "@/lib/
 /**
  * Runs one operation on a target under its policy.
  *
- * Once: policy assertion, deadline. Per attempt: breaker permit, bulkhead, rate token, open, timeout, call, classify,
- * record, budget, backoff. Every wait ends at once when `signal` or `halt` aborts, and either wins over a pending
+ * Once: policy assertion, deadline. Per attempt: breaker permit, the caller's token, bulkhead, the target's token, open,
+ * timeout, call, classify, record, budget, backoff. A backoff holds no place in the bulkhead. Every wait ends at once when `signal` or `halt` aborts, and either wins over a pending
  * retry. When it returns, no timer and no listener is left.
  *
  * Resolves with how it ended. Rejects only for accidents on our own side: a PolicyError before anything is sent, or
@@ -42,7 +42,10 @@ export async function execute<T>(call: Call<T>, options: ExecuteOptions): Promis
 
 /** One attempt after the other. */
 async function repeated<T>(operation: Operation<T>): Promise<Outcome<T>> {
-  const { budget, counters } = operation.target;
+  const {
+    budget,
+    target: { counters },
+  } = operation;
   const history: History = { last: null, sameCode: 0, delayMs: null };
   let nowMs = operation.startedMs;
   /** Paid for a retry that has not begun. */

@@ -1,6 +1,7 @@
 import type { Decided } from "@/lib/retry/aftermath";
 import { attemptsAllowed } from "@/lib/retry/amplification";
 import type { Attempt, AttemptEnd } from "@/lib/retry/attempt";
+import type { Budget } from "@/lib/retry/budget/budget";
 import type {
   AttemptRecord,
   Call,
@@ -35,7 +36,11 @@ export class Operation<T> {
   readonly random: Random;
   /** Monotonic ms. */
   readonly startedMs: number;
-  readonly deadlineMs: number;
+  /** Monotonic ms; Infinity while a patient operation waits for its first turn. */
+  deadlineMs = Number.POSITIVE_INFINITY;
+  readonly patient: boolean;
+  /** The target's, as it was when the operation began: a retry is settled where it was paid. */
+  readonly budget: Budget;
   readonly firstAttempt: number;
   readonly lastAttempt: number;
   /** The caller's own repeats left fewer attempts than the policy has. */
@@ -46,18 +51,20 @@ export class Operation<T> {
   sent: Sent;
   /** Cancelled or halted: nothing more is sent. */
   cancelled: { reason: unknown } | null = null;
+  #begun = false;
   #signal: AbortSignal | undefined;
   #halt: AbortSignal | undefined;
   #halts = new Set<Halt>();
 
-  constructor(call: Call<T>, { policy, target, clock, random, signal, halt }: ExecuteOptions) {
+  constructor(call: Call<T>, { policy, target, clock, random, signal, halt, patient = false }: ExecuteOptions) {
     this.call = call;
     this.policy = policy;
     this.target = target;
     this.clock = clock;
     this.random = random;
     this.startedMs = clock.nowMs();
-    this.deadlineMs = this.startedMs + policy.deadlineMs;
+    this.patient = patient;
+    this.budget = target.budget;
     this.firstAttempt = call.firstAttempt ?? 1;
     const allowed = attemptsAllowed(policy.maxAttempts, call.incomingRetryCount ?? 0);
     this.lastAttempt = Math.max(this.firstAttempt, allowed);
@@ -67,8 +74,21 @@ export class Operation<T> {
     this.#halt = halt;
     signal?.addEventListener("abort", this);
     halt?.addEventListener("abort", this);
-    target.counters.operations++;
-    target.budget.begin(this.startedMs);
+    if (!patient) this.begin(this.startedMs);
+  }
+
+  /** From here on it counts and its deadline runs: at once, or with the first attempt's turn when it is patient. */
+  begin(nowMs: number): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.deadlineMs = nowMs + this.policy.deadlineMs;
+    this.target.counters.operations++;
+    this.budget.begin(nowMs);
+  }
+
+  /** Nothing was tried yet, and nobody waits for the answer. */
+  get waits(): boolean {
+    return !this.#begun;
   }
 
   /** The abort listener: the operation itself, so that adding and removing it makes no closure. */
@@ -150,7 +170,7 @@ export class Operation<T> {
   dispose(): void {
     this.#signal?.removeEventListener("abort", this);
     this.#halt?.removeEventListener("abort", this);
-    this.target.budget.end();
+    if (this.#begun) this.budget.end();
   }
 
   succeed(value: T): Success<T> {
@@ -160,6 +180,7 @@ export class Operation<T> {
 
   fail(reason: FailureReason, code: string, error: unknown, waitMs: number | null = null): Failure {
     const { counters } = this.target;
+    this.begin(this.clock.nowMs());
     counters.failed++;
     if (reason === "exhausted") counters.retryExhausted++;
     if (reason === "budget") counters.budgetDenied++;
@@ -176,8 +197,21 @@ export class Operation<T> {
     return { kind: "deferred", cause, code, error, sent: this.sent, untilMs, ...this.#spent() };
   }
 
+  hold(): Deferral {
+    const untilMs = this.clock.wallMs() + (this.target.breaker?.waitMs(this.clock.nowMs()) ?? 0);
+    return {
+      kind: "deferred",
+      cause: "held",
+      code: "BREAKER_OPEN",
+      error: null,
+      sent: "no",
+      untilMs,
+      ...this.#spent(),
+    };
+  }
+
   cancel(reason: unknown): Cancellation {
-    this.target.counters.cancelled++;
+    if (this.#begun) this.target.counters.cancelled++;
     return { kind: "cancelled", reason, sent: this.sent, ...this.#spent() };
   }
 

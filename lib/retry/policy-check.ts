@@ -90,11 +90,6 @@ const POLICY: Fields = {
       probeMsMax: duration,
     },
   },
-  bulkhead: {
-    kind: "object",
-    nullable: true,
-    fields: { permits: integer(1, 100_000), queueMax: integer(0, 1_000_000) },
-  },
   phases: { kind: "object", nullable: true, fields: { connectMs: duration, firstByteMs: duration } },
   dynamicTimeout: {
     kind: "object",

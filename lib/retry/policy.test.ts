@@ -34,7 +34,6 @@ const POLICY: Policy = {
     probes: 2,
     probeMsMax: 7_000,
   },
-  bulkhead: { permits: 7, queueMax: 11 },
   phases: { connectMs: 200, firstByteMs: 700 },
   dynamicTimeout: { quantile: 0.95, factor: 3, msMin: 50, samplesMin: 30 },
   hedge: { delayMs: 250, sendsMax: 2 },
@@ -92,8 +91,6 @@ const RANGES: [path: string, below: number, least: number, most: number, above: 
   ["breaker.openMsMax", 0, 2_000, TIMER_MAX, TIMER_MAX + 1],
   ["breaker.probes", 0, 1, 1_000, 1_001],
   ["breaker.probeMsMax", 0, 1_000, TIMER_MAX, TIMER_MAX + 1],
-  ["bulkhead.permits", 0, 1, 100_000, 100_001],
-  ["bulkhead.queueMax", -1, 0, 1_000_000, 1_000_001],
   ["phases.connectMs", 0, 1, 700, TIMER_MAX + 1],
   ["phases.firstByteMs", 0, 200, 1_000, TIMER_MAX + 1],
   ["dynamicTimeout.quantile", 0.49, 0.5, 0.999, 0.9991],
@@ -125,12 +122,9 @@ describe("every number of a policy", () => {
     for (const value of [least, most]) expect(validatePolicy(changed(path, value))).toEqual([]);
   });
 
-  it.each(["maxAttempts", "breaker.probes", "bulkhead.permits", "bulkhead.queueMax", "breaker.trip.size"])(
-    "%s is a whole number",
-    (path) => {
-      expect(validatePolicy(changed(path, 2.5))).toMatchObject([{ field: path, value: 2.5 }]);
-    },
-  );
+  it.each(["maxAttempts", "breaker.probes", "breaker.trip.size"])("%s is a whole number", (path) => {
+    expect(validatePolicy(changed(path, 2.5))).toMatchObject([{ field: path, value: 2.5 }]);
+  });
 
   it("says which values would be right", () => {
     expect(validatePolicy(changed("maxAttempts", 0))).toEqual([
@@ -146,7 +140,7 @@ describe("every number of a policy", () => {
 });
 
 describe("every part of a policy", () => {
-  it.each(["throttledBackoff", "breaker", "bulkhead", "phases", "dynamicTimeout", "hedge", "healing"])(
+  it.each(["throttledBackoff", "breaker", "phases", "dynamicTimeout", "hedge", "healing"])(
     "%s may be null but not missing",
     (part) => {
       expect(validatePolicy(changed(part, null))).toEqual([]);
@@ -226,9 +220,10 @@ describe("every part of a policy", () => {
   });
 
   it("names every field nobody knows, at any depth", () => {
-    expect(validatePolicy({ ...POLICY, maxAttempt: 3, bulkhead: { permits: 1, queueMax: 0, queue: 2 } })).toEqual([
-      { field: "bulkhead.queue", value: 2, bound: "not a field" },
+    expect(validatePolicy({ ...POLICY, maxAttempt: 3, bulkhead: 9, hedge: { ...POLICY.hedge, queue: 2 } })).toEqual([
+      { field: "hedge.queue", value: 2, bound: "not a field" },
       { field: "maxAttempt", value: 3, bound: "not a field" },
+      { field: "bulkhead", value: 9, bound: "not a field" },
     ]);
   });
 
@@ -340,7 +335,6 @@ describe("the presets", () => {
     for (const preset of Object.values(POLICY_PRESETS)) {
       expect(preset.budget).toMatchObject({ kind: "ratio", ratio: 0.1, floorPerSecond: 3, deposit: "request" });
       expect(preset.breaker).toMatchObject({ openMs: 30_000, trip: { kind: "time" } });
-      expect(preset.bulkhead.permits).toBe(20);
       expect(preset.hedge).toBeNull();
     }
     expect(POLICY_PRESETS.interactive.healing).toBeNull();

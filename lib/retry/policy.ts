@@ -2,7 +2,6 @@ import type { Backoff } from "@/lib/retry/backoff/backoff";
 import { fitsDeadline, upperBoundMs } from "@/lib/retry/bounds";
 import type { BreakerPolicy } from "@/lib/retry/breaker/breaker";
 import type { BudgetPolicy } from "@/lib/retry/budget/budget";
-import type { BulkheadPolicy } from "@/lib/retry/bulkhead";
 import type { HealingPolicy } from "@/lib/retry/healing/healing";
 import type { HedgePolicy } from "@/lib/retry/hedge/hedge-policy";
 import { checkPolicy, type Violation } from "@/lib/retry/policy-check";
@@ -25,7 +24,6 @@ export type Policy = {
   retryAfterMsMax: number;
   budget: BudgetPolicy;
   breaker: BreakerPolicy | null;
-  bulkhead: BulkheadPolicy | null;
   phases: PhaseTimeouts | null;
   dynamicTimeout: DynamicTimeout | null;
   hedge: HedgePolicy | null;
@@ -137,7 +135,6 @@ export const POLICY_PRESETS = {
     backoff: { kind: "exponential", baseMs: 100, factor: 2, capMs: 1_000, jitter: { kind: "full" } },
     budget: BUDGET,
     breaker: BREAKER,
-    bulkhead: { permits: 20, queueMax: 20 },
     healing: null,
   },
   /** Nobody waits: patience before pressure. */
@@ -150,7 +147,6 @@ export const POLICY_PRESETS = {
     backoff: { kind: "exponential", baseMs: 1_000, factor: 2, capMs: 30_000, jitter: { kind: "full" } },
     budget: BUDGET,
     breaker: BREAKER,
-    bulkhead: { permits: 20, queueMax: 100 },
     healing: HEALING,
   },
   /** Delays that can be told in advance, for targets whose owners want to know them. */
@@ -163,7 +159,6 @@ export const POLICY_PRESETS = {
     backoff: { kind: "ladder", stepsMs: [200, 500, 1_200, 2_500, 5_000], jitter: { kind: "none" } },
     budget: BUDGET,
     breaker: BREAKER,
-    bulkhead: { permits: 20, queueMax: 100 },
     healing: HEALING,
   },
 } as const satisfies Record<string, Policy>;

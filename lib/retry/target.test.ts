@@ -9,7 +9,7 @@ import { BARE } from "@/lib/retry/testing/vectors/operation";
 describe("the state of a target", () => {
   it("shows each part the policy has", () => {
     const clock = manualClock();
-    const target = createTargetState(POLICY_PRESETS["slow-lane"], clock);
+    const target = createTargetState(POLICY_PRESETS["slow-lane"], clock, { bulkhead: { permits: 20, queueMax: 100 } });
     expect(target.snapshot()).toEqual({
       breaker: {
         state: "closed",
@@ -59,6 +59,29 @@ describe("the state of a target", () => {
     expect(target.heal()).not.toBeNull();
     target.reset();
     expect(target.snapshot()).toMatchObject({ latency: { samples: 0 }, healing: { steps: 0 } });
+  });
+
+  it("keeps breaker, budget, latency and counters under another policy that has the same parts", () => {
+    const clock = manualClock();
+    const target = createTargetState(POLICY_PRESETS["slow-lane"], clock);
+    const { breaker, budget, healer } = target;
+    for (let call = 0; call < 10; call++) breaker!.record(breaker!.acquire(clock.nowMs()), true, 5, clock.nowMs());
+    for (let retry = 0; retry < 4; retry++) budget.withdraw("transient", clock.nowMs());
+    target.latency.record(70);
+    target.counters.attempts = 17;
+    const before = target.snapshot();
+    expect(before).toMatchObject({ breaker: { state: "open" }, budget: { available: 26 }, latency: { samples: 1 } });
+    target.adopt(POLICY_PRESETS.ladder);
+    expect([target.breaker, target.budget, target.healer]).toEqual([breaker, budget, healer]);
+    expect(target.snapshot()).toEqual(before);
+  });
+
+  it("begins anew with a budget or healing that differs, and drops what the policy has no longer", () => {
+    const target = createTargetState(POLICY_PRESETS["slow-lane"], manualClock());
+    target.adopt({ ...POLICY_PRESETS.ladder, budget: { kind: "unlimited" }, healing: null, breaker: null });
+    expect(target.snapshot()).toMatchObject({ breaker: null, budget: { kind: "unlimited" }, healing: null });
+    target.adopt(POLICY_PRESETS["slow-lane"]);
+    expect(target.snapshot()).toMatchObject({ breaker: { state: "closed" }, healing: { steps: 0 } });
   });
 
   it("answers a copy, not the counters themselves", () => {

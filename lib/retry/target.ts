@@ -1,6 +1,6 @@
 import { Breaker, type BreakerChange, type BreakerSnapshot } from "@/lib/retry/breaker/breaker";
 import { type Budget, type BudgetSnapshot, createBudget } from "@/lib/retry/budget/budget";
-import { Bulkhead, type BulkheadSnapshot } from "@/lib/retry/bulkhead";
+import { Bulkhead, type BulkheadPolicy, type BulkheadSnapshot } from "@/lib/retry/bulkhead";
 import type { Clock } from "@/lib/retry/clock";
 import { type Counters, type Rates, ratesOf, zeroCounters } from "@/lib/retry/counters";
 import { createHealer, type Healer } from "@/lib/retry/healing/healer";
@@ -9,17 +9,26 @@ import type { Policy } from "@/lib/retry/policy";
 import { type LatencyHistory, type LatencySnapshot, latencyHistory } from "@/lib/retry/timeout/latency";
 
 /**
- * What all operations on one target share within a process. Owned by the composition root, passed to every `execute`
- * on that target.
+ * What all operations on one target share within a process, whichever version of a policy each of them runs under. Owned
+ * by the composition root, passed to every `execute` on that target. It lives as long as the process: a restart begins
+ * with a closed breaker, a fresh budget and no latency.
  */
 export type TargetState = {
   /** null = the policy has none. */
   readonly breaker: Breaker | null;
   readonly budget: Budget;
+  /** null = nothing bounds the calls under way. */
   readonly bulkhead: Bulkhead | null;
   readonly latency: LatencyHistory;
   readonly healer: Healer | null;
   readonly counters: Counters;
+  /** First attempts that wait for their turn: each is called when the breaker opens. */
+  readonly waiting: Set<() => void>;
+  /**
+   * Goes on under another policy. Latency and counters stay, and each of breaker, budget and healing whose part of the
+   * policy is the same; a breaker stays open also under another trip. Operations under way keep the budget they began with.
+   */
+  adopt(policy: SharedPolicy): void;
   /** Takes the next self-healing step if one is due; the caller audits what is answered. Call it every few seconds. */
   heal(): HealingStep | null;
   /** An operator's order to the breaker; `auto` ends one. false when the policy has no breaker. */
@@ -28,6 +37,9 @@ export type TargetState = {
   reset(): void;
   snapshot(): TargetSnapshot;
 };
+
+/** The parts of a policy that all operations on a target share. The rest is each operation's own. */
+export type SharedPolicy = Pick<Policy, "breaker" | "budget" | "healing">;
 
 /** The live state for display. null = the policy has no such part. */
 export type TargetSnapshot = {
@@ -39,22 +51,44 @@ export type TargetSnapshot = {
   counters: Counters & Rates;
 };
 
-export type TargetEvents = { onBreakerChange?: (change: BreakerChange) => void };
+export type TargetOptions = { bulkhead?: BulkheadPolicy; onBreakerChange?: (change: BreakerChange) => void };
 
-export function createTargetState(policy: Policy, clock: Clock, events: TargetEvents = {}): TargetState {
-  const breaker = policy.breaker ? new Breaker(policy.breaker, clock.nowMs(), events.onBreakerChange) : null;
-  const budget = createBudget(policy.budget);
-  const bulkhead = policy.bulkhead ? new Bulkhead(policy.bulkhead) : null;
+export function createTargetState(policy: SharedPolicy, clock: Clock, options: TargetOptions = {}): TargetState {
+  let shared = policy;
+  const waiting = new Set<() => void>();
+  const onBreakerChange = (change: BreakerChange) => {
+    options.onBreakerChange?.(change);
+    if (change.to === "open" || change.to === "forced-open") for (const wake of [...waiting]) wake();
+  };
+  const newBreaker = ({ breaker }: SharedPolicy) => breaker && new Breaker(breaker, clock.nowMs(), onBreakerChange);
+  const newHealer = ({ healing }: SharedPolicy) => healing && createHealer(healing);
+  let breaker = newBreaker(policy);
+  let budget = createBudget(policy.budget);
+  let healer = newHealer(policy);
+  const bulkhead = options.bulkhead ? new Bulkhead(options.bulkhead) : null;
   const latency = latencyHistory();
-  const healer = policy.healing ? createHealer(policy.healing) : null;
   const counters = zeroCounters();
   return {
-    breaker,
-    budget,
+    get breaker() {
+      return breaker;
+    },
+    get budget() {
+      return budget;
+    },
+    get healer() {
+      return healer;
+    },
     bulkhead,
     latency,
-    healer,
     counters,
+    waiting,
+    adopt(next) {
+      if (breaker && next.breaker) breaker.adopt(next.breaker);
+      else breaker = newBreaker(next);
+      if (!same(next.budget, shared.budget)) budget = createBudget(next.budget);
+      if (!same(next.healing, shared.healing)) healer = newHealer(next);
+      shared = next;
+    },
     heal: () => healer?.step(clock.nowMs()) ?? null,
     force(order) {
       breaker?.force(order, clock.nowMs());
@@ -74,4 +108,9 @@ export function createTargetState(policy: Policy, clock: Clock, events: TargetEv
       counters: { ...counters, ...ratesOf(counters) },
     }),
   };
+}
+
+/** Parts of policies are plain JSON values, with their fields in one order: a version that differs in nothing is equal. */
+function same(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }

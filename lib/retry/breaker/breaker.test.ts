@@ -391,3 +391,39 @@ describe("any sequence of calls", () => {
     );
   });
 });
+
+describe("a breaker under another policy", () => {
+  const OTHER: BreakerPolicy = { trip: COUNT, openMs: 7_000, openMsMax: 9_000, probes: 3, probeMsMax: 400 };
+
+  it("stays open until its time is over, and decides by the new policy from then on", () => {
+    const breaker = new Breaker(POLICY, 0);
+    trip(breaker, 0);
+    breaker.adopt(OTHER);
+    expect(breaker.waitMs(0)).toBe(1_000);
+    for (let probe = 0; probe < 2; probe++) call(breaker, false, 1_000);
+    expect(state(breaker, 1_000)).toBe("half-open");
+    call(breaker, false, 1_000);
+    expect(state(breaker, 1_000)).toBe("closed");
+  });
+
+  it("that is half-open decides by the probes it began with", () => {
+    const breaker = new Breaker(POLICY, 0);
+    trip(breaker, 0);
+    const probes = [breaker.acquire(1_000), breaker.acquire(1_000)];
+    breaker.adopt(OTHER);
+    expect(breaker.acquire(1_000)).toBe(DENIED);
+    for (const permit of probes) breaker.record(permit, false, 1, 1_100);
+    expect(state(breaker, 1_100)).toBe("closed");
+  });
+
+  it("keeps its window when the trip is the same, and empties it when it differs", () => {
+    const breaker = new Breaker(POLICY, 0);
+    call(breaker, true, 0);
+    breaker.adopt({ ...POLICY, openMs: 2_000 });
+    expect(breaker.snapshot(0)).toMatchObject({ failures: 1 });
+    breaker.adopt(OTHER);
+    expect(breaker.snapshot(0)).toMatchObject({ state: "closed", failures: 0 });
+    for (let failure = 0; failure < 3; failure++) call(breaker, true, 0);
+    expect(breaker.waitMs(0)).toBe(7_000);
+  });
+});

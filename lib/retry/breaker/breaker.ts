@@ -43,6 +43,8 @@ export const DENIED = -1;
  */
 export class Breaker {
   #policy: BreakerPolicy;
+  /** The policy that the half-open state began with: a change of it must not move the number of probes that decide. */
+  #probing: BreakerPolicy;
   #state: BreakerState = "closed";
   #gauge: TripGauge;
   #closedGauge: TripGauge;
@@ -59,11 +61,25 @@ export class Breaker {
   /** @param nowMs monotonic time of birth, from which the open ratio is counted */
   constructor(policy: BreakerPolicy, nowMs: number, onChange: (change: BreakerChange) => void = () => {}) {
     this.#policy = policy;
+    this.#probing = policy;
     this.#closedGauge = tripGauge(policy.trip);
     this.#gauge = this.#closedGauge;
     this.#probes = probeSlots(policy.probes, policy.probeMsMax);
     this.#bornMs = nowMs;
     this.#onChange = onChange;
+  }
+
+  /**
+   * Goes on under another policy. The state, the end of the open time and the number of openings stay; the window is
+   * emptied when the trip differs. A half-open state decides by the probes it began with.
+   */
+  adopt(policy: BreakerPolicy): void {
+    if (JSON.stringify(policy.trip) !== JSON.stringify(this.#policy.trip)) {
+      const counting = this.#gauge === this.#closedGauge;
+      this.#closedGauge = tripGauge(policy.trip);
+      if (counting) this.#gauge = this.#closedGauge;
+    }
+    this.#policy = policy;
   }
 
   /** Asks to pass at `nowMs`. @returns a permit for exactly one of `record` and `release`, or DENIED. */
@@ -87,9 +103,9 @@ export class Breaker {
     if (!this.holds(permit, nowMs) || this.#state === "forced-closed") return;
     const probing = this.#state === "half-open";
     this.#probes.report(permit);
-    if (this.#gauge.record(failed, isSlow(this.#policy.trip, elapsedMs), nowMs)) {
+    if (this.#gauge.record(failed, isSlow((probing ? this.#probing : this.#policy).trip, elapsedMs), nowMs)) {
       this.#open(nowMs, probing ? "probe" : "trip");
-    } else if (probing && this.#probes.reported >= this.#policy.probes) {
+    } else if (probing && this.#probes.reported >= this.#probing.probes) {
       this.#openings = 0;
       this.#move("closed", nowMs, "probe");
     }
@@ -162,7 +178,9 @@ export class Breaker {
 
   #halfOpen(nowMs: number): void {
     this.#move("half-open", nowMs, "timer");
-    this.#gauge = probeGauge(this.#policy.trip, this.#policy.probes);
+    this.#probing = this.#policy;
+    this.#probes = probeSlots(this.#probing.probes, this.#probing.probeMsMax);
+    this.#gauge = probeGauge(this.#probing.trip, this.#probing.probes);
   }
 
   #move(to: BreakerState, nowMs: number, cause: BreakerChange["cause"]): void {

@@ -25,6 +25,17 @@ describe("hedging", () => {
     expect(on.clock.timers).toBe(0);
   });
 
+  it("starts no other send while the first waits for its turn", async () => {
+    const on = race();
+    const done = on.start({ takeToken: () => on.clock.sleep(on.sends.length === 0 ? 1_700 : 0) }, { patient: true });
+    await on.clock.advance(2_199);
+    expect(on.sends.map(({ atMs }) => atMs)).toEqual([1_700]);
+    await on.clock.advance(1);
+    expect(on.sends.map(({ atMs }) => atMs)).toEqual([1_700, 2_200]);
+    on.sends[1]!.resolve("second");
+    expect(await done).toMatchObject({ kind: "ok", value: "second" });
+  });
+
   it("is bounded by the attempts of the policy too, wherever they begin", async () => {
     const on = race({ maxAttempts: 2 });
     const done = on.start();

@@ -74,7 +74,7 @@ class Race<T> {
 
   /** Nobody has answered for a while: another send, if time and budget allow. */
   silence(): Verdict<T> | null {
-    const { cancelled, clock, deadlineMs, halted, policy, target } = this.#operation;
+    const { budget, cancelled, clock, deadlineMs, halted, policy } = this.#operation;
     if (halted && this.#live.size > 0) {
       // Sends under way run to their own end.
       this.#nextMs = NEVER_MS;
@@ -82,11 +82,23 @@ class Race<T> {
     }
     if (cancelled !== null) return () => this.#operation.cancel(cancelled.reason);
     const nowMs = clock.nowMs();
+    const sinceMs = this.#silentSinceMs(nowMs);
+    if (sinceMs + this.#delayMs > nowMs) {
+      this.#nextMs = sinceMs + this.#delayMs;
+      return null;
+    }
     const late = deadlineMs - nowMs <= policy.marginMs;
-    const withdrawn = this.#held ?? (late ? null : target.budget.withdraw("transient", nowMs));
+    const withdrawn = this.#held ?? (late ? null : budget.withdraw("transient", nowMs));
     if (withdrawn === null) this.#nextMs = NEVER_MS;
     else this.send(withdrawn);
     return null;
+  }
+
+  /** A hedge is for a target that is silent, not for a send that waits for its turn: monotonic ms of the last send. */
+  #silentSinceMs(nowMs: number): number {
+    if (this.#held !== null) return Number.NEGATIVE_INFINITY;
+    const started = [...this.#live].map((attempt) => (Number.isNaN(attempt.startedMs) ? nowMs : attempt.startedMs));
+    return Math.max(Number.NEGATIVE_INFINITY, ...started);
   }
 
   /** One send has ended. @returns how to answer when that decides the operation, null while others may still */
@@ -124,7 +136,7 @@ class Race<T> {
 
   /** The permission for a send that will not be made. */
   #giveBack(): void {
-    if (this.#held !== null) this.#operation.target.budget.settle(false, this.#held, this.#operation.clock.nowMs());
+    if (this.#held !== null) this.#operation.budget.settle(false, this.#held, this.#operation.clock.nowMs());
     this.#held = null;
   }
 

@@ -1,3 +1,4 @@
+import type { BulkheadPolicy } from "@/lib/retry/bulkhead";
 import type { AttemptContext, AttemptRecord, Call, ExecuteOptions, Outcome } from "@/lib/retry/call";
 import { createTargetState, execute, type TargetState } from "@/lib/retry/execute";
 import type { Policy } from "@/lib/retry/policy";
@@ -25,10 +26,10 @@ export type Bench = {
 };
 
 /** A target and a clock, with a policy that has only what the test adds to attempts and time. */
-export function bench(policy: Partial<Policy> = {}): Bench {
+export function bench({ bulkhead, ...policy }: Partial<Policy> & { bulkhead?: BulkheadPolicy } = {}): Bench {
   const whole: Policy = { ...BARE, deadlineMs: 20_000, ...policy };
   const clock = manualClock();
-  const target = createTargetState(whole, clock);
+  const target = createTargetState(whole, clock, { bulkhead });
   const sends: OpenSend[] = [];
   const records: AttemptRecord[] = [];
   const controller = new AbortController();

@@ -15,7 +15,6 @@ export const BARE: Policy = {
   backoff: { kind: "fixed", delayMs: 0, jitter: { kind: "none" } },
   budget: { kind: "unlimited" },
   breaker: null,
-  bulkhead: null,
   healing: null,
 };
 

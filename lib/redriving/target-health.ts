@@ -1,0 +1,60 @@
+import type { Publisher } from "@/lib/brokers/port";
+import type { Clock } from "@/lib/platform/clock";
+import type { Breaker } from "@/lib/retry/breaker/breaker";
+
+/** Whether a target takes sends now. */
+export type TargetHealth = {
+  reachable: boolean;
+  detail: string;
+  /** For how long it has not been reachable; 0 = it is. */
+  unreachableMs: number;
+  /** For how long a person has held its breaker open; 0 = nobody does. */
+  forcedOpenMs: number;
+  /** Until its breaker lets another send pass by itself; 0 = now. */
+  breakerWaitMs: number;
+};
+
+/** A reachability probe is good for this long: the dry run of a slice costs no connection of its own. */
+const PROBE_FRESH_MS = 2_000;
+const PROBE_TIMEOUT_MS = 3_000;
+/** After this long without a probe nobody knows whether a target was away all the time. */
+const HEALTH_KNOWN_MS = 30_000;
+
+/** Probes one publisher, and remembers since when it was not reachable and since when a person holds its breaker open. */
+export function createHealthProbe(
+  clock: Clock,
+): (publisher: Publisher, breaker: Breaker | null) => Promise<TargetHealth> {
+  let checkedMs = Number.NEGATIVE_INFINITY;
+  let result: Promise<{ reachable: boolean; detail: string }> | null = null;
+  let unreachableSinceMs: number | null = null;
+  let forcedSinceMs: number | null = null;
+  // At least 1: this look has found it so.
+  const sinceMs = (fromMs: number | null) => (fromMs === null ? 0 : Math.max(1, clock.nowMs() - fromMs));
+  return async (publisher, breaker) => {
+    const nowMs = clock.nowMs();
+    if (nowMs - checkedMs > HEALTH_KNOWN_MS) unreachableSinceMs = null;
+    if (result === null || nowMs - checkedMs >= PROBE_FRESH_MS) {
+      checkedMs = nowMs;
+      result = probe(publisher);
+    }
+    const { reachable, detail } = await result;
+    const breakerWaitMs = breaker === null ? 0 : breaker.waitMs(nowMs);
+    unreachableSinceMs = reachable ? null : (unreachableSinceMs ?? nowMs);
+    forcedSinceMs = breakerWaitMs === null ? (forcedSinceMs ?? nowMs) : null;
+    return {
+      reachable,
+      detail,
+      unreachableMs: sinceMs(unreachableSinceMs),
+      forcedOpenMs: sinceMs(forcedSinceMs),
+      breakerWaitMs: breakerWaitMs ?? 0,
+    };
+  };
+}
+
+async function probe(publisher: Publisher): Promise<{ reachable: boolean; detail: string }> {
+  try {
+    return await publisher.probe(AbortSignal.timeout(PROBE_TIMEOUT_MS));
+  } catch (error) {
+    return { reachable: false, detail: error instanceof Error ? error.message : String(error) };
+  }
+}
