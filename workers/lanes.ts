@@ -1,8 +1,9 @@
-import { PLAN_SLICE } from "@/lib/core/lane-slices";
+import { BULK_SLICE, PLAN_SLICE } from "@/lib/core/lane-slices";
 import type { LaneConnection } from "@/lib/lane/connection";
 import type { LaneName, LaneWorker, SliceJob, SliceOutcome } from "@/lib/lane/port";
 import { startLaneWorker } from "@/lib/lane/worker";
 import { planRedrive } from "@/lib/operations/plan-redrive";
+import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import { createBatcher } from "@/lib/redriving/batcher";
 import { createPayloadChecker } from "@/lib/redriving/check-payload";
 import type { Deps } from "@/lib/redriving/deps";
@@ -43,8 +44,10 @@ export async function startLanes(options: LanesOptions): Promise<Lanes> {
         connection: options.connection,
         lane,
         concurrency: CONCURRENCY[lane],
-        run: (job, signal) =>
-          job.slice === PLAN_SLICE ? runPlan(sliceDeps, job, signal) : runSlice(sliceDeps, job, signal),
+        run: (job, signal) => {
+          const walk = WALKS[job.slice];
+          return walk ? runWalk(sliceDeps, job, walk, signal) : runSlice(sliceDeps, job, signal);
+        },
         onError: () => undefined,
         log: options.deps.log,
       }),
@@ -59,9 +62,12 @@ export async function startLanes(options: LanesOptions): Promise<Lanes> {
   };
 }
 
-function runPlan(deps: SliceDeps, job: SliceJob, signal: AbortSignal): Promise<SliceOutcome> {
+/** Jobs that walk a selection and send nothing. */
+const WALKS: Record<number, typeof planRedrive> = { [PLAN_SLICE]: planRedrive, [BULK_SLICE]: workBulkOperation };
+
+function runWalk(deps: SliceDeps, job: SliceJob, walk: typeof planRedrive, signal: AbortSignal): Promise<SliceOutcome> {
   return whileStoreAway(deps, job, signal, async () => {
-    await planRedrive(deps, job.redriveId, AbortSignal.any([signal, deps.stopping]));
+    await walk(deps, job.redriveId, AbortSignal.any([signal, deps.stopping]));
     return { kind: "done" };
   });
 }

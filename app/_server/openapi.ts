@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { AUDIT_SUBJECTS } from "@/lib/contract/audit";
+import { bulkOperationChangeSchema } from "@/lib/contract/bulk-operations";
 import { confirmRequestSchema } from "@/lib/contract/confirm";
 import { controlRequestSchema } from "@/lib/contract/controls";
 import {
@@ -15,6 +16,7 @@ import { savedViewRequestSchema } from "@/lib/contract/saved-views";
 import { bulkChangeSchema, releaseSchema } from "@/lib/contract/selection";
 import { probeRequestSchema, sourceChangeSchema, sourceRequestSchema } from "@/lib/contract/sources";
 import { policyRequestSchema, settingsChangeSchema, targetChangeSchema } from "@/lib/contract/targets";
+import { BULK_STATES } from "@/lib/core/bulk-operation";
 import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { PROBLEM_CODES } from "@/lib/core/problem";
 import { REDRIVE_STATES } from "@/lib/core/redrive-state";
@@ -62,6 +64,7 @@ const stats = (summary: string): Operation => ({
   query: [...WINDOW, BUCKET, list("source", "Source name"), list("errorCode", "Error code")],
   answers: 200,
 });
+const BULK_STATE = `(${BULK_STATES.join("|")})`;
 const REDRIVE_STATE = `(${REDRIVE_STATES.join("|")})`;
 
 const PATHS: Paths = {
@@ -93,7 +96,11 @@ const PATHS: Paths = {
     },
   },
   "/api/v1/events/confirm": {
-    post: { summary: "Say that a consumer processed events", body: confirmRequestSchema, answers: 202 },
+    post: {
+      summary: "Say that a consumer processed events: by its ids, or a selection with a reason",
+      body: confirmRequestSchema,
+      answers: 202,
+    },
   },
   "/api/v1/events/ignore": {
     post: { summary: "Ignore events; says how many are being sent", body: bulkChangeSchema, answers: 202 },
@@ -107,6 +114,21 @@ const PATHS: Paths = {
     get: { summary: "Previous and next in the filtered list", filter: true, answers: 200 },
   },
   "/api/v1/groups": { get: { summary: "Groups with events that match", filter: true, query: PAGE, answers: 200 } },
+  "/api/v1/operations": {
+    get: {
+      summary: "List bulk operations: ignores, releases and confirms of more than 2,000 events",
+      query: [...PAGE, text("state", "States, comma-separated", { pattern: `^${BULK_STATE}(,${BULK_STATE})*$` })],
+      answers: 200,
+    },
+  },
+  "/api/v1/operations/{id}": {
+    get: { summary: "One bulk operation with its progress", answers: 200 },
+    patch: {
+      summary: "Cancel it: what it has changed stays changed",
+      body: bulkOperationChangeSchema,
+      answers: 200,
+    },
+  },
   "/api/v1/redrives/preview": {
     post: { summary: "What a redrive would do", body: previewRequestSchema, answers: 200 },
   },

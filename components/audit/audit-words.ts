@@ -10,6 +10,8 @@ export function subjectHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">):
       return `/events/${id}`;
     case "redrive":
       return `/redrives/${id}`;
+    case "operation":
+      return `/operations/${id}`;
     case "control":
       return "/controls";
     case "source":

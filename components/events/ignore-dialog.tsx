@@ -10,7 +10,7 @@ import { Field, Input, Textarea } from "@/components/ui/input";
 import { fetchJson } from "@/lib/browser/fetch-json";
 import { formatNumber, plural } from "@/lib/browser/format";
 import { invalidateAfter } from "@/lib/browser/keys";
-import type { MoveAnswer } from "@/lib/contract/events";
+import type { BulkAnswer } from "@/lib/contract/events";
 import type { Selection } from "@/lib/contract/selection";
 import { mustType } from "./ignore-words";
 import { sayMoved } from "./undo-move";
@@ -45,7 +45,7 @@ export function IgnoreDialog({
     setBusy(true);
     setError(null);
     try {
-      const answer = await fetchJson<MoveAnswer>(`/api/v1/events/${kind}`, {
+      const answer = await fetchJson<BulkAnswer>(`/api/v1/events/${kind}`, {
         method: "POST",
         body: { select: selection, reason: reason.trim() },
       });

@@ -1,5 +1,5 @@
 import { formatNumber, plural } from "@/lib/browser/format";
-import type { ChangeAnswer } from "@/lib/contract/events";
+import type { BulkAnswer } from "@/lib/contract/events";
 import { REFUSAL_TEXT, type Refusal } from "@/lib/core/refusal";
 
 /** From here on a number is typed: nobody ignores thousands by a slip of the hand. */
@@ -31,7 +31,7 @@ function reasonText(reason: string): string {
 /** `Ignored 37 events`, and what was left alone and why. */
 export function changedText(
   kind: "ignore" | "release",
-  { changed, refused }: ChangeAnswer,
+  { changed, refused }: Pick<BulkAnswer, "changed" | "refused">,
 ): { title: string; detail: string | undefined } {
   const verb = kind === "ignore" ? "Ignored" : "Released";
   const left = Object.entries(refused).filter(([, count]) => count > 0);

@@ -4,13 +4,17 @@ import { underWayWords } from "@/components/ui/under-way-words";
 import { fetchJson } from "@/lib/browser/fetch-json";
 import { plural } from "@/lib/browser/format";
 import { invalidateAfter } from "@/lib/browser/keys";
-import type { MoveAnswer } from "@/lib/contract/events";
+import type { BulkAnswer } from "@/lib/contract/events";
 import { changedText } from "./ignore-words";
 
 type Kind = "ignore" | "release";
 
 /** Says what an ignore or a release changed, with Undo over exactly these events. */
-export function sayMoved(client: QueryClient, kind: Kind, answer: MoveAnswer): void {
+export function sayMoved(client: QueryClient, kind: Kind, answer: BulkAnswer): void {
+  if (answer.state === "RUNNING") {
+    void showToast({ title: kind === "ignore" ? "Ignoring them" : "Releasing them", detail: "A worker changes them." });
+    return;
+  }
   const { title, detail } = changedText(kind, answer);
   const { ids } = answer;
   const undoable = ids !== null && ids.length > 0;
@@ -28,7 +32,7 @@ export function sayMoved(client: QueryClient, kind: Kind, answer: MoveAnswer): v
 async function takeBack(client: QueryClient, kind: Kind, ids: string[]): Promise<void> {
   const inverse = kind === "ignore" ? "release" : "ignore";
   try {
-    const answer = await fetchJson<MoveAnswer>(`/api/v1/events/${inverse}`, {
+    const answer = await fetchJson<BulkAnswer>(`/api/v1/events/${inverse}`, {
       method: "POST",
       body: {
         select: { ids },

@@ -4,12 +4,12 @@ import type { Selection } from "@/lib/contract/selection";
 
 /**
  * The same selection with its window fixed at the preview's cutoff, so that what is confirmed is what was counted:
- * later arrivals stay out, and a relative start does not slide while the dialog is read. Named ids need no window.
+ * later arrivals stay out, and a relative start does not slide while the dialog is read. Other selections need no window.
  *
  * @param cutoff ISO 8601, from the preview
  */
 export function pinSelection(selection: Selection, cutoff: string): Selection {
-  if ("ids" in selection) return selection;
+  if (!("filter" in selection)) return selection;
   // `to` is exclusive and the preview counted the cutoff's own millisecond.
   const cutoffMs = Date.parse(cutoff) + 1;
   const { from, to } = selection.filter;

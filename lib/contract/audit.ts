@@ -1,6 +1,16 @@
 import type { EventStatus } from "@/lib/core/event-state";
 
-export const AUDIT_SUBJECTS = ["event", "redrive", "control", "source", "target", "policy", "view", "setting"] as const;
+export const AUDIT_SUBJECTS = [
+  "event",
+  "redrive",
+  "control",
+  "source",
+  "target",
+  "policy",
+  "view",
+  "setting",
+  "operation",
+] as const;
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number];
 
 /** GET /api/v1/audit?actor=&action=&subjectKind=&subjectId=&eventId=&redriveId=&from=&to=&limit=&cursor= */
@@ -14,10 +24,12 @@ export type AuditOut = {
   /** null when the entry covers several events. */
   subjectId: string | null;
   redriveId: string | null;
+  /** The bulk operation whose changes it stands for; null = the change was one transaction. */
+  operationId: string | null;
   reason: string | null;
   before: unknown;
   after: unknown;
-  /** How many state changes the entry stands for. */
+  /** How many state changes the entry stands for; of a bulk operation that runs, so far. */
   count: number;
 };
 /**

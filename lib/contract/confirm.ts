@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
 
 const text = (max: number) =>
   z.string("must be text").check(
@@ -7,8 +8,8 @@ const text = (max: number) =>
     z.refine((value) => !value.includes("\0"), "must not hold a NUL character"),
   );
 
-/** POST /api/v1/events/confirm: a consumer says what it has processed. */
-export const confirmRequestSchema = z.strictObject({
+/** A consumer says what it has processed, by the producer's ids. */
+const confirmKeysSchema = z.strictObject({
   source: text(256),
   /** The producer's ids, not ours. */
   eventIds: z
@@ -16,4 +17,16 @@ export const confirmRequestSchema = z.strictObject({
     .check(z.minLength(1, "must name at least one event"), z.maxLength(1_000, "at most 1,000 at a time")),
   consumer: z.optional(text(256)),
 });
+export type ConfirmKeys = z.infer<typeof confirmKeysSchema>;
+
+/** A person says that a whole set was processed. */
+const confirmSelectedSchema = z.strictObject({
+  select: selectionSchema,
+  reason: reasonSchema,
+  consumer: z.optional(text(256)),
+});
+export type ConfirmSelected = z.infer<typeof confirmSelectedSchema>;
+
+/** POST /api/v1/events/confirm */
+export const confirmRequestSchema = z.union([confirmKeysSchema, confirmSelectedSchema]);
 export type ConfirmRequest = z.infer<typeof confirmRequestSchema>;

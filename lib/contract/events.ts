@@ -1,3 +1,4 @@
+import type { BulkState } from "@/lib/core/bulk-operation";
 import type { ControlScope } from "@/lib/core/control";
 import type { Header, Origin } from "@/lib/core/dead-letter";
 import type { EventStatus } from "@/lib/core/event-state";
@@ -142,13 +143,21 @@ export type GroupOut = {
 };
 export type GroupList = { items: GroupOut[]; nextCursor: string | null };
 
-/** Reasons as in Refusal, or `not-pending`, `not-ignored`. */
-export type ChangeAnswer = { changed: number; refused: Record<string, number> };
-
 /**
- * POST /api/v1/events/ignore | release -> 202. `ids`: those that changed, so that the change can be taken back; null when
- * they are more than UNDO_IDS_MAX. `underWay`: events that were being sent and still are (`in-flight` among the refused);
- * null = the store did not say.
+ * POST /api/v1/events/ignore | release | confirm -> 202. `refused` by reason, as in Refusal, or `not-pending`,
+ * `not-ignored`, `already-ignored`, `already-confirmed`, `in-flight`, `changed-meanwhile`, `store-refused`.
  */
-export type MoveAnswer = ChangeAnswer & { ids: string[] | null; underWay: number | null };
-export const UNDO_IDS_MAX = 2_000;
+export type BulkAnswer = {
+  /** The bulk operation that changes them, where they are more than BULK_NOW_MAX; null = all is done. */
+  id: string | null;
+  state: BulkState;
+  changed: number;
+  refused: Record<string, number>;
+  /** Those that changed, so that the change can be taken back; null = the operation names them. */
+  ids: string[] | null;
+  /** Events that were being sent and still are (`in-flight` among the refused); null = the store did not say. */
+  underWay: number | null;
+};
+
+/** Events that a request changes itself, in its own transaction. */
+export const BULK_NOW_MAX = 2_000;

@@ -1,4 +1,4 @@
-import { DomainError } from "@/lib/core/problem";
+import { DomainError, type ProblemCode } from "@/lib/core/problem";
 
 /** A keyset page over UUIDv7 ids, newest first: the cursor is the last id of the page before. */
 export type IdPage = { limit: number; cursor: string | null };
@@ -58,12 +58,9 @@ export function namedParams<Name extends string>(
 }
 
 /** The path parameter as an id, or DomainError of the given code. */
-export function idParam(
-  value: string | undefined,
-  code: "unknown-redrive" | "unknown-control" | "unknown-event" | "unknown-view" | "unknown-audit-entry",
-): string {
+export function idParam(value: string | undefined, code: Extract<ProblemCode, `unknown-${string}`>): string {
   if (value && UUID.test(value)) return value.toLowerCase();
-  throw new DomainError(code, `There is no ${code.slice("unknown-".length)} ${value ?? ""}`, {
+  throw new DomainError(code, `There is no ${code.slice("unknown-".length).replace("-", " ")} ${value ?? ""}`, {
     fields: [{ field: "id", detail: "must be a UUID" }],
   });
 }

@@ -4,7 +4,10 @@ import { SELECTED_IDS_MAX } from "@/lib/contract/selected-ids";
 
 export { SELECTED_IDS_MAX };
 
-/** What an operation works on: named events, or all that match a filter at this moment. Never both. */
+/**
+ * What an operation works on: named events, all that match a filter at this moment, or all that a bulk operation has
+ * changed. One of them, never two.
+ */
 export const selectionSchema = z.union([
   z.strictObject({
     ids: z
@@ -15,6 +18,7 @@ export const selectionSchema = z.union([
       ),
   }),
   z.strictObject({ filter: eventFilterSchema }),
+  z.strictObject({ operation: z.uuid("must be the id of a bulk operation") }),
 ]);
 export type Selection = z.infer<typeof selectionSchema>;
 

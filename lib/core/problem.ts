@@ -25,6 +25,7 @@ export const PROBLEM_CODES = [
   "unknown-policy",
   "unknown-view",
   "unknown-audit-entry",
+  "unknown-operation",
   "unknown-lane",
   "unknown-route",
   "method-not-allowed",

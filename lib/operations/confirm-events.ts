@@ -1,103 +1,96 @@
-import type { ConfirmRequest } from "@/lib/contract/confirm";
-import type { ChangeAnswer } from "@/lib/contract/events";
-import { EVENT_MOVES, nextStatus } from "@/lib/core/event-state";
+import type { ConfirmKeys, ConfirmRequest } from "@/lib/contract/confirm";
+import type { BulkAnswer } from "@/lib/contract/events";
+import { nextStatus } from "@/lib/core/event-state";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import type { Clock } from "@/lib/platform/clock";
+import { answerNow, type ChangeChunk, type Changed, changeEvents, refusals } from "@/lib/operations/change-events";
+import type { Deps } from "@/lib/operations/deps";
 import { confirmRedrives } from "@/lib/redriving/canary-and-brake";
-import type { Db, Tx } from "@/lib/store/db";
+import type { Tx } from "@/lib/store/db";
 import { unknownSource } from "@/lib/store/read/sources";
 import { endAggregateFailures } from "@/lib/store/write/aggregate-failures";
-import { appendAudit } from "@/lib/store/write/audit";
 import {
   type Confirmable,
-  type ConfirmedFrom,
   confirmEvents as confirmRows,
   findConfirmable,
   recordProcessed,
 } from "@/lib/store/write/confirm-events";
 import { countConfirmed } from "@/lib/store/write/confirm-quiet";
+import { answerOnce, type IdempotentRequest } from "@/lib/store/write/idempotent-request";
 import { holdSources } from "@/lib/store/write/park";
 
 /** Who processed it, when the caller does not say. */
 const CONSUMER = "api";
 
 /**
- * A consumer's word that it processed these events: what was redriven is confirmed at once, what is still parked came
- * there by another way and is closed. It is also remembered for the dry run, so that an event which is queued or ignored
- * is not sent again. Throws DomainError `unknown-source`.
+ * A consumer's word that it processed these events: a redriven one is confirmed at once, one that is still parked came
+ * there by another way and is closed. The word is also kept for the dry run, so that an event which is queued or ignored
+ * is not sent again. By the producer's ids (at most 1,000), or any selection, see `changeEvents`. Throws DomainError
+ * `unknown-source`.
  */
 export async function confirmEvents(
-  deps: { db: Db; clock: Clock },
-  request: ConfirmRequest,
+  deps: Deps,
+  request: ConfirmRequest & { idempotency?: IdempotentRequest | null },
   viewer: Viewer,
-): Promise<ChangeAnswer> {
+): Promise<BulkAnswer> {
+  const options = { consumer: request.consumer ?? CONSUMER };
+  if ("select" in request) {
+    return changeEvents(deps, { ...request, options, kind: "confirm", change: confirmChunk }, viewer);
+  }
   assertMay(viewer, "confirm", [request.source]);
+  const actor = viewer.name;
+  const nowMs = deps.clock.wallMs();
+  const { answer } = await deps.db.transaction((tx) =>
+    answerOnce(tx, request.idempotency, nowMs, () => confirmKeys(tx, request, { actor, options, nowMs })),
+  );
+  return answer;
+}
+
+type Facts = Parameters<ChangeChunk>[2];
+
+async function confirmKeys(tx: Tx, request: ConfirmKeys, facts: Facts): Promise<BulkAnswer> {
   const eventIds = [...new Set(request.eventIds)];
-  return deps.db.transaction(async (tx) => {
-    const sourceId = (await holdSources(tx, [request.source])).get(request.source);
-    if (sourceId === undefined) throw unknownSource(request.source);
-    const events = await findConfirmable(tx, sourceId, eventIds);
-    await recordProcessed(tx, sourceId, request.consumer ?? CONSUMER, eventIds);
-    const moved = await confirmRows(
+  const sourceId = (await holdSources(tx, [request.source])).get(request.source);
+  if (sourceId === undefined) throw unknownSource(request.source);
+  const events = await findConfirmable(tx, sourceId, eventIds);
+  const { consumer = CONSUMER } = facts.options;
+  await recordProcessed(tx, sourceId, consumer, eventIds);
+  const changed = await confirmEach(tx, events, facts.nowMs);
+  const reason = `processed by ${consumer}`;
+  return answerNow(tx, changed, eventIds.length - events.length, { ...facts, kind: "confirm", reason });
+}
+
+export const confirmChunk: ChangeChunk = async (tx, candidates, { nowMs, options: { consumer = CONSUMER } }) => {
+  for (const [sourceId, events] of Map.groupBy(candidates, (event) => event.sourceId)) {
+    await recordProcessed(
       tx,
-      events.filter(isConfirmable).map((event) => event.id),
+      sourceId,
+      consumer,
+      events.map(({ eventId }) => eventId),
     );
-    const redriveIds = moved.flatMap(({ redriveId }) => redriveId ?? []);
-    await countConfirmed(tx, redriveIds);
-    await confirmRedrives(tx, redriveIds, deps.clock.wallMs());
-    await endAggregateFailures(
-      tx,
-      moved.map(({ id }) => id),
-      true,
-    );
-    for (const from of EVENT_MOVES.confirm.from) {
-      const ids = moved.filter((event) => event.from === from).map(({ id }) => id);
-      await auditConfirmed(tx, ids, {
-        from,
-        actor: viewer.name,
-        consumer: request.consumer ?? CONSUMER,
-        nowMs: deps.clock.wallMs(),
-      });
-    }
-    return { changed: moved.length, refused: refusals(eventIds.length, events, new Set(moved.map(({ id }) => id))) };
-  });
+  }
+  return confirmEach(tx, candidates, nowMs);
+};
+
+async function confirmEach(tx: Tx, events: readonly Confirmable[], nowMs: number): Promise<Changed> {
+  const moved = await confirmRows(
+    tx,
+    events.filter(isConfirmable).map((event) => event.id),
+  );
+  const redriveIds = moved.flatMap(({ redriveId }) => redriveId ?? []);
+  await countConfirmed(tx, redriveIds);
+  await confirmRedrives(tx, redriveIds, nowMs);
+  const ids = moved.map(({ id }) => id);
+  await endAggregateFailures(tx, ids, true);
+  const changed = moved.map(({ id, from }) => ({ id, from }));
+  return { changed, refused: refusals(events, new Set(ids), whyUnconfirmed), inFlight: [] };
 }
 
 function isConfirmable(event: Confirmable): boolean {
   return !event.confirmed && nextStatus(event.status, "confirm") !== null;
 }
 
-function refusals(asked: number, events: Confirmable[], moved: Set<string>): Record<string, number> {
-  const refused: Record<string, number> = {};
-  const refuse = (reason: string, n = 1) => {
-    if (n > 0) refused[reason] = (refused[reason] ?? 0) + n;
-  };
-  refuse("not-found", asked - events.length);
-  for (const event of events) {
-    if (moved.has(event.id)) continue;
-    if (event.confirmed) refuse("already-confirmed");
-    else
-      refuse(
-        event.status === "QUEUED" ? "already-queued" : event.status === "IGNORED" ? "ignored" : "changed-meanwhile",
-      );
-  }
-  return refused;
-}
-
-type Facts = { from: ConfirmedFrom; actor: string; consumer: string; nowMs: number };
-
-async function auditConfirmed(tx: Tx, ids: string[], { from, actor, consumer, nowMs }: Facts): Promise<void> {
-  if (ids.length === 0) return;
-  await appendAudit(tx, {
-    actor,
-    action: "event.confirmed",
-    subjectKind: "event",
-    subjectId: ids.length === 1 ? ids[0]! : null,
-    reason: `processed by ${consumer}`,
-    before: { status: from, confirmed: false },
-    after: { status: EVENT_MOVES.confirm.to, confirmed: true },
-    count: ids.length,
-    atMs: nowMs,
-    eventIds: ids,
-  });
+function whyUnconfirmed({ status, confirmed }: Confirmable): string {
+  if (confirmed) return "already-confirmed";
+  if (status === "QUEUED") return "already-queued";
+  return status === "IGNORED" ? "ignored" : "changed-meanwhile";
 }

@@ -8,11 +8,12 @@ import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
 import { findEarlier, judgeSelection, type Selected } from "@/lib/operations/judge-selection";
+import { selectEvents } from "@/lib/operations/select-events";
 import { uuidv7 } from "@/lib/platform/ids";
 import { policiesInForce } from "@/lib/redriving/policies";
 import { ringRedrive, ringSlices } from "@/lib/redriving/rings";
 import type { Tx } from "@/lib/store/db";
-import { type Candidate, countUpTo, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
+import { type Candidate, cutoffOf } from "@/lib/store/read/candidates";
 import { countEarlierUpTo } from "@/lib/store/read/earlier-summary";
 import { estimateCandidates } from "@/lib/store/read/estimate";
 import { readSettings } from "@/lib/store/read/settings";
@@ -55,14 +56,13 @@ export async function requestRedrive(
     const known = input.idempotency ? await claimRequest<RedriveAnswer>(tx, input.idempotency, nowMs) : null;
     if (known) return { answer: known, slices: null };
     // Read once: what was counted is what is frozen.
-    const candidates = await readCandidates(tx, { ...selected, after: null, limit: FREEZE_INLINE_MAX + 1 });
+    const { candidates, missing } = await selectEvents(tx, selected, FREEZE_INLINE_MAX);
     const named = candidates.length;
-    if (named === 0) throw nothingSelected(input.request);
     const size = named + (await countTakenAlong(tx, input.request, selected, FREEZE_INLINE_MAX + 1 - named));
     const redrive = await newRedrive(tx, input.request, selected, { actor: viewer.name, nowMs, size, stranded });
     const frozen =
       size > FREEZE_INLINE_MAX ? leaveToWorker(redrive) : await freezeNow(tx, redrive, { selected, candidates, nowMs });
-    countMissing(frozen.answer, await missingOf(tx, selected, named));
+    countMissing(frozen.answer, missing);
     if (input.idempotency) await rememberAnswer(tx, input.idempotency, frozen.answer);
     return frozen;
   });
@@ -100,17 +100,6 @@ async function countTakenAlong(tx: Tx, request: RedriveRequest, selected: Select
 
 type Frozen = { answer: RedriveAnswer; slices: number[] | null };
 type StartedRedrive = NewRedrive & { holdUntil: string | null };
-
-function nothingSelected(request: RedriveRequest): DomainError {
-  if ("ids" in request.select) {
-    return new DomainError("unknown-event", "None of the selected events exists", {
-      fields: [{ field: "select.ids", detail: "use the `id` of events as listed, not their eventId" }],
-    });
-  }
-  return new DomainError("empty-selection", "The filter matches no event: there is nothing to redrive", {
-    fields: [{ field: "select.filter", detail: "widen the filter or check its values" }],
-  });
-}
 
 async function newRedrive(
   tx: Tx,
@@ -185,13 +174,6 @@ function brakeOf(asked: RedriveRequest["brake"], canary: Canary | null): Brake |
   const initial = brakeSchema.parse({});
   if (canary === null) return initial;
   return { ...initial, ratio: canary.stopAtFailureRatio, window: Math.max(canary.window, initial.minSample) };
-}
-
-/** Named events that are no longer there. */
-async function missingOf(tx: Tx, selected: Selected, named: number): Promise<number> {
-  if (!("ids" in selected.selection)) return 0;
-  const asked = new Set(selected.selection.ids).size;
-  return asked - (named > FREEZE_INLINE_MAX ? await countUpTo(tx, selected, asked) : named);
 }
 
 /** They are in the answer alone: a manifest has no row for what is not there. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { UNDO_IDS_MAX } from "@/lib/contract/events";
+import { BULK_NOW_MAX } from "@/lib/contract/events";
 import { localViewer } from "@/lib/core/viewer";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
@@ -51,8 +51,9 @@ test("a release without keepLimits lets them start anew", async () => {
   ]);
 });
 
-test("more than can be named again are answered without ids, never with a part of them", async () => {
-  await world.park(UNDO_IDS_MAX + 1);
+test("more than can be named again are answered with their operation, never with a part of the ids", async () => {
+  await world.park(BULK_NOW_MAX + 1);
   const answer = await ignoreEvents(world.deps, { select: { filter: {} }, reason: "not wanted" }, localViewer("ada"));
-  expect(answer).toMatchObject({ changed: UNDO_IDS_MAX + 1, refused: {}, ids: null });
+  expect(answer).toMatchObject({ id: expect.any(String), state: "RUNNING", changed: 0, ids: null });
+  expect(await world.statuses()).toEqual({ PENDING: BULK_NOW_MAX + 1 });
 });

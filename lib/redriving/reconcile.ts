@@ -1,10 +1,11 @@
-import { CANARY_SLICE, PLAN_SLICE } from "@/lib/core/lane-slices";
+import { BULK_SLICE, CANARY_SLICE, PLAN_SLICE } from "@/lib/core/lane-slices";
 import type { LaneName, SliceJob } from "@/lib/lane/port";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import type { Deps } from "@/lib/redriving/deps";
 import { ringSlices } from "@/lib/redriving/rings";
 import { settleRedrive } from "@/lib/redriving/settle-redrive";
 import { idleSlices, unfinishedRedrives } from "@/lib/store/read/open-slices";
+import { runningBulkOperations } from "@/lib/store/write/bulk-operations";
 import { lockRedrive } from "@/lib/store/write/redrive";
 
 /** Cancelled items given back in one round. */
@@ -14,7 +15,7 @@ export type Reconciled = { rung: number; cancelled: number; settled: number };
 
 /**
  * Rebuilds the queue from Postgres: rings every slice with open items that nobody works on and the queue does not hold,
- * plans that were left, and gives back what cancelled redrives still hold. Idempotent; run every few seconds by every
+ * plans and bulk operations that were left, and gives back what cancelled redrives still hold. Idempotent; run every few seconds by every
  * worker. Rejects when the store or the queue is away.
  *
  * `lost`: a worker may be gone, or the queue may have missed an end. Then only what the queue can start now counts as
@@ -49,6 +50,7 @@ async function wantedSlices(
   for (const redrive of redrives) {
     if (redrive.state === "PLANNING") wanted[redrive.lane].push({ redriveId: redrive.id, slice: PLAN_SLICE });
   }
+  for (const id of await runningBulkOperations(deps.db)) wanted.main.push({ redriveId: id, slice: BULK_SLICE });
   const canaries = new Set<string>();
   for (const { redriveId, lane, canary, slice } of await idleSlices(deps.db)) {
     if (!canary) wanted[lane].push({ redriveId, slice });

@@ -1,4 +1,4 @@
-import { CANARY_SLICE } from "@/lib/core/lane-slices";
+import { BULK_SLICE, CANARY_SLICE } from "@/lib/core/lane-slices";
 import type { LaneName } from "@/lib/lane/port";
 import type { Deps } from "@/lib/redriving/deps";
 
@@ -25,4 +25,9 @@ export async function ringRedrive(
   options: { delayMs?: number } = {},
 ): Promise<void> {
   await ringSlices(deps, redrive.lane, redrive.id, redrive.canary ? [CANARY_SLICE] : slices, options);
+}
+
+/** Rings a bulk operation. It travels the main lane, whose workers have more places. */
+export async function ringBulkOperation(deps: Pick<Deps, "lane">, operationId: string): Promise<void> {
+  await ringSlices(deps, "main", operationId, [BULK_SLICE]);
 }

@@ -1,4 +1,5 @@
 import { ATTEMPT_STATES } from "@/lib/core/attempt-state";
+import { BULK_MOVES, BULK_STATES } from "@/lib/core/bulk-operation";
 import { EVENT_MOVES, EVENT_STATUSES, PARKED_STATUSES } from "@/lib/core/event-state";
 import { ITEM_MOVES, ITEM_STATES } from "@/lib/core/item-state";
 import { HOLDING_STATUSES } from "@/lib/core/order-gate";
@@ -39,11 +40,13 @@ function movesOf<Move extends string>(
 export const EVENT = wordsOf(EVENT_STATUSES);
 export const REDRIVE = wordsOf(REDRIVE_STATES);
 export const ITEM = wordsOf(ITEM_STATES);
+export const BULK = wordsOf(BULK_STATES);
 export const ATTEMPT = wordsOf(ATTEMPT_STATES);
 
 /** What a compare-and-set compares with and writes. */
 export const EVENT_MOVE = movesOf(EVENT_MOVES);
 export const ITEM_MOVE = movesOf(ITEM_MOVES);
+export const BULK_MOVE = movesOf(BULK_MOVES);
 
 export const PARKED = listOf(PARKED_STATUSES);
 export const HOLDING = listOf(HOLDING_STATUSES);

@@ -55,9 +55,12 @@ export async function rollupDrift(db: Db): Promise<unknown[]> {
 /** Changes of events that have no audit entry, or more than one: empty when each has exactly one. */
 export async function auditGaps(db: Db): Promise<unknown[]> {
   return db.query(`
-    select 'count' as gap, a.id, a.action, a.count, count(s.event_id) as subjects
-      from audit_entries a left join audit_subjects s on s.entry_id = a.id
-     where a.subject_kind = 'event' group by a.id having a.count <> count(s.event_id)
+    select 'count' as gap, a.id, a.action, coalesce(o.changed, a.count) as count, count(s.event_id) as subjects
+      from audit_entries a left join audit_subjects s on s.entry_id = a.id left join bulk_operations o on o.audit_id = a.id
+     where a.subject_kind = 'event' group by a.id, o.changed having coalesce(o.changed, a.count) <> count(s.event_id)
+    union all
+    select 'subjects without an entry', s.entry_id, null, 0, count(*)
+      from audit_subjects s where not exists (select 1 from audit_entries a where a.id = s.entry_id) group by s.entry_id
     union all
     select 'parked', e.id, e.status, e.bounces, count(a.id)
       from dlq_events e

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AuditEventList, AuditList } from "@/lib/contract/audit";
-import type { EventCounts, EventDetail, EventList, GroupList, Neighbours } from "@/lib/contract/events";
+import type { BulkAnswer, EventCounts, EventDetail, EventList, GroupList, Neighbours } from "@/lib/contract/events";
 import type { Meanings } from "@/lib/contract/meanings";
 import type { AgeStats, FlowStats, RedriveSuccess, SizeStats, StatusOut, TopErrors } from "@/lib/contract/stats";
 import type { DeadLetter } from "@/lib/core/dead-letter";
@@ -300,12 +300,13 @@ test("a view keeps a filter under a name", async () => {
 
 test("a consumer's word confirms what was parked, once, and refuses what is not there", async () => {
   const say = (eventIds: string[]) =>
-    console.call(confirm.POST, { body: { source: "orders", eventIds, consumer: "shop" } });
-  expect((await say(["event-7", "event-7", "nope", "event-2"])).body).toEqual({
-    changed: 1,
-    refused: { "not-found": 1, ignored: 1 },
-  });
-  expect((await say(["event-7"])).body).toEqual({ changed: 0, refused: { "already-confirmed": 1 } });
+    console.call<BulkAnswer>(confirm.POST, { body: { source: "orders", eventIds, consumer: "shop" } });
+  const first = await say(["event-7", "event-7", "nope", "event-2"]);
+  expect(first.body).toMatchObject({ state: "DONE", changed: 1 });
+  expect(first.body.refused).toEqual({ "not-found": 1, ignored: 1 });
+  const again = await say(["event-7"]);
+  expect(again.body).toMatchObject({ changed: 0, ids: [] });
+  expect(again.body.refused).toEqual({ "already-confirmed": 1 });
   expect((await list("?status=CONFIRMED")).items).toMatchObject([{ eventId: "event-7", status: "REDRIVEN" }]);
   const processed = await console.deps.db.query("select event_id, version from processed_events order by 1");
   expect(processed).toEqual([

@@ -16,8 +16,9 @@ export async function listAudit(db: Queryable, query: AuditQuery): Promise<Audit
   const params = paramsFrom(1);
   const where = conditions(query, params);
   const text = `select a.id, a.at as "atMs", a.actor, a.action, a.subject_kind as "subjectKind",
-           a.subject_id as "subjectId", a.redrive_id as "redriveId", a.reason, a.before, a.after, a.count
-      from audit_entries a where ${where} order by a.id desc limit ${params.add(query.limit + 1)}::int`;
+           a.subject_id as "subjectId", a.redrive_id as "redriveId", a.reason, a.before, a.after,
+           o.id as "operationId", coalesce(o.changed, a.count) as count
+      from audit_entries a left join bulk_operations o on o.audit_id = a.id where ${where} order by a.id desc limit ${params.add(query.limit + 1)}::int`;
   const rows = await db.query<Row>(text, params.values, { name: statementName("audit", text) });
   const page = cutPage(rows, query.limit, (row) => row.id);
   return { items: page.items.map(({ atMs, ...row }) => ({ ...row, at: iso(atMs) })), nextCursor: page.nextCursor };

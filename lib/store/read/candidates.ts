@@ -12,6 +12,7 @@ export type Candidate = GateFacts & {
   id: string;
   sourceId: string;
   version: string | null;
+  confirmed: boolean;
 };
 
 /** Over `e` (dlq_events): has Parkade itself blacklisted the event's aggregate? */
@@ -29,19 +30,22 @@ export async function isAggregateBlacklisted(db: Queryable, id: string): Promise
 
 export const CANDIDATE_COLUMNS = `e.id, e.source_id as "sourceId", s.name as source, e.event_id as "eventId",
   e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.version::text as version, e.error_code as "errorCode", e.status, e.redrives,
+  e.confirmed_at is not null as confirmed,
   (extract(epoch from e.cooldown_until) * 1000)::float8 as "cooldownUntilMs",
   ${AGGREGATE_BLACKLISTED} as "aggregateBlacklisted"`;
 
 /** What a selection compiles to, over the alias `e`. Ids are a condition like any other. */
 export function compileSelection(selection: Selection, asOfMs: number, firstParam: number): CompiledFilter {
   if ("filter" in selection) return compileFilter(selection.filter, asOfMs, { firstParam });
-  return {
-    where: `e.id = any($${firstParam}::uuid[])`,
-    values: [selection.ids],
-    conditions: [],
-    fromMs: null,
-    toMs: null,
-  };
+  const whole = { conditions: [], fromMs: null, toMs: null };
+  if ("ids" in selection) return { ...whole, where: `e.id = any($${firstParam}::uuid[])`, values: [selection.ids] };
+  return { ...whole, where: `e.id in (${changedBy(`$${firstParam}`)})`, values: [selection.operation] };
+}
+
+/** The events that a bulk operation has changed: the subjects of its audit entry. */
+function changedBy(operation: string): string {
+  return `select c.event_id from audit_subjects c
+     where c.entry_id = (select o.audit_id from bulk_operations o where o.id = ${operation}::uuid)`;
 }
 
 /** What a page's events must match, without its cutoff. */
@@ -58,10 +62,10 @@ const UUID_MAX = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /**
  * Where a selection ends: a filter takes what is there at this moment, later arrivals not. Named events have no such
- * end: one that was parked before the wall clock was set back carries a time that has yet to come.
+ * end, nor have those of an operation: one that was parked before the wall clock was set back carries a time that has yet to come.
  */
 export function cutoffOf(selection: Selection, nowMs: number): string {
-  return "ids" in selection ? UUID_MAX : uuidv7LowerBound(nowMs + 1);
+  return "filter" in selection ? uuidv7LowerBound(nowMs + 1) : UUID_MAX;
 }
 
 export type CandidatePage = {
@@ -80,8 +84,13 @@ export type CandidatePage = {
 /** Selected events, newest first, keyset-paged: a chunk of a plan. */
 export async function readCandidates(db: Queryable, page: CandidatePage): Promise<Candidate[]> {
   const compiled = compileSelection(page.selection, page.asOfMs, 4);
+  // Of an operation the page is read from the subjects, which lie in this order.
+  const where =
+    "operation" in page.selection
+      ? `e.id = any(array(${changedBy("$4")} and ($2::uuid is null or c.event_id < $2) order by c.event_id desc limit $3))`
+      : compiled.where;
   const text = `select ${CANDIDATE_COLUMNS} from dlq_events e join sources s on s.id = e.source_id
-     where e.id <= $1 and ($2::uuid is null or e.id < $2) and ${compiled.where}
+     where e.id <= $1 and ($2::uuid is null or e.id < $2) and ${where}
      order by e.id desc limit $3`;
   return db.query<Candidate>(text, [page.cutoff, page.after, page.limit, ...compiled.values], {
     name: statementName("candidates", text),

@@ -54,6 +54,13 @@ export async function appendAudit(tx: Tx, entry: AuditEntry): Promise<string> {
   return id;
 }
 
+/** Events that an entry covers besides: of a bulk operation, whose entry stands before its first chunk. */
+export async function appendSubjects(tx: Tx, entryId: string, eventIds: readonly string[]): Promise<void> {
+  await tx.run("insert into audit_subjects (event_id, entry_id) select unnest($1::uuid[]), $2", [eventIds, entryId], {
+    name: "append_subjects",
+  });
+}
+
 /** undefined and null are both "nothing": SQL null rather than JSON null. */
 function toJson(value: unknown): string | null {
   return value === undefined || value === null ? null : JSON.stringify(value);

@@ -3,7 +3,7 @@ import type { Tx } from "@/lib/store/db";
 import { EVENT, EVENT_MOVE, ITEM, PARKED } from "@/lib/store/state-sql";
 import { rollupOf } from "@/lib/store/write/rollup";
 
-export type ConfirmedFrom = (typeof EVENT_MOVES.confirm.from)[number];
+type ConfirmedFrom = (typeof EVENT_MOVES.confirm.from)[number];
 export type Confirmable = { id: string; status: EventStatus; confirmed: boolean };
 
 /** The stored events of these keys. */
@@ -17,7 +17,12 @@ export async function findConfirmable(tx: Tx, sourceId: string, eventIds: string
 }
 
 /** Remembers that a consumer processed these, with aggregate and version where the event is known. */
-export async function recordProcessed(tx: Tx, sourceId: string, consumer: string, eventIds: string[]): Promise<void> {
+export async function recordProcessed(
+  tx: Tx,
+  sourceId: string,
+  consumer: string,
+  eventIds: readonly string[],
+): Promise<void> {
   await tx.run(
     `insert into processed_events (consumer, source_id, event_id, aggregate_type, aggregate_id, version)
      select $2, $1, w.event_id, coalesce(e.aggregate_type, ''), e.aggregate_id, e.version
@@ -37,7 +42,7 @@ export async function recordProcessed(tx: Tx, sourceId: string, consumer: string
  */
 export async function confirmEvents(
   tx: Tx,
-  ids: string[],
+  ids: readonly string[],
 ): Promise<{ id: string; from: ConfirmedFrom; redriveId: string | null }[]> {
   return tx.query(
     `with was as materialized (

@@ -41,6 +41,23 @@ export async function claimRequest<Answer>(tx: Tx, request: IdempotentRequest, n
   return known.response;
 }
 
+/**
+ * Answers once, inside the transaction of the work: a repeated request gets the first answer (`isNew` false), and nothing
+ * happens a second time. Throws as `claimRequest`.
+ */
+export async function answerOnce<Answer>(
+  tx: Tx,
+  request: IdempotentRequest | null | undefined,
+  nowMs: number,
+  work: () => Promise<Answer>,
+): Promise<{ answer: Answer; isNew: boolean }> {
+  const known = request ? await claimRequest<Answer>(tx, request, nowMs) : null;
+  if (known) return { answer: known, isNew: false };
+  const answer = await work();
+  if (request) await rememberAnswer(tx, request, answer);
+  return { answer, isNew: true };
+}
+
 export async function rememberAnswer(tx: Tx, request: IdempotentRequest, answer: unknown): Promise<void> {
   await tx.run("update idempotency_keys set status = 202, response = $3::jsonb where actor = $1 and key = $2", [
     request.actor,

@@ -140,12 +140,12 @@ export async function moveRedrive(
   return changed === 1;
 }
 
-/** jsonb `{reason: n}` plus another, as SQL over a column and a parameter. */
-function addedReasons(column: string, parameter: string): string {
+/** jsonb `{reason: n}` plus another, as SQL over a column and a parameter; a sum of 0 leaves. */
+export function addedReasons(column: string, parameter: string): string {
   return `(select coalesce(jsonb_object_agg(key, n), '{}') from (
              select key, sum(value::bigint) as n
                from (select * from jsonb_each_text(${column}) union all select * from jsonb_each_text(${parameter}::jsonb)) both_sides
-              group by key) merged)`;
+              group by key having sum(value::bigint) <> 0) merged)`;
 }
 
 /** Adds decided items to the counters and the 5-second tick of the chart. */

@@ -1,0 +1,36 @@
+import { EVENT_MOVES, type EventStatus } from "./event-state";
+
+/**
+ * A bulk operation changes the state of a set of events. It is RUNNING until each event of the set was changed or
+ * refused (DONE), or until a person cancels it: what it has changed by then stays changed.
+ */
+export const BULK_STATES = ["RUNNING", "DONE", "CANCELLED"] as const;
+export type BulkState = (typeof BULK_STATES)[number];
+
+/** Each compare-and-set of `bulk_operations.state`. */
+export const BULK_MOVES = {
+  finish: { from: ["RUNNING"], to: "DONE" },
+  cancel: { from: ["RUNNING"], to: "CANCELLED" },
+} as const satisfies Record<string, { from: readonly BulkState[]; to: BulkState }>;
+
+/** The state in which an operation begins, and the only one in which a worker changes events. */
+export const BULK_BEGINS = "RUNNING" satisfies BulkState;
+
+export const BULK_KINDS = ["ignore", "release", "confirm"] as const;
+export type BulkKind = (typeof BULK_KINDS)[number];
+
+/** Which operation takes a kind back; null = none does: a consumer's word stands. */
+export const INVERSE: Record<BulkKind, BulkKind | null> = { ignore: "release", release: "ignore", confirm: null };
+
+/** The audit action of a kind, and what holds for its events afterwards. */
+export const BULK_EFFECT: Record<BulkKind, { action: string; after: { status: EventStatus; confirmed?: true } }> = {
+  ignore: { action: "event.ignored", after: { status: EVENT_MOVES.ignore.to } },
+  release: { action: "event.released", after: { status: EVENT_MOVES.release.to } },
+  confirm: { action: "event.confirmed", after: { status: EVENT_MOVES.confirm.to, confirmed: true } },
+};
+
+/** Share of its events that are changed or refused, 0 to 1. An estimate may have been too low. */
+export function bulkShare({ changed, refused, expected }: { changed: number; refused: number; expected: number }) {
+  const worked = changed + refused;
+  return worked === 0 ? 0 : worked / Math.max(worked, expected);
+}

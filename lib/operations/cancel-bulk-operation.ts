@@ -1,0 +1,41 @@
+import { BULK_MOVES } from "@/lib/core/bulk-operation";
+import { DomainError } from "@/lib/core/problem";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
+import type { Deps } from "@/lib/operations/deps";
+import { unknownOperation } from "@/lib/operations/select-events";
+import { appendAudit } from "@/lib/store/write/audit";
+import { endBulkOperation, readBulkOperationRow } from "@/lib/store/write/bulk-operations";
+
+/**
+ * Cancels a bulk operation: no chunk begins after it, and what was changed stays changed. A repeat changes nothing.
+ * Throws DomainError `unknown-operation`, `illegal-transition`.
+ */
+export async function cancelBulkOperation(
+  deps: Pick<Deps, "db" | "clock">,
+  { id, reason }: { id: string; reason?: string | undefined },
+  viewer: Viewer,
+): Promise<void> {
+  await deps.db.transaction(async (tx) => {
+    const cancelled = await endBulkOperation(tx, id, "cancel", viewer.name);
+    const operation = await readBulkOperationRow(tx, id);
+    if (!operation) throw unknownOperation(id);
+    assertMay(viewer, operation.kind);
+    if (!cancelled && operation.state === "CANCELLED") return;
+    if (!cancelled) {
+      throw new DomainError("illegal-transition", "An operation that is DONE cannot be cancelled", {
+        fields: [{ field: "action", detail: "take it back with the inverse operation, select { operation }" }],
+      });
+    }
+    await appendAudit(tx, {
+      actor: viewer.name,
+      action: "operation.cancelled",
+      subjectKind: "operation",
+      subjectId: id,
+      reason: reason ?? null,
+      before: { state: BULK_MOVES.cancel.from[0] },
+      after: { state: operation.state, changed: operation.changed },
+      count: 1,
+      atMs: deps.clock.wallMs(),
+    });
+  });
+}

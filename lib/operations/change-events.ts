@@ -1,0 +1,215 @@
+import { BULK_NOW_MAX, type BulkAnswer } from "@/lib/contract/events";
+import type { Selection } from "@/lib/contract/selection";
+import { BULK_EFFECT, type BulkKind } from "@/lib/core/bulk-operation";
+import type { EventStatus } from "@/lib/core/event-state";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { looks } from "@/lib/operations/await-open-sends";
+import type { Deps } from "@/lib/operations/deps";
+import type { Selected } from "@/lib/operations/judge-selection";
+import { type SelectedEvents, selectEvents } from "@/lib/operations/select-events";
+import { inTransaction } from "@/lib/operations/walk-selection";
+import { uuidv7 } from "@/lib/platform/ids";
+import { ringBulkOperation } from "@/lib/redriving/rings";
+import { isRowFault, type Tx } from "@/lib/store/db";
+import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
+import { estimateCandidates } from "@/lib/store/read/estimate";
+import { openSends } from "@/lib/store/read/open-sends";
+import { appendAudit } from "@/lib/store/write/audit";
+import { type BulkOptions, insertBulkOperation } from "@/lib/store/write/bulk-operations";
+import { answerOnce, type IdempotentRequest, rememberAnswer } from "@/lib/store/write/idempotent-request";
+
+/** What became of some events. `inFlight`: ids of the refused that were being sent. */
+export type Changed = {
+  changed: { id: string; from: EventStatus }[];
+  refused: Record<string, number>;
+  inFlight: string[];
+};
+export type ChangeFacts = { actor: string; nowMs: number; options: BulkOptions };
+
+/** Changes the state of events, each by compare-and-set. Every kind of bulk operation has one. */
+export type ChangeChunk = (tx: Tx, candidates: readonly Candidate[], facts: ChangeFacts) => Promise<Changed>;
+
+export type BulkRequest = {
+  select: Selection;
+  reason: string;
+  options?: BulkOptions;
+  idempotency?: IdempotentRequest | null;
+};
+
+/**
+ * Changes up to BULK_NOW_MAX events in one transaction, with one audit entry and the answer under the Idempotency-Key.
+ * A larger set becomes a bulk operation, which a worker changes up to the moment of the request. Events that are being
+ * sent are waited for, for a moment, and changed when their send ends. Throws DomainError `empty-selection`,
+ * `unknown-event`, `unknown-operation`, `illegal-transition`, `invalid-filter`, `idempotency-key-reused`.
+ */
+export async function changeEvents(
+  deps: Deps,
+  { kind, change, ...request }: BulkRequest & { kind: BulkKind; change: ChangeChunk },
+  viewer: Viewer,
+): Promise<BulkAnswer> {
+  assertMay(viewer, kind);
+  const asOfMs = deps.clock.wallMs();
+  const selected = { selection: request.select, asOfMs, cutoff: cutoffOf(request.select, asOfMs) };
+  const facts = { kind, reason: request.reason, actor: viewer.name, nowMs: asOfMs, options: request.options ?? {} };
+  let inFlight: string[] = [];
+  const begin = (nowMax: number) =>
+    inTransaction(deps.db, (tx) =>
+      answerOnce(tx, request.idempotency, asOfMs, async () => {
+        const events = await selectEvents(tx, selected, nowMax);
+        if (events.candidates.length > nowMax) return leaveToWorker(tx, selected, events, facts);
+        const changed = await change(tx, events.candidates, facts);
+        inFlight = changed.inFlight;
+        return answerNow(tx, changed, events.missing, facts);
+      }),
+    );
+  const { answer, isNew } = await begin(BULK_NOW_MAX).catch((error: unknown) => {
+    // One event whose change the store refuses: a worker changes its neighbours.
+    if (isRowFault(error)) return begin(0);
+    throw error;
+  });
+  if (!isNew) return answer;
+  if (answer.id !== null) await ringOrLog(deps, answer.id);
+  answer.underWay = await changeEnded(deps, inFlight, async (tx, candidates) => {
+    const ended = await change(tx, candidates, { ...facts, nowMs: deps.clock.wallMs() });
+    await auditChange(tx, ended, facts);
+    addTo(answer, ended, candidates.length);
+    if (request.idempotency) await rememberAnswer(tx, request.idempotency, answer);
+  });
+  return answer;
+}
+
+type Facts = ChangeFacts & { kind: BulkKind; reason: string };
+
+/** Audits a change, and answers. `missing`: events that were named and do not exist. */
+export async function answerNow(tx: Tx, changed: Changed, missing: number, facts: Facts): Promise<BulkAnswer> {
+  await auditChange(tx, changed, facts);
+  const refused = missing > 0 ? { ...changed.refused, "not-found": missing } : changed.refused;
+  const ids = changed.changed.map(({ id }) => id);
+  return { id: null, state: "DONE", changed: ids.length, refused, ids, underWay: 0 };
+}
+
+/** The audit entry stands before the first chunk: who, why and what. Each chunk adds its events to it. */
+async function leaveToWorker(tx: Tx, selected: Selected, events: SelectedEvents, facts: Facts): Promise<BulkAnswer> {
+  const { kind, options, reason, actor, nowMs } = facts;
+  const id = uuidv7(nowMs);
+  const { selection, asOfMs, cutoff } = selected;
+  const refused: Record<string, number> = events.missing > 0 ? { "not-found": events.missing } : {};
+  const expected = await estimateCandidates(tx, selected, events.candidates.length);
+  const auditId = await appendAudit(tx, {
+    actor,
+    action: BULK_EFFECT[kind].action,
+    subjectKind: "event",
+    subjectId: null,
+    reason,
+    before: null,
+    after: {
+      ...BULK_EFFECT[kind].after,
+      ...options,
+      ...("ids" in selection ? { ids: selection.ids.length } : selection),
+    },
+    count: 0,
+    atMs: nowMs,
+  });
+  await insertBulkOperation(tx, {
+    id,
+    kind,
+    selection: { ...selection, asOfMs },
+    options,
+    cutoff,
+    expected,
+    refused,
+    auditId,
+    reason,
+    createdBy: actor,
+    atMs: nowMs,
+  });
+  return { id, state: "RUNNING", changed: 0, refused, ids: null, underWay: 0 };
+}
+
+/** The operation is committed: a queue that is away delays it until the reconciler rings. */
+async function ringOrLog(deps: Deps, operationId: string): Promise<void> {
+  try {
+    await ringBulkOperation(deps, operationId);
+  } catch (error) {
+    deps.log.warn({ operationId, err: error }, "ring failed, the reconciler will ring");
+  }
+}
+
+async function auditChange(tx: Tx, { changed }: Pick<Changed, "changed">, facts: Facts): Promise<void> {
+  if (changed.length === 0) return;
+  const { action, after } = BULK_EFFECT[facts.kind];
+  const from = [...new Set(changed.map((event) => event.from))];
+  await appendAudit(tx, {
+    actor: facts.actor,
+    action,
+    subjectKind: "event",
+    subjectId: changed.length === 1 ? changed[0]!.id : null,
+    reason: facts.reason,
+    before: { status: from.length === 1 ? from[0] : from },
+    after: { ...after, ...facts.options },
+    count: changed.length,
+    atMs: facts.nowMs,
+    eventIds: changed.map(({ id }) => id),
+  });
+}
+
+/**
+ * Waits, at most two seconds, for the sends of these events, and changes each event whose send has ended, in a
+ * transaction of its own. Returns how many are still being sent; null = the store did not say.
+ */
+export async function changeEnded(
+  deps: Deps,
+  inFlight: readonly string[],
+  change: (tx: Tx, candidates: readonly Candidate[]) => Promise<void>,
+): Promise<number | null> {
+  let left = inFlight;
+  if (left.length === 0) return 0;
+  try {
+    for await (const _ of looks(deps.clock)) {
+      const open = new Set(await openSends(deps.db, { ids: left }));
+      const ids = left.filter((id) => !open.has(id));
+      if (ids.length === 0) continue;
+      const selection = { ids };
+      const page = { selection, asOfMs: 0, cutoff: cutoffOf(selection, 0), after: null, limit: ids.length };
+      await inTransaction(deps.db, async (tx) => change(tx, await readCandidates(tx, page)));
+      left = [...open];
+      if (left.length === 0) break;
+    }
+    return left.length;
+  } catch (error) {
+    // What was changed is committed: the answer must not say that it failed.
+    deps.log.warn({ err: error }, "events under way not changed");
+    return null;
+  }
+}
+
+/** The events that were not changed, counted by their reasons. */
+export function refusals<Event extends { id: string }>(
+  events: readonly Event[],
+  changed: ReadonlySet<string>,
+  why: (event: Event) => string,
+): Changed["refused"] {
+  const refused: Record<string, number> = {};
+  for (const event of events) {
+    if (changed.has(event.id)) continue;
+    const reason = why(event);
+    refused[reason] = (refused[reason] ?? 0) + 1;
+  }
+  return refused;
+}
+
+/** What `ended` adds to an answer that had counted these events as `in-flight`. */
+export function endedDelta({ changed, refused }: Changed, looked: number) {
+  return { changed: changed.length, refused: { ...refused, "in-flight": (refused["in-flight"] ?? 0) - looked } };
+}
+
+function addTo(answer: BulkAnswer, ended: Changed, looked: number): void {
+  const delta = endedDelta(ended, looked);
+  answer.changed += delta.changed;
+  answer.ids?.push(...ended.changed.map(({ id }) => id));
+  for (const [reason, count] of Object.entries(delta.refused)) {
+    const sum = (answer.refused[reason] ?? 0) + count;
+    if (sum === 0) delete answer.refused[reason];
+    else answer.refused[reason] = sum;
+  }
+}

@@ -1,0 +1,62 @@
+import type { Selection } from "@/lib/contract/selection";
+import { DomainError } from "@/lib/core/problem";
+import type { Selected } from "@/lib/operations/judge-selection";
+import type { Tx } from "@/lib/store/db";
+import { type Candidate, countUpTo, readCandidates } from "@/lib/store/read/candidates";
+import { readBulkOperationRow } from "@/lib/store/write/bulk-operations";
+
+export type SelectedEvents = {
+  /** At most one more than a request works by itself. */
+  candidates: Candidate[];
+  /** Named events that do not exist. */
+  missing: number;
+};
+
+/**
+ * The first `nowMax` + 1 events of a selection. Read once: the events that decide who works the selection are those that
+ * are worked. Throws DomainError `empty-selection`, `unknown-event`, `unknown-operation`, `illegal-transition`.
+ */
+export async function selectEvents(tx: Tx, selected: Selected, nowMax: number): Promise<SelectedEvents> {
+  if ("operation" in selected.selection) await assertEnded(tx, selected.selection.operation);
+  const candidates = await readCandidates(tx, { ...selected, after: null, limit: nowMax + 1 });
+  if (candidates.length === 0) throw nothingSelected(selected.selection);
+  return { candidates, missing: await countMissing(tx, selected, candidates.length, nowMax) };
+}
+
+async function countMissing(tx: Tx, selected: Selected, found: number, nowMax: number): Promise<number> {
+  if (!("ids" in selected.selection)) return 0;
+  const asked = new Set(selected.selection.ids).size;
+  return asked - (found > nowMax ? await countUpTo(tx, selected, asked) : found);
+}
+
+/** What a running operation has changed is no set yet: it grows while it is read. */
+async function assertEnded(tx: Tx, operationId: string): Promise<void> {
+  const operation = await readBulkOperationRow(tx, operationId);
+  if (!operation) throw unknownOperation(operationId, "select.operation");
+  if (operation.state !== "RUNNING") return;
+  throw new DomainError("illegal-transition", "The operation still runs: what it will have changed is not known yet", {
+    fields: [{ field: "select.operation", detail: "wait until it is DONE, or cancel it" }],
+  });
+}
+
+export function unknownOperation(id: string, field = "id"): DomainError {
+  return new DomainError("unknown-operation", `There is no operation ${id}`, {
+    fields: [{ field, detail: "list operations with GET /api/v1/operations" }],
+  });
+}
+
+function nothingSelected(select: Selection): DomainError {
+  if ("ids" in select) {
+    return new DomainError("unknown-event", "None of the selected events exists", {
+      fields: [{ field: "select.ids", detail: "use the `id` of events as listed, not their eventId" }],
+    });
+  }
+  if ("operation" in select) {
+    return new DomainError("empty-selection", "The operation has changed no event that still exists", {
+      fields: [{ field: "select.operation", detail: "name an operation that changed events" }],
+    });
+  }
+  return new DomainError("empty-selection", "The filter matches no event: there is nothing to do", {
+    fields: [{ field: "select.filter", detail: "widen the filter or check its values" }],
+  });
+}

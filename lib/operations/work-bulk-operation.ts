@@ -1,0 +1,88 @@
+import type { BulkKind } from "@/lib/core/bulk-operation";
+import { DomainError } from "@/lib/core/problem";
+import { type ChangeChunk, changeEnded, endedDelta } from "@/lib/operations/change-events";
+import { confirmChunk } from "@/lib/operations/confirm-events";
+import type { Deps } from "@/lib/operations/deps";
+import { ignoreChunk, releaseChunk } from "@/lib/operations/ignore-events";
+import { type Walk, walkSelection } from "@/lib/operations/walk-selection";
+import type { Tx } from "@/lib/store/db";
+import { type Candidate, countUpTo } from "@/lib/store/read/candidates";
+import { appendSubjects } from "@/lib/store/write/audit";
+import {
+  advanceBulkOperation,
+  type BulkOperationRow,
+  countBulkOperation,
+  endBulkOperation,
+  isBulkRunning,
+  readBulkOperationRow,
+  startBulkOperation,
+} from "@/lib/store/write/bulk-operations";
+
+/** Events of one transaction: under a second of row locks, and a cancel waits no longer. */
+export const BULK_CHUNK = 2_000;
+
+/** Counting the selection may take this long; then the planner's estimate stands. */
+const COUNT_MS_MAX = 5_000;
+const COUNT_MAX = 100_000_000;
+
+const CHANGES: Record<BulkKind, ChangeChunk> = { ignore: ignoreChunk, release: releaseChunk, confirm: confirmChunk };
+
+/** Works a bulk operation, see `walkSelection`. Resolves when it is done, cancelled, taken over, or `signal` aborts. */
+export async function workBulkOperation(deps: Deps, id: string, signal: AbortSignal): Promise<void> {
+  const operation = await readBulkOperationRow(deps.db, id);
+  if (operation?.state !== "RUNNING") return;
+  if (operation.cursor === null) await startBulkOperation(deps.db, id, await countSelected(deps, operation));
+  const facts = { actor: operation.createdBy, options: operation.options };
+  const change = async (tx: Tx, candidates: readonly Candidate[]) => {
+    const done = await CHANGES[operation.kind](tx, candidates, { ...facts, nowMs: deps.clock.wallMs() });
+    await appendSubjects(
+      tx,
+      operation.auditId,
+      done.changed.map((event) => event.id),
+    );
+    return done;
+  };
+  const walk: Walk = {
+    selection: operation.selection,
+    cutoff: operation.cutoff,
+    cursor: operation.cursor,
+    chunkMax: BULK_CHUNK,
+    runs: () => isBulkRunning(deps.db, id),
+    advance: (tx, from, to) => advanceBulkOperation(tx, id, from, to),
+    work: async (tx, candidates) => {
+      const { changed, refused, inFlight } = await change(tx, candidates);
+      await countBulkOperation(tx, id, changed.length, refused);
+      if (inFlight.length === 0) return undefined;
+      return async () => {
+        await changeEnded(deps, inFlight, async (endTx, ended) => {
+          // It ends with its last chunk: another worker may have worked that.
+          if (!(await isBulkRunning(endTx, id, { lock: true }))) return;
+          const delta = endedDelta(await change(endTx, ended), ended.length);
+          await countBulkOperation(endTx, id, delta.changed, delta.refused);
+        });
+      };
+    },
+    refuse: async (tx, candidate, error) => {
+      deps.log.error({ operationId: id, id: candidate.id, err: error }, "the store refuses to change an event");
+      await countBulkOperation(tx, id, 0, { "store-refused": 1 });
+    },
+    complete: async (tx) => {
+      await endBulkOperation(tx, id, "finish");
+    },
+  };
+  await walkSelection(deps, walk, signal);
+}
+
+/** null = it took too long. */
+async function countSelected({ db }: Deps, { selection: { asOfMs, ...selection }, cutoff }: BulkOperationRow) {
+  const page = { selection, asOfMs, cutoff };
+  try {
+    return await db.transaction((tx) => countUpTo(tx, page, COUNT_MAX), {
+      statementTimeoutMs: COUNT_MS_MAX,
+      readOnly: true,
+    });
+  } catch (error) {
+    if (error instanceof DomainError && error.code === "read-timeout") return null;
+    throw error;
+  }
+}

@@ -1,0 +1,65 @@
+import type { BulkOperationList, BulkOperationOut } from "@/lib/contract/bulk-operations";
+import { cutPage, type IdPage } from "@/lib/contract/id-page";
+import type { BulkState } from "@/lib/core/bulk-operation";
+import type { Queryable } from "@/lib/store/db";
+import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
+import { BULK } from "@/lib/store/state-sql";
+
+/** Without a committed chunk for this long an operation says why it does not move. */
+const STALLED_S = 15;
+
+type Row = Omit<BulkOperationOut, "expected" | "etaMs" | "stalled"> & {
+  expected: number;
+  expectedKind: "exact" | "estimated";
+  /** Nothing was committed for STALLED_S. */
+  idle: boolean;
+  workersAlive: number;
+};
+
+const COLUMNS = `o.id, o.kind, o.state, o.selection - 'asOfMs' as selection, o.expected, o.expected_kind as "expectedKind",
+  o.changed, o.refused, o.refused_by_reason as "refusedByReason", o.reason, o.created_by as "createdBy",
+  o.cancelled_by as "cancelledBy", o.audit_id as "auditId", o.created_at as "createdAt", o.started_at as "startedAt",
+  o.finished_at as "finishedAt",
+  ((o.changed + o.refused) / nullif(extract(epoch from o.worked_at - o.started_at), 0))::float8 as "ratePerSecond",
+  o.state = ${BULK.RUNNING} and coalesce(o.worked_at, o.created_at) < now() - interval '${STALLED_S} s' as idle,
+  (select count(*) from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as "workersAlive"`;
+
+/** Newest first, keyset-paged. */
+export async function listBulkOperations(
+  db: Queryable,
+  query: IdPage & { states: BulkState[] | null },
+): Promise<BulkOperationList> {
+  const rows = await db.query<Row>(
+    `select ${COLUMNS} from bulk_operations o
+      where ($1::text[] is null or o.state = any($1)) and ($2::uuid is null or o.id < $2)
+      order by o.id desc limit $3`,
+    [query.states, query.cursor, query.limit + 1],
+    { isoTimes: true },
+  );
+  return cutPage(rows.map(operationOut), query.limit, (row) => row.id);
+}
+
+/** null = there is no such operation. */
+export async function readBulkOperation(db: Queryable, id: string): Promise<BulkOperationOut | null> {
+  const [row] = await db.query<Row>(`select ${COLUMNS} from bulk_operations o where o.id = $1`, [id], {
+    isoTimes: true,
+  });
+  return row ? operationOut(row) : null;
+}
+
+function operationOut({ expected, expectedKind, idle, workersAlive, ...row }: Row): BulkOperationOut {
+  const left = Math.max(0, expected - row.changed - row.refused);
+  const { ratePerSecond } = row;
+  return {
+    ...row,
+    expected: { value: expected, kind: expectedKind },
+    etaMs: row.state === "RUNNING" && ratePerSecond ? Math.round((left / ratePerSecond) * 1_000) : null,
+    stalled: idle ? stalledText(workersAlive) : null,
+  };
+}
+
+function stalledText(workersAlive: number): string {
+  return workersAlive === 0
+    ? "No worker runs: start one, and it goes on where it stopped."
+    : `No chunk was committed in the last ${STALLED_S} s: another change may hold these events, the log of the worker says more.`;
+}
