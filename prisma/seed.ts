@@ -4,7 +4,7 @@ import { uuidv7 } from "@/lib/platform/ids";
 import { createDb, type Db, type Tx } from "@/lib/store/db";
 import { EVENT, EVENT_MOVE } from "@/lib/store/state-sql";
 import { appendAudit } from "@/lib/store/write/audit";
-import { rollupOf } from "@/lib/store/write/rollup";
+import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 import type { Failure } from "./demo/failures";
 import { letterOf, PAYLOAD_SCHEMAS, type Versions } from "./demo/letters";
 import { clockAt, type PastRedrive, replayRedrive } from "./demo/past-redrives";
@@ -229,7 +229,7 @@ async function ignoreSome(db: Db, nowMs: number): Promise<void> {
             and e.source_id = (select id from sources where name = 'notifications')
          returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT.PENDING} as old_status,
                    e.status as new_status
-       )${rollupOf("moved", { flow: { kind: "ignored", at: "to_timestamp($1::float8 / 1000)" } })}
+       )${rollupOf("moved", { flow: { kinds: flowSql("ignore"), at: "to_timestamp($1::float8 / 1000)" } })}
        select id from moved`,
       [atMs],
     );

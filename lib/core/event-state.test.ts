@@ -12,11 +12,13 @@ import {
 const LEGAL: [EventMove, EventStatus, EventStatus][] = [
   ["freeze", "PENDING", "QUEUED"],
   ["deliver", "QUEUED", "REDRIVEN"],
+  ["deliverBounced", "QUEUED", "PENDING"],
   ["skip", "QUEUED", "REDRIVEN"],
   ["pass", "QUEUED", "PENDING"],
   ["refuse", "QUEUED", "PENDING"],
   ["fail", "QUEUED", "PENDING"],
   ["cancel", "QUEUED", "PENDING"],
+  ["giveBack", "QUEUED", "QUEUED"],
   ["bounce", "REDRIVEN", "PENDING"],
   ["ignore", "PENDING", "IGNORED"],
   ["ignore", "QUEUED", "IGNORED"],

@@ -3,7 +3,7 @@
  *
  * An event is parked as PENDING. A redrive freezes it: it is QUEUED exactly as long as it has an open item. A delivered
  * item makes it REDRIVEN; it stays so until it bounces. A bounce makes it PENDING again; so does an item that is passed,
- * refused, failed or cancelled. An event that fails or bounces at the redrive limit is exhausted: IGNORED. A person
+ * refused, failed or cancelled. An item that its worker gives back leaves its event QUEUED. An event that fails or bounces at the redrive limit is exhausted: IGNORED. A person
  * ignores and releases events; the redrive limit never releases. Ignoring an event also withdraws it from a redrive that
  * has not sent it yet. A consumer confirms an event that it has processed, also one that Parkade did not send.
  * Blacklisted, cooling, bounced and confirmed are no states: they are facts beside it (a control, `cooldownUntil`,
@@ -15,11 +15,13 @@ export type EventStatus = (typeof EVENT_STATUSES)[number];
 export type EventMove =
   | "freeze"
   | "deliver"
+  | "deliverBounced"
   | "skip"
   | "pass"
   | "refuse"
   | "fail"
   | "cancel"
+  | "giveBack"
   | "bounce"
   | "ignore"
   | "exhaust"
@@ -30,12 +32,15 @@ export type EventMove =
 export const EVENT_MOVES = {
   freeze: { from: ["PENDING"], to: "QUEUED" },
   deliver: { from: ["QUEUED"], to: "REDRIVEN" },
+  // Its bounce was recorded before its delivery was committed.
+  deliverBounced: { from: ["QUEUED"], to: "PENDING" },
   // Not sent: its consumer had processed it.
   skip: { from: ["QUEUED"], to: "REDRIVEN" },
   pass: { from: ["QUEUED"], to: "PENDING" },
   refuse: { from: ["QUEUED"], to: "PENDING" },
   fail: { from: ["QUEUED"], to: "PENDING" },
   cancel: { from: ["QUEUED"], to: "PENDING" },
+  giveBack: { from: ["QUEUED"], to: "QUEUED" },
   bounce: { from: ["REDRIVEN"], to: "PENDING" },
   ignore: { from: ["PENDING", "QUEUED"], to: "IGNORED" },
   exhaust: { from: ["QUEUED", "REDRIVEN"], to: "IGNORED" },
@@ -63,7 +68,7 @@ export function isExhausted(redrives: number, redriveLimit: number): boolean {
  */
 export function statusAfterFailure(
   from: EventStatus,
-  move: "fail" | "bounce",
+  move: "fail" | "bounce" | "deliverBounced",
   { redrives, redriveLimit }: { redrives: number; redriveLimit: number },
 ): EventStatus {
   const parked = nextStatus(from, move);

@@ -1,4 +1,4 @@
-import { EVENT_MOVES, type EventStatus, statusAfterFailure } from "@/lib/core/event-state";
+import { EVENT_MOVES, type EventMove, type EventStatus, statusAfterFailure } from "@/lib/core/event-state";
 import { ITEM_MOVES, type ItemMove, type ItemState } from "@/lib/core/item-state";
 import type { Refusal } from "@/lib/core/refusal";
 import { cooldownAfter, type Settings } from "@/lib/core/settings";
@@ -30,8 +30,8 @@ export type EventAfter = {
 
 export type EventBefore = { failures: number; redrives: number; cooldownUntilMs: number | null };
 
-/** The move of the item, and of its event unless the item is given back. */
-export function moveOf(outcome: ItemOutcome): Exclude<ItemMove, "cancel"> {
+/** The move of the item and of its event. */
+export function moveOf(outcome: ItemOutcome): Extract<ItemMove, EventMove> {
   switch (outcome.kind) {
     case "delivered":
       return "deliver";
@@ -49,7 +49,7 @@ export function moveOf(outcome: ItemOutcome): Exclude<ItemMove, "cancel"> {
   }
 }
 
-export function itemStateAfter(outcome: ItemOutcome): Exclude<ItemState, "cancelled"> {
+export function itemStateAfter(outcome: ItemOutcome): ItemState {
   return ITEM_MOVES[moveOf(outcome)].to;
 }
 
@@ -71,7 +71,7 @@ export function eventAfter(
   switch (outcome.kind) {
     case "delivered": {
       const redrives = before.redrives + 1;
-      const statusIfBounced = statusAfterFailure(EVENT_MOVES.deliver.to, "bounce", { redrives, redriveLimit });
+      const statusIfBounced = statusAfterFailure(EVENT_MOVES.freeze.to, "deliverBounced", { redrives, redriveLimit });
       return { ...unchanged, statusIfBounced, redrives, cooldownUntilMs: null };
     }
     case "already-processed":

@@ -1,12 +1,9 @@
-import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
 import { localViewer } from "@/lib/core/viewer";
-import { changeRedrive } from "@/lib/operations/change-redrive";
 import { changeSettings } from "@/lib/operations/change-settings";
 import { confirmEvents } from "@/lib/operations/confirm-events";
 import { confirmQuietEvents } from "@/lib/operations/confirm-quiet-events";
-import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { type ParkOutcome, parkEvents } from "@/lib/operations/park-events";
 import { finishItems } from "@/lib/redriving/finish";
 import { readSettings } from "@/lib/store/read/settings";
@@ -200,83 +197,4 @@ describe("an aggregate", () => {
     await confirmQuietEvents(world.deps);
     expect(await failuresOf()).toMatchObject({ n: 1 });
   });
-});
-
-describe("what the flow says", () => {
-  type Step = { act: string; event: number; code: "TIMEOUT" | "UPSTREAM_5XX"; mark: number };
-  const step = fc.record({
-    act: fc.constantFrom(
-      ...["start", "start", "start", "deliver", "deliver", "deliver", "reject", "refuse", "already"],
-      ...["bounce", "bounce", "bounce", "unmarked", "ignore", "release", "confirm", "quiet", "cancel"],
-    ),
-    event: fc.nat({ max: 1 }),
-    code: fc.constantFrom("TIMEOUT", "UPSTREAM_5XX"),
-    mark: fc.constantFrom(0, 0, 0, 1, 2),
-  }) satisfies fc.Arbitrary<Step>;
-
-  test("adds up to what is parked, by source, error code and group, after any history", async () => {
-    await changeSettings(
-      world.deps,
-      { settings: { cooldownMs: 0, redriveLimit: 2 }, reason: "a test" },
-      localViewer("ada"),
-    );
-    let histories = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 40 }), async (steps) => {
-        await play(`history-${histories++}`, steps);
-        expect(await world.broken()).toEqual([]);
-      }),
-      { numRuns: 40, seed: 20_261_122, endOnFailure: true },
-    );
-  }, 120_000);
-
-  /** Plays a history on two events of their own. What is not possible in their state changes nothing. */
-  async function play(name: string, steps: readonly Step[]): Promise<void> {
-    const eventIds = [0, 1].map((index) => `${name}-${index}`);
-    const letters = eventIds.map((eventId) => deadLetter({ eventId, aggregateId: null, version: null }));
-    await parkEvents(
-      world.deps,
-      letters.map((letter) => ({ source: "orders", letter })),
-      localViewer("tester"),
-    );
-    const redrives = new Map<string, string[]>(eventIds.map((eventId) => [eventId, []]));
-    const held = new Map<string, { redriveId: string; item: ClaimedItem }>();
-    const end = async (eventId: string, outcome: ItemOutcome) => {
-      const hold = held.get(eventId);
-      if (!hold) return;
-      held.delete(eventId);
-      await finish(hold.redriveId, [hold.item], outcome);
-    };
-    for (const { act, event, code, mark } of steps) {
-      const eventId = eventIds[event]!;
-      const select = { ids: await world.idsOf([eventId]) };
-      const last = redrives.get(eventId)!.at(-1 - mark);
-      if (act === "start") {
-        const { id } = await world.request({ select, brake: null });
-        redrives.get(eventId)!.push(id);
-        for (const item of await claim(id)) held.set(item.eventId, { redriveId: id, item });
-      }
-      if (act === "deliver") await end(eventId, DELIVERED);
-      if (act === "reject") await end(eventId, REJECTED);
-      if (act === "refuse") await end(eventId, { kind: "refused", refusal: "blacklisted", detail: "stopped" });
-      if (act === "already") await end(eventId, { kind: "already-processed", detail: "billing has it" });
-      if (act === "bounce" && last) await comesBack(eventId, last, code);
-      if (act === "unmarked") await comesBack(eventId, null, code);
-      if (act === "ignore") await ignoreEvents(world.deps, { select, reason: "not wanted" }, localViewer("ada"));
-      if (act === "release") await releaseEvents(world.deps, { select, reason: "wanted" }, localViewer("ada"));
-      if (act === "confirm")
-        await confirmEvents(world.deps, { source: "orders", eventIds: [eventId] }, localViewer("consumer"));
-      if (act === "quiet") {
-        await world.db.run("update dlq_events set redrive_at = redrive_at - interval '1 hour' where event_id = $1", [
-          eventId,
-        ]);
-        await confirmQuietEvents(world.deps);
-      }
-      if (act === "cancel" && last) {
-        await changeRedrive(world.deps, { id: last, change: { action: "cancel" } }, localViewer("ada")).catch(
-          () => undefined,
-        );
-      }
-    }
-  }
 });

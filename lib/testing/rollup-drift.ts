@@ -1,6 +1,6 @@
 import { PARKED_STATUSES } from "@/lib/core/event-state";
 import type { Db } from "@/lib/store/db";
-import { SIZE_EFFECT } from "@/lib/store/read/flow";
+import { SIZE_EFFECT_SQL } from "@/lib/store/read/flow";
 
 /**
  * Where the rollups differ from a full count: empty when they are exact. Flow is checked twice: what was parked is what is
@@ -19,8 +19,8 @@ export async function rollupDrift(db: Db): Promise<unknown[]> {
     parked as (select source_id, sum(n) as n from dlq_flow where kind = 'parked' group by 1),
     parked_counted as (select source_id, count(*) as n from dlq_events group by 1),
     size as (
-      select source_id, error_code, fingerprint, sum(${SIZE_EFFECT}) as n
-        from dlq_flow group by 1, 2, 3 having sum(${SIZE_EFFECT}) <> 0),
+      select source_id, error_code, fingerprint, sum(${SIZE_EFFECT_SQL}) as n
+        from dlq_flow group by 1, 2, 3 having sum(${SIZE_EFFECT_SQL}) <> 0),
     size_counted as (
       select source_id, error_code, fingerprint, count(*) as n
         from dlq_events where status = any(array['${PARKED_STATUSES.join("', '")}']) group by 1, 2, 3),

@@ -7,7 +7,7 @@ import { uuidv7, uuidv7LowerBound } from "@/lib/platform/ids";
 import type { Db, Tx } from "@/lib/store/db";
 import { EVENT, ITEM, REDRIVE } from "@/lib/store/state-sql";
 import { appendAudit } from "@/lib/store/write/audit";
-import { rollupOf } from "@/lib/store/write/rollup";
+import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 import type { Random } from "./random";
 
 /** A redrive as an operator asked for it, and how it went. */
@@ -139,7 +139,7 @@ async function end(tx: Tx, run: Run, rows: Row[], ending: Ending, atMs: number):
               last_error_code = case when $5 = ${ITEM.failed} then $7 else e.last_error_code end
         where e.id = any($1::uuid[])
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT.PENDING} as old_status, $2 as new_status
-     )${ending.flow ? rollupOf("moved", { flow: { kind: ending.flow, at: "to_timestamp($6::float8 / 1000)" } }) : rollupOf("moved")}
+     )${ending.flow ? rollupOf("moved", { flow: { kinds: `'{${ending.flow}}'::text[]`, at: "to_timestamp($6::float8 / 1000)" } }) : rollupOf("moved")}
      select id from moved`,
     [ids, ending.status, run.past.by, sent ? 1 : 0, ending.item, atMs, ending.result],
   );
@@ -248,7 +248,7 @@ async function confirmRest({ db }: World, run: Run, bounced: Set<string>, atMs: 
          update dlq_events e set confirmed_at = to_timestamp($2::float8 / 1000) where e.id = any($1::uuid[])
          returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, e.status as old_status,
                    e.status as new_status
-       )${rollupOf("moved", { flow: { kind: "confirmed", at: "to_timestamp($2::float8 / 1000)" } })}
+       )${rollupOf("moved", { flow: { kinds: flowSql("confirm"), at: "to_timestamp($2::float8 / 1000)" } })}
        select id from moved`,
       [quiet, atMs],
     );

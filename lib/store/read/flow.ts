@@ -1,4 +1,6 @@
 import { bucketStarts, type StatsQuery } from "@/lib/contract/stats-query";
+import { type FlowKind, SIZE_EFFECT } from "@/lib/core/flow";
+import { listOf } from "@/lib/store/state-sql";
 
 /**
  * The part of dlq_flow that a chart reads: minutes where it must tell minutes apart, hours for the rest. So the rows read
@@ -68,6 +70,8 @@ export function flowValues(filter: StatsQuery["filter"], { minutes, hours }: Flo
   return [...scopeValues(filter), ...minutes, ...hours];
 }
 
-/** What a flow kind does to dlq_size. */
-export const SIZE_EFFECT = `case when kind in ('parked', 'bounced', 'released') then n
-  when kind in ('redriven', 'ignored', 'expired') then -n else 0 end`;
+const kindsOf = (effect: -1 | 1) =>
+  listOf(Object.keys(SIZE_EFFECT).filter((kind) => SIZE_EFFECT[kind as FlowKind] === effect));
+
+/** What `n` events of a `kind` do to dlq_size. */
+export const SIZE_EFFECT_SQL = `case when kind in ${kindsOf(1)} then n when kind in ${kindsOf(-1)} then -n else 0 end`;

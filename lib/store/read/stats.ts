@@ -11,7 +11,7 @@ import {
   flowSpan,
   flowValues,
   IN_SCOPE,
-  SIZE_EFFECT,
+  SIZE_EFFECT_SQL,
   scopeValues,
   sizeSpan,
 } from "@/lib/store/read/flow";
@@ -35,7 +35,7 @@ export async function readSize(db: Queryable, query: StatsQuery, nowMs: number):
      net as materialized (
        select null::bigint as bucket, code, sum(n) as n from (${levelsOf(query.filter)}) levels group by code
        union all
-       select floor(extract(epoch from at) * 1000 / $8)::bigint, error_code, sum(${SIZE_EFFECT}) from flow group by 1, 2),
+       select floor(extract(epoch from at) * 1000 / $8)::bigint, error_code, sum(${SIZE_EFFECT_SQL}) from flow group by 1, 2),
      named as (select code from net group by code order by sum(abs(n)) desc, code limit ${SIZE_CODES_MAX})
      select bucket, coalesce(named.code, '${OTHER_CODES}') as code, sum(n)::bigint as n
        from net left join named using (code) group by 1, 2`,
@@ -96,8 +96,9 @@ function readFlowRows(db: Queryable, query: StatsQuery): Promise<FlowRow[]> {
   );
 }
 
-const FLOW_KINDS = ["parked", "redriven", "confirmed", "failed", "bounced", "ignored", "released"] as const;
-type FlowCounts = Record<(typeof FLOW_KINDS)[number], number>;
+/** The kinds that a chart shows. */
+const CHARTED = ["parked", "redriven", "confirmed", "failed", "bounced", "ignored", "released"] as const;
+type FlowCounts = Record<(typeof CHARTED)[number], number>;
 
 function noFlow(): FlowCounts {
   return { parked: 0, redriven: 0, confirmed: 0, failed: 0, bounced: 0, ignored: 0, released: 0 };
@@ -127,7 +128,7 @@ export async function readFlow(db: Queryable, query: StatsQuery, nowMs: number):
 export async function readRedriveSuccess(db: Queryable, query: StatsQuery, nowMs: number): Promise<RedriveSuccess> {
   const buckets = await flowByBucket(db, query);
   const total = noFlow();
-  for (const { counts } of buckets) for (const kind of FLOW_KINDS) total[kind] += counts[kind];
+  for (const { counts } of buckets) for (const kind of CHARTED) total[kind] += counts[kind];
   return {
     asOf: iso(nowMs),
     kind: "exact",
@@ -202,7 +203,7 @@ async function hourlyFlow(db: Queryable, filter: StatsQuery["filter"]) {
     `with flow as (${FLOW})
      select (extract(epoch from date_trunc('hour', at, 'UTC')) * 1000)::bigint as "hourMs",
             coalesce(sum(n) filter (where kind = 'parked'), 0)::bigint as arrived,
-            greatest(0, sum(case when kind = 'parked' then 0 else -(${SIZE_EFFECT}) end))::bigint as gone
+            greatest(0, sum(case when kind = 'parked' then 0 else -(${SIZE_EFFECT_SQL}) end))::bigint as gone
        from flow group by 1`,
     flowValues(filter, ALL_HOURS),
     { name: "hourly_flow" },

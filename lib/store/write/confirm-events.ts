@@ -1,7 +1,7 @@
 import type { EVENT_MOVES, EventStatus } from "@/lib/core/event-state";
 import type { Tx } from "@/lib/store/db";
-import { EVENT, EVENT_MOVE, ITEM, PARKED } from "@/lib/store/state-sql";
-import { rollupOf } from "@/lib/store/write/rollup";
+import { EVENT, EVENT_MOVE, ITEM } from "@/lib/store/state-sql";
+import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 
 type ConfirmedFrom = (typeof EVENT_MOVES.confirm.from)[number];
 export type Confirmable = { id: string; status: EventStatus; confirmed: boolean };
@@ -53,11 +53,7 @@ export async function confirmEvents(
          from was where e.id = was.id and e.status = was.status and e.confirmed_at is null
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, was.status as old_status,
                  e.status as new_status
-     )${rollupOf("moved", { flow: { kind: "confirmed", at: "now()" } })}, moved_away as (
-       insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
-       select date_trunc('minute', now(), 'UTC'), source_id, error_code, fingerprint, 'redriven', count(*)
-         from moved where old_status in ${PARKED} group by source_id, error_code, fingerprint
-     )
+     )${rollupOf("moved", { flow: { kinds: flowSql("confirm"), at: "now()" } })}
      select m.id, m.old_status as "from", (
               select i.redrive_id from redrive_items i
                where m.old_status = ${EVENT.REDRIVEN} and i.id = m.id and i.state = ${ITEM.delivered}

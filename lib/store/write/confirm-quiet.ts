@@ -1,6 +1,6 @@
 import type { Tx } from "@/lib/store/db";
 import { EVENT, ITEM } from "@/lib/store/state-sql";
-import { rollupOf } from "@/lib/store/write/rollup";
+import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 
 /**
  * Confirms delivered events that stayed quiet for `quietMs`, up to `limit`. Returns them with the redrive that delivered
@@ -21,7 +21,7 @@ export async function confirmQuiet(
          from picked p where e.id = p.id and e.status = ${EVENT.REDRIVEN} and e.confirmed_at is null
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, e.status as old_status,
                  e.status as new_status
-     )${rollupOf("moved", { flow: { kind: "confirmed", at: "now()" } })}
+     )${rollupOf("moved", { flow: { kinds: flowSql("confirm"), at: "now()" } })}
      select m.id, (select i.redrive_id from redrive_items i
                     where i.id = m.id and i.state = ${ITEM.delivered} order by i.finished_at desc limit 1) as "redriveId"
        from moved m`,

@@ -2,14 +2,15 @@ import type { Finding } from "@/lib/contract/redrives";
 import { NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
 import type { AggregateResult } from "@/lib/core/aggregate-result";
 import type { AttemptState } from "@/lib/core/attempt-state";
-import type { EventStatus } from "@/lib/core/event-state";
-import { type EventAfter, type ItemOutcome, itemStateAfter } from "@/lib/core/item-outcome";
+import { EVENT_MOVES, type EventStatus } from "@/lib/core/event-state";
+import { flowOf } from "@/lib/core/flow";
+import { type EventAfter, type ItemOutcome, itemStateAfter, moveOf } from "@/lib/core/item-outcome";
 import { storableText } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
 import { ATTEMPT, EVENT, ITEM } from "@/lib/store/state-sql";
 import type { FailedAggregate } from "@/lib/store/write/aggregate-failures";
 import { type ClaimedItem, checked } from "@/lib/store/write/claim-items";
-import { type FlowKind, rollupOf } from "@/lib/store/write/rollup";
+import { rollupOf } from "@/lib/store/write/rollup";
 
 /** One claimed item's end, decided by core, on its way into the store. */
 export type FinishedItem = {
@@ -100,23 +101,13 @@ export const INT4_MAX = 2_147_483_647;
 /** `cameBack`: its bounce was parked before this finish. */
 export type MovedEvent = { id: string; status: EventStatus; cameBack: boolean };
 
+const QUEUED = EVENT_MOVES.freeze.to;
 const CAME_BACK = "coalesce($1 = any(e.bounced_redrives), false)";
 
 /**
- * Flow of the minute beyond the outcome itself: an exhausted event leaves the parked set as `ignored`, one that a
- * consumer had already processed is `confirmed` at once.
- */
-const SECOND_FLOW = `, moved_second_flow as (
-  insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
-  select date_trunc('minute', now(), 'UTC'), source_id, error_code, fingerprint, kind, count(*)
-    from (select m.*, case when new_status = ${EVENT.IGNORED} then 'ignored' when processed then 'confirmed' end as kind
-            from moved m) counted
-   where kind is not null group by source_id, error_code, fingerprint, kind
-)`;
-
-/**
- * Moves the events of closed items, with their rollups, in one statement. A delivery whose bounce came back before this
- * finish (park-events left it in `bounced_redrives`) writes `statusIfBounced`. That bounce has counted the delivery, the failure and the cooldown: they stay.
+ * Moves the events of closed items, with their rollups, in one statement. A delivery whose bounce was parked before this
+ * finish (`bounced_redrives` holds the redrive) gets `statusIfBounced`. That bounce has counted the delivery, the failure
+ * and the cooldown: they stay.
  * All sends of the redrive count as attempts of the event, also those of earlier claims: an item that goes back to wait
  * leaves its event as it is. `last_operator` stays the person who asked for the redrive. Returns where each went.
  */
@@ -134,20 +125,20 @@ export async function moveFinishedEvents(
               cooldown_until = case when w.processed or (w.if_bounced is not null and not ${CAME_BACK}) then null
                                     else greatest(e.cooldown_until, to_timestamp(w.cooldown_until / 1000)) end,
               confirmed_at = to_timestamp(w.confirmed_at / 1000),
-              redrive_at = case when w.flow = 'redriven' then now() else e.redrive_at end,
+              redrive_at = case when w.status = ${EVENT.REDRIVEN} then now() else e.redrive_at end,
               attempts = least(e.attempts::bigint + w.sends, ${INT4_MAX}),
               last_attempt_at = case when w.sent_now then now() else e.last_attempt_at end,
               last_error_code = coalesce(w.error_code, e.last_error_code),
               last_error = coalesce(w.error_text, e.last_error)
          from unnest($2::uuid[], $3::text[], $4::text[], $5::int[], $6::int[], $7::float8[], $8::float8[], $9::int[],
-                     $10::text[], $11::boolean[], $12::text[], $13::text[], $14::boolean[])
-           as w(id, status, if_bounced, failures, redrives, cooldown_until, confirmed_at, sends, flow, processed,
+                     $10::text[], $11::text[], $12::boolean[], $13::text[], $14::text[], $15::boolean[])
+           as w(id, status, if_bounced, failures, redrives, cooldown_until, confirmed_at, sends, flow, flow_if_bounced, processed,
                 error_code, error_text, sent_now)
-        where e.id = any($2::uuid[]) and e.id = w.id and ${checked("e.status", EVENT.QUEUED)}
-       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT.QUEUED} as old_status,
-                 e.status as new_status, w.processed, ${CAME_BACK} as came_back,
-                 case when w.if_bounced is not null and ${CAME_BACK} then null else w.flow end as flow
-     )${rollupOf("moved", { flow: { kind: { expression: "flow" }, at: "now()" } })}${SECOND_FLOW}
+        where e.id = any($2::uuid[]) and e.id = w.id and ${checked("e.status", EVENT[QUEUED])}
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT[QUEUED]} as old_status,
+                 e.status as new_status, ${CAME_BACK} as came_back,
+                 case when w.if_bounced is not null and ${CAME_BACK} then w.flow_if_bounced else w.flow end as flow
+     )${rollupOf("moved", { flow: { kinds: "string_to_array(flow, ',')", at: "now()" } })}
      select id, new_status as status, came_back as "cameBack" from moved`,
     [
       redriveId,
@@ -159,7 +150,10 @@ export async function moveFinishedEvents(
       finished.map(({ after }) => after.cooldownUntilMs),
       finished.map(({ after }) => after.confirmedAtMs),
       finished.map(({ attempts }) => attempts),
-      finished.map(({ outcome }) => flowKind(outcome)),
+      finished.map(({ outcome, after }) => flowOf(moveOf(outcome), QUEUED, after.status).join()),
+      finished.map(
+        ({ after }) => after.statusIfBounced && flowOf("deliverBounced", QUEUED, after.statusIfBounced).join(),
+      ),
       finished.map(({ outcome }) => outcome.kind === "already-processed"),
       finished.map(({ outcome }) => (outcome.kind === "failed" ? outcome.code : null)),
       finished.map(({ outcome }) => (outcome.kind === "failed" ? storedDetail(outcome.detail) : null)),
@@ -167,18 +161,6 @@ export async function moveFinishedEvents(
     ],
     { name: "move-finished-events" },
   );
-}
-
-function flowKind(outcome: ItemOutcome): FlowKind | null {
-  switch (outcome.kind) {
-    case "delivered":
-    case "already-processed":
-      return "redriven";
-    case "failed":
-      return "failed";
-    default:
-      return null;
-  }
 }
 
 /**

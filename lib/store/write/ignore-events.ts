@@ -2,7 +2,7 @@ import type { EVENT_MOVES } from "@/lib/core/event-state";
 import type { Tx } from "@/lib/store/db";
 import { EVENT, EVENT_MOVE, ITEM } from "@/lib/store/state-sql";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
-import { rollupOf } from "@/lib/store/write/rollup";
+import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 
 type IgnoredFrom = (typeof EVENT_MOVES.ignore.from)[number];
 
@@ -28,7 +28,7 @@ export async function ignoreEvents(
           and (e.status <> ${EVENT.QUEUED} or not exists (select 1 from redrive_items i where i.id = e.id and i.state = ${ITEM.open}))
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, was.status as old_status,
                  e.status as new_status
-     )${rollupOf("moved", { flow: { kind: "ignored", at: "now()" } })}
+     )${rollupOf("moved", { flow: { kinds: flowSql("ignore"), at: "now()" } })}
      select id, old_status as "from" from moved`,
     [events.map(({ id }) => id), actor, events.map(({ attempts }) => attempts)],
   );
@@ -50,7 +50,7 @@ export async function releaseEvents(
         where e.id = any($1::uuid[]) and e.status in ${EVENT_MOVE.release.from}
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT_MOVE.release.from} as old_status,
                  e.status as new_status
-     )${rollupOf("moved", { flow: { kind: "released", at: "now()" } })}
+     )${rollupOf("moved", { flow: { kinds: flowSql("release"), at: "now()" } })}
      select id from moved`,
     [ids, actor, keepLimits],
   );

@@ -2,6 +2,7 @@ import type { KnownEvent } from "@/lib/core/arrival";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { type EventStatus, PARKED_AS } from "@/lib/core/event-state";
 import { type Fingerprint, fingerprintOf } from "@/lib/core/fingerprint";
+import { flowOf } from "@/lib/core/flow";
 import { errorSummary } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
 import { EVENT, ITEM, PARKED } from "@/lib/store/state-sql";
@@ -294,7 +295,7 @@ const BOUNCE_FLOW = `, moved_beside as (
     from (select source_id,
                  case when old_status in ${PARKED} then old_error_code else error_code end as code,
                  case when old_status in ${PARKED} then old_fingerprint else fingerprint end as print,
-                 case when old_status <> ${EVENT.REDRIVEN} then 'redriven' when new_status = ${EVENT.IGNORED} then 'ignored' end as kind
+                 beside as kind
             from moved) beside
    where kind is not null group by source_id, code, print, kind
 )`;
@@ -329,13 +330,13 @@ export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): P
          failures = e.failures + w.failed,
          cooldown_until = greatest(e.cooldown_until, now() + make_interval(secs => w.cooldown_ms / 1000))
        from unnest($1::uuid[], $2::text[], $3::text[], $4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[],
-                   $9::text[], $10::text[], $11::int[], $12::float8[], $14::int[], $15::int[], $16::float8[])
+                   $9::text[], $10::text[], $11::int[], $12::float8[], $14::int[], $15::int[], $16::float8[], $17::text[])
          as w (id, old_status, status, old_bounces, redrive, old_error_code, error_code, old_fingerprint, fingerprint,
-               last_error, attempts, failed_at, payload_bytes, failed, cooldown_ms)
+               last_error, attempts, failed_at, payload_bytes, failed, cooldown_ms, beside)
        where e.id = w.id and e.status = w.old_status and e.bounces = w.old_bounces
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, w.old_status,
-                 e.status as new_status, w.old_error_code, w.old_fingerprint
-     )${rollupOf("moved", { flow: { kind: "bounced", at: "to_timestamp($13::float8 / 1000)" }, regrouped: true })}${BOUNCE_FLOW}
+                 e.status as new_status, w.old_error_code, w.old_fingerprint, w.beside
+     )${rollupOf("moved", { flow: { kinds: "'{bounced}'::text[]", at: "to_timestamp($13::float8 / 1000)" }, regrouped: true })}${BOUNCE_FLOW}
      select id from moved`,
     [
       column(({ found }) => found.id),
@@ -354,6 +355,7 @@ export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): P
       column(({ parking }) => parking.letter.payload.byteLength),
       column(({ counts }) => (counts ? 1 : 0)),
       column(({ counts, cooldownMs }) => (counts ? cooldownMs : null)),
+      column(({ found, status }) => flowOf("bounce", found.status, status).find((kind) => kind !== "bounced")),
     ],
     { name: "record_bounces" },
   );

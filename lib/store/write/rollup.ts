@@ -1,17 +1,18 @@
+import { EVENT_MOVES, type EventMove } from "@/lib/core/event-state";
+import { flowOf } from "@/lib/core/flow";
+import { EVENT } from "@/lib/store/state-sql";
+
 /**
  * SQL that keeps the rollups exact: appended to the very statement that changes events, so that no change can be
  * committed without its counters. Deltas only; the janitor folds them.
  */
 
-/** Kinds of `dlq_flow`. */
-export type FlowKind = "parked" | "redriven" | "confirmed" | "failed" | "bounced" | "ignored" | "released" | "expired";
-
 export type RollupOptions = {
   /**
-   * Counts each row once in this minute's flow: a kind for all rows, or a SQL expression over `from` that yields a
-   * kind, or null for a row that does not count. `at` is a SQL expression of type timestamptz (a parameter).
+   * Counts each row in the flow of the minute of `at` (SQL of type timestamptz), once for each of its kinds: `kinds` is
+   * SQL over `from` that yields a text[], see `flowSql`.
    */
-  flow?: { kind: FlowKind | { expression: string }; at: string };
+  flow?: { kinds: string; at: string };
   /** The rows also have `old_error_code` and `old_fingerprint`: the event changed its group. */
   regrouped?: boolean;
 };
@@ -46,15 +47,19 @@ export function rollupOf(from: string, options: RollupOptions = {}): string {
       select fingerprint, source_id, new_status, 1 from ${from} where new_status is not null
     ) delta group by fingerprint, source_id, status having sum(n) <> 0
   )`;
-  return options.flow ? levels + flowOf(from, options.flow) : levels;
+  return options.flow ? levels + insertFlow(from, options.flow) : levels;
 }
 
-function flowOf(from: string, { kind, at }: NonNullable<RollupOptions["flow"]>): string {
-  const expression = typeof kind === "string" ? `'${kind}'` : kind.expression;
+/** SQL of the kinds that a move counts, over `old_status`. */
+export function flowSql(move: EventMove): string {
+  const kinds = EVENT_MOVES[move].from.map((from) => `when ${EVENT[from]} then '{${flowOf(move, from)}}'`);
+  return `(case old_status ${kinds.join(" ")} end)::text[]`;
+}
+
+function insertFlow(from: string, { kinds, at }: NonNullable<RollupOptions["flow"]>): string {
   return `, ${from}_flow as (
     insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
     select date_trunc('minute', ${at}, 'UTC'), source_id, error_code, fingerprint, kind, count(*)
-      from (select source_id, error_code, fingerprint, ${expression} as kind from ${from}) counted
-     where kind is not null group by source_id, error_code, fingerprint, kind
+      from ${from} cross join lateral unnest(${kinds}) as kind group by source_id, error_code, fingerprint, kind
   )`;
 }

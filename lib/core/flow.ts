@@ -1,0 +1,48 @@
+import { EVENT_MOVES, type EventMove, type EventStatus, isParked } from "@/lib/core/event-state";
+
+/**
+ * What each kind of `dlq_flow` does to the number of parked events (`dlq_size`). The kinds of an event's history add up to
+ * whether it is parked now: see I15 in docs/invariants.md. `corrected` is written by migrations alone, with a sign.
+ */
+export const SIZE_EFFECT = {
+  parked: 1,
+  bounced: 1,
+  released: 1,
+  corrected: 1,
+  redriven: -1,
+  ignored: -1,
+  confirmed: 0,
+  failed: 0,
+} as const;
+export type FlowKind = keyof typeof SIZE_EFFECT;
+
+/** What a move counts whatever the statuses before and after it. */
+const COUNTED: Record<EventMove, readonly FlowKind[]> = {
+  freeze: [],
+  deliver: ["redriven"],
+  deliverBounced: [],
+  skip: ["redriven", "confirmed"],
+  pass: [],
+  refuse: [],
+  fail: ["failed"],
+  cancel: [],
+  giveBack: [],
+  bounce: ["bounced"],
+  ignore: ["ignored"],
+  exhaust: [],
+  release: ["released"],
+  confirm: ["confirmed"],
+};
+
+/**
+ * What a move counts: its own kinds, and one that makes up for what they miss. An event that bounces without having left
+ * leaves (`redriven`); one that ends as IGNORED at the redrive limit leaves too (`ignored`).
+ */
+export function flowOf(move: EventMove, from: EventStatus, to: EventStatus = EVENT_MOVES[move].to): FlowKind[] {
+  const counted = COUNTED[move];
+  const effect = counted.reduce((sum, kind) => sum + SIZE_EFFECT[kind], 0);
+  const missing = Number(isParked(to)) - Number(isParked(from)) - effect;
+  if (missing === 0) return [...counted];
+  if (missing !== -1) throw new RangeError(`no kind of flow makes up for ${move} from ${from} to ${to}`);
+  return [...counted, to === "IGNORED" && from !== "IGNORED" ? "ignored" : "redriven"];
+}
