@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { CANARY_SLICE } from "@/lib/core/lane-slices";
 import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { confirmEvents } from "@/lib/operations/confirm-events";
@@ -155,11 +154,11 @@ describe("a canary", () => {
     const { id } = await world.request({
       canary: { steps: [3], stopAtFailureRatio: 0.3, window: 40, quietMs: 600_000 },
     });
-    const rings = Array.from({ length: 12 }, () => ({ redriveId: id, slice: CANARY_SLICE }));
+    const rings = Array.from({ length: 12 }, () => ({ kind: "canary" as const, redriveId: id }));
     await world.lane.ring("main", rings);
     await Promise.all([world.worker(), world.worker()]);
     await expect.poll(async () => (await world.redrive(id)).canary?.waitingUntil).toEqual(expect.any(String));
-    await expect.poll(async () => (await world.lane.waiting("main", { due: true }))?.length).toBe(0);
+    await expect.poll(async () => (await world.lane.jobs("main", ["waiting"]))?.length).toBe(0);
     expect(world.sink.arrived).toHaveLength(3);
     await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
     await world.ended(id);

@@ -107,7 +107,7 @@ describe.each([
       await world.worker();
       await world.worker();
       const id = await start();
-      await world.deps.lane.ring("main", await world.deps.lane.waiting("main").then((jobs) => jobs ?? []));
+      await world.deps.lane.ring("main", await world.deps.lane.jobs("main").then((jobs) => jobs ?? []));
       await until(id, ({ state }) => state === "DONE");
       expect(await operation(id)).toMatchObject({ changed: EVENTS, refused: 0 });
       await audited(id, EVENTS);

@@ -54,7 +54,7 @@ describe.each([
         holdMs: 2_500,
         canary: { steps: [1], stopAtFailureRatio: 0.2, window: 50, quietMs: 300 },
       });
-      await world.lane.ring("main", [{ redriveId: id, slice: 0 }]);
+      await world.lane.ring("main", [{ kind: "slice", redriveId: id, slice: 0 }]);
       await changeRedrive(world.deps, { id, change: { action: "pause" } }, localViewer("bob"));
       await changeRedrive(world.deps, { id, change: { action: "resume" } }, localViewer("bob"));
       await first.stop("a deploy");

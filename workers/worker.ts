@@ -11,11 +11,10 @@ import type { Env } from "@/lib/platform/env";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Log } from "@/lib/platform/log";
 import { advanceCanaries } from "@/lib/redriving/canary-and-brake";
-import { createClaimsInHand, createLostWork, HEARTBEAT_MS } from "@/lib/redriving/lost-work";
+import { createLostWork, HEARTBEAT_MS } from "@/lib/redriving/lost-work";
 import { reconcile } from "@/lib/redriving/reconcile";
-import { recordHealing } from "@/lib/redriving/record-healing";
-import { createRedriveSessions } from "@/lib/redriving/session";
-import { createTargetDirectory, REFRESH_MS } from "@/lib/redriving/target-directory";
+import { createRedriver } from "@/lib/redriving/redriver";
+import { REFRESH_MS } from "@/lib/redriving/target-directory";
 import { databaseClock } from "@/lib/store/database-clock";
 import { createDb } from "@/lib/store/db";
 import { foldRollups } from "@/lib/store/write/fold-rollups";
@@ -107,39 +106,27 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     secrets: { variables: process.env, listed: env.envReferences },
     report: (what, error) => log.warn({ err: error }, what),
   });
-  const targets = createTargetDirectory({
-    db,
+  const stopping = new AbortController();
+  const id = uuidv7(clock.wallMs());
+  const redriver = createRedriver({
+    deps,
     bucket,
-    clock,
-    log,
     openPublisher: (row) => {
       const stored = parseSourceConfig(row.kind, row.config);
       if (targetAddress(stored, row.lane) === null) return null;
       return brokers.publisher(stored, row.lane);
     },
-    onHealing: (target, step) => {
-      recordHealing(deps, target, step).catch((error) => log.warn({ target, err: error }, "healing step not audited"));
-    },
-  });
-  const stopping = new AbortController();
-  const sessions = createRedriveSessions(deps, bucket);
-  await ensurePartitions(upkeepDb, clock.wallMs(), clock.wallMs() + DAYS_AHEAD * DAY_MS);
-  const id = uuidv7(clock.wallMs());
-  const startedAtMs = clock.wallMs();
-  const claims = createClaimsInHand(clock);
-  const lostWork = createLostWork(deps, { workerId: id, claims });
-  // Before the first claim: what a worker without a heartbeat holds is given to others.
-  const { storeMs } = await writeHeartbeat(db, { id, startedAtMs, info: heartbeatInfo(0, {}, bucket.worst()) });
-  lostWork.seen(storeMs);
-  const lanes = await startLanes({
-    deps,
-    connection,
-    targets,
-    sessions,
+    random: Math.random,
     workerId: id,
-    claims,
     stopping: stopping.signal,
   });
+  await ensurePartitions(upkeepDb, clock.wallMs(), clock.wallMs() + DAYS_AHEAD * DAY_MS);
+  const startedAtMs = clock.wallMs();
+  const lostWork = createLostWork(redriver);
+  // Before the first claim: the claims of a worker without a heartbeat are given to others.
+  const { storeMs } = await writeHeartbeat(db, { id, startedAtMs, info: heartbeatInfo(0, {}, bucket.worst()) });
+  lostWork.seen(storeMs);
+  const lanes = await startLanes(redriver, connection);
   const consumers = startConsumers({ db, clock, log, brokers, workerId: id });
 
   const rounds = startRounds(
@@ -148,8 +135,8 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
         name: "heartbeat",
         everyMs: HEARTBEAT_MS,
         work: async () => {
-          targets.heal();
-          const info = heartbeatInfo(lanes.running(), targets.reports(), bucket.worst());
+          redriver.targets.heal();
+          const info = heartbeatInfo(lanes.running(), redriver.targets.reports(), bucket.worst());
           const { alive, storeMs } = await writeHeartbeat(db, { id, startedAtMs, info });
           workersAlive = alive;
           if (env.healthFile !== null) await writeFile(env.healthFile, "");
@@ -158,7 +145,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
       },
       // Apart from the heartbeat, which must not wait for what a lost worker has locked.
       { name: "lost work", everyMs: 1_000, work: () => lostWork.recover() },
-      { name: "targets", everyMs: REFRESH_MS, work: () => targets.refreshIfSending() },
+      { name: "targets", everyMs: REFRESH_MS, work: () => redriver.targets.refreshIfSending() },
       { name: "reconcile", everyMs: RECONCILE_MS, work: () => reconcile(deps) },
       { name: "canary", everyMs: 1_000, work: () => advanceCanaries(deps) },
       { name: "confirm", everyMs: 5_000, work: () => confirmQuietEvents(deps) },
@@ -181,7 +168,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     stopping.abort(new Error(why));
     // In steps, for each uses what is closed after it; a part that fails or hangs keeps no other open.
     await endAll("work", [lanes.stop(GRACE_MS), consumers.stop(), rounds.stop()], END_WORK_MS_MAX);
-    await endAll("heartbeat and targets", [removeHeartbeat(db, id), targets.close()], CLOSE_MS_MAX);
+    await endAll("heartbeat and targets", [removeHeartbeat(db, id), redriver.close()], CLOSE_MS_MAX);
     await endAll("queue and buckets", [lane.close(), closeBucket()], CLOSE_MS_MAX);
     await endAll("store", [upkeepDb.end(), db.end()], CLOSE_MS_MAX);
     log.info("worker stopped");

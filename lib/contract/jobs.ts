@@ -1,8 +1,26 @@
 import * as z from "zod/mini";
 
-/** Payload of one BullMQ job. Ids only: what the slice holds is read from Postgres when it runs. */
-export const sliceJobSchema = z.strictObject({
-  redriveId: z.uuid(),
-  slice: z.int().check(z.gte(0)),
-});
-export type SliceJobData = z.infer<typeof sliceJobSchema>;
+const redriveId = z.uuid();
+
+/**
+ * Payload of one job of a lane. Ids only: what the job works on is read from Postgres when it runs.
+ * `plan` freezes a large redrive, `canary` works all slices of a redrive that its canary holds back, `slice` works one;
+ * `bulk` changes the events of a bulk operation.
+ *
+ * A job that an earlier version left in the queue has no kind: it is read as a slice. The numbers that stood for a plan or a
+ * canary are above every slice, so such a job finds nothing to do, and the reconciler rings the plan or the canary.
+ */
+export const laneJobSchema = z.union([
+  z.strictObject({ kind: z.literal("plan"), redriveId }),
+  z.strictObject({ kind: z.literal("canary"), redriveId }),
+  z.strictObject({ kind: z.literal("bulk"), operationId: z.uuid() }),
+  z.strictObject({ kind: z._default(z.literal("slice"), "slice"), redriveId, slice: z.int().check(z.gte(0)) }),
+]);
+
+export type LaneJob = z.infer<typeof laneJobSchema>;
+
+/** Equal keys, equal jobs. */
+export function laneJobKey(job: LaneJob): string {
+  if (job.kind === "bulk") return `${job.operationId}.bulk`;
+  return `${job.redriveId}.${job.kind === "slice" ? job.slice : job.kind}`;
+}

@@ -12,16 +12,17 @@ import {
   type WorkerOptions,
 } from "bullmq";
 import type { Redis } from "ioredis";
+import type { LaneJob } from "@/lib/contract/jobs";
 import type { DomainError } from "@/lib/core/problem";
 import { PostgresPool } from "@/lib/platform/postgres-pool";
 import { type LaneConnection, lanePool, QUEUE_NAMES, REDIS_PREFIX_DEFAULT } from "./connection";
-import type { LaneName, SliceJob } from "./port";
+import { laneJobId } from "./lane-job-id";
+import type { LaneName } from "./port";
 import { asQueueProblem, queueUnfit } from "./queue-unavailable";
 import { connectRedis } from "./redis-client";
-import { sliceJobId } from "./slice-job-id";
 
 /** What the lane uses of BullMQ's Queue and Worker, the same on both backends. */
-export type LaneBullQueue = Pick<Queue<SliceJob>, "addBulk" | "getRanges" | "getVersion" | "close">;
+export type LaneBullQueue = Pick<Queue<LaneJob>, "addBulk" | "getRanges" | "getVersion" | "close">;
 export type LaneBullWorker = {
   run(): Promise<void>;
   /** Fetches no more jobs, waits for those that run, then disconnects. */
@@ -30,7 +31,7 @@ export type LaneBullWorker = {
   on<E extends keyof WorkerListener<unknown, void>>(event: E, listener: WorkerListener<unknown, void>[E]): unknown;
 };
 
-export type SliceProcessor = (job: Job<unknown>, token: string | undefined) => Promise<void>;
+export type JobProcessor = (job: Job<unknown>, token: string | undefined) => Promise<void>;
 
 /** We read no event streams: keep what BullMQ writes into them short. */
 const EVENTS_KEPT = 100;
@@ -45,10 +46,10 @@ const WORKER_CONNECTIONS_MAX = 5;
  */
 const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { age: 86_400, count: 500 } } as const;
 
-/** A new job for a slice; `delayMs` holds it back. */
-export function bullJob(job: SliceJob, wallMs: number, delayMs = 0) {
-  const data: SliceJob = { redriveId: job.redriveId, slice: job.slice };
-  return { name: "slice", data, opts: { ...JOB_OPTIONS, jobId: sliceJobId(job, wallMs), delay: Math.max(0, delayMs) } };
+/** A new BullMQ job; `delayMs` holds it back. */
+export function bullJob(job: LaneJob, wallMs: number, delayMs = 0) {
+  const opts = { ...JOB_OPTIONS, jobId: laneJobId(job, wallMs), delay: Math.max(0, delayMs) };
+  return { name: job.kind, data: job, opts };
 }
 
 export type OpenQueues = {
@@ -74,7 +75,7 @@ export async function openQueues(connection: LaneConnection, onError: (error: Er
     const probeWrite = async () => {
       await client.set(`${prefix}:${PROBE_KEY}`, "1", "PX", PROBE_KEPT_MS);
     };
-    return openBoth((name) => new Queue<SliceJob>(name, queueOptions(options)), {
+    return openBoth((name) => new Queue<LaneJob>(name, queueOptions(options)), {
       kind: "redis",
       onError,
       probeWrite,
@@ -136,8 +137,8 @@ export type OpenWorkerOptions = Pick<
 
 export type OpenWorker = {
   worker: LaneBullWorker;
-  /** Puts a slice behind all that wait, to be looked at after `delayMs` (whole milliseconds). */
-  ringAgain(slice: SliceJob, options: { wallMs: number; delayMs: number }): Promise<void>;
+  /** Puts a job behind all that wait, to be started after `delayMs` (whole milliseconds). */
+  ringAgain(job: LaneJob, options: { wallMs: number; delayMs: number }): Promise<void>;
   /** Resolves when the server answers. */
   ping(): Promise<unknown>;
   /** Gives up on commands that wait for a server which does not come back, and drops the connection. */
@@ -150,7 +151,7 @@ export type OpenWorker = {
 export async function openWorker(
   connection: LaneConnection,
   lane: LaneName,
-  how: { process: SliceProcessor; options: OpenWorkerOptions; onError: (error: Error) => void },
+  how: { process: JobProcessor; options: OpenWorkerOptions; onError: (error: Error) => void },
 ): Promise<OpenWorker> {
   const options = { ...how.options, autorun: false };
   if (connection.kind === "redis") {
@@ -187,8 +188,8 @@ async function ready(
     throw readable(kind, error);
   }
   const ping = () => worker.getBackend().getQueueMetaField("version");
-  const ringAgain: OpenWorker["ringAgain"] = async (slice, { wallMs, delayMs }) => {
-    const { name, data, opts } = bullJob(slice, wallMs, delayMs);
+  const ringAgain: OpenWorker["ringAgain"] = async (job, { wallMs, delayMs }) => {
+    const { name, data, opts } = bullJob(job, wallMs, delayMs);
     await Job.create(worker, name, data, opts);
   };
   return { worker, ringAgain, ping, cut: open.cut, release: open.release };

@@ -2,9 +2,10 @@ import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type LaneJob, laneJobKey } from "@/lib/contract/jobs";
 import { DomainError } from "@/lib/core/problem";
 import type { LaneConnection } from "./connection";
-import type { LaneName, LaneQueue, LaneWorker, RunSlice, SliceJob } from "./port";
+import type { LaneName, LaneQueue, LaneWorker, RunJob } from "./port";
 import { createLaneQueue } from "./queue";
 import { type LaneWorkerOptions, startLaneWorker } from "./worker";
 
@@ -31,7 +32,7 @@ const LOCK_MS = 800;
 type LogLine = { level: string; message: string; fields: Record<string, unknown> };
 
 /** What one worker did. */
-type Watched = { worker: LaneWorker; started: SliceJob[]; log: LogLine[]; errors: unknown[] };
+type Watched = { worker: LaneWorker; started: LaneJob[]; log: LogLine[]; errors: unknown[] };
 
 /** The guarantees of the lane, for every backend that claims to carry it. */
 export function laneConformance(open: () => Promise<LaneServer>): void {
@@ -53,8 +54,8 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
     await queue.close();
   });
 
-  async function start(run: RunSlice, options: Partial<LaneWorkerOptions> = {}): Promise<Watched> {
-    const started: SliceJob[] = [];
+  async function start(run: RunJob, options: Partial<LaneWorkerOptions> = {}): Promise<Watched> {
+    const started: LaneJob[] = [];
     const errors: unknown[] = [];
     const log: LogLine[] = [];
     const write = (level: string) => (fields: Record<string, unknown>, message: string) =>
@@ -84,7 +85,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await expect.poll(() => started.length, SOON).toBe(25);
       expect(sorted(started)).toEqual(sorted(jobs));
       await expect.poll(() => server.jobsKept("main"), SOON).toBe(0);
-      expect(await queue.waiting("main")).toEqual([]);
+      expect(await queue.jobs("main")).toEqual([]);
     });
 
     test("begins a slice at once when the worker is idle", async () => {
@@ -105,20 +106,20 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await expect.poll(() => workers[0]!.running(), SOON).toBe(1);
       await queue.ring("main", [waiting!]);
       await queue.ring("main", [delayed!], { delayMs: 60_000 });
-      expect(sorted((await queue.waiting("main"))!)).toEqual(sorted([running!, waiting!, delayed!]));
+      expect(sorted((await queue.jobs("main"))!)).toEqual(sorted([running!, waiting!, delayed!]));
     });
 
     test("rings many slices and lists them all", async () => {
       const jobs = slices(2_345);
       await queue.ring("main", jobs);
-      expect(sorted((await queue.waiting("main"))!)).toEqual(sorted(jobs));
+      expect(sorted((await queue.jobs("main"))!)).toEqual(sorted(jobs));
     });
 
     test("a slice rung twice may start twice, and is listed once", async () => {
       const jobs = slices(1);
       await queue.ring("main", jobs);
       await queue.ring("main", jobs);
-      expect(await queue.waiting("main")).toEqual(jobs);
+      expect(await queue.jobs("main")).toEqual(jobs);
       const { started } = await start(done);
       await expect.poll(() => started, SOON).toEqual([...jobs, ...jobs]);
     });
@@ -139,7 +140,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       const { started } = await start(done, { lane: "slow" });
       await expect.poll(() => started.length, SOON).toBe(3);
       expect(sorted(started)).toEqual(sorted(slow));
-      expect(sorted((await queue.waiting("main"))!)).toEqual(sorted(main));
+      expect(sorted((await queue.jobs("main"))!)).toEqual(sorted(main));
     });
 
     test("never runs more slices at once than its concurrency", async () => {
@@ -189,29 +190,30 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       const first = again([{ kind: "again", delayMs: 2_200.4 }]);
       await start(
         (job, signal) => {
-          const key = String(job.slice);
+          const key = laneJobKey(job);
           startsMs.set(key, [...(startsMs.get(key) ?? []), performance.now()]);
-          return job.slice === waits!.slice ? first(job, signal) : done();
+          return key === laneJobKey(waits!) ? first(job, signal) : done();
         },
         { concurrency: 1 },
       );
       await queue.ring("main", [waits!]);
       await queue.ring("main", [other!]);
-      await expect.poll(() => startsMs.get(String(waits!.slice))?.length, { timeout: 8_000 }).toBe(2);
-      const [firstMs, secondMs] = startsMs.get(String(waits!.slice))!;
+      await expect.poll(() => startsMs.get(laneJobKey(waits!))?.length, { timeout: 8_000 }).toBe(2);
+      const [firstMs, secondMs] = startsMs.get(laneJobKey(waits!))!;
       expect(secondMs! - firstMs!).toBeGreaterThanOrEqual(2_190);
-      expect(startsMs.get(String(other!.slice))![0]).toBeLessThan(secondMs!);
+      expect(startsMs.get(laneJobKey(other!))![0]).toBeLessThan(secondMs!);
       await expect.poll(() => server.jobsKept("main"), SOON).toBe(0);
     });
 
     test("slices that come back for ever leave places to those that have not begun", async () => {
       const jobs = slices(7);
-      const begun = new Set<number>();
-      const blocked = (job: SliceJob) => job.slice < 5 && !(begun.has(5) && begun.has(6));
+      const keys = jobs.map(laneJobKey);
+      const begun = new Set<string>();
+      const blocked = (key: string) => keys.indexOf(key) < 5 && !(begun.has(keys[5]!) && begun.has(keys[6]!));
       await start(
         async (job) => {
-          begun.add(job.slice);
-          return blocked(job) ? { kind: "again", delayMs: 400 } : { kind: "done" };
+          begun.add(laneJobKey(job));
+          return blocked(laneJobKey(job)) ? { kind: "again", delayMs: 400 } : { kind: "done" };
         },
         { concurrency: 2 },
       );
@@ -229,7 +231,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await worker.stop(0);
       expect(performance.now() - stopMs).toBeLessThan(1_500);
       expect(started).toHaveLength(1);
-      expect(await queue.waiting("main")).toEqual(jobs);
+      expect(await queue.jobs("main")).toEqual(jobs);
     });
   });
 
@@ -237,12 +239,14 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
     test("a slice that throws is logged with its ids and dropped; the others run on", async () => {
       const [bad, ...good] = slices(6);
       const boom = new Error("boom");
-      const { started, log } = await start((job) => (job.slice === bad!.slice ? Promise.reject(boom) : done()));
+      const { started, log } = await start((job) =>
+        laneJobKey(job) === laneJobKey(bad!) ? Promise.reject(boom) : done(),
+      );
       await queue.ring("main", [bad!, ...good]);
       await expect.poll(() => started.length, SOON).toBe(6);
       await expect.poll(() => log, SOON).toHaveLength(1);
       expect(log[0]).toMatchObject({ level: "error", message: "slice failed", fields: { ...bad, err: boom } });
-      await expect.poll(() => queue.waiting("main"), SOON).toEqual([]);
+      await expect.poll(() => queue.jobs("main"), SOON).toEqual([]);
       expect(started).toHaveLength(6);
     });
 
@@ -259,13 +263,22 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
     );
   });
 
+  describe("jobs of an earlier version", () => {
+    test("that it left in the queue are run as slices", async () => {
+      const redriveId = randomUUID();
+      const { started } = await start(done);
+      await server.addRaw("main", { redriveId, slice: 3 });
+      await expect.poll(() => started, SOON).toEqual([{ kind: "slice", redriveId, slice: 3 }]);
+    });
+  });
+
   describe("locks", () => {
     test("a slice may run for many times its lock and is started once", async () => {
       const runs = [await start(forMs(LOCK_MS * 4)), await start(forMs(LOCK_MS * 4))];
       const jobs = slices(2);
       await queue.ring("main", jobs);
       await expect.poll(() => runs.flatMap((one) => one.started).length, SOON).toBe(2);
-      await expect.poll(() => queue.waiting("main"), { timeout: 8_000 }).toEqual([]);
+      await expect.poll(() => queue.jobs("main"), { timeout: 8_000 }).toEqual([]);
       expect(sorted(runs.flatMap((one) => one.started))).toEqual(sorted(jobs));
     });
 
@@ -281,7 +294,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await expect.poll(() => aborted, { timeout: 8_000 }).toEqual([expect.objectContaining({ why: "lock-lost" })]);
       await expect.poll(() => started.length, { timeout: 10_000 }).toBe(2);
       expect(log.map((line) => line.message)).toContain("slice aborted: its lock was lost");
-      await expect.poll(() => queue.waiting("main"), SOON).toEqual([]);
+      await expect.poll(() => queue.jobs("main"), SOON).toEqual([]);
     });
 
     test("a slice whose worker is killed starts on another one", async () => {
@@ -295,8 +308,10 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       }
       const { started, log } = await start(done);
       await expect.poll(() => started, { timeout: 15_000 }).toEqual(jobs);
-      expect(log.map((line) => line.message)).toContain("slice lost its worker, it starts again");
-      await expect.poll(() => queue.waiting("main"), SOON).toEqual([]);
+      await expect
+        .poll(() => log.map((line) => line.message), SOON)
+        .toContain("slice lost its worker, it starts again");
+      await expect.poll(() => queue.jobs("main"), SOON).toEqual([]);
     });
 
     test("losing the queue in mid-run aborts what runs, and what is rung again starts", async () => {
@@ -305,7 +320,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await queue.ring("main", jobs);
       await expect.poll(() => started.length, SOON).toBe(1);
       await server.flush();
-      expect(await queue.waiting("main")).toEqual([]);
+      expect(await queue.jobs("main")).toEqual([]);
       await queue.ring("main", jobs);
       await expect.poll(() => started, { timeout: 8_000 }).toEqual([...jobs, ...jobs]);
       await expect.poll(() => workers[0]!.running(), { timeout: 8_000 }).toBe(0);
@@ -322,7 +337,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await first.worker.stop(50);
       expect(first.worker.running()).toBe(0);
       expect(aborted).toEqual(Array(2).fill(expect.objectContaining({ why: "stopping" })));
-      expect(sorted((await queue.waiting("main"))!)).toEqual(sorted(jobs));
+      expect(sorted((await queue.jobs("main"))!)).toEqual(sorted(jobs));
 
       const startMs = performance.now();
       const second = await start(done);
@@ -348,7 +363,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await first.worker.stop(10_000);
       expect(ended).toBe(begun);
       expect(first.started).toHaveLength(begun);
-      expect(await queue.waiting("main")).toHaveLength(3 - begun);
+      expect(await queue.jobs("main")).toHaveLength(3 - begun);
     });
 
     test("is the same stop when asked twice, and an idle worker stops at once", async () => {
@@ -374,7 +389,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       const startMs = performance.now();
       await expect(lost.ring("main", slices(1))).rejects.toMatchObject({ code: "queue-unavailable" });
       await expect(lost.ping()).rejects.toMatchObject({ code: "queue-unavailable" });
-      expect(await lost.waiting("main")).toBeNull();
+      expect(await lost.jobs("main")).toBeNull();
       expect(performance.now() - startMs).toBeLessThan(3_000);
       await lost.close();
     });
@@ -384,7 +399,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await server.goAway();
       const startMs = performance.now();
       await expect(queue.ring("main", slices(1))).rejects.toMatchObject({ code: "queue-unavailable" });
-      expect(await queue.waiting("main")).toBeNull();
+      expect(await queue.jobs("main")).toBeNull();
       expect(performance.now() - startMs).toBeLessThan(3_000);
       await server.comeBack();
       await expect
@@ -399,7 +414,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
         .toBe("up");
       const jobs = slices(1);
       await queue.ring("main", jobs);
-      expect(await queue.waiting("main")).toEqual(jobs);
+      expect(await queue.jobs("main")).toEqual(jobs);
     });
 
     test("a worker outlives the outage, says so once, and takes up work by itself", async () => {
@@ -456,22 +471,22 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
 
 const SOON = { timeout: 5_000 };
 
-function slices(count: number): SliceJob[] {
+function slices(count: number): LaneJob[] {
   const redriveId = randomUUID();
-  return Array.from({ length: count }, (_, i) => ({ redriveId, slice: i }));
+  return Array.from({ length: count }, (_, i) => ({ kind: "slice", redriveId, slice: i }));
 }
 
-const sorted = (jobs: SliceJob[]) => jobs.map((job) => `${job.redriveId}.${job.slice}`).sort();
+const sorted = (jobs: LaneJob[]) => jobs.map(laneJobKey).sort();
 
 const done = async (): Promise<{ kind: "done" }> => ({ kind: "done" });
 
 /** Ends in the outcomes given, one per run, then in `done`. */
-function again(outcomes: Awaited<ReturnType<RunSlice>>[]): RunSlice {
+function again(outcomes: Awaited<ReturnType<RunJob>>[]): RunJob {
   const left = [...outcomes];
   return async () => left.shift() ?? { kind: "done" };
 }
 
-const untilAborted: RunSlice = (_job, signal) =>
+const untilAborted: RunJob = (_job, signal) =>
   new Promise((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
@@ -480,7 +495,7 @@ const untilAborted: RunSlice = (_job, signal) =>
 const tick = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const forMs =
-  (ms: number): RunSlice =>
+  (ms: number): RunJob =>
   async () => {
     await tick(ms);
     return { kind: "done" };
@@ -514,9 +529,9 @@ function doomedWorker(connection: LaneConnection): ChildProcess {
   return fork(script, [settings], { execArgv: ["--import", "tsx"] });
 }
 
-function holding(worker: ChildProcess): Promise<SliceJob> {
+function holding(worker: ChildProcess): Promise<LaneJob> {
   return new Promise((resolve, reject) => {
-    worker.once("message", (message) => resolve((message as { holding: SliceJob }).holding));
+    worker.once("message", (message) => resolve((message as { holding: LaneJob }).holding));
     worker.once("exit", (code) => reject(new Error(`the worker process ended with ${code} before it had a slice`)));
   });
 }

@@ -1,35 +1,36 @@
-/** BullMQ job payload: ids only, Postgres holds everything else. */
-export type SliceJob = { redriveId: string; slice: number };
+import type { LaneJob } from "@/lib/contract/jobs";
 
 export type LaneName = "main" | "slow";
+
+export type JobState = "delayed" | "waiting" | "active";
 
 /** Producer side: what the web process needs. */
 export interface LaneQueue {
   readonly backend: "redis" | "postgres";
   /**
-   * Enqueues slices on a lane. Idempotent in effect: ringing a slice twice may start it twice, and the claim in
-   * Postgres makes the second find nothing. `delayMs` holds the slice back.
+   * Enqueues jobs on a lane. Idempotent in effect: a job that is rung twice may start twice, and the claim in Postgres
+   * makes the second find nothing. `delayMs` holds the job back.
    */
-  ring(lane: LaneName, jobs: SliceJob[], options?: { delayMs?: number }): Promise<void>;
+  ring(lane: LaneName, jobs: readonly LaneJob[], options?: { delayMs?: number }): Promise<void>;
   /**
-   * Slices that are waiting, delayed or active; null when the queue cannot answer. `due`: only those that any worker can
-   * begin now. Of the others some may belong to a worker that is lost, or wait by its clock.
+   * Jobs in these states, by default in any; null when the queue cannot answer. Only `waiting` ones can begin now on any
+   * worker: an active one may belong to a lost worker, and a delayed one may wait by the clock of a lost worker.
    */
-  waiting(lane: LaneName, options?: { due?: boolean }): Promise<SliceJob[] | null>;
+  jobs(lane: LaneName, states?: readonly JobState[]): Promise<LaneJob[] | null>;
   /** Rejects when the queue cannot be reached, or refuses to write. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What a slice's run ended in. `again` puts the same slice back after `delayMs`. */
-export type SliceOutcome = { kind: "done" } | { kind: "again"; delayMs: number };
+/** How the run of a job ended. `again` puts the same job back after `delayMs`. */
+export type JobOutcome = { kind: "done" } | { kind: "again"; delayMs: number };
 
-/** Runs one slice. Aborted when the job's lock is lost or the worker shuts down; must then stop and hand back. */
-export type RunSlice = (job: SliceJob, signal: AbortSignal) => Promise<SliceOutcome>;
+/** Runs one job. Aborted when the job's lock is lost or the worker shuts down; must then stop and hand back. */
+export type RunJob = (job: LaneJob, signal: AbortSignal) => Promise<JobOutcome>;
 
 /** Consumer side: what the worker process needs. */
 export interface LaneWorker {
-  /** Stops taking jobs, aborts running slices after `graceMs`, resolves when nothing runs. */
+  /** Stops taking jobs, aborts running jobs after `graceMs`, resolves when nothing runs. */
   stop(graceMs: number): Promise<void>;
   running(): number;
 }

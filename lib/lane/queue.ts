@@ -1,18 +1,19 @@
+import { type LaneJob, laneJobKey } from "@/lib/contract/jobs";
 import { type Clock, systemClock } from "@/lib/platform/clock";
 import { bullJob, type OpenQueues, openQueues } from "./bullmq-backend";
 import type { LaneConnection } from "./connection";
-import type { LaneName, LaneQueue, SliceJob } from "./port";
+import { parseLaneJobId } from "./lane-job-id";
+import type { JobState, LaneName, LaneQueue } from "./port";
 import { asQueueProblem, queueUnreachable } from "./queue-unavailable";
-import { parseSliceJobId } from "./slice-job-id";
 
-/** A ring of 10,000 slices (a million items) goes out in pieces that a server takes in a few milliseconds each. */
+/** A ring of 10,000 jobs (a million items) goes out in pieces that a server takes in a few milliseconds each. */
 const RING_CHUNK = 1_000;
 
 /**
  * The producer of both lanes. Connects on first use and again after a failure, so it may be made while the server is
- * away. Every method of it rejects with DomainError `queue-unavailable` (except `waiting`, which answers null): at once
+ * away. Every method of it rejects with DomainError `queue-unavailable` (except `jobs`, which answers null): at once
  * when the connection is down, after a few seconds when the server is silent. Nothing is buffered in memory meanwhile:
- * slices that could not be rung are in Postgres, from where the reconciler rings them.
+ * the slices of a ring that failed are in Postgres, from where the reconciler rings them.
  */
 export function createLaneQueue(connection: LaneConnection, clock: Clock = systemClock): LaneQueue {
   const opening = openOnce(connection);
@@ -37,31 +38,24 @@ export function createLaneQueue(connection: LaneConnection, clock: Clock = syste
           await queues[lane].addBulk(chunk.map((job) => bullJob(job, clock.wallMs(), options.delayMs)));
         }
       }),
-    waiting: (lane, { due = false } = {}) =>
-      attempt((queues) => slicesIn(queues, lane, due ? ["waiting"] : ["delayed", "waiting", "active"])).catch(
-        () => null,
-      ),
+    jobs: (lane, states = IN_ORDER) => attempt((queues) => jobsIn(queues, lane, states)).catch(() => null),
     ping: () => attempt((_, probeWrite) => probeWrite()),
     close: opening.close,
   };
 }
 
-/**
- * Read in the order in which a job moves, so that one that moves meanwhile is seen at least once. A slice rung twice is
- * listed once.
- */
-async function slicesIn(
-  queues: OpenQueues["queues"],
-  lane: LaneName,
-  states: ("delayed" | "waiting" | "active")[],
-): Promise<SliceJob[]> {
-  const ids = await queues[lane].getRanges(states, 0, -1);
-  const slices = new Map<string, SliceJob>();
-  for (const id of ids) {
-    const slice = parseSliceJobId(id);
-    if (slice) slices.set(`${slice.redriveId}.${slice.slice}`, slice);
-  }
-  return [...slices.values()];
+/** The order in which a job moves: one that moves while the states are read is seen at least once. */
+const IN_ORDER: readonly JobState[] = ["delayed", "waiting", "active"];
+
+/** A job that was rung twice is listed once. */
+async function jobsIn(queues: OpenQueues["queues"], lane: LaneName, states: readonly JobState[]): Promise<LaneJob[]> {
+  const ids = await queues[lane].getRanges(
+    IN_ORDER.filter((state) => states.includes(state)),
+    0,
+    -1,
+  );
+  const jobs = ids.map(parseLaneJobId).filter((job) => job !== null);
+  return [...new Map(jobs.map((job) => [laneJobKey(job), job])).values()];
 }
 
 /** Opens on demand; a failure is forgotten, so that the next caller tries again. */
@@ -70,7 +64,7 @@ function openOnce(connection: LaneConnection) {
   let closed = false;
   const open = (): Promise<OpenQueues> => {
     if (closed) return Promise.reject(queueUnreachable(connection.kind, new Error("the lane queue is closed")));
-    // Connection errors between two calls need no ear: the next call fails with its own.
+    // An error of the connection between two calls is not reported: the next call fails with an error of its own.
     opened ??= openQueues(connection, () => {}).catch((error) => {
       opened = null;
       throw error;

@@ -1,9 +1,9 @@
 import { DelayedError, type Job, UnrecoverableError, WaitingError } from "bullmq";
-import { sliceJobSchema } from "@/lib/contract/jobs";
+import { type LaneJob, laneJobSchema } from "@/lib/contract/jobs";
 import { type Clock, systemClock } from "@/lib/platform/clock";
 import { type OpenWorker, openWorker } from "./bullmq-backend";
 import type { LaneConnection } from "./connection";
-import type { LaneName, LaneWorker, RunSlice, SliceJob } from "./port";
+import type { LaneName, LaneWorker, RunJob } from "./port";
 import { createSliceHolds, type SliceHold, type SliceHolds } from "./slice-holds";
 import { watchTrouble } from "./trouble";
 
@@ -46,7 +46,7 @@ export type LaneWorkerOptions = {
   lane: LaneName;
   /** Slices that run at the same time in this process. */
   concurrency: number;
-  run: RunSlice;
+  run: RunJob;
   /** Trouble with the queue itself: each kind of error once per outage. A slice that throws is logged, not passed here. */
   onError: (error: unknown) => void;
   log: LaneLog;
@@ -128,8 +128,8 @@ function listen(
 }
 
 function idsOf(job: Job<unknown> | undefined): Record<string, unknown> {
-  const slice = sliceJobSchema.safeParse(job?.data);
-  return { jobId: job?.id, ...(slice.success ? slice.data : {}) };
+  const parsed = laneJobSchema.safeParse(job?.data);
+  return { jobId: job?.id, ...(parsed.success ? parsed.data : {}) };
 }
 
 type Processing = {
@@ -139,19 +139,19 @@ type Processing = {
   clock: Clock;
   log: LaneLog;
   lane: LaneName;
-  run: RunSlice;
+  run: RunJob;
   ringAgain: OpenWorker["ringAgain"];
 };
 
 /** Returns to complete the job. BullMQ's own errors say that the job was moved, any other that the slice failed. */
 async function processSlice(processing: Processing): Promise<void> {
   const { job, token, holds, clock, log, lane, ringAgain } = processing;
-  const slice = sliceJobSchema.safeParse(job.data);
-  if (!slice.success) throw new UnrecoverableError("not the payload of a slice");
+  const parsed = laneJobSchema.safeParse(job.data);
+  if (!parsed.success) throw new UnrecoverableError("not the payload of a lane job");
   const hold = holds.begin(job.id!);
   let end: SliceEnd;
   try {
-    end = await runHeld(slice.data, hold, processing);
+    end = await runHeld(parsed.data, hold, processing);
   } finally {
     hold.end();
   }
@@ -162,7 +162,7 @@ async function processSlice(processing: Processing): Promise<void> {
       // A new job behind the others, not this one delayed: on Postgres a delayed job keeps its old place, so slices that
       // come back every second would pass all that have not begun. Whole milliseconds: the Postgres queue refuses a
       // fraction, and a wait never ends early.
-      await ringAgain(slice.data, {
+      await ringAgain(parsed.data, {
         wallMs: clock.wallMs(),
         delayMs: Math.ceil(Math.min(end.delayMs, DELAY_MS_MAX)),
       });
@@ -171,7 +171,7 @@ async function processSlice(processing: Processing): Promise<void> {
       await job.moveToWait(token);
       throw new WaitingError();
     case "lock-lost":
-      log.warn({ lane, ...slice.data }, "slice aborted: its lock was lost");
+      log.warn({ lane, ...parsed.data }, "slice aborted: its lock was lost");
       // The job is no longer ours to move: this error tells BullMQ to leave it as it is.
       throw new DelayedError();
   }
@@ -179,13 +179,13 @@ async function processSlice(processing: Processing): Promise<void> {
 
 type SliceEnd = { kind: "done" } | { kind: "later"; delayMs: number } | { kind: "stopping" } | { kind: "lock-lost" };
 
-async function runHeld(slice: SliceJob, hold: SliceHold, { clock, log, lane, run }: Processing): Promise<SliceEnd> {
+async function runHeld(job: LaneJob, hold: SliceHold, { clock, log, lane, run }: Processing): Promise<SliceEnd> {
   const leaveAtMs = clock.nowMs() + INSIDE_MS_MAX;
   const already = hold.aborted();
   if (already !== null) return { kind: already };
   try {
     for (;;) {
-      const outcome = await run(slice, hold.signal);
+      const outcome = await run(job, hold.signal);
       if (hold.aborted() === "lock-lost") return { kind: "lock-lost" };
       if (outcome.kind === "done") return { kind: "done" };
       if (clock.nowMs() + outcome.delayMs > leaveAtMs) return { kind: "later", delayMs: outcome.delayMs };
@@ -194,8 +194,7 @@ async function runHeld(slice: SliceJob, hold: SliceHold, { clock, log, lane, run
   } catch (error) {
     const why = hold.aborted();
     if (why === null) throw error;
-    if (error !== hold.signal.reason)
-      log.warn({ lane, ...slice, why, err: error }, "slice ended an abort with an error");
+    if (error !== hold.signal.reason) log.warn({ lane, ...job, why, err: error }, "slice ended an abort with an error");
     return { kind: why };
   }
 }

@@ -76,13 +76,13 @@ test("a set that grows while it is requested is counted and frozen in one look, 
 
 test("a verify run is rung without a canary, since it has none", async () => {
   await world.park(2);
-  const rung: number[] = [];
+  const rung: string[] = [];
   const lane: LaneQueue = {
     ...world.deps.lane,
-    ring: async (_lane, jobs) => void rung.push(...jobs.map((job) => job.slice)),
+    ring: async (_lane, jobs) => void rung.push(...jobs.map((job) => job.kind)),
   };
   const asked = { select: { filter: {} }, mode: "verify", lane: "main", canary: true, reason: "a look" };
   const request = redriveRequestSchema.parse(asked);
   await requestRedrive({ ...world.deps, lane }, { request, idempotency: null }, localViewer("ada"));
-  expect(rung).toEqual([0]);
+  expect(rung).toEqual(["slice"]);
 });

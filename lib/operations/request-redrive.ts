@@ -1,6 +1,5 @@
 import { type Brake, brakeSchema, type Canary, canarySchema, type RedriveRequest } from "@/lib/contract/redrives";
 import { stepAfter } from "@/lib/core/canary";
-import { PLAN_SLICE } from "@/lib/core/lane-slices";
 import { DomainError } from "@/lib/core/problem";
 import { sliceCount } from "@/lib/core/redrive-plan";
 import { REDRIVE_MOVES, type RedriveState } from "@/lib/core/redrive-state";
@@ -11,7 +10,7 @@ import { findEarlier, judgeSelection, type Selected } from "@/lib/operations/jud
 import { selectEvents } from "@/lib/operations/select-events";
 import { uuidv7 } from "@/lib/platform/ids";
 import { policiesInForce } from "@/lib/redriving/policies";
-import { ringRedrive, ringSlices } from "@/lib/redriving/rings";
+import { ringRedrive } from "@/lib/redriving/rings";
 import type { Tx } from "@/lib/store/db";
 import { type Candidate, cutoffOf } from "@/lib/store/read/candidates";
 import { countEarlierUpTo } from "@/lib/store/read/earlier-summary";
@@ -98,7 +97,8 @@ async function countTakenAlong(tx: Tx, request: RedriveRequest, selected: Select
   return request.earlier === "include" && limit > 0 ? countEarlierUpTo(tx, selected, limit) : 0;
 }
 
-type Frozen = { answer: RedriveAnswer; slices: number[] | null };
+/** `slices`: those with open items; "plan" = the worker freezes the set, null = nothing is to be rung. */
+type Frozen = { answer: RedriveAnswer; slices: number[] | "plan" | null };
 type StartedRedrive = NewRedrive & { holdUntil: string | null };
 
 async function newRedrive(
@@ -185,7 +185,7 @@ function countMissing(answer: RedriveAnswer, missing: number): void {
 
 function leaveToWorker({ id, state, holdUntil }: StartedRedrive): Frozen {
   const answer = { id, state, total: null, refused: 0, refusedByReason: {}, holdUntil };
-  return { answer, slices: [PLAN_SLICE] };
+  return { answer, slices: "plan" };
 }
 
 async function freezeNow(
@@ -229,13 +229,13 @@ export async function startOrFinish(
  * The redrive is committed: a queue that is away delays it until the reconciler rings, and loses nothing. The jobs of a
  * held redrive wait in the queue; one that comes too early claims nothing and comes again when the hold is over.
  */
-async function ringOrLog(deps: Deps, answer: RedriveAnswer, request: RedriveRequest, slices: number[]) {
+async function ringOrLog(deps: Deps, answer: RedriveAnswer, request: RedriveRequest, slices: number[] | "plan") {
   try {
     const { id } = answer;
     const { lane, holdMs } = request;
     // Verify runs have no canary: see `newRedrive`.
     const canary = request.mode === "deliver" && Boolean(request.canary);
-    if (slices[0] === PLAN_SLICE) await ringSlices(deps, lane, id, slices);
+    if (slices === "plan") await deps.lane.ring(lane, [{ kind: "plan", redriveId: id }]);
     else await ringRedrive(deps, { id, lane, canary }, slices, { delayMs: holdMs });
   } catch (error) {
     deps.log.warn({ redriveId: answer.id, err: error }, "ring failed, the reconciler will ring");

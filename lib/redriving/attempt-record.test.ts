@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { PublishError } from "@/lib/brokers/port";
 import { createLog } from "@/lib/platform/log";
 import { closeOf, logAttempt } from "@/lib/redriving/attempt-record";
-import type { SliceTarget } from "@/lib/redriving/slice-deps";
+import type { SliceTarget } from "@/lib/redriving/target";
 import { type AttemptRecord, createTargetState, execute } from "@/lib/retry/execute";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 import { manualClock } from "@/lib/retry/testing/manual-clock";

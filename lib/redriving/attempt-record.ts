@@ -1,4 +1,5 @@
-import type { SliceDeps, SliceTarget } from "@/lib/redriving/slice-deps";
+import type { Deps } from "@/lib/redriving/deps";
+import type { SliceTarget } from "@/lib/redriving/target";
 import type { AttemptRecord } from "@/lib/retry/execute";
 import type { RecordedOperation } from "@/lib/retry/replay";
 import type { ClaimedItem } from "@/lib/store/write/claim-items";
@@ -42,7 +43,7 @@ export function textOf(error: unknown): string {
 
 /** One wide line per attempt: whatever is asked about it later is in it. */
 export function logAttempt(
-  { log, clock }: Pick<SliceDeps, "log" | "clock">,
+  { log, clock }: Pick<Deps, "log" | "clock">,
   { item, target, retryCount }: { item: ClaimedItem; target: SliceTarget; retryCount: number },
   record: AttemptRecord,
   close: AttemptClose,

@@ -4,7 +4,9 @@ import type { ItemOutcome } from "@/lib/core/item-outcome";
 import type { Settings } from "@/lib/core/settings";
 import type { PayloadCheck } from "@/lib/redriving/check-payload";
 import { type Rules, readRulesOver } from "@/lib/redriving/read-rules";
-import type { NoTarget, RedriveSession, SliceDeps, SliceTarget } from "@/lib/redriving/slice-deps";
+import type { Redriver } from "@/lib/redriving/redriver";
+import type { Session } from "@/lib/redriving/session";
+import type { NoTarget, SliceTarget } from "@/lib/redriving/target";
 import type { TargetHealth } from "@/lib/redriving/target-health";
 import { type EventBody, readBodies } from "@/lib/store/read/bodies";
 import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
@@ -34,26 +36,26 @@ export type Examined = { items: ExaminedItem[]; held: boolean };
 
 /** Gate and dry run of one claim: batched reads, then pure decisions. */
 export async function examineItems(
-  deps: SliceDeps,
-  session: RedriveSession,
+  redriver: Redriver,
+  session: Session,
   claimed: readonly ClaimedItem[],
 ): Promise<Examined> {
-  const rules = await readRulesOver(deps.db, claimed);
+  const rules = await readRulesOver(redriver.db, claimed);
   const bodies = await readBodies(
-    deps.db,
+    redriver.db,
     claimed.map((item) => item.id),
   );
-  const examinedAtMs = deps.clock.nowMs();
-  const order = await readOrderFacts(deps.db, session.redrive(), claimed);
+  const examinedAtMs = redriver.clock.nowMs();
+  const order = await readOrderFacts(redriver.db, session.redrive(), claimed);
   // A first claim has fence 1: only a later one may find attempts that were cut off.
   const resumed = await markAmbiguous(
-    deps.db,
+    redriver.db,
     session.redrive().id,
     claimed.filter((item) => item.fence > 1n),
   );
-  const targets = await findTargets(deps, session, claimed);
-  const checks = await checkBodies(deps, claimed, bodies, targets);
-  const nowMs = deps.clock.wallMs();
+  const targets = await findTargets(redriver, session, claimed);
+  const checks = await checkBodies(redriver, claimed, bodies, targets);
+  const nowMs = redriver.clock.wallMs();
   const items = claimed.map((item) => {
     const attempts = Math.max(item.attempts, resumed.get(item.id) ?? 0);
     const facts: Facts = {
@@ -72,14 +74,14 @@ export async function examineItems(
 type Found = { target: SliceTarget; health: TargetHealth } | NoTarget;
 
 async function findTargets(
-  deps: SliceDeps,
-  session: RedriveSession,
+  redriver: Redriver,
+  session: Session,
   claimed: readonly ClaimedItem[],
 ): Promise<Map<string, Found>> {
   const sources = [...new Set(claimed.map((item) => item.sourceId))];
   const found = await Promise.all(
     sources.map(async (sourceId): Promise<[string, Found]> => {
-      const target = await deps.targets.find(sourceId, session.redrive());
+      const target = await redriver.targets.find(sourceId, session.redrive());
       return [sourceId, "fault" in target ? target : { target, health: await target.health() }];
     }),
   );
@@ -87,13 +89,13 @@ async function findTargets(
 }
 
 async function checkBodies(
-  deps: SliceDeps,
+  redriver: Redriver,
   claimed: readonly ClaimedItem[],
   bodies: Map<string, EventBody>,
   targets: Map<string, Found>,
 ): Promise<Map<string, PayloadCheck>> {
   const present = claimed.filter((item) => bodies.has(item.id));
-  const checks = await deps.checkPayloads(
+  const checks = await redriver.checkPayloads(
     present.map((item) => {
       const { payload, contentType } = bodies.get(item.id)!;
       const found = targets.get(item.sourceId)!;
@@ -113,12 +115,7 @@ type Facts = {
   target: Found;
 };
 
-function examine(
-  session: RedriveSession,
-  facts: Facts,
-  rules: Rules,
-  nowMs: number,
-): Omit<ExaminedItem, "examinedAtMs"> {
+function examine(session: Session, facts: Facts, rules: Rules, nowMs: number): Omit<ExaminedItem, "examinedAtMs"> {
   const { item, body } = facts;
   const base = { item, settings: rules.settings, findings: [], send: null };
   const ruling = gate(item, {

@@ -3,8 +3,8 @@ import type { EventAfter, ItemOutcome } from "@/lib/core/item-outcome";
 import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
+import type { Finish } from "@/lib/redriving/finish";
 import { finishItems } from "@/lib/redriving/finish";
-import type { Finish } from "@/lib/redriving/slice-deps";
 import { type ClaimedItem, claimItems } from "@/lib/store/write/claim-items";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 

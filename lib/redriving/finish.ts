@@ -6,15 +6,16 @@ import { sqlState } from "@/lib/platform/postgres-pool";
 import { advanceRedrive, recentWith } from "@/lib/redriving/canary-and-brake";
 import type { Deps } from "@/lib/redriving/deps";
 import { settleRedrive } from "@/lib/redriving/settle-redrive";
-import type { Finish } from "@/lib/redriving/slice-deps";
 import { isRowFault, type Tx } from "@/lib/store/db";
 import { readSettings } from "@/lib/store/read/settings";
 import { appendAudit } from "@/lib/store/write/audit";
 import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
 import {
+  type AttemptClose,
   closeAttempts,
   closeItems,
   deltaOf,
+  type FinishedItem,
   type MovedEvent,
   moveFinishedEvents,
   settleAggregates,
@@ -22,6 +23,9 @@ import {
 import { countItems, lockRedrive } from "@/lib/store/write/redrive";
 
 const ACTOR = "worker";
+
+/** A finished item with the attempts it closes. */
+export type Finish = FinishedItem & { closes: AttemptClose[] };
 
 /** What the batch changed beyond its items. */
 export type FinishResult = {

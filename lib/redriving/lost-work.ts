@@ -1,7 +1,6 @@
+import { CLAIM_LEASE_MS, type Claims } from "@/lib/redriving/claims";
 import type { Deps } from "@/lib/redriving/deps";
 import { reconcile } from "@/lib/redriving/reconcile";
-import { CLAIM_LEASE_MS } from "@/lib/redriving/run-slice";
-import type { ClaimsInHand } from "@/lib/redriving/slice-deps";
 import { freeForgottenClaims, freeLostClaims } from "@/lib/store/write/claim-items";
 
 /** A worker writes a heartbeat this often. */
@@ -24,7 +23,8 @@ export type LostWork = {
 };
 
 /** Takes up what a lost worker, a lost answer or a store that was away has left. All times are the store's. */
-export function createLostWork(deps: Deps, { workerId, claims }: { workerId: string; claims: ClaimsInHand }): LostWork {
+export function createLostWork(deps: Deps & { workerId: string; claims: Claims }): LostWork {
+  const { workerId, claims } = deps;
   /** Heartbeats since the store was last away: the first and the last one. */
   let beats: { firstMs: number; lastMs: number } | null = null;
   /** The queue may hold slices that nobody works on. */
@@ -58,27 +58,5 @@ export function createLostWork(deps: Deps, { workerId, claims }: { workerId: str
       ringsAgain ||= back;
     },
     recover,
-  };
-}
-
-/** The claims that this process works on. */
-export function createClaimsInHand(clock: Deps["clock"]): ClaimsInHand {
-  const held = new Set<ReturnType<ClaimsInHand["list"]>[number]>();
-  let doubtMs: number | null = null;
-  return {
-    add: (items) => {
-      for (const item of items) held.add(item);
-    },
-    remove: (items) => {
-      for (const item of items) held.delete(item);
-    },
-    doubt: () => {
-      doubtMs = clock.nowMs();
-    },
-    inDoubt: (forMs) => doubtMs !== null && clock.nowMs() - doubtMs > forMs,
-    settle: () => {
-      doubtMs = null;
-    },
-    list: () => [...held],
   };
 }

@@ -1,8 +1,7 @@
-import { BULK_SLICE, CANARY_SLICE, PLAN_SLICE } from "@/lib/core/lane-slices";
-import type { LaneName, SliceJob } from "@/lib/lane/port";
+import { type LaneJob, laneJobKey } from "@/lib/contract/jobs";
+import type { LaneName } from "@/lib/lane/port";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import type { Deps } from "@/lib/redriving/deps";
-import { ringSlices } from "@/lib/redriving/rings";
 import { settleRedrive } from "@/lib/redriving/settle-redrive";
 import { idleSlices, unfinishedRedrives } from "@/lib/store/read/open-slices";
 import { runningBulkOperations } from "@/lib/store/write/bulk-operations";
@@ -45,37 +44,30 @@ async function settle(deps: Deps, redriveId: string): Promise<boolean> {
 async function wantedSlices(
   deps: Deps,
   redrives: Awaited<ReturnType<typeof unfinishedRedrives>>,
-): Promise<Record<LaneName, SliceJob[]>> {
-  const wanted: Record<LaneName, SliceJob[]> = { main: [], slow: [] };
+): Promise<Record<LaneName, LaneJob[]>> {
+  const wanted: Record<LaneName, LaneJob[]> = { main: [], slow: [] };
   for (const redrive of redrives) {
-    if (redrive.state === "PLANNING") wanted[redrive.lane].push({ redriveId: redrive.id, slice: PLAN_SLICE });
+    if (redrive.state === "PLANNING") wanted[redrive.lane].push({ kind: "plan", redriveId: redrive.id });
   }
-  for (const id of await runningBulkOperations(deps.db)) wanted.main.push({ redriveId: id, slice: BULK_SLICE });
+  for (const id of await runningBulkOperations(deps.db)) wanted.main.push({ kind: "bulk", operationId: id });
   const canaries = new Set<string>();
   for (const { redriveId, lane, canary, slice } of await idleSlices(deps.db)) {
-    if (!canary) wanted[lane].push({ redriveId, slice });
+    if (!canary) wanted[lane].push({ kind: "slice", redriveId, slice });
     else if (!canaries.has(redriveId)) {
       canaries.add(redriveId);
-      wanted[lane].push({ redriveId, slice: CANARY_SLICE });
+      wanted[lane].push({ kind: "canary", redriveId });
     }
   }
   return wanted;
 }
 
-async function ringMissing(deps: Deps, lane: LaneName, wanted: readonly SliceJob[], lost: boolean): Promise<number> {
+async function ringMissing(deps: Deps, lane: LaneName, wanted: readonly LaneJob[], lost: boolean): Promise<number> {
   if (wanted.length === 0) return 0;
-  const held = await deps.lane.waiting(lane, { due: lost });
+  const held = await deps.lane.jobs(lane, lost ? ["waiting"] : undefined);
   // A queue that cannot answer cannot take a ring either: the next round tries again.
   if (held === null) return 0;
-  const known = new Set(held.map((job) => `${job.redriveId}.${job.slice}`));
-  const missing = wanted.filter((job) => !known.has(`${job.redriveId}.${job.slice}`));
-  for (const [redriveId, jobs] of Map.groupBy(missing, (job) => job.redriveId)) {
-    await ringSlices(
-      deps,
-      lane,
-      redriveId,
-      jobs.map((job) => job.slice),
-    );
-  }
+  const known = new Set(held.map(laneJobKey));
+  const missing = wanted.filter((job) => !known.has(laneJobKey(job)));
+  if (missing.length > 0) await deps.lane.ring(lane, missing);
   return missing.length;
 }

@@ -1,21 +1,6 @@
-import { BULK_SLICE, CANARY_SLICE } from "@/lib/core/lane-slices";
+import type { LaneJob } from "@/lib/contract/jobs";
 import type { LaneName } from "@/lib/lane/port";
 import type { Deps } from "@/lib/redriving/deps";
-
-/** Rings slices of a redrive on its lane. Ringing one twice is harmless: the second finds nothing to claim. */
-export async function ringSlices(
-  deps: Pick<Deps, "lane">,
-  lane: LaneName,
-  redriveId: string,
-  slices: readonly number[],
-  options: { delayMs?: number } = {},
-): Promise<void> {
-  await deps.lane.ring(
-    lane,
-    slices.map((slice) => ({ redriveId, slice })),
-    options,
-  );
-}
 
 /** Rings a started redrive: while its canary holds it back one job works all slices in turn. */
 export async function ringRedrive(
@@ -24,10 +9,15 @@ export async function ringRedrive(
   slices: readonly number[],
   options: { delayMs?: number } = {},
 ): Promise<void> {
-  await ringSlices(deps, redrive.lane, redrive.id, redrive.canary ? [CANARY_SLICE] : slices, options);
+  await deps.lane.ring(redrive.lane, jobsOf(redrive, slices), options);
+}
+
+function jobsOf({ id, canary }: { id: string; canary: boolean }, slices: readonly number[]): LaneJob[] {
+  if (canary) return [{ kind: "canary", redriveId: id }];
+  return slices.map((slice) => ({ kind: "slice", redriveId: id, slice }));
 }
 
 /** Rings a bulk operation. It travels the main lane, whose workers have more places. */
 export async function ringBulkOperation(deps: Pick<Deps, "lane">, operationId: string): Promise<void> {
-  await ringSlices(deps, "main", operationId, [BULK_SLICE]);
+  await deps.lane.ring("main", [{ kind: "bulk", operationId }]);
 }

@@ -3,8 +3,10 @@ import { PublishError } from "@/lib/brokers/port";
 import { DomainError } from "@/lib/core/problem";
 import { settingsFrom } from "@/lib/core/settings";
 import type { ExaminedItem } from "@/lib/redriving/examine";
+import type { Finish } from "@/lib/redriving/finish";
+import type { Redriver } from "@/lib/redriving/redriver";
 import { sendRun } from "@/lib/redriving/send";
-import type { Finish, RedriveSession, SliceDeps } from "@/lib/redriving/slice-deps";
+import type { Session } from "@/lib/redriving/session";
 import { zeroCounters } from "@/lib/retry/counters";
 import { createTargetState, type TargetState } from "@/lib/retry/execute";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
@@ -66,14 +68,13 @@ function bench(
     clock,
     log,
     random: () => 0.5,
-    openAttempt: async () => true,
-    closeAttempt: () => on.closeAttempt(),
-  } as unknown as SliceDeps;
+    attempts: { open: async () => true, close: () => on.closeAttempt() },
+  } as unknown as Redriver;
   const session = {
     redrive: () => ({ earlier: "hold" }),
     takeToken: async () => undefined,
     finish: async (finish: Finish) => on.finished.push(finish) > 0,
-  } as unknown as RedriveSession;
+  } as unknown as Session;
   const examined = {
     item: {
       id: "i1",

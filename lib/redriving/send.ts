@@ -5,9 +5,11 @@ import { eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
 import { type EndedItem, heldBehind } from "@/lib/core/order-gate";
 import { closeOf, logAttempt, textOf } from "@/lib/redriving/attempt-record";
 import type { ExaminedItem } from "@/lib/redriving/examine";
+import type { Finish } from "@/lib/redriving/finish";
 import { incomingRetryCount } from "@/lib/redriving/incoming-retry-count";
 import { readRulesOver } from "@/lib/redriving/read-rules";
-import type { Finish, RedriveSession, SliceDeps } from "@/lib/redriving/slice-deps";
+import type { Redriver } from "@/lib/redriving/redriver";
+import type { Session } from "@/lib/redriving/session";
 import { outgoingRetryCount } from "@/lib/retry/amplification";
 import { type AttemptContext, type AttemptRecord, type Call, execute, type Outcome } from "@/lib/retry/execute";
 import { isAggregateBlacklisted } from "@/lib/store/read/candidates";
@@ -32,8 +34,8 @@ export type SliceSignals = { halt: AbortSignal; sends: AbortSignal };
  * failure, a refusal or a deferral the tail is held back, so that nothing overtakes its head.
  */
 export async function sendRun(
-  deps: SliceDeps,
-  session: RedriveSession,
+  redriver: Redriver,
+  session: Session,
   run: readonly ExaminedItem[],
   signals: SliceSignals,
 ): Promise<void> {
@@ -43,11 +45,11 @@ export async function sendRun(
     const held = firstOf(ended, (before) => heldBehind(before, examined.item, earlier));
     const { outcome, closes, attempts }: Concluded = held
       ? { outcome: held, closes: [], attempts: examined.item.attempts }
-      : await conclude(deps, session, examined, signals);
-    const after = eventAfter(outcome, examined.item, examined.settings, deps.clock.wallMs());
+      : await conclude(redriver, session, examined, signals);
+    const after = eventAfter(outcome, examined.item, examined.settings, redriver.clock.wallMs());
     const finish: Finish = { item: examined.item, outcome, after, attempts, findings: examined.findings, closes };
     const ours = await session.finish(finish);
-    if (!ours) deps.log.warn({ redriveId: examined.item.redriveId, eventId: examined.item.eventId }, "fence lost");
+    if (!ours) redriver.log.warn({ redriveId: examined.item.redriveId, eventId: examined.item.eventId }, "fence lost");
     if (!held) ended.push({ ...examined.item, outcome });
   }
 }
@@ -63,15 +65,15 @@ function firstOf<Item, Found>(items: readonly Item[], find: (item: Item) => Foun
 type Concluded = { outcome: ItemOutcome; closes: AttemptClose[]; attempts: number };
 
 async function conclude(
-  deps: SliceDeps,
-  session: RedriveSession,
+  redriver: Redriver,
+  session: Session,
   examined: ExaminedItem,
   signals: SliceSignals,
 ): Promise<Concluded> {
   const { item, decided } = examined;
   if (decided) return { outcome: decided, closes: [], attempts: item.attempts };
   if (signals.halt.aborted) return { outcome: { kind: "back" }, closes: [], attempts: item.attempts };
-  return send(deps, session, examined, signals);
+  return send(redriver, session, examined, signals);
 }
 
 /** What one operation holds while it runs. */
@@ -89,8 +91,8 @@ type Operation = {
  * the first attempt's turn is no attempt and spends no deadline, and a breaker that lets nothing pass hands the item back.
  */
 async function send(
-  deps: SliceDeps,
-  session: RedriveSession,
+  redriver: Redriver,
+  session: Session,
   examined: ExaminedItem,
   { halt, sends }: SliceSignals,
 ): Promise<Concluded> {
@@ -98,23 +100,23 @@ async function send(
   const operation: Operation = { closes: [], attempts: examined.item.attempts, askedUntilMs: 0 };
   const conclude = (outcome: ItemOutcome): Concluded => {
     const { closes, attempts, askedUntilMs } = operation;
-    const waitMs = askedUntilMs - deps.clock.nowMs();
+    const waitMs = askedUntilMs - redriver.clock.nowMs();
     // Whoever sends it next keeps what the target has asked for.
     return { outcome: outcome.kind === "back" && waitMs > 0 ? { kind: "later", waitMs } : outcome, closes, attempts };
   };
   try {
-    const outcome = await execute(callOf(deps, session, examined, operation), {
+    const outcome = await execute(callOf(redriver, session, examined, operation), {
       policy: target.policy,
       target: target.state,
-      clock: deps.clock,
-      random: deps.random,
+      clock: redriver.clock,
+      random: redriver.random,
       signal: sends,
       halt,
       patient: true,
     });
-    return conclude(outcomeOf(outcome, deps.clock.wallMs()));
+    return conclude(outcomeOf(outcome, redriver.clock.wallMs()));
   } catch (error) {
-    if (error instanceof IntentDenied) return conclude(await whyDenied(deps, session, examined));
+    if (error instanceof IntentDenied) return conclude(await whyDenied(redriver, session, examined));
     // Its end is kept until the store takes it: what was sent, and what the target has asked for, must not be lost.
     if (halt.aborted || isPassing(error)) return conclude({ kind: "back" });
     throw error;
@@ -122,8 +124,8 @@ async function send(
 }
 
 function callOf(
-  deps: SliceDeps,
-  session: RedriveSession,
+  redriver: Redriver,
+  session: Session,
   examined: ExaminedItem,
   operation: Operation,
 ): Call<PublishReceipt> {
@@ -158,8 +160,8 @@ function callOf(
     takeOwnToken: session.takeToken,
     takeToken: target.takeToken,
     onOpen: async (attempt: number) => {
-      if (await isOvertaken(deps, session, examined)) throw new IntentDenied();
-      const open = await deps.openAttempt({
+      if (await isOvertaken(redriver, session, examined)) throw new IntentDenied();
+      const open = await redriver.attempts.open({
         id: item.id,
         redriveId: item.redriveId,
         fence: item.fence,
@@ -179,17 +181,17 @@ function callOf(
     onClose: async (record: AttemptRecord) => {
       const close = closeOf(item, target, record);
       const retryCount = outgoingRetryCount(repeatedBefore, record.attempt);
-      logAttempt(deps, { item, target, retryCount }, record, close);
+      logAttempt(redriver, { item, target, retryCount }, record, close);
       operation.attempts = Math.max(operation.attempts, record.attempt);
       if (record.next?.kind !== "retry") {
         operation.closes.push(close);
         return;
       }
       const { honored, delayMs } = record.next;
-      operation.askedUntilMs = honored ? deps.clock.nowMs() + delayMs : 0;
+      operation.askedUntilMs = honored ? redriver.clock.nowMs() + delayMs : 0;
       const { id, redriveId, fence } = item;
       try {
-        await deps.closeAttempt(close, honored ? { id, redriveId, fence, waitMs: delayMs } : null);
+        await redriver.attempts.close(close, honored ? { id, redriveId, fence, waitMs: delayMs } : null);
       } catch (error) {
         operation.closes.push(close);
         throw error;
@@ -203,12 +205,12 @@ function callOf(
  * comes back or is queued elsewhere meanwhile holds it: it is handed back, and the next claim examines it anew.
  */
 async function isOvertaken(
-  deps: SliceDeps,
-  session: RedriveSession,
+  redriver: Redriver,
+  session: Session,
   { item, examinedAtMs }: ExaminedItem,
 ): Promise<boolean> {
-  if (item.aggregateId === null || deps.clock.nowMs() - examinedAtMs <= ORDER_AGE_MS_MAX) return false;
-  const order = await readOrderFacts(deps.db, session.redrive(), [item]);
+  if (item.aggregateId === null || redriver.clock.nowMs() - examinedAtMs <= ORDER_AGE_MS_MAX) return false;
+  const order = await readOrderFacts(redriver.db, session.redrive(), [item]);
   return !isItsTurn({ version: item.version, ...order.get(item.id)! });
 }
 
@@ -233,19 +235,19 @@ function outcomeOf(outcome: Outcome<PublishReceipt>, nowMs: number): ItemOutcome
 }
 
 /** A denied intent: stopped as a whole, or this event was taken out or blacklisted meanwhile. */
-async function whyDenied(deps: SliceDeps, session: RedriveSession, examined: ExaminedItem): Promise<ItemOutcome> {
-  const rules = await readRulesOver(deps.db, [examined.item]);
-  const aggregateBlacklisted = await isAggregateBlacklisted(deps.db, examined.item.id);
+async function whyDenied(redriver: Redriver, session: Session, examined: ExaminedItem): Promise<ItemOutcome> {
+  const rules = await readRulesOver(redriver.db, [examined.item]);
+  const aggregateBlacklisted = await isAggregateBlacklisted(redriver.db, examined.item.id);
   const ruling = gate(
     { ...examined.item, aggregateBlacklisted },
     {
       controls: rules.index,
       redriveLimit: rules.settings.redriveLimit,
-      nowMs: deps.clock.wallMs(),
+      nowMs: redriver.clock.wallMs(),
       at: "run",
     },
   );
   if (!ruling.pass) return { kind: "refused", refusal: ruling.refusal, detail: "imposed while it waited" };
-  deps.log.info({ redriveId: session.redrive().id, eventId: examined.item.eventId }, "send withdrawn");
+  redriver.log.info({ redriveId: session.redrive().id, eventId: examined.item.eventId }, "send withdrawn");
   return { kind: "back" };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { DomainError } from "@/lib/core/problem";
 import type { TokenBucket } from "@/lib/lane/port";
 import type { Deps } from "@/lib/redriving/deps";
-import { createRedriveSessions } from "@/lib/redriving/session";
+import { createSessions } from "@/lib/redriving/session";
 import { manualClock } from "@/lib/testing/manual-clock";
 
 /** Sessions over a store that holds one redrive and can be away. */
@@ -16,7 +16,7 @@ function sessionsOf(first: { state: string; ratePerSecond: number | null }) {
   };
   const quiet = () => undefined;
   const deps = { db: { query }, clock, log: { info: quiet, warn: quiet, error: quiet } } as unknown as Deps;
-  return { sessions: createRedriveSessions(deps, {} as TokenBucket), store, clock };
+  return { sessions: createSessions(deps, {} as TokenBucket), store, clock };
 }
 
 describe("the session of a redrive", () => {

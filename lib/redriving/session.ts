@@ -1,9 +1,8 @@
 import type { TokenBucket } from "@/lib/lane/port";
 import { createBatcher } from "@/lib/redriving/batcher";
 import type { Deps } from "@/lib/redriving/deps";
-import { finishItems } from "@/lib/redriving/finish";
+import { type Finish, finishItems } from "@/lib/redriving/finish";
 import { bucketSpec } from "@/lib/redriving/rate-bucket";
-import type { Finish, RedriveSession } from "@/lib/redriving/slice-deps";
 import { createTokenFeeder } from "@/lib/redriving/token-feeder";
 import { retrying } from "@/lib/store/retrying";
 import { type RedriveRow, readRedriveRow } from "@/lib/store/write/redrive";
@@ -18,12 +17,25 @@ const FINISH_BATCH_MAX = 250;
 const FINISH_PATIENCE_MS = 60_000;
 const FINISH_RETRY_MS = 500;
 
-export type RedriveSessions = {
-  /** null = the redrive does not run. */
-  open(redriveId: string): Promise<RedriveSession | null>;
+/** One redrive as this worker works on it: shared by all its slices here. */
+export type Session = {
+  /** Its row, at most half a second old while the store answers. */
+  redrive(): RedriveRow;
+  /** Aborts when the redrive no longer runs, or runs on another lane. */
+  stopped: AbortSignal;
+  /** A token of the redrive's own rate; passes at once when it has none. */
+  takeToken(signal: AbortSignal): Promise<void>;
+  /** Resolves when committed. False: the fence was lost, nothing was changed. */
+  finish(finish: Finish): Promise<boolean>;
+  release(): void;
 };
 
-type OpenSession = Omit<RedriveSession, "release">;
+export type Sessions = {
+  /** null = the redrive does not run. */
+  open(redriveId: string): Promise<Session | null>;
+};
+
+type OpenSession = Omit<Session, "release">;
 
 type Shared = {
   opening: Promise<OpenSession | null>;
@@ -38,10 +50,10 @@ function isOpen({ session }: Shared): boolean {
 }
 
 /** One session a redrive, shared by all its slices in this process: one watch, one rate, one stream of commits. */
-export function createRedriveSessions(deps: Deps, bucket: TokenBucket): RedriveSessions {
+export function createSessions(deps: Deps, bucket: TokenBucket): Sessions {
   const known = new Map<string, Shared>();
 
-  async function open(redriveId: string): Promise<RedriveSession | null> {
+  async function open(redriveId: string): Promise<Session | null> {
     const shared = join(redriveId);
     let left = false;
     const release = () => {

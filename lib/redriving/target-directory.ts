@@ -6,7 +6,7 @@ import type { Log } from "@/lib/platform/log";
 import { BREAKER_WAIT_MS_MAX } from "@/lib/redriving/examine";
 import { policiesInForce, policyAmong, type UsedPolicy } from "@/lib/redriving/policies";
 import { bucketSpec } from "@/lib/redriving/rate-bucket";
-import type { HeldSources, NoTarget, SliceTarget, TargetDirectory } from "@/lib/redriving/slice-deps";
+import type { HeldSources, NoTarget, SliceTarget, TargetDirectory } from "@/lib/redriving/target";
 import { createHealthProbe } from "@/lib/redriving/target-health";
 import { createTokenFeeder, type TokenFeeder } from "@/lib/redriving/token-feeder";
 import type { HealingStep } from "@/lib/retry/healing/healing";

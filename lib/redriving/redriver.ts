@@ -1,0 +1,59 @@
+import type { GuardedBucket } from "@/lib/lane/bucket-fallback";
+import { type Attempts, createAttempts } from "@/lib/redriving/attempts";
+import { createPayloadChecker, type PayloadChecker } from "@/lib/redriving/check-payload";
+import { type Claims, createClaims } from "@/lib/redriving/claims";
+import type { Deps } from "@/lib/redriving/deps";
+import { recordHealing } from "@/lib/redriving/record-healing";
+import { createSchemaCheck } from "@/lib/redriving/schema-check";
+import { createSessions, type Sessions } from "@/lib/redriving/session";
+import {
+  createTargetDirectory,
+  type OpenTargetDirectory,
+  type TargetDirectoryOptions,
+} from "@/lib/redriving/target-directory";
+
+export type RedriverOptions = {
+  deps: Deps;
+  bucket: GuardedBucket;
+  openPublisher: TargetDirectoryOptions["openPublisher"];
+  random: () => number;
+  workerId: string;
+  /** Aborts when the worker stops: nothing new is claimed, items that wait are handed back. */
+  stopping: AbortSignal;
+};
+
+/** One worker process at work on redrives: the parts that all slices which run in it share. */
+export type Redriver = Deps & {
+  sessions: Sessions;
+  targets: OpenTargetDirectory;
+  claims: Claims;
+  attempts: Attempts;
+  checkPayloads: PayloadChecker;
+  random: () => number;
+  workerId: string;
+  stopping: AbortSignal;
+  close(): Promise<void>;
+};
+
+export function createRedriver({ deps, bucket, openPublisher, random, workerId, stopping }: RedriverOptions): Redriver {
+  const { db, clock, log } = deps;
+  const onHealing: TargetDirectoryOptions["onHealing"] = (target, step) => {
+    recordHealing(deps, target, step).catch((error) => log.warn({ target, err: error }, "healing step not audited"));
+  };
+  const targets = createTargetDirectory({ db, bucket, clock, log, openPublisher, onHealing });
+  const schemas = createSchemaCheck(clock);
+  return {
+    ...deps,
+    sessions: createSessions(deps, bucket),
+    targets,
+    claims: createClaims(deps, { workerId, stopping }),
+    attempts: createAttempts(deps),
+    checkPayloads: createPayloadChecker(schemas, clock),
+    random,
+    workerId,
+    stopping,
+    close: async () => {
+      await Promise.all([targets.close(), schemas.close()]);
+    },
+  };
+}

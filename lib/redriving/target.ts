@@ -1,0 +1,36 @@
+import type { Publisher } from "@/lib/brokers/port";
+import type { TargetHealth } from "@/lib/redriving/target-health";
+import type { Policy } from "@/lib/retry/policy";
+import type { TargetState } from "@/lib/retry/target";
+import type { TargetRow } from "@/lib/store/read/targets";
+import type { RedriveRow } from "@/lib/store/write/redrive";
+
+/** Sources whose target takes no send now because of its breaker. */
+export type HeldSources = {
+  sourceIds: string[];
+  /** When to look again: the shortest of their waits. */
+  waitMs: number;
+};
+
+/** One target as this worker holds it: shared by all slices that send to it. */
+export type SliceTarget = {
+  readonly row: TargetRow;
+  readonly publisher: Publisher;
+  /** The version that the redrive has frozen: attempts, timeouts, backoff and deadline of each of its operations. */
+  policy: Policy;
+  policyVersion: { name: string; version: number };
+  /** Shared by all redrives, and under the policy in force: breaker, budget, latency, bulkhead, healing. */
+  state: TargetState;
+  /** Waits for a token of the target's rate. */
+  takeToken(signal: AbortSignal): Promise<void>;
+  health(): Promise<TargetHealth>;
+};
+
+/** A target that cannot be sent to, and why: nothing configured on this lane, or a configuration that cannot be used. */
+export type NoTarget = { fault: string };
+
+export interface TargetDirectory {
+  find(sourceId: string, redrive: RedriveRow): Promise<SliceTarget | NoTarget>;
+  /** Of all targets of the redrive's lane, by what this worker has seen of them. */
+  heldSources(redrive: RedriveRow): Promise<HeldSources>;
+}
