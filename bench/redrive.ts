@@ -145,7 +145,7 @@ function labelOf({ worker, sink }: { worker: number; sink: number }) {
 
 async function ended(deps: Deps, id: string) {
   for (;;) {
-    const redrive = (await readRedrive(deps.db, id, Date.now()))!;
+    const redrive = (await readRedrive(deps.db, localViewer(), id, Date.now()))!;
     if (redrive.state === "DONE") return redrive;
     await sleep(100);
   }
@@ -185,11 +185,11 @@ async function plan(): Promise<PlanResult> {
     const start = rssBytes(worker.pid);
     const { id } = await bench.redriveAll("orders");
     const rss: number[] = [];
-    let redrive = (await readRedrive(bench.deps.db, id, Date.now()))!;
+    let redrive = (await readRedrive(bench.deps.db, localViewer(), id, Date.now()))!;
     while (redrive.state === "PLANNING") {
       rss.push(rssBytes(worker.pid));
       await sleep(200);
-      redrive = (await readRedrive(bench.deps.db, id, Date.now()))!;
+      redrive = (await readRedrive(bench.deps.db, localViewer(), id, Date.now()))!;
     }
     if (redrive.total !== PLAN_EVENTS) throw new Error(`${redrive.total} of ${PLAN_EVENTS} planned`);
     await changeRedrive(bench.deps, { id, change: { action: "cancel" } }, localViewer("bench"));

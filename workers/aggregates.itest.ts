@@ -23,9 +23,10 @@ describe("aggregates that share an id", () => {
   });
 
   const sent = () => world.sink.arrived.map((entry) => entry.eventId).sort();
-  const live = async () => (await listControls(world.db, { cursor: null, limit: 50, state: "live" })).items;
+  const live = async () =>
+    (await listControls(world.db, localViewer(), { cursor: null, limit: 50, state: "live" })).items;
   const detail = async (eventId: string) =>
-    readEventDetail(world.db, (await world.idsOf([eventId]))[0]!, world.deps.clock.wallMs());
+    readEventDetail(world.db, localViewer(), (await world.idsOf([eventId]))[0]!, world.deps.clock.wallMs());
 
   test("order 42 and customer 42 of one source: a newer version of one supersedes nothing of the other", async () => {
     await world.park(1, () => ({ eventId: "order", aggregateType: "order", aggregateId: "42", version: 7n }));
@@ -76,7 +77,7 @@ describe("aggregates that share an id", () => {
     ]);
     expect((await detail("there")).controls).toEqual([]);
     expect((await detail("customer")).controls).toEqual([]);
-    const metrics = await readMetrics(world.db, world.deps.clock.wallMs());
+    const metrics = await readMetrics(world.db, localViewer(), world.deps.clock.wallMs());
     expect(metrics.find(({ name }) => name === "controls")?.samples).toEqual([
       { labels: { kind: "blacklist", origin: "automatic" }, value: 1 },
     ]);
@@ -94,7 +95,7 @@ describe("aggregates that share an id", () => {
 
     await liftControl(world.deps, { id: control!.id, reason: "repaired" }, localViewer("ada"));
     expect(await live()).toEqual([]);
-    const ended = await listControls(world.db, { cursor: null, limit: 50, state: "ended" });
+    const ended = await listControls(world.db, localViewer(), { cursor: null, limit: 50, state: "ended" });
     expect(ended.items).toMatchObject([{ id: control!.id, scope: control!.scope, liftedBy: "ada" }]);
     await expect(
       liftControl(world.deps, { id: control!.id, reason: "again" }, localViewer("ada")),

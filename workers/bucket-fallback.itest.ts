@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
 import { readStatus } from "@/lib/store/read/status";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
 import { openWorld } from "@/lib/testing/redrive-world";
@@ -12,7 +13,7 @@ test.skipIf(!redisInstalled).each([
   async (fallback, state, _, atLeast) => {
     const redis = await testRedis();
     const world = await openWorld({ redisUrl: redis.url, env: { PARKADE_BUCKET_FALLBACK: fallback } });
-    const bucket = async () => (await readStatus(world.db)).bucket;
+    const bucket = async () => (await readStatus(world.db, localViewer())).bucket;
     try {
       await world.db.run("update targets set rate_per_second = 20, updated_at = now()");
       await world.park(120);

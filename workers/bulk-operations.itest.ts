@@ -16,7 +16,7 @@ const ALL = { select: { filter: {} }, reason: "known fault" };
 
 let world: World;
 
-const operation = async (id: string) => (await readBulkOperation(world.db, id))!;
+const operation = async (id: string) => (await readBulkOperation(world.db, localViewer(), id))!;
 const until = (id: string, wanted: (operation: BulkOperationOut) => boolean) =>
   expect.poll(async () => wanted(await operation(id)), { timeout: 60_000, interval: 20 }).toBe(true);
 
@@ -37,7 +37,7 @@ const work = (id: string) => workBulkOperation(world.deps, id, new AbortControll
 
 /** The operation's audit: one entry, which names each changed event once. */
 async function audited(id: string, changed: number): Promise<void> {
-  const entries = await listAudit(world.db, { ...AUDIT_ALL, action: "event.ignored" });
+  const entries = await listAudit(world.db, localViewer(), { ...AUDIT_ALL, action: "event.ignored" });
   expect(entries.items).toMatchObject([
     { action: "event.ignored", actor: "ada", reason: "known fault", operationId: id, count: changed },
   ]);
@@ -149,7 +149,7 @@ describe("a bulk operation", () => {
     expect(cancelled.changed).toBeLessThan(EVENTS);
     expect(await world.statuses()).toEqual({ IGNORED: cancelled.changed, PENDING: EVENTS - cancelled.changed });
     await audited(id, cancelled.changed);
-    const entries = await listAudit(world.db, { ...AUDIT_ALL, action: "operation.cancelled" });
+    const entries = await listAudit(world.db, localViewer(), { ...AUDIT_ALL, action: "operation.cancelled" });
     expect(entries.items).toMatchObject([{ actor: "grace", reason: "wrong filter", subjectId: id }]);
   }, 60_000);
 

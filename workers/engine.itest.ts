@@ -47,7 +47,7 @@ const order = (breaker: TargetChange["breaker"]) =>
 
 /** What the worker last said of the target. */
 async function engine(): Promise<TargetEngine | null> {
-  const { items } = await listTargets(world.db, () => null);
+  const { items } = await listTargets(world.db, localViewer(), () => null);
   return items.find((target) => target.name === "orders")?.engine[0] ?? null;
 }
 
@@ -58,7 +58,7 @@ const actions = async () =>
     )
   ).map((row) => row);
 
-const metrics = async () => prometheusText(await readMetrics(world.db, world.deps.clock.wallMs()));
+const metrics = async () => prometheusText(await readMetrics(world.db, localViewer(), world.deps.clock.wallMs()));
 
 const sends = (eventId: string) => world.sink.of(eventId).length;
 const name = (index: number) => `event-${String(index).padStart(4, "0")}`;

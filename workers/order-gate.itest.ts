@@ -44,7 +44,7 @@ describe("the order of an aggregate", () => {
   const sent = () => world.sink.arrived.map((entry) => entry.eventId);
   const refusals = async (redriveId: string) => {
     const query = { redriveId, cursor: null, limit: 50, state: "refused", result: null };
-    const { items } = await listRedriveItems(world.db, query);
+    const { items } = await listRedriveItems(world.db, localViewer(), query);
     return Object.fromEntries(items.map((item) => [item.eventId, `${item.result}: ${item.detail}`]));
   };
 
@@ -292,7 +292,7 @@ describe("the order of an aggregate", () => {
     await park(3);
     await world.park(2, (index) => ({ eventId: `u${index}`, aggregateId: "1320", version: null }));
     const detail = async (eventId: string) =>
-      readEventDetail(world.db, (await world.idsOf([eventId]))[0]!, world.deps.clock.wallMs());
+      readEventDetail(world.db, localViewer(), (await world.idsOf([eventId]))[0]!, world.deps.clock.wallMs());
     const v3 = await detail("v3");
     expect(v3.aggregate.filter(({ head }) => head).map(({ eventId }) => eventId)).toEqual(["v1"]);
     expect(v3.heldBy).toMatchObject({ eventId: "v1", text: "event v1 (version 1) comes first and is still parked" });

@@ -122,13 +122,18 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
 
   const filter = { source: [SOURCE] };
   const count = async (status?: "PENDING" | "REDRIVEN" | "CONFIRMED" | "BOUNCED") => {
-    const counts = await countEvents(world.db, { ...filter, ...(status && { status: [status] }) }, Date.now());
+    const counts = await countEvents(
+      world.db,
+      localViewer(),
+      { ...filter, ...(status && { status: [status] }) },
+      Date.now(),
+    );
     return counts.total;
   };
   const exactly = (value: number) => expect.objectContaining({ value, kind: "exact" });
   const find = async (aggregateId: string) => {
     const page = { filter: { ...filter, aggregateId: [aggregateId] }, limit: 50, cursor: null };
-    return (await listEvents(world.db, page, Date.now())).items;
+    return (await listEvents(world.db, localViewer(), page, Date.now())).items;
   };
 
   async function makeSource(): Promise<void> {
@@ -149,8 +154,8 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
   }
 
   const stats = () => statsQueryFrom(new URLSearchParams({ source: SOURCE }), Date.now(), ["source"]);
-  const size = async () => (await readSize(world.db, stats(), Date.now())).now;
-  const success = () => readRedriveSuccess(world.db, stats(), Date.now());
+  const size = async () => (await readSize(world.db, localViewer(), stats(), Date.now())).now;
+  const success = () => readRedriveSuccess(world.db, localViewer(), stats(), Date.now());
 
   const atRest = async () => {
     const queues = await Promise.all([work.queue, work.dlq].map((name) => rabbit().messages(name)));
@@ -185,7 +190,7 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
       attempts: 1,
       bounces: 0,
     });
-    const parked = await readEventDetail(world.db, found[0]!.id, Date.now());
+    const parked = await readEventDetail(world.db, localViewer(), found[0]!.id, Date.now());
     expect(parked.origin).toMatchObject({ queue: work.queue, convention: "rabbitmq-x-death" });
     expect(Buffer.from(parked.body.base64, "base64")).toEqual(bodyOf(sent, found[0]!.eventId));
 
@@ -193,7 +198,7 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     const verified = await world.ended((await world.request({ select: { filter }, mode: "verify" })).id);
     expect(verified).toMatchObject({ total: ALL, passed: GOOD, refused: 1, refusedByReason: { "schema-mismatch": 1 } });
     const refusals = { redriveId: verified.id, state: "refused", result: null, limit: 50, cursor: null };
-    const [refused, ...others] = (await listRedriveItems(world.db, refusals)).items;
+    const [refused, ...others] = (await listRedriveItems(world.db, localViewer(), refusals)).items;
     expect(others).toEqual([]);
     expect(refused).toMatchObject({ eventId: BROKEN, result: "schema-mismatch" });
     expect(refused!.findings.find((finding) => !finding.ok)).toMatchObject({
@@ -248,7 +253,7 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
       rate: (GOOD - 1) / GOOD,
     });
     const [stubborn] = (await find("account-2")).filter(({ eventId }) => eventId === STUBBORN);
-    const { history } = await readEventDetail(world.db, stubborn!.id, Date.now());
+    const { history } = await readEventDetail(world.db, localViewer(), stubborn!.id, Date.now());
     const facts = history.map(({ kind, detail }) => detail.action ?? kind);
     // The broker can be back with the bounce before the worker has committed the end of its delivery.
     expect(facts.filter((fact) => fact !== "event.bounced")).toEqual([

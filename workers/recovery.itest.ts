@@ -39,7 +39,7 @@ describe.each([
       );
 
     /** As the worker's heartbeat has it. */
-    const breaker = async () => (await listTargets(world.db, () => null)).items[0]?.engine[0]?.breaker;
+    const breaker = async () => (await listTargets(world.db, localViewer(), () => null)).items[0]?.engine[0]?.breaker;
 
     test("lets probes through when its time is over: every event is delivered, without a person", async () => {
       await policy({ breaker: { ...SLOW_LANE.breaker, openMs: 1_200, openMsMax: 2_500 } });

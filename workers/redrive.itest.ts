@@ -101,10 +101,10 @@ describe.each([
 
       expect(done).toMatchObject({ delivered: 2, failed: 1 });
       // Why it was not tried again stands where somebody looks: with the item, its cause and the event's history.
-      const { causes } = await readRedriveCauses(world.db, done.id);
+      const { causes } = await readRedriveCauses(world.db, localViewer(), done.id);
       expect(causes).toMatchObject([{ outcome: "failed", samples: [{ eventId: "event-0001", stopped: "permanent" }] }]);
       const [id] = await world.idsOf(["event-0001"]);
-      const { history } = await readEventDetail(world.db, id!, Date.now());
+      const { history } = await readEventDetail(world.db, localViewer(), id!, Date.now());
       expect(history.map(({ text }) => text).join()).toContain("not tried again: the error does not pass by itself");
       expect(world.sink.of("event-0000").map((entry) => entry.headers["x-redrive-attempt"])).toEqual(["1", "2"]);
       expect(world.sink.of("event-0001")).toHaveLength(1);
@@ -314,7 +314,7 @@ describe.each([
       await world.ended((await world.request()).id);
       await world.ended((await world.request()).id);
       expect(await world.event("event-0000")).toMatchObject({ status: "IGNORED", redrives: 3 });
-      const { items } = await listControls(world.db, { cursor: null, limit: 10, state: "live" });
+      const { items } = await listControls(world.db, localViewer(), { cursor: null, limit: 10, state: "live" });
       const control = items.find(({ origin }) => origin === "automatic");
       expect(control).toMatchObject({
         kind: "blacklist",

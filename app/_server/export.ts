@@ -1,6 +1,7 @@
 import { type EventFilter, fromSearchParams } from "@/lib/contract/event-filter";
 import type { EventOut } from "@/lib/contract/events";
 import { DomainError } from "@/lib/core/problem";
+import type { Viewer } from "@/lib/core/viewer";
 import type { Db } from "@/lib/store/db";
 import { exportEvents } from "@/lib/store/read/event-export";
 import { streamResponse } from "./ndjson";
@@ -20,8 +21,13 @@ export function exportQueryFrom(params: URLSearchParams): ExportQuery {
 }
 
 /** The whole filtered list as a file, a page in memory at a time. The first page is read before the answer begins. */
-export async function exportResponse(db: Db, { filter, format }: ExportQuery, nowMs: number): Promise<Response> {
-  const pages = exportEvents(db, filter, nowMs);
+export async function exportResponse(
+  db: Db,
+  viewer: Viewer,
+  { filter, format }: ExportQuery,
+  nowMs: number,
+): Promise<Response> {
+  const pages = exportEvents(db, viewer, filter, nowMs);
   const first = await pages.next();
   return streamResponse(textOf(first, pages, format), {
     "content-type": format === "csv" ? "text/csv; charset=utf-8; header=present" : "application/x-ndjson",

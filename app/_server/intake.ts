@@ -131,7 +131,7 @@ export class Intake {
   }
 
   private async store(batch: Batch): Promise<void> {
-    this.mappings ??= readMappings(this.deps.db);
+    this.mappings ??= readMappings(this.deps.db, this.viewer);
     const mappings = await this.mappings;
     const arrivals: Arrival[] = [];
     const turns = createTurns(this.deps.clock);

@@ -1,13 +1,14 @@
 import type { PolicyOut } from "@/lib/contract/targets";
 import { DomainError } from "@/lib/core/problem";
+import type { Viewer } from "@/lib/core/viewer";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 import type { Queryable } from "@/lib/store/db";
 import { readPolicyUse, readPolicyVersions } from "@/lib/store/read/policy-list";
 
 /** All versions of one policy, or of all of them; a built-in preset is version 0 of its name. */
-async function allVersions(db: Queryable, name: string | null): Promise<PolicyOut[]> {
-  const use = await readPolicyUse(db);
-  const stored = await readPolicyVersions(db, name);
+async function allVersions(db: Queryable, viewer: Viewer, name: string | null): Promise<PolicyOut[]> {
+  const use = await readPolicyUse(db, viewer);
+  const stored = await readPolicyVersions(db, viewer, name);
   const presets = Object.entries(POLICY_PRESETS)
     .filter(([preset]) => name === null || preset === name)
     .map(([preset, body]) => ({ name: preset, version: 0, body, reason: null, createdBy: null, createdAt: null }));
@@ -15,8 +16,8 @@ async function allVersions(db: Queryable, name: string | null): Promise<PolicyOu
 }
 
 /** The version in force of each policy. */
-export async function currentPolicies(db: Queryable): Promise<PolicyOut[]> {
-  const versions = await allVersions(db, null);
+export async function currentPolicies(db: Queryable, viewer: Viewer): Promise<PolicyOut[]> {
+  const versions = await allVersions(db, viewer, null);
   const newest = new Map<string, PolicyOut>();
   for (const policy of versions) {
     const known = newest.get(policy.name);
@@ -26,8 +27,8 @@ export async function currentPolicies(db: Queryable): Promise<PolicyOut[]> {
 }
 
 /** Every version of one policy, newest first. Throws DomainError `unknown-policy`. */
-export async function policyVersions(db: Queryable, name: string): Promise<PolicyOut[]> {
-  const versions = await allVersions(db, name);
+export async function policyVersions(db: Queryable, viewer: Viewer, name: string): Promise<PolicyOut[]> {
+  const versions = await allVersions(db, viewer, name);
   if (versions.length > 0) return versions;
   throw new DomainError("unknown-policy", `There is no policy ${name}`, {
     fields: [{ field: "name", detail: "list policies with GET /api/v1/policies" }],

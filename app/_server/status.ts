@@ -1,4 +1,5 @@
 import type { StatusOut } from "@/lib/contract/stats";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { readStatus, type StoredStatus } from "@/lib/store/read/status";
 import type { Deps } from "./deps";
 
@@ -16,10 +17,15 @@ const UNKNOWN: StoredStatus = {
   bucket: null,
 };
 
-/** Never rejects: what cannot be had is null, and says so by `ok`. */
-export async function statusOf(deps: Pick<Deps, "db" | "lane" | "clock">, nowMs: number): Promise<StatusOut> {
+/** Rejects with DomainError `forbidden` alone: what cannot be had is null, and says so by `ok`. */
+export async function statusOf(
+  deps: Pick<Deps, "db" | "lane" | "clock">,
+  viewer: Viewer,
+  nowMs: number,
+): Promise<StatusOut> {
+  assertMay(viewer, "view");
   const [stored, queueOk] = await Promise.all([
-    inTime(deps, readStatus(deps.db)),
+    inTime(deps, readStatus(deps.db, viewer)),
     inTime(
       deps,
       deps.lane.ping().then(() => true),

@@ -22,12 +22,12 @@ export default async function EventsPage({ searchParams }: { searchParams: Promi
  * fails; the browser then asks for itself and says what it was told.
  */
 async function firstPage(given: SearchParams): Promise<InitialEvents | null> {
-  const { deps, sent, nowMs: readAtMs } = await pageCall();
+  const { deps, viewer, sent, nowMs: readAtMs } = await pageCall();
   const params = rawQueryOf(sent) ?? paramsOf(given);
   params.delete("_rsc");
   try {
     const filter = fromSearchParams(params, PAGE_PARAMS);
-    const list = await listEvents(deps.lists, { filter, limit: PAGE_ROWS, cursor: null }, readAtMs);
+    const list = await listEvents(deps.lists, viewer, { filter, limit: PAGE_ROWS, cursor: null }, readAtMs);
     return { list, readAtMs, query: toSearchParams(filter).toString() };
   } catch (error) {
     const wrongFilter = error instanceof DomainError && error.code === "invalid-filter";

@@ -5,6 +5,8 @@ import { readMetrics } from "@/lib/store/read/metrics";
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 export const GET = handle({
-  run: async ({ deps, nowMs }) =>
-    new Response(prometheusText(await readMetrics(deps.db, nowMs)), { headers: { "content-type": CONTENT_TYPE } }),
+  run: async ({ deps, viewer, nowMs }) =>
+    new Response(prometheusText(await readMetrics(deps.db, viewer, nowMs)), {
+      headers: { "content-type": CONTENT_TYPE },
+    }),
 });

@@ -52,6 +52,12 @@ export function sees(viewer: Viewer, source: string): boolean {
   return viewer.sources === "all" || viewer.sources.includes(source);
 }
 
+/** Null stands for every source. */
+export function seesAll(viewer: Viewer, sources: readonly string[] | null): boolean {
+  if (viewer.sources === "all" || sources === null) return viewer.sources === "all";
+  return sources.every((source) => sees(viewer, source));
+}
+
 /**
  * Throws DomainError `forbidden` unless the viewer may do this to these sources. `"all"`: the change concerns every
  * source, as a setting or a control without a source does.

@@ -1,6 +1,7 @@
+import { sourcesOf } from "@/lib/contract/scope";
 import { BULK_MOVES } from "@/lib/core/bulk-operation";
 import { DomainError } from "@/lib/core/problem";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import { unknownOperation } from "@/lib/operations/select-events";
 import { appendAudit } from "@/lib/store/write/audit";
@@ -18,7 +19,7 @@ export async function cancelBulkOperation(
   await deps.db.transaction(async (tx) => {
     const cancelled = await endBulkOperation(tx, id, "cancel", viewer.name);
     const operation = await readBulkOperationRow(tx, id);
-    if (!operation) throw unknownOperation(id);
+    if (!operation || !seesAll(viewer, sourcesOf(operation.selection))) throw unknownOperation(id);
     assertMay(viewer, operation.kind);
     if (!cancelled && operation.state === "CANCELLED") return;
     if (!cancelled) {

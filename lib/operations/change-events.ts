@@ -1,8 +1,9 @@
 import { BULK_NOW_MAX, type BulkAnswer } from "@/lib/contract/events";
+import { scopeSelection } from "@/lib/contract/scope";
 import type { Selection } from "@/lib/contract/selection";
 import { BULK_EFFECT, type BulkKind } from "@/lib/core/bulk-operation";
 import type { EventStatus } from "@/lib/core/event-state";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { systemViewer, type Viewer } from "@/lib/core/viewer";
 import { looks } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
 import type { Selected } from "@/lib/operations/judge-selection";
@@ -47,9 +48,9 @@ export async function changeEvents(
   { kind, change, ...request }: BulkRequest & { kind: BulkKind; change: ChangeChunk },
   viewer: Viewer,
 ): Promise<BulkAnswer> {
-  assertMay(viewer, kind);
+  const selection = scopeSelection(viewer, kind, request.select);
   const asOfMs = deps.clock.wallMs();
-  const selected = { selection: request.select, asOfMs, cutoff: cutoffOf(request.select, asOfMs) };
+  const selected = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs) };
   const facts = { kind, reason: request.reason, actor: viewer.name, nowMs: asOfMs, options: request.options ?? {} };
   let inFlight: string[] = [];
   const begin = (nowMax: number) =>
@@ -169,7 +170,8 @@ export async function changeEnded(
       const open = new Set(await openSends(deps.db, { ids: left }));
       const ids = left.filter((id) => !open.has(id));
       if (ids.length === 0) continue;
-      const selection = { ids };
+      // They are events of a selection that a viewer was applied to.
+      const selection = scopeSelection(systemViewer("worker"), "view", { ids });
       const page = { selection, asOfMs: 0, cutoff: cutoffOf(selection, 0), after: null, limit: ids.length };
       await inTransaction(deps.db, async (tx) => change(tx, await readCandidates(tx, page)));
       left = [...open];

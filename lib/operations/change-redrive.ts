@@ -1,7 +1,7 @@
 import type { RedriveChange } from "@/lib/contract/redrives";
 import { DomainError } from "@/lib/core/problem";
 import { isFinal, nextRedriveState, REDRIVE_MOVES, type RedriveMove } from "@/lib/core/redrive-state";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
 import { awaitOpenSends } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
 import { cancelItems } from "@/lib/redriving/cancel-items";
@@ -29,7 +29,7 @@ export async function changeRedrive(
   const nowMs = deps.clock.wallMs();
   const after = await deps.db.transaction(async (tx) => {
     const redrive = await lockRedrive(tx, input.id);
-    if (!redrive) throw unknownRedrive(input.id);
+    if (!redrive || !seesAll(viewer, redrive.sources)) throw unknownRedrive(input.id);
     const changed = await apply(tx, redrive, input.change, actor);
     if (changed) await auditChange(tx, redrive, input.change, { ...changed, actor, nowMs });
     return changed ? await lockRedrive(tx, input.id) : null;

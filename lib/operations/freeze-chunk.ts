@@ -1,4 +1,4 @@
-import type { Selection } from "@/lib/contract/selection";
+import type { ScopedSelection } from "@/lib/contract/scope";
 import { aggregateKey, aggregateKeyOf } from "@/lib/core/aggregate";
 import { EVENT_MOVES } from "@/lib/core/event-state";
 import { gate } from "@/lib/core/gate";
@@ -20,7 +20,7 @@ export type FreezeTarget = {
   reason: string;
   mode: "verify" | "deliver";
   earlier: Earlier;
-  selection: Selection;
+  selection: ScopedSelection;
   asOfMs: number;
   cutoff: string;
 };

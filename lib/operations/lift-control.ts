@@ -1,6 +1,6 @@
 import { scopeOut } from "@/lib/core/control";
 import { DomainError } from "@/lib/core/problem";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import { appendAudit } from "@/lib/store/write/audit";
 import { forgetFailures, liftControl as lift } from "@/lib/store/write/controls";
@@ -11,11 +11,13 @@ export async function liftControl(deps: Deps, input: { id: string; reason: strin
   const atMs = deps.clock.wallMs();
   await deps.db.transaction(async (tx) => {
     const lifted = await lift(tx, { ...input, actor: viewer.name, atMs });
-    if (!lifted) {
+    const source = lifted && (lifted.scope === "source" ? lifted.value : lifted.source);
+    if (!lifted || (source !== null && !sees(viewer, source))) {
       throw new DomainError("unknown-control", `No control ${input.id} is in force`, {
         fields: [{ field: "id", detail: "list the controls in force with GET /api/v1/controls" }],
       });
     }
+    if (source === null) assertMay(viewer, "control", "all");
     await forgetFailures(tx, lifted);
     await appendAudit(tx, {
       actor: viewer.name,

@@ -1,9 +1,10 @@
 import type { EarlierOut, PreviewOut, PreviewRequest } from "@/lib/contract/redrives";
+import { scopeSelection } from "@/lib/contract/scope";
 import type { gate } from "@/lib/core/gate";
 import type { Earlier } from "@/lib/core/order-gate";
 import { DomainError } from "@/lib/core/problem";
 import { effectiveRate, sendTimeMs } from "@/lib/core/redrive-rate";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import type { Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import { findEarlier, type JudgedSelection, judgeSelection, type Selected } from "@/lib/operations/judge-selection";
 import { type SampleDeps, sampleDryRun } from "@/lib/operations/sample-dry-run";
@@ -24,10 +25,10 @@ export type PreviewDeps = Deps & { sample?: Pick<SampleDeps, "checkPayloads" | "
  * rate; and what the dry run says of some of them. Counts by the same gate as the freeze. Throws DomainError `invalid-filter`.
  */
 export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest, viewer: Viewer): Promise<PreviewOut> {
-  assertMay(viewer, "redrive");
+  const selection = scopeSelection(viewer, "redrive", request.select);
   const nowMs = deps.clock.wallMs();
-  const selected = { selection: request.select, asOfMs: nowMs, cutoff: cutoffOf(request.select, nowMs) };
-  const rates = await readLaneRates(deps.db, request.lane);
+  const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs) };
+  const rates = await readLaneRates(deps.db, viewer, request.lane);
   const asked = request.ratePerSecond ?? null;
   const cutoff = new Date(nowMs).toISOString();
   const sampling =

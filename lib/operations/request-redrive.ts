@@ -1,9 +1,10 @@
 import { type Brake, brakeSchema, type Canary, canarySchema, type RedriveRequest } from "@/lib/contract/redrives";
+import { scopeSelection, sourcesOf } from "@/lib/contract/scope";
 import { stepAfter } from "@/lib/core/canary";
 import { DomainError } from "@/lib/core/problem";
 import { sliceCount } from "@/lib/core/redrive-plan";
 import { REDRIVE_MOVES, type RedriveState } from "@/lib/core/redrive-state";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import type { Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
 import { findEarlier, judgeSelection, type Selected } from "@/lib/operations/judge-selection";
@@ -47,9 +48,9 @@ export async function requestRedrive(
   input: { request: RedriveRequest; idempotency: IdempotentRequest | null },
   viewer: Viewer,
 ): Promise<RedriveAnswer> {
-  assertMay(viewer, "redrive");
+  const selection = scopeSelection(viewer, "redrive", input.request.select);
   const nowMs = deps.clock.wallMs();
-  const selected = { selection: input.request.select, asOfMs: nowMs, cutoff: cutoffOf(input.request.select, nowMs) };
+  const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs) };
   const stranded = input.request.earlier === "pass" ? await countStranded(deps, selected, nowMs) : undefined;
   const done = await deps.db.transaction(async (tx) => {
     const known = input.idempotency ? await claimRequest<RedriveAnswer>(tx, input.idempotency, nowMs) : null;
@@ -58,7 +59,14 @@ export async function requestRedrive(
     const { candidates, missing } = await selectEvents(tx, selected, FREEZE_INLINE_MAX);
     const named = candidates.length;
     const size = named + (await countTakenAlong(tx, input.request, selected, FREEZE_INLINE_MAX + 1 - named));
-    const redrive = await newRedrive(tx, input.request, selected, { actor: viewer.name, nowMs, size, stranded });
+    const redrive = await newRedrive(tx, input.request, selected, {
+      actor: viewer.name,
+      nowMs,
+      size,
+      stranded,
+      // Earlier versions that are taken along are of the same aggregates, so of the same sources.
+      sources: size > FREEZE_INLINE_MAX ? sourcesOf(selection) : [...new Set(candidates.map(({ source }) => source))],
+    });
     const frozen =
       size > FREEZE_INLINE_MAX ? leaveToWorker(redrive) : await freezeNow(tx, redrive, { selected, candidates, nowMs });
     countMissing(frozen.answer, missing);
@@ -110,7 +118,14 @@ async function newRedrive(
     nowMs,
     size,
     stranded,
-  }: { actor: string; nowMs: number; size: number; stranded?: Stranded | null | undefined },
+    sources,
+  }: {
+    actor: string;
+    nowMs: number;
+    size: number;
+    stranded?: Stranded | null | undefined;
+    sources: string[] | null;
+  },
 ): Promise<StartedRedrive> {
   const expected = size > FREEZE_INLINE_MAX ? await estimateCandidates(tx, selected, size) : size;
   const deliver = request.mode === "deliver";
@@ -122,7 +137,8 @@ async function newRedrive(
     mode: request.mode,
     lane: request.lane,
     ratePerSecond: request.ratePerSecond ?? null,
-    selection: { ...request.select, asOfMs: nowMs },
+    selection: { ...selected.selection, asOfMs: nowMs },
+    sources,
     cutoff: selected.cutoff,
     slices: sliceCount(expected),
     canary,

@@ -1,6 +1,7 @@
+import type { EventFilter } from "@/lib/contract/event-filter";
 import type { SavedView, SavedViewRequest } from "@/lib/contract/saved-views";
 import { DomainError } from "@/lib/core/problem";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
 import { isNameTaken, type LowRateStore } from "@/lib/store/prisma";
@@ -11,7 +12,7 @@ type ViewDeps = { lowRate: LowRateStore; clock: Clock };
 
 /** Keeps a filter under a name. Throws DomainError `name-taken`. */
 export async function saveView(deps: ViewDeps, { name, filter }: SavedViewRequest, viewer: Viewer): Promise<SavedView> {
-  assertMay(viewer, "change-view");
+  assertMay(viewer, "change-view", filter.source);
   const nowMs = deps.clock.wallMs();
   try {
     return await deps.lowRate.write(async (client, tx) => {
@@ -41,7 +42,8 @@ export async function deleteView(deps: ViewDeps, id: string, viewer: Viewer): Pr
   assertMay(viewer, "change-view");
   await deps.lowRate.write(async (client, tx) => {
     const view = await client.savedView.findUnique({ where: { id } });
-    if (!view) throw new DomainError("unknown-view", "There is no such saved view");
+    if (!view || !seesAll(viewer, (view.filter as EventFilter).source ?? []))
+      throw new DomainError("unknown-view", "There is no such saved view");
     await client.savedView.delete({ where: { id } });
     await appendAudit(tx, {
       actor: viewer.name,

@@ -1,4 +1,4 @@
-import type { Selection } from "@/lib/contract/selection";
+import type { ScopedSelection } from "@/lib/contract/scope";
 import { DomainError } from "@/lib/core/problem";
 import type { Selected } from "@/lib/operations/judge-selection";
 import type { Tx } from "@/lib/store/db";
@@ -45,7 +45,7 @@ export function unknownOperation(id: string, field = "id"): DomainError {
   });
 }
 
-function nothingSelected(select: Selection): DomainError {
+function nothingSelected(select: ScopedSelection): DomainError {
   if ("ids" in select) {
     return new DomainError("unknown-event", "None of the selected events exists", {
       fields: [{ field: "select.ids", detail: "use the `id` of events as listed, not their eventId" }],

@@ -126,7 +126,7 @@ export async function openWorld(options: {
     return requestRedrive(deps, { request: parsed, idempotency: null }, localViewer("ada"));
   }
 
-  const redrive = async (id: string) => (await readRedrive(db, id, Date.now()))!;
+  const redrive = async (id: string) => (await readRedrive(db, localViewer(), id, Date.now()))!;
 
   /** Waits until nothing of the redrive is open. */
   async function ended(id: string, timeoutMs = 25_000) {

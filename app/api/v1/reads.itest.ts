@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AuditEventList, AuditList } from "@/lib/contract/audit";
 import type { BulkAnswer, EventCounts, EventDetail, EventList, GroupList, Neighbours } from "@/lib/contract/events";
 import type { Meanings } from "@/lib/contract/meanings";
+import { scopeFilter } from "@/lib/contract/scope";
 import type { AgeStats, FlowStats, RedriveSuccess, SizeStats, StatusOut, TopErrors } from "@/lib/contract/stats";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { localViewer } from "@/lib/core/viewer";
@@ -361,7 +362,7 @@ describe("what a text names", () => {
 
   test("reads no event by a scan", async () => {
     for (const name of ["eventId", "aggregateId", "traceId"] as const) {
-      const { where, values } = compileFilter({ [name]: ["order-7"] }, Date.now());
+      const { where, values } = compileFilter(scopeFilter(localViewer(), { [name]: ["order-7"] }), Date.now());
       const plan = await console.deps.db.transaction(async (tx) => {
         await tx.run("set local enable_seqscan = off");
         return tx.query(`explain select 1 from dlq_events e where ${where} limit 1001`, values);

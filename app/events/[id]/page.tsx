@@ -20,9 +20,9 @@ export default async function Page({ params }: { params: Promise<{ id: string }>
 /** The event as it is now, so that it stands in the HTML. Best effort: null makes the browser ask, and say what it is told. */
 async function readFirst(id: string): Promise<InitialDetail> {
   if (!UUID.test(id)) return null;
-  const { deps, nowMs: readAtMs } = await pageCall();
+  const { deps, viewer, nowMs: readAtMs } = await pageCall();
   try {
-    const event = await readEventDetail(deps.db, id, readAtMs);
+    const event = await readEventDetail(deps.db, viewer, id, readAtMs);
     return event.body.bytes > INLINE_BYTES_MAX ? null : { event, readAtMs };
   } catch (error) {
     const unknown = error instanceof DomainError && error.code === "unknown-event";

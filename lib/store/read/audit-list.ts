@@ -2,19 +2,23 @@ import type { AuditEventList, AuditEventOut, AuditList, AuditOut } from "@/lib/c
 import type { AuditQuery } from "@/lib/contract/audit-query";
 import { cutPage, type IdPage } from "@/lib/contract/id-page";
 import { DomainError } from "@/lib/core/problem";
+import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { type Queryable, statementName } from "@/lib/store/db";
 import { paramsFrom } from "@/lib/store/read/event-filter-sql";
 import { iso } from "@/lib/store/read/event-rows";
+import { seesEntry } from "@/lib/store/read/scope-sql";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 type Row = Omit<AuditOut, "at"> & { atMs: number };
 
 /** The log, newest first, keyset-paged by its UUIDv7. */
-export async function listAudit(db: Queryable, query: AuditQuery): Promise<AuditList> {
+export async function listAudit(db: Queryable, viewer: Viewer, query: AuditQuery): Promise<AuditList> {
   const params = paramsFrom(1);
-  const where = conditions(query, params);
+  const scope = sourceScope(viewer);
+  const seen = scope === null ? "true" : seesEntry(params.add(scope));
+  const where = `${conditions(query, params)} and ${seen}`;
   const text = `select a.id, a.at as "atMs", a.actor, a.action, a.subject_kind as "subjectKind",
            a.subject_id as "subjectId", a.redrive_id as "redriveId", a.reason, a.before, a.after,
            o.id as "operationId", coalesce(o.changed, a.count) as count
@@ -53,21 +57,34 @@ function entriesOfEvent(eventId: string, params: ReturnType<typeof paramsFrom>):
 }
 
 /** The events of one entry, newest first. Throws DomainError `unknown-audit-entry`. */
-export async function listAuditEvents(db: Queryable, entryId: string, query: IdPage): Promise<AuditEventList> {
+export async function listAuditEvents(
+  db: Queryable,
+  viewer: Viewer,
+  entryId: string,
+  query: IdPage,
+): Promise<AuditEventList> {
+  const scope = sourceScope(viewer);
   const rows = await db.query<AuditEventOut>(
     `select a.event_id as id, e.event_id as "eventId", s.name as source, e.error_code as "errorCode", e.status
        from audit_subjects a
        left join dlq_events e on e.id = a.event_id
        left join sources s on s.id = e.source_id
       where a.entry_id = $1 and ($2::uuid is null or a.event_id < $2)
+        and ($4::text[] is null or s.name = any($4))
       order by a.event_id desc limit $3`,
-    [entryId, query.cursor, query.limit + 1],
+    [entryId, query.cursor, query.limit + 1, scope],
     { name: "audit-events" },
   );
-  if (rows.length === 0 && (await db.query("select 1 from audit_entries where id = $1", [entryId])).length === 0) {
+  if (rows.length === 0 && !(await isSeen(db, entryId, scope))) {
     throw new DomainError("unknown-audit-entry", `There is no audit entry ${entryId}`, {
       fields: [{ field: "id", detail: "list entries with GET /api/v1/audit" }],
     });
   }
   return cutPage(rows, query.limit, (row) => row.id);
+}
+
+async function isSeen(db: Queryable, entryId: string, scope: string[] | null): Promise<boolean> {
+  const seen = scope === null ? "true" : seesEntry("$2");
+  const values = scope === null ? [entryId] : [entryId, scope];
+  return (await db.query(`select 1 from audit_entries a where a.id = $1 and ${seen}`, values)).length > 0;
 }

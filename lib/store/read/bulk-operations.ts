@@ -1,7 +1,9 @@
 import type { BulkOperationList, BulkOperationOut } from "@/lib/contract/bulk-operations";
 import { cutPage, type IdPage } from "@/lib/contract/id-page";
 import type { BulkState } from "@/lib/core/bulk-operation";
+import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
+import { seesOperation } from "@/lib/store/read/scope-sql";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 import { BULK } from "@/lib/store/state-sql";
 
@@ -27,23 +29,28 @@ const COLUMNS = `o.id, o.kind, o.state, o.selection - 'asOfMs' as selection, o.e
 /** Newest first, keyset-paged. */
 export async function listBulkOperations(
   db: Queryable,
+  viewer: Viewer,
   query: IdPage & { states: BulkState[] | null },
 ): Promise<BulkOperationList> {
   const rows = await db.query<Row>(
     `select ${COLUMNS} from bulk_operations o
-      where ($1::text[] is null or o.state = any($1)) and ($2::uuid is null or o.id < $2)
+      where ($1::text[] is null or o.state = any($1)) and ($2::uuid is null or o.id < $2) and ${seesOperation("$4")}
       order by o.id desc limit $3`,
-    [query.states, query.cursor, query.limit + 1],
+    [query.states, query.cursor, query.limit + 1, sourceScope(viewer)],
     { isoTimes: true },
   );
   return cutPage(rows.map(operationOut), query.limit, (row) => row.id);
 }
 
-/** null = there is no such operation. */
-export async function readBulkOperation(db: Queryable, id: string): Promise<BulkOperationOut | null> {
-  const [row] = await db.query<Row>(`select ${COLUMNS} from bulk_operations o where o.id = $1`, [id], {
-    isoTimes: true,
-  });
+/** null = there is no such operation, or the viewer does not see all of its sources. */
+export async function readBulkOperation(db: Queryable, viewer: Viewer, id: string): Promise<BulkOperationOut | null> {
+  const [row] = await db.query<Row>(
+    `select ${COLUMNS} from bulk_operations o where o.id = $1 and ${seesOperation("$2")}`,
+    [id, sourceScope(viewer)],
+    {
+      isoTimes: true,
+    },
+  );
   return row ? operationOut(row) : null;
 }
 

@@ -1,3 +1,4 @@
+import type { ScopedSelection } from "@/lib/contract/scope";
 import type { Selection } from "@/lib/contract/selection";
 import type { Control } from "@/lib/core/control";
 import type { GateFacts } from "@/lib/core/gate";
@@ -35,11 +36,26 @@ export const CANDIDATE_COLUMNS = `e.id, e.source_id as "sourceId", s.name as sou
   ${AGGREGATE_BLACKLISTED} as "aggregateBlacklisted"`;
 
 /** What a selection compiles to, over the alias `e`. Ids are a condition like any other. */
-export function compileSelection(selection: Selection, asOfMs: number, firstParam: number): CompiledFilter {
+export function compileSelection(selection: ScopedSelection, asOfMs: number, firstParam: number): CompiledFilter {
   if ("filter" in selection) return compileFilter(selection.filter, asOfMs, { firstParam });
-  const whole = { conditions: [], fromMs: null, toMs: null };
-  if ("ids" in selection) return { ...whole, where: `e.id = any($${firstParam}::uuid[])`, values: [selection.ids] };
-  return { ...whole, where: `e.id in (${changedBy(`$${firstParam}`)})`, values: [selection.operation] };
+  const [named, value] = namedEvents(selection, firstParam);
+  const { sources } = selection;
+  const ofSources = `e.source_id = any(array(select id from sources where name = any($${firstParam + 1}::text[])))`;
+  return {
+    where: sources ? `${named} and ${ofSources}` : named,
+    values: sources ? [value, sources] : [value],
+    conditions: [],
+    fromMs: null,
+    toMs: null,
+  };
+}
+
+function namedEvents(
+  selection: Exclude<ScopedSelection, { filter: unknown }>,
+  param: number,
+): [where: string, value: unknown] {
+  if ("ids" in selection) return [`e.id = any($${param}::uuid[])`, selection.ids];
+  return [`e.id in (${changedBy(`$${param}`)})`, selection.operation];
 }
 
 /** The events that a bulk operation has changed: the subjects of its audit entry. */
@@ -64,12 +80,12 @@ const UUID_MAX = "ffffffff-ffff-ffff-ffff-ffffffffffff";
  * Where a selection ends: a filter takes what is there at this moment, later arrivals not. Named events have no such
  * end, nor have those of an operation: one that was parked before the wall clock was set back carries a time that has yet to come.
  */
-export function cutoffOf(selection: Selection, nowMs: number): string {
+export function cutoffOf(selection: Selection | ScopedSelection, nowMs: number): string {
   return "filter" in selection ? uuidv7LowerBound(nowMs + 1) : UUID_MAX;
 }
 
 export type CandidatePage = {
-  selection: Selection;
+  selection: ScopedSelection;
   /** The moment relative times refer to. */
   asOfMs: number;
   /** Later arrivals are not included: ids above this are left out. */

@@ -1,7 +1,9 @@
 import type { ControlList, ControlOut } from "@/lib/contract/controls";
 import { cutPage, type IdPage } from "@/lib/contract/id-page";
 import { type StoredScope, scopeOut } from "@/lib/core/control";
+import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
+import { ofSources, seesControl } from "@/lib/store/read/scope-sql";
 import { PARKED } from "@/lib/store/state-sql";
 
 type Row = StoredScope & {
@@ -23,21 +25,24 @@ const CATCHES_MAX = 10_000;
 
 const SOURCE_ID = "(select id from sources where name = c.source)";
 
-/** Parked events under a control's scope. */
-const CATCHES = `case c.scope
+/** Parked events under a control's scope, of the sources whose names `$n` holds; null = of all. */
+const catches = (scope: string) => `case c.scope
     when 'eventId' then (select count(*) from event_keys k join dlq_events e on e.id = k.id
                           where k.event_id = c.value and e.status in ${PARKED}
-                            and (c.source is null or k.source_id = ${SOURCE_ID}))
+                            and (c.source is null or k.source_id = ${SOURCE_ID})
+                            and ${ofSources("k.source_id", scope)})
     when 'aggregateId' then (select count(*) from (select 1 from dlq_events e where e.aggregate_id = c.value
                           and e.status in ${PARKED}
                           and (c.source is null or e.source_id = ${SOURCE_ID})
+                          and ${ofSources("e.source_id", scope)}
                           and (c."aggregateType" is null or coalesce(e.aggregate_type, '') = c."aggregateType")
                           limit ${CATCHES_MAX}) few)
     when 'errorCode' then (select coalesce(sum(l.n), 0)::bigint from dlq_levels l
                           where l.error_code = c.value and l.status in ${PARKED}
-                            and (c.source is null or l.source_id = ${SOURCE_ID}))
+                            and (c.source is null or l.source_id = ${SOURCE_ID})
+                            and ${ofSources("l.source_id", scope)})
     else (select coalesce(sum(l.n), 0)::bigint from dlq_levels l join sources s on s.id = l.source_id
-           where s.name = c.value and l.status in ${PARKED})
+           where s.name = c.value and l.status in ${PARKED} and ${ofSources("s.id", scope)})
   end`;
 
 const COLUMNS = `c.id, c.kind, c.scope, c.value, c.source, c.aggregate_type as "aggregateType", c.reason, c.origin,
@@ -54,35 +59,37 @@ const LIVE = "c.lifted_at is null and (c.expires_at is null or c.expires_at > no
 /** Controls, newest first: those in force, those that ended, or both. */
 export async function listControls(
   db: Queryable,
+  viewer: Viewer,
   query: IdPage & { state: "live" | "ended" | null },
 ): Promise<ControlList> {
   const rows = await db.query<Row>(
     `with imposed as (
        select ${COLUMNS}, (${LIVE}) as live from controls c
-        where ($1::uuid is null or c.id < $1) and ($2::boolean is null or (${LIVE}) = $2)
+        where ($1::uuid is null or c.id < $1) and ($2::boolean is null or (${LIVE}) = $2) and ${seesControl("$4")}
         order by c.id desc limit $3
      ), automatic as (
        ${AUTOMATIC} where a.blacklist_id is not null and ($1::uuid is null or a.blacklist_id < $1) and $2 is not false
+          and ($4::text[] is null or s.name = any($4))
         order by a.blacklist_id desc limit $3
      ), page as (
        select * from imposed union all select * from automatic order by id desc limit $3
      )
-     select c.*, case when c.live then ${CATCHES} end as catches from page c order by c.id desc`,
-    [query.cursor, query.state === null ? null : query.state === "live", query.limit + 1],
+     select c.*, case when c.live then ${catches("$4")} end as catches from page c order by c.id desc`,
+    [query.cursor, query.state === null ? null : query.state === "live", query.limit + 1, sourceScope(viewer)],
   );
   const page = cutPage(rows, query.limit, (row) => row.id);
   return { items: page.items.map(controlOut), nextCursor: page.nextCursor };
 }
 
 /** null = there is no such control, in force or ended. */
-export async function readControl(db: Queryable, id: string): Promise<ControlOut | null> {
+export async function readControl(db: Queryable, viewer: Viewer, id: string): Promise<ControlOut | null> {
   const [row] = await db.query<Row>(
     `with found as (
-       select ${COLUMNS}, (${LIVE}) as live from controls c where c.id = $1
-       union all ${AUTOMATIC} where a.blacklist_id = $1
+       select ${COLUMNS}, (${LIVE}) as live from controls c where c.id = $1 and ${seesControl("$2")}
+       union all ${AUTOMATIC} where a.blacklist_id = $1 and ($2::text[] is null or s.name = any($2))
      )
-     select c.*, case when c.live then ${CATCHES} end as catches from found c`,
-    [id],
+     select c.*, case when c.live then ${catches("$2")} end as catches from found c`,
+    [id, sourceScope(viewer)],
   );
   return row ? controlOut(row) : null;
 }

@@ -1,4 +1,5 @@
-import type { EventFilter, FilterStatus } from "@/lib/contract/event-filter";
+import type { FilterStatus } from "@/lib/contract/event-filter";
+import type { ScopedFilter } from "@/lib/contract/scope";
 import type { Control } from "@/lib/core/control";
 import type { Queryable } from "@/lib/store/db";
 import { readControlsInForce } from "@/lib/store/read/controls";
@@ -9,7 +10,7 @@ import { splitStatuses } from "@/lib/store/read/event-filter-sql";
  * scope does: "BLACKLISTED" is the union, over the blacklists in force, of "what this one catches, if it is BLACKLISTED".
  */
 export type Part = {
-  filter: EventFilter;
+  filter: ScopedFilter;
   /** A condition over `e` that the filter implies, spelt so that a partial index can be used. */
   hint?: string;
 };
@@ -20,7 +21,7 @@ const PARTS_MAX = 64;
 const AGGREGATES_MAX = 500;
 
 /** The parts of a filter by BLACKLISTED or COOLING; null when the filter itself can be read. Empty: nothing can match. */
-export async function controlledParts(db: Queryable, filter: EventFilter): Promise<Part[] | null> {
+export async function controlledParts(db: Queryable, filter: ScopedFilter): Promise<Part[] | null> {
   const refined = filter.status ? splitStatuses(filter.status).refined : [];
   const asked = refined.filter((status) => status === "BLACKLISTED" || status === "COOLING");
   if (asked.length === 0) return null;
@@ -48,17 +49,17 @@ export async function controlledParts(db: Queryable, filter: EventFilter): Promi
 }
 
 /** What of the filter lies in a control's scope; null = nothing does. */
-function caughtBy(filter: EventFilter, { scope, value, source }: Control): EventFilter | null {
+function caughtBy(filter: ScopedFilter, { scope, value, source }: Control): ScopedFilter | null {
   const named = narrowed(filter, scope, value);
   return named === null || source === null ? named : narrowed(named, "source", source);
 }
 
-function narrowed(filter: EventFilter, name: Control["scope"], value: string): EventFilter | null {
+function narrowed(filter: ScopedFilter, name: Control["scope"], value: string): ScopedFilter | null {
   const list = filter[name];
   return list && !list.includes(value) ? null : { ...filter, [name]: [value] };
 }
 
-async function blacklistedAggregates(db: Queryable, filter: EventFilter): Promise<Part[] | null> {
+async function blacklistedAggregates(db: Queryable, filter: ScopedFilter): Promise<Part[] | null> {
   const rows = await db.query<{ source: string; aggregateId: string }>(
     `select s.name as source, a.aggregate_id as "aggregateId" from aggregates a join sources s on s.id = a.source_id
       where a.blacklist_id is not null limit ${AGGREGATES_MAX + 1}`,

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { scopeSelection } from "@/lib/contract/scope";
+import { localViewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 import { readControlsOver } from "@/lib/store/read/controls";
@@ -72,7 +74,8 @@ describe("the controls over an event", () => {
          from sources s, generate_series(1, 100000) n`,
     );
     await world.db.run("analyze aggregates");
-    const page = { selection: { ids: await world.idsOf() }, asOfMs: 0, cutoff: cutoffOf({ ids: [] }, 0), after: null };
+    const selection = scopeSelection(localViewer(), "view", { ids: await world.idsOf() });
+    const page = { selection, asOfMs: 0, cutoff: cutoffOf({ ids: [] }, 0), after: null };
     const found = await readCandidates(world.db, { ...page, limit: 10 });
     expect(found.map(({ aggregateId, aggregateBlacklisted }) => [aggregateId, aggregateBlacklisted])).toEqual([
       ["order-1", true],

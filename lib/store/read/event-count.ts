@@ -1,7 +1,9 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { CountOut, EventCounts } from "@/lib/contract/events";
+import { type ScopedFilter, scopeFilter } from "@/lib/contract/scope";
 import type { EventStatus } from "@/lib/core/event-state";
 import { DomainError } from "@/lib/core/problem";
+import type { Viewer } from "@/lib/core/viewer";
 import type { Db, Queryable } from "@/lib/store/db";
 import { controlledParts } from "@/lib/store/read/controlled-parts";
 import {
@@ -28,7 +30,8 @@ type StatusCounts = Map<string, number>;
 /** null = it took too long. `bounded` = counting stopped at the bound. */
 type Counted = { byStatus: StatusCounts; bounded: boolean } | null;
 
-export async function countEvents(db: Db, filter: EventFilter, nowMs: number): Promise<EventCounts> {
+export async function countEvents(db: Db, viewer: Viewer, asked: EventFilter, nowMs: number): Promise<EventCounts> {
+  const filter = scopeFilter(viewer, asked);
   const [counted, refined] = await Promise.all([countByStatus(db, filter, nowMs), countRefined(db, filter, nowMs)]);
   const asOf = new Date(nowMs).toISOString();
   const out = (value: number | null, bounded: boolean): CountOut => {
@@ -46,30 +49,30 @@ export async function countEvents(db: Db, filter: EventFilter, nowMs: number): P
   return { total: out(total, counted.bounded), byStatus };
 }
 
-function countByStatus(db: Db, filter: EventFilter, nowMs: number): Promise<Counted> {
+function countByStatus(db: Db, filter: ScopedFilter, nowMs: number): Promise<Counted> {
   if (isToldByLevels(filter)) return countLevels(db, filter, nowMs);
   if (isToldByGroups(filter)) return countGroups(db, filter);
   return countRows(db, filter, nowMs);
 }
 
 /** True when the filter restricts by nothing but these names, and by no refinement of a status. */
-function restrictsOnly(filter: EventFilter, names: readonly (keyof EventFilter)[]): boolean {
-  const used = (Object.keys(filter) as (keyof EventFilter)[]).filter((name) => filter[name] !== undefined);
+function restrictsOnly(filter: ScopedFilter, names: readonly (keyof ScopedFilter)[]): boolean {
+  const used = (Object.keys(filter) as (keyof ScopedFilter)[]).filter((name) => filter[name] !== undefined);
   if (filter.status && splitStatuses(filter.status).refined.length > 0) return false;
   return used.every((name) => names.includes(name));
 }
 
-function isToldByLevels(filter: EventFilter): boolean {
+function isToldByLevels(filter: ScopedFilter): boolean {
   return restrictsOnly(filter, ["source", "errorCode", "status", "from", "to"]);
 }
 
-function isToldByGroups(filter: EventFilter): boolean {
+function isToldByGroups(filter: ScopedFilter): boolean {
   if (filter.q !== undefined && splitWords(filter.q).numbered.length > 0) return false;
   return restrictsOnly(filter, ["source", "fingerprint", "q", "status"]);
 }
 
 /** Whole hours from the rollup; the hours that the window cuts, from their events. */
-async function countLevels(db: Db, filter: EventFilter, nowMs: number): Promise<Counted> {
+async function countLevels(db: Db, filter: ScopedFilter, nowMs: number): Promise<Counted> {
   const { fromMs, toMs } = compileFilter(filter, nowMs);
   const firstHour = fromMs === null ? null : Math.ceil(fromMs / HOUR_MS) * HOUR_MS;
   const lastHour = toMs === null ? null : Math.floor(toMs / HOUR_MS) * HOUR_MS;
@@ -98,7 +101,7 @@ const toCounts = (rows: StatusRow[]): StatusCounts => new Map(rows.map(({ status
 
 async function sumLevels(
   db: Queryable,
-  filter: Pick<EventFilter, "source" | "errorCode" | "status">,
+  filter: Pick<ScopedFilter, "source" | "errorCode" | "status">,
   firstHour: number | null,
   lastHour: number | null,
 ): Promise<StatusCounts> {
@@ -115,7 +118,7 @@ async function sumLevels(
   return toCounts(rows);
 }
 
-async function countGroups(db: Queryable, filter: EventFilter): Promise<Counted> {
+async function countGroups(db: Queryable, filter: ScopedFilter): Promise<Counted> {
   const params = paramsFrom(1);
   const conditions = ["true"];
   if (filter.fingerprint) conditions.push(`fingerprint = any(${params.add(filter.fingerprint)}::text[])`);
@@ -134,7 +137,7 @@ async function countGroups(db: Queryable, filter: EventFilter): Promise<Counted>
 /** Counts events themselves, up to the bound. */
 async function countRows(
   db: Db,
-  filter: EventFilter,
+  filter: ScopedFilter,
   nowMs: number,
   window?: CompileOptions["window"],
 ): Promise<Counted> {
@@ -165,7 +168,7 @@ const REFINED = ["BOUNCED", "COOLING", "BLACKLISTED", "CONFIRMED"] as const;
 type Refined = Partial<Record<(typeof REFINED)[number], Counted>>;
 
 /** How many of the matches are in each refinement of a status: counted, since no rollup knows them. */
-async function countRefined(db: Db, filter: EventFilter, nowMs: number): Promise<Refined> {
+async function countRefined(db: Db, filter: ScopedFilter, nowMs: number): Promise<Refined> {
   const asked = filter.status;
   const wanted = REFINED.filter((status) => {
     const parent = status === "CONFIRMED" ? "REDRIVEN" : "PENDING";

@@ -5,6 +5,7 @@ import { type EventStatus, isParked, PARKED_STATUSES } from "@/lib/core/event-st
 import { DomainError } from "@/lib/core/problem";
 import { redactHeaders, redactOrigin } from "@/lib/core/redact";
 import type { OrderedItem } from "@/lib/core/redrive-plan";
+import { assertMay, sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { readAggregateOrder } from "@/lib/store/read/aggregate-order";
 import { readDecidingControls } from "@/lib/store/read/deciding-controls";
@@ -32,12 +33,14 @@ function unknownEvent(id: string): DomainError {
 }
 
 /** One event with everything known of it. Throws DomainError `unknown-event`. */
-export async function readEventDetail(db: Queryable, id: string, nowMs: number): Promise<EventDetail> {
+export async function readEventDetail(db: Queryable, viewer: Viewer, id: string, nowMs: number): Promise<EventDetail> {
+  const sources = sourceScope(viewer);
   const [row] = await db.query<DetailRow>(
     `select ${EVENT_COLUMNS}, e.source_id, s.kind, s.config, b.payload, b.content_type, b.headers, b.error_type,
             b.error_message, b.error_detail, b.origin
-       from dlq_events e join sources s on s.id = e.source_id join dlq_event_bodies b on b.id = e.id where e.id = $1`,
-    [id],
+       from dlq_events e join sources s on s.id = e.source_id join dlq_event_bodies b on b.id = e.id
+      where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
+    [id, sources],
     { name: "event_detail", isoTimes: true },
   );
   if (!row) throw unknownEvent(id);
@@ -62,7 +65,7 @@ export async function readEventDetail(db: Queryable, id: string, nowMs: number):
       status: row.status,
     }),
     readAppliedControls(db, row, nowMs),
-    readGroup(db, row.fingerprint),
+    readGroup(db, row.fingerprint, sources),
     readDecidingControls(db, [row], nowMs),
   ]);
   const source = { kind, config } as SourceConfig;
@@ -97,11 +100,13 @@ function bodyOut(payload: Buffer, contentType: string): BodyOut {
 export type StoredPayload = { eventId: string; contentType: string; payload: Buffer };
 
 /** The exact bytes of a payload. Throws DomainError `unknown-event`. */
-export async function readPayload(db: Queryable, id: string): Promise<StoredPayload> {
+export async function readPayload(db: Queryable, viewer: Viewer, id: string): Promise<StoredPayload> {
+  assertMay(viewer, "reveal");
   const [row] = await db.query<StoredPayload>(
     `select e.event_id as "eventId", b.content_type as "contentType", b.payload
-       from dlq_events e join dlq_event_bodies b on b.id = e.id where e.id = $1`,
-    [id],
+       from dlq_events e join dlq_event_bodies b on b.id = e.id join sources s on s.id = e.source_id
+      where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
+    [id, sourceScope(viewer)],
     { name: "event_payload" },
   );
   if (!row) throw unknownEvent(id);
@@ -161,13 +166,14 @@ async function readAppliedControls(db: Queryable, row: DetailRow, nowMs: number)
   return rows.map(({ expiresMs, ...control }) => ({ ...control, expiresAt: isoOrNull(expiresMs) }));
 }
 
-async function readGroup(db: Queryable, fingerprint: string): Promise<EventDetail["group"]> {
+async function readGroup(db: Queryable, fingerprint: string, sources: string[] | null): Promise<EventDetail["group"]> {
   const [row] = await db.query<{ pattern: string; parked: number }>(
     `select g.message_pattern as pattern,
             (select coalesce(sum(n), 0)::bigint from dlq_group_levels l
-              where l.fingerprint = g.fingerprint and l.status = any($2::text[])) as parked
+              where l.fingerprint = g.fingerprint and l.status = any($2::text[])
+                and ($3::text[] is null or l.source_id = any(array(select id from sources where name = any($3))))) as parked
        from dlq_groups g where g.fingerprint = $1`,
-    [fingerprint, PARKED_STATUSES],
+    [fingerprint, PARKED_STATUSES, sources],
     { name: "event_group" },
   );
   return row ? { fingerprint, pattern: row.pattern, parked: row.parked } : null;

@@ -1,5 +1,7 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventOut } from "@/lib/contract/events";
+import { scopeFilter } from "@/lib/contract/scope";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Db } from "@/lib/store/db";
 import { scanEvents } from "@/lib/store/read/event-scan";
 
@@ -9,7 +11,14 @@ const PAGE = 500;
  * All matching events, newest first, page by page: no transaction stays open however slowly they are taken. Those that
  * arrive after the start are not among them.
  */
-export async function* exportEvents(db: Db, filter: EventFilter, nowMs: number): AsyncGenerator<EventOut[], void> {
+export async function* exportEvents(
+  db: Db,
+  viewer: Viewer,
+  asked: EventFilter,
+  nowMs: number,
+): AsyncGenerator<EventOut[], void> {
+  assertMay(viewer, "export");
+  const filter = scopeFilter(viewer, asked);
   let from: string | null = null;
   for (;;) {
     const rows: Awaited<ReturnType<typeof scanEvents>> = await scanEvents(db, {

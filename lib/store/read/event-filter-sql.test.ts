@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type EventFilter, eventFilterSchema, FILTER_STATUSES } from "@/lib/contract/event-filter";
+import { scopeFilter } from "@/lib/contract/scope";
+import { localViewer } from "@/lib/core/viewer";
 import { compileFilter } from "@/lib/store/read/event-filter-sql";
 
 const NOW = Date.parse("2026-11-20T12:00:00Z");
@@ -29,7 +31,7 @@ test("each name of an accepted filter is a condition of the statement", () => {
     fc.property(filters, (input) => {
       const parsed = eventFilterSchema.safeParse(JSON.parse(JSON.stringify(input)));
       if (!parsed.success) return;
-      const { conditions, where } = compileFilter(parsed.data, NOW);
+      const { conditions, where } = compileFilter(scopeFilter(localViewer(), parsed.data), NOW);
       const fields = conditions.map(({ field }) => field);
       for (const name of Object.keys(parsed.data) as (keyof EventFilter)[]) {
         expect(fields).toContain(name === "from" || name === "to" ? "window" : name);

@@ -1,4 +1,5 @@
 import { type EventFilter, type FilterStatus, resolveWindow } from "@/lib/contract/event-filter";
+import type { ScopedFilter } from "@/lib/contract/scope";
 import { EVENT_STATUSES, type EventStatus } from "@/lib/core/event-state";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { EVENT } from "@/lib/store/state-sql";
@@ -51,7 +52,7 @@ export type CompileOptions = {
  * Compiles for this moment: relative times, COOLING and BLACKLISTED are resolved against `nowMs` (epoch milliseconds).
  * Throws DomainError `invalid-filter` for a reversed window.
  */
-export function compileFilter(filter: EventFilter, nowMs: number, options: CompileOptions = {}): CompiledFilter {
+export function compileFilter(filter: ScopedFilter, nowMs: number, options: CompileOptions = {}): CompiledFilter {
   const params = paramsFrom(options.firstParam);
   const { fromMs, toMs } = options.window ?? resolveWindow(filter, nowMs);
   const conditions = [

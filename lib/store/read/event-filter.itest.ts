@@ -8,6 +8,7 @@ import {
   resolveWindow,
   toSearchParams,
 } from "@/lib/contract/event-filter";
+import { scopeFilter } from "@/lib/contract/scope";
 import { applyingControls, type ControlIndex, indexControls, ruleControls } from "@/lib/core/control";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { localViewer } from "@/lib/core/viewer";
@@ -252,7 +253,12 @@ async function listed(filter: EventFilter, limit: number): Promise<string[]> {
   const ids: string[] = [];
   let cursor: string | null = null;
   do {
-    const page: Awaited<ReturnType<typeof listEvents>> = await listEvents(lists, { filter, limit, cursor }, NOW);
+    const page: Awaited<ReturnType<typeof listEvents>> = await listEvents(
+      lists,
+      localViewer(),
+      { filter, limit, cursor },
+      NOW,
+    );
     ids.push(...page.items.map((item) => item.id));
     cursor = page.nextCursor;
   } while (cursor !== null);
@@ -260,11 +266,12 @@ async function listed(filter: EventFilter, limit: number): Promise<string[]> {
 }
 
 async function listedBackwards(filter: EventFilter, limit: number): Promise<string[]> {
-  let page = await listEvents(lists, { filter, limit, cursor: null }, NOW);
-  while (page.nextCursor !== null) page = await listEvents(lists, { filter, limit, cursor: page.nextCursor }, NOW);
+  let page = await listEvents(lists, localViewer(), { filter, limit, cursor: null }, NOW);
+  while (page.nextCursor !== null)
+    page = await listEvents(lists, localViewer(), { filter, limit, cursor: page.nextCursor }, NOW);
   const ids = page.items.map((item) => item.id);
   while (page.prevCursor !== null) {
-    page = await listEvents(lists, { filter, limit, cursor: page.prevCursor }, NOW);
+    page = await listEvents(lists, localViewer(), { filter, limit, cursor: page.prevCursor }, NOW);
     ids.unshift(...page.items.map((item) => item.id));
   }
   return ids;
@@ -272,13 +279,13 @@ async function listedBackwards(filter: EventFilter, limit: number): Promise<stri
 
 async function exported(filter: EventFilter): Promise<string[]> {
   const ids: string[] = [];
-  for await (const page of exportEvents(lists, filter, NOW)) ids.push(...page.map((event) => event.id));
+  for await (const page of exportEvents(lists, localViewer(), filter, NOW)) ids.push(...page.map((event) => event.id));
   return ids;
 }
 
 const windowOk = (filter: EventFilter) => {
   try {
-    compileFilter(filter, NOW);
+    compileFilter(scopeFilter(localViewer(), filter), NOW);
     return true;
   } catch {
     return false;
@@ -293,9 +300,9 @@ describe("any filter", () => {
         expect(await listed(filter, limit)).toEqual(truth);
         expect(await listedBackwards(filter, limit + 5)).toEqual(truth);
         expect(await exported(filter)).toEqual(truth);
-        const { total } = await countEvents(db, filter, NOW);
+        const { total } = await countEvents(db, localViewer(), filter, NOW);
         expect(total).toMatchObject({ value: truth.length, kind: "exact" });
-        const groups = await listGroups(db, { filter, limit: 500, cursor: null }, NOW);
+        const groups = await listGroups(db, localViewer(), { filter, limit: 500, cursor: null }, NOW);
         const counts = groups.items.flatMap((group) => Object.values(group.counts));
         expect(counts.reduce((sum, n) => sum + n, 0)).toBe(truth.length);
       }),
@@ -312,11 +319,16 @@ describe("any filter", () => {
     { from: "2026-11-19T17:13:00Z", to: "2026-11-19T18:00:00Z" },
   ])("counts a window that cuts through hours exactly: %j", async (filter) => {
     const truth = await matching(filter);
-    expect((await countEvents(db, filter, NOW)).total).toMatchObject({ value: truth.length, kind: "exact" });
+    expect((await countEvents(db, localViewer(), filter, NOW)).total).toMatchObject({
+      value: truth.length,
+      kind: "exact",
+    });
   });
 
   test("is a condition of SQL that a caller can go on from", async () => {
-    const { where, values } = compileFilter({ errorCode: ["TIMEOUT"], from: "-3d" }, NOW, { firstParam: 3 });
+    const { where, values } = compileFilter(scopeFilter(localViewer(), { errorCode: ["TIMEOUT"], from: "-3d" }), NOW, {
+      firstParam: 3,
+    });
     const rows = await db.query(`select e.id from dlq_events e where e.attempts > $1 and e.id <> $2 and ${where}`, [
       -1,
       "018f9c4e-0000-7000-8000-000000000001",
@@ -340,7 +352,12 @@ describe("a thousand events of one millisecond", () => {
     let cursor: string | null = null;
     let arrived = 1_000;
     do {
-      const page: Awaited<ReturnType<typeof listEvents>> = await listEvents(lists, { filter, limit: 73, cursor }, NOW);
+      const page: Awaited<ReturnType<typeof listEvents>> = await listEvents(
+        lists,
+        localViewer(),
+        { filter, limit: 73, cursor },
+        NOW,
+      );
       seen.push(...page.items.map((item) => item.eventId));
       cursor = page.nextCursor;
       await parkEvents(
@@ -370,7 +387,12 @@ test("a listed event names the control that decides whether it may be sent, as t
     const { blacklisted, cooling, whitelisted } = rulingOf(row);
     expected.set(row.id, blacklisted ? "blacklist" : whitelisted ? "whitelist" : cooling ? "cooldown" : undefined);
   }
-  const { items } = await listEvents(lists, { filter: { source: sources }, limit: 20_000, cursor: null }, NOW + HOUR);
+  const { items } = await listEvents(
+    lists,
+    localViewer(),
+    { filter: { source: sources }, limit: 20_000, cursor: null },
+    NOW + HOUR,
+  );
   const found = new Map(
     items.filter(({ status }) => status === "PENDING").map(({ id, control }) => [id, control?.kind]),
   );
@@ -397,11 +419,17 @@ test.each<EventFilter>([
   const expected = await matching(filter);
   expect(expected.length).toBeGreaterThan(2);
   expect(await listed(filter, 7)).toEqual(expected);
-  expect((await countEvents(db, filter, NOW)).total).toMatchObject({ value: expected.length, kind: "exact" });
+  expect((await countEvents(db, localViewer(), filter, NOW)).total).toMatchObject({
+    value: expected.length,
+    kind: "exact",
+  });
 });
 
 test("what a control blacklists is found by the control's scope, among any number of others", async () => {
-  const parts = await controlledParts(db, { status: ["BLACKLISTED"], errorCode: ["TIMEOUT", "RARE"] });
+  const parts = await controlledParts(
+    db,
+    scopeFilter(localViewer(), { status: ["BLACKLISTED"], errorCode: ["TIMEOUT", "RARE"] }),
+  );
   expect(parts?.map(({ filter }) => filter)).toEqual(
     expect.arrayContaining([
       { status: ["BLACKLISTED"], errorCode: ["RARE"] },
@@ -409,5 +437,5 @@ test("what a control blacklists is found by the control's scope, among any numbe
       { status: ["BLACKLISTED"], errorCode: ["TIMEOUT", "RARE"], aggregateId: ["order-9"], source: ["billing"] },
     ]),
   );
-  expect(await controlledParts(db, { status: ["PENDING", "COOLING"] })).toBeNull();
+  expect(await controlledParts(db, scopeFilter(localViewer(), { status: ["PENDING", "COOLING"] }))).toBeNull();
 });

@@ -1,6 +1,8 @@
 import { decodeCursor, encodeCursor } from "@/lib/contract/cursor";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventList, Neighbours } from "@/lib/contract/events";
+import { scopeFilter } from "@/lib/contract/scope";
+import type { Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { readDecidingControls } from "@/lib/store/read/deciding-controls";
 import { scanEvents } from "@/lib/store/read/event-scan";
@@ -11,12 +13,23 @@ export type EventListQuery = { filter: EventFilter; limit: number; cursor: strin
  * A page of matching events, newest first. Keyset-paged by id: rows that arrive meanwhile neither shift nor repeat what
  * follows, also when a thousand share a millisecond. `prevCursor` leads to newer rows; null on the first page.
  */
-export async function listEvents(db: Queryable, query: EventListQuery, nowMs: number): Promise<EventList> {
+export async function listEvents(
+  db: Queryable,
+  viewer: Viewer,
+  query: EventListQuery,
+  nowMs: number,
+): Promise<EventList> {
   const { filter, limit } = query;
   const cursor = query.cursor === null ? null : decodeCursor(query.cursor, filter);
   const towards = cursor?.towards ?? "older";
   // One more than asked for tells whether there is a further page on that side.
-  const found = await scanEvents(db, { filter, nowMs, from: cursor?.id ?? null, towards, limit: limit + 1 });
+  const found = await scanEvents(db, {
+    filter: scopeFilter(viewer, filter),
+    nowMs,
+    from: cursor?.id ?? null,
+    towards,
+    limit: limit + 1,
+  });
   const more = found.length > limit;
   const rows = found.slice(0, limit);
   if (towards === "newer") rows.reverse();
@@ -35,12 +48,14 @@ export async function listEvents(db: Queryable, query: EventListQuery, nowMs: nu
 /** The events before (newer) and after (older) an event in the filtered list, whether it matches itself or not. */
 export async function readNeighbours(
   db: Queryable,
+  viewer: Viewer,
   id: string,
   filter: EventFilter,
   nowMs: number,
 ): Promise<Neighbours> {
+  const scoped = scopeFilter(viewer, filter);
   const one = async (towards: "older" | "newer") =>
-    (await scanEvents(db, { filter, nowMs, from: id, towards, limit: 1 }))[0]?.id ?? null;
+    (await scanEvents(db, { filter: scoped, nowMs, from: id, towards, limit: 1 }))[0]?.id ?? null;
   const [previous, next] = await Promise.all([one("newer"), one("older")]);
   return { previous, next };
 }

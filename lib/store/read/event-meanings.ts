@@ -1,5 +1,7 @@
 import { ID_NAMES, type IdName, type Meanings } from "@/lib/contract/meanings";
+import { type ScopedFilter, scopeFilter } from "@/lib/contract/scope";
 import { DomainError } from "@/lib/core/problem";
+import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Db, Queryable } from "@/lib/store/db";
 import { compileFilter } from "@/lib/store/read/event-filter-sql";
 
@@ -11,38 +13,47 @@ const CODES_MAX = 5;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** What a text may name: an event by our id or its own, an aggregate, a trace, an error code. Reads by indexes, and groups. */
-export async function readMeanings(db: Db, text: string, nowMs: number): Promise<Meanings> {
+export async function readMeanings(db: Db, viewer: Viewer, text: string, nowMs: number): Promise<Meanings> {
+  const sources = sourceScope(viewer);
   const [event, errorCodes, ...names] = await Promise.all([
-    UUID.test(text) ? readById(db, text) : null,
-    readErrorCodes(db, text),
-    ...ID_NAMES.map((name) => countByName(db, name, text, nowMs)),
+    UUID.test(text) ? readById(db, text, sources) : null,
+    readErrorCodes(db, text, sources),
+    ...ID_NAMES.map((name) => countByName(db, scopeFilter(viewer, { [name]: [text] }), name, nowMs)),
   ]);
   return { text, event, names, errorCodes };
 }
 
-async function readById(db: Queryable, id: string): Promise<Meanings["event"]> {
+async function readById(db: Queryable, id: string, sources: string[] | null): Promise<Meanings["event"]> {
   const [row] = await db.query<NonNullable<Meanings["event"]>>(
     `select e.id, e.event_id as "eventId", s.name as source
-       from dlq_events e join sources s on s.id = e.source_id where e.id = $1::uuid`,
-    [id],
+       from dlq_events e join sources s on s.id = e.source_id where e.id = $1::uuid and ($2::text[] is null or s.name = any($2))`,
+    [id, sources],
     { name: "event_by_id" },
   );
   return row ?? null;
 }
 
 /** Over the groups, which are thousands where events are millions. */
-async function readErrorCodes(db: Queryable, text: string): Promise<string[]> {
+async function readErrorCodes(db: Queryable, text: string, sources: string[] | null): Promise<string[]> {
   const rows = await db.query<{ error_code: string }>(
-    `select error_code from (select distinct error_code from dlq_groups where lower(error_code) = lower($1)) codes
+    `select error_code from (select distinct g.error_code from dlq_groups g where lower(g.error_code) = lower($1)
+          and ($2::text[] is null or exists (
+            select 1 from dlq_levels l join sources s on s.id = l.source_id
+             where l.error_code = g.error_code and s.name = any($2)))) codes
       order by error_code = $1 desc, error_code limit ${CODES_MAX}`,
-    [text],
+    [text, sources],
     { name: "error_codes_like" },
   );
   return rows.map((row) => row.error_code);
 }
 
-async function countByName(db: Db, name: IdName, text: string, nowMs: number): Promise<Meanings["names"][number]> {
-  const { where, values } = compileFilter({ [name]: [text] }, nowMs);
+async function countByName(
+  db: Db,
+  filter: ScopedFilter,
+  name: IdName,
+  nowMs: number,
+): Promise<Meanings["names"][number]> {
+  const { where, values } = compileFilter(filter, nowMs);
   const sql = `select count(*)::int as n from (select 1 from dlq_events e where ${where} limit ${COUNT_BOUND + 1}) met`;
   try {
     const [row] = await db.transaction((tx) => tx.query<{ n: number }>(sql, values), {

@@ -1,5 +1,5 @@
-import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventOut } from "@/lib/contract/events";
+import type { ScopedFilter } from "@/lib/contract/scope";
 import { EVENT_STATUSES } from "@/lib/core/event-state";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { type Queryable, statementName } from "@/lib/store/db";
@@ -26,7 +26,7 @@ import { EVENT_COLUMNS } from "@/lib/store/read/event-rows";
  */
 
 export type Scan = {
-  filter: EventFilter;
+  filter: ScopedFilter;
   nowMs: number;
   /** Start behind this id; null = at the newest (or, towards newer, at the oldest). */
   from: string | null;
@@ -68,8 +68,9 @@ async function scanOne(db: Queryable, scan: Scan): Promise<EventOut[]> {
 const RARE_ROWS = 2_000;
 
 /** Whether few events have these tags. Their index has no order: it stops counting early, but reads a partition whole. */
-async function areRare(db: Queryable, tags: NonNullable<EventFilter["tags"]>): Promise<boolean> {
-  const { where, values } = compileFilter({ tags }, 0);
+async function areRare(db: Queryable, tags: NonNullable<ScopedFilter["tags"]>): Promise<boolean> {
+  // How common a tag is, over every source: it chooses the way, and no row comes of it.
+  const { where, values } = compileFilter({ tags } as ScopedFilter, 0);
   const text = `select count(*)::int as n from (select 1 from dlq_events e where ${where} limit ${RARE_ROWS}) few`;
   const [row] = await db.query<{ n: number }>(text, values, { name: statementName("rare", text) });
   return row!.n < RARE_ROWS;
@@ -99,7 +100,7 @@ function run(db: Queryable, { text, values }: Sql): Promise<EventOut[]> {
 const GROUP_RANGES_MAX = 64;
 
 /** Fingerprints that hold the plain words of `q`; null = no such words. They are thousands: read, not planned. */
-async function resolveGroups(db: Queryable, filter: EventFilter): Promise<string[] | null> {
+async function resolveGroups(db: Queryable, filter: ScopedFilter): Promise<string[] | null> {
   const plain = filter.q === undefined ? [] : splitWords(filter.q).plain;
   if (plain.length === 0) return null;
   const rows = await db.query<{ fingerprint: string }>(groupsHolding("$1"), [plain], { name: "groups_holding" });
@@ -108,7 +109,7 @@ async function resolveGroups(db: Queryable, filter: EventFilter): Promise<string
 }
 
 /** These name a handful of rows each. */
-function isNarrow(filter: EventFilter): boolean {
+function isNarrow(filter: ScopedFilter): boolean {
   return Boolean(filter.aggregateId || filter.traceId);
 }
 
@@ -130,7 +131,7 @@ const sources = (names: readonly string[]): Range => ({
 });
 
 /** The index to read by: the name that is usually the most selective first. */
-function wayOf(filter: EventFilter, groups: string[] | null): Way {
+function wayOf(filter: ScopedFilter, groups: string[] | null): Way {
   if (filter.eventId) return { kind: "keys" };
   if (filter.aggregateId) return ranges(["aggregateId"], [texts("aggregate_id", filter.aggregateId)]);
   if (filter.traceId) return ranges(["traceId"], [texts("trace_id", filter.traceId)]);
@@ -155,7 +156,7 @@ function ranges(told: Told[], list: Range[]): Way {
 }
 
 /** The indexes go on with the status: one range for each that can match. */
-function byStatus(filter: EventFilter, fields: Told[], list: Range[]): Way {
+function byStatus(filter: ScopedFilter, fields: Told[], list: Range[]): Way {
   const { stored, refined } = splitStatuses(filter.status ?? EVENT_STATUSES);
   const parents = new Set(stored);
   for (const status of refined) parents.add(status === "CONFIRMED" ? "REDRIVEN" : "PENDING");

@@ -1,5 +1,6 @@
 import { bucketStarts, type StatsQuery } from "@/lib/contract/stats-query";
 import { type FlowKind, SIZE_EFFECT } from "@/lib/core/flow";
+import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import { listOf } from "@/lib/store/state-sql";
 
 /**
@@ -43,6 +44,12 @@ export function flowSpan(query: StatsQuery): FlowSpan {
   if (hasMinutesOnly(query)) return { minutes: [startMs, query.toMs], hours: NEVER };
   const coarseToMs = Math.max(startMs, floorHour(query.toMs));
   return { minutes: [coarseToMs, query.toMs], hours: [startMs, coarseToMs] };
+}
+
+/** The same chart over what the viewer sees. Throws DomainError `forbidden` when the viewer may not view. */
+export function scopeStats(viewer: Viewer, query: StatsQuery): StatsQuery {
+  const source = sourceScope(viewer, query.filter.source);
+  return source === null ? query : { ...query, filter: { ...query.filter, source } };
 }
 
 /** `$1`..`$3` of every statement here: source, error code, fingerprint; null = any. */

@@ -1,10 +1,13 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { GroupList, GroupOut } from "@/lib/contract/events";
-import { EVENT_STATUSES, type EventStatus } from "@/lib/core/event-state";
+import { type ScopedFilter, scopeFilter } from "@/lib/contract/scope";
+import { EVENT_STATUSES, type EventStatus, PARKED_STATUSES } from "@/lib/core/event-state";
 import { DomainError } from "@/lib/core/problem";
+import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Db, Queryable } from "@/lib/store/db";
 import { compileFilter, groupsHolding, paramsFrom, splitStatuses, splitWords } from "@/lib/store/read/event-filter-sql";
 import { iso } from "@/lib/store/read/event-rows";
+import { ofSources } from "@/lib/store/read/scope-sql";
 import { PARKED } from "@/lib/store/state-sql";
 
 export type GroupQuery = { filter: EventFilter; limit: number; cursor: string | null };
@@ -30,10 +33,12 @@ type GroupRow = {
  * Groups with events that match, the most parked first. Counts are of the matching events: from the rollup where it can
  * tell, else counted.
  */
-export async function listGroups(db: Db, query: GroupQuery, nowMs: number): Promise<GroupList> {
+export async function listGroups(db: Db, viewer: Viewer, query: GroupQuery, nowMs: number): Promise<GroupList> {
+  const filter = scopeFilter(viewer, query.filter);
+  const scope = sourceScope(viewer);
   const after = query.cursor === null ? null : decodeCursor(query.cursor);
   const params = paramsFrom(1);
-  const counted = isRolledUp(query.filter) ? rolledUp(query.filter, params) : scanned(query.filter, nowMs, params);
+  const counted = isRolledUp(filter) ? rolledUp(filter, params) : scanned(filter, nowMs, params);
   const behind = after
     ? `where (parked, fingerprint) < (${params.add(after.parked)}::bigint, ${params.add(after.fingerprint)}::text)`
     : "";
@@ -56,10 +61,11 @@ export async function listGroups(db: Db, query: GroupQuery, nowMs: number): Prom
        left join by_source using (fingerprint) order by page.parked desc, page.fingerprint desc`,
     params.values,
   );
-  const shown = rows.slice(0, query.limit);
+  const shown = scope === null ? rows.slice(0, query.limit) : await ownSamples(db, rows.slice(0, query.limit), scope);
   const trends = await readTrends(
     db,
     shown.map((row) => row.fingerprint),
+    scope,
     nowMs,
   );
   const last = shown.at(-1);
@@ -97,20 +103,26 @@ function rolledUp(filter: EventFilter, params: Params): string {
 }
 
 /** Bounded by the statement's timeout alone: a window or a name beside it keeps it quick. */
-function scanned(filter: EventFilter, nowMs: number, params: Params): string {
+function scanned(filter: ScopedFilter, nowMs: number, params: Params): string {
   const { where, values } = compileFilter(filter, nowMs);
   for (const value of values) params.add(value);
   return `select e.fingerprint, e.source_id, e.status, count(*) as n from dlq_events e where ${where} group by 1, 2, 3`;
 }
 
-async function readTrends(db: Queryable, fingerprints: string[], nowMs: number): Promise<Map<string, number[]>> {
+async function readTrends(
+  db: Queryable,
+  fingerprints: string[],
+  scope: string[] | null,
+  nowMs: number,
+): Promise<Map<string, number[]>> {
   const firstHour = (Math.floor(nowMs / HOUR_MS) - TREND_HOURS + 1) * HOUR_MS;
   const rows = await db.query<{ fingerprint: string; hour: number; n: number }>(
     `select fingerprint, floor((extract(epoch from minute) * 1000 - $2) / ${HOUR_MS})::int as hour, sum(n)::bigint as n
        from dlq_flow
       where minute >= to_timestamp($2::float8 / 1000) and kind = 'parked' and fingerprint = any($1::text[])
+        and ${ofSources("source_id", "$3")}
       group by 1, 2`,
-    [fingerprints, firstHour],
+    [fingerprints, firstHour, scope],
     { name: "group_trends" },
   );
   const trends = new Map(fingerprints.map((fingerprint) => [fingerprint, Array<number>(TREND_HOURS).fill(0)]));
@@ -135,6 +147,29 @@ function groupOut(row: GroupRow, trend: number[] | undefined): GroupOut {
     sources: row.sources,
     trend: trend ?? [],
   };
+}
+
+/**
+ * The row of a group holds an event and times of any source. A viewer of some sources gets the newest event of those
+ * sources, and when the oldest and the newest of their events were parked.
+ */
+async function ownSamples(db: Queryable, rows: readonly GroupRow[], scope: string[]): Promise<GroupRow[]> {
+  const end = (order: "asc" | "desc", columns: string) => `(
+    select ${columns} from sources s cross join lateral (
+      select e.id, e.first_seen from dlq_events e
+       where e.fingerprint = w.fingerprint and e.source_id = s.id order by e.id ${order} limit 1) e
+     where s.name = any($2) order by e.id ${order} limit 1)`;
+  const found = await db.query<Pick<GroupRow, "fingerprint" | "sample_event" | "first_seen" | "last_seen">>(
+    `select w.fingerprint, ${end("desc", "e.id")} as sample_event, ${end("asc", "e.first_seen")} as first_seen,
+            ${end("desc", "e.first_seen")} as last_seen
+       from unnest($1::text[]) w (fingerprint)`,
+    [rows.map(({ fingerprint }) => fingerprint), scope],
+  );
+  const own = new Map(found.map((row) => [row.fingerprint, row]));
+  // A group whose events have left the store has levels of zero, and is not among the rows.
+  return rows.flatMap((row) =>
+    own.get(row.fingerprint)?.sample_event ? { ...row, ...own.get(row.fingerprint)! } : [],
+  );
 }
 
 type Cursor = { parked: number; fingerprint: string };

@@ -1,9 +1,12 @@
 import { agePercentile, type HourCount } from "@/lib/core/age-percentiles";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
 import type { Metric } from "@/lib/core/prometheus";
+import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { type Beat, engineMetrics } from "@/lib/store/read/engine-metrics";
+import { ofSources, seesControl, seesRedrive } from "@/lib/store/read/scope-sql";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
+import { readTargets } from "@/lib/store/read/targets";
 
 /** What a scrape says, all from rollups and heartbeats: it costs the same with a thousand events and a hundred million. */
 
@@ -19,41 +22,50 @@ const OTHER = "other";
 
 type Level = { source: string; code: string; n: number };
 
-export async function readMetrics(db: Queryable, nowMs: number): Promise<Metric[]> {
+export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number): Promise<Metric[]> {
+  const scope = sourceScope(viewer);
+  const parked = [PARKED_STATUSES, scope];
   const [levels, top, statuses, hours, flow, redrives, controls, beats] = await Promise.all([
     db.query<Level>(
       `with parked as (
-         select source_id, error_code, sum(n) as n from dlq_levels where status = any($1::text[])
+         select source_id, error_code, sum(n) as n from dlq_levels where status = any($1::text[]) and ${ofSources("source_id", "$2")}
           group by 1, 2 having sum(n) > 0),
        ranked as (
          select *, row_number() over (partition by source_id order by n desc, error_code) as place from parked)
        select s.name as source, case when place <= ${SOURCE_CODES} then error_code else '${OTHER}' end as code,
               sum(n)::bigint as n
          from ranked join sources s on s.id = source_id group by 1, 2 order by 1, 3 desc, 2`,
-      [PARKED_STATUSES],
+      parked,
     ),
     db.query<{ code: string; n: number }>(
       `select error_code as code, sum(n)::bigint as n from dlq_levels where status = any($1::text[])
+          and ${ofSources("source_id", "$2")}
         group by 1 having sum(n) > 0 order by 2 desc, 1 limit ${TOP_CODES}`,
-      [PARKED_STATUSES],
+      parked,
     ),
-    db.query<{ status: string; n: number }>("select status, sum(n)::bigint as n from dlq_levels group by 1"),
+    db.query<{ status: string; n: number }>(
+      `select status, sum(n)::bigint as n from dlq_levels where ${ofSources("source_id", "$1")} group by 1`,
+      [scope],
+    ),
     db.query<HourCount>(
       `select (extract(epoch from hour) * 1000)::bigint as "hourMs", sum(n)::bigint as n from dlq_levels
-        where status = any($1::text[]) group by 1 having sum(n) > 0`,
-      [PARKED_STATUSES],
+        where status = any($1::text[]) and ${ofSources("source_id", "$2")} group by 1 having sum(n) > 0`,
+      parked,
     ),
-    readFlow(db, nowMs),
-    db.query<{ state: string; n: number }>("select state, count(*) as n from redrives group by state"),
+    readFlow(db, scope, nowMs),
+    db.query<{ state: string; n: number }>(
+      `select state, count(*) as n from redrives r where ${seesRedrive("r", "$1")} group by state`,
+      [scope],
+    ),
     db.query<ControlCount>(
-      `select kind, origin, count(*) as n from controls
-        where lifted_at is null and (expires_at is null or expires_at > now()) group by kind, origin
+      `select kind, origin, count(*) as n from controls c
+        where lifted_at is null and (expires_at is null or expires_at > now()) and ${seesControl("$1")}
+        group by kind, origin
        union all
-       select 'blacklist', 'automatic', count(*) from aggregates where blacklist_id is not null`,
+       select 'blacklist', 'automatic', count(*) from aggregates where blacklist_id is not null and ${ofSources("source_id", "$1")}`,
+      [scope],
     ),
-    db.query<Beat>(
-      `select id as worker, info from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
-    ),
+    readBeats(db, scope),
   ]);
   return [
     ...sizeMetrics(levels, top, statuses),
@@ -62,6 +74,19 @@ export async function readMetrics(db: Queryable, nowMs: number): Promise<Metric[
     controlMetric(controls),
     ...workMetrics(redrives, beats),
   ];
+}
+
+/** What the live workers report, of the targets of these sources. */
+async function readBeats(db: Queryable, scope: string[] | null): Promise<Beat[]> {
+  const beats = await db.query<Beat>(
+    `select id as worker, info from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
+  );
+  if (scope === null) return beats;
+  const seen = new Set((await readTargets(db)).filter(({ source }) => scope.includes(source)).map(({ name }) => name));
+  return beats.map(({ worker, info }) => {
+    const targets = Object.entries(info.targets ?? {}).filter(([name]) => seen.has(name));
+    return { worker, info: { ...info, targets: Object.fromEntries(targets) } };
+  });
 }
 
 function sizeMetrics(
@@ -107,13 +132,14 @@ function ageMetrics(hours: HourCount[], nowMs: number): Metric[] {
 
 type FlowSums = { kind: string; recent: number; day: number };
 
-async function readFlow(db: Queryable, nowMs: number): Promise<Metric[]> {
+async function readFlow(db: Queryable, scope: string[] | null, nowMs: number): Promise<Metric[]> {
   const rows = await db.query<FlowSums>(
     `select kind, sum(n)::bigint as day,
             (coalesce(sum(n) filter (where minute >= to_timestamp(($1::float8 - ${RATE_WINDOW_S * 1000}) / 1000)), 0))::bigint
               as recent
-       from dlq_flow where minute >= to_timestamp($1::float8 / 1000) - interval '${SUCCESS_WINDOW_H} h' group by kind`,
-    [nowMs],
+       from dlq_flow where minute >= to_timestamp($1::float8 / 1000) - interval '${SUCCESS_WINDOW_H} h'
+        and ${ofSources("source_id", "$2")} group by kind`,
+    [nowMs, scope],
   );
   const day = new Map(rows.map((row) => [row.kind, row.day]));
   const recent = new Map(rows.map((row) => [row.kind, row.recent]));

@@ -14,7 +14,9 @@ import type { Earlier } from "@/lib/core/order-gate";
 import { effectiveRate, type LaneRates } from "@/lib/core/redrive-rate";
 import { isFinal, openItems, type RedriveState } from "@/lib/core/redrive-state";
 import { stallOf } from "@/lib/core/stalled";
+import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
+import { ofSeenRedrive, seesRedrive } from "@/lib/store/read/scope-sql";
 import { type LiveFacts, readLiveFacts } from "@/lib/store/read/stall-facts";
 import { ITEM, LIVE_REDRIVES } from "@/lib/store/state-sql";
 import type { FrozenSelection } from "@/lib/store/write/redrive";
@@ -91,25 +93,35 @@ async function readLanes(db: Queryable): Promise<Lanes> {
 /** Redrives, newest first; `live` leaves out those that are DONE or CANCELLED. */
 export async function listRedrives(
   db: Queryable,
+  viewer: Viewer,
   query: IdPage & { states: readonly RedriveState[] | null },
   nowMs: number,
 ): Promise<RedriveList> {
   const rows = await db.query<Row>(
     `select ${COLUMNS} from redrives r
-      where ($1::text[] is null or r.state = any($1)) and ($2::uuid is null or r.id < $2)
+      where ($1::text[] is null or r.state = any($1)) and ($2::uuid is null or r.id < $2) and ${seesRedrive("r", "$4")}
       order by r.id desc limit $3`,
-    [query.states, query.cursor, query.limit + 1],
+    [query.states, query.cursor, query.limit + 1, sourceScope(viewer)],
     { name: "list-redrives" },
   );
   const page = cutPage(rows, query.limit, (row) => row.id);
   return { items: await redrivesOut(db, page.items, nowMs), nextCursor: page.nextCursor };
 }
 
-/** null = there is no such redrive. */
-export async function readRedrive(db: Queryable, id: string, nowMs: number): Promise<RedriveOut | null> {
-  const [row] = await db.query<Row>(`select ${COLUMNS} from redrives r where r.id = $1`, [id], {
-    name: "read-redrive",
-  });
+/** null = there is no such redrive, or the viewer does not see all of its sources. */
+export async function readRedrive(
+  db: Queryable,
+  viewer: Viewer,
+  id: string,
+  nowMs: number,
+): Promise<RedriveOut | null> {
+  const [row] = await db.query<Row>(
+    `select ${COLUMNS} from redrives r where r.id = $1 and ${seesRedrive("r", "$2")}`,
+    [id, sourceScope(viewer)],
+    {
+      name: "read-redrive",
+    },
+  );
   return row ? (await redrivesOut(db, [row], nowMs))[0]! : null;
 }
 
@@ -226,14 +238,15 @@ function itemOut({ finishedAtMs, ...row }: ItemRow): RedriveItemOut {
 
 export async function listRedriveItems(
   db: Queryable,
+  viewer: Viewer,
   query: IdPage & { redriveId: string; state: string | null; result: string | null },
 ): Promise<RedriveItemList> {
   const rows = await db.query<ItemRow>(
     `select ${ITEM_COLUMNS} from ${ITEM_JOINS}
       where i.redrive_id = $1 and ($2::text is null or i.state = $2) and ($3::text is null or i.result = $3)
-        and ($4::uuid is null or i.id < $4)
+        and ($4::uuid is null or i.id < $4) and ${ofSeenRedrive("i.redrive_id", "$6")}
       order by i.id desc limit $5`,
-    [query.redriveId, query.state, query.result, query.cursor, query.limit + 1],
+    [query.redriveId, query.state, query.result, query.cursor, query.limit + 1, sourceScope(viewer)],
   );
   const page = cutPage(rows, query.limit, (row) => row.id);
   return { items: page.items.map(itemOut), nextCursor: page.nextCursor };
@@ -244,10 +257,11 @@ const CHART_BUCKET_MS = 5_000;
 const CHART_BUCKETS_MAX = 240;
 
 /** Sends over time. Wider buckets for a longer run, so that the answer stays small. */
-export async function readRedriveRate(db: Queryable, id: string, nowMs: number): Promise<RedriveRate> {
+export async function readRedriveRate(db: Queryable, viewer: Viewer, id: string, nowMs: number): Promise<RedriveRate> {
+  const scope = sourceScope(viewer);
   const [span] = await db.query<{ first: number | null; last: number | null }>(
-    "select min(at) as first, max(at) as last from redrive_ticks where redrive_id = $1",
-    [id],
+    `select min(at) as first, max(at) as last from redrive_ticks where redrive_id = $1 and ${ofSeenRedrive("redrive_id", "$2")}`,
+    [id, scope],
   );
   const asOf = new Date(nowMs).toISOString();
   if (!span || span.first === null || span.last === null) return { buckets: [], bucketMs: CHART_BUCKET_MS, asOf };
@@ -266,19 +280,20 @@ export async function readRedriveRate(db: Queryable, id: string, nowMs: number):
 const SAMPLES = 3;
 
 /** Failures and refusals by cause, most frequent first. */
-export async function readRedriveCauses(db: Queryable, id: string): Promise<RedriveCauses> {
+export async function readRedriveCauses(db: Queryable, viewer: Viewer, id: string): Promise<RedriveCauses> {
+  const values = [id, sourceScope(viewer)];
   const causes = await db.query<{ outcome: "failed" | "refused"; result: string; count: number }>(
     `select state as outcome, result, count(*) as count from redrive_items
-      where redrive_id = $1 and state in (${ITEM.failed}, ${ITEM.refused}) group by state, result order by count(*) desc, result`,
-    [id],
+      where redrive_id = $1 and state in (${ITEM.failed}, ${ITEM.refused}) and ${ofSeenRedrive("redrive_id", "$2")} group by state, result order by count(*) desc, result`,
+    values,
   );
   const samples = await db.query<ItemRow>(
     `select ${ITEM_COLUMNS} from (
         select *, row_number() over (partition by state, result order by id desc) as place
-          from redrive_items where redrive_id = $1 and state in (${ITEM.failed}, ${ITEM.refused})) i
+          from redrive_items where redrive_id = $1 and state in (${ITEM.failed}, ${ITEM.refused}) and ${ofSeenRedrive("redrive_id", "$2")}) i
        left join dlq_events e on e.id = i.id left join sources s on s.id = i.source_id
       where i.place <= ${SAMPLES}`,
-    [id],
+    values,
   );
   return {
     causes: causes.map((cause) => ({

@@ -1,14 +1,17 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { SavedView, SavedViewList } from "@/lib/contract/saved-views";
+import { seesAll, sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { SavedView as Row } from "@/lib/store/generated/client";
 import type { LowRateStore } from "@/lib/store/prisma";
 
 /** More than a menu can show. */
 const VIEWS_MAX = 500;
 
-export async function listSavedViews(lowRate: LowRateStore): Promise<SavedViewList> {
+export async function listSavedViews(lowRate: LowRateStore, viewer: Viewer): Promise<SavedViewList> {
+  const scope = sourceScope(viewer);
   const rows = await lowRate.read((client) => client.savedView.findMany({ orderBy: { name: "asc" }, take: VIEWS_MAX }));
-  return { items: rows.map(savedViewOut) };
+  const views = rows.map(savedViewOut);
+  return { items: views.filter(({ filter }) => scope === null || seesAll(viewer, filter.source ?? [])) };
 }
 
 export function savedViewOut(row: Row): SavedView {

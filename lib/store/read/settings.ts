@@ -1,5 +1,12 @@
 import { type Settings, settingsFrom } from "@/lib/core/settings";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
+
+/** The same for a viewer: settings hold for every source, so whoever may view sees them all. */
+export async function showSettings(db: Queryable, viewer: Viewer): Promise<Settings> {
+  assertMay(viewer, "view");
+  return readSettings(db);
+}
 
 /** Settings in force: stored values over the defaults. */
 export async function readSettings(db: Queryable): Promise<Settings> {

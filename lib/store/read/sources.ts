@@ -2,6 +2,7 @@ import { redactConfig } from "@/lib/contract/source-config";
 import type { SourceList, SourceOut } from "@/lib/contract/sources";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
 import { DomainError } from "@/lib/core/problem";
+import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import type { Source } from "@/lib/store/generated/client";
 import type { LowRateStore } from "@/lib/store/prisma";
@@ -17,11 +18,13 @@ type Stores = { db: Queryable; lowRate: LowRateStore };
 /** Sources by name, with what is parked of each. */
 export async function listSources(
   { db, lowRate }: Stores,
+  viewer: Viewer,
   page: { limit: number; after: string | null },
 ): Promise<SourceList> {
+  const scope = sourceScope(viewer);
   const found = await lowRate.read((client) =>
     client.source.findMany({
-      where: page.after === null ? {} : { name: { gt: page.after } },
+      where: { name: { ...(page.after === null ? {} : { gt: page.after }), ...(scope === null ? {} : { in: scope }) } },
       orderBy: { name: "asc" },
       take: page.limit + 1,
     }),
@@ -32,7 +35,8 @@ export async function listSources(
 }
 
 /** Throws DomainError `unknown-source`. */
-export async function readSource({ db, lowRate }: Stores, name: string): Promise<SourceOut> {
+export async function readSource({ db, lowRate }: Stores, viewer: Viewer, name: string): Promise<SourceOut> {
+  if (sourceScope(viewer, [name])?.length === 0) throw unknownSource(name);
   const source = await lowRate.read((client) => client.source.findUnique({ where: { name } }));
   if (!source) throw unknownSource(name);
   return sourceOut(source, await parkedBySource(db));

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { statsQueryFrom, topErrorsQueryFrom } from "@/lib/contract/stats-query";
+import { localViewer } from "@/lib/core/viewer";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createDb, type Db, type Queryable } from "@/lib/store/db";
 import { readAge, readFlow, readSize } from "@/lib/store/read/stats";
@@ -55,7 +56,8 @@ async function happened({ agoMs, n = 1, code = "TIMEOUT", kind = "parked", sourc
   );
 }
 
-const top = (query: string) => readTopErrors(db, topErrorsQueryFrom(new URLSearchParams(query), NOW), NOW);
+const top = (query: string) =>
+  readTopErrors(db, localViewer(), topErrorsQueryFrom(new URLSearchParams(query), NOW), NOW);
 const chart = (query: string) =>
   statsQueryFrom(new URLSearchParams(query), NOW, ["source", "errorCode", "fingerprint"]);
 
@@ -122,9 +124,9 @@ test("a chart reads the same from minutes and from hours, whatever its window", 
     "from=-3d&to=-2d",
   ];
   const read = async (query: string) => ({
-    size: await readSize(db, chart(query), NOW),
-    flow: await readFlow(db, chart(query), NOW),
-    age: await readAge(db, chart(query), NOW),
+    size: await readSize(db, localViewer(), chart(query), NOW),
+    flow: await readFlow(db, localViewer(), chart(query), NOW),
+    age: await readAge(db, localViewer(), chart(query), NOW),
     top: await top(query),
   });
   const before = await Promise.all(queries.map(read));
@@ -144,7 +146,7 @@ test("level and flow of a size come from one statement, so from one moment", asy
       return db.query(...args) as Promise<never>;
     },
   };
-  expect((await readSize(counting, chart("from=-1h"), NOW)).now).toBe(3);
+  expect((await readSize(counting, localViewer(), chart("from=-1h"), NOW)).now).toBe(3);
   expect(statements).toBe(1);
 });
 
@@ -181,11 +183,13 @@ test("statistics read rows by the hour: minutes and groups of the past add none"
       return (await counted(tx)) - before;
     });
   // 43,200 rows of flow; three days have 73 hours.
-  expect(await rowsRead((tx) => readAge(tx, chart(""), NOW))).toBeLessThan(500);
-  expect(await rowsRead((tx) => readSize(tx, chart("from=-30d"), NOW))).toBeLessThan(500);
-  expect(await rowsRead((tx) => readSize(tx, chart("from=-70h&to=-69h"), NOW))).toBeLessThan(2_000);
-  expect(await rowsRead((tx) => readFlow(tx, chart("from=-30d"), NOW))).toBeLessThan(500);
+  expect(await rowsRead((tx) => readAge(tx, localViewer(), chart(""), NOW))).toBeLessThan(500);
+  expect(await rowsRead((tx) => readSize(tx, localViewer(), chart("from=-30d"), NOW))).toBeLessThan(500);
+  expect(await rowsRead((tx) => readSize(tx, localViewer(), chart("from=-70h&to=-69h"), NOW))).toBeLessThan(2_000);
+  expect(await rowsRead((tx) => readFlow(tx, localViewer(), chart("from=-30d"), NOW))).toBeLessThan(500);
   expect(
-    await rowsRead((tx) => readTopErrors(tx, topErrorsQueryFrom(new URLSearchParams("from=-1h"), NOW), NOW)),
+    await rowsRead((tx) =>
+      readTopErrors(tx, localViewer(), topErrorsQueryFrom(new URLSearchParams("from=-1h"), NOW), NOW),
+    ),
   ).toBeLessThan(2_000);
 });

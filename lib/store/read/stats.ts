@@ -2,6 +2,7 @@ import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats } from "@/
 import { bucketStarts, type StatsQuery } from "@/lib/contract/stats-query";
 import { agePercentiles, type HourCount, parkedHoursAt } from "@/lib/core/age-percentiles";
 import { type EventStatus, PARKED_STATUSES } from "@/lib/core/event-state";
+import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { iso } from "@/lib/store/read/event-rows";
 import {
@@ -12,9 +13,11 @@ import {
   flowValues,
   IN_SCOPE,
   SIZE_EFFECT_SQL,
+  scopeStats,
   scopeValues,
   sizeSpan,
 } from "@/lib/store/read/flow";
+import { seesControl, seesRedrive } from "@/lib/store/read/scope-sql";
 
 /** Charts, all from the rollups: their cost does not grow with the events. */
 
@@ -28,7 +31,8 @@ type SizeRow = { bucket: number | null; code: string; n: number };
  * dlq_size at the end of each bucket: what is parked now, less what came since, plus what went since. Level and flow are
  * read by one statement: between two an arrival would be in one of them only.
  */
-export async function readSize(db: Queryable, query: StatsQuery, nowMs: number): Promise<SizeStats> {
+export async function readSize(db: Queryable, viewer: Viewer, asked: StatsQuery, nowMs: number): Promise<SizeStats> {
+  const query = scopeStats(viewer, asked);
   const starts = bucketStarts(query);
   const rows = await db.query<SizeRow>(
     `with flow as (${FLOW}),
@@ -114,7 +118,8 @@ async function flowByBucket(db: Queryable, query: StatsQuery): Promise<{ startMs
   return [...byStart].map(([startMs, counts]) => ({ startMs, counts }));
 }
 
-export async function readFlow(db: Queryable, query: StatsQuery, nowMs: number): Promise<FlowStats> {
+export async function readFlow(db: Queryable, viewer: Viewer, asked: StatsQuery, nowMs: number): Promise<FlowStats> {
+  const query = scopeStats(viewer, asked);
   const buckets = await flowByBucket(db, query);
   return {
     asOf: iso(nowMs),
@@ -125,7 +130,13 @@ export async function readFlow(db: Queryable, query: StatsQuery, nowMs: number):
 }
 
 /** Confirmed of what is settled: an event that is only sent counts neither way. */
-export async function readRedriveSuccess(db: Queryable, query: StatsQuery, nowMs: number): Promise<RedriveSuccess> {
+export async function readRedriveSuccess(
+  db: Queryable,
+  viewer: Viewer,
+  asked: StatsQuery,
+  nowMs: number,
+): Promise<RedriveSuccess> {
+  const query = scopeStats(viewer, asked);
   const buckets = await flowByBucket(db, query);
   const total = noFlow();
   for (const { counts } of buckets) for (const kind of CHARTED) total[kind] += counts[kind];
@@ -147,7 +158,8 @@ function success({ redriven, confirmed, bounced, failed }: FlowCounts) {
  * Ages of what is parked. The rollup knows the hour of first sight: p50 and p95 are within an hour, the oldest is read
  * from its index. Of the past it is estimated what had left by then, see `parkedHoursAt`.
  */
-export async function readAge(db: Queryable, query: StatsQuery, nowMs: number): Promise<AgeStats> {
+export async function readAge(db: Queryable, viewer: Viewer, asked: StatsQuery, nowMs: number): Promise<AgeStats> {
+  const query = scopeStats(viewer, asked);
   const starts = bucketStarts(query);
   const [present, flow, oldestMs] = await Promise.all([
     presentHours(db, query.filter),
@@ -232,18 +244,19 @@ async function readOldest(db: Queryable, filter: StatsQuery["filter"]): Promise<
 const MARKERS_MAX = 200;
 
 /** What a person did in the window, for the charts. */
-export async function readMarkers(db: Queryable, query: StatsQuery): Promise<Markers> {
+export async function readMarkers(db: Queryable, viewer: Viewer, query: StatsQuery): Promise<Markers> {
   const rows = await db.query<{ atMs: number; kind: "redrive" | "control"; label: string; id: string }>(
     `select created_at as "atMs", 'redrive' as kind, reason as label, id from redrives
       where created_at >= to_timestamp($1::float8 / 1000) and created_at < to_timestamp($2::float8 / 1000)
+        and ${seesRedrive("redrives", "$3")}
      union all
      select created_at, 'control',
             concat_ws(' ', kind, scope, aggregate_type, value, case when source is not null then 'of ' || source end), id
-       from controls
+       from controls c
       where created_at >= to_timestamp($1::float8 / 1000) and created_at < to_timestamp($2::float8 / 1000)
-        and origin = 'person'
+        and origin = 'person' and ${seesControl("$3")}
      order by 1 desc limit ${MARKERS_MAX}`,
-    [query.fromMs, query.toMs],
+    [query.fromMs, query.toMs, sourceScope(viewer)],
     { name: "markers" },
   );
   return { items: rows.reverse().map(({ atMs, ...marker }) => ({ at: iso(atMs), ...marker })) };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { TargetEngine } from "@/lib/contract/sources";
+import { localViewer } from "@/lib/core/viewer";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createDb, type Db } from "@/lib/store/db";
 import { readStatus } from "@/lib/store/read/status";
@@ -20,26 +21,26 @@ afterAll(async () => {
 });
 
 test("the worst of what the live workers say of their token buckets; each beat counts who is alive", async () => {
-  expect(await readStatus(db)).toMatchObject({ bucket: null, worker: { alive: 0 } });
+  expect(await readStatus(db, localViewer())).toMatchObject({ bucket: null, worker: { alive: 0 } });
   const beat = async (id: string, bucket?: "shared" | "local" | "unreachable") =>
     (await writeHeartbeat(db, { id, startedAtMs: Date.now(), info: { running: 0, targets: {}, bucket } })).alive;
   const [one, two, three] = [uuidv7(Date.now()), uuidv7(Date.now()), uuidv7(Date.now())] as const;
   expect(await beat(one, "shared")).toBe(1);
-  expect(await readStatus(db)).toMatchObject({ bucket: "shared", worker: { alive: 1 } });
+  expect(await readStatus(db, localViewer())).toMatchObject({ bucket: "shared", worker: { alive: 1 } });
   expect(await beat(two, "local")).toBe(2);
   expect(await beat(one, "shared")).toBe(2);
-  expect(await readStatus(db)).toMatchObject({ bucket: "local" });
+  expect(await readStatus(db, localViewer())).toMatchObject({ bucket: "local" });
   expect(await beat(three, "unreachable")).toBe(3);
-  expect(await readStatus(db)).toMatchObject({ bucket: "unreachable" });
+  expect(await readStatus(db, localViewer())).toMatchObject({ bucket: "unreachable" });
   await db.run("update worker_heartbeats set seen_at = now() - interval '20 s' where id = any($1)", [[two, three]]);
-  expect(await readStatus(db)).toMatchObject({ bucket: "shared", worker: { alive: 1 } });
+  expect(await readStatus(db, localViewer())).toMatchObject({ bucket: "shared", worker: { alive: 1 } });
   // A worker of an older release says nothing of it.
   await beat(one);
-  expect(await readStatus(db)).toMatchObject({ bucket: null });
+  expect(await readStatus(db, localViewer())).toMatchObject({ bucket: null });
 });
 
 test("names the targets whose breaker is open and the sources that fail", async () => {
-  expect((await readStatus(db)).trouble).toEqual({ openBreakers: [], failingSources: [] });
+  expect((await readStatus(db, localViewer())).trouble).toEqual({ openBreakers: [], failingSources: [] });
   await addSource(db, "orders");
   await addSource(db, "billing");
   await db.run("update targets set breaker_force = 'open' where name = 'billing'");
@@ -47,7 +48,7 @@ test("names the targets whose breaker is open and the sources that fail", async 
   const engine = { breaker: { state: "open", forced: false, waitMs: 700 } } as TargetEngine;
   const info = { running: 0, targets: { "orders.slow": engine, orders: { ...engine, breaker: null } } };
   await writeHeartbeat(db, { id: uuidv7(Date.now()), startedAtMs: Date.now(), info });
-  expect((await readStatus(db)).trouble).toEqual({
+  expect((await readStatus(db, localViewer())).trouble).toEqual({
     openBreakers: ["billing", "orders.slow"],
     failingSources: ["orders"],
   });

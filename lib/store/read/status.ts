@@ -1,7 +1,9 @@
 import type { BucketState } from "@/lib/contract/sources";
 import type { StatusOut } from "@/lib/contract/stats";
+import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { isoOrNull } from "@/lib/store/read/event-rows";
+import { ofSources, seesRedrive } from "@/lib/store/read/scope-sql";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 import { LIVE_REDRIVES, REDRIVE } from "@/lib/store/state-sql";
 
@@ -29,34 +31,35 @@ export type StoredStatus = Pick<StatusOut, "lanes" | "redrivesRunning" | "worker
  * What flows now and who works on it. The set rate of a lane is that of its targets together; null when one of them is
  * unlimited.
  */
-export async function readStatus(db: Queryable): Promise<StoredStatus> {
+export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredStatus> {
   const [row] = await db.query<Row>(
     `with sent as (
        select r.lane, sum(t.delivered + t.failed)::float8 / ${RATE_WINDOW_S} as rate
          from redrive_ticks t join redrives r on r.id = t.redrive_id
-        where t.at > now() - interval '${RATE_WINDOW_S} s' group by r.lane),
+        where t.at > now() - interval '${RATE_WINDOW_S} s' and ${seesRedrive("r", "$1")} group by r.lane),
      set_rate as (
        select lane, case when bool_and(rate_per_second is not null) then sum(rate_per_second) end as rate
-         from targets group by lane)
+         from targets where ${ofSources("source_id", "$1")} group by lane)
      select coalesce((select rate from sent where lane = 'main'), 0) as "mainNow",
             coalesce((select rate from sent where lane = 'slow'), 0) as "slowNow",
             (select rate from set_rate where lane = 'main') as "mainSet",
             (select rate from set_rate where lane = 'slow') as "slowSet",
-            (select count(*) from redrives where state in ${LIVE_REDRIVES} and state <> ${REDRIVE.PAUSED}) as running,
+            (select count(*) from redrives r where state in ${LIVE_REDRIVES} and state <> ${REDRIVE.PAUSED} and ${seesRedrive("r", "$1")}) as running,
             (select count(*) from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as alive,
             (select max(seen_at) from worker_heartbeats) as "lastSeenMs",
             (select array_agg(name order by name) from (
-               select t.name from targets t where t.breaker_force = $1
+               select t.name from targets t where t.breaker_force = $2 and ${ofSources("t.source_id", "$1")}
                union
                select e.key from worker_heartbeats w cross join lateral jsonb_each(w.info->'targets') e
-                where w.seen_at > now() - interval '${HEARTBEAT_LOST_S} s' and e.value->'breaker'->>'state' = $1
+                where w.seen_at > now() - interval '${HEARTBEAT_LOST_S} s' and e.value->'breaker'->>'state' = $2
+                  and e.key in (select t.name from targets t where ${ofSources("t.source_id", "$1")})
                order by 1 limit ${TROUBLES_MAX}) broken) as "openBreakers",
             (select array_agg(name order by name) from (
-               select s.name from sources s where s.enabled and s.state->>'state' = 'FAILING'
+               select s.name from sources s where s.enabled and s.state->>'state' = 'FAILING' and ${ofSources("s.id", "$1")}
                 order by s.name limit ${TROUBLES_MAX}) failing) as "failingSources",
             (select array_agg(info->>'bucket') from worker_heartbeats
               where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as buckets`,
-    ["open" satisfies "open" | "closed"],
+    [sourceScope(viewer), "open" satisfies "open" | "closed"],
     { name: "status" },
   );
   const status = row!;

@@ -1,4 +1,5 @@
 import type { BucketState, TargetEngine, TargetList, TargetOut } from "@/lib/contract/sources";
+import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";
 
@@ -16,8 +17,13 @@ export const HEARTBEAT_LOST_S = 15;
 const RATE_WINDOW_S = 10;
 
 /** All targets with what the live workers report of them. `addressOf` names where one sends to, without secrets. */
-export async function listTargets(db: Queryable, addressOf: (target: TargetRow) => string | null): Promise<TargetList> {
-  const targets = await readTargets(db);
+export async function listTargets(
+  db: Queryable,
+  viewer: Viewer,
+  addressOf: (target: TargetRow) => string | null,
+): Promise<TargetList> {
+  const scope = sourceScope(viewer);
+  const targets = (await readTargets(db)).filter(({ source }) => scope === null || scope.includes(source));
   const beats = await db.query<{ info: HeartbeatInfo; seenAtMs: number }>(
     `select info, seen_at as "seenAtMs" from worker_heartbeats
       where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,

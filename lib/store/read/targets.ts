@@ -1,3 +1,4 @@
+import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 
 /** One target with its source, as the worker sends to it. */
@@ -36,11 +37,15 @@ export async function readTargets(db: Queryable): Promise<TargetRow[]> {
 }
 
 /** Rate of each source's target on a lane, by source name; null = unlimited. */
-export async function readLaneRates(db: Queryable, lane: "main" | "slow"): Promise<Record<string, number | null>> {
+export async function readLaneRates(
+  db: Queryable,
+  viewer: Viewer,
+  lane: "main" | "slow",
+): Promise<Record<string, number | null>> {
   const rows = await db.query<{ source: string; rate: number | null }>(
     `select s.name as source, t.rate_per_second as rate from targets t join sources s on s.id = t.source_id
-      where t.lane = $1`,
-    [lane],
+      where t.lane = $1 and ($2::text[] is null or s.name = any($2))`,
+    [lane, sourceScope(viewer)],
     { name: "lane-rates" },
   );
   return Object.fromEntries(rows.map((row) => [row.source, row.rate]));

@@ -1,9 +1,10 @@
 import type { ArrivedCode, ArrivedGroup, TopErrors } from "@/lib/contract/stats";
 import type { StatsQuery } from "@/lib/contract/stats-query";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
+import type { Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { iso } from "@/lib/store/read/event-rows";
-import { FLOW, type FlowSpan, floorHour, flowValues, IN_SCOPE, scopeValues } from "@/lib/store/read/flow";
+import { FLOW, type FlowSpan, floorHour, flowValues, IN_SCOPE, scopeStats, scopeValues } from "@/lib/store/read/flow";
 
 const CODES_MAX = 50;
 const GROUPS_MAX = 20;
@@ -15,7 +16,13 @@ const USUAL_MS_MIN = 7 * DAY_MS;
 const BY_MINUTE_MS_MAX = 2 * DAY_MS;
 
 /** Without a window what is parked now, with one what arrived in it. */
-export async function readTopErrors(db: Queryable, query: StatsQuery, nowMs: number): Promise<TopErrors> {
+export async function readTopErrors(
+  db: Queryable,
+  viewer: Viewer,
+  asked: StatsQuery,
+  nowMs: number,
+): Promise<TopErrors> {
+  const query = scopeStats(viewer, asked);
   return query.windowed ? readArrived(db, query, nowMs) : readParked(db, query, nowMs);
 }
 

@@ -1,5 +1,5 @@
 import type { Brake, Canary } from "@/lib/contract/redrives";
-import type { Selection } from "@/lib/contract/selection";
+import type { ScopedSelection } from "@/lib/contract/scope";
 import type { CanaryMove, CanaryStand } from "@/lib/core/canary";
 import type { Earlier } from "@/lib/core/order-gate";
 import { REDRIVE_MOVES, type RedriveMove, type RedriveState } from "@/lib/core/redrive-state";
@@ -14,6 +14,8 @@ export type NewRedrive = {
   lane: "main" | "slow";
   ratePerSecond: number | null;
   selection: FrozenSelection;
+  /** Names; null = its events may come from any source. */
+  sources: string[] | null;
   cutoff: string;
   slices: number;
   canary: Canary | null;
@@ -29,16 +31,16 @@ export type NewRedrive = {
 };
 
 /** The selection as asked, and the moment its relative times refer to. */
-export type FrozenSelection = Selection & { asOfMs: number };
+export type FrozenSelection = ScopedSelection & { asOfMs: number };
 
 /** Returns until when it is held, ISO 8601 by the database's clock; null = no hold. */
 export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string | null> {
   const [row] = await tx.query<{ hold_until: string | null }>(
     `insert into redrives (id, state, mode, lane, rate_per_second, selection, cutoff, slices, canary, released, policies,
                            created_by, reason, created_at, hold_until, brake,
-                           earlier)
+                           earlier, sources)
      values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, to_timestamp($14::float8 / 1000),
-             case when $15::float8 > 0 then now() + make_interval(secs => $15 / 1000) end, $16::jsonb, $17)
+             case when $15::float8 > 0 then now() + make_interval(secs => $15 / 1000) end, $16::jsonb, $17, $18)
      returning hold_until`,
     [
       redrive.id,
@@ -58,6 +60,7 @@ export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string
       redrive.holdMs,
       redrive.brake === null ? null : JSON.stringify(redrive.brake),
       redrive.earlier,
+      redrive.sources,
     ],
     { isoTimes: true },
   );
@@ -72,6 +75,8 @@ export type RedriveRow = {
   lane: "main" | "slow";
   ratePerSecond: number | null;
   selection: FrozenSelection;
+  /** Names; null = any source. */
+  sources: string[] | null;
   cutoff: string;
   planCursor: string | null;
   slices: number;
@@ -97,7 +102,7 @@ export type RedriveRow = {
   cancelledBy: string | null;
 };
 
-const COLUMNS = `id, state, mode, lane, rate_per_second as "ratePerSecond", selection, cutoff, plan_cursor as "planCursor",
+const COLUMNS = `id, state, mode, lane, rate_per_second as "ratePerSecond", selection, sources, cutoff, plan_cursor as "planCursor",
   slices, canary, released, brake, recent, policies, earlier, total, delivered, passed, failed, refused, cancelled, bounced,
   confirmed, reason,
   case when waiting_until is null then 'not-begun' when waiting_until > now() then 'running' else 'over' end as quiet,

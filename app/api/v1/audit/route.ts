@@ -4,5 +4,5 @@ import { listAudit } from "@/lib/store/read/audit-list";
 
 export const GET = handle({
   query: auditQueryFrom,
-  run: ({ deps, query }) => listAudit(deps.db, query),
+  run: ({ deps, viewer, query }) => listAudit(deps.db, viewer, query),
 });

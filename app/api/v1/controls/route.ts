@@ -7,7 +7,7 @@ import { listControls, readControl } from "@/lib/store/read/control-list";
 
 export const GET = handle({
   query: (params) => ({ ...idPageFrom(params), state: controlStateFrom(namedParams(params, ["state"]).state) }),
-  run: ({ deps, query }) => listControls(deps.db, query),
+  run: ({ deps, viewer, query }) => listControls(deps.db, viewer, query),
 });
 
 export const POST = handle({
@@ -16,6 +16,6 @@ export const POST = handle({
   run: (call) =>
     once(call, async () => {
       const { id, underWay } = await imposeControl(call.deps, call.body, call.viewer);
-      return { ...(await readControl(call.deps.db, id)), underWay };
+      return { ...(await readControl(call.deps.db, call.viewer, id)), underWay };
     }),
 });

@@ -6,7 +6,7 @@ import { listEvents } from "@/lib/store/read/event-list";
 
 export const GET = handle({
   query: eventPageFrom,
-  run: ({ deps, query, nowMs }) => listEvents(deps.lists, query, nowMs),
+  run: ({ deps, viewer, query, nowMs }) => listEvents(deps.lists, viewer, query, nowMs),
 });
 
 export const POST = handle({

@@ -4,5 +4,5 @@ import { listGroups } from "@/lib/store/read/group-list";
 
 export const GET = handle({
   query: eventPageFrom,
-  run: ({ deps, query, nowMs }) => listGroups(deps.db, query, nowMs),
+  run: ({ deps, viewer, query, nowMs }) => listGroups(deps.db, viewer, query, nowMs),
 });

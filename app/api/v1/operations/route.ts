@@ -5,5 +5,5 @@ import { listBulkOperations } from "@/lib/store/read/bulk-operations";
 
 export const GET = handle({
   query: (params) => ({ ...idPageFrom(params), states: bulkStatesFrom(namedParams(params, ["state"]).state) }),
-  run: ({ deps, query }) => listBulkOperations(deps.db, query),
+  run: ({ deps, viewer, query }) => listBulkOperations(deps.db, viewer, query),
 });

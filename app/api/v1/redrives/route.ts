@@ -7,7 +7,7 @@ import { listRedrives } from "@/lib/store/read/redrives";
 
 export const GET = handle({
   query: (params) => ({ ...idPageFrom(params), states: redriveStatesFrom(namedParams(params, ["state"]).state) }),
-  run: ({ deps, query, nowMs }) => listRedrives(deps.db, query, nowMs),
+  run: ({ deps, viewer, query, nowMs }) => listRedrives(deps.db, viewer, query, nowMs),
 });
 
 export const POST = handle({

@@ -3,7 +3,7 @@ import { savedViewRequestSchema } from "@/lib/contract/saved-views";
 import { saveView } from "@/lib/operations/save-view";
 import { listSavedViews } from "@/lib/store/read/saved-views";
 
-export const GET = handle({ run: ({ deps }) => listSavedViews(deps.lowRate) });
+export const GET = handle({ run: ({ deps, viewer }) => listSavedViews(deps.lowRate, viewer) });
 
 export const POST = handle({
   body: savedViewRequestSchema,

@@ -2,13 +2,13 @@ import { handle } from "@/app/_server/handle";
 import { type SettingOut, settingsChangeSchema } from "@/lib/contract/targets";
 import { SETTING_BOUNDS, SETTING_NAMES, type Settings } from "@/lib/core/settings";
 import { changeSettings } from "@/lib/operations/change-settings";
-import { readSettings } from "@/lib/store/read/settings";
+import { showSettings } from "@/lib/store/read/settings";
 
 function shown(settings: Settings): { items: SettingOut[] } {
   return { items: SETTING_NAMES.map((name) => ({ name, value: settings[name], ...SETTING_BOUNDS[name] })) };
 }
 
-export const GET = handle({ run: async ({ deps }) => shown(await readSettings(deps.db)) });
+export const GET = handle({ run: async ({ deps, viewer }) => shown(await showSettings(deps.db, viewer)) });
 
 export const PATCH = handle({
   body: settingsChangeSchema,

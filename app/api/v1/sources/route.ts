@@ -6,7 +6,7 @@ import { listSources, readSource } from "@/lib/store/read/sources";
 
 export const GET = handle({
   query: namePageFrom,
-  run: ({ deps, query }) => listSources(deps, query),
+  run: ({ deps, viewer, query }) => listSources(deps, viewer, query),
 });
 
 export const POST = handle({
@@ -14,6 +14,6 @@ export const POST = handle({
   status: 201,
   run: async ({ deps, body, viewer }) => {
     await createSource(deps, body, viewer);
-    return readSource(deps, body.name);
+    return readSource(deps, viewer, body.name);
   },
 });

@@ -5,5 +5,5 @@ import { listTargets } from "@/lib/store/read/target-list";
 
 export const GET = handle({
   query: (params) => ({ ...idPageFrom(params), ...namedParams(params, []) }),
-  run: ({ deps }) => listTargets(deps.db, addressOf),
+  run: ({ deps, viewer }) => listTargets(deps.db, viewer, addressOf),
 });

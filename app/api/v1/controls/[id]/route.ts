@@ -11,6 +11,6 @@ export const DELETE = handle({
     // Many clients cannot send a body with DELETE: then the schema's own reason stands.
     const { reason } = liftRequestSchema.parse((await readOptionalJson(request)) ?? {});
     await liftControl(deps, { id, reason }, viewer);
-    return readControl(deps.db, id);
+    return readControl(deps.db, viewer, id);
   },
 });

@@ -3,5 +3,6 @@ import { idParam } from "@/lib/contract/id-page";
 import { readEventDetail } from "@/lib/store/read/event-detail";
 
 export const GET = handle({
-  run: ({ deps, params, nowMs }) => readEventDetail(deps.db, idParam(params.id, "unknown-event"), nowMs),
+  run: ({ deps, viewer, params, nowMs }) =>
+    readEventDetail(deps.db, viewer, idParam(params.id, "unknown-event"), nowMs),
 });

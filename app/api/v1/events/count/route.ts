@@ -4,5 +4,5 @@ import { countEvents } from "@/lib/store/read/event-count";
 
 export const GET = handle({
   query: (params) => fromSearchParams(params),
-  run: ({ deps, query, nowMs }) => countEvents(deps.db, query, nowMs),
+  run: ({ deps, viewer, query, nowMs }) => countEvents(deps.db, viewer, query, nowMs),
 });

@@ -3,5 +3,5 @@ import { handle } from "@/app/_server/handle";
 
 export const GET = handle({
   query: exportQueryFrom,
-  run: async ({ deps, query, nowMs }) => exportResponse(deps.lists, query, nowMs),
+  run: async ({ deps, viewer, query, nowMs }) => exportResponse(deps.lists, viewer, query, nowMs),
 });

@@ -4,5 +4,5 @@ import { readMeanings } from "@/lib/store/read/event-meanings";
 
 export const GET = handle({
   query: meaningsQueryFrom,
-  run: ({ deps, query, nowMs }) => readMeanings(deps.db, query.text, nowMs),
+  run: ({ deps, viewer, query, nowMs }) => readMeanings(deps.db, viewer, query.text, nowMs),
 });

@@ -4,13 +4,13 @@ import { deleteSource } from "@/lib/operations/delete-source";
 import { updateSource } from "@/lib/operations/update-source";
 import { readSource } from "@/lib/store/read/sources";
 
-export const GET = handle({ run: ({ deps, params }) => readSource(deps, params.name!) });
+export const GET = handle({ run: ({ deps, viewer, params }) => readSource(deps, viewer, params.name!) });
 
 export const PATCH = handle({
   body: sourceChangeSchema,
   run: async ({ deps, params, body, viewer }) => {
     await updateSource(deps, { name: params.name!, change: body }, viewer);
-    return readSource(deps, params.name!);
+    return readSource(deps, viewer, params.name!);
   },
 });
 

@@ -4,5 +4,5 @@ import { readAge } from "@/lib/store/read/stats";
 
 export const GET = handle({
   query: (params, nowMs) => statsQueryFrom(params, nowMs, ["source", "errorCode"]),
-  run: ({ deps, query, nowMs }) => readAge(deps.db, query, nowMs),
+  run: ({ deps, viewer, query, nowMs }) => readAge(deps.db, viewer, query, nowMs),
 });

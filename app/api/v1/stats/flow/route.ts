@@ -4,5 +4,5 @@ import { readFlow } from "@/lib/store/read/stats";
 
 export const GET = handle({
   query: (params, nowMs) => statsQueryFrom(params, nowMs, ["source", "errorCode", "fingerprint"]),
-  run: ({ deps, query, nowMs }) => readFlow(deps.db, query, nowMs),
+  run: ({ deps, viewer, query, nowMs }) => readFlow(deps.db, viewer, query, nowMs),
 });

@@ -4,5 +4,5 @@ import { readMarkers } from "@/lib/store/read/stats";
 
 export const GET = handle({
   query: (params, nowMs) => statsQueryFrom(params, nowMs, []),
-  run: ({ deps, query }) => readMarkers(deps.db, query),
+  run: ({ deps, viewer, query }) => readMarkers(deps.db, viewer, query),
 });

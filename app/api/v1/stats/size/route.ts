@@ -4,5 +4,5 @@ import { readSize } from "@/lib/store/read/stats";
 
 export const GET = handle({
   query: (params, nowMs) => statsQueryFrom(params, nowMs, ["source", "errorCode", "fingerprint"]),
-  run: ({ deps, query, nowMs }) => readSize(deps.db, query, nowMs),
+  run: ({ deps, viewer, query, nowMs }) => readSize(deps.db, viewer, query, nowMs),
 });

@@ -4,5 +4,5 @@ import { readTopErrors } from "@/lib/store/read/top-errors";
 
 export const GET = handle({
   query: topErrorsQueryFrom,
-  run: ({ deps, query, nowMs }) => readTopErrors(deps.db, query, nowMs),
+  run: ({ deps, viewer, query, nowMs }) => readTopErrors(deps.db, viewer, query, nowMs),
 });

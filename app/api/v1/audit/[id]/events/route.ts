@@ -7,5 +7,6 @@ export const GET = handle({
     namedParams(params, []);
     return idPageFrom(params);
   },
-  run: ({ deps, params, query }) => listAuditEvents(deps.db, idParam(params.id, "unknown-audit-entry"), query),
+  run: ({ deps, viewer, params, query }) =>
+    listAuditEvents(deps.db, viewer, idParam(params.id, "unknown-audit-entry"), query),
 });

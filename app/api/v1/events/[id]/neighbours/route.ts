@@ -5,6 +5,6 @@ import { readNeighbours } from "@/lib/store/read/event-list";
 
 export const GET = handle({
   query: (params) => fromSearchParams(params),
-  run: ({ deps, params, query, nowMs }) =>
-    readNeighbours(deps.lists, idParam(params.id, "unknown-event"), query, nowMs),
+  run: ({ deps, viewer, params, query, nowMs }) =>
+    readNeighbours(deps.lists, viewer, idParam(params.id, "unknown-event"), query, nowMs),
 });

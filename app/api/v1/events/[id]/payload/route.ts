@@ -4,5 +4,6 @@ import { idParam } from "@/lib/contract/id-page";
 import { readPayload } from "@/lib/store/read/event-detail";
 
 export const GET = handle({
-  run: async ({ deps, params }) => payloadResponse(await readPayload(deps.db, idParam(params.id, "unknown-event"))),
+  run: async ({ deps, viewer, params }) =>
+    payloadResponse(await readPayload(deps.db, viewer, idParam(params.id, "unknown-event"))),
 });

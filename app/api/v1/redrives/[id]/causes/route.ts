@@ -3,5 +3,5 @@ import { idParam } from "@/lib/contract/id-page";
 import { readRedriveCauses } from "@/lib/store/read/redrives";
 
 export const GET = handle({
-  run: ({ deps, params }) => readRedriveCauses(deps.db, idParam(params.id, "unknown-redrive")),
+  run: ({ deps, viewer, params }) => readRedriveCauses(deps.db, viewer, idParam(params.id, "unknown-redrive")),
 });

@@ -5,8 +5,8 @@ import { listRedriveItems } from "@/lib/store/read/redrives";
 
 export const GET = handle({
   query: (params) => ({ ...idPageFrom(params), ...redriveItemsFrom(params) }),
-  run: ({ deps, params, query }) =>
-    listRedriveItems(deps.db, {
+  run: ({ deps, viewer, params, query }) =>
+    listRedriveItems(deps.db, viewer, {
       redriveId: idParam(params.id, "unknown-redrive"),
       ...query,
     }),

@@ -3,5 +3,6 @@ import { idParam } from "@/lib/contract/id-page";
 import { readRedriveRate } from "@/lib/store/read/redrives";
 
 export const GET = handle({
-  run: ({ deps, params, nowMs }) => readRedriveRate(deps.db, idParam(params.id, "unknown-redrive"), nowMs),
+  run: ({ deps, viewer, params, nowMs }) =>
+    readRedriveRate(deps.db, viewer, idParam(params.id, "unknown-redrive"), nowMs),
 });

@@ -1,0 +1,66 @@
+/**
+ * What a viewer of some sources sees, as SQL. `scope` is the `$n` of the names from `sourceScope`: null = every source,
+ * and then each condition is true.
+ */
+
+const idsOf = (scope: string) => `select id from sources where name = any(${scope}::text[])`;
+
+/** Over a column that holds the id of a source. */
+export function ofSources(column: string, scope: string): string {
+  return `(${scope}::text[] is null or ${column} = any(array(${idsOf(scope)})))`;
+}
+
+/** Over a row of redrives. Its counters are those of all its events, so it is seen whole or not at all. */
+export function seesRedrive(alias: string, scope: string): string {
+  return `(${scope}::text[] is null or ${alias}.sources <@ ${scope}::text[])`;
+}
+
+/** Over a column that holds the id of a redrive. */
+export function ofSeenRedrive(column: string, scope: string): string {
+  return `(${scope}::text[] is null or exists (
+    select 1 from redrives seen where seen.id = ${column} and ${seesRedrive("seen", scope)}))`;
+}
+
+/** Over `o`, a row of bulk_operations: its selection names the sources that it cannot leave. */
+export function seesOperation(scope: string): string {
+  const named = "coalesce(o.selection -> 'filter' -> 'source', o.selection -> 'sources')";
+  return `(${scope}::text[] is null or ${named} <@ to_jsonb(${scope}::text[]))`;
+}
+
+/**
+ * Over `c`, a row of controls. One without a source rules every source: it is seen by whoever has an event that it
+ * names, who must know why that event is refused.
+ */
+export function seesControl(scope: string): string {
+  const own = ofSources("e.source_id", scope);
+  return `(${scope}::text[] is null or case
+    when c.scope = 'source' then c.value = any(${scope}::text[])
+    when c.source is not null then c.source = any(${scope}::text[])
+    when c.scope = 'eventId' then exists (
+      select 1 from event_keys e where e.event_id = c.value and ${own})
+    when c.scope = 'aggregateId' then exists (
+      select 1 from dlq_events e where e.aggregate_id = c.value and ${own})
+    else exists (select 1 from dlq_levels e where e.error_code = c.value and ${own}) end)`;
+}
+
+/** Over `a`, a row of audit_entries. An entry that covers events of several sources is seen by who sees all of them. */
+export function seesEntry(scope: string): string {
+  return `case a.subject_kind
+    when 'event' then exists (select 1 from audit_subjects s where s.entry_id = a.id) or exists (
+      select 1 from dlq_events e where e.id = a.subject_id::uuid and e.source_id in (${idsOf(scope)}))
+    when 'redrive' then ${ofSeenRedrive("a.redrive_id", scope)}
+    when 'operation' then exists (
+      select 1 from bulk_operations o where o.id::text = a.subject_id and ${seesOperation(scope)})
+    when 'control' then exists (select 1 from controls c where c.id::text = a.subject_id and ${seesControl(scope)})
+      or exists (select 1 from aggregates g where g.blacklist_id::text = a.subject_id and g.source_id in (${idsOf(scope)}))
+    when 'source' then a.subject_id = any(${scope}::text[])
+    when 'target' then exists (
+      select 1 from targets t where t.name = a.subject_id and t.source_id in (${idsOf(scope)}))
+    when 'view' then not exists (
+      select 1 from jsonb_array_elements_text(coalesce(a.after, a.before) -> 'filter' -> 'source') named (source)
+       where named.source <> all(${scope}::text[]))
+    else a.subject_kind in ('policy', 'setting') end
+   and not exists (
+    select 1 from audit_subjects s left join dlq_events e on e.id = s.event_id
+     where s.entry_id = a.id and (e.id is null or e.source_id not in (${idsOf(scope)})))`;
+}
