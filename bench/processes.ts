@@ -66,6 +66,11 @@ export function rssBytes(pid: number): number {
 
 type Process = { pid: number; parent: number; name: string; cpuMs: number };
 
+/** Processor time that a process has used, milliseconds. */
+export function cpuMsOf(pid: number): number {
+  return processOf(pid)?.cpuMs ?? Number.NaN;
+}
+
 /** Linux counts in hundredths of a second. Null: it ended meanwhile. */
 function processOf(pid: number): Process | null {
   try {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { build as bundle } from "esbuild";
+import { build as bundle, type Plugin } from "esbuild";
 import { generate } from "./generate.ts";
 import { readRouteMethods } from "./route-methods.ts";
 import { runTool } from "./run-tool.ts";
@@ -17,6 +17,21 @@ const BUNDLES: Record<string, string> = {
   migrate: "scripts/migrate.ts",
   "demo-seed": "prisma/seed.ts",
   "demo-downstream": "workers/demo-downstream.ts",
+};
+
+/** `parkade:api-routes`: the route files of `app` as a table for the web server. */
+const apiRoutes: Plugin = {
+  name: "api-routes",
+  setup(build) {
+    build.onResolve({ filter: /^parkade:api-routes$/ }, ({ path }) => ({ path, namespace: "api-routes" }));
+    build.onLoad({ filter: /.*/, namespace: "api-routes" }, () => {
+      const paths = readRouteMethods(ROOT).map(({ path }) => path);
+      const imports = paths.map((path, n) => `import * as route${n} from ${JSON.stringify(`./app${path}/route.ts`)};`);
+      const rows = paths.map((path, n) => `{ path: ${JSON.stringify(path)}, handlers: route${n} }`);
+      const contents = `${imports.join("\n")}\nexport const API_ROUTES = [${rows.join(", ")}];`;
+      return { contents, resolveDir: ROOT, loader: "js" };
+    });
+  },
 };
 
 /** Next finds its own files beside itself. The others are optional accelerators that their packages do without. */
@@ -71,11 +86,14 @@ async function bundleAll(): Promise<void> {
       platform: "node",
       target: "node22",
       format: "esm",
+      // What is imported on first use is read on first use: a console that is only looked at loads no broker's client.
+      splitting: true,
+      chunkNames: "chunk-[hash]",
       // Neither minified nor mapped: a trace names the functions as written, and reading the maps costs each process
       // a hundred megabytes.
-      keepNames: true,
       logLevel: "silent",
       external: EXTERNAL,
+      plugins: [apiRoutes],
       define: { BUILT_ROUTES: JSON.stringify(readRouteMethods(ROOT)) },
       // CommonJS packages inside an ES module bundle still call require() for Node's own modules.
       banner: {

@@ -1,5 +1,3 @@
-import { methodsAt, type RouteMethods } from "./route-methods.ts";
-
 /** What the decision needs of a request, as Node gives it. */
 export type RequestShape = {
   method: string;
@@ -27,17 +25,17 @@ const PAGE_METHODS = ["GET", "HEAD"];
 /**
  * Null when the framework may have the request, else what is wrong with its form. The framework answers these with a
  * bare 500, or as if the request had been another one: it serves pages to every method, refuses a method of a route
- * without an Allow header, and takes the first of two Host headers. `routes`: what `readRouteMethods` found.
+ * without an Allow header, and takes the first of two Host headers. `methodsOf`: see `methodsFinder`.
  */
 export function shapeFault(
   { method, target, hosts, actors = 0 }: RequestShape,
-  routes: readonly RouteMethods[],
+  methodsOf: (path: string) => string[] | null,
 ): ShapeFault | null {
   const path = target.split("?", 1)[0]!;
   if (!path.startsWith("/")) return invalid("The request target must be a path, such as /api/v1/events");
   if (hosts > 1) return invalid("The request has two Host headers: send one");
   if (actors > 1) return invalid("The request has two X-Actor headers: send one");
-  const methods = PROGRAM_PATHS.test(path) ? (methodsAt(routes, path) ?? ANY_METHOD) : PAGE_METHODS;
+  const methods = PROGRAM_PATHS.test(path) ? (methodsOf(path) ?? ANY_METHOD) : PAGE_METHODS;
   if (!methods.includes(method)) {
     const allow = methods.join(", ");
     return { status: 405, code: "method-not-allowed", detail: `${method} is not answered here: use ${allow}`, allow };

@@ -20,9 +20,11 @@ export function readRouteMethods(root: string): RouteMethods[] {
     .sort((left, right) => Number(left.path.includes("[")) - Number(right.path.includes("[")));
 }
 
-/** The methods that the route of this path answers, those that every route has included; null for an unknown route. */
-export function methodsAt(routes: readonly RouteMethods[], path: string): string[] | null {
-  const route = routes.find((one) => new RegExp(`^${one.path.replace(/\[\w+\]/g, "[^/]+")}/?$`).test(path));
-  if (!route) return null;
-  return [...(route.methods.includes("GET") ? ["HEAD"] : []), ...route.methods, "OPTIONS"];
+/** For a path the methods that its route answers, those that every route has included; null for an unknown route. */
+export function methodsFinder(routes: readonly RouteMethods[]): (path: string) => string[] | null {
+  const known = routes.map(({ path, methods }) => ({
+    pattern: new RegExp(`^${path.replace(/\[\w+\]/g, "[^/]+")}/?$`),
+    methods: [...(methods.includes("GET") ? ["HEAD"] : []), ...methods, "OPTIONS"],
+  }));
+  return (path) => known.find(({ pattern }) => pattern.test(path))?.methods ?? null;
 }

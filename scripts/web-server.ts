@@ -12,8 +12,9 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { isData, parseAllowedHosts, type RequestFacts, refusalOf } from "../lib/core/local-only.ts";
+import { type ApiRoute, dispatchRoutes } from "./api-dispatch.ts";
 import { shapeFault } from "./request-shape.ts";
-import { type RouteMethods, readRouteMethods } from "./route-methods.ts";
+import { methodsFinder, type RouteMethods, readRouteMethods } from "./route-methods.ts";
 
 /** How long requests may take to finish after SIGTERM; then their connections are cut. */
 const DRAIN_MS = 10_000;
@@ -29,6 +30,7 @@ export function guarded(
   allowedHosts: ReadonlySet<string>,
   routes: readonly RouteMethods[] = [],
 ): RequestListener {
+  const methodsOf = methodsFinder(routes);
   return (request, response) => {
     const shape = {
       method: request.method ?? "GET",
@@ -36,7 +38,7 @@ export function guarded(
       hosts: timesSent(request, "host"),
       actors: timesSent(request, "x-actor"),
     };
-    const fault = shapeFault(shape, routes);
+    const fault = shapeFault(shape, methodsOf);
     if (fault !== null) return refuse(response, { title: "The request is not valid", ...fault });
     const refusal = refusalOf(factsOf(request), allowedHosts);
     if (refusal !== null) return refuse(response, { ...NOT_LOCAL, detail: refusal });
@@ -140,12 +142,12 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex
  * editor set them from script.
  */
 function secure(request: IncomingMessage, response: ServerResponse): void {
-  const nonce = randomBytes(16).toString("base64");
   // Data is no page: whatever a payload or a name in it says, nothing of it runs or loads. Next keeps the header that is
   // set first, so a handler cannot set its own.
-  const policy = isData((request.url ?? "/").split("?", 1)[0]!) ? DATA_POLICY : pagePolicy(nonce);
+  const nonce = isData((request.url ?? "/").split("?", 1)[0]!) ? null : randomBytes(16).toString("base64");
+  const policy = nonce === null ? DATA_POLICY : pagePolicy(nonce);
   request.headers["content-security-policy"] = policy;
-  request.headers["x-nonce"] = nonce;
+  request.headers["x-nonce"] = nonce ?? "";
   response.setHeader("content-security-policy", policy);
   response.setHeader("x-content-type-options", "nosniff");
   response.setHeader("x-frame-options", "DENY");
@@ -186,6 +188,13 @@ function knownRoutes(): RouteMethods[] {
   return typeof BUILT_ROUTES === "undefined" ? readRouteMethods(process.cwd()) : BUILT_ROUTES;
 }
 
+/** In development Next answers the routes as well: it compiles them anew after each change. */
+async function withRoutes(next: RequestListener, dev: boolean): Promise<RequestListener> {
+  if (dev || typeof BUILT_ROUTES === "undefined") return next;
+  const { API_ROUTES }: { API_ROUTES: ApiRoute[] } = await import("parkade:api-routes");
+  return dispatchRoutes(API_ROUTES, next);
+}
+
 /** The web process: Next on PARKADE_HOST:PORT (default 127.0.0.1:3000) until SIGTERM or SIGINT. */
 async function serve(): Promise<void> {
   const dev = process.env.NODE_ENV === "development";
@@ -200,10 +209,8 @@ async function serve(): Promise<void> {
   const app = next({ dev, dir, hostname, port, httpServer: keepUpgrades(server, { dev, allowedHosts }) });
   await app.prepare();
   const handle = app.getRequestHandler();
-  server.on(
-    "request",
-    guarded((request, response) => void handle(request, response), allowedHosts, knownRoutes()),
-  );
+  const answer = await withRoutes((request, response) => void handle(request, response), dev);
+  server.on("request", guarded(answer, allowedHosts, knownRoutes()));
   server.on("clientError", answerBrokenRequest);
   // An ingest stream takes as long as it takes; a client that stalls in its headers is still cut by headersTimeout.
   server.requestTimeout = 0;

@@ -76,7 +76,16 @@ async function answer<Query, Body>(route: Route<Query, Body>, incoming: Incoming
   if (result instanceof Response) return result;
   const headers = { "cache-control": "no-store" };
   if (result === undefined) return new Response(null, { status: route.status ?? 204, headers });
-  return Response.json(result, { status: route.status ?? 200, headers });
+  return jsonResponse(result, { status: route.status ?? 200, headers });
+}
+
+/** With its length, so that the server sends it whole. */
+export function jsonResponse(value: unknown, { status, headers }: { status: number; headers: HeadersInit }): Response {
+  const text = JSON.stringify(value);
+  const answer = new Response(text, { status, headers });
+  answer.headers.set("content-type", "application/json");
+  answer.headers.set("content-length", String(Buffer.byteLength(text)));
+  return answer;
 }
 
 function noQuery(params: URLSearchParams): undefined {

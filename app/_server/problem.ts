@@ -118,10 +118,15 @@ export function problemResponse(error: DomainError, requestId: string): Response
     instance: `urn:uuid:${requestId}`,
     ...(error.fields.length > 0 ? { errors: error.fields } : {}),
   };
-  const headers = new Headers({ "content-type": "application/problem+json", "cache-control": "no-store" });
+  const body = JSON.stringify(problem);
+  const headers = new Headers({
+    "content-type": "application/problem+json",
+    "content-length": String(Buffer.byteLength(body)),
+    "cache-control": "no-store",
+  });
   const retryAfter = RETRY_AFTER_S[error.code];
   if (retryAfter !== undefined) headers.set("retry-after", String(retryAfter));
-  return new Response(JSON.stringify(problem), { status: problem.status, headers });
+  return new Response(body, { status: problem.status, headers });
 }
 
 /** What a person may be told of any error: a zod error becomes `invalid-request`, an unknown one loses its text. */

@@ -50,6 +50,8 @@ export type ProblemCode = (typeof PROBLEM_CODES)[number];
 /** One field that is wrong, and what to do about it. `field` is a JSON path (`events[3].eventId`) or a query name. */
 export type FieldError = { field: string; detail: string };
 
+const DOMAIN_ERROR = "DomainError";
+
 /**
  * Thrown for what a person must be told. `message` is public and names the fix; `internal` is for the log only and
  * never reaches a client.
@@ -59,9 +61,17 @@ export class DomainError extends Error {
   readonly fields: FieldError[];
   readonly internal: unknown;
 
+  /**
+   * By name: the web process holds this class twice, in the bundle of its routes and in Next's bundle of its pages, and
+   * both use one store.
+   */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === DOMAIN_ERROR;
+  }
+
   constructor(code: ProblemCode, publicMessage: string, options: { fields?: FieldError[]; internal?: unknown } = {}) {
     super(publicMessage, options.internal instanceof Error ? { cause: options.internal } : undefined);
-    this.name = "DomainError";
+    this.name = DOMAIN_ERROR;
     this.code = code;
     this.fields = options.fields ?? [];
     this.internal = options.internal;

@@ -4,5 +4,5 @@ import { readEventDetail } from "@/lib/store/read/event-detail";
 
 export const GET = handle({
   run: ({ deps, viewer, params, nowMs }) =>
-    readEventDetail(deps.db, viewer, idParam(params.id, "unknown-event"), nowMs),
+    readEventDetail(deps.lists, viewer, idParam(params.id, "unknown-event"), nowMs),
 });

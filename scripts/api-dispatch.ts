@@ -1,0 +1,135 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { promisify } from "node:util";
+import { createGzip, gzip } from "node:zlib";
+
+type Handler = (request: Request, context: { params: Promise<Record<string, string>> }) => Promise<Response> | Response;
+
+/** What a route file of `app` exports: one handler for each method, of the shape that Next calls. */
+export type RouteModule = Partial<Record<string, Handler>>;
+
+/** One route file: its path, with `[name]` for a part that varies, and its module. */
+export type ApiRoute = { path: string; handlers: RouteModule };
+
+type Match = { route: ApiRoute; params: Record<string, string> };
+
+/**
+ * Calls the route files for the requests of programs, and hands every other request (pages, files of pages, paths that
+ * no route serves) to `next`. Next answers a route as well, but its own part of a request costs more than the query of
+ * most of them.
+ */
+export function dispatchRoutes(routes: readonly ApiRoute[], next: RequestListener): RequestListener {
+  const match = matcherOf(routes);
+  return (request, response) => {
+    const found = match((request.url ?? "/").split("?", 1)[0]!);
+    if (found === null) return next(request, response);
+    answerRoute(found, request, response).catch((error: unknown) => breakOff(error, response));
+  };
+}
+
+/** Finds a path's route: an exact path before one with parts that vary. The parts come decoded. */
+function matcherOf(routes: readonly ApiRoute[]): (path: string) => Match | null {
+  const exact = new Map(routes.filter(({ path }) => !path.includes("[")).map((route) => [route.path, route]));
+  const varying = routes
+    .filter(({ path }) => path.includes("["))
+    .map((route) => ({ route, pattern: new RegExp(`^${route.path.replace(/\[(\w+)\]/g, "(?<$1>[^/]+)")}$`) }));
+  return (path) => {
+    const route = exact.get(path);
+    if (route) return { route, params: {} };
+    for (const { route, pattern } of varying) {
+      const groups = pattern.exec(path)?.groups;
+      if (groups) return { route, params: mapValues(groups, decodeURIComponent) };
+    }
+    return null;
+  };
+}
+
+function mapValues(record: Record<string, string>, change: (value: string) => string): Record<string, string> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
+}
+
+async function answerRoute({ route, params }: Match, incoming: IncomingMessage, response: ServerResponse) {
+  const { handlers } = route;
+  const method = incoming.method ?? "GET";
+  const handler = handlers[method === "HEAD" ? "GET" : method];
+  // The server in front has refused the methods that the route does not answer; OPTIONS is the one it lets pass.
+  if (!handler) {
+    response.writeHead(204, { allow: allowed(handlers).join(", ") }).end();
+    return;
+  }
+  const answer = await handler(requestOf(incoming, method), { params: Promise.resolve(params) });
+  await send(answer, incoming, response);
+}
+
+function allowed(handlers: RouteModule): string[] {
+  const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"].filter((method) => handlers[method]);
+  return [...(handlers.GET ? ["HEAD"] : []), ...methods, "OPTIONS"];
+}
+
+function requestOf(incoming: IncomingMessage, method: string): Request {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(incoming.headers)) {
+    for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined) headers.append(name, one);
+  }
+  const hasBody = method !== "GET" && method !== "HEAD";
+  return new Request(`http://${incoming.headers.host ?? "localhost"}${incoming.url}`, {
+    method,
+    headers,
+    ...(hasBody ? { body: Readable.toWeb(incoming) as ReadableStream<Uint8Array>, duplex: "half" } : {}),
+  } as RequestInit);
+}
+
+/** Smaller answers fit one packet as they are. */
+const COMPRESS_BYTES_MIN = 1_400;
+/** A third of the work of zlib's default for nine tenths of its effect on JSON. */
+const GZIP = { level: 3 };
+const gzipped = promisify<Buffer, typeof GZIP, Buffer>(gzip);
+
+async function send(answer: Response, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { headers, body } = answer;
+  response.statusCode = answer.status;
+  // The headers that the server in front has set stand: a handler cannot loosen them.
+  for (const [name, value] of headers) if (!response.hasHeader(name)) response.setHeader(name, value);
+  if (body === null || incoming.method === "HEAD") {
+    await body?.cancel();
+    response.end();
+    return;
+  }
+  const compress = mayCompress(headers, incoming);
+  if (compress !== "never") response.setHeader("vary", "accept-encoding");
+  if (!headers.has("content-length")) return stream(body, response, compress === "yes");
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  const small = bytes.length < COMPRESS_BYTES_MIN;
+  const sent = small || compress !== "yes" ? bytes : await gzipped(bytes, GZIP);
+  if (sent !== bytes) response.setHeader("content-encoding", "gzip");
+  response.setHeader("content-length", sent.length);
+  response.end(sent);
+}
+
+/** An answer of unknown length: as fast as the client reads it. Ends the source when the client leaves. */
+async function stream(body: ReadableStream<Uint8Array>, response: ServerResponse, compress: boolean): Promise<void> {
+  const source = Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]);
+  if (!compress) return pipeline(source, response);
+  response.setHeader("content-encoding", "gzip");
+  return pipeline(source, createGzip(GZIP), response);
+}
+
+const TEXT = /^(text\/|application\/([\w.-]+\+)?(json|x-ndjson))/;
+
+function mayCompress(headers: Headers, incoming: IncomingMessage): "yes" | "no" | "never" {
+  if (headers.has("content-encoding") || !TEXT.test(headers.get("content-type") ?? "")) return "never";
+  const accepted = incoming.headers["accept-encoding"];
+  return /\bgzip\b(?!\s*;\s*q=0(\.0+)?\s*(,|$))/.test(String(accepted ?? "")) ? "yes" : "no";
+}
+
+/** A handler answers its own failures: what arrives here failed while the answer was sent, or is a fault of a route. */
+function breakOff(error: unknown, response: ServerResponse): void {
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  console.error(error);
+  response.writeHead(500, { "content-type": "application/problem+json" });
+  response.end(JSON.stringify({ type: "urn:parkade:problem:internal", status: 500, code: "internal" }));
+}

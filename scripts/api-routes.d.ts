@@ -1,0 +1,4 @@
+/** Made by scripts/build.ts for the bundle of the web server. */
+declare module "parkade:api-routes" {
+  export const API_ROUTES: import("./api-dispatch.ts").ApiRoute[];
+}
