@@ -84,7 +84,7 @@ function requestOf(incoming: IncomingMessage, method: string): Request {
 const COMPRESS_BYTES_MIN = 1_400;
 /** A third of the work of zlib's default for nine tenths of its effect on JSON. */
 const GZIP = { level: 3 };
-const gzipped = promisify<Buffer, typeof GZIP, Buffer>(gzip);
+const gzipped = promisify<string | Buffer, typeof GZIP, Buffer>(gzip);
 
 async function send(answer: Response, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   const { headers, body } = answer;
@@ -98,13 +98,14 @@ async function send(answer: Response, incoming: IncomingMessage, response: Serve
   }
   const compress = mayCompress(headers, incoming);
   if (compress !== "never") response.setHeader("vary", "accept-encoding");
-  if (!headers.has("content-length")) return stream(body, response, compress === "yes");
-  const bytes = Buffer.from(await answer.arrayBuffer());
-  const small = bytes.length < COMPRESS_BYTES_MIN;
-  const sent = small || compress !== "yes" ? bytes : await gzipped(bytes, GZIP);
-  if (sent !== bytes) response.setHeader("content-encoding", "gzip");
-  response.setHeader("content-length", sent.length);
-  response.end(sent);
+  const length = Number(headers.get("content-length") ?? Number.NaN);
+  if (Number.isNaN(length)) return stream(body, response, compress === "yes");
+  const whole = (answer as { wholeText?: string }).wholeText ?? Buffer.from(await answer.arrayBuffer());
+  if (compress !== "yes" || length < COMPRESS_BYTES_MIN) return void response.end(whole);
+  const zipped = await gzipped(whole, GZIP);
+  response.setHeader("content-encoding", "gzip");
+  response.setHeader("content-length", zipped.length);
+  response.end(zipped);
 }
 
 /** An answer of unknown length: as fast as the client reads it. Ends the source when the client leaves. */

@@ -76,16 +76,20 @@ async function answer<Query, Body>(route: Route<Query, Body>, incoming: Incoming
   if (result instanceof Response) return result;
   const headers = { "cache-control": "no-store" };
   if (result === undefined) return new Response(null, { status: route.status ?? 204, headers });
-  return jsonResponse(result, { status: route.status ?? 200, headers });
+  return new WholeAnswer(JSON.stringify(result), route.status ?? 200, {
+    "content-type": "application/json",
+    ...headers,
+  });
 }
 
-/** With its length, so that the server sends it whole. */
-export function jsonResponse(value: unknown, { status, headers }: { status: number; headers: HeadersInit }): Response {
-  const text = JSON.stringify(value);
-  const answer = new Response(text, { status, headers });
-  answer.headers.set("content-type", "application/json");
-  answer.headers.set("content-length", String(Buffer.byteLength(text)));
-  return answer;
+/** An answer whose text is at hand: the web server sends it as it is, without reading it back from the body's stream. */
+export class WholeAnswer extends Response {
+  readonly wholeText: string;
+
+  constructor(wholeText: string, status: number, headers: Record<string, string>) {
+    super(wholeText, { status, headers: { ...headers, "content-length": String(Buffer.byteLength(wholeText)) } });
+    this.wholeText = wholeText;
+  }
 }
 
 function noQuery(params: URLSearchParams): undefined {

@@ -9,6 +9,8 @@ import { scanEvents } from "@/lib/store/read/event-scan";
 
 export type EventListQuery = { filter: EventFilter; limit: number; cursor: string | null };
 
+const NO_CONTROLS: Awaited<ReturnType<typeof readDecidingControls>> = new Map();
+
 /**
  * A page of matching events, newest first. Keyset-paged by id: rows that arrive meanwhile neither shift nor repeat what
  * follows, also when a thousand share a millisecond. `prevCursor` leads to newer rows; null on the first page.
@@ -29,17 +31,19 @@ export async function listEvents(
     from: cursor?.id ?? null,
     towards,
     limit: limit + 1,
+    flagControls: true,
   });
   const more = found.length > limit;
   const rows = found.slice(0, limit);
   if (towards === "newer") rows.reverse();
-  const controls = await readDecidingControls(db, rows, nowMs);
+  const controls = rows[0]?.anyControl ? await readDecidingControls(db, rows, nowMs) : NO_CONTROLS;
   const at = (id: string | undefined, side: "older" | "newer") =>
     id === undefined ? null : encodeCursor({ id, towards: side }, filter);
   const hasOlder = towards === "newer" || more;
   const hasNewer = towards === "newer" ? more : cursor !== null;
   return {
-    items: rows.map((row) => ({ ...row, control: controls.get(row.id) ?? null })),
+    // The rows are this page's own: a copy of each would cost as much as reading it.
+    items: rows.map((row) => Object.assign(row, { anyControl: undefined, control: controls.get(row.id) ?? null })),
     nextCursor: hasOlder ? at(rows.at(-1)?.id, "older") : null,
     prevCursor: hasNewer ? at(rows[0]?.id, "newer") : null,
   };

@@ -34,13 +34,17 @@ export type Scan = {
   limit: number;
   /** See `Part` in controlled-parts.ts. */
   hint?: string;
+  /** Each row says whether any control is in force at all: a list then asks for controls only when there are some. */
+  flagControls?: boolean;
 };
+
+export type ScannedEvent = EventOut & { anyControl?: boolean };
 
 /** Ids are made from the wall clock: nothing lies much further in the future. Keeps the janitor's days ahead out. */
 const CLOCK_SKEW_MS = 3_600_000;
 
 /** Rows in the order asked for. Rejects with DomainError `invalid-filter` or `read-timeout`. */
-export async function scanEvents(db: Queryable, scan: Scan): Promise<EventOut[]> {
+export async function scanEvents(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
   const parts = await controlledParts(db, scan.filter);
   if (parts === null) return scanOne(db, scan);
   const found = await Promise.all(parts.map((part) => scanOne(db, { ...scan, ...part })));
@@ -50,7 +54,7 @@ export async function scanEvents(db: Queryable, scan: Scan): Promise<EventOut[]>
   return rows.sort((a, b) => (a.id < b.id ? -order : order)).slice(0, scan.limit);
 }
 
-async function scanOne(db: Queryable, scan: Scan): Promise<EventOut[]> {
+async function scanOne(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
   const groups = await resolveGroups(db, scan.filter);
   if (groups !== null && groups.length === 0) return [];
   const query = { ...scan, groups };
@@ -92,8 +96,8 @@ function isThin(way: Way, query: Query): boolean {
 type Query = Scan & { groups: string[] | null };
 type Sql = { text: string; values: unknown[] };
 
-function run(db: Queryable, { text, values }: Sql): Promise<EventOut[]> {
-  return db.query<EventOut>(text, values, { name: statementName("events", text), isoTimes: true });
+function run(db: Queryable, { text, values }: Sql): Promise<ScannedEvent[]> {
+  return db.query<ScannedEvent>(text, values, { name: statementName("events", text), isoTimes: true });
 }
 
 /** More groups than this match a word that says nothing: then they are a condition, not a way. */
@@ -214,12 +218,13 @@ function inRanges(query: Query): Sql {
   const limit = `${params.add(query.limit)}::int`;
   if (way.kind === "keys") {
     const keys = `select k.id from event_keys k where k.event_id = any(${params.add(query.filter.eventId)}::text[])`;
-    return page(`(${keys}) k join dlq_events e on e.id = k.id where ${all(conditions)}`, order, limit, params);
+    return page(query, `(${keys}) k join dlq_events e on e.id = k.id where ${all(conditions)}`, order, limit, params);
   }
-  if (way.kind === "order") return page(`dlq_events e where ${all(conditions)}`, order, limit, params);
+  if (way.kind === "order") return page(query, `dlq_events e where ${all(conditions)}`, order, limit, params);
   const relations = way.ranges.map((range, index) => `${range.relation(params)} r${index} (v)`);
   const joined = way.ranges.map((range, index) => `e.${range.column} = r${index}.v`);
   return page(
+    query,
     `${relations.join(" cross join ")} cross join lateral (
        select e.* from dlq_events e where ${all([...joined, ...conditions])} order by e.id ${order} limit ${limit}) e`,
     order,
@@ -228,9 +233,13 @@ function inRanges(query: Query): Sql {
   );
 }
 
-function page(from: string, order: string, limit: string, params: Params): Sql {
+/** Does not depend on the row: PostgreSQL looks once for each statement. */
+const ANY_CONTROL = `(exists (select from controls where lifted_at is null)
+  or exists (select from aggregates where blacklist_id is not null)) as "anyControl"`;
+
+function page({ flagControls }: Query, from: string, order: string, limit: string, params: Params): Sql {
   return {
-    text: `select ${EVENT_COLUMNS} from (select e.* from ${from} order by e.id ${order} limit ${limit}) e
+    text: `select ${EVENT_COLUMNS}${flagControls ? `, ${ANY_CONTROL}` : ""} from (select e.* from ${from} order by e.id ${order} limit ${limit}) e
              join sources s on s.id = e.source_id order by e.id ${order}`,
     values: params.values,
   };
@@ -251,7 +260,7 @@ function probe(query: Query): Sql {
   if (query.groups !== null) later.push(groupCondition(query.groups, params));
   const sooner = conditionsOf(query, compiled, params, late);
   const next = `select e.* from dlq_events e where ${all(sooner)} order by e.id ${order} limit ${PROBE_ROWS}`;
-  return page(`(${next}) e where ${all(later)}`, order, `${params.add(query.limit)}::int`, params);
+  return page(query, `(${next}) e where ${all(later)}`, order, `${params.add(query.limit)}::int`, params);
 }
 
 /** Everything that has the tags by their index, then in order. Materialised: a limit would lure the planner away. */
@@ -260,7 +269,7 @@ function throughTags(query: Query): Sql {
   const order = query.towards === "newer" ? "asc" : "desc";
   const conditions = conditionsOf(query, compiled, params, []);
   const limit = `${params.add(query.limit)}::int`;
-  const { text, values } = page("tagged e", order, limit, params);
+  const { text, values } = page(query, "tagged e", order, limit, params);
   return {
     text: `with tagged as materialized (select e.* from dlq_events e where ${all(conditions)}) ${text}`,
     values,
