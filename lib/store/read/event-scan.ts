@@ -34,11 +34,11 @@ export type Scan = {
   limit: number;
   /** See `Part` in controlled-parts.ts. */
   hint?: string;
-  /** Each row says whether any control is in force at all: a list then asks for controls only when there are some. */
+  /** Rows have a `control`: whether any is in force at all. A list asks for the controls only when there are some. */
   flagControls?: boolean;
 };
 
-export type ScannedEvent = EventOut & { anyControl?: boolean };
+export type ScannedEvent = EventOut & { control?: unknown };
 
 /** Ids are made from the wall clock: nothing lies much further in the future. Keeps the janitor's days ahead out. */
 const CLOCK_SKEW_MS = 3_600_000;
@@ -235,7 +235,7 @@ function inRanges(query: Query): Sql {
 
 /** Does not depend on the row: PostgreSQL looks once for each statement. */
 const ANY_CONTROL = `(exists (select from controls where lifted_at is null)
-  or exists (select from aggregates where blacklist_id is not null)) as "anyControl"`;
+  or exists (select from aggregates where blacklist_id is not null)) as control`;
 
 function page({ flagControls }: Query, from: string, order: string, limit: string, params: Params): Sql {
   return {
