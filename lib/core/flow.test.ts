@@ -7,7 +7,7 @@ import {
   isParked,
   statusAfterFailure,
 } from "./event-state";
-import { type FlowKind, flowOf, SIZE_EFFECT } from "./flow";
+import { type FlowKind, flowBesideBounce, flowOf, SIZE_EFFECT } from "./flow";
 
 /** Every change that the product writes: the moves of the table, and failures wherever they find the event. */
 const CHANGES: [EventMove, EventStatus, EventStatus][] = [
@@ -49,4 +49,9 @@ test.each<[EventMove, EventStatus, EventStatus, FlowKind[]]>([
   ["confirm", "REDRIVEN", "REDRIVEN", ["confirmed"]],
 ])("%s from %s to %s counts as %j", (move, from, to, kinds) => {
   expect(flowOf(move, from, to)).toEqual(kinds);
+});
+
+test("an event that comes back after its confirmation takes it back", () => {
+  expect(flowBesideBounce("REDRIVEN", "PENDING", false)).toEqual([]);
+  expect(flowBesideBounce("REDRIVEN", "IGNORED", true)).toEqual(["ignored", "unconfirmed"]);
 });

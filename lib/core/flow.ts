@@ -12,6 +12,7 @@ export const SIZE_EFFECT = {
   redriven: -1,
   ignored: -1,
   confirmed: 0,
+  unconfirmed: 0,
   failed: 0,
 } as const;
 export type FlowKind = keyof typeof SIZE_EFFECT;
@@ -45,4 +46,10 @@ export function flowOf(move: EventMove, from: EventStatus, to: EventStatus = EVE
   if (missing === 0) return [...counted];
   if (missing !== -1) throw new RangeError(`no kind of flow makes up for ${move} from ${from} to ${to}`);
   return [...counted, to === "IGNORED" && from !== "IGNORED" ? "ignored" : "redriven"];
+}
+
+/** What an event that comes back counts beside `bounced`. A confirmation before it was none. */
+export function flowBesideBounce(from: EventStatus, to: EventStatus, confirmed: boolean): FlowKind[] {
+  const beside = flowOf("bounce", from, to).filter((kind) => kind !== "bounced");
+  return confirmed ? [...beside, "unconfirmed"] : beside;
 }

@@ -7,6 +7,7 @@ import { confirmQuietEvents } from "@/lib/operations/confirm-quiet-events";
 import { type ParkOutcome, parkEvents } from "@/lib/operations/park-events";
 import { finishItems } from "@/lib/redriving/finish";
 import { readSettings } from "@/lib/store/read/settings";
+import { readRedriveSuccess } from "@/lib/store/read/stats";
 import { type ClaimedItem, claimItems } from "@/lib/store/write/claim-items";
 import { deadLetter } from "@/lib/testing/letters";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
@@ -138,6 +139,41 @@ describe("an event that comes back", () => {
     expect(await comesBack("event-0000", first)).toBe("duplicate");
     expect(await world.event("event-0000")).toMatchObject({ status: "REDRIVEN", bounces: 2 });
     expect(await comesBack("event-0000", third)).toBe("bounced");
+  });
+});
+
+describe("an event that comes back after it was confirmed", () => {
+  const successOf = async () => {
+    const nowMs = Date.now();
+    const query = { filter: {}, windowed: true, fromMs: nowMs - 3_600_000, toMs: nowMs + 60_000, bucketMs: 60_000 };
+    return readRedriveSuccess(world.db, localViewer("ada"), query, nowMs);
+  };
+
+  test.each(["quiet", "by word"])("counts as bounced alone, confirmed %s", async (how) => {
+    await world.park(2);
+    const id = await redrive(["event-0000", "event-0001"], DELIVERED);
+    if (how === "quiet") {
+      await world.db.run("update dlq_events set redrive_at = redrive_at - interval '1 hour'");
+      await confirmQuietEvents(world.deps);
+    } else {
+      const eventIds = ["event-0000", "event-0001"];
+      await confirmEvents(world.deps, { source: "orders", eventIds }, localViewer("consumer"));
+    }
+    expect(await world.redrive(id)).toMatchObject({ delivered: 2, confirmed: 2, bounced: 0 });
+    expect(await comesBack("event-0001", id)).toBe("bounced");
+    expect(await world.redrive(id)).toMatchObject({ delivered: 2, confirmed: 1, bounced: 1 });
+    expect(await successOf()).toMatchObject({ confirmed: 1, bounced: 1, rate: 0.5 });
+  });
+
+  test("lowers the redrive that was confirmed, whichever redrive its mark names", async () => {
+    await changeSettings(world.deps, { settings: { redriveLimit: 9 }, reason: "a test" }, localViewer("ada"));
+    await world.park(1);
+    const first = await redrive(["event-0000"], REJECTED);
+    const second = await redrive(["event-0000"], DELIVERED);
+    await confirmEvents(world.deps, { source: "orders", eventIds: ["event-0000"] }, localViewer("consumer"));
+    expect(await comesBack("event-0000", first)).toBe("bounced");
+    expect(await world.redrive(first)).toMatchObject({ confirmed: 0, bounced: 1 });
+    expect(await world.redrive(second)).toMatchObject({ confirmed: 0, bounced: 0 });
   });
 });
 

@@ -87,6 +87,11 @@ export async function contradictions(db: Db): Promise<unknown[]> {
      where (r.total, r.delivered, r.failed, r.refused, r.cancelled, r.passed)
            <> (i.total, i.delivered, i.failed, i.refused, i.cancelled, i.passed)
     union all
+    select 'redrive counts other confirmations than its events', r.id::text, r.confirmed::text
+      from redrives r
+      left join (select confirmed_redrive as id, count(*) as n from dlq_events group by 1) c using (id)
+     where r.confirmed <> coalesce(c.n, 0)
+    union all
     select 'moves of an event without exactly one audit entry', e.event_id, m.moves || ' moves, ' || a.entries || ' entries'
       from dlq_events e
       join lateral (

@@ -245,12 +245,12 @@ async function confirmRest({ db }: World, run: Run, bounced: Set<string>, atMs: 
   await db.transaction(async (tx) => {
     await tx.run(
       `with moved as (
-         update dlq_events e set confirmed_at = to_timestamp($2::float8 / 1000) where e.id = any($1::uuid[])
+         update dlq_events e set confirmed_at = to_timestamp($2::float8 / 1000), confirmed_redrive = $3 where e.id = any($1::uuid[])
          returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, e.status as old_status,
                    e.status as new_status
        )${rollupOf("moved", { flow: { kinds: flowSql("confirm"), at: "to_timestamp($2::float8 / 1000)" } })}
        select id from moved`,
-      [quiet, atMs],
+      [quiet, atMs, run.id],
     );
     await tx.run("update redrives set confirmed = $2 where id = $1", [run.id, quiet.length]);
     await appendAudit(tx, {

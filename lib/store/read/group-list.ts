@@ -1,7 +1,7 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { GroupList, GroupOut } from "@/lib/contract/events";
 import { type ScopedFilter, scopeFilter } from "@/lib/contract/scope";
-import { EVENT_STATUSES, type EventStatus, PARKED_STATUSES } from "@/lib/core/event-state";
+import { EVENT_STATUSES, type EventStatus } from "@/lib/core/event-state";
 import { DomainError } from "@/lib/core/problem";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Db, Queryable } from "@/lib/store/db";

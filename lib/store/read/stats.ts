@@ -102,10 +102,10 @@ function readFlowRows(db: Queryable, query: StatsQuery): Promise<FlowRow[]> {
 
 /** The kinds that a chart shows. */
 const CHARTED = ["parked", "redriven", "confirmed", "failed", "bounced", "ignored", "released"] as const;
-type FlowCounts = Record<(typeof CHARTED)[number], number>;
+type FlowCounts = Record<(typeof CHARTED)[number] | "unconfirmed", number>;
 
 function noFlow(): FlowCounts {
-  return { parked: 0, redriven: 0, confirmed: 0, failed: 0, bounced: 0, ignored: 0, released: 0 };
+  return { parked: 0, redriven: 0, confirmed: 0, failed: 0, bounced: 0, ignored: 0, released: 0, unconfirmed: 0 };
 }
 
 async function flowByBucket(db: Queryable, query: StatsQuery): Promise<{ startMs: number; counts: FlowCounts }[]> {
@@ -125,7 +125,7 @@ export async function readFlow(db: Queryable, viewer: Viewer, asked: StatsQuery,
     asOf: iso(nowMs),
     kind: "exact",
     bucketMs: query.bucketMs,
-    buckets: buckets.map(({ startMs, counts }) => ({ at: iso(startMs), ...counts })),
+    buckets: buckets.map(({ startMs, counts: { unconfirmed: _, ...counts } }) => ({ at: iso(startMs), ...counts })),
   };
 }
 
@@ -139,7 +139,8 @@ export async function readRedriveSuccess(
   const query = scopeStats(viewer, asked);
   const buckets = await flowByBucket(db, query);
   const total = noFlow();
-  for (const { counts } of buckets) for (const kind of CHARTED) total[kind] += counts[kind];
+  for (const { counts } of buckets)
+    for (const kind of [...CHARTED, "unconfirmed"] as const) total[kind] += counts[kind];
   return {
     asOf: iso(nowMs),
     kind: "exact",
@@ -149,7 +150,9 @@ export async function readRedriveSuccess(
   };
 }
 
-function success({ redriven, confirmed, bounced, failed }: FlowCounts) {
+/** An event that came back after its confirmation counts as bounced alone. */
+function success({ redriven, confirmed: ever, unconfirmed, bounced, failed }: FlowCounts) {
+  const confirmed = Math.max(0, ever - unconfirmed);
   const settled = confirmed + bounced + failed;
   return { delivered: redriven, confirmed, bounced, failed, rate: settled === 0 ? null : confirmed / settled };
 }

@@ -1,6 +1,7 @@
 import type { EVENT_MOVES, EventStatus } from "@/lib/core/event-state";
 import type { Tx } from "@/lib/store/db";
-import { EVENT, EVENT_MOVE, ITEM } from "@/lib/store/state-sql";
+import { EVENT, EVENT_MOVE } from "@/lib/store/state-sql";
+import { DELIVERED_BY } from "@/lib/store/write/confirm-quiet";
 import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 
 type ConfirmedFrom = (typeof EVENT_MOVES.confirm.from)[number];
@@ -38,7 +39,7 @@ export async function recordProcessed(
 
 /**
  * Confirms those that are REDRIVEN or PENDING. What was parked counts as redriven too: it left the parked set. Returns
- * what moved, from where, and the redrive that had delivered it.
+ * what moved, from where, and the redrive that had delivered it: its `confirmed` counts the event from now on.
  */
 export async function confirmEvents(
   tx: Tx,
@@ -49,16 +50,13 @@ export async function confirmEvents(
        select id, status from dlq_events
         where id = any($1::uuid[]) and confirmed_at is null and status in ${EVENT_MOVE.confirm.from}
      ), moved as (
-       update dlq_events e set status = ${EVENT_MOVE.confirm.to}, confirmed_at = now(), cooldown_until = null, failures = 0
+       update dlq_events e set status = ${EVENT_MOVE.confirm.to}, confirmed_at = now(), cooldown_until = null, failures = 0,
+              confirmed_redrive = case when was.status = ${EVENT.REDRIVEN} then ${DELIVERED_BY} end
          from was where e.id = was.id and e.status = was.status and e.confirmed_at is null
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, was.status as old_status,
-                 e.status as new_status
+                 e.status as new_status, e.confirmed_redrive
      )${rollupOf("moved", { flow: { kinds: flowSql("confirm"), at: "now()" } })}
-     select m.id, m.old_status as "from", (
-              select i.redrive_id from redrive_items i
-               where m.old_status = ${EVENT.REDRIVEN} and i.id = m.id and i.state = ${ITEM.delivered}
-               order by i.finished_at desc limit 1) as "redriveId"
-       from moved m`,
+     select id, old_status as "from", confirmed_redrive as "redriveId" from moved`,
     [ids],
     { name: "confirm_events" },
   );

@@ -2,6 +2,10 @@ import type { Tx } from "@/lib/store/db";
 import { EVENT, ITEM } from "@/lib/store/state-sql";
 import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 
+/** SQL: the redrive that delivered the event `e` last. */
+export const DELIVERED_BY = `(select i.redrive_id from redrive_items i
+  where i.id = e.id and i.state = ${ITEM.delivered} order by i.finished_at desc limit 1)`;
+
 /**
  * Confirms delivered events that stayed quiet for `quietMs`, up to `limit`. Returns them with the redrive that delivered
  * them, so that its counter moves in the same transaction.
@@ -17,14 +21,12 @@ export async function confirmQuiet(
         where status = ${EVENT.REDRIVEN} and confirmed_at is null and redrive_at < now() - make_interval(secs => $1)
         order by redrive_at limit $2
      ), moved as (
-       update dlq_events e set confirmed_at = now(), failures = 0
+       update dlq_events e set confirmed_at = now(), failures = 0, confirmed_redrive = ${DELIVERED_BY}
          from picked p where e.id = p.id and e.status = ${EVENT.REDRIVEN} and e.confirmed_at is null
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, e.status as old_status,
-                 e.status as new_status
+                 e.status as new_status, e.confirmed_redrive
      )${rollupOf("moved", { flow: { kinds: flowSql("confirm"), at: "now()" } })}
-     select m.id, (select i.redrive_id from redrive_items i
-                    where i.id = m.id and i.state = ${ITEM.delivered} order by i.finished_at desc limit 1) as "redriveId"
-       from moved m`,
+     select id, confirmed_redrive as "redriveId" from moved`,
     [quietMs / 1000, limit],
   );
 }

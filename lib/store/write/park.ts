@@ -2,7 +2,7 @@ import type { KnownEvent } from "@/lib/core/arrival";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { type EventStatus, PARKED_AS } from "@/lib/core/event-state";
 import { type Fingerprint, fingerprintOf } from "@/lib/core/fingerprint";
-import { flowOf } from "@/lib/core/flow";
+import { flowBesideBounce } from "@/lib/core/flow";
 import { errorSummary } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
 import { EVENT, ITEM, PARKED } from "@/lib/store/state-sql";
@@ -229,6 +229,9 @@ export type Found = KnownEvent & {
   attempts: number;
   bounces: number;
   failures: number;
+  confirmed: boolean;
+  /** The redrive that counts it as confirmed. */
+  confirmedRedrive: string | null;
   /** Redrives of it whose item ended as failed. */
   failedRedrives: string[];
 };
@@ -241,6 +244,7 @@ export async function findKnown(tx: Tx, parkings: Parking[]): Promise<Found[]> {
   return tx.query<Found>(
     `select e.id, e.source_id as "sourceId", e.event_id as "eventId", e.error_code as "errorCode", e.fingerprint,
             e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.attempts, e.bounces, e.failures,
+            e.confirmed_at is not null as confirmed, e.confirmed_redrive as "confirmedRedrive",
             e.status, e.redrives, coalesce(e.bounced_redrives, '{}') as "bouncedRedrives",
             array(select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.failed}) as "failedRedrives",
             (select i.redrive_id from redrive_items i
@@ -288,16 +292,17 @@ export async function knownRedrives(tx: Tx, ids: string[]): Promise<Set<string>>
  * - An event that had not left (its send had counted as failed, or is not committed yet) left now: from where it was parked.
  * - One that was ignored meanwhile left and is not parked again: both under the new error.
  * - One that came back at the redrive limit is ignored at once.
+ * - One that was confirmed no longer is: under the error that it was confirmed with.
  */
 const BOUNCE_FLOW = `, moved_beside as (
   insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
   select date_trunc('minute', to_timestamp($13::float8 / 1000), 'UTC'), source_id, code, print, kind, count(*)
     from (select source_id,
-                 case when old_status in ${PARKED} then old_error_code else error_code end as code,
-                 case when old_status in ${PARKED} then old_fingerprint else fingerprint end as print,
-                 beside as kind
-            from moved) beside
-   where kind is not null group by source_id, code, print, kind
+                 case when old_status in ${PARKED} or kind = 'unconfirmed' then old_error_code else error_code end as code,
+                 case when old_status in ${PARKED} or kind = 'unconfirmed' then old_fingerprint else fingerprint end as print,
+                 kind
+            from moved cross join lateral unnest(string_to_array(beside, ',')) as kind) beside
+   group by source_id, code, print, kind
 )`;
 
 /** `counts`: it is a failure that nothing has counted yet. `cooldownMs` runs from now, by the store's clock. */
@@ -324,16 +329,17 @@ export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): P
          last_error_code = w.error_code, last_error = w.last_error,
          failed_at = coalesce(to_timestamp(w.failed_at / 1000), e.failed_at),
          last_attempt_at = to_timestamp(coalesce(w.failed_at, $13::float8) / 1000),
-         confirmed_at = null, payload_bytes = w.payload_bytes,
+         confirmed_at = null, confirmed_redrive = null, payload_bytes = w.payload_bytes,
          bounced_redrives = case when w.redrive is null then e.bounced_redrives
                                  else e.bounced_redrives || w.redrive end,
          failures = e.failures + w.failed,
          cooldown_until = greatest(e.cooldown_until, now() + make_interval(secs => w.cooldown_ms / 1000))
        from unnest($1::uuid[], $2::text[], $3::text[], $4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[],
-                   $9::text[], $10::text[], $11::int[], $12::float8[], $14::int[], $15::int[], $16::float8[], $17::text[])
+                   $9::text[], $10::text[], $11::int[], $12::float8[], $14::int[], $15::int[], $16::float8[], $17::text[], $18::boolean[])
          as w (id, old_status, status, old_bounces, redrive, old_error_code, error_code, old_fingerprint, fingerprint,
-               last_error, attempts, failed_at, payload_bytes, failed, cooldown_ms, beside)
+               last_error, attempts, failed_at, payload_bytes, failed, cooldown_ms, beside, confirmed)
        where e.id = w.id and e.status = w.old_status and e.bounces = w.old_bounces
+         and (e.confirmed_at is not null) = w.confirmed
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, w.old_status,
                  e.status as new_status, w.old_error_code, w.old_fingerprint, w.beside
      )${rollupOf("moved", { flow: { kinds: "'{bounced}'::text[]", at: "to_timestamp($13::float8 / 1000)" }, regrouped: true })}${BOUNCE_FLOW}
@@ -355,7 +361,8 @@ export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): P
       column(({ parking }) => parking.letter.payload.byteLength),
       column(({ counts }) => (counts ? 1 : 0)),
       column(({ counts, cooldownMs }) => (counts ? cooldownMs : null)),
-      column(({ found, status }) => flowOf("bounce", found.status, status).find((kind) => kind !== "bounced")),
+      column(({ found, status }) => flowBesideBounce(found.status, status, found.confirmed).join()),
+      column(({ found }) => found.confirmed),
     ],
     { name: "record_bounces" },
   );
@@ -394,20 +401,24 @@ export async function updateBodies(tx: Tx, bounces: Bounce[]): Promise<Set<strin
 /** Bounces of one redrive; `sampled` of them were delivered since it last started or resumed. */
 export type RedriveBounces = { redriveId: string; sampled: number };
 
-/** Tells each redrive how many of its deliveries came back. In one order: see `claimKeys`. */
+/**
+ * Counts for each redrive which of its deliveries came back, and takes back the confirmations that it had counted of them.
+ * In one order: see `claimKeys`.
+ */
 export async function countBounces(tx: Tx, bounces: Bounce[]): Promise<RedriveBounces[]> {
-  const ids = Map.groupBy(
-    bounces.filter((bounce): bounce is Bounce & { redriveId: string } => bounce.redriveId !== null),
-    ({ redriveId }) => redriveId,
-  );
+  const bounced = Map.groupBy(bounces, ({ redriveId }) => redriveId);
+  const confirmed = Map.groupBy(bounces, ({ found }) => found.confirmedRedrive);
+  const redriveIds = new Set([...bounced.keys(), ...confirmed.keys()].filter((id) => id !== null));
   const counted: RedriveBounces[] = [];
-  for (const [redriveId, of] of [...ids].sort(([a], [b]) => compare(a, b))) {
+  for (const redriveId of [...redriveIds].sort(compare)) {
+    const ids = (bounced.get(redriveId) ?? []).map(({ found }) => found.id);
     const [row] = await tx.query<{ sampled: number }>(
-      `update redrives r set bounced = bounced + cardinality($2::uuid[]) where id = $1
+      `update redrives r set bounced = bounced + cardinality($2::uuid[]), confirmed = confirmed - $3
+        where id = $1
        returning (select count(*) from redrive_items i
                    where i.id = any($2::uuid[]) and i.redrive_id = r.id and i.state = ${ITEM.delivered}
                      and i.finished_at >= r.sampled_from) as sampled`,
-      [redriveId, of.map(({ found }) => found.id)],
+      [redriveId, ids, confirmed.get(redriveId)?.length ?? 0],
       { name: "count_bounces" },
     );
     if (row) counted.push({ redriveId, sampled: Number(row.sampled) });
