@@ -57,7 +57,16 @@ const RULES: Record<string, string[]> = {
   ],
   "lib/browser": ["lib/core", "lib/contract", "pkg:react", "pkg:@tanstack/*", "pkg:next", "pkg:sonner"],
   components: ["lib/core", "lib/contract", "lib/browser", "lib/retry", "pkg:*"],
-  "app/api": ["lib/contract", "lib/operations", "lib/store/read", "app/_server", "type:lib/store", "lib/core"],
+  "app/routes.ts": ["app/api", "app/ops", "app/metrics", "app/healthz", "app/readyz", "app/_server"],
+  "app/api": [
+    "app/routes",
+    "lib/contract",
+    "lib/operations",
+    "lib/store/read",
+    "app/_server",
+    "type:lib/store",
+    "lib/core",
+  ],
   "app/ops": ["lib/contract", "lib/operations", "app/_server"],
   "app/_server": [
     "lib/core",

@@ -1,24 +1,17 @@
-import { type EventFilter, fromSearchParams } from "@/lib/contract/event-filter";
+import * as z from "zod/mini";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { filterQuery } from "@/lib/contract/event-page";
 import type { EventOut } from "@/lib/contract/events";
-import { DomainError } from "@/lib/core/problem";
 import type { Viewer } from "@/lib/core/viewer";
 import type { Db } from "@/lib/store/db";
 import { exportEvents } from "@/lib/store/read/event-export";
 import { streamResponse } from "./ndjson";
 
-type Format = "ndjson" | "csv";
-export type ExportQuery = { filter: EventFilter; format: Format };
+const FORMATS = ["ndjson", "csv"] as const;
+type Format = (typeof FORMATS)[number];
 
-/** Reads `?filter&format=ndjson|csv`. */
-export function exportQueryFrom(params: URLSearchParams): ExportQuery {
-  const format = params.get("format") ?? "ndjson";
-  if (format !== "ndjson" && format !== "csv") {
-    throw new DomainError("invalid-request", "format must be ndjson or csv", {
-      fields: [{ field: "format", detail: "must be ndjson or csv" }],
-    });
-  }
-  return { filter: fromSearchParams(params, ["format"]), format };
-}
+export const exportQuery = filterQuery({ format: z._default(z.enum(FORMATS, "must be ndjson or csv"), "ndjson") });
+type ExportQuery = ReturnType<typeof exportQuery.read>;
 
 /** The whole filtered list as a file, a page in memory at a time. The first page is read before the answer begins. */
 export async function exportResponse(

@@ -21,8 +21,12 @@ afterEach(() => setDeps(null));
 
 const none = { params: Promise.resolve({}) };
 
-function call<Q, B>(route: Route<Q, B>, request: Request = new Request("http://localhost:3000/api/v1/x")) {
-  return handle(route)(request, none);
+function call(
+  route: Partial<Route<unknown, unknown, unknown>>,
+  request: Request = new Request("http://localhost:3000/api/v1/x"),
+) {
+  const run = async () => ({});
+  return handle({ id: "test", summary: "A test", answer: z.looseObject({}), run, ...route })(request, none);
 }
 
 function post(body: BodyInit, headers: Record<string, string> = { "content-type": "application/json" }) {
@@ -37,6 +41,7 @@ const shape = z.strictObject({
 describe("handle", () => {
   test("answers a known fault as a problem with its code, field and status", async () => {
     const response = await call({
+      problems: ["name-taken"],
       run: async () => {
         throw new DomainError("name-taken", "There is a source of this name: choose another", {
           fields: [{ field: "name", detail: "is taken" }],
@@ -91,6 +96,23 @@ describe("handle", () => {
   ])("refuses %s", async (_, request, code) => {
     const response = await call({ body: shape, run: async () => ({}) }, request);
     expect(await response.json()).toMatchObject({ code });
+  });
+
+  test.each([
+    ["a field that the schema does not name", { id: "1", secret: 2 }],
+    ["a field of another type", { id: 1 }],
+    ["nothing", undefined],
+  ])("does not answer %s, outside of production", async (_, result) => {
+    const route = { answer: z.object({ id: z.string() }), run: async () => result };
+    expect((await call(route)).status).toBe(500);
+    expect(lines.join()).toContain("schema");
+  });
+
+  test("does not answer a code that the operation does not declare, outside of production", async () => {
+    const run = async () => {
+      throw new DomainError("name-taken", "There is a source of this name");
+    };
+    await expect(call({ run })).rejects.toThrow("name-taken");
   });
 
   test("refuses a query name that the route does not know", async () => {

@@ -1,20 +1,25 @@
-import type * as z from "zod/mini";
-import { DomainError } from "@/lib/core/problem";
+import { isDeepStrictEqual } from "node:util";
+import * as z from "zod/mini";
+import { noParams, noQuery } from "@/lib/contract/query";
 import type { Viewer } from "@/lib/core/viewer";
 import { uuidv7 } from "@/lib/platform/ids";
-import { readJson } from "./body";
+import { readJson, readOptionalJson } from "./body";
 import { type Deps, deps as processDeps } from "./deps";
+import { describeOperation, type Operation, problemsOf } from "./operation";
 import { problemResponse, toDomainError } from "./problem";
 import { rawQueryOf } from "./raw-query";
 import { requestViewer } from "./viewer";
 
+/** Tests and development find an answer that differs from its schema; in production the check would cost each request. */
+const CHECKED = process.env.NODE_ENV !== "production";
+
 /** One parsed request. */
-export type Call<Query = undefined, Body = undefined> = {
+export type Call<Query = undefined, Body = undefined, Params = Record<never, never>> = {
   deps: Deps;
   request: Request;
   viewer: Viewer;
   /** Path parameters, decoded. */
-  params: Record<string, string>;
+  params: Params;
   query: Query;
   body: Body;
   requestId: string;
@@ -22,25 +27,22 @@ export type Call<Query = undefined, Body = undefined> = {
   nowMs: number;
 };
 
-export type Route<Query, Body> = {
-  /** Parses the query string. Absent = the route takes none, and any name is refused. */
-  query?: (params: URLSearchParams, nowMs: number) => Query;
-  /** Shape of a JSON body. Absent = the route reads the body itself, or takes none. */
-  body?: z.ZodMiniType<Body>;
-  /** Of a successful answer; default 200, or 204 when there is nothing to say. */
-  status?: number;
+export type Route<Params, Query, Body> = Operation<Params, Query, Body> & {
   /** The answer as a value (sent as JSON), a Response, or undefined. */
-  run(call: Call<Query, Body>): Promise<unknown>;
+  run(call: Call<Query, Body, Params>): Promise<unknown>;
 };
 
 type Context = { params: Promise<Record<string, string>> };
 
 /**
  * Makes a route handler: parses each input once, calls, serialises. DomainError and a schema's errors become problems,
- * anything else is logged under the request's id and answered as `internal` without its text.
+ * anything else is logged under the request's id and answered as `internal` without its text. Outside of production an
+ * answer that the operation does not declare is an error.
  */
-export function handle<Query = undefined, Body = undefined>(route: Route<Query, Body>) {
-  return async (request: Request, context: Context): Promise<Response> => {
+export function handle<Params = Record<never, never>, Query = Record<never, never>, Body = undefined>(
+  route: Route<Params, Query, Body>,
+) {
+  const handler = async (request: Request, context: Context): Promise<Response> => {
     const requestId = requestIdOf(request);
     const deps = processDeps();
     const startedMs = deps.clock.nowMs();
@@ -49,7 +51,7 @@ export function handle<Query = undefined, Body = undefined>(route: Route<Query, 
     try {
       response = await answer(route, incoming);
     } catch (error) {
-      response = failure(error, incoming);
+      response = failure(error, route, incoming);
     }
     response.headers.set("x-request-id", requestId);
     // A console that is looked at asks all the time: reads are told only to who wants to know.
@@ -61,19 +63,21 @@ export function handle<Query = undefined, Body = undefined>(route: Route<Query, 
     }
     return response;
   };
+  return describeOperation(route as Operation, handler);
 }
 
 type Incoming = { request: Request; url: URL; context: Context; requestId: string; deps: Deps };
 
-async function answer<Query, Body>(route: Route<Query, Body>, incoming: Incoming): Promise<Response> {
+async function answer<Params, Query, Body>(route: Route<Params, Query, Body>, incoming: Incoming): Promise<Response> {
   const { request, url, context, requestId, deps } = incoming;
   const viewer = requestViewer(request, deps.env.allowedHosts);
   const nowMs = deps.clock.wallMs();
-  const query = (route.query ?? noQuery)(rawQueryOf(request.headers) ?? url.searchParams, nowMs) as Query;
-  const body = route.body ? route.body.parse(await readJson(request, deps.env.requestBytesMax)) : (undefined as Body);
-  const params = await context.params;
+  const params = (route.params ?? noParams).read(await context.params) as Params;
+  const query = (route.query ?? noQuery).read(rawQueryOf(request.headers) ?? url.searchParams, nowMs) as Query;
+  const body = (await bodyOf(route, incoming)) as Body;
   const result = await route.run({ deps, request, viewer, params, query, body, requestId, nowMs });
   if (result instanceof Response) return result;
+  if (CHECKED) assertDeclared(route, result);
   const headers = { "cache-control": "no-store" };
   if (result === undefined) return new Response(null, { status: route.status ?? 204, headers });
   return new WholeAnswer(JSON.stringify(result), route.status ?? 200, {
@@ -92,19 +96,22 @@ export class WholeAnswer extends Response {
   }
 }
 
-function noQuery(params: URLSearchParams): undefined {
-  const [name] = params.keys();
-  if (name === undefined) return;
-  throw new DomainError("invalid-request", `${name}: unknown, this takes no query`, {
-    fields: [{ field: name, detail: "unknown: this takes no query" }],
-  });
+async function bodyOf({ body, bodyMedia, bodyOptional }: Operation, { request, deps }: Incoming): Promise<unknown> {
+  if (!body || bodyMedia) return;
+  const bytesMax = deps.env.requestBytesMax;
+  return body.parse(
+    bodyOptional ? ((await readOptionalJson(request, bytesMax)) ?? {}) : await readJson(request, bytesMax),
+  );
 }
 
-function failure(error: unknown, { request, url, requestId, deps: { log } }: Incoming): Response {
+function failure(error: unknown, route: Operation, { request, url, requestId, deps: { log } }: Incoming): Response {
   const known = toDomainError(error);
   const facts = { requestId, method: request.method, path: url.pathname, code: known.code };
   if (known.code === "internal") log.error({ ...facts, err: error }, "request failed");
   else if (known.internal !== undefined) log.warn({ ...facts, err: known.internal }, "request refused");
+  if (CHECKED && !problemsOf(route).includes(known.code)) {
+    throw new Error(`${route.id} answers ${known.code}: add it to its problems`, { cause: error });
+  }
   return problemResponse(known, requestId);
 }
 
@@ -114,4 +121,15 @@ const REQUEST_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 function requestIdOf(request: Request): string {
   const given = request.headers.get("x-request-id");
   return given !== null && REQUEST_ID.test(given) ? given : uuidv7(processDeps().clock.wallMs());
+}
+
+/** Throws when a JSON answer is not exactly what the operation's schema says, fields that it does not name included. */
+function assertDeclared({ id, answer }: Operation, result: unknown): void {
+  if (result === undefined && answer === undefined) return;
+  if (answer === undefined || "media" in answer) throw new Error(`${id} answers JSON, for which it has no schema`);
+  const sent: unknown = result === undefined ? undefined : JSON.parse(JSON.stringify(result));
+  const parsed = z.safeParse(answer, sent);
+  if (!parsed.success) throw new Error(`${id} answers what its schema refuses: ${z.prettifyError(parsed.error)}`);
+  if (isDeepStrictEqual(JSON.parse(JSON.stringify(parsed.data)), sent)) return;
+  throw new Error(`${id} answers fields that its schema does not name: ${JSON.stringify(sent).slice(0, 2_000)}`);
 }

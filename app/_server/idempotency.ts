@@ -3,7 +3,9 @@ import { DomainError } from "@/lib/core/problem";
 import type { Viewer } from "@/lib/core/viewer";
 import type { IdempotentRequest } from "@/lib/store/write/idempotent-request";
 
-const KEY_CHARS_MAX = 255;
+export const KEY_CHARS_MAX = 255;
+/** Something besides spaces and quotation marks. */
+export const KEY_PATTERN = /[^\s"]/;
 
 /**
  * The Idempotency-Key of a request, or null when it has none. The draft standard's form is a quoted string; many clients
@@ -13,7 +15,7 @@ export function idempotencyKeyOf(request: Request): string | null {
   const header = request.headers.get("idempotency-key");
   if (header === null) return null;
   const key = header.trim().replace(/^"(.*)"$/, "$1");
-  if (key === "" || key.length > KEY_CHARS_MAX) {
+  if (!KEY_PATTERN.test(key) || key.length > KEY_CHARS_MAX) {
     throw new DomainError("invalid-request", `Idempotency-Key: must have 1 to ${KEY_CHARS_MAX} characters`, {
       fields: [{ field: "Idempotency-Key", detail: "send a new UUID with each new request" }],
     });

@@ -15,7 +15,7 @@ import {
   spaceInSteps,
   valueInSteps,
 } from "@/lib/contract/raw-json";
-import { DomainError } from "@/lib/core/problem";
+import { DomainError, type ProblemCode } from "@/lib/core/problem";
 import { createTurns } from "@/lib/platform/turns";
 import { mediaTypeOf, readBody } from "./body";
 import type { Call } from "./handle";
@@ -31,6 +31,17 @@ import { linesOf } from "./ndjson";
 const NDJSON = ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"];
 const CLOUDEVENT = "application/cloudevents+json";
 const CLOUDEVENT_BATCH = "application/cloudevents-batch+json";
+
+/** Beside JSON. A binary CloudEvent may have any type. */
+export const INGEST_MEDIA = [...NDJSON, CLOUDEVENT, CLOUDEVENT_BATCH];
+export const INGEST_PROBLEMS: readonly ProblemCode[] = [
+  "invalid-cloudevent",
+  "too-many-headers",
+  "too-many-events",
+  "too-many-refusals",
+  "too-busy",
+  "unknown-source",
+];
 
 /** Of a request that is no stream: it is held in memory until its last event is stored. A stream may have any number. */
 const EVENTS_MAX = 10_000;

@@ -1,28 +1,85 @@
-import { globSync, readFileSync } from "node:fs";
-import { expect, test } from "vitest";
-import { documentedRoutes, openapiDocument } from "./openapi";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { beforeAll, describe, expect, test } from "vitest";
+import { ROUTES } from "@/app/routes";
+import { readRouteMethods } from "@/scripts/route-methods";
+import { openapiDocument } from "./openapi";
 
-const routes = globSync("app/{api,ops,metrics,healthz,readyz}/**/route.ts").flatMap((file) => {
-  const path = `/${file.replace(/^app\//, "").replace(/\/?route\.ts$/, "")}`.replace(/\[(\w+)\]/g, "{$1}");
-  const methods = [
-    ...readFileSync(file, "utf8").matchAll(/export (?:const|(?:async )?function) (GET|POST|PATCH|PUT|DELETE)\b/g),
-  ];
-  return methods.map(([, method]) => `${method} ${path}`);
+type Link = { operationId: string; parameters: Record<string, string> };
+type Operation = {
+  operationId: string;
+  parameters?: { name: string }[];
+  requestBody?: { content: Record<string, { schema: object }> };
+  responses: Record<string, { content?: Record<string, { schema: object }>; links?: Record<string, Link> }>;
+};
+type Document = {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, { examples?: unknown[]; required?: string[] }> };
+};
+
+let api: Document;
+let operations: (Operation & { at: string })[];
+beforeAll(async () => {
+  api = (await openapiDocument(ROUTES)) as Document;
+  operations = Object.entries(api.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, at: `${method.toUpperCase()} ${path}` })),
+  );
 });
 
-test("documents each route of the API, and none that is not there", () => {
-  const undocumented = ["GET /api/v1/openapi.json"];
-  const known = routes.filter((route) => !undocumented.includes(route));
-  expect([...documentedRoutes()].sort()).toEqual(known.sort());
+test("describes each method of each route file, and none that is not there", () => {
+  const files = readRouteMethods(join(import.meta.dirname, "..", "..")).flatMap(({ path, methods }) =>
+    methods.map((method) => `${method} ${path.replace(/\[(\w+)\]/g, "{$1}")}`),
+  );
+  expect(operations.map(({ at }) => at).sort()).toEqual(files.sort());
+});
+
+test("gives each operation an id of its own, and each of its path's parameters", () => {
+  expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+  for (const { at, parameters = [] } of operations) {
+    const names = [...at.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    expect(parameters.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
+  }
+});
+
+test("links lead to operations, by parameters that these have", () => {
+  const links = operations.flatMap(({ responses }) =>
+    Object.values(responses).flatMap(({ links: given }) => Object.values(given ?? {})),
+  );
+  expect(links.length).toBeGreaterThan(5);
+  for (const { operationId, parameters } of links) {
+    const target = operations.find((operation) => operation.operationId === operationId);
+    expect(target?.parameters?.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(parameters)));
+  }
+});
+
+test("says the shape of every JSON answer and body", () => {
+  const contents = operations.flatMap(({ at, requestBody, responses }) =>
+    [requestBody, ...Object.values(responses)].flatMap((part) =>
+      Object.entries(part?.content ?? {}).map(([type, { schema }]) => ({ at, type, schema })),
+    ),
+  );
+  const shapeless = contents.filter(({ type, schema }) => /[/+]json$/.test(type) && Object.keys(schema).length === 0);
+  expect(shapeless.map(({ at, type }) => `${at} ${type}`)).toEqual([
+    "POST /api/v1/events application/cloudevents+json",
+    "POST /api/v1/events application/cloudevents-batch+json",
+  ]);
 });
 
 test("takes request bodies from the schemas that parse them", () => {
-  const document = JSON.parse(JSON.stringify(openapiDocument())) as {
-    paths: Record<
-      string,
-      Record<string, { requestBody: { content: Record<string, { schema: { required: string[] } }> } }>
-    >;
-  };
-  const schema = document.paths["/api/v1/events"]!.post!.requestBody.content["application/json"]!.schema;
-  expect(schema.required).toEqual(["source", "eventId", "errorCode"]);
+  expect(api.components.schemas.EventIn!.required).toEqual(["source", "eventId", "errorCode"]);
+});
+
+describe("examples", () => {
+  test("fit the schema they stand in", () => {
+    const ajv = new Ajv2020({ strict: false, allErrors: true });
+    addFormats.default(ajv);
+    ajv.addSchema({ $id: "api", ...api });
+    const named = Object.entries(api.components.schemas).filter(([, { examples }]) => examples);
+    expect(named.length).toBeGreaterThan(20);
+    for (const [id, { examples }] of named) {
+      const validate = ajv.getSchema(`api#/components/schemas/${id}`)!;
+      for (const example of examples!) expect([id, validate(example), validate.errors]).toEqual([id, true, null]);
+    }
+  });
 });

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import type { Problem } from "@/lib/contract/problem";
 import { DomainError, type FieldError, type ProblemCode } from "@/lib/core/problem";
 
 /** Complete on purpose: a new code that has no status here does not compile. */
@@ -45,7 +46,7 @@ export const STATUS: Record<ProblemCode, number> = {
   internal: 500,
 };
 
-const TITLE: Record<ProblemCode, string> = {
+export const TITLE: Record<ProblemCode, string> = {
   "invalid-request": "The request is not valid",
   "invalid-json": "The body is not JSON",
   "invalid-utf8": "The body is not UTF-8",
@@ -95,17 +96,6 @@ const RETRY_AFTER_S: Partial<Record<ProblemCode, number>> = {
   "store-unavailable": 5,
   "queue-unavailable": 5,
   "idempotency-key-in-progress": 1,
-};
-
-/** RFC 9457, with our stable `code`, the fields that are wrong, and the id under which the log knows the request. */
-export type Problem = {
-  type: string;
-  title: string;
-  status: number;
-  code: ProblemCode;
-  detail: string;
-  instance: string;
-  errors?: FieldError[];
 };
 
 export function problemResponse(error: DomainError, requestId: string): Response {

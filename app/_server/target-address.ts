@@ -1,7 +1,20 @@
 import { type SourceConfig, targetAddress } from "@/lib/contract/source-config";
+import type { TargetOut } from "@/lib/contract/sources";
+import type { Viewer } from "@/lib/core/viewer";
+import { unknownTarget } from "@/lib/operations/change-target";
+import type { Queryable } from "@/lib/store/db";
+import { listTargets } from "@/lib/store/read/target-list";
 import type { TargetRow } from "@/lib/store/read/targets";
 
 /** Where a stored target delivers, for display. Its configuration was validated when it was stored. */
 export function addressOf(target: TargetRow): string | null {
   return targetAddress({ kind: target.kind, config: target.config } as SourceConfig, target.lane);
+}
+
+/** One target as the API shows it. Throws DomainError `unknown-target`. */
+export async function shownTarget(db: Queryable, viewer: Viewer, name: string): Promise<TargetOut> {
+  const { items } = await listTargets(db, viewer, addressOf);
+  const target = items.find((item) => item.name === name);
+  if (!target) throw unknownTarget(name);
+  return target;
 }

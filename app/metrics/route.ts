@@ -5,6 +5,9 @@ import { readMetrics } from "@/lib/store/read/metrics";
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 export const GET = handle({
+  id: "readMetrics",
+  summary: "Metrics as Prometheus text",
+  answer: { media: ["text/plain"] },
   run: async ({ deps, viewer, nowMs }) =>
     new Response(prometheusText(await readMetrics(deps.db, viewer, nowMs)), {
       headers: { "content-type": CONTENT_TYPE },

@@ -1,12 +1,20 @@
 import { deps } from "@/app/_server/deps";
+import { describeOperation } from "@/app/_server/operation";
 import { readiness } from "@/app/_server/readiness";
+import { readinessSchema } from "@/lib/contract/health";
 
-/** Readiness: 200 when store, queue, migrations and a worker are fit for work, else 503 with each that is not. */
-export async function GET(): Promise<Response> {
-  const { ready, checks } = await readiness(deps());
-  const status = ready ? 200 : 503;
-  return Response.json(
-    { status: ready ? "ready" : "not-ready", checks },
-    { status, headers: { "cache-control": "no-store" } },
-  );
-}
+export const GET = describeOperation(
+  {
+    id: "readReadiness",
+    summary:
+      "Readiness: 200 when store, queue, migrations and a worker are fit for work, else 503 with each that is not",
+    answer: readinessSchema,
+    otherAnswers: { 503: readinessSchema },
+    open: true,
+  },
+  async () => {
+    const { ready, checks } = await readiness(deps());
+    const headers = { "cache-control": "no-store" };
+    return Response.json({ status: ready ? "ready" : "not-ready", checks }, { status: ready ? 200 : 503, headers });
+  },
+);

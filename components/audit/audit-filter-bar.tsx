@@ -5,7 +5,7 @@ import { Button } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
 import { Select } from "@/components/ui/select";
 import type { AuditFilter } from "@/lib/browser/audit";
-import { AUDIT_SUBJECTS, type AuditSubject } from "@/lib/contract/audit";
+import { AUDIT_SUBJECTS, type AuditSubject } from "@/lib/core/audit-subject";
 
 const SUBJECTS = [
   { value: "", label: "any subject" },

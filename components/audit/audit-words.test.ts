@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { subjectHref, subjectWords } from "@/components/audit/audit-words";
-import { AUDIT_SUBJECTS } from "@/lib/contract/audit";
+import { AUDIT_SUBJECTS } from "@/lib/core/audit-subject";
 
 describe("what an entry is about", () => {
   it("leads to the page of what it concerns", () => {

@@ -1,5 +1,6 @@
 import { plural } from "@/lib/browser/format";
-import type { AuditOut, AuditSubject } from "@/lib/contract/audit";
+import type { AuditOut } from "@/lib/contract/audit";
+import type { AuditSubject } from "@/lib/core/audit-subject";
 
 /** Where the subject of an entry is shown; null where it has no page of its own. */
 export function subjectHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | null {

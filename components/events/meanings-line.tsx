@@ -5,7 +5,8 @@ import { eventsHref } from "@/lib/browser/filter-read";
 import { formatNumber, plural } from "@/lib/browser/format";
 import { searchedText, useMeanings } from "@/lib/browser/search";
 import type { EventFilter } from "@/lib/contract/event-filter";
-import type { IdName, Meanings } from "@/lib/contract/meanings";
+import type { IdName } from "@/lib/contract/filter-params";
+import type { Meanings } from "@/lib/contract/meanings";
 
 const NAME_WORDS: Record<IdName, string> = { eventId: "event id", aggregateId: "aggregate", traceId: "trace" };
 

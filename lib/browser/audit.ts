@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import type { AuditEventList, AuditList, AuditSubject } from "@/lib/contract/audit";
+import type { AuditEventList, AuditList } from "@/lib/contract/audit";
+import type { AuditSubject } from "@/lib/core/audit-subject";
 import { fetchJson } from "./fetch-json";
 import { keys } from "./keys";
 

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { EventFilter } from "@/lib/contract/event-filter";
-import { ID_NAMES, type IdName, type Meanings } from "@/lib/contract/meanings";
+import { ID_NAMES, type IdName } from "@/lib/contract/filter-params";
+import type { Meanings } from "@/lib/contract/meanings";
 import { fetchJson } from "./fetch-json";
 import { eventsHref } from "./filter-read";
 import { keys } from "./keys";

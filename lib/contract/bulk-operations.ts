@@ -1,36 +1,74 @@
 import * as z from "zod/mini";
+import { idPageQuery } from "@/lib/contract/id-page";
+import { thenRead } from "@/lib/contract/query";
+import {
+  countsOut,
+  described,
+  idOut,
+  listText,
+  named,
+  nullableNumber,
+  nullableText,
+  nullableTime,
+  pageOut,
+  timeOut,
+} from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
-import { BULK_STATES, type BulkKind, type BulkState } from "@/lib/core/bulk-operation";
-import { DomainError } from "@/lib/core/problem";
+import { BULK_KINDS, BULK_STATES, type BulkState } from "@/lib/core/bulk-operation";
 
 /** GET /api/v1/operations/{id}: an ignore, release or confirm of a set that a worker changes in chunks. */
-export type BulkOperationOut = {
-  id: string;
-  kind: BulkKind;
-  state: BulkState;
-  /** As asked. */
-  selection: unknown;
-  /** How many events were selected; `estimated` by the planner where counting them takes too long. */
-  expected: { value: number; kind: "exact" | "estimated" };
-  changed: number;
-  refused: number;
-  refusedByReason: Record<string, number>;
-  reason: string;
-  createdBy: string;
-  cancelledBy: string | null;
-  /** Its one audit entry, which names each changed event. */
-  auditId: string;
-  createdAt: string;
-  startedAt: string | null;
-  finishedAt: string | null;
-  /** Events per second since it started; null = no chunk is done. */
-  ratePerSecond: number | null;
-  /** Until the last event is decided; null = not running, or no rate is known. */
-  etaMs: number | null;
-  /** Why it does not move, with the way out; null = it moves, is over or has just begun. */
-  stalled: string | null;
-};
-export type BulkOperationList = { items: BulkOperationOut[]; nextCursor: string | null };
+export const bulkOperationSchema = named(
+  "BulkOperation",
+  z.object({
+    id: idOut,
+    kind: z.enum(BULK_KINDS),
+    state: z.enum(BULK_STATES),
+    /** As asked. */
+    selection: z.unknown(),
+    /** How many events were selected; `estimated` by the planner where counting them takes too long. */
+    expected: z.object({ value: z.int(), kind: z.enum(["exact", "estimated"]) }),
+    changed: z.int(),
+    refused: z.int(),
+    refusedByReason: countsOut,
+    reason: z.string(),
+    createdBy: z.string(),
+    cancelledBy: nullableText,
+    /** Its one audit entry, which names each changed event. */
+    auditId: idOut,
+    createdAt: timeOut,
+    startedAt: nullableTime,
+    finishedAt: nullableTime,
+    /** Events per second since it started; null = no chunk is done. */
+    ratePerSecond: nullableNumber,
+    /** Until the last event is decided; null = not running, or no rate is known. */
+    etaMs: nullableNumber,
+    /** Why it does not move, with the way out; null = it moves, is over or has just begun. */
+    stalled: nullableText,
+  }),
+  {
+    id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60",
+    kind: "ignore",
+    state: "RUNNING",
+    selection: { filter: { errorCode: ["VALIDATION_ERROR"] } },
+    expected: { value: 24_000, kind: "exact" },
+    changed: 11_990,
+    refused: 10,
+    refusedByReason: { "in-flight": 10 },
+    reason: "fixed at the producer",
+    createdBy: "maria",
+    cancelledBy: null,
+    auditId: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b10",
+    createdAt: "2026-11-22T02:45:00.000Z",
+    startedAt: "2026-11-22T02:45:00.100Z",
+    finishedAt: null,
+    ratePerSecond: 6_000,
+    etaMs: 2_000,
+    stalled: null,
+  },
+);
+export type BulkOperationOut = z.infer<typeof bulkOperationSchema>;
+export const bulkOperationListSchema = pageOut(bulkOperationSchema);
+export type BulkOperationList = z.infer<typeof bulkOperationListSchema>;
 
 /** PATCH /api/v1/operations/{id} */
 export const bulkOperationChangeSchema = z.strictObject({
@@ -39,11 +77,8 @@ export const bulkOperationChangeSchema = z.strictObject({
 });
 export type BulkOperationChange = z.infer<typeof bulkOperationChangeSchema>;
 
-/** `?state=RUNNING`, comma-separated; absent = all. Throws DomainError. */
-export function bulkStatesFrom(value: string | undefined): BulkState[] | null {
-  if (value === undefined) return null;
-  const states = value.split(",");
-  if (states.every((state) => (BULK_STATES as readonly string[]).includes(state))) return states as BulkState[];
-  const detail = `must be one or more of ${BULK_STATES.join(", ")}`;
-  throw new DomainError("invalid-request", `state: ${detail}`, { fields: [{ field: "state", detail }] });
-}
+export const bulkOperationsQuery = thenRead(
+  idPageQuery({ state: described(z.optional(listText(BULK_STATES)), "States with commas between them; absent = all") }),
+  [],
+  ({ state, ...page }) => ({ ...page, states: (state?.split(",") ?? null) as BulkState[] | null }),
+);

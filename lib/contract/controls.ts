@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
+import { idPageQuery } from "@/lib/contract/id-page";
+import { described, idOut, named, nullableText, nullableTime, pageOut, timeOut } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
-import { DomainError } from "@/lib/core/problem";
 
 const value = z.string().check(z.minLength(1), z.maxLength(512));
 
@@ -34,30 +35,51 @@ export type ControlScopeName = "eventId" | "aggregateId" | "errorCode" | "source
 /** What a control holds for, as it is answered: as it was imposed. */
 export type ControlScopeOut = Partial<Record<ControlScopeName | "aggregateType", string>>;
 
-export type ControlOut = {
-  id: string;
-  kind: "blacklist" | "whitelist" | "cooldown";
-  scope: ControlScopeOut;
-  reason: string;
-  origin: "person" | "automatic";
-  createdBy: string;
-  createdAt: string;
-  expiresAt: string | null;
-  liftedAt: string | null;
-  liftedBy: string | null;
-  liftReason: string | null;
+const controlShape = {
+  id: idOut,
+  kind: z.enum(["blacklist", "whitelist", "cooldown"]),
+  scope: z.object({
+    eventId: z.optional(z.string()),
+    aggregateId: z.optional(z.string()),
+    errorCode: z.optional(z.string()),
+    source: z.optional(z.string()),
+    aggregateType: z.optional(z.string()),
+  }),
+  reason: z.string(),
+  origin: z.enum(["person", "automatic"]),
+  createdBy: z.string(),
+  createdAt: timeOut,
+  expiresAt: nullableTime,
+  liftedAt: nullableTime,
+  liftedBy: nullableText,
+  liftReason: nullableText,
   /** Parked events it catches now; null = unknown. */
-  catches: number | null;
+  catches: z.nullable(z.int()),
 };
-export type ControlList = { items: ControlOut[]; nextCursor: string | null };
+export const controlSchema = named("Control", z.object(controlShape), {
+  id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20",
+  kind: "blacklist",
+  scope: { errorCode: "VALIDATION_ERROR", source: "orders" },
+  reason: "until the producer is fixed",
+  origin: "person",
+  createdBy: "maria",
+  createdAt: "2026-11-22T02:44:59.120Z",
+  expiresAt: null,
+  liftedAt: null,
+  liftedBy: null,
+  liftReason: null,
+  catches: 12,
+});
+export type ControlOut = z.infer<typeof controlSchema>;
+export const controlListSchema = pageOut(controlSchema);
+export type ControlList = z.infer<typeof controlListSchema>;
+
+/** POST /api/v1/controls: `underWay` = sends that it covers and that had begun; null = the store did not say. */
+export const imposedControlSchema = z.object({ ...controlShape, underWay: z.nullable(z.int()) });
 
 /** DELETE /api/v1/controls/{id}. Without a body the reason is "lifted". */
 export const liftRequestSchema = z.strictObject({ reason: z._default(reasonSchema, "lifted") });
 
-/** `?state=`: in force or ended; absent = both. Throws DomainError `invalid-request`. */
-export function controlStateFrom(value: string | undefined): "live" | "ended" | null {
-  if (value === undefined || value === "live" || value === "ended") return value ?? null;
-  throw new DomainError("invalid-request", "state: must be live or ended", {
-    fields: [{ field: "state", detail: "must be live or ended" }],
-  });
-}
+export const controlsQuery = idPageQuery({
+  state: described(z.optional(z.enum(["live", "ended"], "must be live or ended")), "In force, or ended; absent = both"),
+});

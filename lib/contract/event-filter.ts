@@ -8,6 +8,7 @@ import {
   resolveInstant,
   TAG_PREFIX,
 } from "@/lib/contract/filter-params";
+import { described } from "@/lib/contract/schemas";
 import { DomainError, type FieldError } from "@/lib/core/problem";
 
 export {
@@ -34,7 +35,7 @@ const ALL_VALUES_MAX = 500;
 /** An event has at most this many tags, so a filter by more of them matches nothing. */
 const TAG_NAMES_MAX = 16;
 
-const text = (lengthMax: number) =>
+export const filterText = (lengthMax: number) =>
   z.string("must be text").check(
     z.minLength(1, "must not be empty: leave the name out to not restrict it"),
     z.maxLength(lengthMax, `at most ${lengthMax} characters`),
@@ -45,7 +46,7 @@ const text = (lengthMax: number) =>
 /** A visible character. A search without one restricts nothing. */
 export const WORD_PATTERN = "[\\p{L}\\p{N}\\p{P}\\p{S}]";
 const WORD = new RegExp(WORD_PATTERN, "u");
-const words = text(512)
+const words = filterText(512)
   .check(z.refine((value) => WORD.test(value), "must hold a word: leave it out to not search"))
   .register(z.globalRegistry, { pattern: WORD_PATTERN });
 
@@ -62,7 +63,7 @@ function valuesOf<T extends z.core.$ZodType>(value: T) {
   );
 }
 
-const values = valuesOf(text(512));
+const values = valuesOf(filterText(512));
 
 const DAY =
   "(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)";
@@ -72,7 +73,7 @@ export const INSTANT_PATTERN = `^(now|(now)?[+-]?([0-9]{1,9}[sm]|[0-9]{1,7}h|[0-
 /** Of these the ones that say when something was, and not how long ago. */
 export const WALL_TIME_PATTERN = `^([0-9]{12,14}|${DAY}(${TIME})?)$`;
 
-const instant = z
+export const instant = z
   .string("must be text")
   .check(z.refine((value) => resolveInstant(value, 0) !== null, "must be ISO 8601, epoch milliseconds, or like -24h"))
   .register(z.globalRegistry, { pattern: INSTANT_PATTERN });
@@ -86,16 +87,14 @@ const filterObject = z.strictObject({
   errorCode: z.optional(values),
   fingerprint: z.optional(values),
   status: z.optional(valuesOf(z.enum(FILTER_STATUSES, `must be one of ${FILTER_STATUSES.join(", ")}`))),
-  /** First parked at or after; see `resolveInstant` for the forms. */
-  from: z.optional(instant),
-  /** First parked before. */
-  to: z.optional(instant),
+  from: described(z.optional(instant), "First parked at or after: ISO 8601, epoch milliseconds, or relative like -24h"),
+  to: described(z.optional(instant), "First parked before, in the same forms"),
   traceId: z.optional(values),
-  /** Words of the error; all must occur. See `lib/store/read/event-filter-sql.ts` for what they are looked up in. */
-  q: z.optional(words),
+  /** See `lib/store/read/event-filter-sql.ts` for what the words are looked up in. */
+  q: described(z.optional(words), "Words of the error; all must occur"),
   tags: z.optional(
     z
-      .record(text(128), values)
+      .record(filterText(128), values)
       .check(
         z.refine((tags) => Object.keys(tags).length > 0, "must name at least one tag"),
         z.refine((tags) => Object.keys(tags).length <= TAG_NAMES_MAX, `at most ${TAG_NAMES_MAX} tags`),
@@ -107,6 +106,9 @@ const filterObject = z.strictObject({
 const boundedFilter = filterObject.check(
   z.refine((filter) => valuesIn(filter) <= ALL_VALUES_MAX, `at most ${ALL_VALUES_MAX} values in all`),
 );
+
+/** The filter's names with the schemas of their values: the parameters of a query string. */
+export const FILTER_SHAPE = filterObject.shape;
 
 function valuesIn({ tags, ...names }: z.infer<typeof filterObject>): number {
   const lists = [...Object.values(names), ...Object.values(tags ?? {})];

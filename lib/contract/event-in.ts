@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import {
   type Arrival,
   type ArrivalLimits,
@@ -10,8 +10,10 @@ import {
   traceIdOf,
   versionOf,
 } from "@/lib/contract/arrival";
-import { resolveInstant } from "@/lib/contract/event-filter";
+import { resolveInstant, WALL_TIME_PATTERN } from "@/lib/contract/event-filter";
+import { queryOf } from "@/lib/contract/query";
 import { isArrayAt, isObjectAt, JSON_DEPTH_MAX, type Member, type Span, sizeOf } from "@/lib/contract/raw-json";
+import { described } from "@/lib/contract/schemas";
 import type { DeadLetter, DeadLetterError, Header } from "@/lib/core/dead-letter";
 import {
   ATTEMPTS_MAX,
@@ -38,14 +40,18 @@ import {
 function text(max: number) {
   return z
     .string("must be text")
-    .min(1, "must not be empty")
-    .max(max, `at most ${max} characters`)
-    .refine(isStorableText, UNSTORABLE_TEXT);
+    .check(
+      z.minLength(1, "must not be empty"),
+      z.maxLength(max, `at most ${max} characters`),
+      z.refine(isStorableText, UNSTORABLE_TEXT),
+    );
 }
 
 /** As `text`, but empty is fine. */
 function freeText(max: number) {
-  return z.string("must be text").max(max, `at most ${max} characters`).refine(isStorableText, UNSTORABLE_TEXT);
+  return z
+    .string("must be text")
+    .check(z.maxLength(max, `at most ${max} characters`), z.refine(isStorableText, UNSTORABLE_TEXT));
 }
 
 const HEADER_CHARS_MAX = 65_536;
@@ -77,15 +83,31 @@ const instant = z.union(
   [
     z
       .string()
-      .max(64)
-      .refine((value) => {
-        const ms = /^(now|[+-]?\d+[smhdw])/.test(value) ? null : resolveInstant(value, 0);
-        return ms !== null && isInstant(ms);
-      }),
-    z.number().min(0).max(INSTANT_MS.max),
+      .check(
+        z.maxLength(64),
+        z.refine((value) => {
+          const ms = /^(now|[+-]?\d+[smhdw])/.test(value) ? null : resolveInstant(value, 0);
+          return ms !== null && isInstant(ms);
+        }),
+      )
+      .register(z.globalRegistry, { pattern: WALL_TIME_PATTERN }),
+    z.number().check(z.gte(0), z.lte(INSTANT_MS.max)),
   ],
   "must be an ISO 8601 time of the years 1 to 9999, or epoch milliseconds",
 );
+
+/** Read from the bytes of the request, past the schema: these are their forms for clients. */
+const readVersionText = z.optional(z.unknown()).register(z.globalRegistry, {
+  anyOf: [
+    { type: "integer", minimum: 0, maximum: 2 ** 53 },
+    { type: "string", pattern: "^[0-9]{1,18}$" },
+  ],
+});
+const readBase64Text = z.optional(z.unknown()).register(z.globalRegistry, {
+  type: "string",
+  contentEncoding: "base64",
+  pattern: "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+});
 
 /** Everything but `payload`, `payloadBase64` and `version`, which are read from the text itself. */
 export const eventInSchema = z.strictObject({
@@ -93,23 +115,59 @@ export const eventInSchema = z.strictObject({
   eventId: text(TEXT_MAX.eventId),
   aggregateId: z.nullish(text(TEXT_MAX.aggregateId)),
   aggregateType: z.nullish(text(TEXT_MAX.aggregateType)),
-  version: z.optional(z.unknown()),
+  version: readVersionText,
   eventType: z.nullish(text(TEXT_MAX.eventType)),
   errorCode: text(TEXT_MAX.errorCode),
   error: z.nullish(errorSchema),
   attempts: z.nullish(
-    z.int("must be a whole number").min(0, "must not be negative").max(ATTEMPTS_MAX, `must be at most ${ATTEMPTS_MAX}`),
+    z
+      .int("must be a whole number")
+      .check(z.gte(0, "must not be negative"), z.lte(ATTEMPTS_MAX, `must be at most ${ATTEMPTS_MAX}`)),
   ),
   traceId: z.nullish(text(TEXT_MAX.traceId)),
   failedAt: z.nullish(instant),
   payload: z.optional(z.unknown()),
-  payloadBase64: z.optional(z.unknown()),
+  payloadBase64: readBase64Text,
   contentType: z.nullish(text(TEXT_MAX.contentType)),
   headers: z.nullish(headersSchema),
   tags: z.nullish(z.record(text(TEXT_MAX.tagKey), freeText(TEXT_MAX.tagValue))),
   origin: z.nullish(z.record(z.string(), z.unknown())),
 });
 type EventIn = z.infer<typeof eventInSchema>;
+
+/** `source` may be missing when the query names one; there is one payload, in one of two ways. */
+z.globalRegistry.add(eventInSchema, {
+  id: "EventIn",
+  required: ["source", "eventId", "errorCode"],
+  oneOf: [
+    { required: ["payload"], properties: { payloadBase64: false } },
+    { required: ["payloadBase64"], properties: { payload: false } },
+  ],
+  examples: [
+    {
+      source: "orders",
+      eventId: "order-77-v3",
+      aggregateId: "order-77",
+      aggregateType: "order",
+      version: 3,
+      errorCode: "TIMEOUT",
+      error: { type: "TimeoutException", message: "stock service did not answer within 2000 ms" },
+      payload: { orderId: 77 },
+      tags: { orderId: "77" },
+    },
+  ],
+});
+
+/** The JSON forms of POST /api/v1/events, for the API's document: `ingest` reads them from the bytes. */
+export const ingestSchema = z.union([
+  eventInSchema,
+  z.array(eventInSchema),
+  z.object({ events: z.array(eventInSchema) }),
+]);
+
+export const sourceQuery = queryOf({
+  source: described(z.optional(z.string()), "Source of events that name none"),
+});
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 

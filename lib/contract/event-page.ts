@@ -1,17 +1,26 @@
-import { type EventFilter, fromSearchParams } from "@/lib/contract/event-filter";
-import { wholeNumber } from "@/lib/contract/id-page";
-import { DomainError } from "@/lib/core/problem";
+import * as z from "zod/mini";
+import { type EventFilter, FILTER_SHAPE, fromSearchParams } from "@/lib/contract/event-filter";
+import { pageOf } from "@/lib/contract/id-page";
+import { type QueryOf, queryOf, type ValuesOf } from "@/lib/contract/query";
+import type { ProblemCode } from "@/lib/core/problem";
 
-const EVENT_PAGE_MAX = 500;
-const EVENT_PAGE_DEFAULT = 50;
-
-/** Reads `?filter&limit=&cursor=`. Throws DomainError `invalid-filter` or `invalid-request`. */
-export function eventPageFrom(params: URLSearchParams): { filter: EventFilter; limit: number; cursor: string | null } {
-  const filter = fromSearchParams(params, ["limit", "cursor"]);
-  const limit = wholeNumber(params.get("limit") ?? String(EVENT_PAGE_DEFAULT));
-  if (!Number.isInteger(limit) || limit < 1 || limit > EVENT_PAGE_MAX) {
-    const detail = `must be a whole number from 1 to ${EVENT_PAGE_MAX}`;
-    throw new DomainError("invalid-request", `limit ${detail}`, { fields: [{ field: "limit", detail }] });
-  }
-  return { filter, limit, cursor: params.get("cursor") };
+/** The event filter, and beside it the parameters of `shape`, as in `queryOf`. */
+export function filterQuery<Shape extends z.core.$ZodLooseShape>(
+  shape: Shape,
+  codes: Partial<Record<keyof Shape, ProblemCode>> = {},
+): QueryOf<{ filter: EventFilter } & ValuesOf<Shape>> {
+  const own = queryOf(shape, codes);
+  const names = Object.keys(shape);
+  return {
+    parameters: { ...FILTER_SHAPE, ...shape },
+    problems: ["invalid-filter", "invalid-window", ...own.problems],
+    read: (params, nowMs) => {
+      const filter = fromSearchParams(params, names);
+      const rest = new URLSearchParams([...params].filter(([name]) => names.includes(name)));
+      return { filter, ...own.read(rest, nowMs) };
+    },
+  };
 }
+
+/** A page of a list whose cursor holds the filter, see `cursor.ts`. */
+export const eventPageQuery = filterQuery(pageOf(z.string()), { cursor: "invalid-cursor" });

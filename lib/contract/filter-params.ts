@@ -11,6 +11,10 @@ import { DomainError, type FieldError } from "@/lib/core/problem";
 export const FILTER_STATUSES = [...EVENT_STATUSES, "BOUNCED", "CONFIRMED", "COOLING", "BLACKLISTED"] as const;
 export type FilterStatus = (typeof FILTER_STATUSES)[number];
 
+/** Names whose values are ids: what a person pastes into the search. In the order in which they are meant. */
+export const ID_NAMES = ["eventId", "aggregateId", "traceId"] as const;
+export type IdName = (typeof ID_NAMES)[number];
+
 export const TAG_PREFIX = "tag.";
 const LIST_NAMES = [
   "source",

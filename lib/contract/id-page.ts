@@ -1,66 +1,45 @@
-import { DomainError, type ProblemCode } from "@/lib/core/problem";
+import * as z from "zod/mini";
+import { type QueryOf, queryOf, thenRead } from "@/lib/contract/query";
+import { described, uuidText } from "@/lib/contract/schemas";
+import type { ProblemCode } from "@/lib/core/problem";
 
 /** A keyset page over UUIDv7 ids, newest first: the cursor is the last id of the page before. */
 export type IdPage = { limit: number; cursor: string | null };
 
-const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 500;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const limitText = `must be a whole number from 1 to ${LIMIT_MAX}`;
 
-/** Reads `limit` and `cursor`. Throws DomainError `invalid-request` or `invalid-cursor`. */
-export function idPageFrom(params: URLSearchParams): IdPage {
-  const limit = params.get("limit");
-  const count = limit === null ? LIMIT_DEFAULT : wholeNumber(limit);
-  if (!Number.isInteger(count) || count < 1 || count > LIMIT_MAX) {
-    throw new DomainError("invalid-request", `limit: must be a whole number from 1 to ${LIMIT_MAX}`, {
-      fields: [{ field: "limit", detail: `must be a whole number from 1 to ${LIMIT_MAX}` }],
-    });
-  }
-  const cursor = params.get("cursor");
-  if (cursor !== null && !UUID.test(cursor)) {
-    throw new DomainError("invalid-cursor", "cursor: not one of this list's; start again without it", {
-      fields: [{ field: "cursor", detail: "use the nextCursor of the page before, or leave it out" }],
-    });
-  }
-  return { limit: count, cursor };
+/** The parameters of a page; its cursor's form is the list's own. */
+export function pageOf<Cursor extends z.core.$ZodType>(cursor: Cursor) {
+  return {
+    limit: described(
+      z._default(z.int(limitText).check(z.gte(1, limitText), z.lte(LIMIT_MAX, limitText)), 50),
+      "Items of a page",
+    ),
+    cursor: described(z.optional(cursor), "`nextCursor` of the page before"),
+  };
 }
 
-/** NaN for anything but digits: `0x10` and `1e2` are numbers to JavaScript, and nobody means them. */
-export function wholeNumber(text: string): number {
-  return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+const FOREIGN_CURSOR = "not one of this list's; start again without it";
+const idPage = pageOf(uuidText(FOREIGN_CURSOR));
+
+/** A page of a list in the order of its ids, and the list's own conditions; `code` of those that are wrong. */
+export function idPageQuery<Shape extends z.core.$ZodLooseShape>(shape: Shape, code: ProblemCode = "invalid-request") {
+  const codes = Object.fromEntries(Object.keys(shape).map((name) => [name, code]));
+  return queryOf<Shape & typeof idPage>({ ...shape, ...idPage }, { ...codes, cursor: "invalid-cursor" } as object);
 }
+
+const namePage = pageOf(z.string().check(z.minLength(1, FOREIGN_CURSOR)));
+
+/** A keyset page over names in alphabetical order: the cursor is the last name of the page before. */
+export const namePageQuery: QueryOf<{ limit: number; after: string | null }> = thenRead(
+  queryOf(namePage, { cursor: "invalid-cursor" }),
+  [],
+  ({ limit, cursor }) => ({ limit, after: cursor }),
+);
 
 /** Cuts a page read with one row too many; that row tells whether there is a next page. */
 export function cutPage<Item>(rows: Item[], limit: number, idOf: (item: Item) => string) {
   const items = rows.slice(0, limit);
   return { items, nextCursor: rows.length > limit ? idOf(items.at(-1)!) : null };
-}
-
-/** The named parameters of a query string; any other is refused, so that a misspelt filter is never silently wide. */
-export function namedParams<Name extends string>(
-  params: URLSearchParams,
-  names: readonly Name[],
-): Partial<Record<Name, string>> {
-  const found: Partial<Record<Name, string>> = {};
-  for (const name of new Set(params.keys())) {
-    if (params.getAll(name).length > 1) {
-      const detail = "must be given once";
-      throw new DomainError("invalid-request", `${name}: ${detail}`, { fields: [{ field: name, detail }] });
-    }
-    if (name === "limit" || name === "cursor") continue;
-    if (!(names as readonly string[]).includes(name)) {
-      const detail = names.length === 0 ? "unknown" : `unknown: use ${names.join(", ")}`;
-      throw new DomainError("invalid-request", `${name}: ${detail}`, { fields: [{ field: name, detail }] });
-    }
-    found[name as Name] = params.get(name)!;
-  }
-  return found;
-}
-
-/** The path parameter as an id, or DomainError of the given code. */
-export function idParam(value: string | undefined, code: Extract<ProblemCode, `unknown-${string}`>): string {
-  if (value && UUID.test(value)) return value.toLowerCase();
-  throw new DomainError(code, `There is no ${code.slice("unknown-".length).replace("-", " ")} ${value ?? ""}`, {
-    fields: [{ field: "id", detail: "must be a UUID" }],
-  });
 }

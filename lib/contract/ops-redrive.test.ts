@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { DomainError } from "@/lib/core/problem";
-import { opsRedriveFrom } from "./ops-redrive";
+import { opsRedriveQuery } from "./ops-redrive";
 
-const parse = (query: string) => opsRedriveFrom(new URLSearchParams(query));
+const parse = (query: string) => opsRedriveQuery.read(new URLSearchParams(query), 0);
 
 describe("the one call for scripts", () => {
   test("reads the filter's own names and its own", () => {

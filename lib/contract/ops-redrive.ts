@@ -1,40 +1,38 @@
-import { fromSearchParams } from "@/lib/contract/event-filter";
-import type { RedriveRequest } from "@/lib/contract/redrives";
+import * as z from "zod/mini";
+import { filterQuery } from "@/lib/contract/event-page";
+import { thenRead } from "@/lib/contract/query";
+import { laneSchema, type RedriveRequest } from "@/lib/contract/redrives";
+import { described } from "@/lib/contract/schemas";
 import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { DomainError } from "@/lib/core/problem";
 
-const OWN_NAMES = ["lane", "mode", "reason", "ratePerSecond", "earlier"];
+const RATE_TEXT = "must be a number above 0, events per second";
+
+const query = filterQuery(
+  {
+    lane: z._default(laneSchema, "slow"),
+    mode: z._default(z.enum(["deliver", "verify"], "must be deliver or verify"), "deliver"),
+    ratePerSecond: described(
+      z.optional(z.number(RATE_TEXT).check(z.gt(0, RATE_TEXT), z.lte(100_000, RATE_TEXT))),
+      "Events per second; default the rate of the target",
+    ),
+    earlier: described(
+      z._default(z.enum(EARLIER_CHOICES, `must be one of ${EARLIER_CHOICES.join(", ")}`), "hold"),
+      "What becomes of earlier versions that are parked",
+    ),
+    reason: described(z.optional(z.string()), "Why; the audit keeps its first 2,000 characters"),
+  },
+  { lane: "unknown-lane" },
+);
 
 /**
  * POST /ops/dlq/redrive: the one call of scripts and runbooks. The filter's own names select, and at least one must be
- * given; `lane` defaults to slow. Throws DomainError `invalid-filter`, `empty-selection`, `unknown-lane`, `invalid-request`.
+ * given.
  */
-export function opsRedriveFrom(params: URLSearchParams): RedriveRequest {
-  const filter = fromSearchParams(params, OWN_NAMES);
-  if (Object.keys(filter).length === 0) {
-    throw fault("empty-selection", "eventId", "name what to redrive: eventId, aggregateId, from and to, or any filter");
+export const opsRedriveQuery = thenRead(query, ["empty-selection"], ({ filter, reason, ...rest }): RedriveRequest => {
+  if (Object.keys(filter).length > 0) {
+    return { select: { filter }, ...rest, reason: reason?.trim().slice(0, 2_000) || "POST /ops/dlq/redrive" };
   }
-  const lane = params.get("lane") ?? "slow";
-  if (lane !== "main" && lane !== "slow") throw fault("unknown-lane", "lane", "must be main or slow");
-  const mode = params.get("mode") ?? "deliver";
-  if (mode !== "deliver" && mode !== "verify") throw fault("invalid-request", "mode", "must be deliver or verify");
-  const rate = params.get("ratePerSecond");
-  const ratePerSecond = rate === null ? null : Number(rate);
-  if (ratePerSecond !== null && !(ratePerSecond > 0 && ratePerSecond <= 100_000)) {
-    throw fault("invalid-request", "ratePerSecond", "must be a number above 0, events per second");
-  }
-  const reason = params.get("reason")?.trim().slice(0, 2_000) || "POST /ops/dlq/redrive";
-  const earlier = EARLIER_CHOICES.find((choice) => choice === (params.get("earlier") ?? "hold"));
-  if (earlier === undefined) {
-    throw fault("invalid-request", "earlier", `must be one of ${EARLIER_CHOICES.join(", ")}`);
-  }
-  return { select: { filter }, lane, mode, ratePerSecond, reason, earlier };
-}
-
-function fault(
-  code: "empty-selection" | "unknown-lane" | "invalid-request",
-  field: string,
-  detail: string,
-): DomainError {
-  return new DomainError(code, `${field}: ${detail}`, { fields: [{ field, detail }] });
-}
+  const detail = "name what to redrive: eventId, aggregateId, from and to, or any filter";
+  throw new DomainError("empty-selection", `eventId: ${detail}`, { fields: [{ field: "eventId", detail }] });
+});

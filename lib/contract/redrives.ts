@@ -1,10 +1,23 @@
 import * as z from "zod/mini";
-import { namedParams } from "@/lib/contract/id-page";
+import { idPageQuery } from "@/lib/contract/id-page";
+import { thenRead } from "@/lib/contract/query";
+import {
+  countsOut,
+  described,
+  idOut,
+  listText,
+  named,
+  nullableNumber,
+  nullableText,
+  nullableTime,
+  pageOut,
+  timeOut,
+  versionOut,
+} from "@/lib/contract/schemas";
 import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
-import { EARLIER_CHOICES, type Earlier } from "@/lib/core/order-gate";
-import { DomainError } from "@/lib/core/problem";
+import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { LIVE_REDRIVE_STATES, REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
-import type { StallCode } from "@/lib/core/stalled";
+import { STALL_CODES } from "@/lib/core/stalled";
 
 export const laneSchema = z.enum(["main", "slow"], "must be main or slow");
 const rate = z
@@ -72,176 +85,309 @@ export const redriveChangeSchema = z.union([
 ]);
 export type RedriveChange = z.infer<typeof redriveChangeSchema>;
 
-/** POST /api/v1/redrives/preview. `kind` says what `total` is; `etaMs` null = no rate, or unknown total. */
-export type PreviewOut = {
-  total: number | null;
-  kind: "exact" | "estimated" | "atLeast";
-  eligible: number | null;
-  refused: Record<string, number>;
-  byErrorCode: Record<string, number>;
-  ratePerSecond: number | null;
-  etaMs: number | null;
-  /** What would go, by source, with the rate of its target; a time to send follows from it at any rate. */
-  sources: Record<string, { eligible: number; ratePerSecond: number | null }>;
-  /** The dry run of some of what would go; null = not asked for, or it would have taken too long. */
-  sample: SampleOut | null;
-  /**
-   * What is behind parked versions that the selection leaves out; null = not known in time. It says so whatever the
-   * request chose; `refused` and the other counts follow the choice.
-   */
-  earlier: EarlierOut | null;
-  cutoff: string;
-};
+const counted = z.int();
 
-/** POST /api/v1/redrives/preview: `bounded` = the counts are lower bounds, the selection is too large to look at all. */
-export type EarlierOut = {
-  /** Selected events that would go, were they not behind an earlier version. */
-  heldEvents: number;
-  heldAggregates: number;
-  /** Versions they are behind: what `include` takes along, and `pass` strands. */
-  earlierEvents: number;
-  bounded: boolean;
-  /** One held event of each of some aggregates, at most 5. */
-  samples: EarlierSample[];
-};
-
-export type EarlierSample = {
-  id: string;
-  eventId: string;
-  source: string;
-  aggregateType: string | null;
-  aggregateId: string;
-  version: number | string;
+const earlierSampleSchema = z.object({
+  id: idOut,
+  eventId: z.string(),
+  source: z.string(),
+  aggregateType: nullableText,
+  aggregateId: z.string(),
+  version: versionOut,
   /** The first versions it is behind, in order, at most 10. */
-  behind: { id: string; eventId: string; version: number | string; status: "PENDING" | "IGNORED" }[];
-};
+  behind: z.array(
+    z.object({ id: idOut, eventId: z.string(), version: versionOut, status: z.enum(["PENDING", "IGNORED"]) }),
+  ),
+});
+export type EarlierSample = z.infer<typeof earlierSampleSchema>;
+
+/** `bounded` = the counts are lower bounds, the selection is too large to look at all. */
+const earlierSchema = z.object({
+  /** Selected events that would go, were they not behind an earlier version. */
+  heldEvents: counted,
+  heldAggregates: counted,
+  /** Versions they are behind: what `include` takes along, and `pass` strands. */
+  earlierEvents: counted,
+  bounded: z.boolean(),
+  /** One held event of each of some aggregates, at most 5. */
+  samples: z.array(earlierSampleSchema),
+});
+export type EarlierOut = z.infer<typeof earlierSchema>;
+
+const sampleTargetSchema = z.object({
+  name: z.string(),
+  /** As the console's own process reaches it; null = not known. */
+  reachable: z.nullable(z.boolean()),
+  detail: nullableText,
+  /** As the workers report it. */
+  breaker: z.enum(["closed", "open", "held-open"]),
+  breakerUntil: nullableTime,
+});
+export type SampleTarget = z.infer<typeof sampleTargetSchema>;
 
 /** `refused` by reason; checked = wouldGo + refused. What a target answers is not known before a send. */
-export type SampleOut = {
-  checked: number;
-  wouldGo: number;
-  refused: Record<string, number>;
-  targets: SampleTarget[];
-};
+const sampleSchema = z.object({
+  checked: counted,
+  wouldGo: counted,
+  refused: countsOut,
+  targets: z.array(sampleTargetSchema),
+});
+export type SampleOut = z.infer<typeof sampleSchema>;
 
-export type SampleTarget = {
-  name: string;
-  /** As the console's own process reaches it; null = not known. */
-  reachable: boolean | null;
-  detail: string | null;
-  /** As the workers report it. */
-  breaker: "closed" | "open" | "held-open";
-  breakerUntil: string | null;
-};
+/** POST /api/v1/redrives/preview. `kind` says what `total` is; `etaMs` null = no rate, or unknown total. */
+export const previewSchema = named(
+  "RedrivePreview",
+  z.object({
+    total: z.nullable(counted),
+    kind: z.enum(["exact", "estimated", "atLeast"]),
+    eligible: z.nullable(counted),
+    refused: countsOut,
+    byErrorCode: countsOut,
+    ratePerSecond: nullableNumber,
+    etaMs: nullableNumber,
+    /** What would go, by source, with the rate of its target; a time to send follows from it at any rate. */
+    sources: z.record(z.string(), z.object({ eligible: counted, ratePerSecond: nullableNumber })),
+    /** The dry run of some of what would go; null = not asked for, or it would have taken too long. */
+    sample: z.nullable(sampleSchema),
+    /**
+     * What is behind parked versions that the selection leaves out; null = not known in time. It says so whatever the
+     * request chose; `refused` and the other counts follow the choice.
+     */
+    earlier: z.nullable(earlierSchema),
+    cutoff: timeOut,
+  }),
+  {
+    total: 12,
+    kind: "exact",
+    eligible: 11,
+    refused: { cooling: 1 },
+    byErrorCode: { TIMEOUT: 12 },
+    ratePerSecond: 5,
+    etaMs: 2_200,
+    sources: { orders: { eligible: 11, ratePerSecond: 5 } },
+    sample: null,
+    earlier: null,
+    cutoff: "2026-11-22T02:45:00.000Z",
+  },
+);
+export type PreviewOut = z.infer<typeof previewSchema>;
 
-export type RedriveOut = {
-  id: string;
-  state: RedriveState;
-  mode: "deliver" | "verify";
-  lane: "main" | "slow";
+/** POST /api/v1/redrives -> 202. `total` null = still being frozen. */
+export const redriveAnswerSchema = named(
+  "RedriveAnswer",
+  z.object({
+    id: idOut,
+    state: z.enum(REDRIVE_STATES),
+    total: z.nullable(counted),
+    refused: counted,
+    refusedByReason: countsOut,
+    /** Nothing is sent before; null = no hold was asked for. */
+    holdUntil: nullableTime,
+  }),
+  {
+    id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50",
+    state: "RUNNING",
+    total: 12,
+    refused: 1,
+    refusedByReason: { cooling: 1 },
+    holdUntil: null,
+  },
+);
+export type RedriveAnswer = z.infer<typeof redriveAnswerSchema>;
+
+/** Why it does not move, in one sentence with the way out. */
+const stalledSchema = z.object({
+  code: z.enum(STALL_CODES),
+  text: z.string(),
+  until: nullableTime,
+  /** The target whose breaker is open. */
+  target: nullableText,
+  /** The redrive that comes first. */
+  redriveId: z.nullable(idOut),
+});
+
+const redriveShape = {
+  id: idOut,
+  state: z.enum(REDRIVE_STATES),
+  mode: z.enum(["deliver", "verify"]),
+  lane: laneSchema,
   /** What it does about earlier versions that are parked. */
-  earlier: Earlier;
+  earlier: z.enum(EARLIER_CHOICES),
   /** As asked; null = the target's own rate. */
-  ratePerSecond: number | null;
+  ratePerSecond: nullableNumber,
   /** What holds now: the smaller of the redrive's and the slowest target's rate; null = unlimited. */
-  effectiveRatePerSecond: number | null;
+  effectiveRatePerSecond: nullableNumber,
   /** What its own sources' targets take together on its lane; null = unlimited. */
-  laneRatePerSecond: number | null;
-  total: number;
-  delivered: number;
+  laneRatePerSecond: nullableNumber,
+  total: counted,
+  delivered: counted,
   /** Verify runs only: events the dry run found nothing against. A deliver run has none. */
-  passed: number;
-  confirmed: number;
-  failed: number;
-  refused: number;
-  cancelled: number;
-  bounced: number;
-  open: number;
-  refusedByReason: Record<string, number>;
-  failedByReason: Record<string, number>;
+  passed: counted,
+  confirmed: counted,
+  failed: counted,
+  refused: counted,
+  cancelled: counted,
+  bounced: counted,
+  open: counted,
+  refusedByReason: countsOut,
+  failedByReason: countsOut,
   /** `released`: the step it is at, null = all; `waitingUntil`: the step is sent and waits for what comes back. */
-  canary: (Canary & { released: number | null; waitingUntil: string | null }) | null;
+  canary: z.nullable(
+    z.object({
+      steps: z.array(counted),
+      stopAtFailureRatio: z.number(),
+      window: counted,
+      quietMs: z.number(),
+      released: z.nullable(counted),
+      waitingUntil: nullableTime,
+    }),
+  ),
   /** null = nothing pauses it but a person. */
-  brake: Brake | null;
-  pauseReason: string | null;
-  createdBy: string;
-  reason: string;
-  selection: unknown;
-  createdAt: string;
-  plannedAt: string | null;
-  startedAt: string | null;
-  finishedAt: string | null;
+  brake: z.nullable(z.object({ ratio: z.number(), window: counted, minSample: counted })),
+  pauseReason: nullableText,
+  createdBy: z.string(),
+  reason: z.string(),
+  selection: z.unknown(),
+  createdAt: timeOut,
+  plannedAt: nullableTime,
+  startedAt: nullableTime,
+  finishedAt: nullableTime,
   /** Nothing is sent before; null = no hold was asked for. */
-  holdUntil: string | null;
+  holdUntil: nullableTime,
   /** Sends per second over the last 30 s; null when nothing ran. */
-  rateNow: number | null;
+  rateNow: nullableNumber,
   /** Until the last open event is sent, what is left of the hold included. */
-  etaMs: number | null;
-  /** Why it does not move, in one sentence with the way out; null = it moves, is over or has just begun. */
-  stalled: {
-    code: StallCode;
-    text: string;
-    until: string | null;
-    /** The target whose breaker is open. */
-    target: string | null;
-    /** The redrive that comes first. */
-    redriveId: string | null;
-  } | null;
+  etaMs: nullableNumber,
+  /** null = it moves, is over or has just begun. */
+  stalled: z.nullable(stalledSchema),
 };
-export type RedriveList = { items: RedriveOut[]; nextCursor: string | null };
+const REDRIVE_EXAMPLE = {
+  id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50",
+  state: "RUNNING",
+  mode: "deliver",
+  lane: "slow",
+  earlier: "hold",
+  ratePerSecond: null,
+  effectiveRatePerSecond: 5,
+  laneRatePerSecond: 5,
+  total: 12,
+  delivered: 7,
+  passed: 0,
+  confirmed: 2,
+  failed: 0,
+  refused: 1,
+  cancelled: 0,
+  bounced: 0,
+  open: 4,
+  refusedByReason: { cooling: 1 },
+  failedByReason: {},
+  canary: null,
+  brake: { ratio: 0.2, window: 50, minSample: 10 },
+  pauseReason: null,
+  createdBy: "maria",
+  reason: "stock service is back",
+  selection: { filter: { errorCode: ["TIMEOUT"] } },
+  createdAt: "2026-11-22T02:45:00.000Z",
+  plannedAt: "2026-11-22T02:45:00.000Z",
+  startedAt: "2026-11-22T02:45:00.200Z",
+  finishedAt: null,
+  holdUntil: null,
+  rateNow: 4.8,
+  etaMs: 800,
+  stalled: null,
+} as const;
+export const redriveSchema = named("Redrive", z.object(redriveShape), {
+  ...REDRIVE_EXAMPLE,
+  brake: { ...REDRIVE_EXAMPLE.brake },
+});
+export type RedriveOut = z.infer<typeof redriveSchema>;
+export const redriveListSchema = pageOut(redriveSchema);
+export type RedriveList = z.infer<typeof redriveListSchema>;
+
+/** PATCH /api/v1/redrives/{id}: `underWay` = sends that a stop did not reach; null = the store did not say. */
+export const changedRedriveSchema = z.object({ ...redriveShape, underWay: z.nullable(counted) });
 
 export const ITEM_STATES = ["open", "delivered", "passed", "failed", "refused", "cancelled"] as const;
 
-/** Reads `?state=&result=`, absent = any. Throws DomainError `invalid-request`. */
-export function redriveItemsFrom(params: URLSearchParams): { state: string | null; result: string | null } {
-  const { state = null, result = null } = namedParams(params, ["state", "result"]);
-  const detail = `must be one of ${ITEM_STATES.join(", ")}`;
-  if (state === null || (ITEM_STATES as readonly string[]).includes(state)) return { state, result };
-  throw new DomainError("invalid-request", `state: ${detail}`, { fields: [{ field: "state", detail }] });
-}
-
-/** GET /api/v1/redrives/{id}/items?state=&result= */
-export type RedriveItemOut = {
-  eventId: string;
-  id: string;
-  source: string;
-  aggregateId: string | null;
-  version: number | string | null;
-  errorCode: string;
-  state: (typeof ITEM_STATES)[number];
-  result: string | null;
-  detail: string | null;
-  attempts: number;
-  /** Of a failed one: why it was not tried again, a reason of the retry engine (`exhausted`, `budget`, `deadline` ...). */
-  stopped: string | null;
-  findings: Finding[];
-  finishedAt: string | null;
-};
-export type RedriveItemList = { items: RedriveItemOut[]; nextCursor: string | null };
+export const redriveItemsQuery = idPageQuery({
+  state: described(z.optional(z.enum(ITEM_STATES, `must be one of ${ITEM_STATES.join(", ")}`)), "Outcome"),
+  result: described(z.optional(z.string()), "Reason of a refusal, or code of a failure"),
+});
 
 /** One named check of the dry run. */
-export type Finding = { check: string; ok: boolean; detail: string };
+const findingSchema = z.object({ check: z.string(), ok: z.boolean(), detail: z.string() });
+export type Finding = z.infer<typeof findingSchema>;
+
+/** GET /api/v1/redrives/{id}/items?state=&result= */
+const redriveItemSchema = named(
+  "RedriveItem",
+  z.object({
+    eventId: z.string(),
+    id: idOut,
+    source: z.string(),
+    aggregateId: nullableText,
+    version: z.nullable(versionOut),
+    errorCode: z.string(),
+    state: z.enum(ITEM_STATES),
+    result: nullableText,
+    detail: nullableText,
+    attempts: counted,
+    /** Of a failed one: why it was not tried again, a reason of the retry engine (`exhausted`, `budget`, `deadline` ...). */
+    stopped: nullableText,
+    findings: z.array(findingSchema),
+    finishedAt: nullableTime,
+  }),
+  {
+    eventId: "order-77-v3",
+    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00",
+    source: "orders",
+    aggregateId: "order-77",
+    version: 3,
+    errorCode: "TIMEOUT",
+    state: "delivered",
+    result: null,
+    detail: null,
+    attempts: 1,
+    stopped: null,
+    findings: [],
+    finishedAt: "2026-11-22T02:45:01.000Z",
+  },
+);
+export type RedriveItemOut = z.infer<typeof redriveItemSchema>;
+export const redriveItemListSchema = pageOut(redriveItemSchema);
+export type RedriveItemList = z.infer<typeof redriveItemListSchema>;
 
 /** GET /api/v1/redrives/{id}/rate -> sends over time, 5 s buckets */
-export type RedriveRate = {
-  buckets: { at: string; delivered: number; failed: number; refused: number }[];
-  bucketMs: number;
-  asOf: string;
-};
+export const redriveRateSchema = z.object({
+  buckets: z.array(z.object({ at: timeOut, delivered: counted, failed: counted, refused: counted })),
+  bucketMs: counted,
+  asOf: timeOut,
+});
+export type RedriveRate = z.infer<typeof redriveRateSchema>;
 
 /** GET /api/v1/redrives/{id}/causes -> failures and refusals grouped by cause, with samples */
-export type RedriveCauses = {
-  causes: { outcome: "failed" | "refused"; result: string; count: number; samples: RedriveItemOut[] }[];
-};
+export const redriveCausesSchema = z.object({
+  causes: z.array(
+    z.object({
+      outcome: z.enum(["failed", "refused"]),
+      result: z.string(),
+      count: counted,
+      samples: z.array(redriveItemSchema),
+    }),
+  ),
+});
+export type RedriveCauses = z.infer<typeof redriveCausesSchema>;
 
-/** `?state=RUNNING` or `?state=live` (not yet final), comma-separated; absent = all. Throws DomainError. */
-export function redriveStatesFrom(value: string | undefined): RedriveState[] | null {
-  if (value === undefined) return null;
-  if (value === "live") return [...LIVE_REDRIVE_STATES];
-  const states = value
-    .split(",")
-    .filter((state): state is RedriveState => REDRIVE_STATES.includes(state as RedriveState));
-  if (states.length === value.split(",").length) return states;
-  const detail = `must be live, or one or more of ${REDRIVE_STATES.join(", ")}`;
-  throw new DomainError("invalid-request", `state: ${detail}`, { fields: [{ field: "state", detail }] });
-}
+export const redrivesQuery = thenRead(
+  idPageQuery({
+    state: described(
+      z.optional(listText(REDRIVE_STATES, "live")),
+      "States with commas between them, or live: not yet final",
+    ),
+  }),
+  [],
+  ({ state, ...page }) => ({
+    ...page,
+    states: state === "live" ? LIVE_REDRIVE_STATES : ((state?.split(",") ?? null) as RedriveState[] | null),
+  }),
+);

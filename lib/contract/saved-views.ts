@@ -1,9 +1,22 @@
 import * as z from "zod/mini";
-import { type EventFilter, eventFilterSchema } from "@/lib/contract/event-filter";
+import { eventFilterSchema } from "@/lib/contract/event-filter";
+import { idOut, named, timeOut } from "@/lib/contract/schemas";
 
 /** A filter with a name, shared by everybody who uses this console. */
-export type SavedView = { id: string; name: string; filter: EventFilter; createdBy: string; createdAt: string };
-export type SavedViewList = { items: SavedView[] };
+export const savedViewSchema = named(
+  "SavedView",
+  z.object({ id: idOut, name: z.string(), filter: eventFilterSchema, createdBy: z.string(), createdAt: timeOut }),
+  {
+    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
+    name: "Timeouts of orders",
+    filter: { source: ["orders"], errorCode: ["TIMEOUT"] },
+    createdBy: "maria",
+    createdAt: "2026-11-22T02:44:59.120Z",
+  },
+);
+export type SavedView = z.infer<typeof savedViewSchema>;
+export const savedViewListSchema = z.object({ items: z.array(savedViewSchema) });
+export type SavedViewList = z.infer<typeof savedViewListSchema>;
 
 /** POST /api/v1/saved-views */
 export const savedViewRequestSchema = z.strictObject({

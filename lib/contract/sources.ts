@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { idOut, named, nullableNumber, nullableText, pageOut, timeOut } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
 
 /** A name stands in URLs, target names and Idempotency-Keys, and never changes. */
@@ -34,70 +35,119 @@ export const probeRequestSchema = z.strictObject({ kind: z.string("must be text"
 export type ProbeRequest = z.infer<typeof probeRequestSchema>;
 
 /** GET /api/v1/sources[/{name}]. Secrets are references (env:NAME) or masked, never values. */
-export type SourceOut = {
-  id: string;
-  name: string;
-  kind: string;
-  config: Record<string, unknown>;
-  payloadSchema: Record<string, unknown> | null;
-  enabled: boolean;
-  createdAt: string;
-  updatedAt: string;
-  state: { state: string; lag: number | null; lastError: string | null; at: string } | null;
-  parked: number | null;
-};
-export type SourceList = { items: SourceOut[]; nextCursor: string | null };
+export const sourceSchema = named(
+  "Source",
+  z.object({
+    id: idOut,
+    name: z.string(),
+    kind: z.string(),
+    config: z.record(z.string(), z.unknown()),
+    payloadSchema: z.nullable(z.record(z.string(), z.unknown())),
+    enabled: z.boolean(),
+    createdAt: timeOut,
+    updatedAt: timeOut,
+    state: z.nullable(z.object({ state: z.string(), lag: nullableNumber, lastError: nullableText, at: timeOut })),
+    parked: z.nullable(z.int()),
+  }),
+  {
+    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b40",
+    name: "orders",
+    kind: "http",
+    config: { redriveUrl: "https://orders.example/events" },
+    payloadSchema: null,
+    enabled: true,
+    createdAt: "2026-11-20T09:00:00.000Z",
+    updatedAt: "2026-11-20T09:00:00.000Z",
+    state: null,
+    parked: 12,
+  },
+);
+export type SourceOut = z.infer<typeof sourceSchema>;
+export const sourceListSchema = pageOut(sourceSchema);
+export type SourceList = z.infer<typeof sourceListSchema>;
 
 /** POST /api/v1/sources/{name}/probe and POST /api/v1/sources/probe { kind, config } */
-export type ProbeOut = {
-  reachable: boolean;
-  detail: string;
-  depth: number | null;
-  sample: { eventId: string; errorCode: string; convention: string; payloadBytes: number }[];
-};
+export const probeSchema = named(
+  "Probe",
+  z.object({
+    reachable: z.boolean(),
+    detail: z.string(),
+    depth: z.nullable(z.int()),
+    sample: z.array(
+      z.object({ eventId: z.string(), errorCode: z.string(), convention: z.string(), payloadBytes: z.int() }),
+    ),
+  }),
+  { reachable: true, detail: "the queue holds 12 messages", depth: 12, sample: [] },
+);
+export type ProbeOut = z.infer<typeof probeSchema>;
 
-/** Live engine state of one target as the workers last reported it; null = no worker has used it yet. */
-export type TargetEngine = {
+/** How rate tokens are served: by the bucket all workers share, at this worker's share, or not at all. */
+export const bucketStateSchema = z.enum(["shared", "local", "unreachable"]);
+export type BucketState = z.infer<typeof bucketStateSchema>;
+
+/** Live engine state of one target as the workers last reported it. */
+const targetEngineSchema = z.object({
   /**
    * `waitMs` until the next probe may pass; null when it is not open, or held open by an operator. `openRatio`: share of
    * its life it was open, 0..1. null = no breaker.
    */
-  breaker: {
-    state: "closed" | "open" | "half-open";
-    forced: boolean;
-    waitMs: number | null;
-    openRatio?: number;
-  } | null;
+  breaker: z.nullable(
+    z.object({
+      state: z.enum(["closed", "open", "half-open"]),
+      forced: z.boolean(),
+      waitMs: nullableNumber,
+      openRatio: z.optional(z.number()),
+    }),
+  ),
   /** Retries the budget still allows now, and the share of attempts that were repeats, 0..1. */
-  budget: { left: number; retryRatio: number };
-  bulkhead: { inUse: number; queued: number; permits: number };
-  latency: { p50Ms: number | null; p95Ms: number | null; p99Ms: number | null; samples: number };
-  counters: Record<string, number>;
+  budget: z.object({ left: z.number(), retryRatio: z.number() }),
+  bulkhead: z.object({ inUse: z.int(), queued: z.int(), permits: z.int() }),
+  latency: z.object({ p50Ms: nullableNumber, p95Ms: nullableNumber, p99Ms: nullableNumber, samples: z.int() }),
+  counters: z.record(z.string(), z.number()),
   /** Steps that self-healing has taken, and what they multiply; null = the policy has none. */
-  healing?: { steps: number; backoffFactor: number; rateFactor: number } | null;
+  healing: z.optional(z.nullable(z.object({ steps: z.int(), backoffFactor: z.number(), rateFactor: z.number() }))),
   /** The policy in use for the latest redrive. */
-  policy?: { name: string; version: number };
-  /** How its rate tokens are served: by the bucket all workers share, at this worker's share, or not at all. */
-  bucket?: BucketState;
-  asOf: string;
-};
+  policy: z.optional(z.object({ name: z.string(), version: z.int() })),
+  bucket: z.optional(bucketStateSchema),
+  asOf: timeOut,
+});
+export type TargetEngine = z.infer<typeof targetEngineSchema>;
 
-export type BucketState = "shared" | "local" | "unreachable";
-
-/** GET /api/v1/targets, PATCH /api/v1/targets/{name} { ratePerSecond?, burst?, bulkhead?, policyName?, retryable?, breaker?, reason } */
-export type TargetOut = {
-  id: string;
-  name: string;
-  source: string;
-  lane: "main" | "slow";
-  address: string | null;
-  ratePerSecond: number | null;
-  burst: number | null;
-  bulkhead: number;
-  policyName: string;
-  retryable: boolean;
-  breakerForce: "open" | "closed" | null;
-  engine: TargetEngine[];
-  sentPerSecondNow: number | null;
-};
-export type TargetList = { items: TargetOut[]; nextCursor: string | null };
+/** GET /api/v1/targets, PATCH /api/v1/targets/{name} */
+export const targetSchema = named(
+  "Target",
+  z.object({
+    id: idOut,
+    name: z.string(),
+    source: z.string(),
+    lane: z.enum(["main", "slow"]),
+    address: nullableText,
+    ratePerSecond: nullableNumber,
+    burst: nullableNumber,
+    bulkhead: z.int(),
+    policyName: z.string(),
+    retryable: z.boolean(),
+    breakerForce: z.nullable(z.enum(["open", "closed"])),
+    /** One of each worker; empty = no worker has used it yet. */
+    engine: z.array(targetEngineSchema),
+    sentPerSecondNow: nullableNumber,
+  }),
+  {
+    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b50",
+    name: "orders.slow",
+    source: "orders",
+    lane: "slow",
+    address: "https://orders.example/events",
+    ratePerSecond: 5,
+    burst: null,
+    bulkhead: 2,
+    policyName: "slow-lane",
+    retryable: true,
+    breakerForce: null,
+    engine: [],
+    sentPerSecondNow: null,
+  },
+);
+export type TargetOut = z.infer<typeof targetSchema>;
+export const targetListSchema = pageOut(targetSchema);
+export type TargetList = z.infer<typeof targetListSchema>;

@@ -1,4 +1,7 @@
-import { type EventFilter, fromSearchParams, resolveWindow } from "@/lib/contract/event-filter";
+import * as z from "zod/mini";
+import { type EventFilter, FILTER_SHAPE, fromSearchParams, resolveWindow } from "@/lib/contract/event-filter";
+import type { QueryOf } from "@/lib/contract/query";
+import { described } from "@/lib/contract/schemas";
 import { DomainError } from "@/lib/core/problem";
 
 /** What the rollups know of an event; a chart by anything else would be a scan. */
@@ -61,12 +64,33 @@ export function statsQueryFrom(params: URLSearchParams, nowMs: number, known: re
   };
 }
 
+const bucket = described(
+  z.optional(z.string().check(z.regex(/^[1-9][0-9]{0,3}[mhd]$/))),
+  "Width of a bucket: 5m, 1h, 1d; chosen by the window when absent",
+);
+
+/** As `statsQueryFrom`, for a route. */
+export function statsQuery(known: readonly RolledUp[], readFrom = statsQueryFrom): QueryOf<StatsQuery> {
+  const names = [...known, "from", "to"] as const;
+  const parameters = Object.fromEntries(names.map((name) => [name, FILTER_SHAPE[name]]));
+  return {
+    parameters: { ...parameters, bucket },
+    problems: ["invalid-filter", "invalid-window"],
+    read: (params, nowMs) => readFrom(params, nowMs, known),
+  };
+}
+
+const TOP_ERRORS_NAMES = ["source", "errorCode", "status"] as const;
+
+/** As `topErrorsQueryFrom`, for a route. */
+export const topErrorsQuery = statsQuery(TOP_ERRORS_NAMES, topErrorsQueryFrom);
+
 /**
  * The query of top errors: without a window it counts what is parked now, with one what arrived in it. A status belongs
  * to the first only: what arrived has had several. Throws DomainError `invalid-filter`.
  */
 export function topErrorsQueryFrom(params: URLSearchParams, nowMs: number): StatsQuery {
-  const query = statsQueryFrom(params, nowMs, ["source", "errorCode", "status"]);
+  const query = statsQueryFrom(params, nowMs, TOP_ERRORS_NAMES);
   if (query.windowed && query.filter.status) {
     throw invalid("status", "is of now, and from and to ask for what arrived then: leave one of them out");
   }

@@ -1,95 +1,163 @@
-import type { BucketState } from "@/lib/contract/sources";
+import * as z from "zod/mini";
+import { countsOut, idOut, named, nullableNumber, nullableTime, timeOut } from "@/lib/contract/schemas";
+import { bucketStateSchema } from "@/lib/contract/sources";
 
 /** Every stats answer says what it is and how old: from the rollups, exact unless said otherwise. */
-type Stamp = { asOf: string; kind: "exact" | "estimated" };
+const stamp = { asOf: timeOut, kind: z.enum(["exact", "estimated"]) };
+const count = z.int();
+const STAMP = { asOf: "2026-11-22T02:45:00.000Z", kind: "exact" } as const;
+const AT = "2026-11-22T02:00:00.000Z";
 
 /** GET /api/v1/stats/size?from=&to=&bucket=&filter: dlq_size (PENDING + QUEUED) at the end of each bucket. */
-export type SizeStats = Stamp & {
-  bucketMs: number;
-  buckets: { at: string; total: number; byErrorCode: Record<string, number> }[];
-  now: number;
-};
+export const sizeStatsSchema = named(
+  "SizeStats",
+  z.object({
+    ...stamp,
+    bucketMs: count,
+    buckets: z.array(z.object({ at: timeOut, total: count, byErrorCode: countsOut })),
+    now: count,
+  }),
+  { ...STAMP, bucketMs: 3_600_000, buckets: [{ at: AT, total: 12, byErrorCode: { TIMEOUT: 12 } }], now: 12 },
+);
+export type SizeStats = z.infer<typeof sizeStatsSchema>;
 
 /** GET /api/v1/stats/flow: events per bucket. */
-export type FlowStats = Stamp & {
-  bucketMs: number;
-  buckets: {
-    at: string;
-    parked: number;
-    redriven: number;
-    confirmed: number;
-    failed: number;
-    bounced: number;
-    ignored: number;
-    released: number;
-  }[];
-};
+export const flowStatsSchema = named(
+  "FlowStats",
+  z.object({
+    ...stamp,
+    bucketMs: count,
+    buckets: z.array(
+      z.object({
+        at: timeOut,
+        parked: count,
+        redriven: count,
+        confirmed: count,
+        failed: count,
+        bounced: count,
+        ignored: count,
+        released: count,
+      }),
+    ),
+  }),
+  {
+    ...STAMP,
+    bucketMs: 3_600_000,
+    buckets: [{ at: AT, parked: 12, redriven: 3, confirmed: 2, failed: 0, bounced: 1, ignored: 0, released: 0 }],
+  },
+);
+export type FlowStats = z.infer<typeof flowStatsSchema>;
 
 /** GET /api/v1/stats/age: age of what is parked now, ms; null when nothing is parked. Buckets: the same over time. */
-export type AgeStats = Stamp & {
-  bucketMs: number;
-  p50Ms: number | null;
-  p95Ms: number | null;
-  oldestMs: number | null;
-  buckets: { at: string; p50Ms: number | null; p95Ms: number | null; oldestMs: number | null }[];
-};
+const age = { p50Ms: nullableNumber, p95Ms: nullableNumber, oldestMs: nullableNumber };
+export const ageStatsSchema = named(
+  "AgeStats",
+  z.object({ ...stamp, bucketMs: count, ...age, buckets: z.array(z.object({ at: timeOut, ...age })) }),
+  { ...STAMP, bucketMs: 3_600_000, p50Ms: 60_000, p95Ms: 900_000, oldestMs: 1_800_000, buckets: [] },
+);
+export type AgeStats = z.infer<typeof ageStatsSchema>;
 
 /** What arrived in the window, against what usually arrives in as long a time. */
-export type Arrivals = {
+const usual = {
   /** parked + bounced. */
-  count: number;
-  /** For the first time. */
-  parked: number;
-  /** Come back after a redrive. */
-  bounced: number;
+  count,
   /** Mean of as long a time before the window; null when the history is shorter than the window. */
-  usual: number | null;
+  usual: nullableNumber,
   /** count / usual; null when `usual` is null or 0. */
-  factor: number | null;
+  factor: nullableNumber,
 };
-export type ArrivedCode = Arrivals & { errorCode: string };
-export type ArrivedGroup = Omit<Arrivals, "parked" | "bounced"> & {
-  fingerprint: string;
-  errorCode: string;
-  pattern: string;
-};
+/** `parked`: for the first time; `bounced`: come back after a redrive. */
+const arrivals = { ...usual, parked: count, bounced: count };
+const arrivedCodeSchema = z.object({ ...arrivals, errorCode: z.string() });
+const arrivedGroupSchema = z.object({
+  ...usual,
+  fingerprint: z.string(),
+  errorCode: z.string(),
+  pattern: z.string(),
+});
+export type Arrivals = Omit<ArrivedCode, "errorCode">;
+export type ArrivedCode = z.infer<typeof arrivedCodeSchema>;
+export type ArrivedGroup = z.infer<typeof arrivedGroupSchema>;
 
 /**
  * GET /api/v1/stats/top-errors: error codes, the most frequent first. Without from and to: what is parked now. With
  * them: what arrived in the window, by code and by group. `usualFrom` is where the time begins that `usual` is taken
  * over; it ends where the window begins.
  */
-export type TopErrors = Stamp &
-  (
-    | { counts: "parked-now"; buckets: { errorCode: string; count: number }[]; total: number }
-    | { counts: "arrived"; buckets: ArrivedCode[]; groups: ArrivedGroup[]; total: number; usualFrom: string | null }
-  );
+export const topErrorsSchema = named(
+  "TopErrors",
+  z.discriminatedUnion("counts", [
+    z.object({
+      ...stamp,
+      counts: z.literal("parked-now"),
+      buckets: z.array(z.object({ errorCode: z.string(), count })),
+      total: count,
+    }),
+    z.object({
+      ...stamp,
+      counts: z.literal("arrived"),
+      buckets: z.array(arrivedCodeSchema),
+      groups: z.array(arrivedGroupSchema),
+      total: count,
+      usualFrom: nullableTime,
+    }),
+  ]),
+  { ...STAMP, counts: "parked-now", buckets: [{ errorCode: "TIMEOUT", count: 12 }], total: 12 },
+);
+export type TopErrors = z.infer<typeof topErrorsSchema>;
 
 /** GET /api/v1/stats/redrive-success: of the events delivered in the window, how many are confirmed or came back. */
-export type RedriveSuccess = Stamp & {
-  delivered: number;
-  confirmed: number;
-  bounced: number;
-  failed: number;
+const success = {
+  delivered: count,
+  confirmed: count,
+  bounced: count,
+  failed: count,
   /** confirmed / (confirmed + bounced + failed); null when none is settled. */
-  rate: number | null;
-  bucketMs: number;
-  buckets: { at: string; delivered: number; confirmed: number; bounced: number; failed: number; rate: number | null }[];
+  rate: nullableNumber,
 };
+export const redriveSuccessSchema = named(
+  "RedriveSuccess",
+  z.object({ ...stamp, ...success, bucketMs: count, buckets: z.array(z.object({ at: timeOut, ...success })) }),
+  { ...STAMP, delivered: 7, confirmed: 5, bounced: 1, failed: 0, rate: 0.833, bucketMs: 3_600_000, buckets: [] },
+);
+export type RedriveSuccess = z.infer<typeof redriveSuccessSchema>;
 
 /** GET /api/v1/stats/markers?from=&to=: what a person did, for the charts. */
-export type Markers = { items: { at: string; kind: "redrive" | "control"; label: string; id: string }[] };
+export const markersSchema = z.object({
+  items: z.array(z.object({ at: timeOut, kind: z.enum(["redrive", "control"]), label: z.string(), id: idOut })),
+});
+export type Markers = z.infer<typeof markersSchema>;
 
 /** GET /api/v1/status: the strip. Polled; every part is null when it cannot be had. */
-export type StatusOut = {
-  asOf: string;
-  lanes: { lane: "main" | "slow"; ratePerSecondNow: number | null; ratePerSecondSet: number | null }[];
-  redrivesRunning: number | null;
-  worker: { alive: number; lastSeenAt: string | null } | null;
-  queue: { backend: "redis" | "postgres"; ok: boolean };
-  store: { ok: boolean };
-  /** What keeps events from going out or coming in: names of targets whose breaker is open, and of sources that fail. */
-  trouble: { openBreakers: string[]; failingSources: string[] } | null;
-  /** The worst of what the workers report of their token buckets; null = no worker has taken a token yet. */
-  bucket: BucketState | null;
-};
+export const statusSchema = named(
+  "Status",
+  z.object({
+    asOf: timeOut,
+    lanes: z.array(
+      z.object({
+        lane: z.enum(["main", "slow"]),
+        ratePerSecondNow: nullableNumber,
+        ratePerSecondSet: nullableNumber,
+      }),
+    ),
+    redrivesRunning: z.nullable(count),
+    worker: z.nullable(z.object({ alive: count, lastSeenAt: nullableTime })),
+    queue: z.object({ backend: z.enum(["redis", "postgres"]), ok: z.boolean() }),
+    store: z.object({ ok: z.boolean() }),
+    /** What keeps events from going out or coming in: names of targets whose breaker is open, and of sources that fail. */
+    trouble: z.nullable(z.object({ openBreakers: z.array(z.string()), failingSources: z.array(z.string()) })),
+    /** The worst of what the workers report of their token buckets; null = no worker has taken a token yet. */
+    bucket: z.nullable(bucketStateSchema),
+  }),
+  {
+    asOf: "2026-11-22T02:45:00.000Z",
+    lanes: [{ lane: "slow", ratePerSecondNow: 4.8, ratePerSecondSet: 5 }],
+    redrivesRunning: 1,
+    worker: { alive: 1, lastSeenAt: "2026-11-22T02:44:59.500Z" },
+    queue: { backend: "postgres", ok: true },
+    store: { ok: true },
+    trouble: { openBreakers: [], failingSources: [] },
+    bucket: "shared",
+  },
+);
+export type StatusOut = z.infer<typeof statusSchema>;

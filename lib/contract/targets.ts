@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { named, nullableText, nullableTime } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
 
 const positive = z
@@ -25,16 +26,30 @@ export const policyRequestSchema = z.strictObject({ body: z.record(z.string(), z
 export type PolicyRequest = z.infer<typeof policyRequestSchema>;
 
 /** A policy's version. 0 is the built-in preset of that name. */
-export type PolicyOut = {
-  name: string;
-  version: number;
-  body: unknown;
-  reason: string | null;
-  createdBy: string | null;
-  createdAt: string | null;
-  /** Names of the targets that use it. */
-  usedBy: string[];
-};
+export const policySchema = named(
+  "Policy",
+  z.object({
+    name: z.string(),
+    version: z.int(),
+    body: z.unknown(),
+    reason: nullableText,
+    createdBy: nullableText,
+    createdAt: nullableTime,
+    /** Names of the targets that use it. */
+    usedBy: z.array(z.string()),
+  }),
+  {
+    name: "slow-lane",
+    version: 0,
+    body: { maxAttempts: 3 },
+    reason: null,
+    createdBy: null,
+    createdAt: null,
+    usedBy: ["orders.slow"],
+  },
+);
+export type PolicyOut = z.infer<typeof policySchema>;
+export const policyListSchema = z.object({ items: z.array(policySchema) });
 
 /** PATCH /api/v1/settings: names as in GET. */
 export const settingsChangeSchema = z.strictObject({
@@ -43,4 +58,17 @@ export const settingsChangeSchema = z.strictObject({
 });
 export type SettingsChange = z.infer<typeof settingsChangeSchema>;
 
-export type SettingOut = { name: string; value: number; initial: number; min: number; max: number; text: string };
+const settingSchema = named(
+  "Setting",
+  z.object({
+    name: z.string(),
+    value: z.number(),
+    initial: z.number(),
+    min: z.number(),
+    max: z.number(),
+    text: z.string(),
+  }),
+  { name: "redriveLimit", value: 3, initial: 3, min: 1, max: 100, text: "Redrives of one event" },
+);
+export type SettingOut = z.infer<typeof settingSchema>;
+export const settingListSchema = z.object({ items: z.array(settingSchema) });

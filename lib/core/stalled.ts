@@ -31,17 +31,19 @@ export type StallFacts = {
   blockedBy: string | null;
 };
 
-export type StallCode =
-  | "paused"
-  | "no-worker"
-  | "hold"
-  | "breaker-open"
-  | "canary-waits"
-  | "deferred"
-  | "blocked"
-  | "rate"
-  | "in-hand"
-  | "unknown";
+export const STALL_CODES = [
+  "paused",
+  "no-worker",
+  "hold",
+  "breaker-open",
+  "canary-waits",
+  "deferred",
+  "blocked",
+  "rate",
+  "in-hand",
+  "unknown",
+] as const;
+export type StallCode = (typeof STALL_CODES)[number];
 
 export type Stall = {
   code: StallCode;

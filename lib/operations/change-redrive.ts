@@ -1,4 +1,4 @@
-import type { RedriveChange } from "@/lib/contract/redrives";
+import type { RedriveChange, RedriveOut } from "@/lib/contract/redrives";
 import { DomainError } from "@/lib/core/problem";
 import { isFinal, nextRedriveState, REDRIVE_MOVES, type RedriveMove } from "@/lib/core/redrive-state";
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
@@ -6,8 +6,9 @@ import { awaitOpenSends } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import { ringRedrive } from "@/lib/redriving/rings";
-import type { Tx } from "@/lib/store/db";
+import type { Queryable, Tx } from "@/lib/store/db";
 import { openSlices } from "@/lib/store/read/open-slices";
+import { readRedrive } from "@/lib/store/read/redrives";
 import { appendAudit } from "@/lib/store/write/audit";
 import { lockRedrive, moveRedrive, type RedriveRow, setRedriveLane, setRedriveRate } from "@/lib/store/write/redrive";
 
@@ -39,7 +40,14 @@ export async function changeRedrive(
   return { underWay: stops ? await awaitOpenSends(deps, { redriveId: input.id }) : 0 };
 }
 
-export function unknownRedrive(id: string): DomainError {
+/** The redrive as the API shows it. Throws DomainError `unknown-redrive`. */
+export async function shownRedrive(db: Queryable, viewer: Viewer, id: string, nowMs: number): Promise<RedriveOut> {
+  const redrive = await readRedrive(db, viewer, id, nowMs);
+  if (!redrive) throw unknownRedrive(id);
+  return redrive;
+}
+
+function unknownRedrive(id: string): DomainError {
   return new DomainError("unknown-redrive", `There is no redrive ${id}`, {
     fields: [{ field: "id", detail: "list redrives with GET /api/v1/redrives" }],
   });

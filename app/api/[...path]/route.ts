@@ -3,7 +3,9 @@ import { DomainError } from "@/lib/core/problem";
 
 /** Every path below /api that no route serves: a problem, like any other answer of the API. */
 const nowhere = handle({
-  query: () => undefined,
+  id: "nowhere",
+  summary: "Nothing is served here",
+  query: { parameters: {}, problems: ["unknown-route"], read: () => undefined },
   run: async ({ request }) => {
     const { pathname } = new URL(request.url);
     throw new DomainError("unknown-route", `${request.method} ${pathname} is not served here`, {

@@ -1,4 +1,5 @@
-import { ID_NAMES, type IdName, type Meanings } from "@/lib/contract/meanings";
+import { ID_NAMES, type IdName } from "@/lib/contract/filter-params";
+import type { Meanings } from "@/lib/contract/meanings";
 import { type ScopedFilter, scopeFilter } from "@/lib/contract/scope";
 import { DomainError } from "@/lib/core/problem";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";

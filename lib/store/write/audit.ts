@@ -1,4 +1,4 @@
-import type { AuditSubject } from "@/lib/contract/audit";
+import type { AuditSubject } from "@/lib/core/audit-subject";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Tx } from "@/lib/store/db";
 

@@ -1,8 +1,12 @@
 import { handle } from "@/app/_server/handle";
-import { auditQueryFrom } from "@/lib/contract/audit-query";
+import { auditListSchema } from "@/lib/contract/audit";
+import { auditQuery } from "@/lib/contract/audit-query";
 import { listAudit } from "@/lib/store/read/audit-list";
 
 export const GET = handle({
-  query: auditQueryFrom,
+  id: "listAudit",
+  summary: "Who did what, newest first",
+  query: auditQuery,
+  answer: auditListSchema,
   run: ({ deps, viewer, query }) => listAudit(deps.db, viewer, query),
 });

@@ -1,18 +1,27 @@
 import { handle } from "@/app/_server/handle";
 import { once } from "@/app/_server/once";
-import { controlRequestSchema, controlStateFrom } from "@/lib/contract/controls";
-import { idPageFrom, namedParams } from "@/lib/contract/id-page";
+import { BODY_ID } from "@/app/_server/operation";
+import { controlListSchema, controlRequestSchema, controlsQuery, imposedControlSchema } from "@/lib/contract/controls";
 import { imposeControl } from "@/lib/operations/impose-control";
 import { listControls, readControl } from "@/lib/store/read/control-list";
 
 export const GET = handle({
-  query: (params) => ({ ...idPageFrom(params), state: controlStateFrom(namedParams(params, ["state"]).state) }),
+  id: "listControls",
+  summary: "Controls, newest first",
+  query: controlsQuery,
+  answer: controlListSchema,
   run: ({ deps, viewer, query }) => listControls(deps.db, viewer, query),
 });
 
 export const POST = handle({
+  id: "imposeControl",
+  summary: "Impose a control; says how many sends that it covers are under way",
   body: controlRequestSchema,
+  idempotent: true,
   status: 201,
+  answer: imposedControlSchema,
+  problems: ["invalid-window"],
+  links: { liftControl: BODY_ID },
   run: (call) =>
     once(call, async () => {
       const { id, underWay } = await imposeControl(call.deps, call.body, call.viewer);

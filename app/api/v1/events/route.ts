@@ -1,16 +1,28 @@
 import { handle } from "@/app/_server/handle";
+import { INGEST_MEDIA, INGEST_PROBLEMS } from "@/app/_server/ingest";
 import { ingestOnce } from "@/app/_server/ingest-once";
-import { eventPageFrom } from "@/lib/contract/event-page";
-import { namedParams } from "@/lib/contract/id-page";
+import { ingestSchema, sourceQuery } from "@/lib/contract/event-in";
+import { eventPageQuery } from "@/lib/contract/event-page";
+import { eventListSchema, parkAnswerSchema } from "@/lib/contract/events";
 import { listEvents } from "@/lib/store/read/event-list";
 
 export const GET = handle({
-  query: eventPageFrom,
+  id: "listEvents",
+  summary: "List events, newest first",
+  query: eventPageQuery,
+  answer: eventListSchema,
   run: ({ deps, viewer, query, nowMs }) => listEvents(deps.lists, viewer, query, nowMs),
 });
 
 export const POST = handle({
-  query: (params) => ({ source: namedParams(params, ["source"]).source ?? null }),
+  id: "parkEvents",
+  summary: "Park events: one, an array, { events }, NDJSON, or CloudEvents structured, binary, batch",
+  query: sourceQuery,
+  body: ingestSchema,
+  bodyMedia: INGEST_MEDIA,
+  idempotent: true,
   status: 202,
+  answer: parkAnswerSchema,
+  problems: INGEST_PROBLEMS,
   run: ingestOnce,
 });

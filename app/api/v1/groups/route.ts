@@ -1,8 +1,12 @@
 import { handle } from "@/app/_server/handle";
-import { eventPageFrom } from "@/lib/contract/event-page";
+import { eventPageQuery } from "@/lib/contract/event-page";
+import { groupListSchema } from "@/lib/contract/events";
 import { listGroups } from "@/lib/store/read/group-list";
 
 export const GET = handle({
-  query: eventPageFrom,
+  id: "listGroups",
+  summary: "Groups with events that match, the most parked first",
+  query: eventPageQuery,
+  answer: groupListSchema,
   run: ({ deps, viewer, query, nowMs }) => listGroups(deps.db, viewer, query, nowMs),
 });

@@ -1,4 +1,10 @@
 import { handle } from "@/app/_server/handle";
 import { openapiDocument } from "@/app/_server/openapi";
+import { documentSchema } from "@/lib/contract/health";
 
-export const GET = handle({ run: async () => openapiDocument() });
+export const GET = handle({
+  id: "readApi",
+  summary: "This document",
+  answer: documentSchema,
+  run: async () => openapiDocument((await import("@/app/routes")).ROUTES),
+});

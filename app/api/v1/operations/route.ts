@@ -1,9 +1,11 @@
 import { handle } from "@/app/_server/handle";
-import { bulkStatesFrom } from "@/lib/contract/bulk-operations";
-import { idPageFrom, namedParams } from "@/lib/contract/id-page";
+import { bulkOperationListSchema, bulkOperationsQuery } from "@/lib/contract/bulk-operations";
 import { listBulkOperations } from "@/lib/store/read/bulk-operations";
 
 export const GET = handle({
-  query: (params) => ({ ...idPageFrom(params), states: bulkStatesFrom(namedParams(params, ["state"]).state) }),
+  id: "listBulkOperations",
+  summary: "Bulk operations, newest first: ignores, releases and confirms of more than 2,000 events",
+  query: bulkOperationsQuery,
+  answer: bulkOperationListSchema,
   run: ({ deps, viewer, query }) => listBulkOperations(deps.db, viewer, query),
 });

@@ -1,4 +1,10 @@
 import { handle } from "@/app/_server/handle";
 import { currentPolicies } from "@/app/_server/policies";
+import { policyListSchema } from "@/lib/contract/targets";
 
-export const GET = handle({ run: async ({ deps, viewer }) => ({ items: await currentPolicies(deps.db, viewer) }) });
+export const GET = handle({
+  id: "listPolicies",
+  summary: "Retry policies, each in the version in force",
+  answer: policyListSchema,
+  run: async ({ deps, viewer }) => ({ items: await currentPolicies(deps.db, viewer) }),
+});

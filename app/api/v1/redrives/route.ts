@@ -1,18 +1,27 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
-import { idPageFrom, namedParams } from "@/lib/contract/id-page";
-import { redriveRequestSchema, redriveStatesFrom } from "@/lib/contract/redrives";
+import { BODY_ID, SELECT_PROBLEMS } from "@/app/_server/operation";
+import { redriveAnswerSchema, redriveListSchema, redriveRequestSchema, redrivesQuery } from "@/lib/contract/redrives";
 import { requestRedrive } from "@/lib/operations/request-redrive";
 import { listRedrives } from "@/lib/store/read/redrives";
 
 export const GET = handle({
-  query: (params) => ({ ...idPageFrom(params), states: redriveStatesFrom(namedParams(params, ["state"]).state) }),
+  id: "listRedrives",
+  summary: "Redrives, newest first",
+  query: redrivesQuery,
+  answer: redriveListSchema,
   run: ({ deps, viewer, query, nowMs }) => listRedrives(deps.db, viewer, query, nowMs),
 });
 
 export const POST = handle({
+  id: "requestRedrive",
+  summary: "Redrive or verify events",
   body: redriveRequestSchema,
+  idempotent: true,
   status: 202,
+  answer: redriveAnswerSchema,
+  problems: SELECT_PROBLEMS,
+  links: { getRedrive: BODY_ID, listRedriveItems: BODY_ID, changeRedrive: BODY_ID },
   run: ({ deps, request, body, viewer }) =>
     requestRedrive(deps, { request: body, idempotency: idempotencyOf(request, viewer, body) }, viewer),
 });

@@ -1,12 +1,23 @@
 import { handle } from "@/app/_server/handle";
-import { savedViewRequestSchema } from "@/lib/contract/saved-views";
+import { BODY_ID } from "@/app/_server/operation";
+import { savedViewListSchema, savedViewRequestSchema, savedViewSchema } from "@/lib/contract/saved-views";
 import { saveView } from "@/lib/operations/save-view";
 import { listSavedViews } from "@/lib/store/read/saved-views";
 
-export const GET = handle({ run: ({ deps, viewer }) => listSavedViews(deps.lowRate, viewer) });
+export const GET = handle({
+  id: "listSavedViews",
+  summary: "Filters with a name",
+  answer: savedViewListSchema,
+  run: ({ deps, viewer }) => listSavedViews(deps.lowRate, viewer),
+});
 
 export const POST = handle({
+  id: "saveView",
+  summary: "Save a filter under a name",
   body: savedViewRequestSchema,
   status: 201,
+  answer: savedViewSchema,
+  problems: ["name-taken"],
+  links: { deleteView: BODY_ID },
   run: ({ deps, body, viewer }) => saveView(deps, body, viewer),
 });

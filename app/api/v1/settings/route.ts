@@ -1,5 +1,5 @@
 import { handle } from "@/app/_server/handle";
-import { type SettingOut, settingsChangeSchema } from "@/lib/contract/targets";
+import { type SettingOut, settingListSchema, settingsChangeSchema } from "@/lib/contract/targets";
 import { SETTING_BOUNDS, SETTING_NAMES, type Settings } from "@/lib/core/settings";
 import { changeSettings } from "@/lib/operations/change-settings";
 import { showSettings } from "@/lib/store/read/settings";
@@ -8,9 +8,18 @@ function shown(settings: Settings): { items: SettingOut[] } {
   return { items: SETTING_NAMES.map((name) => ({ name, value: settings[name], ...SETTING_BOUNDS[name] })) };
 }
 
-export const GET = handle({ run: async ({ deps, viewer }) => shown(await showSettings(deps.db, viewer)) });
+export const GET = handle({
+  id: "listSettings",
+  summary: "Settings with their bounds",
+  answer: settingListSchema,
+  run: async ({ deps, viewer }) => shown(await showSettings(deps.db, viewer)),
+});
 
 export const PATCH = handle({
+  id: "changeSettings",
+  summary: "Change settings",
   body: settingsChangeSchema,
+  answer: settingListSchema,
+  problems: ["invalid-config"],
   run: async ({ deps, body, viewer }) => shown(await changeSettings(deps, body, viewer)),
 });

@@ -1,4 +1,10 @@
 import { handle } from "@/app/_server/handle";
 import { statusOf } from "@/app/_server/status";
+import { statusSchema } from "@/lib/contract/stats";
 
-export const GET = handle({ run: ({ deps, viewer, nowMs }) => statusOf(deps, viewer, nowMs) });
+export const GET = handle({
+  id: "readStatus",
+  summary: "What flows now, and whether store, queue and workers are well",
+  answer: statusSchema,
+  run: ({ deps, viewer, nowMs }) => statusOf(deps, viewer, nowMs),
+});

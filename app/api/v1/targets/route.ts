@@ -1,9 +1,13 @@
 import { handle } from "@/app/_server/handle";
 import { addressOf } from "@/app/_server/target-address";
-import { idPageFrom, namedParams } from "@/lib/contract/id-page";
+import { idPageQuery } from "@/lib/contract/id-page";
+import { targetListSchema } from "@/lib/contract/sources";
 import { listTargets } from "@/lib/store/read/target-list";
 
 export const GET = handle({
-  query: (params) => ({ ...idPageFrom(params), ...namedParams(params, []) }),
+  id: "listTargets",
+  summary: "Targets with the live state of their engines, all on one page",
+  query: idPageQuery({}),
+  answer: targetListSchema,
   run: ({ deps, viewer }) => listTargets(deps.db, viewer, addressOf),
 });

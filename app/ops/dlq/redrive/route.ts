@@ -1,12 +1,19 @@
 import { refuseBody } from "@/app/_server/body";
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
-import { opsRedriveFrom } from "@/lib/contract/ops-redrive";
+import { BODY_ID } from "@/app/_server/operation";
+import { opsRedriveQuery } from "@/lib/contract/ops-redrive";
+import { redriveAnswerSchema } from "@/lib/contract/redrives";
 import { requestRedrive } from "@/lib/operations/request-redrive";
 
 export const POST = handle({
-  query: opsRedriveFrom,
+  id: "redriveInOneCall",
+  summary: "Redrive in one call, for scripts and runbooks: a second identical call redrives nothing twice",
+  query: opsRedriveQuery,
+  idempotent: true,
   status: 202,
+  answer: redriveAnswerSchema,
+  links: { getRedrive: BODY_ID },
   run: async ({ deps, request, query, viewer }) => {
     await refuseBody(request);
     return requestRedrive(deps, { request: query, idempotency: idempotencyOf(request, viewer, query) }, viewer);

@@ -1,15 +1,18 @@
-import { readOptionalJson } from "@/app/_server/body";
 import { handle } from "@/app/_server/handle";
-import { liftRequestSchema } from "@/lib/contract/controls";
-import { idParam } from "@/lib/contract/id-page";
+import { controlSchema, liftRequestSchema } from "@/lib/contract/controls";
+import { byId } from "@/lib/contract/query";
 import { liftControl } from "@/lib/operations/lift-control";
 import { readControl } from "@/lib/store/read/control-list";
 
 export const DELETE = handle({
-  run: async ({ deps, request, params, viewer }) => {
-    const id = idParam(params.id, "unknown-control");
-    // Many clients cannot send a body with DELETE: then the schema's own reason stands.
-    const { reason } = liftRequestSchema.parse((await readOptionalJson(request)) ?? {});
+  id: "liftControl",
+  summary: "Lift a control",
+  params: byId("unknown-control"),
+  // Many clients cannot send a body with DELETE: then the schema's own reason stands.
+  body: liftRequestSchema,
+  bodyOptional: true,
+  answer: controlSchema,
+  run: async ({ deps, params: { id }, body: { reason }, viewer }) => {
     await liftControl(deps, { id, reason }, viewer);
     return readControl(deps.db, viewer, id);
   },

@@ -1,8 +1,19 @@
 import { handle } from "@/app/_server/handle";
-import { idParam } from "@/lib/contract/id-page";
+import { BODY_ID } from "@/app/_server/operation";
+import { eventDetailSchema } from "@/lib/contract/events";
+import { byId } from "@/lib/contract/query";
 import { readEventDetail } from "@/lib/store/read/event-detail";
 
 export const GET = handle({
-  run: ({ deps, viewer, params, nowMs }) =>
-    readEventDetail(deps.lists, viewer, idParam(params.id, "unknown-event"), nowMs),
+  id: "getEvent",
+  summary: "One event with body, headers, error, origin and history",
+  params: byId("unknown-event"),
+  answer: eventDetailSchema,
+  links: {
+    readPayload: BODY_ID,
+    readNeighbours: BODY_ID,
+    listAudit: { eventId: BODY_ID.id },
+    getRedrive: { id: "$response.body#/history/0/redriveId" },
+  },
+  run: ({ deps, viewer, params, nowMs }) => readEventDetail(deps.lists, viewer, params.id, nowMs),
 });

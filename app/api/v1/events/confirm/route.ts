@@ -1,11 +1,19 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
+import { BODY_ID, SELECT_PROBLEMS } from "@/app/_server/operation";
 import { confirmRequestSchema } from "@/lib/contract/confirm";
+import { bulkAnswerSchema } from "@/lib/contract/events";
 import { confirmEvents } from "@/lib/operations/confirm-events";
 
 export const POST = handle({
+  id: "confirmEvents",
+  summary: "Say that a consumer processed events: by its ids, or a selection with a reason",
   body: confirmRequestSchema,
+  idempotent: true,
   status: 202,
+  answer: bulkAnswerSchema,
+  problems: [...SELECT_PROBLEMS, "unknown-source"],
+  links: { getBulkOperation: BODY_ID },
   run: ({ deps, request, body, viewer }) =>
     confirmEvents(deps, { ...body, idempotency: idempotencyOf(request, viewer, body) }, viewer),
 });

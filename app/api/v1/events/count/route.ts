@@ -1,8 +1,12 @@
 import { handle } from "@/app/_server/handle";
-import { fromSearchParams } from "@/lib/contract/event-filter";
+import { filterQuery } from "@/lib/contract/event-page";
+import { eventCountsSchema } from "@/lib/contract/events";
 import { countEvents } from "@/lib/store/read/event-count";
 
 export const GET = handle({
-  query: (params) => fromSearchParams(params),
-  run: ({ deps, viewer, query, nowMs }) => countEvents(deps.db, viewer, query, nowMs),
+  id: "countEvents",
+  summary: "How many events match: exact, estimated or at least",
+  query: filterQuery({}),
+  answer: eventCountsSchema,
+  run: ({ deps, viewer, query, nowMs }) => countEvents(deps.db, viewer, query.filter, nowMs),
 });

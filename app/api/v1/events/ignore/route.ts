@@ -1,11 +1,19 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
+import { BODY_ID, SELECT_PROBLEMS } from "@/app/_server/operation";
+import { bulkAnswerSchema } from "@/lib/contract/events";
 import { bulkChangeSchema } from "@/lib/contract/selection";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 
 export const POST = handle({
+  id: "ignoreEvents",
+  summary: "Ignore events; says how many are being sent",
   body: bulkChangeSchema,
+  idempotent: true,
   status: 202,
+  answer: bulkAnswerSchema,
+  problems: SELECT_PROBLEMS,
+  links: { getBulkOperation: BODY_ID },
   run: ({ deps, request, body, viewer }) =>
     ignoreEvents(deps, { ...body, idempotency: idempotencyOf(request, viewer, body) }, viewer),
 });

@@ -1,11 +1,19 @@
 import { handle } from "@/app/_server/handle";
 import { idempotencyOf } from "@/app/_server/idempotency";
+import { BODY_ID, SELECT_PROBLEMS } from "@/app/_server/operation";
+import { bulkAnswerSchema } from "@/lib/contract/events";
 import { releaseSchema } from "@/lib/contract/selection";
 import { releaseEvents } from "@/lib/operations/ignore-events";
 
 export const POST = handle({
+  id: "releaseEvents",
+  summary: "Release ignored events",
   body: releaseSchema,
+  idempotent: true,
   status: 202,
+  answer: bulkAnswerSchema,
+  problems: SELECT_PROBLEMS,
+  links: { getBulkOperation: BODY_ID },
   run: ({ deps, request, body, viewer }) =>
     releaseEvents(deps, { ...body, idempotency: idempotencyOf(request, viewer, body) }, viewer),
 });

@@ -1,27 +1,28 @@
 import { handle } from "@/app/_server/handle";
-import { bulkOperationChangeSchema } from "@/lib/contract/bulk-operations";
-import { idParam } from "@/lib/contract/id-page";
-import type { Viewer } from "@/lib/core/viewer";
-import { cancelBulkOperation } from "@/lib/operations/cancel-bulk-operation";
-import { unknownOperation } from "@/lib/operations/select-events";
-import type { Queryable } from "@/lib/store/db";
-import { readBulkOperation } from "@/lib/store/read/bulk-operations";
+import { bulkOperationChangeSchema, bulkOperationSchema } from "@/lib/contract/bulk-operations";
+import { byId } from "@/lib/contract/query";
+import { cancelBulkOperation, shownOperation } from "@/lib/operations/cancel-bulk-operation";
 
-async function shown(db: Queryable, viewer: Viewer, id: string) {
-  const operation = await readBulkOperation(db, viewer, id);
-  if (!operation) throw unknownOperation(id);
-  return operation;
-}
+const params = byId("unknown-operation");
 
 export const GET = handle({
-  run: ({ deps, viewer, params }) => shown(deps.db, viewer, idParam(params.id, "unknown-operation")),
+  id: "getBulkOperation",
+  summary: "One bulk operation with its progress",
+  params,
+  answer: bulkOperationSchema,
+  links: { listAuditEvents: { id: "$response.body#/auditId" } },
+  run: ({ deps, viewer, params: { id } }) => shownOperation(deps.db, viewer, id),
 });
 
 export const PATCH = handle({
+  id: "changeBulkOperation",
+  summary: "Cancel it: what it has changed stays changed",
+  params,
   body: bulkOperationChangeSchema,
-  run: async ({ deps, params, body, viewer }) => {
-    const id = idParam(params.id, "unknown-operation");
-    await cancelBulkOperation(deps, { id, reason: body.reason }, viewer);
-    return shown(deps.db, viewer, id);
+  answer: bulkOperationSchema,
+  problems: ["illegal-transition"],
+  run: async ({ deps, viewer, params: { id }, body: { reason } }) => {
+    await cancelBulkOperation(deps, { id, reason }, viewer);
+    return shownOperation(deps.db, viewer, id);
   },
 });

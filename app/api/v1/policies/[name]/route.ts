@@ -1,17 +1,26 @@
 import { handle } from "@/app/_server/handle";
 import { policyVersions } from "@/app/_server/policies";
-import { policyRequestSchema } from "@/lib/contract/targets";
+import { byName } from "@/lib/contract/query";
+import { policyListSchema, policyRequestSchema, policySchema } from "@/lib/contract/targets";
 import { storePolicy } from "@/lib/operations/store-policy";
 
 export const GET = handle({
-  run: async ({ deps, viewer, params }) => ({ items: await policyVersions(deps.db, viewer, params.name!) }),
+  id: "getPolicy",
+  summary: "One policy with its versions, newest first",
+  params: byName("unknown-policy"),
+  answer: policyListSchema,
+  run: async ({ deps, viewer, params }) => ({ items: await policyVersions(deps.db, viewer, params.name) }),
 });
 
 export const PUT = handle({
+  id: "storePolicy",
+  summary: "Store a new version of a policy",
+  params: byName("unknown-policy"),
   body: policyRequestSchema,
+  answer: policySchema,
+  problems: ["invalid-config"],
   run: async ({ deps, params, body, viewer }) => {
-    await storePolicy(deps, { name: params.name!, request: body }, viewer);
-    const [newest] = await policyVersions(deps.db, viewer, params.name!);
-    return newest;
+    await storePolicy(deps, { name: params.name, request: body }, viewer);
+    return (await policyVersions(deps.db, viewer, params.name))[0];
   },
 });

@@ -1,26 +1,29 @@
 import { handle } from "@/app/_server/handle";
-import { idParam } from "@/lib/contract/id-page";
-import { redriveChangeSchema } from "@/lib/contract/redrives";
-import type { Viewer } from "@/lib/core/viewer";
-import { changeRedrive, unknownRedrive } from "@/lib/operations/change-redrive";
-import type { Queryable } from "@/lib/store/db";
-import { readRedrive } from "@/lib/store/read/redrives";
+import { BODY_ID } from "@/app/_server/operation";
+import { byId } from "@/lib/contract/query";
+import { changedRedriveSchema, redriveChangeSchema, redriveSchema } from "@/lib/contract/redrives";
+import { changeRedrive, shownRedrive } from "@/lib/operations/change-redrive";
 
-async function shown(db: Queryable, viewer: Viewer, id: string, nowMs: number) {
-  const redrive = await readRedrive(db, viewer, id, nowMs);
-  if (!redrive) throw unknownRedrive(id);
-  return redrive;
-}
+const params = byId("unknown-redrive");
 
 export const GET = handle({
-  run: ({ deps, viewer, params, nowMs }) => shown(deps.db, viewer, idParam(params.id, "unknown-redrive"), nowMs),
+  id: "getRedrive",
+  summary: "One redrive with its progress",
+  params,
+  answer: redriveSchema,
+  links: { listRedriveItems: BODY_ID, readRedriveCauses: BODY_ID, readRedriveRate: BODY_ID, changeRedrive: BODY_ID },
+  run: ({ deps, viewer, params: { id }, nowMs }) => shownRedrive(deps.db, viewer, id, nowMs),
 });
 
 export const PATCH = handle({
+  id: "changeRedrive",
+  summary: "Pause, resume, cancel (says how many sends are under way), or change its rate or lane",
+  params,
   body: redriveChangeSchema,
-  run: async ({ deps, params, body, viewer, nowMs }) => {
-    const id = idParam(params.id, "unknown-redrive");
+  answer: changedRedriveSchema,
+  problems: ["illegal-transition"],
+  run: async ({ deps, params: { id }, body, viewer, nowMs }) => {
     const { underWay } = await changeRedrive(deps, { id, change: body }, viewer);
-    return { ...(await shown(deps.db, viewer, id, nowMs)), underWay };
+    return { ...(await shownRedrive(deps.db, viewer, id, nowMs)), underWay };
   },
 });

@@ -1,9 +1,14 @@
 import { handle } from "@/app/_server/handle";
+import { SELECT_PROBLEMS } from "@/app/_server/operation";
 import { sampleParts } from "@/app/_server/sample";
-import { previewRequestSchema } from "@/lib/contract/redrives";
+import { previewRequestSchema, previewSchema } from "@/lib/contract/redrives";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 
 export const POST = handle({
+  id: "previewRedrive",
+  summary: "What a redrive would do now",
   body: previewRequestSchema,
+  answer: previewSchema,
+  problems: SELECT_PROBLEMS,
   run: ({ deps, body, viewer }) => previewRedrive({ ...deps, sample: sampleParts(deps) }, body, viewer),
 });

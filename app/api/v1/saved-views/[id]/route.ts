@@ -1,7 +1,10 @@
 import { handle } from "@/app/_server/handle";
-import { idParam } from "@/lib/contract/id-page";
+import { byId } from "@/lib/contract/query";
 import { deleteView } from "@/lib/operations/save-view";
 
 export const DELETE = handle({
-  run: ({ deps, params, viewer }) => deleteView(deps, idParam(params.id, "unknown-view"), viewer),
+  id: "deleteView",
+  summary: "Delete a saved view",
+  params: byId("unknown-view"),
+  run: ({ deps, params, viewer }) => deleteView(deps, params.id, viewer),
 });

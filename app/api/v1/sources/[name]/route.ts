@@ -1,17 +1,37 @@
 import { handle } from "@/app/_server/handle";
-import { sourceChangeSchema } from "@/lib/contract/sources";
+import { byName } from "@/lib/contract/query";
+import { sourceChangeSchema, sourceSchema } from "@/lib/contract/sources";
 import { deleteSource } from "@/lib/operations/delete-source";
 import { updateSource } from "@/lib/operations/update-source";
 import { readSource } from "@/lib/store/read/sources";
 
-export const GET = handle({ run: ({ deps, viewer, params }) => readSource(deps, viewer, params.name!) });
+const params = byName("unknown-source");
+
+export const GET = handle({
+  id: "getSource",
+  summary: "One source",
+  params,
+  answer: sourceSchema,
+  run: ({ deps, viewer, params: { name } }) => readSource(deps, viewer, name),
+});
 
 export const PATCH = handle({
+  id: "updateSource",
+  summary: "Change a source",
+  params,
   body: sourceChangeSchema,
-  run: async ({ deps, params, body, viewer }) => {
-    await updateSource(deps, { name: params.name!, change: body }, viewer);
-    return readSource(deps, viewer, params.name!);
+  answer: sourceSchema,
+  problems: ["invalid-config"],
+  run: async ({ deps, params: { name }, body, viewer }) => {
+    await updateSource(deps, { name, change: body }, viewer);
+    return readSource(deps, viewer, name);
   },
 });
 
-export const DELETE = handle({ run: ({ deps, params, viewer }) => deleteSource(deps, params.name!, viewer) });
+export const DELETE = handle({
+  id: "deleteSource",
+  summary: "Delete a source that has no events",
+  params,
+  problems: ["source-in-use"],
+  run: ({ deps, params: { name }, viewer }) => deleteSource(deps, name, viewer),
+});

@@ -1,8 +1,12 @@
 import { handle } from "@/app/_server/handle";
-import { statsQueryFrom } from "@/lib/contract/stats-query";
+import { ageStatsSchema } from "@/lib/contract/stats";
+import { statsQuery } from "@/lib/contract/stats-query";
 import { readAge } from "@/lib/store/read/stats";
 
 export const GET = handle({
-  query: (params, nowMs) => statsQueryFrom(params, nowMs, ["source", "errorCode"]),
+  id: "readAge",
+  summary: "Age of what is parked: p50, p95, oldest",
+  query: statsQuery(["source", "errorCode"]),
+  answer: ageStatsSchema,
   run: ({ deps, viewer, query, nowMs }) => readAge(deps.db, viewer, query, nowMs),
 });

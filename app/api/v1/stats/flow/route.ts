@@ -1,8 +1,12 @@
 import { handle } from "@/app/_server/handle";
-import { statsQueryFrom } from "@/lib/contract/stats-query";
+import { flowStatsSchema } from "@/lib/contract/stats";
+import { statsQuery } from "@/lib/contract/stats-query";
 import { readFlow } from "@/lib/store/read/stats";
 
 export const GET = handle({
-  query: (params, nowMs) => statsQueryFrom(params, nowMs, ["source", "errorCode", "fingerprint"]),
+  id: "readFlow",
+  summary: "Events in and out over time",
+  query: statsQuery(["source", "errorCode", "fingerprint"]),
+  answer: flowStatsSchema,
   run: ({ deps, viewer, query, nowMs }) => readFlow(deps.db, viewer, query, nowMs),
 });

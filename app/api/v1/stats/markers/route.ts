@@ -1,8 +1,12 @@
 import { handle } from "@/app/_server/handle";
-import { statsQueryFrom } from "@/lib/contract/stats-query";
+import { markersSchema } from "@/lib/contract/stats";
+import { statsQuery } from "@/lib/contract/stats-query";
 import { readMarkers } from "@/lib/store/read/stats";
 
 export const GET = handle({
-  query: (params, nowMs) => statsQueryFrom(params, nowMs, []),
+  id: "readMarkers",
+  summary: "Redrives and controls of the window",
+  query: statsQuery([]),
+  answer: markersSchema,
   run: ({ deps, viewer, query }) => readMarkers(deps.db, viewer, query),
 });

@@ -1,8 +1,12 @@
 import { handle } from "@/app/_server/handle";
-import { statsQueryFrom } from "@/lib/contract/stats-query";
+import { redriveSuccessSchema } from "@/lib/contract/stats";
+import { statsQuery } from "@/lib/contract/stats-query";
 import { readRedriveSuccess } from "@/lib/store/read/stats";
 
 export const GET = handle({
-  query: (params, nowMs) => statsQueryFrom(params, nowMs, ["source", "errorCode", "fingerprint"]),
+  id: "readRedriveSuccess",
+  summary: "Confirmed of what is settled",
+  query: statsQuery(["source", "errorCode", "fingerprint"]),
+  answer: redriveSuccessSchema,
   run: ({ deps, viewer, query, nowMs }) => readRedriveSuccess(deps.db, viewer, query, nowMs),
 });

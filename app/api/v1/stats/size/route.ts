@@ -1,8 +1,12 @@
 import { handle } from "@/app/_server/handle";
-import { statsQueryFrom } from "@/lib/contract/stats-query";
+import { sizeStatsSchema } from "@/lib/contract/stats";
+import { statsQuery } from "@/lib/contract/stats-query";
 import { readSize } from "@/lib/store/read/stats";
 
 export const GET = handle({
-  query: (params, nowMs) => statsQueryFrom(params, nowMs, ["source", "errorCode", "fingerprint"]),
+  id: "readSize",
+  summary: "dlq_size over time, by error code",
+  query: statsQuery(["source", "errorCode", "fingerprint"]),
+  answer: sizeStatsSchema,
   run: ({ deps, viewer, query, nowMs }) => readSize(deps.db, viewer, query, nowMs),
 });

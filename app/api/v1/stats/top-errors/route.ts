@@ -1,8 +1,12 @@
 import { handle } from "@/app/_server/handle";
-import { topErrorsQueryFrom } from "@/lib/contract/stats-query";
+import { topErrorsSchema } from "@/lib/contract/stats";
+import { topErrorsQuery } from "@/lib/contract/stats-query";
 import { readTopErrors } from "@/lib/store/read/top-errors";
 
 export const GET = handle({
-  query: topErrorsQueryFrom,
+  id: "readTopErrors",
+  summary: "Error codes: what arrived in the window; without a window, what is parked",
+  query: topErrorsQuery,
+  answer: topErrorsSchema,
   run: ({ deps, viewer, query, nowMs }) => readTopErrors(deps.db, viewer, query, nowMs),
 });

@@ -1,24 +1,27 @@
 import { handle } from "@/app/_server/handle";
-import { addressOf } from "@/app/_server/target-address";
+import { shownTarget } from "@/app/_server/target-address";
+import { byName } from "@/lib/contract/query";
+import { targetSchema } from "@/lib/contract/sources";
 import { targetChangeSchema } from "@/lib/contract/targets";
-import type { Viewer } from "@/lib/core/viewer";
-import { changeTarget, unknownTarget } from "@/lib/operations/change-target";
-import type { Queryable } from "@/lib/store/db";
-import { listTargets } from "@/lib/store/read/target-list";
+import { changeTarget } from "@/lib/operations/change-target";
 
-async function shown(db: Queryable, viewer: Viewer, name: string) {
-  const { items } = await listTargets(db, viewer, addressOf);
-  const target = items.find((item) => item.name === name);
-  if (!target) throw unknownTarget(name);
-  return target;
-}
+const target = { params: byName("unknown-target"), answer: targetSchema };
 
-export const GET = handle({ run: ({ deps, viewer, params }) => shown(deps.db, viewer, params.name!) });
+export const GET = handle({
+  id: "getTarget",
+  summary: "One target with the live state of its engines",
+  ...target,
+  run: ({ deps, viewer, params }) => shownTarget(deps.db, viewer, params.name),
+});
 
 export const PATCH = handle({
+  id: "changeTarget",
+  summary: "Change a target; it is in force within a second",
+  ...target,
   body: targetChangeSchema,
+  problems: ["unknown-policy"],
   run: async ({ deps, params, body, viewer }) => {
-    await changeTarget(deps, { name: params.name!, change: body }, viewer);
-    return shown(deps.db, viewer, params.name!);
+    await changeTarget(deps, { name: params.name, change: body }, viewer);
+    return shownTarget(deps.db, viewer, params.name);
   },
 });

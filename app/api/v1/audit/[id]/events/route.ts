@@ -1,12 +1,14 @@
 import { handle } from "@/app/_server/handle";
-import { idPageFrom, idParam, namedParams } from "@/lib/contract/id-page";
+import { auditEventListSchema } from "@/lib/contract/audit";
+import { idPageQuery } from "@/lib/contract/id-page";
+import { byId } from "@/lib/contract/query";
 import { listAuditEvents } from "@/lib/store/read/audit-list";
 
 export const GET = handle({
-  query: (params) => {
-    namedParams(params, []);
-    return idPageFrom(params);
-  },
-  run: ({ deps, viewer, params, query }) =>
-    listAuditEvents(deps.db, viewer, idParam(params.id, "unknown-audit-entry"), query),
+  id: "listAuditEvents",
+  summary: "The events that an audit entry covers",
+  params: byId("unknown-audit-entry"),
+  query: idPageQuery({}),
+  answer: auditEventListSchema,
+  run: ({ deps, viewer, params, query }) => listAuditEvents(deps.db, viewer, params.id, query),
 });

@@ -1,10 +1,14 @@
 import { handle } from "@/app/_server/handle";
-import { fromSearchParams } from "@/lib/contract/event-filter";
-import { idParam } from "@/lib/contract/id-page";
+import { filterQuery } from "@/lib/contract/event-page";
+import { neighboursSchema } from "@/lib/contract/events";
+import { byId } from "@/lib/contract/query";
 import { readNeighbours } from "@/lib/store/read/event-list";
 
 export const GET = handle({
-  query: (params) => fromSearchParams(params),
-  run: ({ deps, viewer, params, query, nowMs }) =>
-    readNeighbours(deps.lists, viewer, idParam(params.id, "unknown-event"), query, nowMs),
+  id: "readNeighbours",
+  summary: "Previous and next event in the filtered list",
+  params: byId("unknown-event"),
+  query: filterQuery({}),
+  answer: neighboursSchema,
+  run: ({ deps, viewer, params, query, nowMs }) => readNeighbours(deps.lists, viewer, params.id, query.filter, nowMs),
 });

@@ -1,7 +1,12 @@
 import { handle } from "@/app/_server/handle";
-import { idParam } from "@/lib/contract/id-page";
+import { byId } from "@/lib/contract/query";
+import { redriveCausesSchema } from "@/lib/contract/redrives";
 import { readRedriveCauses } from "@/lib/store/read/redrives";
 
 export const GET = handle({
-  run: ({ deps, viewer, params }) => readRedriveCauses(deps.db, viewer, idParam(params.id, "unknown-redrive")),
+  id: "readRedriveCauses",
+  summary: "Failures and refusals by cause, with samples",
+  params: byId("unknown-redrive"),
+  answer: redriveCausesSchema,
+  run: ({ deps, viewer, params }) => readRedriveCauses(deps.db, viewer, params.id),
 });

@@ -1,13 +1,13 @@
 import { handle } from "@/app/_server/handle";
-import { idPageFrom, idParam } from "@/lib/contract/id-page";
-import { redriveItemsFrom } from "@/lib/contract/redrives";
+import { byId } from "@/lib/contract/query";
+import { redriveItemListSchema, redriveItemsQuery } from "@/lib/contract/redrives";
 import { listRedriveItems } from "@/lib/store/read/redrives";
 
 export const GET = handle({
-  query: (params) => ({ ...idPageFrom(params), ...redriveItemsFrom(params) }),
-  run: ({ deps, viewer, params, query }) =>
-    listRedriveItems(deps.db, viewer, {
-      redriveId: idParam(params.id, "unknown-redrive"),
-      ...query,
-    }),
+  id: "listRedriveItems",
+  summary: "The events of a redrive by outcome, with their findings",
+  params: byId("unknown-redrive"),
+  query: redriveItemsQuery,
+  answer: redriveItemListSchema,
+  run: ({ deps, viewer, params, query }) => listRedriveItems(deps.db, viewer, { redriveId: params.id, ...query }),
 });

@@ -1,8 +1,12 @@
 import { handle } from "@/app/_server/handle";
-import { idParam } from "@/lib/contract/id-page";
+import { byId } from "@/lib/contract/query";
+import { redriveRateSchema } from "@/lib/contract/redrives";
 import { readRedriveRate } from "@/lib/store/read/redrives";
 
 export const GET = handle({
-  run: ({ deps, viewer, params, nowMs }) =>
-    readRedriveRate(deps.db, viewer, idParam(params.id, "unknown-redrive"), nowMs),
+  id: "readRedriveRate",
+  summary: "Sends over time, in buckets of 5 seconds",
+  params: byId("unknown-redrive"),
+  answer: redriveRateSchema,
+  run: ({ deps, viewer, params, nowMs }) => readRedriveRate(deps.db, viewer, params.id, nowMs),
 });

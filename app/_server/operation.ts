@@ -1,0 +1,90 @@
+import type * as z from "zod/mini";
+import type { PathOf, QueryOf } from "@/lib/contract/query";
+import type { ProblemCode } from "@/lib/core/problem";
+
+/** An answer that is no JSON: its media types. */
+export type Media = { media: readonly string[] };
+
+/**
+ * What one operation of the API takes and answers. The handler runs by it and the API's document is made of it, so that
+ * they cannot disagree.
+ */
+export type Operation<Params = unknown, Query = unknown, Body = unknown> = {
+  /** `operationId` of the document: what generated clients call the operation. */
+  id: string;
+  summary: string;
+  params?: PathOf<Params>;
+  /** Absent = none, and any name is refused. */
+  query?: QueryOf<Query>;
+  /** Shape of a JSON body. */
+  body?: z.ZodMiniType<Body>;
+  /** Media types besides JSON of a body that the handler reads itself; with `body` as the shape of its JSON. */
+  bodyMedia?: readonly string[];
+  /** The body may be missing: every part of it has a default. */
+  bodyOptional?: boolean;
+  /** Of a successful answer; default 200, or 204 without an `answer`. */
+  status?: number;
+  /** Absent = nothing is answered. */
+  answer?: z.core.$ZodType | Media;
+  /** Answers of other statuses that are no problem. */
+  otherAnswers?: Readonly<Record<number, z.core.$ZodType>>;
+  /** Codes beside those of `params`, `query`, `body`, the key, and those that every operation may answer. */
+  problems?: readonly ProblemCode[];
+  /** Takes an Idempotency-Key. */
+  idempotent?: boolean;
+  /** Operations to go on with, by their ids: where the values of their parameters stand in the answer. */
+  links?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Answers any caller, and reads nothing of the request. */
+  open?: boolean;
+};
+
+/** Of an operation on a selection. */
+export const SELECT_PROBLEMS: readonly ProblemCode[] = [
+  "invalid-filter",
+  "invalid-window",
+  "empty-selection",
+  "unknown-event",
+  "unknown-operation",
+  "illegal-transition",
+];
+
+/** Where a link finds the id of what was answered. */
+export const BODY_ID = { id: "$response.body#/id" };
+
+const EVERY: readonly ProblemCode[] = [
+  "invalid-request",
+  "not-local",
+  "forbidden",
+  "read-timeout",
+  "store-unavailable",
+  "internal",
+];
+const OF_A_BODY: readonly ProblemCode[] = [
+  "invalid-json",
+  "invalid-utf8",
+  "unsupported-media-type",
+  "payload-too-large",
+];
+const OF_A_KEY: readonly ProblemCode[] = ["idempotency-key-reused", "idempotency-key-in-progress", "queue-unavailable"];
+
+/** Every code that the operation may answer. */
+export function problemsOf({ params, query, body, idempotent, open, problems = [] }: Operation): ProblemCode[] {
+  if (open) return [];
+  const parts = [EVERY, params?.problems, query?.problems, body && OF_A_BODY, idempotent && OF_A_KEY, problems];
+  return [...new Set(parts.flatMap((codes) => codes || []))];
+}
+
+export type Handler = (
+  request: Request,
+  context: { params: Promise<Record<string, string>> },
+) => Response | Promise<Response>;
+
+/** A handler with what it is described by. */
+export type Described<H = Handler> = H & { operation: Operation };
+
+export function describeOperation<H extends (...args: never[]) => unknown>(
+  operation: Operation,
+  handler: H,
+): Described<H> {
+  return Object.assign(handler, { operation });
+}

@@ -1,0 +1,28 @@
+import * as z from "zod/mini";
+import { named } from "@/lib/contract/schemas";
+
+/** GET /healthz */
+export const healthSchema = z.object({ status: z.literal("ok") });
+
+const check = z.object({ ok: z.boolean(), detail: z.string() });
+
+/** GET /readyz */
+export const readinessSchema = named(
+  "Readiness",
+  z.object({
+    status: z.enum(["ready", "not-ready"]),
+    checks: z.object({ store: check, queue: check, migrations: check, worker: check }),
+  }),
+  {
+    status: "not-ready",
+    checks: {
+      store: { ok: true, detail: "PostgreSQL takes writes" },
+      queue: { ok: true, detail: "the postgres queue answers" },
+      migrations: { ok: true, detail: "31 applied" },
+      worker: { ok: false, detail: "no worker is alive: nothing is sent or consumed" },
+    },
+  },
+);
+
+/** GET /api/v1/openapi.json */
+export const documentSchema = z.record(z.string(), z.unknown());

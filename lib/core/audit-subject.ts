@@ -1,0 +1,13 @@
+/** What an audit entry is about. */
+export const AUDIT_SUBJECTS = [
+  "event",
+  "redrive",
+  "control",
+  "source",
+  "target",
+  "policy",
+  "view",
+  "setting",
+  "operation",
+] as const;
+export type AuditSubject = (typeof AUDIT_SUBJECTS)[number];
