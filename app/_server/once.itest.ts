@@ -69,7 +69,7 @@ describe.each([
       const first = await web.call(ignore.POST, { body, headers: key });
       expect(first).toMatchObject({ status: 202, body: { changed: 2 } });
       await web.call(release.POST, { body });
-      expect(await web.call(ignore.POST, { body, headers: key })).toMatchObject({ status: 202, text: first.text });
+      expect(await web.call(ignore.POST, { body, headers: key })).toMatchObject({ status: 202, body: first.body });
       const statuses = await web.deps.db.query<{ status: string }>("select status from dlq_events");
       expect(statuses.map((row) => row.status)).toEqual(["PENDING", "PENDING"]);
     });
