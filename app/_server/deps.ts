@@ -11,6 +11,7 @@ import { databaseClock } from "@/lib/store/database-clock";
 import { createDb, type Db } from "@/lib/store/db";
 import { createLowRateStore, type LowRateStore } from "@/lib/store/prisma";
 import type { KeptAnswer } from "./once";
+import { type Identify, identifyLocal } from "./viewer";
 
 /** What the web process is made of. Operations and reads get the parts they need, never the environment. */
 export type Deps = {
@@ -28,6 +29,7 @@ export type Deps = {
   schemas: SchemaCheck;
   clock: Clock;
   log: Log;
+  identify: Identify;
   /** Closes what it holds. */
   close(): Promise<void>;
 };
@@ -92,5 +94,5 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     await db.end();
   };
   const clock = databaseClock(systemClock, db);
-  return { env, db, lists, lowRate, brokers, lane, idempotency, schemas, clock, log, close };
+  return { env, db, lists, lowRate, brokers, lane, idempotency, schemas, clock, log, identify: identifyLocal, close };
 }

@@ -70,7 +70,7 @@ type Incoming = { request: Request; url: URL; context: Context; requestId: strin
 
 async function answer<Params, Query, Body>(route: Route<Params, Query, Body>, incoming: Incoming): Promise<Response> {
   const { request, url, context, requestId, deps } = incoming;
-  const viewer = requestViewer(request, deps.env.allowedHosts);
+  const viewer = await requestViewer(request, deps);
   const nowMs = deps.clock.wallMs();
   const params = (route.params ?? noParams).read(await context.params) as Params;
   const query = (route.query ?? noQuery).read(rawQueryOf(request.headers) ?? url.searchParams, nowMs) as Query;

@@ -17,5 +17,5 @@ export type PageCall = {
 export async function pageCall(): Promise<PageCall> {
   const sent = await headers();
   const own = deps();
-  return { deps: own, viewer: pageViewer(sent, own.env.allowedHosts), sent, nowMs: own.clock.wallMs() };
+  return { deps: own, viewer: await pageViewer(sent, own), sent, nowMs: own.clock.wallMs() };
 }

@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { pageViewer, requestViewer } from "@/app/_server/viewer";
+import { identifyLocal, pageViewer, requestViewer } from "@/app/_server/viewer";
 import { parseAllowedHosts, refusalOf } from "@/lib/core/local-only";
 
 /** As the web server, a handler and a page see the same request. */
-function answers(allowed: string, method: string, headers: Record<string, string>): boolean[] {
+async function answers(allowed: string, method: string, headers: Record<string, string>): Promise<boolean[]> {
   const hosts = parseAllowedHosts(allowed);
-  const passes = (work: () => void) => {
+  const needs = { env: { allowedHosts: hosts }, identify: identifyLocal };
+  const passes = async (work: () => Promise<unknown>) => {
     try {
-      work();
+      await work();
       return true;
     } catch {
       return false;
@@ -19,9 +20,9 @@ function answers(allowed: string, method: string, headers: Record<string, string
   const lookup = { get: (name: string) => headers[name] ?? null };
   const all = [
     refusalOf(facts, hosts) === null,
-    passes(() => requestViewer({ ...request, headers: lookup } as unknown as Request, hosts)),
+    await passes(() => requestViewer({ ...request, headers: lookup } as unknown as Request, needs)),
   ];
-  return method === "GET" ? [...all, passes(() => pageViewer(lookup, hosts))] : all;
+  return method === "GET" ? [...all, await passes(() => pageViewer(lookup, needs))] : all;
 }
 
 describe("server, handlers and pages answer the same", () => {
@@ -37,7 +38,7 @@ describe("server, handlers and pages answer the same", () => {
     ["*", "POST", { host: "rebound.example", origin: "http://rebound.example" }, false],
     ["*", "POST", { host: "inner.example" }, true],
     ["", "POST", { host: "localhost:3000", "sec-fetch-site": "cross-site" }, false],
-  ])("to PARKADE_ALLOWED_HOSTS=%s, %s %j: %s", (allowed, method, headers, passes) => {
-    expect(new Set(answers(allowed, method, headers as Record<string, string>))).toEqual(new Set([passes]));
+  ])("to PARKADE_ALLOWED_HOSTS=%s, %s %j: %s", async (allowed, method, headers, passes) => {
+    expect(new Set(await answers(allowed, method, headers as Record<string, string>))).toEqual(new Set([passes]));
   });
 });

@@ -3,33 +3,46 @@ import { refusalOf } from "@/lib/core/local-only";
 import { DomainError } from "@/lib/core/problem";
 import { localViewer, type Viewer } from "@/lib/core/viewer";
 
-/** What a viewer is made from: a request of the API, or the headers of a page that is rendered. */
-type Sent = { method: string; path: string; headers: { get(name: string): string | null }; host: string | undefined };
+/** What tells who asks: the headers of a request, or of a page that is rendered. */
+export type SentHeaders = { get(name: string): string | null };
+
+/** Knows the viewer by the headers. Part of `Deps`. */
+export type Identify = (headers: SentHeaders) => Viewer | Promise<Viewer>;
+
+type Sent = { method: string; path: string; headers: SentHeaders; host: string | undefined };
+type Needs = { identify: Identify; env: { allowedHosts: ReadonlySet<string> } };
 
 /**
  * The one place that makes the viewer of a request, for the API, /ops, /metrics and pages alike. Nothing reads the store
- * for a request without it. Throws DomainError `not-local` for what the guard of the web server refuses, so that a
- * deployment without that server is not open, and `invalid-request` for a name that nobody may use.
+ * for a request without it. Rejects with DomainError `not-local` for what the guard of the web server refuses, so that a
+ * deployment without that server is not open.
  */
-export function viewerOf({ method, path, headers, host }: Sent, allowedHosts: ReadonlySet<string>): Viewer {
+async function viewerOf({ method, path, headers, host }: Sent, { identify, env }: Needs): Promise<Viewer> {
   const [origin, fetchSite] = [headers.get("origin") ?? undefined, headers.get("sec-fetch-site") ?? undefined];
-  const refusal = refusalOf({ method, path, host, origin, fetchSite }, allowedHosts);
+  const refusal = refusalOf({ method, path, host, origin, fetchSite }, env.allowedHosts);
   if (refusal !== null) throw new DomainError("not-local", refusal);
-  return localViewer(nameOf(headers.get("x-actor")));
+  return identify(headers);
 }
 
-export function requestViewer({ method, url, headers }: Request, allowedHosts: ReadonlySet<string>): Viewer {
+export function requestViewer({ method, url, headers }: Request, needs: Needs): Promise<Viewer> {
   const { host, pathname } = new URL(url);
-  return viewerOf({ method, path: pathname, headers, host: headers.get("host") ?? host }, allowedHosts);
+  return viewerOf({ method, path: pathname, headers, host: headers.get("host") ?? host }, needs);
 }
 
-export function pageViewer(headers: Sent["headers"], allowedHosts: ReadonlySet<string>): Viewer {
-  return viewerOf({ method: "GET", path: "", headers, host: headers.get("host") ?? undefined }, allowedHosts);
+export function pageViewer(headers: SentHeaders, needs: Needs): Promise<Viewer> {
+  return viewerOf({ method: "GET", path: "", headers, host: headers.get("host") ?? undefined }, needs);
+}
+
+/**
+ * Nobody signs in yet: whoever reaches the port may do everything, under the name that x-actor says. Throws DomainError
+ * `invalid-request` for a name that nobody may use.
+ */
+export function identifyLocal(headers: SentHeaders): Viewer {
+  return localViewer(nameOf(headers.get("x-actor")));
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Nobody signs in yet: the name is what the caller says. */
 function nameOf(given: string | null): string {
   if (given === null || given.trim() === "") return LOCAL_ACTOR;
   const name = cleanActor(asUtf8(given));

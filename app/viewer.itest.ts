@@ -1,0 +1,396 @@
+import { globSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Deps, setDeps } from "@/app/_server/deps";
+import { localViewer, type Viewer } from "@/lib/core/viewer";
+import { parkEvents } from "@/lib/operations/park-events";
+import { uuidv7 } from "@/lib/platform/ids";
+import { type CallOptions, type TestConsole, testConsole } from "@/lib/testing/console";
+import { addSource, deadLetter } from "@/lib/testing/letters";
+
+/**
+ * Two sources, and a viewer of one: `orders`. Everything of the other holds the word `zzb` in its names and texts, or has
+ * an id in `hidden`. Every route of the API is asked for it, and none may show or change it.
+ */
+
+const CLERK: Viewer = { name: "clerk", means: "session", sources: ["orders"], actions: "all" };
+const READER: Viewer = { name: "reader", means: "token", sources: "all", actions: ["view"] };
+const ADMIN = localViewer("ada");
+const ABSENT = "00000000-0000-7000-8000-000000000000";
+
+let web: TestConsole;
+let own: Record<string, string>;
+let other: Record<string, string>;
+let hidden: string[];
+
+type Handler = Parameters<TestConsole["call"]>[0];
+type Case = CallOptions;
+
+async function ask(viewer: Viewer, route: string, options: Case = {}) {
+  setDeps({ ...web.deps, identify: () => viewer } satisfies Deps);
+  const [method, path] = route.split(" ") as [string, string];
+  const handlers = (await import(/* @vite-ignore */ `./${path}`)) as Record<string, Handler>;
+  return web.call(handlers[method]!, { ...options, method });
+}
+
+const post = (body: unknown, params: Record<string, string> = {}): Case => ({ body, params });
+
+async function idOf(text: string, values: unknown[] = []): Promise<string> {
+  return (await web.deps.db.query<{ id: string }>(text, values))[0]!.id;
+}
+
+/** What each source has one of: events, a redrive, controls, a view, an operation. Returns their ids. */
+async function furnish(source: string): Promise<Record<string, string>> {
+  const mark = source;
+  const arrivals = Array.from({ length: 3 }, (_, index) => ({
+    source,
+    letter: deadLetter({
+      eventId: `${mark}-event-${index}`,
+      aggregateType: mark,
+      aggregateId: `${mark}-aggregate-${index}`,
+      eventType: mark,
+      errorCode: index === 2 ? "SHARED" : mark.toUpperCase(),
+      error: { type: "Shared", message: index === 2 ? "shared" : mark, stack: null },
+      headers: [["mark", mark]],
+      tags: { mark },
+      origin: { queue: mark },
+      payload: Buffer.from(JSON.stringify(mark)),
+    }),
+  }));
+  await parkEvents(web.deps, arrivals, localViewer(`${mark}-parker`));
+  const event = (index: number) => idOf("select id from dlq_events where event_id = $1", [`${mark}-event-${index}`]);
+  const made = async (route: string, options: Case) => (await ask(ADMIN, route, options)).body as { id: string };
+  const controls = "POST api/v1/controls/route.ts";
+  const control = async (kind: string, scope: object) => (await made(controls, post({ kind, scope, reason: mark }))).id;
+  const select = { ids: [await event(0)] };
+  const request = { select, mode: "verify", lane: "main", reason: mark };
+  const ids = {
+    event: await event(0),
+    pending: await event(1),
+    shared: await event(2),
+    ofSource: await control("whitelist", { source }),
+    narrowed: await control("whitelist", { errorCode: "SHARED", source }),
+    ofCode: await control("whitelist", { errorCode: mark.toUpperCase() }),
+    ofEvent: await control("whitelist", { eventId: `${mark}-event-1` }),
+    ofAggregate: await control("whitelist", { aggregateId: `${mark}-aggregate-1` }),
+    redrive: (await made("POST api/v1/redrives/route.ts", post(request))).id,
+    view: (await made("POST api/v1/saved-views/route.ts", post({ name: mark, filter: { source: [source] } }))).id,
+    operation: uuidv7(Date.now()),
+  };
+  await ask(ADMIN, "POST api/v1/events/ignore/route.ts", post({ select: { ids: [ids.event] }, reason: mark }));
+  await ask(ADMIN, "POST api/v1/events/ignore/route.ts", post({ select: { ids: [ids.pending] }, reason: mark }));
+  await ask(ADMIN, "POST api/v1/events/release/route.ts", post({ select: { ids: [ids.pending] }, reason: mark }));
+  await web.deps.db.run(
+    `insert into bulk_operations (id, kind, state, selection, cutoff, expected, expected_kind, audit_id, created_by, reason)
+     select $1, 'ignore', 'RUNNING', jsonb_build_object('filter', jsonb_build_object('source', jsonb_build_array($2::text))),
+            $1, 1, 'exact', max(id::text)::uuid, $2, $2 from audit_entries`,
+    [ids.operation, source],
+  );
+  const change = { ratePerSecond: 7, reason: mark };
+  await ask(ADMIN, "PATCH api/v1/targets/[name]/route.ts", { body: change, params: { name: source } });
+  await ask(ADMIN, "PATCH api/v1/sources/[name]/route.ts", {
+    body: { enabled: true, reason: mark },
+    params: { name: source },
+  });
+  const entry = "select id from audit_entries where reason = $1 and subject_kind = 'event' order by id limit 1";
+  return { ...ids, entry: await idOf(entry, [mark]) };
+}
+
+beforeAll(async () => {
+  web = await testConsole();
+  // The other source comes first, so that the group of both was begun by it.
+  await addSource(web.deps.db, "zzb");
+  await addSource(web.deps.db, "orders");
+  other = await furnish("zzb");
+  own = await furnish("orders");
+  const both = { ids: [other.shared!, own.shared!] };
+  const spanning = post({ select: both, mode: "verify", lane: "main", reason: "both" });
+  other.spanning = ((await ask(ADMIN, "POST api/v1/redrives/route.ts", spanning)).body as { id: string }).id;
+  const entry = "select id from audit_entries where redrive_id = $1 order by id limit 1";
+  other.spanningEntry = await idOf(entry, [other.spanning]);
+  hidden = Object.values(other);
+});
+afterAll(() => web.close());
+
+/** Asked of each GET: what names something of the other source, and what names nothing. */
+const READS: Record<string, () => Case[]> = {
+  "audit/[id]/events": () => [other.entry!, other.spanningEntry!].map((id) => ({ params: { id } })),
+  audit: () => [
+    {},
+    { query: `?eventId=${other.event}` },
+    { query: `?redriveId=${other.redrive}` },
+    { query: `?redriveId=${other.spanning}` },
+    { query: "?subjectKind=source" },
+    { query: "?subjectKind=view" },
+    { query: "?subjectKind=target" },
+    { query: "?subjectKind=control" },
+    { query: "?actor=zzb-parker" },
+  ],
+  controls: () => [{}, { query: "?state=live" }],
+  "events/[id]/neighbours": () => [{ params: { id: own.event! } }, { params: { id: other.event! } }],
+  "events/[id]/payload": () => [{ params: { id: other.event! } }],
+  "events/[id]": () => [{ params: { id: other.event! } }],
+  "events/count": () =>
+    ["", "?source=zzb", "?q=zzb", "?errorCode=ZZB", "?status=BLACKLISTED"].map((query) => ({ query })),
+  "events/export": () => [{}, { query: "?source=zzb&format=csv" }],
+  "events/meanings": () =>
+    ["zzb-event-0", "zzb-aggregate-0", "ZZB", other.event!].map((text) => ({ query: `?text=${text}` })),
+  events: () =>
+    [
+      "",
+      "?source=zzb",
+      "?source=zzb,orders",
+      "?errorCode=ZZB",
+      "?q=zzb",
+      "?eventId=zzb-event-0",
+      "?tag.mark=zzb",
+      "?status=IGNORED",
+    ].map((query) => ({ query })),
+  groups: () => [{}, { query: "?source=zzb" }, { query: "?errorCode=SHARED" }, { query: "?eventType=zzb" }],
+  "openapi.json": () => [{}],
+  "operations/[id]": () => [{ params: { id: other.operation! } }],
+  operations: () => [{}],
+  "policies/[name]": () => [{ params: { name: "slow-lane" } }],
+  policies: () => [{}],
+  "redrives/[id]/causes": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
+  "redrives/[id]/items": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
+  "redrives/[id]/rate": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
+  "redrives/[id]": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
+  redrives: () => [{}],
+  "saved-views": () => [{}],
+  settings: () => [{}],
+  "sources/[name]": () => [{ params: { name: "zzb" } }],
+  sources: () => [{}],
+  "stats/age": () => [{}, { query: "?source=zzb" }],
+  "stats/flow": () => [{}, { query: "?source=zzb" }],
+  "stats/markers": () => [{}],
+  "stats/redrive-success": () => [{}, { query: "?source=zzb" }],
+  "stats/size": () => [{}, { query: "?source=zzb" }, { query: "?errorCode=ZZB" }],
+  "stats/top-errors": () => [{}, { query: "?source=zzb" }, { query: "?from=-1h" }],
+  status: () => [{}],
+  "targets/[name]": () => [{ params: { name: "zzb" } }],
+  targets: () => [{}],
+};
+
+/** Each change, aimed at the other source. `alone`: what the other viewer, who may only view, is refused as well. */
+const CHANGES: Record<string, () => Case[]> = {
+  "POST api/v1/controls/route.ts": () =>
+    [{ source: "zzb" }, { errorCode: "X", source: "zzb" }, { errorCode: "X" }, { aggregateId: "X" }].map((scope) =>
+      post({ kind: "blacklist", scope, reason: "no" }),
+    ),
+  "DELETE api/v1/controls/[id]/route.ts": () =>
+    ["ofSource", "narrowed", "ofCode", "ofEvent"].map((name) => post({ reason: "no" }, { id: other[name]! })),
+  "POST api/v1/events/route.ts": () => [
+    { body: { source: "zzb", eventId: "x", errorCode: "X", payload: {} } },
+    { query: "?source=zzb", body: [{ eventId: "x", errorCode: "X", payload: {} }] },
+  ],
+  "POST api/v1/events/confirm/route.ts": () => [
+    post({ source: "zzb", eventIds: ["zzb-event-0"] }),
+    post({ select: { ids: [other.pending!] }, reason: "no" }),
+  ],
+  "POST api/v1/events/ignore/route.ts": () => [
+    post({ select: { ids: [other.pending!] }, reason: "no" }),
+    post({ select: { filter: { source: ["zzb"] } }, reason: "no" }),
+    post({ select: { filter: { errorCode: ["ZZB"] } }, reason: "no" }),
+  ],
+  "POST api/v1/events/release/route.ts": () => [
+    post({ select: { ids: [other.event!] }, reason: "no" }),
+    post({ select: { filter: { eventId: ["zzb-event-0"] } }, reason: "no" }),
+  ],
+  "PATCH api/v1/operations/[id]/route.ts": () => [post({ action: "cancel" }, { id: other.operation! })],
+  "PUT api/v1/policies/[name]/route.ts": () => [post({ body: {}, reason: "no" }, { name: "patient" })],
+  "PATCH api/v1/redrives/[id]/route.ts": () =>
+    [other.redrive!, other.spanning!].flatMap((id) =>
+      [{ action: "cancel" }, { ratePerSecond: 3 }, { lane: "slow" }].map((body) => post(body, { id })),
+    ),
+  "POST api/v1/redrives/preview/route.ts": () => [post({ select: { filter: { source: ["zzb"] } } })],
+  "POST api/v1/redrives/route.ts": () => [
+    post({ select: { ids: [other.pending!] }, reason: "no" }),
+    post({ select: { filter: { source: ["zzb", "orders"] } }, reason: "no" }),
+    post({ select: { filter: { q: "zzb" } }, reason: "no" }),
+  ],
+  "DELETE api/v1/saved-views/[id]/route.ts": () => [{ params: { id: other.view! } }],
+  "POST api/v1/saved-views/route.ts": () => [post({ name: "mine", filter: { source: ["zzb"] } })],
+  "PATCH api/v1/settings/route.ts": () => [post({ settings: { redriveLimit: 9 }, reason: "no" })],
+  "POST api/v1/sources/[name]/probe/route.ts": () => [{ params: { name: "zzb" } }],
+  "PATCH api/v1/sources/[name]/route.ts": () => [post({ enabled: false }, { name: "zzb" })],
+  "DELETE api/v1/sources/[name]/route.ts": () => [{ params: { name: "zzb" } }],
+  "POST api/v1/sources/route.ts": () => [post({ name: "third", kind: "http" })],
+  "PATCH api/v1/targets/[name]/route.ts": () => [post({ ratePerSecond: 3, reason: "no" }, { name: "zzb" })],
+  "POST ops/dlq/redrive/route.ts": () => [{ query: "?source=zzb" }, { query: "?eventId=zzb-event-1" }],
+};
+
+/** By anybody, for it changes no event, source or setting, and opens a connection that its body names. */
+const OF_NO_SOURCE: Record<string, () => Case[]> = {
+  "POST api/v1/sources/probe/route.ts": () => [post({ kind: "http", config: {} })],
+};
+
+/** Read without naming a source: they hold nothing of one. */
+const OF_EVERY_VIEWER = [
+  "openapi.json",
+  "settings",
+  "policies/[name]",
+  "events/[id]/neighbours",
+  "stats/age",
+  "redrives/[id]/rate",
+];
+
+const served = globSync("app/{api/v1,ops}/**/route.ts").map((file) => file.replace("app/", ""));
+
+async function methodsOf(): Promise<string[]> {
+  const all = await Promise.all(
+    served.map(async (path) =>
+      Object.keys((await import(/* @vite-ignore */ `./${path}`)) as object).map((method) => `${method} ${path}`),
+    ),
+  );
+  return all.flat();
+}
+
+test("every method of every route is asked", async () => {
+  const reads = Object.keys(READS).map((path) => `GET api/v1/${path}/route.ts`);
+  const asked = [...reads, ...Object.keys(CHANGES), ...Object.keys(OF_NO_SOURCE)];
+  expect(asked.sort()).toEqual((await methodsOf()).sort());
+});
+
+const shows = (text: string) => hidden.some((id) => text.includes(id)) || /zzb/i.test(text);
+
+describe("a viewer of one source", () => {
+  test.each(Object.keys(READS))("GET %s shows nothing of another", async (path) => {
+    const route = `GET api/v1/${path}/route.ts`;
+    let everythingShown = false;
+    for (const options of READS[path]!()) {
+      const [mine, all] = [await ask(CLERK, route, options), await ask(ADMIN, route, options)];
+      expect(all.status, JSON.stringify(options)).toBe(200);
+      if (mine.status === 200) expect(withoutAsked(mine.text), JSON.stringify(options)).not.toSatisfy(shows);
+      else expect(mine.status).toBe(404);
+      everythingShown ||= shows(all.text) || mine.text !== all.text;
+    }
+    expect(everythingShown || OF_EVERY_VIEWER.includes(path)).toBe(true);
+  });
+
+  /** What an answer repeats of its question is no news. */
+  const withoutAsked = (text: string) => text.replace(/"text":"[^"]*",/, "");
+
+  test.each([
+    ["stats/size", "total"],
+    ["stats/flow", "parked"],
+  ])("GET %s counts its own events alone", async (path, name) => {
+    const count = async (viewer: Viewer, query: string) => {
+      const { body } = await ask(viewer, `GET api/v1/${path}/route.ts`, { query });
+      const { buckets } = body as { buckets: Record<string, number>[] };
+      return name === "total" ? buckets.at(-1)![name] : buckets.reduce((sum, bucket) => sum + bucket[name]!, 0);
+    };
+    expect(await count(CLERK, "")).toBe(await count(ADMIN, "?source=orders"));
+    expect(await count(CLERK, "")).not.toBe(await count(ADMIN, ""));
+    expect(await count(CLERK, "?source=zzb")).toBe(0);
+  });
+
+  test("sees what is its own", async () => {
+    const { body } = await ask(CLERK, "GET api/v1/events/route.ts");
+    expect((body as { items: unknown[] }).items).toHaveLength(3);
+    for (const [path, id] of [
+      ["events", own.event],
+      ["redrives", own.redrive],
+      ["operations", own.operation],
+    ]) {
+      expect((await ask(CLERK, `GET api/v1/${path}/[id]/route.ts`, { params: { id: id! } })).status).toBe(200);
+    }
+    const entries = await ask(CLERK, "GET api/v1/audit/route.ts", { query: "?limit=200" });
+    const kinds = new Set((entries.body as { items: { subjectKind: string }[] }).items.map((item) => item.subjectKind));
+    expect([...kinds].sort()).toEqual(["control", "event", "redrive", "source", "target", "view"]);
+    const { items } = (await ask(CLERK, "GET api/v1/controls/route.ts")).body as { items: { id: string }[] };
+    const names = ["ofSource", "narrowed", "ofCode", "ofEvent", "ofAggregate"];
+    expect(items.map(({ id }) => id).sort()).toEqual(names.map((name) => own[name]!).sort());
+  });
+
+  test("its own event counts the group's events of its own source, and names the redrive that took it along", async () => {
+    const { body, text } = await ask(CLERK, "GET api/v1/events/[id]/route.ts", { params: { id: own.shared! } });
+    expect(body).toMatchObject({ group: { parked: 1 } });
+    expect(text).not.toMatch(/zzb/i);
+    expect(text).toContain(other.spanning);
+  });
+
+  test("GET metrics holds no series of another", async () => {
+    const [mine, all] = [await ask(CLERK, "GET metrics/route.ts"), await ask(ADMIN, "GET metrics/route.ts")];
+    expect(mine.text).not.toMatch(/zzb/i);
+    expect(all.text).toMatch(/zzb/i);
+    expect(mine.text).toContain('source="orders"');
+  });
+
+  test.each(Object.keys(CHANGES))("%s changes nothing of another", async (route) => {
+    const before = await stateOf();
+    for (const options of CHANGES[route]!()) {
+      const { status, body } = await ask(CLERK, route, options);
+      expect([403, 404, 422], JSON.stringify({ options, body })).toContain(status);
+      if (status === 403)
+        expect(body).toMatchObject({ code: "forbidden", errors: [{ field: "action" }, { field: "source" }] });
+    }
+    expect(await stateOf()).toEqual(before);
+  });
+
+  test("a filter without a source takes its own events alone", async () => {
+    const request = { select: { filter: {} }, mode: "verify", lane: "main", reason: "mine" };
+    const { body } = await ask(CLERK, "POST api/v1/redrives/route.ts", post(request));
+    const redrive = body as { id: string; total: number };
+    expect(redrive.total).toBe(3);
+    const [row] = await web.deps.db.query<{ sources: string[] }>("select sources from redrives where id = $1", [
+      redrive.id,
+    ]);
+    expect(row!.sources).toEqual(["orders"]);
+  });
+});
+
+test.each([...Object.keys(CHANGES), ...Object.keys(OF_NO_SOURCE)])(
+  "a viewer who may only view: %s is forbidden",
+  async (route) => {
+    const before = await stateOf();
+    for (const options of { ...CHANGES, ...OF_NO_SOURCE }[route]!()) {
+      const { status, body } = await ask(READER, route, options);
+      expect(status, JSON.stringify({ options, body })).toBe(403);
+      expect(body).toMatchObject({ code: "forbidden", errors: [{ field: "action" }] });
+    }
+    expect(await stateOf()).toEqual(before);
+  },
+);
+
+test.each(["events/[id]/payload", "events/export"])("a viewer who may only view: GET %s is forbidden", async (path) => {
+  const { status } = await ask(READER, `GET api/v1/${path}/route.ts`, { params: { id: own.event! } });
+  expect(status).toBe(403);
+});
+
+test.each(Object.keys(READS).filter((path) => path !== "openapi.json"))(
+  "a viewer who may only send events: GET %s is forbidden",
+  async (path) => {
+    for (const options of READS[path]!()) {
+      const sender: Viewer = { ...READER, actions: ["ingest"] };
+      expect((await ask(sender, `GET api/v1/${path}/route.ts`, options)).status, JSON.stringify(options)).toBe(403);
+    }
+  },
+);
+
+test("a viewer who may only send events sends them", async () => {
+  const sender: Viewer = { name: "shop", means: "token", sources: ["orders"], actions: ["ingest"] };
+  const sent = { source: "orders", eventId: "sent", errorCode: "X", payload: {} };
+  expect((await ask(sender, "POST api/v1/events/route.ts", post(sent))).body).toMatchObject({ accepted: 1 });
+  expect((await ask(CLERK, "POST api/v1/events/route.ts", post({ ...sent, source: ABSENT }))).status).toBe(403);
+});
+
+/** Every row that a change of this file could write. */
+async function stateOf(): Promise<unknown> {
+  const tables = [
+    "dlq_events",
+    "redrives",
+    "redrive_items",
+    "controls",
+    "sources",
+    "targets",
+    "policies",
+    "settings",
+    "saved_views",
+    "bulk_operations",
+    "audit_entries",
+  ];
+  const rows = tables.map((table) =>
+    web.deps.db.query(`select md5(coalesce(string_agg(t::text, ',' order by t::text), '')) as rows from ${table} t`),
+  );
+  return (await Promise.all(rows)).map(([row], index) => [tables[index], row]);
+}

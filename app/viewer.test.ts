@@ -1,0 +1,64 @@
+import { globSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+
+/** Answer with a state and no data, to an orchestrator that knows no viewer. */
+const PROBES = ["app/healthz/route.ts", "app/readyz/route.ts", "app/_server/readiness.ts"];
+
+const files = (pattern: string) => globSync(pattern).filter((file) => !/\.(i?test|e2e)\.tsx?$/.test(file));
+const textOf = (file: string) => readFileSync(file, "utf8");
+const routes = files("app/**/route.ts").filter((file) => !PROBES.includes(file));
+const pages = files("app/**/*.tsx");
+const served = files("app/**/*.{ts,tsx}").filter((file) => !PROBES.includes(file));
+
+/** Exported functions of a folder that take a store, deps or a transaction, by name, with their parameters. */
+function doorsOf(folder: string): Map<string, string> {
+  const doors = new Map<string, string>();
+  for (const file of files(`${folder}/*.ts`)) {
+    for (const [, name, params] of textOf(file).matchAll(
+      /^export (?:async )?function\*? ?(\w+)(?:<[^>]*>)?\(([\s\S]*?)\)(?:: |\s*\{)/gm,
+    )) {
+      if (/\b(db|deps|lowRate|tx)\b\s*[:}]/.test(params!)) doors.set(name!, params!);
+    }
+  }
+  return doors;
+}
+
+/** Names that the served part of the web process imports from a folder. */
+function importedFrom(folder: string): Set<string> {
+  const names = new Set<string>();
+  for (const file of served) {
+    for (const [, list] of textOf(file).matchAll(new RegExp(`import \\{([^}]*)\\} from "@/${folder}/`, "g"))) {
+      for (const name of list!.split(",")) names.add(name.trim().split(" as ")[0]!);
+    }
+  }
+  return names;
+}
+
+test("there are routes, pages and doors to look at", () => {
+  expect(routes.length).toBeGreaterThan(40);
+  expect(pages.length).toBeGreaterThan(10);
+  expect(doorsOf("lib/store/read").size).toBeGreaterThan(60);
+});
+
+test.each(routes)("%s answers through the handler that makes the viewer", (file) => {
+  expect(textOf(file)).toMatch(/from "@\/app\/_server\/handle"/);
+  expect(textOf(file)).not.toMatch(/_server\/deps"/);
+});
+
+test.each(pages)("%s reaches the store with a viewer only", (file) => {
+  const text = textOf(file);
+  expect(text).not.toMatch(/_server\/deps"/);
+  if (/from "@\/lib\/(store|operations)\//.test(text)) expect(text).toMatch(/await pageCall\(\)/);
+});
+
+test.each(["lib/store/read", "lib/operations"])("what the web process calls of %s takes a viewer", (folder) => {
+  const imported = importedFrom(folder);
+  const doors = [...doorsOf(folder)].filter(([name]) => imported.has(name));
+  expect(doors.length).toBeGreaterThan(15);
+  expect(doors.filter(([, params]) => !/\bviewer: Viewer\b/.test(params)).map(([name]) => name)).toEqual([]);
+});
+
+test("the viewer of a request is made in one place", () => {
+  const makers = served.filter((file) => /\b(localViewer|systemViewer)\(/.test(textOf(file)));
+  expect(makers).toEqual(["app/_server/viewer.ts"]);
+});
