@@ -200,6 +200,13 @@ describe("architecture", () => {
     expect(thick).toEqual([]);
   });
 
+  test("each file that the table of decisions names exists", () => {
+    const [, table] = readFileSync("docs/architecture.md", "utf8").split(/^## Where is it decided\?$/m);
+    const named = [...table!.split(/^## /m)[0]!.matchAll(/`([a-z/-]+\.ts)`/g)].map(([, file]) => `lib/${file}`);
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter((file) => !existsSync(file))).toEqual([]);
+  });
+
   test("no barrels and no drawers", () => {
     const barrels = files.filter((file) => /(^|\/)(index|utils?|helpers?|common|manager|service)\.tsx?$/.test(file));
     expect(barrels).toEqual([]);

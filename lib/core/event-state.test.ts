@@ -1,13 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  EVENT_MOVES,
-  EVENT_STATUSES,
-  type EventMove,
-  type EventStatus,
-  nextStatus,
-  shownState,
-  statusAfterFailure,
-} from "./event-state";
+import { EVENT_MOVES, EVENT_STATUSES, type EventMove, type EventStatus, nextStatus, shownState } from "./event-state";
 
 const LEGAL: [EventMove, EventStatus, EventStatus][] = [
   ["freeze", "PENDING", "QUEUED"],
@@ -38,18 +30,6 @@ describe("the life of an event", () => {
       expect(nextStatus(from, move)).toBe(legal?.[2] ?? null);
     },
   );
-
-  test.each<[EventStatus, "fail" | "bounce", number, EventStatus]>([
-    ["REDRIVEN", "bounce", 3, "PENDING"],
-    ["REDRIVEN", "bounce", 4, "IGNORED"],
-    ["QUEUED", "fail", 3, "PENDING"],
-    ["QUEUED", "fail", 4, "IGNORED"],
-    ["QUEUED", "bounce", 4, "QUEUED"],
-    ["PENDING", "bounce", 4, "PENDING"],
-    ["IGNORED", "bounce", 3, "IGNORED"],
-  ])("%s, %s after %i of 4 redrives: %s", (from, move, redrives, to) => {
-    expect(statusAfterFailure(from, move, { redrives, redriveLimit: 4 })).toBe(to);
-  });
 
   const facts = { status: "PENDING" as EventStatus, bounces: 0, confirmedAtMs: null, cooldownUntilMs: null };
   test.each([

@@ -1,5 +1,6 @@
 import { applyingControls, type ControlFacts, type ControlIndex, ruleControls } from "@/lib/core/control";
-import { type EventStatus, isExhausted } from "@/lib/core/event-state";
+import type { EventStatus } from "@/lib/core/event-state";
+import { isExhausted } from "@/lib/core/redrive-limit";
 import type { GateRefusal } from "@/lib/core/refusal";
 
 /** What the gate looks at. Times are epoch milliseconds of the wall clock. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { aggregateResults } from "./aggregate-result";
 import { eventAfter, type ItemOutcome } from "./item-outcome";
-import { cooldownAfter, settingsFrom } from "./settings";
+import { settingsFrom } from "./settings";
 
 const NOW = 5_000_000;
 const settings = { ...settingsFrom({}), redriveLimit: 4, cooldownMs: 1_000, cooldownMsMax: 6_000 };
@@ -78,16 +78,6 @@ describe("an event after its item", () => {
       status: "REDRIVEN",
       statusIfBounced: "IGNORED",
     });
-  });
-
-  test.each([
-    [1, 1_000],
-    [2, 2_000],
-    [3, 4_000],
-    [4, 6_000],
-    [5_000, 6_000],
-  ])("failure %i cools for %i ms", (failures, ms) => {
-    expect(cooldownAfter(failures, settings)).toBe(ms);
   });
 });
 

@@ -1,7 +1,9 @@
-import { EVENT_MOVES, type EventMove, type EventStatus, statusAfterFailure } from "@/lib/core/event-state";
+import { cooldownAfter } from "@/lib/core/cooldown";
+import { EVENT_MOVES, type EventMove, type EventStatus } from "@/lib/core/event-state";
 import { ITEM_MOVES, type ItemMove, type ItemState } from "@/lib/core/item-state";
+import { statusAfterFailure } from "@/lib/core/redrive-limit";
 import type { Refusal } from "@/lib/core/refusal";
-import { cooldownAfter, type Settings } from "@/lib/core/settings";
+import type { Settings } from "@/lib/core/settings";
 
 /**
  * How one claimed item ended. `untilMs` of a failure is when the target said it may be asked again: the cooldown never

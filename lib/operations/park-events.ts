@@ -1,9 +1,10 @@
 import type { Arrival } from "@/lib/contract/arrival";
 import { aggregateKey } from "@/lib/core/aggregate";
-import { meaningOf } from "@/lib/core/arrival";
+import { meaningOf } from "@/lib/core/bounce";
+import { cooldownAfter } from "@/lib/core/cooldown";
 import { PARKED_AS } from "@/lib/core/event-state";
 import { type Fingerprint, fingerprintOf } from "@/lib/core/fingerprint";
-import { cooldownAfter, type Settings } from "@/lib/core/settings";
+import type { Settings } from "@/lib/core/settings";
 import { storable } from "@/lib/core/storable";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Clock } from "@/lib/platform/clock";
@@ -46,7 +47,7 @@ export type ParkOutcome = "parked" | "duplicate" | "bounced" | "unknown-source" 
  * arrival is alone: it is `rejected`, and its neighbours are stored.
  *
  * New events are stored with body, group, counters and one audit entry; an event that is known already is a duplicate
- * or a bounce, see `lib/core/arrival.ts`. Of two batches that park the same event at the same time exactly one does.
+ * or a bounce, see `lib/core/bounce.ts`. Of two batches that park the same event at the same time exactly one does.
  *
  * `atMs` is when they count as parked, default now. Ids follow it: of two batches of one stream that are stored at the
  * same time, the later one needs the later moment to stay behind the other.
@@ -145,15 +146,15 @@ async function park(tx: Tx, arrivals: readonly Grouped[], facts: Facts): Promise
   );
   const known = firsts.filter(({ id }) => !parked.has(id));
   // One at a time of the same event, in the order they came: each finds what the one before it left.
-  for (const group of rounds([...known, ...repeats])) {
-    const bounced = await meetKnown(tx, group, facts);
+  for (const group of withoutRepeats([...known, ...repeats])) {
+    const bounced = await recordKnown(tx, group, facts);
     for (const parking of group) settle([parking], bounced.has(parking.id) ? "bounced" : "duplicate");
   }
   return outcomes;
 }
 
-/** Splits so that no round holds the same event twice. */
-function rounds(parkings: Parking[]): Parking[][] {
+/** Splits into groups that hold no event twice. */
+function withoutRepeats(parkings: Parking[]): Parking[][] {
   const result: Parking[][] = [];
   const depth = new Map<string, number>();
   for (const parking of parkings) {
@@ -190,7 +191,7 @@ async function parkNew(tx: Tx, parkings: Parking[], { actor, nowMs }: Facts): Pr
 }
 
 /** Tells bounces from duplicates and records them. Returns the ids (of the arrivals) that were bounces. */
-async function meetKnown(tx: Tx, parkings: Parking[], facts: Facts): Promise<Set<string>> {
+async function recordKnown(tx: Tx, parkings: Parking[], facts: Facts): Promise<Set<string>> {
   const marks = parkings.flatMap(({ letter }) => letter.redrive?.redriveId ?? []);
   const ours = await knownRedrives(tx, [...new Set(marks)]);
   const settings = await readSettings(tx);

@@ -3,6 +3,7 @@ import { isItsTurn } from "@/lib/core/dry-run";
 import { gate } from "@/lib/core/gate";
 import { eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
 import { type EndedItem, heldBehind } from "@/lib/core/order-gate";
+import { sendKey } from "@/lib/core/send-key";
 import { closeOf, logAttempt, textOf } from "@/lib/redriving/attempt-record";
 import type { ExaminedItem } from "@/lib/redriving/examine";
 import type { Finish } from "@/lib/redriving/finish";
@@ -131,7 +132,7 @@ function callOf(
 ): Call<PublishReceipt> {
   const { item } = examined;
   const { target, body, whitelisted, ambiguous } = examined.send!;
-  const idempotencyKey = `${item.source}:${item.eventId}`;
+  const idempotencyKey = sendKey(item.source, item.eventId);
   const repeatedBefore = incomingRetryCount(body.headers);
   return {
     idempotencyKey,

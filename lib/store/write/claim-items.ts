@@ -2,6 +2,7 @@ import type { EventStatus } from "@/lib/core/event-state";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { AGGREGATE_BLACKLISTED } from "@/lib/store/read/candidates";
 import { ITEM, REDRIVE, WORKED_REDRIVES } from "@/lib/store/state-sql";
+import { checked, heldItem } from "@/lib/store/write/fence";
 
 /**
  * How far a claim looks into a slice's open items. The window is a prefix of the slice's order, so what blocks an
@@ -15,15 +16,6 @@ const ORDER = "coalesce(version, 9223372036854775807)";
 /** Place and id as one sortable text: PostgreSQL before 18 has no min() over records. Biased, so that it never is negative. */
 function placeKey(place: string, id: string): string {
   return `lpad((${place}::numeric + 9223372036854775808)::text, 20, '0') || ${id}::text`;
-}
-
-/**
- * `column = value` that no index can serve, not even a partial one. A batch names its rows by id and only checks the
- * rest: statistics never know a redrive that was frozen a moment ago, so an index over redrive or state looks as good as
- * the primary key, and then each batch reads everything that is open.
- */
-export function checked(column: string, value: string): string {
-  return `${column} is not distinct from ${value}`;
 }
 
 /**
@@ -215,8 +207,7 @@ export async function renewClaims(db: Queryable, items: readonly ClaimedItem[], 
     `with mine as (
        update redrive_items i set claimed_until = now() + make_interval(secs => $4)
          from unnest($2::uuid[], $3::bigint[]) as w(id, fence)
-        where i.id = any($2::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "$1::uuid")} and i.fence = w.fence
-          and ${checked("i.state", ITEM.open)}
+        where i.id = any($2::uuid[]) and ${heldItem("$1::uuid")}
        returning i.id, i.source_id, i.aggregate_type, i.aggregate_id
      ), leases as (
        update aggregates a set lease_until = now() + make_interval(secs => $4)
@@ -257,8 +248,7 @@ export async function releaseClaims(db: Queryable, items: readonly ClaimedItem[]
     `with freed as (
        update redrive_items i set claimed_until = null
          from unnest($2::uuid[], $3::bigint[]) as w(id, fence)
-        where i.id = any($2::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "$1::uuid")} and i.fence = w.fence
-          and i.state = ${ITEM.open}
+        where i.id = any($2::uuid[]) and ${heldItem("$1::uuid")}
        returning i.redrive_id, i.source_id, i.aggregate_type, i.aggregate_id
      )${END_LEASES}
      select count(*)::int as n from freed`,
@@ -279,8 +269,7 @@ export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Prom
   await db.run(
     `update redrive_items i set not_before = now() + w.wait_ms * interval '1 ms'
        from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::float8[]) as w(id, redrive_id, fence, wait_ms)
-      where i.id = any($1::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "w.redrive_id")} and i.fence = w.fence
-        and ${checked("i.state", ITEM.open)}`,
+      where i.id = any($1::uuid[]) and ${heldItem("w.redrive_id")}`,
     [
       holds.map((hold) => hold.id),
       holds.map((hold) => hold.redriveId),

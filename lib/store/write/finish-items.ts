@@ -9,7 +9,8 @@ import { storableText } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
 import { ATTEMPT, EVENT, ITEM } from "@/lib/store/state-sql";
 import type { FailedAggregate } from "@/lib/store/write/aggregate-failures";
-import { type ClaimedItem, checked } from "@/lib/store/write/claim-items";
+import type { ClaimedItem } from "@/lib/store/write/claim-items";
+import { checked, heldItem } from "@/lib/store/write/fence";
 import { rollupOf } from "@/lib/store/write/rollup";
 
 /** One claimed item's end, decided by core, on its way into the store. */
@@ -76,8 +77,7 @@ export async function closeItems(tx: Tx, redriveId: string, finished: readonly F
             finished_at = case when w.state <> ${ITEM.open} then now() end
        from unnest($2::uuid[], $3::bigint[], $4::text[], $5::float8[], $6::int[], $7::text[], $8::text[], $9::text[])
          as w(id, fence, state, wait_ms, attempts, result, detail, verdict)
-      where i.id = any($2::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "$1::uuid")} and i.fence = w.fence
-        and ${checked("i.state", ITEM.open)}
+      where i.id = any($2::uuid[]) and ${heldItem("$1::uuid")}
      returning i.id`,
     [
       redriveId,

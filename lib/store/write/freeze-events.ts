@@ -3,7 +3,7 @@ import type { Refusal } from "@/lib/core/refusal";
 import type { Tx } from "@/lib/store/db";
 import type { Candidate } from "@/lib/store/read/candidates";
 import { EVENT_MOVE, REDRIVE } from "@/lib/store/state-sql";
-import { checked } from "@/lib/store/write/claim-items";
+import { checked } from "@/lib/store/write/fence";
 import { rollupOf } from "@/lib/store/write/rollup";
 
 /** A candidate with its place in the plan and the gate's word; refusal null = freeze it. */

@@ -1,6 +1,6 @@
 import type { Queryable } from "@/lib/store/db";
-import { ATTEMPT, ITEM, REDRIVE } from "@/lib/store/state-sql";
-import { checked } from "@/lib/store/write/claim-items";
+import { ATTEMPT, REDRIVE } from "@/lib/store/state-sql";
+import { checked, heldItem } from "@/lib/store/write/fence";
 
 /** One send about to be made. */
 export type AttemptIntent = {
@@ -59,8 +59,7 @@ with want as (
 insert into redrive_attempts (id, redrive_id, attempt, fence, target, idempotency_key, opened_at)
 select w.id, w.redrive_id, w.attempt, w.fence, w.target, w.idempotency_key, clock_timestamp()
   from want w
-  join redrive_items i on i.id = any($1::uuid[]) and i.id = w.id and ${checked("i.redrive_id", "w.redrive_id")}
-   and ${checked("i.state", ITEM.open)} and i.fence = w.fence
+  join redrive_items i on i.id = any($1::uuid[]) and ${heldItem("w.redrive_id")}
  where not ${STOPPED}
  order by i.id
    for share of i

@@ -1,4 +1,4 @@
-import type { KnownEvent } from "@/lib/core/arrival";
+import type { KnownEvent } from "@/lib/core/bounce";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { type EventStatus, PARKED_AS } from "@/lib/core/event-state";
 import { type Fingerprint, fingerprintOf } from "@/lib/core/fingerprint";

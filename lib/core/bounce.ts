@@ -1,4 +1,5 @@
-import { type EventStatus, statusAfterFailure } from "./event-state";
+import type { EventStatus } from "@/lib/core/event-state";
+import { statusAfterFailure } from "@/lib/core/redrive-limit";
 
 /**
  * What an arrival means when its event is already known.

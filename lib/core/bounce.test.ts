@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type ArrivalMeaning, type KnownEvent, meaningOf } from "./arrival";
+import { type ArrivalMeaning, type KnownEvent, meaningOf } from "./bounce";
 
 const LIMIT = 4;
 const known: KnownEvent = {
