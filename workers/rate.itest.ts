@@ -1,4 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { draftEtaMs } from "@/components/redrives/redrive-draft";
+import { previewRequestSchema } from "@/lib/contract/redrives";
+import { localViewer } from "@/lib/core/viewer";
+import { previewRedrive } from "@/lib/operations/preview-redrive";
+import { readRedrive } from "@/lib/store/read/redrives";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
@@ -48,6 +53,37 @@ describe.each([
       const elapsedMs = await took(() => Promise.all([half(0), half(30)]));
       expect(world.sink.arrived).toHaveLength(60);
       expect(elapsedMs).toBeGreaterThanOrEqual(earliestMs(60, 25));
+    });
+
+    test("begins at a third of its target's when that warms up, and takes as long as preview, dialog and API say", async () => {
+      await world.db.run("update targets set rate_per_second = 30, warm_up_ms = 3000, updated_at = now()");
+      await world.park(90, (index) => ({ aggregateId: `order-${index}`, version: 1n }));
+      const request = previewRequestSchema.parse({ select: { ids: await world.idsOf() }, lane: "main" });
+      const preview = await previewRedrive(world.deps, request, localViewer("ada"));
+      expect(preview.etaMs).toBe(4_000);
+      const draft = { ratePerSecond: null, canary: false } as Parameters<typeof draftEtaMs>[0];
+      expect(draftEtaMs(draft, preview)).toBe(preview.etaMs);
+      const { id } = await world.request({ holdMs: 1_500 });
+      const said = await readRedrive(world.db, localViewer("ada"), id, world.deps.clock.wallMs());
+      const holdMs = Date.parse(said!.holdUntil!) - world.deps.clock.wallMs();
+      expect(said!.etaMs! - holdMs).toBeGreaterThan(3_500);
+      expect(said!.etaMs! - holdMs).toBeLessThan(4_500);
+      await world.ended(id);
+      const atMs = world.sink.arrived.map((entry) => entry.atMs).sort((a, b) => a - b);
+      // Two thirds of the rate for three seconds, then all of it: no sooner, give or take what the buckets hold.
+      expect(atMs.at(-1)! - atMs[0]!).toBeGreaterThanOrEqual(preview.etaMs! - 400);
+      expect(atMs.filter((at) => at - atMs[0]! < 1_000).length).toBeLessThanOrEqual(20);
+    });
+
+    test("has no bursts when its target takes none, and reaches its target's", async () => {
+      await world.db.run("update targets set rate_per_second = 20, burst = 20, no_bursts = true, updated_at = now()");
+      await world.park(40, (index) => ({ aggregateId: `order-${index}`, version: 1n }));
+      const ids = await world.idsOf();
+      await world.ended((await world.request({ select: { ids: ids.slice(0, 20) } })).id);
+      // A bucket that rests while the second redrive is held would fill up to its burst, and let all of it leave at once.
+      await world.ended((await world.request({ select: { ids: ids.slice(20) }, holdMs: 1_500 })).id);
+      const atMs = world.sink.arrived.slice(20).map((entry) => entry.atMs);
+      expect(Math.max(...atMs) - Math.min(...atMs)).toBeGreaterThanOrEqual((18 / 20) * 1_000);
     });
 
     test("is bounded by its own, when its target takes more", async () => {

@@ -1,18 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { etaBefore, etaLeft, etaMsAt, paceWords, rateWords, spanWords } from "@/components/redrives/eta-words";
+import { etaBefore, etaLeft, paceWords, rateWords, spanWords } from "@/components/redrives/eta-words";
 
 describe("time a redrive takes", () => {
-  it.each([
-    [12_300, 5, 2_460_000],
-    [1, 0.5, 2_000],
-    [0, 5, 0],
-    [null, 5, null],
-    [12_300, null, null],
-    [12_300, 0, null],
-  ])("%s events at %s/s take %s ms", (events, rate, expected) => {
-    expect(etaMsAt(events, rate)).toBe(expected);
-  });
-
   it.each([
     [0, "1 s"],
     [400, "1 s"],

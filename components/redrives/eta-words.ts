@@ -1,9 +1,3 @@
-/** Milliseconds a send of `events` takes at `ratePerSecond`; null when either is unknown or the rate is unlimited. */
-export function etaMsAt(events: number | null, ratePerSecond: number | null): number | null {
-  if (events === null || ratePerSecond === null || ratePerSecond <= 0) return null;
-  return (events / ratePerSecond) * 1000;
-}
-
 const UNITS = [
   { ms: 86_400_000, word: "d" },
   { ms: 3_600_000, word: "h" },

@@ -8,6 +8,7 @@ import {
   type RedriveDraft,
   redriveRequest,
   titleWords,
+  warmUpWords,
 } from "@/components/redrives/redrive-draft";
 import { type PreviewOut, redriveRequestSchema } from "@/lib/contract/redrives";
 
@@ -20,7 +21,8 @@ const preview = (over: Partial<PreviewOut> = {}): PreviewOut => ({
   byErrorCode: { UPSTREAM_5XX: 12_002, TIMEOUT: 298 },
   ratePerSecond: 5,
   etaMs: 2_460_000,
-  sources: { orders: { eligible: 12_300, ratePerSecond: 5 } },
+  canaryQuietMs: 30_000,
+  sources: { orders: { eligible: 12_300, ratePerSecond: 5, warmUpMs: 0 } },
   sample: null,
   earlier: null,
   cutoff,
@@ -29,7 +31,7 @@ const preview = (over: Partial<PreviewOut> = {}): PreviewOut => ({
 const draft = (over: Partial<RedriveDraft> = {}): RedriveDraft => ({
   lane: "slow",
   ratePerSecond: null,
-  canary: true,
+  canary: false,
   reason: "stock service back since 13:58",
   earlier: null,
   typedStrand: "",
@@ -40,7 +42,7 @@ const selection = { filter: { errorCode: ["UPSTREAM_5XX"] } };
 
 describe("what the dialog sends", () => {
   it("is what the contract takes, frozen at the preview", () => {
-    const request = redriveRequest(selection, "deliver", draft({ ratePerSecond: 2.5 }), preview());
+    const request = redriveRequest(selection, "deliver", draft({ ratePerSecond: 2.5, canary: true }), preview());
     expect(redriveRequestSchema.parse(request)).toEqual({
       select: { filter: { errorCode: ["UPSTREAM_5XX"], to: "2026-11-20T14:02:11.001Z" } },
       mode: "deliver",
@@ -53,7 +55,7 @@ describe("what the dialog sends", () => {
   });
 
   it("asks nobody why they only look, and sends no canary ahead of a dry run", () => {
-    const request = redriveRequest(selection, "verify", draft({ reason: " " }), preview());
+    const request = redriveRequest(selection, "verify", draft({ reason: " ", canary: true }), preview());
     expect(redriveRequestSchema.parse(request)).toMatchObject({ mode: "verify", canary: false });
     expect(draftProblems("verify", draft({ reason: "", typed: "" }), preview())).toEqual({});
   });
@@ -121,7 +123,7 @@ describe("what it says", () => {
   it("never promises more than the lane's rate", () => {
     expect(draftEtaMs(draft({ ratePerSecond: 500 }), preview())).toBe(2_460_000);
     expect(draftEtaMs(draft({ ratePerSecond: 1 }), preview())).toBe(12_300_000);
-    const unlimited = preview({ sources: { orders: { eligible: 12_300, ratePerSecond: null } } });
+    const unlimited = preview({ sources: { orders: { eligible: 12_300, ratePerSecond: null, warmUpMs: 0 } } });
     expect(draftEtaMs(draft(), unlimited)).toBeNull();
     expect(draftEtaMs(draft({ ratePerSecond: 100 }), unlimited)).toBe(123_000);
     expect(draftEtaMs(draft(), preview({ eligible: null, sources: {} }))).toBeNull();
@@ -129,10 +131,17 @@ describe("what it says", () => {
 
   it("takes as long as the slowest of its targets, as the server says too", () => {
     const sources = {
-      orders: { eligible: 100, ratePerSecond: 10 },
-      billing: { eligible: 600, ratePerSecond: 5 },
+      orders: { eligible: 100, ratePerSecond: 10, warmUpMs: 0 },
+      billing: { eligible: 600, ratePerSecond: 5, warmUpMs: 0 },
     };
     expect(draftEtaMs(draft(), preview({ eligible: 700, ratePerSecond: 15, sources }))).toBe(120_000);
+  });
+
+  it("counts the canary's waits and a target's warm-up", () => {
+    expect(draftEtaMs(draft({ canary: true }), preview())).toBe(2_460_000 + 3 * 30_000);
+    const warm = preview({ sources: { orders: { eligible: 12_300, ratePerSecond: 5, warmUpMs: 60_000 } } });
+    expect(draftEtaMs(draft(), warm)).toBe(2_460_000 + 20_000);
+    expect([warmUpWords(warm), warmUpWords(preview())]).toEqual(["warms up for 1 min", null]);
   });
 
   it.each([

@@ -1,12 +1,14 @@
 import { type Confirmation, confirmationFor, isConfirmed } from "@/components/redrives/confirmation";
 import { strandWords } from "@/components/redrives/earlier-words";
+import { spanWords } from "@/components/redrives/eta-words";
 import { pinSelection } from "@/components/redrives/pin-selection";
 import { refusedTotal } from "@/components/redrives/refusal-words";
 import { formatNumber, plural } from "@/lib/browser/format";
 import type { PreviewOut, RedriveOut, RedriveRequest } from "@/lib/contract/redrives";
 import type { Selection } from "@/lib/contract/selection";
+import { CANARY_STEPS } from "@/lib/core/canary";
 import type { Earlier } from "@/lib/core/order-gate";
-import { sendTimeMs } from "@/lib/core/redrive-rate";
+import { canaryAhead, redriveTimeMs } from "@/lib/core/redrive-rate";
 
 /** What the dialog holds until it is sent. */
 export type RedriveDraft = {
@@ -27,7 +29,6 @@ export function earlierOf(draft: RedriveDraft, preview: Pick<PreviewOut, "earlie
   return draft.earlier ?? ((preview?.earlier?.heldEvents ?? 0) > 0 ? "include" : "hold");
 }
 
-const CANARY_STEPS = [1, 10, 100];
 /** A dry run changes nothing, so nobody is made to explain it. */
 const VERIFY_REASON = "Dry run before a redrive";
 
@@ -70,21 +71,22 @@ export function confirmationOf(preview: PreviewOut): Confirmation {
   return confirmationFor(preview.eligible, preview.kind);
 }
 
-/** What would hold: the asked rate, but never above the lane's. null = unlimited. */
-export function effectiveRate(asked: number | null, laneRate: number | null): number | null {
-  if (asked === null) return laneRate;
-  return laneRate === null ? asked : Math.min(asked, laneRate);
-}
-
 /** How long the draft would take, ms: by the same rule as the server's own answer. null when that cannot be known. */
 export function draftEtaMs(draft: RedriveDraft, preview: PreviewOut): number | null {
-  if (preview.eligible === null) return null;
-  const sources = Object.entries(preview.sources);
-  return sendTimeMs(
-    draft.ratePerSecond,
-    Object.fromEntries(sources.map(([name, { eligible }]) => [name, eligible])),
-    Object.fromEntries(sources.map(([name, { ratePerSecond }]) => [name, ratePerSecond])),
-  );
+  const { canaryQuietMs, eligible, sources } = preview;
+  if (eligible === null) return null;
+  return redriveTimeMs({
+    events: eligible,
+    asked: draft.ratePerSecond,
+    targets: Object.values(sources).map(({ eligible: events, ...pace }) => ({ ...pace, events })),
+    canary: draft.canary ? canaryAhead(CANARY_STEPS, eligible, canaryQuietMs) : null,
+  });
+}
+
+/** What slows the start: `warms up for 30 s`; null = no target does. */
+export function warmUpWords({ sources }: Pick<PreviewOut, "sources">): string | null {
+  const longestMs = Math.max(0, ...Object.values(sources).map(({ warmUpMs }) => warmUpMs));
+  return longestMs === 0 ? null : `warms up for ${spanWords(longestMs)}`;
 }
 
 /** `12,300 events`, `≥ 10,000 events`, `all matching events`. */

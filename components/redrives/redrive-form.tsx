@@ -18,6 +18,7 @@ import {
   draftEtaMs,
   earlierOf,
   type RedriveDraft,
+  warmUpWords,
 } from "./redrive-draft";
 import { RefusalBar } from "./refusal-bar";
 
@@ -169,6 +170,7 @@ function PaceRows({ draft, preview, set }: { draft: RedriveDraft; preview: Previ
   const canary = useId();
   const laneRate = preview.ratePerSecond;
   const rate = draft.ratePerSecond ?? laneRate ?? RATE_MAX_UNLIMITED;
+  const warmUp = warmUpWords(preview);
   const capped = laneRate !== null && draft.ratePerSecond !== null && draft.ratePerSecond > laneRate;
   return (
     <>
@@ -179,7 +181,10 @@ function PaceRows({ draft, preview, set }: { draft: RedriveDraft; preview: Previ
             laneRate={laneRate}
             onChange={(next) => set({ ratePerSecond: next === laneRate ? null : next })}
           />
-          <output className="sm:basis-52">{etaBefore(draftEtaMs(draft, preview))}</output>
+          <output className="sm:basis-52">
+            {etaBefore(draftEtaMs(draft, preview))}
+            {warmUp === null ? null : <span className="text-muted">, {warmUp}</span>}
+          </output>
         </div>
         {capped ? (
           <p className="text-sm text-warning">The lane takes {formatRate(laneRate)} at most; raise it on Targets.</p>

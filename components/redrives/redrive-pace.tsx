@@ -7,10 +7,10 @@ import { Radio } from "@/components/ui/input";
 import { Panel } from "@/components/ui/panel";
 import { useChangeRedrive } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
-import { etaBefore, etaMsAt, rateWords } from "./eta-words";
+import { redriveTimeMs } from "@/lib/core/redrive-rate";
+import { etaBefore, rateWords } from "./eta-words";
 import { RateField } from "./rate-field";
 import { RATE_MAX_UNLIMITED } from "./rate-scale";
-import { effectiveRate } from "./redrive-draft";
 
 /** Rate and lane, changed while it runs. Each change is sent when the hand lets go, and takes effect within seconds. */
 export function RedrivePace({ redrive, className }: { redrive: RedriveOut; className?: string }) {
@@ -28,7 +28,8 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
     setAsked(next);
     change.mutate({ lane: next }, { onSettled: () => setAsked(null) });
   };
-  const eta = etaMsAt(redrive.open, effectiveRate(rate, laneRate));
+  const targets = [{ ratePerSecond: laneRate, warmUpMs: 0 }];
+  const eta = redriveTimeMs({ events: redrive.open, asked: rate, targets });
 
   return (
     <Panel className={className} title="Pace" bodyClassName="grid gap-3 p-3">

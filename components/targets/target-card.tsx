@@ -11,6 +11,7 @@ import { formatDuration, formatNumber, formatRate, formatShare, plural } from "@
 import type { TargetOut } from "@/lib/contract/sources";
 import type { PolicyOut, TargetChange } from "@/lib/contract/targets";
 import { type BreakerWord, counterWords, type EngineView, engineView } from "./engine-view";
+import { fallbackWords } from "./target-draft";
 
 const TargetDialog = lazily(() => import("./target-dialog").then(({ TargetDialog }) => TargetDialog));
 const BreakerDialog = lazily(() => import("./breaker-dialog").then(({ BreakerDialog }) => BreakerDialog));
@@ -23,7 +24,15 @@ const BREAKER_LOOKS: Record<BreakerWord, { shape: ShapeName; colour: string; wor
 };
 
 /** One target: breaker, rate, bulkhead, budget and latency, live; and what an operator may change. */
-export function TargetCard({ target, policies }: { target: TargetOut; policies: PolicyOut[] | undefined }) {
+export function TargetCard({
+  target,
+  others,
+  policies,
+}: {
+  target: TargetOut;
+  others: readonly string[];
+  policies: PolicyOut[] | undefined;
+}) {
   const [editing, setEditing] = useState(false);
   const [order, setOrder] = useState<NonNullable<TargetChange["breaker"]> | null>(null);
   const engine = engineView(target.engine);
@@ -80,7 +89,9 @@ export function TargetCard({ target, policies }: { target: TargetOut; policies: 
         </p>
       )}
       <Footer target={target} engine={engine} />
-      {editing ? <TargetDialog target={target} policies={policies} onClose={() => setEditing(false)} /> : null}
+      {editing ? (
+        <TargetDialog target={target} others={others} policies={policies} onClose={() => setEditing(false)} />
+      ) : null}
       {order ? <BreakerDialog target={target} order={order} onClose={() => setOrder(null)} /> : null}
     </li>
   );
@@ -187,6 +198,9 @@ function Footer({ target, engine }: { target: TargetOut; engine: EngineView | nu
           </a>
         </span>
         <span>{target.retryable ? "repeats by itself" : "not repeated by itself"}</span>
+        {target.noBursts ? <span>no bursts</span> : null}
+        {target.warmUpMs > 0 ? <span>warms up in {formatDuration(target.warmUpMs)}</span> : null}
+        {target.fallback ? <span>while it takes nothing, a send {fallbackWords(target.fallback)}</span> : null}
         {engine ? (
           <>
             <span>

@@ -14,8 +14,14 @@ import type { PolicyOut } from "@/lib/contract/targets";
 import { changesSomething, type TargetDraft, targetChange, targetDraft } from "./target-draft";
 
 /** Rate, burst, bulkhead, policy: changed live for everything that sends there. */
-export function TargetDialog(props: { target: TargetOut; policies: PolicyOut[] | undefined; onClose: () => void }) {
-  const { target, policies, onClose } = props;
+export function TargetDialog(props: {
+  target: TargetOut;
+  /** Names of the other targets; the server refuses one of another kind. */
+  others: readonly string[];
+  policies: PolicyOut[] | undefined;
+  onClose: () => void;
+}) {
+  const { target, others, policies, onClose } = props;
   const [draft, setDraft] = useState(() => targetDraft(target));
   const [pressed, setPressed] = useState(false);
   const save = useChangeTarget(target.name);
@@ -101,6 +107,54 @@ export function TargetDialog(props: { target: TargetOut; policies: PolicyOut[] |
           label="No rate limit"
           hint="Only the bulkhead and the target itself slow it down."
         />
+        <div className="grid gap-4 sm:grid-cols-3">
+          <Field label="Warm-up, seconds" hint="a redrive begins at a third" error={errors.warmUp}>
+            {(control) => (
+              <Input
+                {...control}
+                inputMode="decimal"
+                disabled={draft.unlimited}
+                value={draft.warmUp}
+                onChange={(event) => set({ warmUp: event.target.value })}
+              />
+            )}
+          </Field>
+          <div className="sm:col-span-2 sm:self-center">
+            <Toggle
+              id="target-no-bursts"
+              checked={draft.noBursts}
+              onChecked={(noBursts) => set({ noBursts })}
+              label="No bursts"
+              hint="One send after the other at an even rate, also after a rest."
+            />
+          </div>
+        </div>
+        <div className="grid gap-4 sm:grid-cols-3">
+          <div className="sm:col-span-2">
+            <Field label="While it takes nothing" hint="breaker open, unreachable, or no retry budget">
+              {(control) => (
+                <Select
+                  {...control}
+                  options={fallbackOptions(target, others)}
+                  value={draft.fallback}
+                  onChange={(event) => set({ fallback: event.target.value })}
+                />
+              )}
+            </Field>
+          </div>
+          {draft.fallback === "defer" ? (
+            <Field label="Look again after, minutes" error={errors.deferMinutes}>
+              {(control) => (
+                <Input
+                  {...control}
+                  inputMode="decimal"
+                  value={draft.deferMinutes}
+                  onChange={(event) => set({ deferMinutes: event.target.value })}
+                />
+              )}
+            </Field>
+          ) : null}
+        </div>
         <Field label="Policy">
           {(control) => (
             <Select
@@ -132,6 +186,15 @@ export function TargetDialog(props: { target: TargetOut; policies: PolicyOut[] |
       </form>
     </Dialog>
   );
+}
+
+function fallbackOptions(target: TargetOut, others: readonly string[]) {
+  return [
+    { value: "none", label: "wait, then refuse" },
+    { value: "defer", label: "wait and look again" },
+    ...(target.lane === "main" ? [{ value: "slow-lane", label: `send to the slow lane of ${target.source}` }] : []),
+    ...others.map((name) => ({ value: `target:${name}`, label: `send to ${name}` })),
+  ];
 }
 
 function Toggle(props: {

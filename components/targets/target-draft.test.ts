@@ -15,6 +15,9 @@ const target: TargetOut = {
   policyName: "ladder",
   retryable: false,
   breakerForce: null,
+  warmUpMs: 4_500,
+  noBursts: true,
+  fallback: { kind: "defer", deferMs: 90_000 },
   engine: [],
   sentPerSecondNow: null,
 };
@@ -40,6 +43,19 @@ describe("changing a target", () => {
     expect(other.ok && changesSomething(other.change)).toBe(true);
   });
 
+  it("sends pace and fallback as they were typed", () => {
+    expect(change({ warmUp: "", noBursts: false, fallback: "none" })).toMatchObject({
+      change: { warmUpMs: 0, noBursts: false, fallback: null },
+    });
+    const other = change({ fallback: "target:billing.main", warmUp: "30" });
+    expect(other.ok && targetChangeSchema.parse(other.change)).toEqual({
+      warmUpMs: 30_000,
+      fallback: { kind: "target", target: "billing.main" },
+      reason: "month end",
+    });
+    expect(change({ deferMinutes: "2" })).toMatchObject({ change: { fallback: { kind: "defer", deferMs: 120_000 } } });
+  });
+
   it("lets a slow target hold one event", () => {
     expect(change({ rate: "0.5", burst: "1" }).ok).toBe(true);
     expect(change({ rate: "0.5", burst: "2" }).ok).toBe(false);
@@ -52,6 +68,8 @@ describe("changing a target", () => {
     [{ burst: "-1" }, "burst"],
     [{ bulkhead: "1.5" }, "bulkhead"],
     [{ bulkhead: "1001" }, "bulkhead"],
+    [{ warmUp: "-1" }, "warmUp"],
+    [{ deferMinutes: "0" }, "deferMinutes"],
     [{ reason: " " }, "reason"],
   ] as const)("names what is wrong with %o", (over, field) => {
     const result = change(over);

@@ -1,6 +1,7 @@
 import { parseRate } from "@/components/redrives/rate-scale";
+import { formatDuration } from "@/lib/browser/format";
 import type { TargetOut } from "@/lib/contract/sources";
-import type { TargetChange } from "@/lib/contract/targets";
+import type { Fallback, TargetChange } from "@/lib/contract/targets";
 
 /** A target's form: what was typed, so that nothing is lost while it is not yet a number. */
 export type TargetDraft = {
@@ -11,6 +12,12 @@ export type TargetDraft = {
   bulkhead: string;
   policyName: string;
   retryable: boolean;
+  /** Seconds; empty = none. */
+  warmUp: string;
+  noBursts: boolean;
+  /** `none`, `defer`, `slow-lane`, or `target:` and a name. */
+  fallback: string;
+  deferMinutes: string;
   reason: string;
 };
 
@@ -22,11 +29,16 @@ export function targetDraft(target: TargetOut): TargetDraft {
     bulkhead: String(target.bulkhead),
     policyName: target.policyName,
     retryable: target.retryable,
+    warmUp: target.warmUpMs === 0 ? "" : String(target.warmUpMs / 1_000),
+    noBursts: target.noBursts,
+    fallback:
+      target.fallback?.kind === "target" ? `target:${target.fallback.target}` : (target.fallback?.kind ?? "none"),
+    deferMinutes: target.fallback?.kind === "defer" ? String(target.fallback.deferMs / 60_000) : "5",
     reason: "",
   };
 }
 
-type Fields = Partial<Record<"rate" | "burst" | "bulkhead" | "reason", string>>;
+type Fields = Partial<Record<"rate" | "burst" | "bulkhead" | "warmUp" | "deferMinutes" | "reason", string>>;
 export type TargetResult = { ok: true; change: TargetChange } | { ok: false; errors: Fields };
 
 /** Only what differs from the target is sent: two operators who change two things do not undo each other. */
@@ -41,11 +53,33 @@ export function targetChange(target: TargetOut, draft: TargetDraft): TargetResul
   if (burst !== null && rate !== null && burst > Math.max(1, rate))
     errors.burst = "At most one second's worth of the rate.";
   if (!Number.isInteger(bulkhead) || bulkhead < 1 || bulkhead > 1_000) errors.bulkhead = "A whole number, 1 to 1,000.";
+  const warmUpMs = Math.round(Number(draft.warmUp.trim()) * 1_000);
+  if (!(warmUpMs >= 0 && warmUpMs <= 3_600_000)) errors.warmUp = "Seconds, 0 to 3,600, or empty.";
+  const deferMs = Math.round(Number(draft.deferMinutes.trim()) * 60_000);
+  if (draft.fallback === "defer" && !(deferMs >= 1_000 && deferMs <= 86_400_000))
+    errors.deferMinutes = "Minutes, above 0 and at most 1,440.";
   if (draft.reason.trim() === "") errors.reason = "Say why: the reason is kept in the audit.";
   if (Object.keys(errors).length > 0) return { ok: false, errors };
-  const wanted = { ratePerSecond: rate, burst, bulkhead, policyName: draft.policyName, retryable: draft.retryable };
-  const changed = Object.entries(wanted).filter(([name, value]) => target[name as keyof typeof wanted] !== value);
+  const { policyName, retryable, noBursts } = draft;
+  const fallback = fallbackOf(draft.fallback, deferMs);
+  const wanted = { ratePerSecond: rate, burst, bulkhead, policyName, retryable, warmUpMs, noBursts, fallback };
+  const changed = Object.entries(wanted).filter(
+    ([name, value]) => JSON.stringify(target[name as keyof typeof wanted]) !== JSON.stringify(value),
+  );
   return { ok: true, change: { ...Object.fromEntries(changed), reason: draft.reason.trim() } };
+}
+
+function fallbackOf(choice: string, deferMs: number): Fallback | null {
+  if (choice === "none") return null;
+  if (choice === "defer") return { kind: "defer", deferMs };
+  return choice === "slow-lane" ? { kind: "slow-lane" } : { kind: "target", target: choice.slice("target:".length) };
+}
+
+/** `waits 5 min`, `goes to the slow lane`; null = there is none. */
+export function fallbackWords(fallback: Fallback | null): string | null {
+  if (fallback === null) return null;
+  if (fallback.kind === "defer") return `waits ${formatDuration(fallback.deferMs)}`;
+  return fallback.kind === "slow-lane" ? "goes to the slow lane" : `goes to ${fallback.target}`;
 }
 
 /** Whether anything beside the reason would change. */

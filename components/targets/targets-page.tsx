@@ -37,7 +37,12 @@ export function TargetsPage() {
       ) : null}
       <ul className="grid gap-3 px-3 lg:grid-cols-2">
         {items.map((target) => (
-          <TargetCard key={target.id} target={target} policies={policies.data?.items} />
+          <TargetCard
+            key={target.id}
+            target={target}
+            others={items.filter(({ id }) => id !== target.id).map(({ name }) => name)}
+            policies={policies.data?.items}
+          />
         ))}
       </ul>
       {/* Below the cards, so it waits for them: what stood there already would jump when they come. */}

@@ -15,6 +15,7 @@ import {
   versionOut,
 } from "@/lib/contract/schemas";
 import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
+import { CANARY_STEPS } from "@/lib/core/canary";
 import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { LIVE_REDRIVE_STATES, REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
 import { STALL_CODES } from "@/lib/core/stalled";
@@ -26,7 +27,7 @@ const rate = z
 
 export const canarySchema = z.strictObject({
   /** Cumulative sizes of the stages before everything is released. */
-  steps: z._default(z.array(z.int().check(z.gt(0))).check(z.minLength(1), z.maxLength(10)), [1, 10, 100]),
+  steps: z._default(z.array(z.int().check(z.gt(0))).check(z.minLength(1), z.maxLength(10)), [...CANARY_STEPS]),
   /** The brake's ratio and window, for a redrive that names no brake of its own. */
   stopAtFailureRatio: z._default(z.number().check(z.gt(0), z.lte(1)), 0.2),
   window: z._default(z.int().check(z.gte(1), z.lte(1_000)), 50),
@@ -53,6 +54,8 @@ export const previewRequestSchema = z.strictObject({
   mode: z._default(z.enum(["deliver", "verify"]), "deliver"),
   lane: z._default(laneSchema, "slow"),
   ratePerSecond: z.nullish(rate),
+  /** Its waits are part of `etaMs`. */
+  canary: z.nullish(z.union([z.boolean(), canarySchema])),
   /** false: only count, examine no event. */
   sample: z.optional(z.boolean("must be true or false")),
   earlier,
@@ -134,7 +137,10 @@ const sampleSchema = z.object({
 });
 export type SampleOut = z.infer<typeof sampleSchema>;
 
-/** POST /api/v1/redrives/preview. `kind` says what `total` is; `etaMs` null = no rate, or unknown total. */
+/**
+ * POST /api/v1/redrives/preview. `kind` says what `total` is. `etaMs` counts the rates, the warm-ups and the canary's waits;
+ * null = nothing limits it, or the total is unknown.
+ */
 export const previewSchema = named(
   "RedrivePreview",
   z.object({
@@ -145,8 +151,10 @@ export const previewSchema = named(
     byErrorCode: countsOut,
     ratePerSecond: nullableNumber,
     etaMs: nullableNumber,
-    /** What would go, by source, with the rate of its target; a time to send follows from it at any rate. */
-    sources: z.record(z.string(), z.object({ eligible: counted, ratePerSecond: nullableNumber })),
+    /** The wait after each step of a canary, unless the redrive names another. */
+    canaryQuietMs: z.number(),
+    /** What would go, by source, with the pace of its target: with `canaryQuietMs` the time at any rate follows from it. */
+    sources: z.record(z.string(), z.object({ eligible: counted, ratePerSecond: nullableNumber, warmUpMs: z.number() })),
     /** The dry run of some of what would go; null = not asked for, or it would have taken too long. */
     sample: z.nullable(sampleSchema),
     /**
@@ -164,7 +172,8 @@ export const previewSchema = named(
     byErrorCode: { TIMEOUT: 12 },
     ratePerSecond: 5,
     etaMs: 2_200,
-    sources: { orders: { eligible: 11, ratePerSecond: 5 } },
+    canaryQuietMs: 60_000,
+    sources: { orders: { eligible: 11, ratePerSecond: 5, warmUpMs: 0 } },
     sample: null,
     earlier: null,
     cutoff: "2026-11-22T02:45:00.000Z",
@@ -215,7 +224,7 @@ const redriveShape = {
   earlier: z.enum(EARLIER_CHOICES),
   /** As asked; null = the target's own rate. */
   ratePerSecond: nullableNumber,
-  /** What holds now: the smaller of the redrive's and the slowest target's rate; null = unlimited. */
+  /** What holds now: the redrive's rate, at most the sum of its targets' rates; null = unlimited. */
   effectiveRatePerSecond: nullableNumber,
   /** What its own sources' targets take together on its lane; null = unlimited. */
   laneRatePerSecond: nullableNumber,

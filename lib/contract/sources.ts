@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { idOut, named, nullableNumber, nullableText, pageOut, timeOut } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
+import { fallbackSchema } from "@/lib/contract/targets";
 
 /** A name stands in URLs, target names and Idempotency-Keys, and never changes. */
 const name = z.string("must be text").check(
@@ -128,6 +129,9 @@ export const targetSchema = named(
     policyName: z.string(),
     retryable: z.boolean(),
     breakerForce: z.nullable(z.enum(["open", "closed"])),
+    warmUpMs: z.number(),
+    noBursts: z.boolean(),
+    fallback: z.nullable(fallbackSchema),
     /** One of each worker; empty = no worker has used it yet. */
     engine: z.array(targetEngineSchema),
     sentPerSecondNow: nullableNumber,
@@ -144,6 +148,9 @@ export const targetSchema = named(
     policyName: "slow-lane",
     retryable: true,
     breakerForce: null,
+    warmUpMs: 0,
+    noBursts: false,
+    fallback: null,
     engine: [],
     sentPerSecondNow: null,
   },

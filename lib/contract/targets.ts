@@ -6,6 +6,22 @@ const positive = z
   .number("must be a number")
   .check(z.gt(0, "must be above 0"), z.lte(100_000, "must be at most 100,000"));
 
+/** What becomes of a send while its target takes none: its breaker is open, it cannot be reached, its retry budget is spent. */
+export const fallbackSchema = z.discriminatedUnion("kind", [
+  /** The item stays open and is looked at again after this long. */
+  z.strictObject({
+    kind: z.literal("defer"),
+    deferMs: z
+      .int("must be a whole number of milliseconds")
+      .check(z.gte(1_000, "must be at least 1,000"), z.lte(86_400_000, "must be at most 86,400,000")),
+  }),
+  /** It goes to the slow lane of the same source. */
+  z.strictObject({ kind: z.literal("slow-lane") }),
+  /** It goes to the target of that name. */
+  z.strictObject({ kind: z.literal("target"), target: z.string().check(z.minLength(1), z.maxLength(256)) }),
+]);
+export type Fallback = z.infer<typeof fallbackSchema>;
+
 /** PATCH /api/v1/targets/{name}: absent = unchanged. */
 export const targetChangeSchema = z.strictObject({
   /** null = unlimited. */
@@ -15,6 +31,16 @@ export const targetChangeSchema = z.strictObject({
   bulkhead: z.optional(z.int("must be a whole number").check(z.gte(1, "must be at least 1"), z.lte(1_000))),
   policyName: z.optional(z.string().check(z.minLength(1), z.maxLength(128))),
   retryable: z.optional(z.boolean()),
+  /** A redrive begins at a third of the rate and reaches it after this long; 0 = at once. */
+  warmUpMs: z.optional(
+    z
+      .int("must be a whole number of milliseconds")
+      .check(z.gte(0, "must be at least 0"), z.lte(3_600_000, "must be at most 3,600,000")),
+  ),
+  /** Sends leave one by one at an even rate, also after a rest; `burst` has no part in it. */
+  noBursts: z.optional(z.boolean()),
+  /** null = a send waits for its target, or is refused. */
+  fallback: z.optional(z.nullable(fallbackSchema)),
   /** open and closed hold it there until auto; reset closes it and forgets its history. */
   breaker: z.optional(z.enum(["open", "closed", "auto", "reset"], "must be open, closed, auto or reset")),
   reason: reasonSchema,

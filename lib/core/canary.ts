@@ -1,5 +1,8 @@
 export type CanaryRule = { steps: number[] };
 
+/** Cumulative sizes of the steps before everything is released, unless the redrive names its own. */
+export const CANARY_STEPS = [1, 10, 100];
+
 /** What a canary knows of its redrive. */
 export type CanaryStand = {
   /** The step it is at; null = everything is released. */

@@ -71,6 +71,7 @@ const STOPS: Record<string, string> = {
   "breaker-open": "the breaker of the target opened",
   "bulkhead-full": "the target has no free place",
   ambiguous: "it may have arrived, and a repeat without an idempotency key could double it",
+  "retry-after": "its target asked for a longer wait than its deadline allows",
   "not-retryable": "its target is not marked as repeatable",
   amplified: "its producer's own repeats count towards the limit",
 };

@@ -1,30 +1,96 @@
-/** Events per second each source's target takes, by source name; null = unlimited. */
-export type LaneRates = Readonly<Record<string, number | null>>;
-
 /**
- * Events per second a redrive moves at: its targets work in parallel, each at its own rate, and the redrive's own rate
- * bounds the sum. null = unlimited.
+ * How fast a redrive moves and how long it takes: one model for the dialog, the pace panel, the API and the worker. Rates are
+ * events per second, null = unlimited; times are milliseconds.
  */
-export function effectiveRate(asked: number | null, sources: readonly string[], rates: LaneRates): number | null {
-  const limits = sources.map((source) => rates[source] ?? null);
-  const known = limits.filter((rate): rate is number => rate !== null);
-  const together =
-    known.length < limits.length || limits.length === 0 ? null : known.reduce((sum, rate) => sum + rate, 0);
+
+/** A target's rate, and over how long a redrive rises to it. */
+export type TargetPace = { ratePerSecond: number | null; warmUpMs: number };
+
+/** Paces of the targets of one lane, by source name. */
+export type LanePaces = Readonly<Record<string, TargetPace>>;
+
+/** A target is given a third of its rate at the start of a redrive. Source: Guava's SmoothWarmingUp, coldFactor 3. */
+const COLD = 1 / 3;
+/** The rate of a warm-up rises in so many steps: each is a change of a distributed bucket. */
+const WARM_UP_STEPS = 20;
+
+const UNKNOWN: TargetPace = { ratePerSecond: null, warmUpMs: 0 };
+
+/** The targets of these sources; a source without one limits nothing. */
+export function pacesOf(sources: readonly string[], paces: LanePaces): TargetPace[] {
+  return sources.map((source) => paces[source] ?? UNKNOWN);
+}
+
+/** Its targets work in parallel, each at its own rate, and the redrive's own rate bounds the sum. */
+export function effectiveRate(asked: number | null, targets: readonly TargetPace[]): number | null {
+  let together: number | null = targets.length === 0 ? null : 0;
+  for (const { ratePerSecond } of targets)
+    together = together === null || ratePerSecond === null ? null : together + ratePerSecond;
   if (asked === null || together === null) return asked ?? together;
   return Math.min(asked, together);
 }
 
-/** Milliseconds to send so many events of each source; null when nothing limits it. The slowest target decides. */
-export function sendTimeMs(
-  asked: number | null,
-  bySource: Readonly<Record<string, number>>,
-  rates: LaneRates,
-): number | null {
-  const total = Object.values(bySource).reduce((sum, count) => sum + count, 0);
-  const times = Object.entries(bySource)
-    .map(([source, count]) => ({ count, rate: rates[source] ?? null }))
-    .concat({ count: total, rate: asked })
-    .filter((part): part is { count: number; rate: number } => part.rate !== null)
-    .map(({ count, rate }) => Math.ceil((count / rate) * 1000));
-  return times.length === 0 ? null : Math.max(...times);
+/** What a redrive still has to do. */
+export type Work = {
+  events: number;
+  asked: number | null;
+  /** Where it goes, with how many of the events where that is known. */
+  targets: readonly (TargetPace & { events?: number })[];
+  /** How long it has been running: of a warm-up the rest counts. Absent = it has not begun. */
+  ranMs?: number;
+  canary?: CanaryLeft | null;
+  /** Until its hold ends. */
+  holdMs?: number;
+};
+
+/** `released` is the step it is at; `waitMs` what is left of the wait after it, null = that wait has not begun. */
+export type CanaryLeft = {
+  steps: readonly number[];
+  released: number;
+  quietMs: number;
+  waitMs: number | null;
+  total: number;
+};
+
+/** A canary that has not begun. */
+export function canaryAhead(steps: readonly number[], total: number, quietMs: number): CanaryLeft {
+  return { steps, released: 0, quietMs, waitMs: null, total };
+}
+
+/** Until its last event is sent; null when nothing limits it. The slowest part decides: a target, or the redrive itself. */
+export function redriveTimeMs({ events, asked, targets, ranMs = 0, canary = null, holdMs = 0 }: Work): number | null {
+  const rate = effectiveRate(asked, targets);
+  const whole = { events, ratePerSecond: rate, warmUpMs: Math.max(0, ...targets.map(({ warmUpMs }) => warmUpMs)) };
+  const times = [whole, ...targets]
+    .map((part) => (part.events === undefined ? null : sendTimeMs(part.events, part, ranMs)))
+    .filter((time): time is number => time !== null);
+  return times.length === 0 ? null : Math.ceil(holdMs + canaryTimeMs(canary) + Math.max(...times));
+}
+
+/** null when nothing limits it. */
+function sendTimeMs(events: number, { ratePerSecond, warmUpMs }: TargetPace, ranMs: number): number | null {
+  if (ratePerSecond === null) return null;
+  const perMs = ratePerSecond / 1000;
+  const coldMs = Math.max(0, warmUpMs - ranMs);
+  if (coldMs === 0) return events / perMs;
+  // The rate rises by `slope` a ms from `share` of the whole: sent(t) = perMs * (share * t + slope / 2 * t^2).
+  const share = warmUpShare(ranMs, warmUpMs, false);
+  const slope = (1 - COLD) / warmUpMs;
+  const warmed = perMs * (share * coldMs + (slope / 2) * coldMs ** 2);
+  if (events >= warmed) return coldMs + (events - warmed) / perMs;
+  return (Math.sqrt(share ** 2 + (2 * slope * events) / perMs) - share) / slope;
+}
+
+/** Waits for the steps that are smaller than the redrive; a consumer that confirms ends each of them sooner. */
+function canaryTimeMs(canary: CanaryLeft | null): number {
+  if (canary === null) return 0;
+  const waits = canary.steps.filter((step) => step >= canary.released && step < canary.total).length;
+  return waits === 0 ? 0 : (canary.waitMs ?? canary.quietMs) + (waits - 1) * canary.quietMs;
+}
+
+/** Share of a target's rate that a redrive takes when it has been running for `ranMs`; it rises in steps. */
+export function warmUpShare(ranMs: number, warmUpMs: number, stepped = true): number {
+  if (ranMs >= warmUpMs) return 1;
+  const risen = Math.max(0, ranMs) / warmUpMs;
+  return COLD + (1 - COLD) * (stepped ? Math.floor(risen * WARM_UP_STEPS) / WARM_UP_STEPS : risen);
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createTokenFeeder } from "@/lib/redriving/token-feeder";
 import { manualClock } from "@/lib/testing/manual-clock";
 import { type BucketChange, type BucketFallback, guardBucket } from "./bucket-fallback";
-import { waitMsUntil } from "./bucket-spec";
+import { upToAnswer, waitMsUntil } from "./bucket-spec";
 import type { BucketSpec, TokenBucket } from "./port";
 
 const SPEC: BucketSpec = { key: "target", ratePerSecond: 40, burst: 8 };
@@ -26,9 +26,9 @@ function sharedBucket(clock: { nowMs(): number }) {
       asked.push(cost);
       await answers();
       refill(spec);
-      const granted = Math.min(cost, Math.floor(tokens + 1e-9));
+      const granted = Math.min(cost, Math.floor(tokens + (spec.lent ?? 0) + 1e-9));
       tokens -= granted;
-      return { granted, waitMs: waitMsUntil(1, tokens, spec.ratePerSecond) };
+      return upToAnswer(spec, granted, tokens);
     },
     take: async (spec, cost) => {
       await answers();

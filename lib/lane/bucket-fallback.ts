@@ -1,6 +1,6 @@
 import type { Clock } from "@/lib/platform/clock";
 import { newTokenBucket, refilled, type TokenBucketState } from "@/lib/retry/rate/token-bucket";
-import { assertAffordable, assertTakeable, TOKEN_EPSILON, waitMsUntil } from "./bucket-spec";
+import { assertAffordable, assertTakeable, TOKEN_EPSILON, upToAnswer, waitMsUntil } from "./bucket-spec";
 import type { BucketSpec, TokenBucket } from "./port";
 
 /**
@@ -169,8 +169,9 @@ export function guardBucket(bucket: TokenBucket, options: BucketFallbackOptions)
         () => bucket.takeUpTo(spec, cost),
         (tokens) => {
           const { ratePerSecond } = shareOf(spec, options.workers());
-          const granted = ratePerSecond === 0 ? 0 : Math.min(cost, Math.floor(tokens + TOKEN_EPSILON));
-          return { taken: granted, answer: { granted, waitMs: waitMsUntil(1, tokens - granted, ratePerSecond) } };
+          const some = Math.max(0, Math.min(cost, Math.floor(tokens + (spec.lent ?? 0) + TOKEN_EPSILON)));
+          const granted = ratePerSecond === 0 ? 0 : some;
+          return { taken: granted, answer: upToAnswer({ ...spec, ratePerSecond }, granted, tokens - granted) };
         },
       );
     },

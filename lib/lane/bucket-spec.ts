@@ -7,11 +7,12 @@ import type { BucketSpec } from "./port";
 export const TOKEN_EPSILON = 1e-9;
 
 /** Throws RangeError for a spec that no bucket can serve, or a cost that it can never pay. */
-export function assertTakeable({ ratePerSecond, burst }: BucketSpec, cost: number): void {
+export function assertTakeable({ ratePerSecond, burst, lent = 0 }: BucketSpec, cost: number): void {
   if (!(Number.isFinite(ratePerSecond) && ratePerSecond >= 0)) {
     throw new RangeError(`ratePerSecond must be 0 or more, and finite: ${ratePerSecond}`);
   }
   if (!(Number.isFinite(burst) && burst >= 1)) throw new RangeError(`burst must be 1 or more, and finite: ${burst}`);
+  if (!(Number.isFinite(lent) && lent >= 0)) throw new RangeError(`lent must be 0 or more, and finite: ${lent}`);
   if (!(Number.isFinite(cost) && cost > 0)) throw new RangeError(`cost must be above 0, and finite: ${cost}`);
 }
 
@@ -27,4 +28,13 @@ export function waitMsUntil(wanted: number, tokens: number, ratePerSecond: numbe
   if (ratePerSecond === 0) return Number.POSITIVE_INFINITY;
   const missing = wanted - tokens;
   return missing <= TOKEN_EPSILON ? 0 : (missing / ratePerSecond) * 1000;
+}
+
+/** What a take of up to some tokens answers, given what is left of them. */
+export function upToAnswer({ ratePerSecond, lent = 0 }: BucketSpec, granted: number, left: number) {
+  return {
+    granted,
+    waitMs: waitMsUntil(1 - lent, left, ratePerSecond),
+    dueMs: granted === 0 ? 0 : waitMsUntil(1, left + granted, ratePerSecond),
+  };
 }

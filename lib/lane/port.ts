@@ -36,7 +36,16 @@ export interface LaneWorker {
 }
 
 /** Bucket of one target: refills `ratePerSecond`, holds at most `burst` tokens. Both may change with every take. */
-export type BucketSpec = { key: string; ratePerSecond: number; burst: number };
+export type BucketSpec = {
+  key: string;
+  ratePerSecond: number;
+  burst: number;
+  /**
+   * Tokens that `takeUpTo` may lend: each is granted before it is there, and is due when it would have come. With a burst of
+   * 1 that is a leaky bucket: its queue leaves at an even rate, and asking ahead loses nothing of it. Absent = 0.
+   */
+  lent?: number;
+};
 
 /**
  * Distributed token bucket, shared by all workers, on the server's clock. Invariant: tokens issued in any window
@@ -50,9 +59,9 @@ export interface TokenBucket {
   take(spec: BucketSpec, cost: number): Promise<{ granted: true } | { granted: false; waitMs: number }>;
   /**
    * Takes up to `cost` tokens, whatever is there: `granted` is 0..cost, waitMs until one more. One round trip feeds
-   * many attempts.
+   * many attempts. Of lent tokens the first is due after `dueMs`, each other one 1 / ratePerSecond after the one before.
    */
-  takeUpTo(spec: BucketSpec, cost: number): Promise<{ granted: number; waitMs: number }>;
+  takeUpTo(spec: BucketSpec, cost: number): Promise<{ granted: number; waitMs: number; dueMs: number }>;
   /** Tokens now in the bucket, for display. null = unknown. */
   level(spec: BucketSpec): Promise<number | null>;
 }

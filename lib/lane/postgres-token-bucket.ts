@@ -1,5 +1,5 @@
 import type { Pool } from "pg";
-import { assertAffordable, assertTakeable, TOKEN_EPSILON, waitMsUntil } from "./bucket-spec";
+import { assertAffordable, assertTakeable, TOKEN_EPSILON, upToAnswer, waitMsUntil } from "./bucket-spec";
 import type { BucketSpec, TokenBucket } from "./port";
 
 /** Tokens in a bucket at the moment `at`, the clock read where the row was. */
@@ -7,7 +7,7 @@ const REFILLED = `least($3::float8,
   tokens + greatest(0, extract(epoch from at - updated_at)::float8) * $2::float8)`;
 
 /**
- * $1 key, $2 rate per second, $3 burst, $4 cost, $5 all or none. One row if the bucket exists, else none.
+ * $1 key, $2 rate per second, $3 burst, $4 cost, $5 all or none, $6 tokens lent. One row if the bucket exists, else none.
  *
  * First a look without a lock: most takes come too early, and then nothing is locked, written or synced to disk. If
  * there seems to be enough, the row is locked and everything is computed anew, with the clock read after the lock was
@@ -24,7 +24,7 @@ with seen as materialized (
 ), locked as materialized (
   select b.tokens, b.updated_at from rate_buckets as b, glimpsed as g
   where b.key = $1 and (g.at < g.updated_at or
-    $2::float8 > 0 and g.tokens + ${TOKEN_EPSILON} >= case when $5::boolean then $4::float8 else 1 end)
+    $2::float8 > 0 and g.tokens + ${TOKEN_EPSILON} >= case when $5::boolean then $4::float8 else 1 - $6::float8 end)
   for update of b
 ), timed as materialized (
   select tokens, updated_at, clock_timestamp() as at from locked
@@ -33,7 +33,7 @@ with seen as materialized (
 ), decided as (
   select at, tokens, case
     when $2::float8 = 0 then 0
-    when not $5::boolean then greatest(0, least($4::float8, floor(tokens + ${TOKEN_EPSILON})))
+    when not $5::boolean then greatest(0, least($4::float8, floor(tokens + $6::float8 + ${TOKEN_EPSILON})))
     when tokens + ${TOKEN_EPSILON} >= $4::float8 then $4::float8
     else 0 end as granted
   from refilled
@@ -62,11 +62,11 @@ from (select tokens, updated_at, clock_timestamp() as at from rate_buckets where
  * Rejects with what pg says when Postgres is away: no token without Postgres. The pool stays the caller's.
  */
 export function createPostgresTokenBucket(pool: Pool): TokenBucket {
-  async function call({ key, ratePerSecond, burst }: BucketSpec, cost: number, all: boolean) {
+  async function call({ key, ratePerSecond, burst, lent = 0 }: BucketSpec, cost: number, all: boolean) {
     const { rows } = await pool.query<{ granted: number; tokens: number }>({
       name: "parkade-take-tokens",
       text: TAKE_SQL,
-      values: [key, ratePerSecond, burst, cost, all],
+      values: [key, ratePerSecond, burst, cost, all, lent],
     });
     if (rows[0]) return rows[0];
     await pool.query(START_SQL, [key]);
@@ -83,7 +83,7 @@ export function createPostgresTokenBucket(pool: Pool): TokenBucket {
     takeUpTo: async (spec, cost) => {
       assertTakeable(spec, cost);
       const { granted, tokens } = await call(spec, cost, false);
-      return { granted, waitMs: waitMsUntil(1, tokens, spec.ratePerSecond) };
+      return upToAnswer(spec, granted, tokens);
     },
     // For display only, so unknown instead of an error.
     level: (spec) =>

@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import { assertAffordable, assertTakeable, TOKEN_EPSILON, waitMsUntil } from "./bucket-spec";
+import { assertAffordable, assertTakeable, TOKEN_EPSILON, upToAnswer, waitMsUntil } from "./bucket-spec";
 import { REDIS_PREFIX_DEFAULT } from "./connection";
 import type { BucketSpec, TokenBucket } from "./port";
 
@@ -8,7 +8,7 @@ const IDLE_MS = 86_400_000;
 
 /**
  * KEYS[1]  hash of one bucket: tokens, at (server time, microseconds), run (run id of the server that wrote it)
- * ARGV     rate per second, burst, cost, mode: all (all or none) | some (up to cost) | peek (change nothing)
+ * ARGV     rate per second, burst, cost, mode: all (all or none) | some (up to cost) | peek (change nothing), tokens lent
  * returns  { granted, tokens left }
  *
  * Redis runs it alone, so the workers share one bucket without a race, on the server's clock. A clock that is set back
@@ -18,7 +18,7 @@ const IDLE_MS = 86_400_000;
  * snapshot, or a failover, would bring back tokens that are spent.
  */
 const TAKE_LUA = `
-local rate, burst, cost, mode = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local rate, burst, cost, mode, lent = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local info = redis.pcall('INFO', 'server')
@@ -33,7 +33,7 @@ local granted = 0
 if rate > 0 and mode == 'all' and tokens + ${TOKEN_EPSILON} >= cost then
   granted = cost
 elseif rate > 0 and mode == 'some' then
-  granted = math.max(0, math.min(cost, math.floor(tokens + ${TOKEN_EPSILON})))
+  granted = math.max(0, math.min(cost, math.floor(tokens + lent + ${TOKEN_EPSILON})))
 end
 if mode ~= 'peek' then
   tokens = tokens - granted
@@ -46,7 +46,14 @@ return { tostring(granted), string.format('%.17g', tokens) }
 type Mode = "all" | "some" | "peek";
 
 type BucketRedis = Redis & {
-  parkadeTake(key: string, rate: number, burst: number, cost: number, mode: Mode): Promise<[string, string]>;
+  parkadeTake(
+    key: string,
+    rate: number,
+    burst: number,
+    cost: number,
+    mode: Mode,
+    lent: number,
+  ): Promise<[string, string]>;
 };
 
 /**
@@ -61,8 +68,15 @@ export function createRedisTokenBucket(client: Redis, prefix: string = REDIS_PRE
   client.defineCommand("parkadeTake", { numberOfKeys: 1, lua: TAKE_LUA });
   const redis = client as BucketRedis;
 
-  async function call({ key, ratePerSecond, burst }: BucketSpec, cost: number, mode: Mode) {
-    const [granted, tokens] = await redis.parkadeTake(`${prefix}:bucket:${key}`, ratePerSecond, burst, cost, mode);
+  async function call({ key, ratePerSecond, burst, lent = 0 }: BucketSpec, cost: number, mode: Mode) {
+    const [granted, tokens] = await redis.parkadeTake(
+      `${prefix}:bucket:${key}`,
+      ratePerSecond,
+      burst,
+      cost,
+      mode,
+      lent,
+    );
     return { granted: Number(granted), tokens: Number(tokens) };
   }
 
@@ -76,7 +90,7 @@ export function createRedisTokenBucket(client: Redis, prefix: string = REDIS_PRE
     takeUpTo: async (spec, cost) => {
       assertTakeable(spec, cost);
       const { granted, tokens } = await call(spec, cost, "some");
-      return { granted, waitMs: waitMsUntil(1, tokens, spec.ratePerSecond) };
+      return upToAnswer(spec, granted, tokens);
     },
     // For display only, so unknown instead of an error.
     level: (spec) =>

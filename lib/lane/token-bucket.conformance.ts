@@ -131,13 +131,49 @@ export function tokenBucketConformance(open: () => Promise<BucketStore>): void {
     });
   });
 
+  describe("lent tokens", () => {
+    test("are granted ahead, each due when it would have come, and never more than are lent", async () => {
+      const spec = await filled(slow({ burst: 1, lent: 4 }), 9);
+      expect(await bucket.takeUpTo(spec, 3)).toEqual({ granted: 3, waitMs: 0, dueMs: 0 });
+      const more = await bucket.takeUpTo(spec, 9);
+      expect(more).toEqual({ granted: 2, waitMs: expect.closeTo(100_000, -3), dueMs: expect.closeTo(300_000, -3) });
+      expect(await bucket.takeUpTo(spec, 1)).toMatchObject({ granted: 0, dueMs: 0 });
+      expect(await bucket.level(spec)).toBe(0);
+    });
+
+    test("with a burst of one leave no two due within 1 / rate, whoever asks and however long it rested", async () => {
+      const spec = await filled(slow({ ratePerSecond: 20, burst: 1, lent: 3 }), 50);
+      const clients = await Promise.all(Array.from({ length: 3 }, () => store.connect()));
+      const due: { fromMs: number; toMs: number; dueMs: number }[] = [];
+      await Promise.all(
+        clients.map(async (one) => {
+          for (let take = 0; take < 25; take++) {
+            const fromMs = systemClock.nowMs();
+            const { granted, dueMs } = await one.bucket.takeUpTo(spec, 2);
+            const toMs = systemClock.nowMs();
+            for (let nth = 0; nth < granted; nth++) due.push({ fromMs, toMs, dueMs: dueMs + nth * 50 });
+            await systemClock.sleep(15);
+          }
+        }),
+      );
+      await Promise.all(clients.map((one) => one.close()));
+      expect(due.length).toBeGreaterThan(5);
+      // The server's clock was read between the question and the answer: of each two the widest gap that is possible.
+      const sorted = due.sort((a, b) => a.toMs + a.dueMs - (b.toMs + b.dueMs));
+      for (const [index, next] of sorted.entries()) {
+        const before = sorted[index - 1];
+        if (before) expect(next.toMs + next.dueMs - (before.fromMs + before.dueMs)).toBeGreaterThanOrEqual(49);
+      }
+    });
+  });
+
   describe("live changes", () => {
     test("a rate of 0 grants nothing, not even what is there, and never will", async () => {
       const spec = await filled(slow(), 5);
       expect((await bucket.takeUpTo(spec, 1)).granted).toBe(1);
       const stopped = { ...spec, ratePerSecond: 0 };
       expect(await bucket.take(stopped, 1)).toEqual({ granted: false, waitMs: Number.POSITIVE_INFINITY });
-      expect(await bucket.takeUpTo(stopped, 1)).toEqual({ granted: 0, waitMs: Number.POSITIVE_INFINITY });
+      expect(await bucket.takeUpTo(stopped, 1)).toEqual({ granted: 0, waitMs: Number.POSITIVE_INFINITY, dueMs: 0 });
       expect((await bucket.takeUpTo(spec, 9)).granted).toBe(4);
     });
 

@@ -9,7 +9,8 @@ import { readTargets, type TargetRow } from "@/lib/store/read/targets";
 import { appendAudit } from "@/lib/store/write/audit";
 import { updateTarget } from "@/lib/store/write/targets";
 
-/** Changes a target, live for everything that sends to it. Throws DomainError `unknown-target`, `unknown-policy`. */
+/** Changes a target, live for everything that sends to it. Throws DomainError `unknown-target`, `unknown-policy`,
+ * `invalid-config`. */
 export async function changeTarget(
   deps: Deps,
   input: { name: string; change: TargetChange },
@@ -18,9 +19,15 @@ export async function changeTarget(
   assertMay(viewer, "change-target");
   const { reason, breaker, ...columns } = input.change;
   await deps.db.transaction(async (tx) => {
-    const target = (await readTargets(tx)).find((row) => row.name === input.name);
+    const targets = await readTargets(tx);
+    const target = targets.find((row) => row.name === input.name);
     if (!target || !sees(viewer, target.source)) throw unknownTarget(input.name);
     await assertPolicy(tx, columns.policyName);
+    assertFallback(
+      target,
+      columns.fallback,
+      targets.filter(({ source }) => sees(viewer, source)),
+    );
     const before = shown(target);
     const after = { ...before, ...columns, breakerForce: breakerAfter(target, breaker) };
     await updateTarget(tx, target.id, { ...after, reset: breaker === "reset" });
@@ -39,8 +46,8 @@ export async function changeTarget(
 }
 
 function shown(target: TargetRow) {
-  const { ratePerSecond, burst, bulkhead, policyName, retryable, breakerForce } = target;
-  return { ratePerSecond, burst, bulkhead, policyName, retryable, breakerForce };
+  const { ratePerSecond, burst, bulkhead, policyName, retryable, breakerForce, warmUpMs, noBursts, fallback } = target;
+  return { ratePerSecond, burst, bulkhead, policyName, retryable, breakerForce, warmUpMs, noBursts, fallback };
 }
 
 function breakerAfter(target: TargetRow, order: TargetChange["breaker"]): TargetRow["breakerForce"] {
@@ -53,6 +60,25 @@ async function assertPolicy(tx: Tx, name: string | undefined): Promise<void> {
   throw new DomainError("unknown-policy", `There is no policy ${name}`, {
     fields: [{ field: "policyName", detail: `use ${Object.keys(POLICY_PRESETS).join(", ")} or a stored policy` }],
   });
+}
+
+function assertFallback(target: TargetRow, fallback: TargetChange["fallback"], targets: readonly TargetRow[]): void {
+  const fault = faultOf(target, fallback, targets);
+  if (fault === null) return;
+  throw new DomainError("invalid-config", `fallback: ${fault}`, { fields: [{ field: "fallback", detail: fault }] });
+}
+
+/** Why a target cannot fall back like that, with the way out; null = it can. */
+function faultOf(target: TargetRow, fallback: TargetChange["fallback"], targets: readonly TargetRow[]): string | null {
+  if (fallback?.kind === "slow-lane" && target.lane === "slow")
+    return "this is the slow lane: use defer or another target";
+  if (fallback?.kind !== "target") return null;
+  const other = targets.find(({ name }) => name === fallback.target);
+  if (!other) return `there is no target ${fallback.target}: list targets with GET /api/v1/targets`;
+  if (other.id === target.id) return "a target cannot stand in for itself: name another one";
+  return other.kind === target.kind
+    ? null
+    : `${other.name} is of kind ${other.kind}: name a target of kind ${target.kind}`;
 }
 
 export function unknownTarget(name: string): DomainError {

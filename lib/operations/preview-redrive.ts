@@ -1,16 +1,17 @@
-import type { EarlierOut, PreviewOut, PreviewRequest } from "@/lib/contract/redrives";
+import { canarySchema, type EarlierOut, type PreviewOut, type PreviewRequest } from "@/lib/contract/redrives";
 import { scopeSelection } from "@/lib/contract/scope";
 import type { gate } from "@/lib/core/gate";
 import type { Earlier } from "@/lib/core/order-gate";
 import { DomainError } from "@/lib/core/problem";
-import { effectiveRate, sendTimeMs } from "@/lib/core/redrive-rate";
+import { canaryAhead, effectiveRate, type LanePaces, pacesOf, redriveTimeMs } from "@/lib/core/redrive-rate";
 import type { Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import { findEarlier, type JudgedSelection, judgeSelection, type Selected } from "@/lib/operations/judge-selection";
 import { type SampleDeps, sampleDryRun } from "@/lib/operations/sample-dry-run";
 import { cutoffOf } from "@/lib/store/read/candidates";
 import type { EarlierSummary, HeldGroup } from "@/lib/store/read/earlier-summary";
-import { readLaneRates } from "@/lib/store/read/targets";
+import { readSettings } from "@/lib/store/read/settings";
+import { readPaces } from "@/lib/store/read/targets";
 
 /** A preview that needs longer says "unknown" and does not hold up the redrive: the freeze is exact anyway. */
 const PREVIEW_TIMEOUT_MS = 4_000;
@@ -28,7 +29,10 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
   const selection = scopeSelection(viewer, "redrive", request.select);
   const nowMs = deps.clock.wallMs();
   const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs) };
-  const rates = await readLaneRates(deps.db, viewer, request.lane);
+  const [{ [request.lane]: paces }, { canaryQuietMs }] = await Promise.all([
+    readPaces(deps.db, viewer),
+    readSettings(deps.db),
+  ]);
   const asked = request.ratePerSecond ?? null;
   const cutoff = new Date(nowMs).toISOString();
   const sampling =
@@ -40,13 +44,15 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
   try {
     const counted = await count(deps, selected, request.earlier ?? "hold", nowMs);
     const { bySource, ...shown } = counted;
+    const targets = pacesOf(Object.keys(bySource), paces);
     return {
       ...shown,
       kind: "exact",
-      ratePerSecond: effectiveRate(asked, Object.keys(bySource), rates),
-      etaMs: request.mode === "verify" ? null : sendTimeMs(asked, bySource, rates),
+      ratePerSecond: effectiveRate(asked, targets),
+      canaryQuietMs,
+      etaMs: request.mode === "verify" ? null : previewTimeMs(request, counted, paces, canaryQuietMs),
       sources: Object.fromEntries(
-        Object.entries(bySource).map(([name, eligible]) => [name, { eligible, ratePerSecond: rates[name] ?? null }]),
+        Object.entries(bySource).map(([name, eligible], index) => [name, { eligible, ...targets[index]! }]),
       ),
       sample: await sampling,
       cutoff,
@@ -59,7 +65,8 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
       eligible: null,
       refused: {},
       byErrorCode: {},
-      ratePerSecond: effectiveRate(asked, Object.keys(rates), rates),
+      ratePerSecond: effectiveRate(asked, Object.values(paces)),
+      canaryQuietMs,
       etaMs: null,
       sources: {},
       earlier: null,
@@ -67,6 +74,22 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
       cutoff,
     };
   }
+}
+
+function previewTimeMs(
+  { ratePerSecond, canary }: PreviewRequest,
+  { bySource, eligible }: Counted,
+  paces: LanePaces,
+  canaryQuietMs: number,
+): number | null {
+  const targets = Object.entries(bySource).map(([name, events]) => ({ ...pacesOf([name], paces)[0]!, events }));
+  const rule = canary === true ? canarySchema.parse({}) : canary;
+  return redriveTimeMs({
+    events: eligible,
+    asked: ratePerSecond ?? null,
+    targets,
+    canary: rule ? canaryAhead(rule.steps, eligible, rule.quietMs ?? canaryQuietMs) : null,
+  });
 }
 
 type Counted = Pick<PreviewOut, "byErrorCode" | "refused" | "earlier"> & {

@@ -158,7 +158,7 @@ function callOf(
         context.signal,
         (phase: PublishPhase) => context.reached(phase),
       ),
-    takeOwnToken: session.takeToken,
+    takeOwnToken: (signal) => session.takeToken(target.row, signal),
     takeToken: target.takeToken,
     onOpen: async (attempt: number) => {
       if (await isOvertaken(redriver, session, examined)) throw new IntentDenied();

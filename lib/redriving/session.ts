@@ -1,9 +1,11 @@
+import { warmUpShare } from "@/lib/core/redrive-rate";
 import type { TokenBucket } from "@/lib/lane/port";
 import { createBatcher } from "@/lib/redriving/batcher";
 import type { Deps } from "@/lib/redriving/deps";
 import { type Finish, finishItems } from "@/lib/redriving/finish";
 import { bucketSpec } from "@/lib/redriving/rate-bucket";
-import { createTokenFeeder } from "@/lib/redriving/token-feeder";
+import { createTokenFeeder, type TokenFeeder } from "@/lib/redriving/token-feeder";
+import type { TargetRow } from "@/lib/store/read/targets";
 import { retrying } from "@/lib/store/retrying";
 import { type RedriveRow, readRedriveRow } from "@/lib/store/write/redrive";
 
@@ -23,8 +25,8 @@ export type Session = {
   redrive(): RedriveRow;
   /** Aborts when the redrive no longer runs, or runs on another lane. */
   stopped: AbortSignal;
-  /** A token of the redrive's own rate; passes at once when it has none. */
-  takeToken(signal: AbortSignal): Promise<void>;
+  /** A token of the redrive's own rate, and one of its warm-up towards that target while it lasts. */
+  takeToken(target: WarmUp, signal: AbortSignal): Promise<void>;
   /** Resolves when committed. False: the fence was lost, nothing was changed. */
   finish(finish: Finish): Promise<boolean>;
   release(): void;
@@ -35,6 +37,7 @@ export type Sessions = {
   open(redriveId: string): Promise<Session | null>;
 };
 
+type WarmUp = Pick<TargetRow, "id" | "ratePerSecond" | "warmUpMs">;
 type OpenSession = Omit<Session, "release">;
 
 type Shared = {
@@ -123,6 +126,28 @@ function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): { ses
     spec: () => bucketSpec(`redrive:${row.id}`, row.ratePerSecond),
     onError: (error) => deps.log.warn({ redriveId: row.id, err: error }, "token bucket does not answer"),
   });
+  /** While a redrive begins, its part of a target's rate: in a bucket of its own that all workers share. null = all of it. */
+  const warmUpRate = ({ ratePerSecond, warmUpMs }: WarmUp): number | null => {
+    const ranMs = deps.clock.wallMs() - (row.beganAtMs ?? 0);
+    if (ratePerSecond === null || ranMs >= warmUpMs) return null;
+    return Math.min(ratePerSecond, row.ratePerSecond ?? ratePerSecond) * warmUpShare(ranMs, warmUpMs);
+  };
+  const warmUps = new Map<string, { target: WarmUp; feeder: TokenFeeder }>();
+  const warmUpOf = (target: WarmUp): TokenFeeder => {
+    const known = warmUps.get(target.id);
+    if (known) {
+      known.target = target;
+      return known.feeder;
+    }
+    const feeder = createTokenFeeder({
+      bucket,
+      clock: deps.clock,
+      spec: () => bucketSpec(`warm-up:${row.id}:${target.id}`, warmUpRate(warmUps.get(target.id)!.target)),
+      onError: (error) => deps.log.warn({ redriveId: row.id, err: error }, "token bucket does not answer"),
+    });
+    warmUps.set(target.id, { target, feeder });
+    return feeder;
+  };
   const finisher = createBatcher<Finish, boolean>((batch) => commit(deps, row, batch), { max: FINISH_BATCH_MAX });
 
   let cancelWatch = () => {};
@@ -145,7 +170,10 @@ function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): { ses
     session: {
       redrive: () => row,
       stopped: stopped.signal,
-      takeToken: (signal) => feeder.take(signal),
+      takeToken: async (target, signal) => {
+        await feeder.take(signal);
+        if (warmUpRate(target) !== null) await warmUpOf(target).take(signal);
+      },
       finish: (finish) => finisher.push(finish),
     },
     stop: () => {

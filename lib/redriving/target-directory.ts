@@ -5,7 +5,7 @@ import type { Clock } from "@/lib/platform/clock";
 import type { Log } from "@/lib/platform/log";
 import { BREAKER_WAIT_MS_MAX } from "@/lib/redriving/examine";
 import { policiesInForce, policyAmong, type UsedPolicy } from "@/lib/redriving/policies";
-import { bucketSpec } from "@/lib/redriving/rate-bucket";
+import { bucketSpec, evenBucketSpec } from "@/lib/redriving/rate-bucket";
 import type { HeldSources, NoTarget, SliceTarget, TargetDirectory } from "@/lib/redriving/target";
 import { createHealthProbe } from "@/lib/redriving/target-health";
 import { createTokenFeeder, type TokenFeeder } from "@/lib/redriving/token-feeder";
@@ -143,7 +143,10 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
       feeder: createTokenFeeder({
         bucket: options.bucket,
         clock,
-        spec: () => bucketSpec(bucketKey(row.id), rateOf(line), line.row.burst),
+        spec: () =>
+          line.row.noBursts
+            ? evenBucketSpec(bucketKey(row.id), rateOf(line))
+            : bucketSpec(bucketKey(row.id), rateOf(line), line.row.burst),
         onError: (error) =>
           log.warn({ target: row.name, err: error }, "token bucket does not answer, sends wait for it"),
       }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { waitMsUntil } from "@/lib/lane/bucket-spec";
+import { upToAnswer } from "@/lib/lane/bucket-spec";
 import type { BucketSpec, TokenBucket } from "@/lib/lane/port";
 import { createTokenFeeder } from "@/lib/redriving/token-feeder";
 import { manualClock } from "@/lib/testing/manual-clock";
@@ -17,10 +17,10 @@ function scriptedBucket(clock: { nowMs(): number }) {
     if (down) throw down;
     tokens = Math.min(spec.burst, tokens + ((clock.nowMs() - atMs) * spec.ratePerSecond) / 1000);
     atMs = clock.nowMs();
-    const granted = spec.ratePerSecond === 0 ? 0 : Math.min(cost, Math.floor(tokens + 1e-9));
+    const granted = spec.ratePerSecond === 0 ? 0 : Math.min(cost, Math.floor(tokens + (spec.lent ?? 0) + 1e-9));
     tokens -= granted;
     meanwhile();
-    return { granted, waitMs: waitMsUntil(1, tokens, spec.ratePerSecond) };
+    return upToAnswer(spec, granted, tokens);
   };
   const bucket: TokenBucket = {
     takeUpTo,
@@ -86,6 +86,28 @@ describe("the token feeder", () => {
     await t.clock.advance(150);
     expect(t.passed).toEqual([25, 50, 75, 100, 125, 150].map((atMs, i) => ({ name: `w${i}`, atMs })));
     expect(t.clock.pending()).toBe(0);
+  });
+
+  test("sends what was lent each at its own time, without a gust after a rest, and keeps the rate", async () => {
+    const t = setUp({ key: "target", ratePerSecond: 100, burst: 1, lent: 5 });
+    t.scripted.fill(1);
+    t.askMany(12);
+    await t.clock.advance(110);
+    expect(t.passed.map(({ atMs }) => atMs)).toEqual([0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110]);
+    expect(t.scripted.asked).toEqual([12, 6, 1]);
+    await t.clock.advance(5_000);
+    t.askMany(3);
+    await t.clock.advance(20);
+    expect(t.passed.slice(12).map(({ atMs }) => atMs)).toEqual([5_110, 5_120, 5_130]);
+  });
+
+  test("gives up what was lent when the rate changes before it is due", async () => {
+    const t = setUp({ key: "target", ratePerSecond: 0.5, burst: 1, lent: 1 });
+    t.ask("one");
+    await t.clock.advance(400);
+    t.setSpec({ key: "target", ratePerSecond: 10, burst: 1, lent: 1 });
+    await t.clock.advance(400);
+    expect(t.passed.map(({ name }) => name)).toEqual(["one"]);
   });
 
   test("serves many waiters with one round trip, and never asks for more tokens than there are waiters", async () => {

@@ -57,9 +57,9 @@ export function createTokenFeeder(options: TokenFeederOptions): TokenFeeder {
     while (waiters.size > 0) {
       const spec = options.spec();
       try {
-        const waitMs = await feedOnce(spec, waiters, options.bucket);
+        const waitMs = await feedOnce(spec);
         failures = 0;
-        if (spec && waiters.size > 0) await rest(spec, waitMs);
+        if (spec && waiters.size > 0) await rest(spec, options.clock.nowMs() + Math.max(waitMs, collectMs(spec)));
       } catch (error) {
         if (error instanceof RangeError) return failAll(waiters, error);
         if (failures === 0) options.onError(error);
@@ -68,12 +68,28 @@ export function createTokenFeeder(options: TokenFeederOptions): TokenFeeder {
     }
   }
 
-  /** Sleeps, but not past a change of the rate or the departure of the last waiter. */
-  async function rest(spec: BucketSpec, waitMs: number): Promise<void> {
-    const untilMs = options.clock.nowMs() + Math.max(waitMs, collectMs(spec));
+  /** One round trip. Resolves with the milliseconds until one more token. */
+  async function feedOnce(spec: BucketSpec | null): Promise<number> {
+    if (spec === null) {
+      passFirst(waiters, waiters.size);
+      return 0;
+    }
+    const { granted, waitMs, dueMs } = await options.bucket.takeUpTo(spec, Math.min(waiters.size, BATCH_MAX));
+    const takenMs = options.clock.nowMs();
+    // Tokens that were lent are handed out when they are due; one whose waiter has left goes to the next.
+    for (let token = 0; token < granted; token++) {
+      if (spec.lent && !(await rest(spec, takenMs + dueMs + (token * 1000) / spec.ratePerSecond))) return 0;
+      passFirst(waiters, 1);
+    }
+    return takenMs + waitMs - options.clock.nowMs();
+  }
+
+  /** Sleeps until then; false when the rate was changed or the last waiter left before. */
+  async function rest(spec: BucketSpec, untilMs: number): Promise<boolean> {
     for (;;) {
+      if (waiters.size === 0 || !sameSpec(spec, options.spec())) return false;
       const leftMs = untilMs - options.clock.nowMs();
-      if (leftMs <= 0 || waiters.size === 0 || !sameSpec(spec, options.spec())) return;
+      if (leftMs <= 0) return true;
       await nap(Math.min(Math.ceil(leftMs), RECHECK_MS));
     }
   }
@@ -128,17 +144,6 @@ export function createTokenFeeder(options: TokenFeederOptions): TokenFeeder {
   };
 }
 
-/** One round trip. Resolves with the milliseconds until one more token. */
-async function feedOnce(spec: BucketSpec | null, waiters: Set<Waiter>, bucket: TokenBucket): Promise<number> {
-  if (spec === null) {
-    passFirst(waiters, waiters.size);
-    return 0;
-  }
-  const { granted, waitMs } = await bucket.takeUpTo(spec, Math.min(waiters.size, BATCH_MAX));
-  passFirst(waiters, granted);
-  return waitMs;
-}
-
 function passFirst(waiters: Set<Waiter>, count: number): void {
   let left = count;
   for (const waiter of waiters) {
@@ -152,10 +157,13 @@ function failAll(waiters: Set<Waiter>, error: unknown): void {
 }
 
 /** Half the time in which the bucket fills up: collecting for longer would let it overflow and lose rate. */
-function collectMs({ ratePerSecond, burst }: BucketSpec): number {
+function collectMs({ ratePerSecond, burst, lent = 0 }: BucketSpec): number {
+  if (lent > 0) return 0;
   return ratePerSecond === 0 ? COLLECT_MS : Math.min(COLLECT_MS, ((burst / ratePerSecond) * 1000) / 2);
 }
 
 function sameSpec(a: BucketSpec, b: BucketSpec | null): boolean {
-  return b !== null && a.key === b.key && a.ratePerSecond === b.ratePerSecond && a.burst === b.burst;
+  return (
+    b !== null && a.key === b.key && a.ratePerSecond === b.ratePerSecond && a.burst === b.burst && a.lent === b.lent
+  );
 }

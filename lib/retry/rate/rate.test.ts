@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { EMPTY_LEAKY_BUCKET, pour } from "@/lib/retry/rate/leaky-bucket";
 import {
   newTokenBucket,
   refilled,
@@ -128,70 +127,6 @@ describe("a token bucket", () => {
     expect(minted(6_000, 7_000)).toBeCloseTo(30, 9);
     expect(minted(0, 6_000)).toBeCloseTo(120, 9);
     expect(minted(5_000, 7_000)).toBeCloseTo(28.333333 + 30, 5);
-  });
-});
-
-describe("a leaky bucket", () => {
-  const policy = { leakPerSecond: 10, capacity: 5 };
-
-  it("accepts what fits, says how long it queues, and leaks", () => {
-    const first = pour(policy, EMPTY_LEAKY_BUCKET, 3, 0);
-    expect(first).toEqual({ state: { level: 3, atMs: 0 }, accepted: true, delayMs: 0 });
-    const second = pour(policy, first.state, 2, 100);
-    expect(second).toEqual({ state: { level: 4, atMs: 100 }, accepted: true, delayMs: 200 });
-    expect(pour(policy, second.state, 2, 100)).toEqual({
-      state: { level: 4, atMs: 100 },
-      accepted: false,
-      waitMs: 100,
-    });
-    expect(pour(policy, second.state, 1, 100)).toMatchObject({ accepted: true });
-    expect(pour(policy, second.state, 5, 500)).toMatchObject({ accepted: true, delayMs: 0 });
-  });
-
-  it("that never leaks fills up, and says that what waits behind something waits for ever", () => {
-    const still = { leakPerSecond: 0, capacity: 5 };
-    const first = pour(still, EMPTY_LEAKY_BUCKET, 3, 0);
-    expect(first).toEqual({ state: { level: 3, atMs: 0 }, accepted: true, delayMs: 0 });
-    expect(pour(still, first.state, 1, 900)).toMatchObject({ accepted: true, delayMs: Number.POSITIVE_INFINITY });
-    expect(pour(still, first.state, 3, 900)).toMatchObject({ accepted: false, waitMs: Number.POSITIVE_INFINITY });
-  });
-
-  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])("refuses a leak of %d", (leakPerSecond) => {
-    expect(() => pour({ leakPerSecond, capacity: 5 }, EMPTY_LEAKY_BUCKET, 1, 0)).toThrow(RangeError);
-  });
-
-  it("never accepts more than it can hold", () => {
-    expect(pour(policy, EMPTY_LEAKY_BUCKET, 5.1, 0)).toMatchObject({
-      accepted: false,
-      waitMs: Number.POSITIVE_INFINITY,
-    });
-    expect(pour(policy, EMPTY_LEAKY_BUCKET, 5, 0)).toMatchObject({ accepted: true });
-    expect(pour(policy, { level: 1, atMs: 0 }, 5, 0)).toMatchObject({ accepted: false, waitMs: 100 });
-  });
-
-  it("does not leak when the clock goes backwards", () => {
-    expect(pour(policy, { level: 5, atMs: 1_000 }, 1, 0)).toEqual({
-      state: { level: 5, atMs: 1_000 },
-      accepted: false,
-      waitMs: 100,
-    });
-  });
-
-  it("accepts in any window at most rate * t + capacity", () => {
-    fc.assert(
-      fc.property(arrivals, (events) => {
-        let state = EMPTY_LEAKY_BUCKET;
-        let atMs = 0;
-        const grants = [];
-        for (const { advanceMs, cost } of events) {
-          atMs += advanceMs;
-          const result = pour(policy, state, cost, atMs);
-          state = result.state;
-          if (result.accepted) grants.push({ atMs, cost });
-        }
-        expectConserved(grants, (spanMs) => spanMs / 100 + 5);
-      }),
-    );
   });
 });
 

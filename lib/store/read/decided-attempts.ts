@@ -1,5 +1,9 @@
 import type { Queryable } from "@/lib/store/db";
 
+/** Why an attempt was not repeated, in a statement that reads `redrive_attempts`; null = it was, or it went well. */
+export const STOPPED = `coalesce(decision->'next'->>'reason',
+  case decision->'next'->>'kind' when 'defer' then 'retry-after' end)`;
+
 /** An attempt after which something was decided, as the worker recorded it. */
 export type DecidedAttempt = {
   /** The event's id. */

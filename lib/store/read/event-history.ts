@@ -8,6 +8,7 @@ import {
   verdictText,
 } from "@/lib/core/history-text";
 import type { Queryable } from "@/lib/store/db";
+import { STOPPED } from "@/lib/store/read/decided-attempts";
 import { iso } from "@/lib/store/read/event-rows";
 
 /** Entries of each kind: an event that was worked on more often has a story nobody reads to its end. */
@@ -130,7 +131,7 @@ type AttemptRow = AttemptFacts & {
 async function readAttempts(db: Queryable, id: string): Promise<Entry[]> {
   const rows = await db.query<AttemptRow>(
     `select redrive_id as "redriveId", attempt, state, target, opened_at as "openedMs", closed_at as "closedMs",
-            latency_ms as "latencyMs", code, detail, decision->'next'->>'reason' as stopped
+            latency_ms as "latencyMs", code, detail, ${STOPPED} as stopped
        from redrive_attempts where id = $1 order by opened_at desc limit ${ENTRIES_MAX}`,
     [id],
     { name: "event_attempts" },

@@ -11,13 +11,15 @@ import type {
   RedriveRate,
 } from "@/lib/contract/redrives";
 import type { Earlier } from "@/lib/core/order-gate";
-import { effectiveRate, type LaneRates } from "@/lib/core/redrive-rate";
+import { effectiveRate, type LanePaces, pacesOf, redriveTimeMs, type TargetPace } from "@/lib/core/redrive-rate";
 import { isFinal, openItems, type RedriveState } from "@/lib/core/redrive-state";
 import { stallOf } from "@/lib/core/stalled";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
+import { STOPPED } from "@/lib/store/read/decided-attempts";
 import { ofSeenRedrive, seesRedrive } from "@/lib/store/read/scope-sql";
 import { type LiveFacts, readLiveFacts } from "@/lib/store/read/stall-facts";
+import { readPaces } from "@/lib/store/read/targets";
 import { ITEM, LIVE_REDRIVES } from "@/lib/store/state-sql";
 import type { FrozenSelection } from "@/lib/store/write/redrive";
 
@@ -77,19 +79,6 @@ type Row = {
   openSources: string[] | null;
 };
 
-type Lanes = Record<"main" | "slow", LaneRates>;
-
-async function readLanes(db: Queryable): Promise<Lanes> {
-  const rows = await db.query<{ lane: "main" | "slow"; source: string; rate: number | null }>(
-    "select t.lane, s.name as source, t.rate_per_second as rate from targets t join sources s on s.id = t.source_id",
-    [],
-    { name: "lanes" },
-  );
-  const lanes: Record<"main" | "slow", Record<string, number | null>> = { main: {}, slow: {} };
-  for (const row of rows) lanes[row.lane][row.source] = row.rate;
-  return lanes;
-}
-
 /** Redrives, newest first; `live` leaves out those that are DONE or CANCELLED. */
 export async function listRedrives(
   db: Queryable,
@@ -105,7 +94,7 @@ export async function listRedrives(
     { name: "list-redrives" },
   );
   const page = cutPage(rows, query.limit, (row) => row.id);
-  return { items: await redrivesOut(db, page.items, nowMs), nextCursor: page.nextCursor };
+  return { items: await redrivesOut(db, viewer, page.items, nowMs), nextCursor: page.nextCursor };
 }
 
 /** null = there is no such redrive, or the viewer does not see all of its sources. */
@@ -122,12 +111,12 @@ export async function readRedrive(
       name: "read-redrive",
     },
   );
-  return row ? (await redrivesOut(db, [row], nowMs))[0]! : null;
+  return row ? (await redrivesOut(db, viewer, [row], nowMs))[0]! : null;
 }
 
-async function redrivesOut(db: Queryable, rows: Row[], nowMs: number): Promise<RedriveOut[]> {
+async function redrivesOut(db: Queryable, viewer: Viewer, rows: Row[], nowMs: number): Promise<RedriveOut[]> {
   const live = rows.filter(({ state }) => !isFinal(state)).map(({ id }) => id);
-  const [lanes, facts] = await Promise.all([readLanes(db), readLiveFacts(db, live, nowMs)]);
+  const [lanes, facts] = await Promise.all([readPaces(db, viewer), readLiveFacts(db, live, nowMs)]);
   return rows.map((row) => {
     const out = redriveOut(row, lanes, nowMs);
     return { ...out, stalled: stalledOut(row, out, facts.get(row.id), nowMs) };
@@ -168,11 +157,11 @@ function rateWindowS({ startedAtMs }: Row, nowMs: number): number {
   return Math.min(Math.max(ranS, 1), RATE_WINDOW_S);
 }
 
-function redriveOut(row: Row, lanes: Lanes, nowMs: number): Omit<RedriveOut, "stalled"> {
+function redriveOut(row: Row, lanes: Record<"main" | "slow", LanePaces>, nowMs: number): Omit<RedriveOut, "stalled"> {
   const open = openItems(row);
   const running = row.state === "RUNNING";
   const rateNow = running ? row.sentRecently / rateWindowS(row, nowMs) : null;
-  const effective = effectiveRate(row.ratePerSecond, row.openSources ?? [], lanes[row.lane]);
+  const targets = pacesOf(row.openSources ?? [], lanes[row.lane]);
   const { asOfMs: _asOfMs, ...selection } = row.selection;
   return {
     id: row.id,
@@ -181,8 +170,8 @@ function redriveOut(row: Row, lanes: Lanes, nowMs: number): Omit<RedriveOut, "st
     lane: row.lane,
     earlier: row.earlier,
     ratePerSecond: row.ratePerSecond,
-    effectiveRatePerSecond: row.openSources ? effective : row.ratePerSecond,
-    laneRatePerSecond: effectiveRate(null, row.openSources ?? [], lanes[row.lane]),
+    effectiveRatePerSecond: row.openSources ? effectiveRate(row.ratePerSecond, targets) : row.ratePerSecond,
+    laneRatePerSecond: effectiveRate(null, targets),
     total: row.total,
     delivered: row.delivered,
     passed: row.passed,
@@ -206,27 +195,46 @@ function redriveOut(row: Row, lanes: Lanes, nowMs: number): Omit<RedriveOut, "st
     finishedAt: iso(row.finishedAtMs),
     holdUntil: iso(row.holdUntilMs),
     rateNow,
-    etaMs: running && open > 0 ? eta(open, { rateNow, set: effective, holdLeftMs: row.holdLeftMs ?? 0 }) : null,
+    etaMs: running && open > 0 ? etaMs(row, open, targets, { rateNow, nowMs }) : null,
   };
 }
 
-type Pace = { rateNow: number | null; set: number | null; holdLeftMs: number };
+/** At the measured rate once there is one; before that, and while a canary holds it back, at the set rate. */
+function etaMs(
+  row: Row,
+  open: number,
+  targets: TargetPace[],
+  { rateNow, nowMs }: { rateNow: number | null; nowMs: number },
+): number | null {
+  const { canary, released } = row;
+  const measured = released === null && rateNow ? [{ ratePerSecond: rateNow, warmUpMs: 0 }] : null;
+  return redriveTimeMs({
+    events: open,
+    asked: row.ratePerSecond,
+    targets: measured ?? targets,
+    ranMs: row.startedAtMs === null ? 0 : nowMs - row.startedAtMs,
+    holdMs: row.holdLeftMs ?? 0,
+    canary: canary !== null && released !== null ? canaryLeft(row, canary, released, nowMs) : null,
+  });
+}
 
-/** Milliseconds for what is open: the hold, then at the measured rate once there is one, before that at the set rate. */
-function eta(open: number, { rateNow, set, holdLeftMs }: Pace): number | null {
-  const rate = rateNow || set;
-  return rate ? Math.ceil(holdLeftMs + (open / rate) * 1000) : null;
+function canaryLeft(row: Row, canary: Canary, released: number, nowMs: number) {
+  const { total, refused, cancelled, waitingUntilMs } = row;
+  const waitMs = waitingUntilMs === null ? null : Math.max(0, waitingUntilMs - nowMs);
+  return { steps: canary.steps, quietMs: canary.quietMs, released, waitMs, total: total - refused - cancelled };
 }
 
 function iso(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 
+/** Of a failed item also: its last attempt was to be repeated, and its time ended in the wait for that. */
 const ITEM_COLUMNS = `i.id, e.event_id as "eventId", s.name as source, i.aggregate_id as "aggregateId",
   i.version, i.error_code as "errorCode", i.state, i.result, i.detail, i.attempts, coalesce(i.verdict, '[]') as findings,
   i.finished_at as "finishedAtMs",
   case when i.state = ${ITEM.failed} then (
-    select a.decision->'next'->>'reason' from redrive_attempts a
+    select coalesce(${STOPPED}, case a.decision->'next'->>'kind' when 'retry' then 'deadline' end)
+      from redrive_attempts a
      where a.id = i.id and a.redrive_id = i.redrive_id order by a.attempt desc limit 1) end as stopped`;
 const ITEM_JOINS = `redrive_items i left join dlq_events e on e.id = i.id left join sources s on s.id = i.source_id`;
 

@@ -61,6 +61,9 @@ function targetOut(
     policyName: target.policyName,
     retryable: target.retryable,
     breakerForce: target.breakerForce,
+    warmUpMs: target.warmUpMs,
+    noBursts: target.noBursts,
+    fallback: target.fallback,
     engine,
     sentPerSecondNow,
   };

@@ -1,3 +1,5 @@
+import type { Fallback } from "@/lib/contract/targets";
+import type { LanePaces, TargetPace } from "@/lib/core/redrive-rate";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 
@@ -18,6 +20,9 @@ export type TargetRow = {
   retryable: boolean;
   breakerForce: "open" | "closed" | null;
   resetAtMs: number | null;
+  warmUpMs: number;
+  noBursts: boolean;
+  fallback: Fallback | null;
   /** Changes whenever the source or the target does: a publisher made before is stale. */
   revision: string;
 };
@@ -25,6 +30,7 @@ export type TargetRow = {
 const COLUMNS = `t.id, t.name, t.source_id as "sourceId", s.name as source, s.kind, s.config,
   s.payload_schema as "payloadSchema", t.lane, t.rate_per_second as "ratePerSecond", t.burst, t.bulkhead,
   t.policy_name as "policyName", t.retryable, t.breaker_force as "breakerForce", t.reset_at as "resetAtMs",
+  t.warm_up_ms as "warmUpMs", t.no_bursts as "noBursts", t.fallback,
   md5(s.updated_at::text || t.updated_at::text) as revision`;
 
 /** All targets; few. */
@@ -36,17 +42,16 @@ export async function readTargets(db: Queryable): Promise<TargetRow[]> {
   );
 }
 
-/** Rate of each source's target on a lane, by source name; null = unlimited. */
-export async function readLaneRates(
-  db: Queryable,
-  viewer: Viewer,
-  lane: "main" | "slow",
-): Promise<Record<string, number | null>> {
-  const rows = await db.query<{ source: string; rate: number | null }>(
-    `select s.name as source, t.rate_per_second as rate from targets t join sources s on s.id = t.source_id
-      where t.lane = $1 and ($2::text[] is null or s.name = any($2))`,
-    [lane, sourceScope(viewer)],
-    { name: "lane-rates" },
+/** Pace of each source's target, by lane and source name. */
+export async function readPaces(db: Queryable, viewer: Viewer): Promise<Record<"main" | "slow", LanePaces>> {
+  const rows = await db.query<TargetPace & { lane: "main" | "slow"; source: string }>(
+    `select t.lane, s.name as source, t.rate_per_second as "ratePerSecond", t.warm_up_ms as "warmUpMs"
+       from targets t join sources s on s.id = t.source_id
+      where $1::text[] is null or s.name = any($1)`,
+    [sourceScope(viewer)],
+    { name: "paces" },
   );
-  return Object.fromEntries(rows.map((row) => [row.source, row.rate]));
+  const of = (lane: "main" | "slow") =>
+    Object.fromEntries(rows.filter((row) => row.lane === lane).map(({ source, ...pace }) => [source, pace]));
+  return { main: of("main"), slow: of("slow") };
 }

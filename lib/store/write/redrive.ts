@@ -80,6 +80,8 @@ export type RedriveRow = {
   cutoff: string;
   planCursor: string | null;
   slices: number;
+  /** When it began to send, epoch ms of the store's clock: its start, or the end of its hold. null = it has not. */
+  beganAtMs: number | null;
   canary: Canary | null;
   released: number | null;
   /** Of the canary's step: whether its quiet window has begun, and is over by the store's clock. */
@@ -103,7 +105,7 @@ export type RedriveRow = {
 };
 
 const COLUMNS = `id, state, mode, lane, rate_per_second as "ratePerSecond", selection, sources, cutoff, plan_cursor as "planCursor",
-  slices, canary, released, brake, recent, policies, earlier, total, delivered, passed, failed, refused, cancelled, bounced,
+  greatest(started_at, hold_until) as "beganAtMs", slices, canary, released, brake, recent, policies, earlier, total, delivered, passed, failed, refused, cancelled, bounced,
   confirmed, reason,
   case when waiting_until is null then 'not-begun' when waiting_until > now() then 'running' else 'over' end as quiet,
   created_by as "createdBy", cancelled_by as "cancelledBy"`;
