@@ -1,6 +1,5 @@
 import type { BrokerRegistry } from "@/lib/brokers/registry";
 import type { LaneConnection } from "@/lib/lane/connection";
-import { type OpenIdempotencyStore, openIdempotencyStore } from "@/lib/lane/idempotency-store";
 import type { LaneQueue } from "@/lib/lane/port";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { type Clock, systemClock } from "@/lib/platform/clock";
@@ -10,7 +9,6 @@ import { createSchemaCheck, type SchemaCheck } from "@/lib/redriving/schema-chec
 import { databaseClock } from "@/lib/store/database-clock";
 import { createDb, type Db } from "@/lib/store/db";
 import { createLowRateStore, type LowRateStore } from "@/lib/store/prisma";
-import type { KeptAnswer } from "./once";
 import { type Identify, identifyLocal } from "./viewer";
 
 /** What the web process is made of. Operations and reads get the parts they need, never the environment. */
@@ -23,8 +21,6 @@ export type Deps = {
   /** For probes alone: the web process neither consumes nor publishes. Loads the clients on first use. */
   brokers(): Promise<BrokerRegistry>;
   lane: LaneQueue;
-  /** Answers by Idempotency-Key, shared by all web processes. */
-  idempotency: OpenIdempotencyStore<KeptAnswer>;
   /** Tries a source's JSON Schema in a thread that can be ended. */
   schemas: SchemaCheck;
   clock: Clock;
@@ -73,9 +69,6 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
       ? { kind: "postgres", connectionString: env.databaseUrl, max: 4 }
       : { kind: "redis", url: env.redisUrl };
   const lane = createLaneQueue(connection);
-  const idempotency = openIdempotencyStore<KeptAnswer>(connection, (error) =>
-    log.warn({ err: error }, "an idle connection to the idempotency keys broke"),
-  );
   const lowRate = createLowRateStore(env.databaseUrl);
   // One registry: it knows every secret it has resolved, to take it out of whatever comes back.
   let registry: BrokerRegistry | null = null;
@@ -88,11 +81,10 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
   const close = async () => {
     await schemas.close();
     await lane.close();
-    await idempotency.close();
     await lowRate.end();
     await lists.end();
     await db.end();
   };
   const clock = databaseClock(systemClock, db);
-  return { env, db, lists, lowRate, brokers, lane, idempotency, schemas, clock, log, identify: identifyLocal, close };
+  return { env, db, lists, lowRate, brokers, lane, schemas, clock, log, identify: identifyLocal, close };
 }

@@ -36,9 +36,3 @@ export function idempotencyOf(request: Request, viewer: Viewer, body: unknown): 
   const key = idempotencyKeyOf(request);
   return key === null ? null : { actor: viewer.name, key, fingerprint: fingerprintOf(request, body) };
 }
-
-export function keyReused(): DomainError {
-  return new DomainError("idempotency-key-reused", "This Idempotency-Key was used with another request", {
-    fields: [{ field: "Idempotency-Key", detail: "make a new key for a new request" }],
-  });
-}

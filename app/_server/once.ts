@@ -1,30 +1,31 @@
-import { DomainError } from "@/lib/core/problem";
+import { randomUUID } from "node:crypto";
+import {
+  answerKey,
+  type HeldKey,
+  holdKey,
+  KEY_LEASE_MS,
+  keyReused,
+  releaseKey,
+  renewKey,
+} from "@/lib/store/write/idempotent-request";
 import type { Deps } from "./deps";
 import type { Call } from "./handle";
-import { fingerprintOf, idempotencyKeyOf, keyReused } from "./idempotency";
+import { fingerprintOf, idempotencyKeyOf } from "./idempotency";
 
-/** How long a repeated request gets the first one's answer; the same as for redrives. */
-const WINDOW_MS = 24 * 3_600_000;
-/** A process that died in mid-request gives its key back after this long; a live one renews in time. */
-const LEASE_MS = 30_000;
-const RENEW_MS = LEASE_MS / 3;
-const TIMES = { windowMs: WINDOW_MS, leaseMs: LEASE_MS };
-
-/** What is kept of a request that was answered. */
-export type KeptAnswer = { fingerprint: string; answer: unknown };
+const RENEW_MS = KEY_LEASE_MS / 3;
 
 /**
- * Runs a request once under its Idempotency-Key: a repeat gets the first one's answer and nothing happens a second time.
- * Without a key it just runs. A request that failed gives its key back, so that it can be sent again with the same one.
+ * Runs a request once under its Idempotency-Key: a repeat gets the first answer and nothing happens a second time.
+ * Without a key it just runs. A request that failed gives its key back, so that it can be sent again with the same key.
  *
- * The guard lies beside the work, not in its transaction: a process that dies between the commit and the note of it lets
- * a repeat run again once its lease is over. Where that would do harm the work keeps its answer itself, as redrives do.
+ * The key is held beside the work, not in its transaction: after a process died between the commit and the storing of
+ * the answer, a repeat runs again once the lease is over. Work that is one transaction uses `answerOnce` instead.
  *
  * Throws DomainError `idempotency-key-in-progress` while the first still runs, `idempotency-key-reused` when the key
- * came with another request, and `queue-unavailable` when the keys cannot be read: what was asked to happen once does
- * not happen without knowing.
+ * came with another request, and `store-unavailable` when the keys cannot be read: a request that must run once does not
+ * run without that knowledge.
  *
- * @param fingerprint tells the request from others, once it was read to its end; by default of its JSON body
+ * @param fingerprint of the request, which may be known only when it was read to its end; default: of its JSON body
  */
 export async function once<Query, Body, Answer>(
   call: Call<Query, Body>,
@@ -33,24 +34,16 @@ export async function once<Query, Body, Answer>(
 ): Promise<Answer> {
   const key = idempotencyKeyOf(call.request);
   if (key === null) return run();
-  const name = JSON.stringify([call.viewer.name, key]);
-  const claim = await call.deps.idempotency.claim(name, TIMES);
-  switch (claim.kind) {
-    case "in-progress":
-      throw new DomainError("idempotency-key-in-progress", "The first request with this Idempotency-Key still runs");
-    case "done":
-      if (claim.result.fingerprint !== (await fingerprint())) throw keyReused();
-      return claim.result.answer as Answer;
-    case "claimed":
-      return runClaimed(call.deps, { name, fence: claim.fence }, run, fingerprint);
-  }
+  const held: HeldKey = { actor: call.viewer.name, key, holder: randomUUID() };
+  const known = await holdKey<Answer>(call.deps.db, held, call.deps.clock.wallMs());
+  if (known === null) return runHeld(call.deps, held, run, fingerprint);
+  if (known.fingerprint !== (await fingerprint())) throw keyReused();
+  return known.answer;
 }
 
-type Held = { name: string; fence: number };
-
-async function runClaimed<Answer>(
+async function runHeld<Answer>(
   deps: Deps,
-  held: Held,
+  held: HeldKey,
   run: () => Promise<Answer>,
   fingerprint: () => string | Promise<string>,
 ): Promise<Answer> {
@@ -67,32 +60,31 @@ async function runClaimed<Answer>(
   }
 }
 
-/** The work is done: whatever keeps its answer from being stored must not turn it into a failure. */
-async function keep({ idempotency, log }: Deps, { name, fence }: Held, answer: KeptAnswer): Promise<void> {
+/** The work is done: a failure to store its answer must not turn it into a failure. */
+async function keep({ db, log }: Deps, held: HeldKey, answer: { fingerprint: string; answer: unknown }): Promise<void> {
   try {
-    const kept = await idempotency.finish(name, fence, answer, TIMES);
-    if (!kept) log.warn({ idempotencyKey: name }, "idempotency key was taken over, the answer is not kept");
+    const kept = await answerKey(db, held, answer);
+    if (!kept) log.warn({ idempotencyKey: held.key }, "idempotency key was taken over, the answer is not kept");
   } catch (error) {
-    log.warn({ idempotencyKey: name, err: error }, "answer not kept under its idempotency key");
+    log.warn({ idempotencyKey: held.key, err: error }, "answer not kept under its idempotency key");
   }
 }
 
 /** Best effort: a key that is not given back ends with its lease. */
-async function giveBack({ idempotency, log }: Deps, { name, fence }: Held): Promise<void> {
-  await idempotency.release(name, fence).catch((error: unknown) => {
-    log.warn({ idempotencyKey: name, err: error }, "idempotency key not given back");
+async function giveBack({ db, log }: Deps, held: HeldKey): Promise<void> {
+  await releaseKey(db, held).catch((error: unknown) => {
+    log.warn({ idempotencyKey: held.key, err: error }, "idempotency key not given back");
   });
 }
 
 /** Renews the lease of a long request until stopped: a stream of events may take minutes. */
-function renewing({ clock, idempotency, log }: Deps, { name, fence }: Held): () => void {
+function renewing({ clock, db, log }: Deps, held: HeldKey): () => void {
   let stopped = false;
   let cancel = () => {};
   const arm = () => {
     cancel = clock.timer(RENEW_MS, () => {
-      idempotency
-        .renew(name, fence, TIMES)
-        .catch((error: unknown) => log.warn({ idempotencyKey: name, err: error }, "idempotency key not renewed"))
+      renewKey(db, held, clock.wallMs())
+        .catch((error: unknown) => log.warn({ idempotencyKey: held.key, err: error }, "idempotency key not renewed"))
         .finally(() => {
           if (!stopped) arm();
         });

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { LaneConnection } from "@/lib/lane/connection";
-import { openIdempotencyStore } from "@/lib/lane/idempotency-store";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { openTokenBucket } from "@/lib/lane/token-bucket";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
@@ -26,10 +25,6 @@ const PARTS: Record<string, (connection: LaneConnection) => Promise<Part>> = {
   "the token bucket": async (connection) => {
     const { bucket, close } = await openTokenBucket(connection, () => undefined);
     return { call: () => bucket.take({ key: "t", ratePerSecond: 5, burst: 5 }, 1), close };
-  },
-  "the idempotency keys": async (connection) => {
-    const store = openIdempotencyStore(connection, () => undefined);
-    return { call: () => store.claim("key", { windowMs: 60_000, leaseMs: 60_000 }), close: () => store.close() };
   },
 };
 
