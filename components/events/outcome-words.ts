@@ -1,5 +1,6 @@
 import { refusalSentence } from "@/components/redrives/refusal-words";
 import type { RedriveItemOut, RedriveOut } from "@/lib/contract/redrives";
+import { ITEM_ENDS } from "@/lib/core/item-state";
 import { isFinal } from "@/lib/core/redrive-state";
 
 export type OutcomeWords = { title: string; detail?: string; tone: "neutral" | "success" | "error" };
@@ -11,8 +12,7 @@ export function outcomeState(
   redrive: Pick<RedriveOut, "state" | "open" | "delivered" | "passed" | "failed" | "refused" | "cancelled">,
 ): Item["state"] | null {
   if (redrive.open > 0 || !isFinal(redrive.state)) return null;
-  const states = ["delivered", "passed", "failed", "refused", "cancelled"] as const;
-  return states.find((state) => redrive[state] > 0) ?? null;
+  return ITEM_ENDS.find((state) => redrive[state] > 0) ?? null;
 }
 
 function why(item: Item): string {

@@ -16,6 +16,7 @@ import {
 } from "@/lib/contract/schemas";
 import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
 import { CANARY_STEPS } from "@/lib/core/canary";
+import { ITEM_STATES } from "@/lib/core/item-state";
 import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { LIVE_REDRIVE_STATES, REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
 import { STALL_CODES } from "@/lib/core/stalled";
@@ -315,8 +316,6 @@ export type RedriveList = z.infer<typeof redriveListSchema>;
 
 /** PATCH /api/v1/redrives/{id}: `underWay` = sends that a stop did not reach; null = the store did not say. */
 export const changedRedriveSchema = z.object({ ...redriveShape, underWay: z.nullable(counted) });
-
-export const ITEM_STATES = ["open", "delivered", "passed", "failed", "refused", "cancelled"] as const;
 
 export const redriveItemsQuery = idPageQuery({
   state: described(z.optional(z.enum(ITEM_STATES, `must be one of ${ITEM_STATES.join(", ")}`)), "Outcome"),

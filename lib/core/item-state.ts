@@ -7,7 +7,10 @@
  * redrive closes what is open as `cancelled`. A worker that gives an item back leaves it `open`. Nothing leaves a closed
  * state.
  */
-export const ITEM_STATES = ["open", "delivered", "passed", "failed", "refused", "cancelled"] as const;
+/** The states of a closed item. A redrive has a counter for each. */
+export const ITEM_ENDS = ["delivered", "passed", "failed", "refused", "cancelled"] as const;
+export type ItemEnd = (typeof ITEM_ENDS)[number];
+export const ITEM_STATES = ["open", ...ITEM_ENDS] as const;
 export type ItemState = (typeof ITEM_STATES)[number];
 
 export type ItemMove = "deliver" | "skip" | "pass" | "fail" | "refuse" | "cancel" | "giveBack";

@@ -1,3 +1,5 @@
+import { ITEM_ENDS, type ItemEnd } from "@/lib/core/item-state";
+
 /**
  * The life of a redrive.
  *
@@ -39,17 +41,10 @@ export function nextRedriveState(from: RedriveState, move: RedriveMove): Redrive
   return (before as readonly RedriveState[]).includes(from) ? to : null;
 }
 
-export type RedriveCounts = {
-  total: number;
-  delivered: number;
-  /** Verify runs only: the dry run found nothing against sending it. */
-  passed: number;
-  failed: number;
-  refused: number;
-  cancelled: number;
-};
+/** How many items a redrive has, and how many of them ended in each state. */
+export type RedriveCounts = Record<ItemEnd, number> & { total: number };
 
-/** Items not yet decided. Invariant: total = delivered + passed + failed + refused + cancelled + open. */
+/** Items not yet decided. */
 export function openItems(counts: RedriveCounts): number {
-  return counts.total - counts.delivered - counts.passed - counts.failed - counts.refused - counts.cancelled;
+  return ITEM_ENDS.reduce((open, end) => open - counts[end], counts.total);
 }

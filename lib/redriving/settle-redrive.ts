@@ -1,3 +1,4 @@
+import { ITEM_ENDS } from "@/lib/core/item-state";
 import { nextRedriveState, openItems, REDRIVE_MOVES } from "@/lib/core/redrive-state";
 import type { Tx } from "@/lib/store/db";
 import { appendAudit } from "@/lib/store/write/audit";
@@ -19,11 +20,7 @@ export async function settleRedrive(tx: Tx, redrive: RedriveRow, nowMs: number):
     before: { state: redrive.state },
     after: {
       state: REDRIVE_MOVES.finish.to,
-      delivered: redrive.delivered,
-      passed: redrive.passed,
-      failed: redrive.failed,
-      refused: redrive.refused,
-      cancelled: redrive.cancelled,
+      ...Object.fromEntries(ITEM_ENDS.map((end) => [end, redrive[end]])),
     },
     count: 1,
     atMs: nowMs,

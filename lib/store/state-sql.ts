@@ -1,7 +1,7 @@
 import { ATTEMPT_STATES } from "@/lib/core/attempt-state";
 import { BULK_MOVES, BULK_STATES } from "@/lib/core/bulk-operation";
 import { EVENT_MOVES, EVENT_STATUSES, PARKED_STATUSES } from "@/lib/core/event-state";
-import { ITEM_MOVES, ITEM_STATES } from "@/lib/core/item-state";
+import { ITEM_ENDS, ITEM_MOVES, ITEM_STATES } from "@/lib/core/item-state";
 import { HOLDING_STATUSES } from "@/lib/core/order-gate";
 import {
   FINAL_REDRIVE_STATES,
@@ -53,3 +53,6 @@ export const HOLDING = listOf(HOLDING_STATUSES);
 export const FINAL_REDRIVES = listOf(FINAL_REDRIVE_STATES);
 export const LIVE_REDRIVES = listOf(LIVE_REDRIVE_STATES);
 export const WORKED_REDRIVES = listOf(WORKED_REDRIVE_STATES);
+
+/** Items of the redrive `r` that are not yet decided, by its counters: see `openItems`. */
+export const OPEN_ITEMS = `(r.total - ${ITEM_ENDS.map((end) => `r.${end}`).join(" - ")})`;

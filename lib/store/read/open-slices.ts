@@ -1,6 +1,6 @@
 import type { RedriveState } from "@/lib/core/redrive-state";
 import type { Queryable } from "@/lib/store/db";
-import { ITEM, LIVE_REDRIVES, REDRIVE } from "@/lib/store/state-sql";
+import { ITEM, LIVE_REDRIVES, OPEN_ITEMS, REDRIVE } from "@/lib/store/state-sql";
 
 /** Slices of a redrive that have open items. At most one number for each 64 items. */
 export async function openSlices(db: Queryable, redriveId: string): Promise<number[]> {
@@ -32,9 +32,9 @@ export async function unfinishedRedrives(
   db: Queryable,
 ): Promise<{ id: string; lane: "main" | "slow"; state: RedriveState; open: number }[]> {
   return db.query(
-    `select id, lane, state, total - delivered - passed - failed - refused - cancelled as open
-       from redrives
+    `select id, lane, state, ${OPEN_ITEMS} as open
+       from redrives r
       where state in ${LIVE_REDRIVES}
-         or (state = ${REDRIVE.CANCELLED} and total > delivered + passed + failed + refused + cancelled)`,
+         or (state = ${REDRIVE.CANCELLED} and ${OPEN_ITEMS} > 0)`,
   );
 }

@@ -12,7 +12,7 @@ import type {
 } from "@/lib/contract/redrives";
 import type { Earlier } from "@/lib/core/order-gate";
 import { effectiveRate, type LanePaces, pacesOf, redriveTimeMs, type TargetPace } from "@/lib/core/redrive-rate";
-import { isFinal, openItems, type RedriveState } from "@/lib/core/redrive-state";
+import { isFinal, openItems, type RedriveCounts, type RedriveState } from "@/lib/core/redrive-state";
 import { stallOf } from "@/lib/core/stalled";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
@@ -43,7 +43,7 @@ const COLUMNS = `r.id, r.state, r.mode, r.lane, r.earlier, r.rate_per_second as 
       and exists (select 1 from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open} and i.source_id = s.id))
     as "openSources"`;
 
-type Row = {
+type Row = RedriveCounts & {
   id: string;
   state: RedriveState;
   mode: "deliver" | "verify";
@@ -56,13 +56,7 @@ type Row = {
   waitingUntilMs: number | null;
   brake: Brake | null;
   pauseReason: string | null;
-  total: number;
-  delivered: number;
-  passed: number;
   confirmed: number;
-  failed: number;
-  refused: number;
-  cancelled: number;
   bounced: number;
   refusedByReason: Record<string, number>;
   failedByReason: Record<string, number>;

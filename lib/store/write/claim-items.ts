@@ -1,7 +1,7 @@
 import type { EventStatus } from "@/lib/core/event-state";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { AGGREGATE_BLACKLISTED } from "@/lib/store/read/candidates";
-import { ITEM, REDRIVE, WORKED_REDRIVES } from "@/lib/store/state-sql";
+import { ITEM, OPEN_ITEMS, REDRIVE, WORKED_REDRIVES } from "@/lib/store/state-sql";
 import { checked, heldItem } from "@/lib/store/write/fence";
 
 /**
@@ -281,7 +281,7 @@ export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Prom
 }
 
 /** Redrives whose items may be in a worker's hand. */
-const LIVE = `(r.state in ${WORKED_REDRIVES} or r.state = ${REDRIVE.CANCELLED} and r.total > r.delivered + r.passed + r.failed + r.refused + r.cancelled)`;
+const LIVE = `(r.state in ${WORKED_REDRIVES} or r.state = ${REDRIVE.CANCELLED} and ${OPEN_ITEMS} > 0)`;
 
 /** Gives back claims, and the leases of their aggregates. @param which SQL over `i`, an open item of a live redrive */
 function giveBack(which: string): string {

@@ -5,6 +5,7 @@ import type { AttemptState } from "@/lib/core/attempt-state";
 import { EVENT_MOVES, type EventStatus } from "@/lib/core/event-state";
 import { flowOf } from "@/lib/core/flow";
 import { type EventAfter, type ItemOutcome, itemStateAfter, moveOf } from "@/lib/core/item-outcome";
+import type { ItemEnd } from "@/lib/core/item-state";
 import { storableText } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
 import { ATTEMPT, EVENT, ITEM } from "@/lib/store/state-sql";
@@ -194,12 +195,7 @@ export async function closeAttempts(tx: Tx, closes: readonly AttemptClose[]): Pr
 }
 
 /** Decided items, as the redrive's counters and its chart need them. */
-export type RedriveDelta = {
-  delivered: number;
-  passed: number;
-  failed: number;
-  refused: number;
-  cancelled: number;
+export type RedriveDelta = Record<ItemEnd, number> & {
   refusedByReason: Record<string, number>;
   failedByReason: Record<string, number>;
 };

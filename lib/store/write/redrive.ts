@@ -2,7 +2,7 @@ import type { Brake, Canary } from "@/lib/contract/redrives";
 import type { ScopedSelection } from "@/lib/contract/scope";
 import type { CanaryMove, CanaryStand } from "@/lib/core/canary";
 import type { Earlier } from "@/lib/core/order-gate";
-import { REDRIVE_MOVES, type RedriveMove, type RedriveState } from "@/lib/core/redrive-state";
+import { REDRIVE_MOVES, type RedriveCounts, type RedriveMove, type RedriveState } from "@/lib/core/redrive-state";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { FINAL_REDRIVES, REDRIVE } from "@/lib/store/state-sql";
 import type { RedriveDelta } from "@/lib/store/write/finish-items";
@@ -68,7 +68,7 @@ export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string
 }
 
 /** A live redrive as the worker and the operations need it. */
-export type RedriveRow = {
+export type RedriveRow = RedriveCounts & {
   id: string;
   state: RedriveState;
   mode: "verify" | "deliver";
@@ -90,12 +90,6 @@ export type RedriveRow = {
   recent: string;
   policies: Record<string, unknown>;
   earlier: Earlier;
-  total: number;
-  delivered: number;
-  passed: number;
-  failed: number;
-  refused: number;
-  cancelled: number;
   bounced: number;
   confirmed: number;
   reason: string;
