@@ -2,13 +2,13 @@ import type { PolicyOut } from "@/lib/contract/targets";
 import { DomainError } from "@/lib/core/problem";
 import type { Viewer } from "@/lib/core/viewer";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
-import type { Queryable } from "@/lib/store/db";
+import type { LowRateStore } from "@/lib/store/prisma";
 import { readPolicyUse, readPolicyVersions } from "@/lib/store/read/policy-list";
 
 /** All versions of one policy, or of all of them; a built-in preset is version 0 of its name. */
-async function allVersions(db: Queryable, viewer: Viewer, name: string | null): Promise<PolicyOut[]> {
-  const use = await readPolicyUse(db, viewer);
-  const stored = await readPolicyVersions(db, viewer, name);
+async function allVersions(lowRate: LowRateStore, viewer: Viewer, name: string | null): Promise<PolicyOut[]> {
+  const use = await readPolicyUse(lowRate, viewer);
+  const stored = await readPolicyVersions(lowRate, viewer, name);
   const presets = Object.entries(POLICY_PRESETS)
     .filter(([preset]) => name === null || preset === name)
     .map(([preset, body]) => ({ name: preset, version: 0, body, reason: null, createdBy: null, createdAt: null }));
@@ -16,8 +16,8 @@ async function allVersions(db: Queryable, viewer: Viewer, name: string | null): 
 }
 
 /** The version in force of each policy. */
-export async function currentPolicies(db: Queryable, viewer: Viewer): Promise<PolicyOut[]> {
-  const versions = await allVersions(db, viewer, null);
+export async function currentPolicies(lowRate: LowRateStore, viewer: Viewer): Promise<PolicyOut[]> {
+  const versions = await allVersions(lowRate, viewer, null);
   const newest = new Map<string, PolicyOut>();
   for (const policy of versions) {
     const known = newest.get(policy.name);
@@ -27,8 +27,8 @@ export async function currentPolicies(db: Queryable, viewer: Viewer): Promise<Po
 }
 
 /** Every version of one policy, newest first. Throws DomainError `unknown-policy`. */
-export async function policyVersions(db: Queryable, viewer: Viewer, name: string): Promise<PolicyOut[]> {
-  const versions = await allVersions(db, viewer, name);
+export async function policyVersions(lowRate: LowRateStore, viewer: Viewer, name: string): Promise<PolicyOut[]> {
+  const versions = await allVersions(lowRate, viewer, name);
   if (versions.length > 0) return versions;
   throw new DomainError("unknown-policy", `There is no policy ${name}`, {
     fields: [{ field: "name", detail: "list policies with GET /api/v1/policies" }],

@@ -1,21 +1,20 @@
 import type { SettingsChange } from "@/lib/contract/targets";
 import { DomainError, type FieldError } from "@/lib/core/problem";
-import { SETTING_BOUNDS, type Settings } from "@/lib/core/settings";
+import { SETTING_BOUNDS, type Settings, settingsFrom } from "@/lib/core/settings";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import type { Deps } from "@/lib/operations/deps";
-import { readSettings } from "@/lib/store/read/settings";
-import { appendAudit } from "@/lib/store/write/audit";
+import type { LowRateDeps } from "@/lib/operations/deps";
 import { writeSettings } from "@/lib/store/write/settings";
 
 /** Changes settings, in force with the next decision. Throws DomainError `invalid-config` with every wrong field. */
-export async function changeSettings(deps: Deps, change: SettingsChange, viewer: Viewer): Promise<Settings> {
+export async function changeSettings(deps: LowRateDeps, change: SettingsChange, viewer: Viewer): Promise<Settings> {
   assertMay(viewer, "change-settings", "all");
   assertWithinBounds(change.settings);
-  return deps.db.transaction(async (tx) => {
-    const before = await readSettings(tx);
-    await writeSettings(tx, change.settings, viewer.name);
-    const after = await readSettings(tx);
-    await appendAudit(tx, {
+  const atMs = deps.clock.wallMs();
+  return deps.lowRate.write(async ({ prisma, audit }) => {
+    const stored = await writeSettings(prisma, change.settings, { actor: viewer.name, atMs });
+    const before = settingsFrom(stored);
+    const after = settingsFrom({ ...stored, ...change.settings });
+    await audit({
       actor: viewer.name,
       action: "setting.changed",
       subjectKind: "setting",
@@ -24,7 +23,7 @@ export async function changeSettings(deps: Deps, change: SettingsChange, viewer:
       before,
       after,
       count: Object.keys(change.settings).length,
-      atMs: deps.clock.wallMs(),
+      atMs,
     });
     return after;
   });

@@ -1,37 +1,32 @@
 import type { TargetChange } from "@/lib/contract/targets";
 import { DomainError } from "@/lib/core/problem";
 import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
-import type { Deps } from "@/lib/operations/deps";
+import type { LowRateDeps } from "@/lib/operations/deps";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
-import type { Tx } from "@/lib/store/db";
-import { readPolicies } from "@/lib/store/read/policies";
-import { readTargets, type TargetRow } from "@/lib/store/read/targets";
-import { appendAudit } from "@/lib/store/write/audit";
-import { updateTarget } from "@/lib/store/write/targets";
+import type { Prisma, Source, Target } from "@/lib/store/generated/client";
+import { type TargetSettings, updateTarget } from "@/lib/store/write/targets";
 
 /** Changes a target, live for everything that sends to it. Throws DomainError `unknown-target`, `unknown-policy`,
  * `invalid-config`. */
 export async function changeTarget(
-  deps: Deps,
+  deps: LowRateDeps,
   input: { name: string; change: TargetChange },
   viewer: Viewer,
 ): Promise<void> {
   assertMay(viewer, "change-target");
   const { reason, breaker, ...columns } = input.change;
-  await deps.db.transaction(async (tx) => {
-    const targets = await readTargets(tx);
-    const target = targets.find((row) => row.name === input.name);
-    if (!target || !sees(viewer, target.source)) throw unknownTarget(input.name);
-    await assertPolicy(tx, columns.policyName);
-    assertFallback(
-      target,
-      columns.fallback,
-      targets.filter(({ source }) => sees(viewer, source)),
-    );
+  const atMs = deps.clock.wallMs();
+  await deps.lowRate.write(async ({ prisma, audit }) => {
+    const stored = await prisma.target.findMany({ include: { source: true } });
+    const targets = stored.filter(({ source }) => sees(viewer, source.name)).map(targetOf);
+    const target = targets.find(({ name }) => name === input.name);
+    if (!target) throw unknownTarget(input.name);
+    await assertPolicy(prisma, columns.policyName);
+    assertFallback(target, columns.fallback, targets);
     const before = shown(target);
     const after = { ...before, ...columns, breakerForce: breakerAfter(target, breaker) };
-    await updateTarget(tx, target.id, { ...after, reset: breaker === "reset" });
-    await appendAudit(tx, {
+    await updateTarget(prisma, target.id, { target: after, resetAtMs: breaker === "reset" ? atMs : null, atMs });
+    await audit({
       actor: viewer.name,
       action: breaker === undefined ? "target.changed" : `target.breaker-${breaker}`,
       subjectKind: "target",
@@ -40,36 +35,51 @@ export async function changeTarget(
       before,
       after,
       count: 1,
-      atMs: deps.clock.wallMs(),
+      atMs,
     });
   });
 }
 
-function shown(target: TargetRow) {
+type StoredTarget = Target & { source: Source };
+type EditedTarget = TargetSettings & Pick<Target, "id" | "name" | "lane"> & Pick<Source, "kind">;
+
+function targetOf({ source, fallback, ...target }: StoredTarget): EditedTarget {
+  return { ...target, fallback: fallback as TargetSettings["fallback"], kind: source.kind };
+}
+
+function shown(target: TargetSettings): TargetSettings {
   const { ratePerSecond, burst, bulkhead, policyName, retryable, breakerForce, warmUpMs, noBursts, fallback } = target;
   return { ratePerSecond, burst, bulkhead, policyName, retryable, breakerForce, warmUpMs, noBursts, fallback };
 }
 
-function breakerAfter(target: TargetRow, order: TargetChange["breaker"]): TargetRow["breakerForce"] {
+function breakerAfter(target: TargetSettings, order: TargetChange["breaker"]): string | null {
   if (order === undefined) return target.breakerForce;
   return order === "open" || order === "closed" ? order : null;
 }
 
-async function assertPolicy(tx: Tx, name: string | undefined): Promise<void> {
-  if (name === undefined || name in POLICY_PRESETS || name in (await readPolicies(tx))) return;
+async function assertPolicy(prisma: Prisma.TransactionClient, name: string | undefined): Promise<void> {
+  if (name === undefined || name in POLICY_PRESETS || (await prisma.policy.count({ where: { name } })) > 0) return;
   throw new DomainError("unknown-policy", `There is no policy ${name}`, {
     fields: [{ field: "policyName", detail: `use ${Object.keys(POLICY_PRESETS).join(", ")} or a stored policy` }],
   });
 }
 
-function assertFallback(target: TargetRow, fallback: TargetChange["fallback"], targets: readonly TargetRow[]): void {
+function assertFallback(
+  target: EditedTarget,
+  fallback: TargetChange["fallback"],
+  targets: readonly EditedTarget[],
+): void {
   const fault = faultOf(target, fallback, targets);
   if (fault === null) return;
   throw new DomainError("invalid-config", `fallback: ${fault}`, { fields: [{ field: "fallback", detail: fault }] });
 }
 
 /** Why a target cannot fall back like that, with the way out; null = it can. */
-function faultOf(target: TargetRow, fallback: TargetChange["fallback"], targets: readonly TargetRow[]): string | null {
+function faultOf(
+  target: EditedTarget,
+  fallback: TargetChange["fallback"],
+  targets: readonly EditedTarget[],
+): string | null {
   if (fallback?.kind === "slow-lane" && target.lane === "slow")
     return "this is the slow lane: use defer or another target";
   if (fallback?.kind !== "target") return null;

@@ -7,7 +7,6 @@ import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { SchemaCheck } from "@/lib/redriving/schema-check";
 import { isNameTaken, type LowRateStore } from "@/lib/store/prisma";
-import { appendAudit } from "@/lib/store/write/audit";
 import { insertSource } from "@/lib/store/write/sources";
 
 export type SourceDeps = {
@@ -28,9 +27,9 @@ export async function createSource(deps: SourceDeps, request: SourceRequest, vie
   const [id, main, slow] = [uuidv7(nowMs), uuidv7(nowMs), uuidv7(nowMs)];
   const { name, enabled } = request;
   try {
-    await deps.lowRate.write(async (client, tx) => {
-      await insertSource(client, { id, name, config, payloadSchema, enabled, targetIds: { main, slow } });
-      await appendAudit(tx, {
+    await deps.lowRate.write(async ({ prisma, audit }) => {
+      await insertSource(prisma, { id, name, config, payloadSchema, enabled, targetIds: { main, slow } });
+      await audit({
         actor: viewer.name,
         action: "source.created",
         subjectKind: "source",

@@ -3,7 +3,6 @@ import { DomainError } from "@/lib/core/problem";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { SourceDeps } from "@/lib/operations/create-source";
 import { unknownSource } from "@/lib/store/read/sources";
-import { appendAudit } from "@/lib/store/write/audit";
 import { lockSource } from "@/lib/store/write/sources";
 
 /**
@@ -12,16 +11,16 @@ import { lockSource } from "@/lib/store/write/sources";
  */
 export async function deleteSource(deps: SourceDeps, name: string, viewer: Viewer): Promise<void> {
   assertMay(viewer, "change-source", [name]);
-  await deps.lowRate.write(async (client, tx) => {
-    const locked = await lockSource(tx, name);
+  await deps.lowRate.write(async ({ prisma, audit }) => {
+    const locked = await lockSource(prisma, name);
     if (!locked) throw unknownSource(name);
     if (locked.events) {
       throw new DomainError("source-in-use", `${name} still has events: disable it, and delete it when they are gone`, {
         fields: [{ field: "name", detail: "set enabled to false instead" }],
       });
     }
-    const { kind, config, enabled } = await client.source.delete({ where: { id: locked.id } });
-    await appendAudit(tx, {
+    const { kind, config, enabled } = await prisma.source.delete({ where: { id: locked.id } });
+    await audit({
       actor: viewer.name,
       action: "source.deleted",
       subjectKind: "source",

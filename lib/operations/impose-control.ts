@@ -5,7 +5,7 @@ import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { awaitOpenSends } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
 import { uuidv7 } from "@/lib/platform/ids";
-import { appendAudit } from "@/lib/store/write/audit";
+import type { LowRateStore } from "@/lib/store/prisma";
 import { insertControl } from "@/lib/store/write/controls";
 
 /** `underWay`: events it covers that were still being sent when it answered; null = the store did not say. */
@@ -16,15 +16,19 @@ export type ImposedControl = { id: string; underWay: number | null };
  * under way that it covers: no other begins. Throws DomainError `invalid-request` for an expiry that has passed, or a
  * cooldown without one.
  */
-export async function imposeControl(deps: Deps, request: ControlRequest, viewer: Viewer): Promise<ImposedControl> {
+export async function imposeControl(
+  deps: Deps & { lowRate: LowRateStore },
+  request: ControlRequest,
+  viewer: Viewer,
+): Promise<ImposedControl> {
   assertMay(viewer, "control", request.scope.source === undefined ? "all" : [request.scope.source]);
   const nowMs = deps.clock.wallMs();
   const expiresAtMs = request.expiresAt ? Date.parse(request.expiresAt) : null;
   assertExpiry(request, expiresAtMs, nowMs);
   const id = uuidv7(nowMs);
-  await deps.db.transaction(async (tx) => {
+  await deps.lowRate.write(async ({ prisma, audit }) => {
     const { kind, reason } = request;
-    await insertControl(tx, {
+    await insertControl(prisma, {
       id,
       kind,
       ...storedScope(request.scope),
@@ -33,7 +37,7 @@ export async function imposeControl(deps: Deps, request: ControlRequest, viewer:
       atMs: nowMs,
       expiresAtMs,
     });
-    await appendAudit(tx, {
+    await audit({
       actor: viewer.name,
       action: "control.imposed",
       subjectKind: "control",

@@ -2,22 +2,23 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 import type { SavedView, SavedViewRequest } from "@/lib/contract/saved-views";
 import { DomainError } from "@/lib/core/problem";
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
-import type { Clock } from "@/lib/platform/clock";
+import type { LowRateDeps } from "@/lib/operations/deps";
 import { uuidv7 } from "@/lib/platform/ids";
-import { isNameTaken, type LowRateStore } from "@/lib/store/prisma";
+import { isNameTaken } from "@/lib/store/prisma";
 import { savedViewOut } from "@/lib/store/read/saved-views";
-import { appendAudit } from "@/lib/store/write/audit";
-
-type ViewDeps = { lowRate: LowRateStore; clock: Clock };
 
 /** Keeps a filter under a name. Throws DomainError `name-taken`. */
-export async function saveView(deps: ViewDeps, { name, filter }: SavedViewRequest, viewer: Viewer): Promise<SavedView> {
+export async function saveView(
+  deps: LowRateDeps,
+  { name, filter }: SavedViewRequest,
+  viewer: Viewer,
+): Promise<SavedView> {
   assertMay(viewer, "change-view", filter.source);
   const nowMs = deps.clock.wallMs();
   try {
-    return await deps.lowRate.write(async (client, tx) => {
-      const row = await client.savedView.create({ data: { id: uuidv7(nowMs), name, filter, createdBy: viewer.name } });
-      await appendAudit(tx, {
+    return await deps.lowRate.write(async ({ prisma, audit }) => {
+      const row = await prisma.savedView.create({ data: { id: uuidv7(nowMs), name, filter, createdBy: viewer.name } });
+      await audit({
         actor: viewer.name,
         action: "view.saved",
         subjectKind: "view",
@@ -38,14 +39,14 @@ export async function saveView(deps: ViewDeps, { name, filter }: SavedViewReques
 }
 
 /** Throws DomainError `unknown-view`. */
-export async function deleteView(deps: ViewDeps, id: string, viewer: Viewer): Promise<void> {
+export async function deleteView(deps: LowRateDeps, id: string, viewer: Viewer): Promise<void> {
   assertMay(viewer, "change-view");
-  await deps.lowRate.write(async (client, tx) => {
-    const view = await client.savedView.findUnique({ where: { id } });
+  await deps.lowRate.write(async ({ prisma, audit }) => {
+    const view = await prisma.savedView.findUnique({ where: { id } });
     if (!view || !seesAll(viewer, (view.filter as EventFilter).source ?? []))
       throw new DomainError("unknown-view", "There is no such saved view");
-    await client.savedView.delete({ where: { id } });
-    await appendAudit(tx, {
+    await prisma.savedView.delete({ where: { id } });
+    await audit({
       actor: viewer.name,
       action: "view.deleted",
       subjectKind: "view",

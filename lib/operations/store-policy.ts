@@ -1,10 +1,9 @@
 import type { PolicyRequest } from "@/lib/contract/targets";
 import { DomainError } from "@/lib/core/problem";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import type { Deps } from "@/lib/operations/deps";
+import type { LowRateDeps } from "@/lib/operations/deps";
 import { uuidv7 } from "@/lib/platform/ids";
 import { validatePolicy } from "@/lib/retry/policy";
-import { appendAudit } from "@/lib/store/write/audit";
 import { insertPolicy, lockNewestPolicy } from "@/lib/store/write/policies";
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
@@ -14,19 +13,19 @@ const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
  * DomainError `invalid-config` with every field that is wrong, its value and its bound.
  */
 export async function storePolicy(
-  deps: Deps,
+  deps: LowRateDeps,
   input: { name: string; request: PolicyRequest },
   viewer: Viewer,
 ): Promise<number> {
   assertMay(viewer, "change-policy", "all");
   assertStorable(input.name, input.request.body);
   const atMs = deps.clock.wallMs();
-  return deps.db.transaction(async (tx) => {
-    const newest = await lockNewestPolicy(tx, input.name);
+  return deps.lowRate.write(async ({ prisma, audit }) => {
+    const newest = await lockNewestPolicy(prisma, input.name);
     const version = (newest?.version ?? 0) + 1;
     const { body, reason } = input.request;
-    await insertPolicy(tx, { id: uuidv7(atMs), name: input.name, version, body, reason, createdBy: viewer.name });
-    await appendAudit(tx, {
+    await insertPolicy(prisma, { id: uuidv7(atMs), name: input.name, version, body, reason, createdBy: viewer.name });
+    await audit({
       actor: viewer.name,
       action: "policy.stored",
       subjectKind: "policy",

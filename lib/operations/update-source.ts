@@ -4,7 +4,6 @@ import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { SourceDeps } from "@/lib/operations/create-source";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import { unknownSource } from "@/lib/store/read/sources";
-import { appendAudit } from "@/lib/store/write/audit";
 import { updateSource as updateRow } from "@/lib/store/write/sources";
 
 /** Changes a source; its name and kind stay. Throws DomainError `unknown-source` or `invalid-config`. */
@@ -16,8 +15,8 @@ export async function updateSource(
   assertMay(viewer, "change-source", [name]);
   const { reason, ...columns } = change;
   await assertPayloadSchema(deps.schemas, columns.payloadSchema);
-  await deps.lowRate.write(async (client, tx) => {
-    const stored = await client.source.findUnique({ where: { name } });
+  await deps.lowRate.write(async ({ prisma, audit }) => {
+    const stored = await prisma.source.findUnique({ where: { name } });
     if (!stored) throw unknownSource(name);
     const before = shown(stored);
     if (columns.config) {
@@ -26,8 +25,8 @@ export async function updateSource(
       assertReferences(source, deps.env.envReferences);
       columns.config = source.config;
     }
-    const after = shown(await updateRow(client, stored.id, columns));
-    await appendAudit(tx, {
+    const after = shown(await updateRow(prisma, stored.id, columns));
+    await audit({
       actor: viewer.name,
       action: "source.changed",
       subjectKind: "source",

@@ -74,7 +74,7 @@ export class PostgresPool extends pg.Pool {
     this.on("error", (error) => options.onIdleError?.(error));
     this.on("connect", (client) => this.#bornIn.set(client, this.#generation()));
     this.on("release", (error, client) => {
-      if (error instanceof Error && isConnectionLoss(error)) this.#endGenerationOf(client);
+      if (error instanceof Error && isConnectionLoss(error)) this.endGeneration(this.#bornIn.get(client));
     });
   }
 
@@ -101,8 +101,9 @@ export class PostgresPool extends pg.Pool {
     return generations.get(this.#server) ?? 0;
   }
 
-  #endGenerationOf(client: pg.PoolClient): void {
-    generations.set(this.#server, Math.max(this.#generation(), this.#bornIn.get(client)! + 1));
+  /** Closes every connection that is open now before its next use, in all pools to this server. */
+  endGeneration(last = this.#generation()): void {
+    generations.set(this.#server, Math.max(this.#generation(), last + 1));
   }
 }
 

@@ -259,7 +259,7 @@ function cannotWrite(state: string): string | null {
 }
 
 /** Of an error that a statement met, never of what a caller's own code threw. */
-function translate(error: unknown): unknown {
+export function translate(error: unknown): unknown {
   if (isConnectionLoss(error)) return unavailable(error);
   const state = sqlState(error);
   if (state === QUERY_CANCELED) {

@@ -1,88 +1,158 @@
 import { PrismaPg } from "@prisma/adapter-pg";
+import {
+  isDriverAdapterError,
+  type SqlDriverAdapter,
+  type SqlDriverAdapterFactory,
+  type SqlQueryable,
+} from "@prisma/driver-adapter-utils";
+import pg from "pg";
 import { DomainError } from "@/lib/core/problem";
-import type { Queryable, Tx } from "@/lib/store/db";
+import { uuidv7 } from "@/lib/platform/ids";
+import { isConnectionLoss, PostgresPool } from "@/lib/platform/postgres-pool";
+import { translate } from "@/lib/store/db";
 import type { Prisma, PrismaClient } from "@/lib/store/generated/client";
+import type { AuditEntry } from "@/lib/store/write/audit";
+
+/** What a low-rate write has: the transaction, and the way into the audit of the same transaction. */
+export type LowRateTx = {
+  prisma: Prisma.TransactionClient;
+  audit(entry: Omit<AuditEntry, "eventIds">): Promise<void>;
+};
 
 /**
- * Prisma for what is written a few times a day (sources, targets, views). Its client is loaded on first use, since the
- * query compiler is memory that a console which is only looked at does not need.
+ * Prisma for what a person writes a few times a day: sources, targets, policies, controls, settings, views. Its client is
+ * loaded on first use, since the query compiler is memory that a console which is only looked at does not need. Rejects
+ * with DomainError `store-unavailable` or `read-timeout` like `Db`, else with Prisma's error.
  */
 export type LowRateStore = {
-  read<T>(work: (client: PrismaClient) => Promise<T>): Promise<T>;
-  /** Work and its audit entry in one transaction: `tx` is for `appendAudit`. */
-  write<T>(work: (client: Prisma.TransactionClient, tx: Tx) => Promise<T>): Promise<T>;
+  read<T>(work: (prisma: PrismaClient) => Promise<T>): Promise<T>;
+  /** Commits when `work` resolves, rolls back when it rejects. */
+  write<T>(work: (tx: LowRateTx) => Promise<T>): Promise<T>;
   end(): Promise<void>;
 };
 
 /** Low rate: two connections beside the pool of `db`. */
 const POOL_MAX = 2;
-/** Of rows that a person edits one at a time. A server silent for SILENCE_MS more counts as gone. */
+/** Of rows that a person edits one at a time. */
 const STATEMENT_MS_MAX = 5_000;
-const SILENCE_MS = 1_000;
+/** Above the bounds of the pool, so that the pool says what is wrong. */
+const TRANSACTION = { maxWait: 10_000, timeout: 30_000 };
 
 export function createLowRateStore(url: string): LowRateStore {
-  let opening: Promise<PrismaClient> | null = null;
+  const pool = new PostgresPool(url, {
+    max: POOL_MAX,
+    applicationName: "parkade-prisma",
+    statementTimeoutMs: STATEMENT_MS_MAX,
+  });
+  let opening: Promise<{ prisma: PrismaClient; nothing: Prisma.NullableJsonNullValueInput }> | null = null;
   const open = () => {
-    opening ??= import("@/lib/store/generated/client").then(
-      ({ PrismaClient }) =>
-        new PrismaClient({
-          adapter: new PrismaPg({
-            connectionString: url,
-            max: POOL_MAX,
-            application_name: "parkade-prisma",
-            statement_timeout: STATEMENT_MS_MAX,
-            query_timeout: STATEMENT_MS_MAX + SILENCE_MS,
-            keepAlive: true,
-          }),
-          log: [],
-        }),
-    );
+    opening ??= import("@/lib/store/generated/client").then(({ PrismaClient, Prisma }) => ({
+      prisma: new PrismaClient({ adapter: adapterOn(pool), log: [] }),
+      nothing: Prisma.DbNull,
+    }));
     return opening;
   };
   return {
-    read: async (work) => known(async () => work(await open())),
-    write: async (work) => known(async () => (await open()).$transaction((client) => work(client, txOf(client)))),
+    read: async (work) => work((await open()).prisma),
+    write: async (work) => {
+      const { prisma, nothing } = await open();
+      return prisma.$transaction(
+        (client) => work({ prisma: client, audit: (entry) => appendEntry(client, entry, nothing) }),
+        TRANSACTION,
+      );
+    },
     end: async () => {
-      await (await opening)?.$disconnect();
+      await (await opening)?.prisma.$disconnect();
+      await pool.end();
     },
   };
 }
 
-/** The transaction of an interactive one as our own, for the few statements that belong in it. */
-function txOf(client: Prisma.TransactionClient): Tx {
-  const queryable: Queryable = {
-    query: (text, values = []) => client.$queryRawUnsafe(text, ...values),
-    run: (text, values = []) => client.$executeRawUnsafe(text, ...values),
+async function appendEntry(
+  client: Prisma.TransactionClient,
+  entry: Omit<AuditEntry, "eventIds">,
+  nothing: Prisma.NullableJsonNullValueInput,
+): Promise<void> {
+  const { atMs, before, after, ...columns } = entry;
+  await client.auditEntry.create({
+    data: {
+      ...columns,
+      id: uuidv7(atMs),
+      at: new Date(atMs),
+      before: jsonOf(before) ?? nothing,
+      after: jsonOf(after) ?? nothing,
+    },
+  });
+}
+
+/** As `pg` would send it: without the members that are undefined. */
+function jsonOf(value: unknown): Prisma.InputJsonValue | null {
+  return value === undefined || value === null ? null : JSON.parse(JSON.stringify(value));
+}
+
+/** Prisma's adapter on our pool. What `pg` says is translated here, where it is known to come from `pg`. */
+function adapterOn(pool: PostgresPool): SqlDriverAdapterFactory {
+  const factory = new PrismaPg(pool);
+  const judged = async <T>(asking: Promise<T>): Promise<T> => {
+    try {
+      return await asking;
+    } catch (error) {
+      throw judge(error, pool);
+    }
   };
-  const copyIn = () => Promise.reject(new TypeError("COPY needs a transaction of the store's own"));
-  return { ...queryable, copyIn } as unknown as Tx;
+  /** `alone`: on one connection, so that after its loss nothing waits for it again, such as the rollback. */
+  const judging = <Q extends SqlQueryable>(queryable: Q, { alone }: { alone: boolean }): Q => {
+    let lost: DomainError | null = null;
+    const ask = async <T>(asking: () => Promise<T>): Promise<T> => {
+      if (lost) throw lost;
+      try {
+        return await judged(asking());
+      } catch (error) {
+        if (alone && error instanceof DomainError && isConnectionLoss(error.internal)) lost = error;
+        throw error;
+      }
+    };
+    const { queryRaw, executeRaw } = queryable;
+    queryable.queryRaw = (query) => ask(() => queryRaw.call(queryable, query));
+    queryable.executeRaw = (query) => ask(() => executeRaw.call(queryable, query));
+    return queryable;
+  };
+  return {
+    provider: factory.provider,
+    adapterName: factory.adapterName,
+    connect: async () => {
+      const adapter: SqlDriverAdapter = judging(await factory.connect(), { alone: false });
+      const { startTransaction } = adapter;
+      adapter.startTransaction = async (level) =>
+        judging(await judged(startTransaction.call(adapter, level)), { alone: true });
+      return adapter;
+    },
+  };
 }
 
-/** Prisma's codes for a server that cannot be reached, timed out, or closed the connection. */
-const UNAVAILABLE = ["P1001", "P1002", "P1008", "P1017", "P2024", "P2028"];
+/** A DomainError for what the store's callers know; else the adapter's error, of which Prisma makes its own. */
+function judge(error: unknown, pool: PostgresPool): unknown {
+  const original = originalOf(error);
+  if (original === null) return error;
+  // The adapter gives a transaction's connection back to the pool, whatever became of it.
+  if (isConnectionLoss(original)) pool.endGeneration();
+  const translated = translate(original);
+  return translated instanceof DomainError ? translated : error;
+}
 
-async function known<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!isUnavailable(error)) throw error;
-    throw new DomainError("store-unavailable", "The store cannot be reached: check PostgreSQL and DATABASE_URL", {
-      internal: error,
-    });
+const LOST = ["DatabaseNotReachable", "ConnectionClosed", "SocketTimeout", "TlsConnectionError"];
+
+/** The error of `pg` behind an error of the adapter; null = it did not come from `pg`. */
+function originalOf(error: unknown): unknown {
+  if (!isDriverAdapterError(error)) return error;
+  const { originalCode, originalMessage = error.message, kind } = error.cause;
+  if (originalCode !== undefined) {
+    return Object.assign(new pg.DatabaseError(originalMessage, 0, "error"), { code: originalCode });
   }
-}
-
-function codeOf(error: unknown): string | null {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
-}
-
-function isUnavailable(error: unknown): boolean {
-  if (error instanceof Error && error.name === "PrismaClientInitializationError") return true;
-  const code = codeOf(error);
-  return code !== null && (UNAVAILABLE.includes(code) || ["ECONNREFUSED", "ECONNRESET", "ENOTFOUND"].includes(code));
+  return LOST.includes(kind) ? new Error(kind) : null;
 }
 
 /** True for a write that met a unique key. */
 export function isNameTaken(error: unknown): boolean {
-  return codeOf(error) === "P2002";
+  return error instanceof Error && "code" in error && error.code === "P2002";
 }

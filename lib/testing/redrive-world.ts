@@ -6,13 +6,14 @@ import type { DeadLetter } from "@/lib/core/dead-letter";
 import { localViewer } from "@/lib/core/viewer";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
-import type { Deps } from "@/lib/operations/deps";
+import type { Deps, LowRateDeps } from "@/lib/operations/deps";
 import { parkEvents } from "@/lib/operations/park-events";
 import { type RedriveAnswer, requestRedrive } from "@/lib/operations/request-redrive";
 import { systemClock } from "@/lib/platform/clock";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
 import { createDb } from "@/lib/store/db";
+import { createLowRateStore } from "@/lib/store/prisma";
 import { readRedrive } from "@/lib/store/read/redrives";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { testDatabase } from "@/lib/testing/postgres";
@@ -37,7 +38,8 @@ export async function openWorld(options: {
     ? { kind: "redis", url: options.redisUrl, prefix: undefined }
     : { kind: "postgres", connectionString: database.url, max: 2 };
   const lane = createLaneQueue(connection);
-  const deps: Deps = { db, lane, clock: systemClock, log };
+  const lowRate = createLowRateStore(database.url);
+  const deps: Deps & LowRateDeps = { db, lane, clock: systemClock, log, lowRate };
   const workers: RunningWorker[] = [];
   const killed: ChildProcess[] = [];
   const variables = {
@@ -156,6 +158,7 @@ export async function openWorld(options: {
     await Promise.all(workers.map((started) => started.stop("test over")));
     await lane.close();
     await sink.stop();
+    await lowRate.end();
     await db.end();
     await database.drop({ force: killed.length > 0 });
   }

@@ -1,31 +1,34 @@
 import type { PolicyOut } from "@/lib/contract/targets";
 import { assertMay, sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Queryable } from "@/lib/store/db";
-
-type Row = Omit<PolicyOut, "usedBy" | "createdAt"> & { createdAtMs: number };
+import type { LowRateStore } from "@/lib/store/prisma";
 
 /** Stored versions, newest first; of one name, or of all. */
 export async function readPolicyVersions(
-  db: Queryable,
+  lowRate: LowRateStore,
   viewer: Viewer,
   name: string | null,
 ): Promise<Omit<PolicyOut, "usedBy">[]> {
   assertMay(viewer, "view");
-  const rows = await db.query<Row>(
-    `select name, version, body, reason, created_by as "createdBy", created_at as "createdAtMs" from policies
-      where $1::text is null or name = $1 order by name, version desc`,
-    [name],
+  const rows = await lowRate.read((prisma) =>
+    prisma.policy.findMany({
+      where: name === null ? {} : { name },
+      orderBy: [{ name: "asc" }, { version: "desc" }],
+      omit: { id: true },
+    }),
   );
-  return rows.map(({ createdAtMs, ...row }) => ({ ...row, createdAt: new Date(createdAtMs).toISOString() }));
+  return rows.map(({ createdAt, ...row }) => ({ ...row, createdAt: createdAt.toISOString() }));
 }
 
 /** Names of the targets of each policy. */
-export async function readPolicyUse(db: Queryable, viewer: Viewer): Promise<Map<string, string[]>> {
-  const rows = await db.query<{ policy: string; targets: string[] }>(
-    `select t.policy_name as policy, array_agg(t.name order by t.name) as targets
-       from targets t join sources s on s.id = t.source_id
-      where ($1::text[] is null or s.name = any($1)) group by t.policy_name`,
-    [sourceScope(viewer)],
+export async function readPolicyUse(lowRate: LowRateStore, viewer: Viewer): Promise<Map<string, string[]>> {
+  const scope = sourceScope(viewer);
+  const targets = await lowRate.read((prisma) =>
+    prisma.target.findMany({
+      where: scope === null ? {} : { source: { name: { in: scope } } },
+      orderBy: { name: "asc" },
+      select: { name: true, policyName: true },
+    }),
   );
-  return new Map(rows.map((row) => [row.policy, row.targets]));
+  const byPolicy = Map.groupBy(targets, (target) => target.policyName);
+  return new Map([...byPolicy].map(([policy, used]) => [policy, used.map((target) => target.name)]));
 }

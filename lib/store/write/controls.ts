@@ -1,5 +1,6 @@
 import type { ControlKind, StoredScope } from "@/lib/core/control";
 import type { Tx } from "@/lib/store/db";
+import type { Prisma } from "@/lib/store/generated/client";
 
 export type NewControl = StoredScope & {
   id: string;
@@ -10,25 +11,10 @@ export type NewControl = StoredScope & {
   expiresAtMs: number | null;
 };
 
-export async function insertControl(tx: Tx, control: NewControl): Promise<void> {
-  await tx.run(
-    `insert into controls (id, kind, scope, value, source, aggregate_type, reason, origin, created_by, created_at,
-                           expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, 'person', $8, to_timestamp($9::float8 / 1000),
-             to_timestamp($10::float8 / 1000))`,
-    [
-      control.id,
-      control.kind,
-      control.scope,
-      control.value,
-      control.source,
-      control.aggregateType,
-      control.reason,
-      control.createdBy,
-      control.atMs,
-      control.expiresAtMs,
-    ],
-  );
+export async function insertControl(client: Prisma.TransactionClient, control: NewControl): Promise<void> {
+  const { atMs, expiresAtMs, ...columns } = control;
+  const expiresAt = expiresAtMs === null ? null : new Date(expiresAtMs);
+  await client.control.create({ data: { ...columns, createdAt: new Date(atMs), expiresAt } });
 }
 
 export type LiftedControl = StoredScope & { kind: ControlKind };

@@ -1,10 +1,15 @@
-import type { Tx } from "@/lib/store/db";
+import type { Prisma } from "@/lib/store/generated/client";
 
-export async function writeSettings(tx: Tx, settings: Record<string, number>, actor: string): Promise<void> {
-  await tx.run(
-    `insert into settings (key, value, updated_by)
-     select key, to_jsonb(value), $3 from unnest($1::text[], $2::float8[]) as w(key, value)
-     on conflict (key) do update set value = excluded.value, updated_by = excluded.updated_by, updated_at = now()`,
-    [Object.keys(settings), Object.values(settings), actor],
-  );
+/** Stores the values and answers all that were stored before. */
+export async function writeSettings(
+  client: Prisma.TransactionClient,
+  settings: Record<string, number>,
+  { actor, atMs }: { actor: string; atMs: number },
+): Promise<Record<string, unknown>> {
+  const before = await client.setting.findMany();
+  for (const [key, value] of Object.entries(settings)) {
+    const columns = { value, updatedBy: actor, updatedAt: new Date(atMs) };
+    await client.setting.upsert({ where: { key }, create: { key, ...columns }, update: columns });
+  }
+  return Object.fromEntries(before.map(({ key, value }) => [key, value]));
 }

@@ -1,5 +1,4 @@
 import type { SourceConfig } from "@/lib/contract/source-config";
-import type { Tx } from "@/lib/store/db";
 import type { Prisma, Source } from "@/lib/store/generated/client";
 
 /** Rates a new source begins with, events per second. */
@@ -65,12 +64,15 @@ async function jsonOrNull(value: Record<string, unknown> | null) {
 }
 
 /** Takes the row for itself: ingest holds it while it parks, so that no event can arrive in between. */
-export async function lockSource(tx: Tx, name: string): Promise<{ id: string; events: boolean } | null> {
-  const [row] = await tx.query<{ id: string }>("select id::text as id from sources where name = $1 for update", [name]);
+export async function lockSource(
+  client: Prisma.TransactionClient,
+  name: string,
+): Promise<{ id: string; events: boolean } | null> {
+  const [row] = await client.$queryRaw<
+    { id: string }[]
+  >`select id::text as id from sources where name = ${name} for update`;
   if (!row) return null;
-  const [found] = await tx.query<{ events: boolean }>(
-    "select exists (select 1 from dlq_events where source_id = $1::uuid) as events",
-    [row.id],
-  );
+  const [found] = await client.$queryRaw<{ events: boolean }[]>`
+    select exists (select 1 from dlq_events where source_id = ${row.id}::uuid) as events`;
   return { id: row.id, events: found!.events };
 }

@@ -6,5 +6,5 @@ export const GET = handle({
   id: "listPolicies",
   summary: "Retry policies, each in the version in force",
   answer: policyListSchema,
-  run: async ({ deps, viewer }) => ({ items: await currentPolicies(deps.db, viewer) }),
+  run: async ({ deps, viewer }) => ({ items: await currentPolicies(deps.lowRate, viewer) }),
 });

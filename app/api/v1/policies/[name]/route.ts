@@ -9,7 +9,7 @@ export const GET = handle({
   summary: "One policy with its versions, newest first",
   params: byName("unknown-policy"),
   answer: policyListSchema,
-  run: async ({ deps, viewer, params }) => ({ items: await policyVersions(deps.db, viewer, params.name) }),
+  run: async ({ deps, viewer, params }) => ({ items: await policyVersions(deps.lowRate, viewer, params.name) }),
 });
 
 export const PUT = handle({
@@ -21,6 +21,6 @@ export const PUT = handle({
   problems: ["invalid-config"],
   run: async ({ deps, params, body, viewer }) => {
     await storePolicy(deps, { name: params.name, request: body }, viewer);
-    return (await policyVersions(deps.db, viewer, params.name))[0];
+    return (await policyVersions(deps.lowRate, viewer, params.name))[0];
   },
 });
