@@ -21,7 +21,7 @@ export async function startLanes(redriver: Redriver, connection: LaneConnection)
         connection,
         lane,
         concurrency: CONCURRENCY[lane],
-        run: (job, signal) => runJob(redriver, job, signal),
+        run: (job, signal) => runJob(redriver, job, lane, signal),
         onError: () => undefined,
         log: redriver.log,
       }),
@@ -35,8 +35,8 @@ export async function startLanes(redriver: Redriver, connection: LaneConnection)
   };
 }
 
-function runJob(redriver: Redriver, job: LaneJob, signal: AbortSignal): Promise<JobOutcome> {
-  if (job.kind === "slice" || job.kind === "canary") return runSlice(redriver, job, signal);
+function runJob(redriver: Redriver, job: LaneJob, lane: LaneName, signal: AbortSignal): Promise<JobOutcome> {
+  if (job.kind === "slice" || job.kind === "canary") return runSlice(redriver, job, lane, signal);
   return whileStoreAway(redriver, job, signal, async () => {
     const stopped = AbortSignal.any([signal, redriver.stopping]);
     if (job.kind === "plan") await planRedrive(redriver, job.redriveId, stopped);

@@ -5,7 +5,7 @@ import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
 import { awaitOpenSends } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
 import { cancelItems } from "@/lib/redriving/cancel-items";
-import { ringRedrive } from "@/lib/redriving/rings";
+import { ringResumed } from "@/lib/redriving/rings";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { openSlices } from "@/lib/store/read/open-slices";
 import { readRedrive } from "@/lib/store/read/redrives";
@@ -132,7 +132,7 @@ async function followUp(deps: Deps, redrive: RedriveRow, change: RedriveChange):
     const ringsAgain = "lane" in change || ("action" in change && change.action === "resume");
     if (redrive.state !== "RUNNING" || !ringsAgain) return;
     const canary = redrive.released !== null;
-    await ringRedrive(deps, { id: redrive.id, lane: redrive.lane, canary }, await openSlices(deps.db, redrive.id));
+    await ringResumed(deps, { id: redrive.id, lane: redrive.lane, canary }, await openSlices(deps.db, redrive.id));
   } catch (error) {
     deps.log.warn(
       { redriveId: redrive.id, err: error },

@@ -8,6 +8,7 @@ import type { Tx } from "@/lib/store/db";
 import { NO_DELTA } from "@/lib/store/write/finish-items";
 import { ignoreEvents as moveToIgnored, releaseEvents as moveToPending } from "@/lib/store/write/ignore-events";
 import { countItems, lockRedrive } from "@/lib/store/write/redrive";
+import { endSliceWaits } from "@/lib/store/write/slice-waits";
 import { refuseQueuedItems } from "@/lib/store/write/withdraw-items";
 
 /**
@@ -67,5 +68,10 @@ async function countWithdrawn(
     });
     const redrive = await lockRedrive(tx, redriveId);
     if (redrive) await settleRedrive(tx, redrive, nowMs);
+    await endSliceWaits(
+      tx,
+      redriveId,
+      items.map(({ id }) => id),
+    );
   }
 }

@@ -3,6 +3,7 @@ import type { Deps } from "@/lib/redriving/deps";
 import { appendAudit } from "@/lib/store/write/audit";
 import { NO_DELTA } from "@/lib/store/write/finish-items";
 import { countItems, readRedriveRow } from "@/lib/store/write/redrive";
+import { endSliceWaits } from "@/lib/store/write/slice-waits";
 import { cancelOpenItems } from "@/lib/store/write/withdraw-items";
 
 /** Items taken back in one transaction. */
@@ -35,6 +36,7 @@ async function cancelChunk(deps: Pick<Deps, "db" | "clock">, redriveId: string):
     const actor = redrive.cancelledBy ?? redrive.createdBy;
     const ids = await cancelOpenItems(tx, redriveId, CANCEL_CHUNK, actor);
     if (ids.length === 0) return 0;
+    await endSliceWaits(tx, redriveId, ids);
     await countItems(tx, redriveId, { ...NO_DELTA, cancelled: ids.length });
     await appendAudit(tx, {
       actor,

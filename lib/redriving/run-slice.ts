@@ -1,6 +1,6 @@
 import type { LaneJob } from "@/lib/contract/jobs";
 import { aggregateRuns } from "@/lib/core/redrive-plan";
-import type { JobOutcome } from "@/lib/lane/port";
+import type { JobOutcome, LaneName } from "@/lib/lane/port";
 import type { SliceAborted } from "@/lib/lane/slice-holds";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import { examineItems } from "@/lib/redriving/examine";
@@ -13,6 +13,7 @@ import { canaryAllowance } from "@/lib/store/read/canary-allowance";
 import { openSlices } from "@/lib/store/read/open-slices";
 import { isPassing } from "@/lib/store/retrying";
 import { type ClaimedItem, sliceRest } from "@/lib/store/write/claim-items";
+import { rememberSliceWait } from "@/lib/store/write/slice-waits";
 
 /** Items claimed at once. */
 const CLAIM_ITEMS_MAX = 100;
@@ -22,8 +23,11 @@ const CLAIM_WORK_MS = 10_000;
 /** Payloads held in memory for one claim. Several slices run at once, so a claim of large ones is worked in portions. */
 const PORTION_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Open items that wait for no time, but for another redrive's items: looked at again this soon. Each look is a claim. */
-const BLOCKED_MS = 2_000;
+/** A canary that may send nothing now looks this often whether its step was confirmed or its window is over. */
+const CANARY_LOOK_MS = 2_000;
+
+/** A slice that waits for another redrive is rung by it; were that ring lost, the reconciler rings it after this long. */
+const BLOCKED_MS = 15_000;
 
 /** Bounds of the wait before a slice whose open items all wait is looked at again. */
 const AGAIN_MS_MIN = 250;
@@ -54,12 +58,14 @@ const SLICE_MAX = 900_000_000;
  * worker. Resolves with `again` when items must wait. While the store is away it waits for it; rejects when the store fails
  * otherwise: the reconciler rings anew.
  */
-export function runSlice(redriver: Redriver, job: Slices, signal: AbortSignal): Promise<JobOutcome> {
+export function runSlice(redriver: Redriver, job: Slices, lane: LaneName, signal: AbortSignal): Promise<JobOutcome> {
   return whileStoreAway(redriver, job, signal, async () => {
     const session = await redriver.sessions.open(job.redriveId);
     if (session === null) return DONE;
     const halt = AbortSignal.any([signal, session.stopped, redriver.stopping]);
     try {
+      // The job waited in the queue while the redrive changed its lane: it was rung there.
+      if (session.redrive().lane !== lane) return DONE;
       return await workSlice(redriver, session, job, { halt, sends: sendsSignal(signal) });
     } finally {
       session.release();
@@ -121,7 +127,7 @@ async function workSlice(
     const limit = Math.min(claimLimit(session), allowance ?? CLAIM_ITEMS_MAX);
     const request = { redriveId, slices, limit, withoutSources: held.sourceIds };
     const claimed = limit === 0 ? [] : await redriver.claims.take(request, { canary });
-    if (claimed.length === 0) return rest(redriver, redriveId, slices, held);
+    if (claimed.length === 0) return rest(redriver, job, slices, held);
     const taken = await redriver.claims.holdWhile(claimed, () => workClaim(redriver, session, claimed, signals));
     if (taken === "target-held") return { kind: "again", delayMs: UNREACHABLE_MS };
   }
@@ -149,18 +155,21 @@ async function ringReleased(redriver: Redriver, session: Session): Promise<JobOu
   return DONE;
 }
 
-/** Nothing may go now: done when nothing is open, else again when the first wait ends. */
-async function rest(
-  { db }: Redriver,
-  redriveId: string,
-  slices: [number, number],
-  held: HeldSources,
-): Promise<JobOutcome> {
-  const left = await sliceRest(db, redriveId, slices);
+/**
+ * Nothing may go now: again when the first wait ends, if an item waits for a time or for its target. Done when nothing is
+ * open, when other jobs of the slice hold what is open, or when it waits for another redrive, which rings it.
+ */
+async function rest({ db }: Redriver, job: Slices, slices: [number, number], held: HeldSources): Promise<JobOutcome> {
+  const left = await sliceRest(db, job.redriveId, slices);
   if (left.open === 0) return DONE;
-  const blockedMs = held.sourceIds.length > 0 ? Math.min(held.waitMs, HELD_MS_MAX) : BLOCKED_MS;
-  const waitMs = left.waitMs || blockedMs;
-  return { kind: "again", delayMs: Math.min(Math.max(waitMs, AGAIN_MS_MIN), AGAIN_MS_MAX) };
+  const waits = left.waitMs === null ? [] : [left.waitMs];
+  if (held.sourceIds.length > 0) waits.push(Math.min(held.waitMs, HELD_MS_MAX));
+  if (job.kind === "canary") waits.push(CANARY_LOOK_MS);
+  if (waits.length > 0) {
+    return { kind: "again", delayMs: Math.min(Math.max(Math.min(...waits), AGAIN_MS_MIN), AGAIN_MS_MAX) };
+  }
+  if (job.kind === "slice" && left.blocked > 0) await rememberSliceWait(db, job.redriveId, job.slice, BLOCKED_MS);
+  return DONE;
 }
 
 /** One claim from examination to commit. "target-held": a target takes no sends now, its items were handed back. */

@@ -4,6 +4,7 @@ import { createBatcher } from "@/lib/redriving/batcher";
 import type { Deps } from "@/lib/redriving/deps";
 import { type Finish, finishItems } from "@/lib/redriving/finish";
 import { bucketSpec } from "@/lib/redriving/rate-bucket";
+import { ringNextInLine } from "@/lib/redriving/rings";
 import { createTokenFeeder, type TokenFeeder } from "@/lib/redriving/token-feeder";
 import type { TargetRow } from "@/lib/store/read/targets";
 import { retrying } from "@/lib/store/retrying";
@@ -194,5 +195,14 @@ async function commit(deps: Deps, redrive: RedriveRow, batch: Finish[]): Promise
         deps.log.warn({ redriveId: redrive.id, items: batch.length, err: error }, "finish not committed, trying again"),
     },
   });
+  const aggregates = batch.filter(({ item }) => item.aggregateId !== null && won.has(item.id));
+  // Not awaited: the next batch must not wait for the slices of other redrives. It logs its own failure.
+  if (aggregates.length > 0) {
+    void ringNextInLine(
+      deps,
+      redrive.id,
+      aggregates.map(({ item }) => item.id),
+    );
+  }
   return batch.map(({ item }) => won.has(item.id));
 }

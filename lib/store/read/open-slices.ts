@@ -11,9 +11,17 @@ export async function openSlices(db: Queryable, redriveId: string): Promise<numb
   return rows.map((row) => row.slice);
 }
 
-/** Live redrives with the slices that nobody works on right now: what the queue must hold. */
+/** Operations ring what they start or resume: until then a slice is not missing from the queue. */
+const RUNG_SOON = "2 s";
+
+/**
+ * The slices of running redrives whose jobs the queue must hold: with items that nobody holds and that wait for no time. Not
+ * those of a redrive that has started or resumed just now, nor those that wait for another redrive, unless `all` are asked
+ * for.
+ */
 export async function idleSlices(
   db: Queryable,
+  { all }: { all: boolean },
 ): Promise<{ redriveId: string; lane: "main" | "slow"; canary: boolean; slice: number }[]> {
   return db.query(
     `select r.id as "redriveId", r.lane, r.released is not null as canary, i.slice
@@ -23,7 +31,11 @@ export async function idleSlices(
           where redrive_id = r.id and state = ${ITEM.open} and (claimed_until is null or claimed_until < now())
             and (not_before is null or not_before <= now())
        ) i on true
-      where r.state = ${REDRIVE.RUNNING}`,
+      where r.state = ${REDRIVE.RUNNING}
+        and ($1 or (coalesce(r.sampled_from < now() - interval '${RUNG_SOON}', true)
+                    and not exists (select 1 from slice_waits w
+                                     where w.redrive_id = r.id and w.slice = i.slice and w.until > now())))`,
+    [all],
   );
 }
 

@@ -11,7 +11,7 @@ import { checked, heldItem } from "@/lib/store/write/fence";
 const CLAIM_WINDOW = 400;
 
 /** SQL of an item's place in its aggregate; the same order as `compareItems` in core/redrive-plan. */
-const ORDER = "coalesce(version, 9223372036854775807)";
+export const PLACE = "coalesce(version, 9223372036854775807)";
 
 /** Place and id as one sortable text: PostgreSQL before 18 has no min() over records. Biased, so that it never is negative. */
 function placeKey(place: string, id: string): string {
@@ -28,11 +28,11 @@ const CLAIM = `
 with live as (
   select id from redrives where id = $1 and state = ${REDRIVE.RUNNING} and (hold_until is null or hold_until <= now())
 ), head as materialized (
-  select i.id, i.source_id, i.aggregate_type, i.aggregate_id, ${ORDER} as place,
+  select i.id, i.source_id, i.aggregate_type, i.aggregate_id, ${PLACE} as place,
          (i.claimed_until >= now() or i.not_before > now()) is true as waits
     from redrive_items i join live on live.id = i.redrive_id
    where i.redrive_id = $1 and i.slice between $2 and $3 and i.state = ${ITEM.open} and i.source_id <> all($6::uuid[])
-   order by i.slice, ${ORDER}, i.id
+   order by i.slice, ${PLACE}, i.id
    limit ${CLAIM_WINDOW}
 ), spans as materialized (
   select source_id, aggregate_type, aggregate_id, max(place) as place, min(${placeKey("place", "id")}) filter (where waits) as own_block
@@ -42,12 +42,12 @@ with live as (
   select s.source_id, s.aggregate_type, s.aggregate_id, s.own_block, other.block as other_block
     from spans s
     left join lateral (
-      select ${placeKey(ORDER, "o.id")} as block
+      select ${placeKey(PLACE, "o.id")} as block
         from redrive_items o
        where o.aggregate_id = s.aggregate_id and o.source_id = s.source_id and o.aggregate_type = s.aggregate_type
          and o.state = ${ITEM.open}
-         and o.redrive_id <> $1 and ${ORDER} <= s.place
-       order by ${ORDER}, o.id
+         and o.redrive_id <> $1 and ${PLACE} <= s.place
+       order by ${PLACE}, o.id
        limit 1
     ) other on true
 ), ready as materialized (
@@ -339,20 +339,23 @@ export async function freeForgottenClaims(
 /** What is left to do in a range of slices, to decide whether and when to come back. */
 export type SliceRest = {
   open: number;
-  /** Milliseconds until the first waiting item may go: the end of a claim, a deferral or the hold; null = no wait. */
+  /** Open items that nobody holds and that wait for no time: items of another redrive go first. */
+  blocked: number;
+  /** Milliseconds until the first item that nobody holds may go: a deferral, or the hold; null = none waits for a time. */
   waitMs: number | null;
 };
 
 export async function sliceRest(db: Queryable, redriveId: string, slices: [number, number]): Promise<SliceRest> {
-  const [row] = await db.query<{ open: number; wait_ms: number | null }>(
-    `select count(*)::int as open,
-            extract(epoch from greatest(
-                min(greatest(coalesce(claimed_until, now()), coalesce(not_before, now()))),
-                (select hold_until from redrives where id = $1)) - now())::float8 * 1000 as wait_ms
-       from redrive_items
-      where redrive_id = $1 and slice between $2 and $3 and state = ${ITEM.open}`,
+  const [row] = await db.query<{ open: number; blocked: number; wait_ms: number | null }>(
+    `select count(*)::int as open, count(*) filter (where free and not timed)::int as blocked,
+            min(extract(epoch from greatest(not_before, hold_until) - now())) filter (where free and timed)::float8 * 1000
+              as wait_ms
+       from (select i.not_before, r.hold_until, coalesce(i.claimed_until < now(), true) as free,
+                    coalesce(greatest(i.not_before, r.hold_until) > now(), false) as timed
+               from redrive_items i join redrives r on r.id = i.redrive_id
+              where i.redrive_id = $1 and i.slice between $2 and $3 and i.state = ${ITEM.open}) item`,
     [redriveId, ...slices],
     { name: "slice-rest" },
   );
-  return { open: row!.open, waitMs: row!.open === 0 ? null : Math.max(row!.wait_ms ?? 0, 0) };
+  return { open: row!.open, blocked: row!.blocked, waitMs: row!.wait_ms };
 }

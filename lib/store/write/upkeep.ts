@@ -8,5 +8,6 @@ const HEARTBEAT_KEPT = "1 hour";
 export async function removeExpired(db: Db): Promise<void> {
   await db.run("delete from idempotency_keys where expires_at < now()");
   await db.run(`delete from rate_buckets where updated_at < now() - interval '${BUCKET_IDLE}'`);
+  await db.run("delete from slice_waits where until < now()");
   await db.run(`delete from worker_heartbeats where seen_at < now() - interval '${HEARTBEAT_KEPT}'`);
 }

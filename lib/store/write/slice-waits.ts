@@ -1,0 +1,58 @@
+import type { Queryable, Tx } from "@/lib/store/db";
+import { ITEM, REDRIVE } from "@/lib/store/state-sql";
+import { checked, PLACE } from "@/lib/store/write/claim-items";
+
+/**
+ * A slice of which every open item waits for items of another redrive. The finish of those rings it; the reconciler rings it
+ * only after `forMs`.
+ */
+export async function rememberSliceWait(db: Queryable, redriveId: string, slice: number, forMs: number): Promise<void> {
+  await db.run(
+    `insert into slice_waits (redrive_id, slice, until) values ($1, $2, now() + make_interval(secs => $3))
+     on conflict (redrive_id, slice) do update set until = excluded.until`,
+    [redriveId, slice, forMs / 1000],
+    { name: "remember-slice-wait" },
+  );
+}
+
+/**
+ * SQL: the slices of other running redrives that hold the first open item of an aggregate of which `ids` (items of redrive
+ * $1) were closed. The items behind the first one wait for it. A canary looks by itself.
+ */
+const NEXT_IN_LINE = `
+  from (select distinct source_id, aggregate_type, aggregate_id from redrive_items
+         where id = any($2::uuid[]) and ${checked("redrive_id", "$1::uuid")} and aggregate_id is not null) closed
+ cross join lateral (
+   select o.redrive_id, o.slice from redrive_items o
+    where o.aggregate_id = closed.aggregate_id and o.source_id = closed.source_id
+      and o.aggregate_type = closed.aggregate_type and o.state = ${ITEM.open}
+    order by ${PLACE}, o.id
+    limit 1) next
+  join redrives r on r.id = next.redrive_id
+ where next.redrive_id <> $1::uuid and r.state = ${REDRIVE.RUNNING} and r.released is null`;
+
+export async function slicesNextInLine(
+  db: Queryable,
+  redriveId: string,
+  ids: readonly string[],
+): Promise<{ lane: "main" | "slow"; redriveId: string; slice: number }[]> {
+  return db.query(
+    `select distinct r.lane, next.redrive_id as "redriveId", next.slice ${NEXT_IN_LINE}`,
+    [redriveId, ids],
+    { name: "slices-next-in-line" },
+  );
+}
+
+/** The slices that waited for these items are rung by the next round of the reconciler. */
+export async function endSliceWaits(tx: Tx, redriveId: string, ids: readonly string[]): Promise<void> {
+  await tx.run(
+    `with ended as materialized (
+       select w.redrive_id, w.slice from slice_waits w
+        where (w.redrive_id, w.slice) in (select next.redrive_id, next.slice ${NEXT_IN_LINE})
+        order by w.redrive_id, w.slice for update
+     )
+     delete from slice_waits w using ended e where w.redrive_id = e.redrive_id and w.slice = e.slice`,
+    [redriveId, ids],
+    { name: "end-slice-waits" },
+  );
+}
