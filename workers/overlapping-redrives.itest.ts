@@ -47,6 +47,8 @@ describe.each([
       await change(first, "pause");
       const second = (await world.request({ select: { ids: await idsOf(2) } })).id;
       await world.worker();
+      // A worker that has just started rings everything once: an earlier one may have been lost.
+      await expect.poll(heartbeatsForMs, { timeout: 10_000 }).toBeGreaterThan(3_000);
       await expect.poll(() => waiting(second), { timeout: 10_000 }).toBeGreaterThan(0);
       await expect.poll(() => world.lane.jobs("main"), { timeout: 10_000 }).toEqual([]);
       // Far beyond the test: what rings the second one is not its turn with the reconciler.
@@ -56,6 +58,11 @@ describe.each([
 
     const waiting = async (redriveId: string): Promise<number> =>
       (await world.db.query("select slice from slice_waits where redrive_id = $1", [redriveId])).length;
+
+    const heartbeatsForMs = async (): Promise<number> => {
+      const age = "select extract(epoch from max(seen_at - started_at))::float8 * 1000 as ms from worker_heartbeats";
+      return (await world.db.query<{ ms: number | null }>(age))[0]!.ms ?? 0;
+    };
 
     test("is rung when items of that one are closed, and sends nothing before", async () => {
       const { first, second } = await overlap();

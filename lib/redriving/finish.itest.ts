@@ -57,7 +57,7 @@ describe("the finish of an item", () => {
       id,
       stale.map((item) => finish(item)),
     );
-    expect(lost.won).toEqual(new Set());
+    expect(lost).toEqual(new Set());
     expect(await world.statuses()).toEqual({ QUEUED: 2 });
     expect(await world.redrive(id)).toMatchObject({ delivered: 0, open: 2, state: "RUNNING" });
     expect(await entries("event.redriven")).toBe(0);
@@ -67,7 +67,7 @@ describe("the finish of an item", () => {
       id,
       fresh.map((item) => finish(item)),
     );
-    expect(won.won.size).toBe(2);
+    expect(won.size).toBe(2);
     expect(await world.statuses()).toEqual({ REDRIVEN: 2 });
     expect(await world.redrive(id)).toMatchObject({ delivered: 2, open: 0, state: "DONE" });
     expect(await entries("event.redriven")).toBe(1);
@@ -78,7 +78,7 @@ describe("the finish of an item", () => {
     const { id } = await world.request();
     const [item] = await claim(id);
     const both = await Promise.all([finish(item!), finish(item!)].map((one) => finishItems(world.deps, id, [one])));
-    expect(both.map(({ won }) => won.size).sort()).toEqual([0, 1]);
+    expect(both.map((won) => won.size).sort()).toEqual([0, 1]);
     expect(await world.redrive(id)).toMatchObject({ delivered: 1, open: 0 });
   });
 
@@ -110,7 +110,7 @@ describe("the finish of an item", () => {
     await world.park(1);
     const { id } = await world.request();
     const [item] = await claim(id);
-    const { won } = await finishItems(world.deps, id, [finish(item!, { kind: "back" }, null)]);
+    const won = await finishItems(world.deps, id, [finish(item!, { kind: "back" }, null)]);
     expect(won.size).toBe(1);
     expect(await world.statuses()).toEqual({ QUEUED: 1 });
     expect(await world.redrive(id)).toMatchObject({ delivered: 0, open: 1 });
@@ -124,7 +124,7 @@ describe("the finish of an item", () => {
     await world.db.run(
       `alter table dlq_events add constraint refuses check (event_id <> 'event-0005' or status <> 'REDRIVEN')`,
     );
-    const { won } = await finishItems(
+    const won = await finishItems(
       world.deps,
       id,
       claimed.map((item) => finish(item)),
@@ -186,7 +186,7 @@ describe("the finish of an item", () => {
     await ignoreEvents(world.deps, { select: { ids: [ids[0]!] }, reason: "test data" }, localViewer("ada"));
     const other = await world.request({ select: { ids: [ids[1]!] }, earlier: "pass" });
     expect(await claim(other.id)).toEqual([]);
-    const { won } = await finishItems(world.deps, id, [finish(item!, { kind: "back" }, null)]);
+    const won = await finishItems(world.deps, id, [finish(item!, { kind: "back" }, null)]);
     expect(won.size).toBe(0);
     expect(await claim(other.id)).toHaveLength(1);
   });

@@ -3,11 +3,14 @@ import type { OutcomeMark } from "@/lib/core/brake";
 import { type EventAfter, eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
 import type { Settings } from "@/lib/core/settings";
 import { sqlState } from "@/lib/platform/postgres-pool";
+import { type Batcher, createBatcher } from "@/lib/redriving/batcher";
 import { advanceRedrive, recentWith } from "@/lib/redriving/canary-and-brake";
 import type { Deps } from "@/lib/redriving/deps";
+import { ringNextInLine } from "@/lib/redriving/rings";
 import { settleRedrive } from "@/lib/redriving/settle-redrive";
 import { isRowFault, type Tx } from "@/lib/store/db";
 import { readSettings } from "@/lib/store/read/settings";
+import { retrying } from "@/lib/store/retrying";
 import { appendAudit } from "@/lib/store/write/audit";
 import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
 import {
@@ -27,24 +30,51 @@ const ACTOR = "worker";
 /** A finished item with the attempts it closes. */
 export type Finish = FinishedItem & { closes: AttemptClose[] };
 
-/** What the batch changed beyond its items. */
-export type FinishResult = {
-  /** Ids this worker still held. */
-  won: Set<string>;
-};
+/** Items committed together at the most. */
+const BATCH_MAX = 250;
+
+/** While the store is away, ends are kept and tried again for this long; then the fence decides who finishes. */
+const PATIENCE_MS = 60_000;
+const RETRY_MS = 500;
+
+/**
+ * Commits the ends of the items of one redrive: those that come while a commit is under way make the next batch. Resolves
+ * with whether this worker still held the item. While the store is away it tries again: every send must be marked.
+ */
+export function createFinisher(deps: Deps, redriveId: string): Batcher<Finish, boolean> {
+  const onRetry = (error: unknown) => deps.log.warn({ redriveId, err: error }, "finish not committed, trying again");
+  const patience = { clock: deps.clock, forMs: PATIENCE_MS, everyMs: RETRY_MS, onRetry };
+  return createBatcher(
+    async (batch) => {
+      const won = await retrying(() => finishItems(deps, redriveId, batch), { patience });
+      const freed = batch.filter(({ item }) => item.aggregateId !== null && won.has(item.id));
+      // Not awaited: the next batch must not wait for other redrives. A failure is logged there.
+      if (freed.length > 0) {
+        void ringNextInLine(
+          deps,
+          redriveId,
+          freed.map(({ item }) => item.id),
+        );
+      }
+      return batch.map(({ item }) => won.has(item.id));
+    },
+    { max: BATCH_MAX },
+  );
+}
 
 /** Result of an item whose end the store refused: what was sent stays sent, and the item is not worked again. */
 const FINISH_REJECTED = "finish-rejected";
 
 /**
  * Commits the ends of a batch of items of one redrive. When the store refuses a value of a row, the batch is halved until
- * the row is alone: its neighbours are committed once, and its own item ends as failed with the store's reason.
+ * the row is alone: its neighbours are committed once, and its own item ends as failed with the store's reason. Returns the
+ * ids that this worker still held.
  */
 export async function finishItems(
   deps: Pick<Deps, "db" | "clock" | "log">,
   redriveId: string,
   batch: readonly Finish[],
-): Promise<FinishResult> {
+): Promise<Set<string>> {
   try {
     return await commitBatch(deps, redriveId, batch);
   } catch (error) {
@@ -53,7 +83,7 @@ export async function finishItems(
       const middle = batch.length >> 1;
       const first = await finishItems(deps, redriveId, batch.slice(0, middle));
       const second = await finishItems(deps, redriveId, batch.slice(middle));
-      return { won: new Set([...first.won, ...second.won]) };
+      return new Set([...first, ...second]);
     }
     const { item } = batch[0]!;
     deps.log.error({ redriveId, eventId: item.eventId, err: error }, "the store refuses an item's end: set aside");
@@ -84,7 +114,7 @@ async function commitBatch(
   deps: Pick<Deps, "db" | "clock">,
   redriveId: string,
   batch: readonly Finish[],
-): Promise<FinishResult> {
+): Promise<Set<string>> {
   const nowMs = deps.clock.wallMs();
   return deps.db.transaction(async (tx) => {
     const settings = await readSettings(tx);
@@ -100,7 +130,7 @@ async function commitBatch(
     await countEnds(tx, redriveId, { ended, moved, nowMs });
     const counted = new Set(moved.filter(({ cameBack }) => cameBack).map(({ id }) => id));
     await settleOrder(tx, redriveId, { batch, won, counted }, settings, nowMs);
-    return { won };
+    return won;
   });
 }
 

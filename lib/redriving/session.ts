@@ -1,24 +1,14 @@
 import { warmUpShare } from "@/lib/core/redrive-rate";
 import type { TokenBucket } from "@/lib/lane/port";
-import { createBatcher } from "@/lib/redriving/batcher";
 import type { Deps } from "@/lib/redriving/deps";
-import { type Finish, finishItems } from "@/lib/redriving/finish";
+import { createFinisher, type Finish } from "@/lib/redriving/finish";
 import { bucketSpec } from "@/lib/redriving/rate-bucket";
-import { ringNextInLine } from "@/lib/redriving/rings";
 import { createTokenFeeder, type TokenFeeder } from "@/lib/redriving/token-feeder";
 import type { TargetRow } from "@/lib/store/read/targets";
-import { retrying } from "@/lib/store/retrying";
 import { type RedriveRow, readRedriveRow } from "@/lib/store/write/redrive";
 
 /** Pause, cancel and a new rate reach running slices this soon. */
 const WATCH_MS = 500;
-
-/** Items committed together at the most. */
-const FINISH_BATCH_MAX = 250;
-
-/** While the store is away, ends are kept and tried again for this long; then the fence decides who finishes. */
-const FINISH_PATIENCE_MS = 60_000;
-const FINISH_RETRY_MS = 500;
 
 /** One redrive as this worker works on it: shared by all its slices here. */
 export type Session = {
@@ -41,6 +31,7 @@ export type Sessions = {
 type WarmUp = Pick<TargetRow, "id" | "ratePerSecond" | "warmUpMs">;
 type OpenSession = Omit<Session, "release">;
 
+/** The session of one redrive and how many slices use it. The last of them stops it. */
 type Shared = {
   opening: Promise<OpenSession | null>;
   /** undefined until it is open, null = the redrive does not run. */
@@ -69,23 +60,23 @@ export function createSessions(deps: Deps, bucket: TokenBucket): Sessions {
       const session = await shared.opening;
       if (session !== null && !session.stopped.aborted) return { ...session, release };
     } catch (error) {
-      // Not remembered: the next one to ask reads the redrive again.
+      // Not remembered: the next call reads the redrive again.
       forget(redriveId, shared);
       throw error;
     } finally {
-      // Nobody has got this session, so nobody will release it.
+      // This call does not return the session, so its caller cannot release it.
       if (!isOpen(shared)) release();
     }
     forget(redriveId, shared);
-    // It ended here: it may run again, which a new reading tells.
+    // The session ended before this call got it. The redrive may run again: a new reading says so.
     return shared.session === null ? null : open(redriveId);
   }
 
-  /** Counts the user before it waits, so that the last one to leave meanwhile does not stop what this one gets. */
+  /** Counts the user before the session is open: another user that leaves meanwhile must not stop it. */
   function join(redriveId: string): Shared {
     let shared = known.get(redriveId);
     if (!shared || shared.session?.stopped.aborted) {
-      shared = start(redriveId);
+      shared = startShared(deps, bucket, redriveId);
       known.set(redriveId, shared);
     }
     shared.users++;
@@ -103,106 +94,96 @@ export function createSessions(deps: Deps, bucket: TokenBucket): Sessions {
     if (known.get(redriveId) === shared) known.delete(redriveId);
   }
 
-  function start(redriveId: string): Shared {
-    const shared: Shared = { opening: read(), session: undefined, users: 0, stop: () => undefined };
-    async function read(): Promise<OpenSession | null> {
-      const row = await readRedriveRow(deps.db, redriveId);
-      const started = row?.state === "RUNNING" ? startSession(deps, bucket, row) : null;
-      shared.session = started?.session ?? null;
-      shared.stop = started?.stop ?? shared.stop;
-      return shared.session;
-    }
-    return shared;
-  }
-
   return { open };
+}
+
+function startShared(deps: Deps, bucket: TokenBucket, redriveId: string): Shared {
+  const shared: Shared = { opening: read(), session: undefined, users: 0, stop: () => undefined };
+  async function read(): Promise<OpenSession | null> {
+    const row = await readRedriveRow(deps.db, redriveId);
+    const started = row?.state === "RUNNING" ? startSession(deps, bucket, row) : null;
+    shared.session = started?.session ?? null;
+    shared.stop = started?.stop ?? shared.stop;
+    return shared.session;
+  }
+  return shared;
 }
 
 function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): { session: OpenSession; stop(): void } {
   let row = first;
   const stopped = new AbortController();
-  const feeder = createTokenFeeder({
-    bucket,
-    clock: deps.clock,
-    spec: () => bucketSpec(`redrive:${row.id}`, row.ratePerSecond),
-    onError: (error) => deps.log.warn({ redriveId: row.id, err: error }, "token bucket does not answer"),
+  const stopWatch = watchRedrive(deps, first, {
+    onChange: (next) => {
+      row = next;
+    },
+    onStopped: () => stopped.abort(new Error("the redrive was stopped")),
   });
-  /** While a redrive begins, its part of a target's rate: in a bucket of its own that all workers share. null = all of it. */
-  const warmUpRate = ({ ratePerSecond, warmUpMs }: WarmUp): number | null => {
-    const ranMs = deps.clock.wallMs() - (row.beganAtMs ?? 0);
-    if (ratePerSecond === null || ranMs >= warmUpMs) return null;
-    return Math.min(ratePerSecond, row.ratePerSecond ?? ratePerSecond) * warmUpShare(ranMs, warmUpMs);
-  };
+  const feeder = feederOf(deps, bucket, first.id);
+  const own = feeder(`redrive:${first.id}`, () => row.ratePerSecond);
   const warmUps = new Map<string, { target: WarmUp; feeder: TokenFeeder }>();
+  /** While a redrive begins, its part of a target's rate is in a bucket of its own that all workers share. */
   const warmUpOf = (target: WarmUp): TokenFeeder => {
-    const known = warmUps.get(target.id);
-    if (known) {
-      known.target = target;
-      return known.feeder;
-    }
-    const feeder = createTokenFeeder({
-      bucket,
-      clock: deps.clock,
-      spec: () => bucketSpec(`warm-up:${row.id}:${target.id}`, warmUpRate(warmUps.get(target.id)!.target)),
-      onError: (error) => deps.log.warn({ redriveId: row.id, err: error }, "token bucket does not answer"),
-    });
-    warmUps.set(target.id, { target, feeder });
-    return feeder;
+    const rate = () => warmUpRate(warmUps.get(target.id)!.target, row, deps.clock.wallMs());
+    const known = warmUps.get(target.id)?.feeder ?? feeder(`warm-up:${first.id}:${target.id}`, rate);
+    warmUps.set(target.id, { target, feeder: known });
+    return known;
   };
-  const finisher = createBatcher<Finish, boolean>((batch) => commit(deps, row, batch), { max: FINISH_BATCH_MAX });
-
-  let cancelWatch = () => {};
-  let watching = true;
-  const watch = () => {
-    cancelWatch = deps.clock.timer(WATCH_MS, () => {
-      readRedriveRow(deps.db, row.id)
-        .then((next) => {
-          if (next?.state !== "RUNNING" || next.lane !== row.lane) stopped.abort(new Error("the redrive was stopped"));
-          else row = next;
-        })
-        .catch((error) => deps.log.warn({ redriveId: row.id, err: error }, "redrive not read, working on"))
-        .finally(() => {
-          if (watching && !stopped.signal.aborted) watch();
-        });
-    });
-  };
-  watch();
+  const finisher = createFinisher(deps, first.id);
   return {
     session: {
       redrive: () => row,
       stopped: stopped.signal,
       takeToken: async (target, signal) => {
-        await feeder.take(signal);
-        if (warmUpRate(target) !== null) await warmUpOf(target).take(signal);
+        await own.take(signal);
+        if (warmUpRate(target, row, deps.clock.wallMs()) !== null) await warmUpOf(target).take(signal);
       },
       finish: (finish) => finisher.push(finish),
     },
-    stop: () => {
-      watching = false;
-      cancelWatch();
-    },
+    stop: stopWatch,
   };
 }
 
-/** Commits a batch, patiently: what was sent must be marked. Resolves with whether each item was still ours. */
-async function commit(deps: Deps, redrive: RedriveRow, batch: Finish[]): Promise<boolean[]> {
-  const { won } = await retrying(() => finishItems(deps, redrive.id, batch), {
-    patience: {
-      clock: deps.clock,
-      forMs: FINISH_PATIENCE_MS,
-      everyMs: FINISH_RETRY_MS,
-      onRetry: (error) =>
-        deps.log.warn({ redriveId: redrive.id, items: batch.length, err: error }, "finish not committed, trying again"),
-    },
-  });
-  const aggregates = batch.filter(({ item }) => item.aggregateId !== null && won.has(item.id));
-  // Not awaited: the next batch must not wait for the slices of other redrives. It logs its own failure.
-  if (aggregates.length > 0) {
-    void ringNextInLine(
-      deps,
-      redrive.id,
-      aggregates.map(({ item }) => item.id),
-    );
-  }
-  return batch.map(({ item }) => won.has(item.id));
+/** Feeders of the buckets of one redrive; a rate of null is unlimited. */
+function feederOf({ clock, log }: Deps, bucket: TokenBucket, redriveId: string) {
+  const onError = (error: unknown) => log.warn({ redriveId, err: error }, "token bucket does not answer");
+  return (key: string, rate: () => number | null): TokenFeeder =>
+    createTokenFeeder({ bucket, clock, spec: () => bucketSpec(key, rate()), onError });
+}
+
+/** The part of a target's rate that a redrive may use while it begins; null = all of it. */
+function warmUpRate({ ratePerSecond, warmUpMs }: WarmUp, redrive: RedriveRow, wallMs: number): number | null {
+  const ranMs = wallMs - (redrive.beganAtMs ?? 0);
+  if (ratePerSecond === null || ranMs >= warmUpMs) return null;
+  return Math.min(ratePerSecond, redrive.ratePerSecond ?? ratePerSecond) * warmUpShare(ranMs, warmUpMs);
+}
+
+/** Reads the redrive regularly, until it no longer runs on this lane. Returns how to stop. */
+function watchRedrive(
+  { db, clock, log }: Deps,
+  { id, lane }: RedriveRow,
+  on: { onChange: (next: RedriveRow) => void; onStopped: () => void },
+): () => void {
+  let cancel = () => {};
+  let watching = true;
+  const look = async () => {
+    try {
+      const next = await readRedriveRow(db, id);
+      if (next?.state === "RUNNING" && next.lane === lane) on.onChange(next);
+      else {
+        watching = false;
+        on.onStopped();
+      }
+    } catch (error) {
+      log.warn({ redriveId: id, err: error }, "redrive not read, working on");
+    }
+    if (watching) arm();
+  };
+  const arm = () => {
+    cancel = clock.timer(WATCH_MS, () => void look());
+  };
+  arm();
+  return () => {
+    watching = false;
+    cancel();
+  };
 }

@@ -1,6 +1,7 @@
 import type { Queryable, Tx } from "@/lib/store/db";
 import { ITEM, REDRIVE } from "@/lib/store/state-sql";
-import { checked, PLACE } from "@/lib/store/write/claim-items";
+import { PLACE } from "@/lib/store/write/claim-items";
+import { checked } from "@/lib/store/write/fence";
 
 /**
  * A slice of which every open item waits for items of another redrive. The finish of those rings it; the reconciler rings it

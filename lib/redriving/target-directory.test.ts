@@ -1,0 +1,202 @@
+import { describe, expect, it } from "vitest";
+import type { Publisher } from "@/lib/brokers/port";
+import { DomainError } from "@/lib/core/problem";
+import type { GuardedBucket } from "@/lib/lane/bucket-fallback";
+import type { BucketSpec } from "@/lib/lane/port";
+import type { SliceTarget } from "@/lib/redriving/target";
+import { createTargetDirectory } from "@/lib/redriving/target-directory";
+import { POLICY_PRESETS } from "@/lib/retry/policy";
+import type { Db } from "@/lib/store/db";
+import type { TargetRow } from "@/lib/store/read/targets";
+import type { RedriveRow } from "@/lib/store/write/redrive";
+import { manualClock } from "@/lib/testing/manual-clock";
+
+/** The directory reads its targets again after a second. */
+const REREAD_MS = 1_100;
+
+const ORDERS: TargetRow = {
+  id: "t1",
+  name: "orders-main",
+  sourceId: "s1",
+  source: "orders",
+  kind: "http",
+  config: {},
+  payloadSchema: null,
+  lane: "main",
+  ratePerSecond: null,
+  burst: null,
+  bulkhead: 3,
+  policyName: "interactive",
+  retryable: true,
+  breakerForce: null,
+  resetAtMs: null,
+  warmUpMs: 0,
+  noBursts: false,
+  fallback: null,
+  revision: "1",
+};
+
+type FakePublisher = Publisher & { revision: string; closed: boolean };
+
+/** A directory over a store that a test changes, and publishers that it watches. */
+function directoryOf(...rows: TargetRow[]) {
+  const clock = manualClock();
+  const store = { targets: rows, policies: [] as { name: string; version: number; body: unknown }[], reads: 0 };
+  const publishers: FakePublisher[] = [];
+  const asked: BucketSpec[] = [];
+  const unusable = new Set<string>();
+  const query = async (text: string) => {
+    if (!text.includes("from targets")) return store.policies;
+    store.reads++;
+    return store.targets;
+  };
+  const bucket = {
+    state: () => "shared",
+    takeUpTo: async (spec: BucketSpec) => {
+      asked.push(spec);
+      return { granted: 0, waitMs: 60_000 };
+    },
+  } as unknown as GuardedBucket;
+  const openPublisher = (row: TargetRow) => {
+    if (unusable.has(row.revision)) throw new DomainError("invalid-config", "env:TOKEN is not set");
+    const publisher = {
+      revision: row.revision,
+      closed: false,
+      probe: async () => ({ reachable: true, detail: "well" }),
+      close: async () => {
+        publisher.closed = true;
+      },
+    } as unknown as FakePublisher;
+    publishers.push(publisher);
+    return publisher;
+  };
+  const quiet = () => undefined;
+  const log = { info: quiet, warn: quiet, error: quiet };
+  const directory = createTargetDirectory({
+    db: { query } as unknown as Db,
+    bucket,
+    clock,
+    log: log as never,
+    openPublisher,
+    onHealing: quiet,
+  });
+  return { directory, store, clock, publishers, asked, unusable };
+}
+
+const redrive = (policies: Record<string, unknown> = {}, lane = "main") =>
+  ({ id: "r1", lane, policies, mode: "deliver" }) as unknown as RedriveRow;
+
+const interactive = (version: number, change: object = {}) => ({
+  interactive: { name: "interactive", version, body: { ...POLICY_PRESETS.interactive, ...change } },
+});
+
+/** The target as found; fails the test when it has a fault. */
+function opened(found: SliceTarget | { fault: string }): SliceTarget {
+  if ("fault" in found) throw new Error(found.fault);
+  return found;
+}
+
+describe("the directory of targets", () => {
+  it("reads the store once for all slices that ask together, and again only after a second", async () => {
+    const { directory, store, clock } = directoryOf(ORDERS);
+    await Promise.all([1, 2, 3].map(() => directory.find("s1", redrive())));
+    expect(store.reads).toBe(1);
+    await clock.advance(500);
+    await directory.find("s1", redrive());
+    expect(store.reads).toBe(1);
+    await clock.advance(REREAD_MS);
+    await Promise.all([directory.find("s1", redrive()), directory.heldSources(redrive())]);
+    expect(store.reads).toBe(2);
+  });
+
+  it("gives two redrives with two versions of a policy one breaker and one bulkhead, and each its own policy", async () => {
+    const { directory, store } = directoryOf(ORDERS);
+    store.policies = [interactive(5, { maxAttempts: 2 }).interactive];
+    const old = opened(await directory.find("s1", redrive(interactive(4, { maxAttempts: 3 }))));
+    const young = opened(await directory.find("s1", redrive(interactive(5, { maxAttempts: 2 }))));
+    expect([old.policy.maxAttempts, young.policy.maxAttempts]).toEqual([3, 2]);
+    expect([old.policyVersion.version, young.policyVersion.version]).toEqual([4, 5]);
+    expect(young.state).toBe(old.state);
+  });
+
+  it("lets a slice that uses a target go on with the changed one: publisher, row and places", async () => {
+    const { directory, store, clock, publishers } = directoryOf(ORDERS);
+    const used = opened(await directory.find("s1", redrive()));
+    const { state } = used;
+    store.targets = [{ ...ORDERS, bulkhead: 9, revision: "2" }];
+    await clock.advance(REREAD_MS);
+    await directory.heldSources(redrive());
+    expect(publishers.map(({ revision, closed }) => [revision, closed])).toEqual([
+      ["1", true],
+      ["2", false],
+    ]);
+    expect(used.publisher).toBe(publishers[1]);
+    expect(used.row.bulkhead).toBe(9);
+    expect(used.state).toBe(state);
+    expect(state.bulkhead!.snapshot().permits).toBe(9);
+  });
+
+  it("keeps the last publisher for sends under way when the new configuration cannot be opened, and refuses others", async () => {
+    const { directory, store, clock, publishers, unusable } = directoryOf(ORDERS);
+    const used = opened(await directory.find("s1", redrive()));
+    unusable.add("2");
+    store.targets = [{ ...ORDERS, revision: "2" }];
+    await clock.advance(REREAD_MS);
+    expect(await directory.find("s1", redrive())).toEqual({
+      fault: "orders-main cannot be opened: env:TOKEN is not set",
+    });
+    expect(used.publisher).toBe(publishers[0]);
+  });
+
+  it("says of a removed target that it was removed, also to a slice that uses it", async () => {
+    const { directory, store, clock, publishers } = directoryOf(ORDERS);
+    const used = opened(await directory.find("s1", redrive()));
+    store.targets = [];
+    await clock.advance(REREAD_MS);
+    expect(await directory.find("s1", redrive())).toEqual({ fault: "the source has no target on the main lane" });
+    expect(await used.health()).toMatchObject({ reachable: false, detail: "the target was removed" });
+    expect(publishers[0]!.closed).toBe(true);
+  });
+
+  it("looks a source up again before its events are refused", async () => {
+    const { directory, store } = directoryOf();
+    expect(await directory.find("s1", redrive())).toEqual({ fault: "the source has no target on the main lane" });
+    store.targets = [ORDERS];
+    opened(await directory.find("s1", redrive()));
+  });
+
+  it("gives a changed rate to a send that waits for a token of the target", async () => {
+    const { directory, store, clock, asked } = directoryOf({ ...ORDERS, ratePerSecond: 4 });
+    const stop = new AbortController();
+    const waits = opened(await directory.find("s1", redrive())).takeToken(stop.signal);
+    waits.catch(() => undefined);
+    await clock.advance(50);
+    expect(asked.at(-1)).toMatchObject({ key: "target:t1", ratePerSecond: 4 });
+    store.targets = [{ ...ORDERS, ratePerSecond: 40, revision: "2" }];
+    await clock.advance(REREAD_MS);
+    await directory.heldSources(redrive());
+    await clock.advance(500);
+    expect(asked.at(-1)).toMatchObject({ ratePerSecond: 40 });
+    stop.abort(new Error("the end of the test"));
+    await expect(waits).rejects.toThrow("the end of the test");
+    expect(clock.pending()).toBe(0);
+  });
+
+  it("holds the sources of an open breaker on the redrive's lane, not those that a person holds open", async () => {
+    const { directory, store, clock } = directoryOf(ORDERS);
+    const { state } = opened(await directory.find("s1", redrive()));
+    expect(await directory.heldSources(redrive())).toMatchObject({ sourceIds: [] });
+    state.force("open");
+    expect(await directory.heldSources(redrive())).toMatchObject({ sourceIds: [] });
+    state.force("auto");
+    const breaker = state.breaker!;
+    for (let calls = 0; calls < 200; calls++) {
+      breaker.record(breaker.acquire(clock.nowMs()), true, 10, clock.nowMs());
+    }
+    const held = await directory.heldSources(redrive());
+    expect(held.sourceIds).toEqual(["s1"]);
+    expect(held.waitMs).toBeGreaterThan(0);
+    expect(await directory.heldSources(redrive({}, "slow"))).toMatchObject({ sourceIds: [] });
+    expect(store.reads).toBeGreaterThan(0);
+  });
+});
