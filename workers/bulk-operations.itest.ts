@@ -56,6 +56,7 @@ const AUDIT_ALL = {
   subjectId: null,
   eventId: null,
   redriveId: null,
+  operationId: null,
   fromMs: null,
   toMs: null,
 };

@@ -12,6 +12,7 @@ const UNKNOWN: StoredStatus = {
     { lane: "slow", ratePerSecondNow: null, ratePerSecondSet: null },
   ],
   redrivesRunning: null,
+  operationsRunning: null,
   worker: null,
   trouble: null,
   bucket: null,

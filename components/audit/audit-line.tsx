@@ -44,7 +44,7 @@ export function AuditLine({ entry }: { entry: AuditOut }) {
 }
 
 function Subject({ entry }: { entry: AuditOut }) {
-  const href = subjectHref(entry) ?? (entry.redriveId ? `/redrives/${entry.redriveId}` : null);
+  const href = subjectHref(entry);
   const words = subjectWords(entry);
   if (href === null) return <span className="truncate text-muted">{words}</span>;
   return (
@@ -68,6 +68,11 @@ function Opened({ entry, changes }: { entry: AuditOut; changes: FieldChange[] })
         {entry.redriveId ? (
           <Link href={`/redrives/${entry.redriveId}`} className="text-accent hover:underline">
             its redrive
+          </Link>
+        ) : null}
+        {entry.operationId ? (
+          <Link href={`/operations/${entry.operationId}`} className="text-accent hover:underline">
+            its operation
           </Link>
         ) : null}
         <CopyButton text={json} label="before and after as JSON" className="ml-auto" />

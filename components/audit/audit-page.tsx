@@ -78,7 +78,9 @@ export function AuditPage() {
 
 /** Restrictions that come by a link from elsewhere and have no field of their own. */
 function FixedTerms({ filter }: { filter: AuditFilter }) {
-  const names = (["subjectId", "eventId", "redriveId"] as const).filter((name) => filter[name] !== undefined);
+  const names = (["subjectId", "eventId", "redriveId", "operationId"] as const).filter(
+    (name) => filter[name] !== undefined,
+  );
   if (names.length === 0) return null;
   return (
     <ul aria-label="Restrictions" className="flex flex-wrap gap-1.5 px-3 pb-2">

@@ -2,8 +2,19 @@ import { plural } from "@/lib/browser/format";
 import type { AuditOut } from "@/lib/contract/audit";
 import type { AuditSubject } from "@/lib/core/audit-subject";
 
-/** Where the subject of an entry is shown; null where it has no page of its own. */
-export function subjectHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | null {
+/** Where the subject of an entry is shown, or else what changed it; null where neither has a page. */
+export function subjectHref(
+  entry: Pick<AuditOut, "subjectKind" | "subjectId" | "redriveId" | "operationId">,
+): string | null {
+  return ownHref(entry) ?? operationHref(entry);
+}
+
+function operationHref({ redriveId, operationId }: Pick<AuditOut, "redriveId" | "operationId">): string | null {
+  if (operationId !== null) return `/operations/${operationId}`;
+  return redriveId === null ? null : `/redrives/${redriveId}`;
+}
+
+function ownHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | null {
   if (entry.subjectId === null) return null;
   const id = encodeURIComponent(entry.subjectId);
   switch (entry.subjectKind) {

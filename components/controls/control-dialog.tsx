@@ -1,19 +1,14 @@
 "use client";
 
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
-import { useRef, useState } from "react";
-import { ActionButton } from "@/components/ui/action-button";
-import { Button } from "@/components/ui/button";
-import { Dialog } from "@/components/ui/dialog";
-import { ErrorPanel } from "@/components/ui/error-panel";
-import { Field, Input, Radio, Textarea } from "@/components/ui/input";
+import { useState } from "react";
+import { Field, Input, Radio } from "@/components/ui/input";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
 import { failureToast, showToast } from "@/components/ui/toast";
 import { underWayWords } from "@/components/ui/under-way-words";
-import { type ControlImposed, useImposeControl } from "@/lib/browser/controls";
-import { fetchJson } from "@/lib/browser/fetch-json";
+import { liftControl, useImposeControl } from "@/lib/browser/controls";
 import { formatDuration } from "@/lib/browser/format";
-import { invalidateAfter } from "@/lib/browser/keys";
 import type { ControlOut, ControlRequest } from "@/lib/contract/controls";
 import { type ControlDraft, controlRequest, UNTIL_MINUTES } from "./control-draft";
 import { ScopePicker } from "./scope-picker";
@@ -34,91 +29,53 @@ const UNTIL = UNTIL_MINUTES.map((minutes) => ({ value: String(minutes), label: f
 
 async function liftAgain(client: QueryClient, { id, kind }: ControlOut): Promise<void> {
   try {
-    await fetchJson(`/api/v1/controls/${encodeURIComponent(id)}`, { method: "DELETE", body: { reason: "undone" } });
+    await liftControl(client, { id, reason: "undone" });
     void showToast({ title: `The ${kind} is lifted again`, tone: "success" });
   } catch (error) {
     failureToast("It could not be undone", error);
-  } finally {
-    await invalidateAfter(client, "controls");
   }
 }
 
 /** Imposes a control: kind, scope with what it catches now, reason and end. */
 export function ControlDialog({ kind, scope, onClose, onDone }: ControlDialogProps) {
   const [draft, setDraft] = useState<ControlDraft>(() => startingDraft(kind, scope));
-  const [pressed, setPressed] = useState(false);
-  const form = useRef<HTMLFormElement>(null);
   const client = useQueryClient();
   const impose = useImposeControl();
   const set = (part: Partial<ControlDraft>) => setDraft({ ...draft, ...part });
-  const result = controlRequest(draft, Date.now());
-  const errors = pressed && !result.ok ? result.errors : {};
-
-  const submit = async () => {
-    setPressed(true);
-    if (!result.ok) return form.current?.querySelector<HTMLElement>("[data-required-empty]")?.focus();
-    let imposed: ControlImposed;
-    try {
-      imposed = await impose.mutateAsync(result.request);
-    } catch {
-      return; // shown from impose.error; the dialog stays, with everything that was typed
-    }
-    onDone?.();
-    onClose();
-    void showToast({
-      title: `${KIND_DONE[draft.kind]} ${draft.scopeValue.trim()}`,
-      detail: underWayWords(imposed.underWay),
-      tone: "success",
-      action: { label: "Undo", onSelect: () => void liftAgain(client, imposed) },
-    });
-  };
 
   return (
-    <Dialog
+    <ReasonDialog
       title={KIND_TITLE[draft.kind]}
       description={KIND_EFFECT[draft.kind]}
+      verb={KIND_TITLE[draft.kind]}
+      variant={draft.kind === "blacklist" ? "danger" : "primary"}
+      reasonHint="Shown beside every event it catches, and kept in the audit."
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <ActionButton
-            type="submit"
-            form="impose-control"
-            variant={draft.kind === "blacklist" ? "danger" : "primary"}
-            busy={impose.isPending}
-          >
-            {KIND_TITLE[draft.kind]}
-          </ActionButton>
-        </>
-      }
+      onSubmit={async (reason) => {
+        const result = controlRequest(draft, reason, Date.now());
+        if (!result.ok) return "stay";
+        const imposed = await impose.mutateAsync(result.request);
+        onDone?.();
+        return {
+          title: `${KIND_DONE[draft.kind]} ${draft.scopeValue.trim()}`,
+          detail: underWayWords(imposed.underWay),
+          tone: "success",
+          action: { label: "Undo", onSelect: () => void liftAgain(client, imposed) },
+        };
+      }}
     >
-      <form
-        id="impose-control"
-        ref={form}
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
-        {impose.isError ? <ErrorPanel error={impose.error} inline title="This was not done" /> : null}
-        <KindChoice kind={draft.kind} onKind={(next) => set({ kind: next, ...untilFor(next, draft.until) })} />
-        <ScopePicker scope={draft} error={errors.scopeValue} onChange={set} />
-        <Until draft={draft} set={set} error={errors.until} />
-        <Field label="Reason" hint="Shown beside every event it catches, and kept in the audit." error={errors.reason}>
-          {(control) => (
-            <Textarea
-              {...control}
-              rows={2}
-              maxLength={2_000}
-              data-required-empty={draft.reason.trim() === "" || undefined}
-              value={draft.reason}
-              onChange={(event) => set({ reason: event.target.value })}
-            />
-          )}
-        </Field>
-      </form>
-    </Dialog>
+      {(pressed) => {
+        const result = controlRequest(draft, "", Date.now());
+        const errors = pressed && !result.ok ? result.errors : {};
+        return (
+          <>
+            <KindChoice kind={draft.kind} onKind={(next) => set({ kind: next, ...untilFor(next, draft.until) })} />
+            <ScopePicker scope={draft} error={errors.scopeValue} onChange={set} />
+            <Until draft={draft} set={set} error={errors.until} />
+          </>
+        );
+      }}
+    </ReasonDialog>
   );
 }
 
@@ -142,7 +99,6 @@ function startingDraft(kind: ControlRequest["kind"], scope: ControlRequest["scop
     scopeValue: value,
     source: name === "source" ? "" : (scope?.source ?? ""),
     aggregateType: (scope && "aggregateType" in scope && scope.aggregateType) || "",
-    reason: "",
     untilAt: "",
     until: kind === "cooldown" ? "60" : "never",
   };
@@ -189,7 +145,6 @@ function Until({ draft, set, error }: Until) {
             <Input
               {...control}
               type="datetime-local"
-              data-required-empty={draft.untilAt === "" || undefined}
               value={draft.untilAt}
               onChange={(event) => set({ untilAt: event.target.value })}
             />

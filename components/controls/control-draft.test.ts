@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { type ControlDraft, controlRequest } from "@/components/controls/control-draft";
+import { type ControlDraft, controlRequest as requestFor } from "@/components/controls/control-draft";
 import { controlEnd, scopeFilter, scopeLimits, scopeOf } from "@/components/controls/scope-words";
 import { controlRequestSchema } from "@/lib/contract/controls";
 
 const nowMs = Date.UTC(2026, 10, 20, 14, 2, 11);
+const controlRequest = (from: ControlDraft, at: number) => requestFor(from, "stock rejects it on purpose", at);
 const draft = (over: Partial<ControlDraft>): ControlDraft => ({
   kind: "blacklist",
   scopeName: "aggregateId",
   scopeValue: "order-77",
   source: "",
   aggregateType: "",
-  reason: "stock rejects it on purpose",
   until: "never",
   untilAt: "",
   ...over,
@@ -29,11 +29,10 @@ describe("imposing a control", () => {
 
   it.each([
     [{ scopeValue: "  " }, ["scopeValue"]],
-    [{ reason: "" }, ["reason"]],
     [{ kind: "cooldown" }, ["until"]],
     [{ until: "at", untilAt: "" }, ["until"]],
     [{ until: "at", untilAt: "2026-11-20T13:00:00Z" }, ["until"]],
-    [{ scopeValue: "", reason: " ", until: "at" }, ["scopeValue", "reason", "until"]],
+    [{ scopeValue: "", until: "at" }, ["scopeValue", "until"]],
   ] as const)("names what is missing: %o", (over, fields) => {
     const result = controlRequest(draft(over), nowMs);
     expect(result.ok ? [] : Object.keys(result.errors)).toEqual(fields);

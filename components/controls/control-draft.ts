@@ -8,7 +8,6 @@ export type ControlDraft = {
   source: string;
   /** The one type it is narrowed to, of the scope aggregate; empty = all. */
   aggregateType: string;
-  reason: string;
   /** `never`, minutes from now as text, or `at` with a local date-time. */
   until: string;
   untilAt: string;
@@ -19,14 +18,13 @@ export const UNTIL_MINUTES = [15, 60, 240, 1_440, 4_320] as const;
 
 export type DraftResult =
   | { ok: true; request: ControlRequest }
-  | { ok: false; errors: Partial<Record<"scopeValue" | "reason" | "until", string>> };
+  | { ok: false; errors: Partial<Record<"scopeValue" | "until", string>> };
 
 /** What the dialog would send, or what is still missing, per field. The server checks again. */
-export function controlRequest(draft: ControlDraft, nowMs: number): DraftResult {
-  const errors: Partial<Record<"scopeValue" | "reason" | "until", string>> = {};
+export function controlRequest(draft: ControlDraft, reason: string, nowMs: number): DraftResult {
+  const errors: Partial<Record<"scopeValue" | "until", string>> = {};
   const scopeValue = draft.scopeValue.trim();
   if (scopeValue === "") errors.scopeValue = "Name what it holds for.";
-  if (draft.reason.trim() === "") errors.reason = "Say why: the reason is kept in the audit.";
   const expiresAtMs = expiry(draft, nowMs);
   if (expiresAtMs === null && draft.kind === "cooldown") errors.until = "A cooldown needs an end.";
   if (Number.isNaN(expiresAtMs)) errors.until = "Choose a date and time.";
@@ -37,7 +35,7 @@ export function controlRequest(draft: ControlDraft, nowMs: number): DraftResult 
     request: {
       kind: draft.kind,
       scope: draftScope(draft),
-      reason: draft.reason.trim(),
+      reason,
       expiresAt: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
     },
   };

@@ -50,7 +50,6 @@ export function ScopePicker(props: {
             <Input
               {...control}
               maxLength={512}
-              data-required-empty={value.trim() === "" || undefined}
               placeholder={EXAMPLE[name]}
               value={value}
               onChange={(event) => onChange({ scopeValue: event.target.value })}

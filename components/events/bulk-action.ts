@@ -2,9 +2,10 @@ import type { Picked } from "@/lib/browser/selection";
 import type { ControlRequest } from "@/lib/contract/controls";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventCounts, EventOut } from "@/lib/contract/events";
+import type { BulkKind } from "@/lib/core/bulk-operation";
 import type { EventStatus } from "@/lib/core/event-state";
 
-export type BulkAction = "verify" | "redrive" | "ignore" | "release" | "cooldown" | "blacklist";
+export type BulkAction = "verify" | "redrive" | BulkKind | "cooldown" | "blacklist";
 
 /**
  * The scope a control over the selection most likely means. A control is a rule, not a list: it holds for what comes

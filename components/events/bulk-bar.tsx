@@ -82,6 +82,13 @@ export function BulkBar({
             Release…
           </ActionButton>
         ) : null}
+        <ActionButton
+          size="sm"
+          onClick={() => onAction("confirm")}
+          data-tip="Their consumers have processed them: nothing is sent"
+        >
+          Confirm…
+        </ActionButton>
         <ActionButton size="sm" onClick={() => onAction("cooldown")}>
           Cooldown…
         </ActionButton>

@@ -15,7 +15,7 @@ import { isBehind } from "./aggregate-order";
 import { curlRead, curlRedrive, curlReplay } from "./curl";
 import { redriveOne } from "./one-click";
 
-const IgnoreDialog = lazily(() => import("./ignore-dialog").then(({ IgnoreDialog }) => IgnoreDialog));
+const BulkDialog = lazily(() => import("@/components/operations/bulk-dialog").then(({ BulkDialog }) => BulkDialog));
 const ControlDialog = lazily(() =>
   import("@/components/controls/control-dialog").then(({ ControlDialog }) => ControlDialog),
 );
@@ -143,7 +143,7 @@ export function EventActions({
         <RedriveDialog selection={{ ids: [event.id] }} total={1} onClose={() => setOpen(null)} />
       ) : null}
       {open === "ignore" || open === "release" ? (
-        <IgnoreDialog kind={open} selection={{ ids: [event.id] }} total={1} onClose={() => setOpen(null)} />
+        <BulkDialog kind={open} selection={{ ids: [event.id] }} total={1} onClose={() => setOpen(null)} />
       ) : null}
       {open === "cooldown" || open === "blacklist" || open === "whitelist" ? (
         <ControlDialog kind={open} scope={scope} onClose={() => setOpen(null)} />

@@ -46,7 +46,7 @@ const ControlDialog = lazily(() =>
   import("@/components/controls/control-dialog").then(({ ControlDialog }) => ControlDialog),
 );
 const RedriveConfirm = lazily(() => import("./redrive-confirm").then(({ RedriveConfirm }) => RedriveConfirm));
-const IgnoreDialog = lazily(() => import("./ignore-dialog").then(({ IgnoreDialog }) => IgnoreDialog));
+const BulkDialog = lazily(() => import("@/components/operations/bulk-dialog").then(({ BulkDialog }) => BulkDialog));
 
 const loadOneClick = () => import("./one-click");
 loadAfterPaint(loadOneClick);
@@ -341,8 +341,8 @@ function EventsList({
           onClose={() => setConfirming(null)}
         />
       ) : null}
-      {selection && (action === "ignore" || action === "release") ? (
-        <IgnoreDialog
+      {selection && (action === "ignore" || action === "release" || action === "confirm") ? (
+        <BulkDialog
           kind={action}
           selection={selection}
           total={pickedCount(picked, total)}

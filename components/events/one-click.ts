@@ -1,14 +1,13 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createElement } from "react";
-import { randomKey } from "@/components/redrives/idempotency-keys";
 import { refusalSentence } from "@/components/redrives/refusal-words";
 import { failureToast, showToast, type Toast } from "@/components/ui/toast";
-import { ApiError, fetchJson } from "@/lib/browser/fetch-json";
+import { ApiError } from "@/lib/browser/fetch-json";
 import { shortenId } from "@/lib/browser/format";
 import { freshness, STALE_REASON } from "@/lib/browser/freshness";
 import { invalidateAfter } from "@/lib/browser/keys";
-import type { RedriveAccepted } from "@/lib/browser/redrives";
-import type { RedriveItemList, RedriveOut } from "@/lib/contract/redrives";
+import { randomKey } from "@/lib/browser/random-key";
+import { changeRedrive, type RedriveAccepted, readItems, readRedrive, requestRedrive } from "@/lib/browser/redrives";
 import { HoldCountdown } from "./hold-countdown";
 import { outcomeState, outcomeWords } from "./outcome-words";
 
@@ -47,10 +46,7 @@ async function undo(click: OneClick): Promise<void> {
   click.undone = true;
   void showToast({ id: click.toastId, title: `Cancelling ${click.name}`, durationMs: Number.POSITIVE_INFINITY });
   try {
-    await fetchJson(`/api/v1/redrives/${encodeURIComponent(click.redriveId)}`, {
-      method: "PATCH",
-      body: { action: "cancel", reason: "undone in the console" },
-    });
+    await changeRedrive(click.client, click.redriveId, { action: "cancel", reason: "undone in the console" });
   } catch (error) {
     // Too late, or no answer: what became of it is said when it is known.
     failureToast("It could not be undone", error);
@@ -59,10 +55,9 @@ async function undo(click: OneClick): Promise<void> {
 
 /** The item of a redrive of one event once it is decided; null while it is open. */
 async function readOutcome(redriveId: string) {
-  const path = `/api/v1/redrives/${encodeURIComponent(redriveId)}`;
-  const state = outcomeState(await fetchJson<RedriveOut>(path));
+  const state = outcomeState(await readRedrive(redriveId));
   if (state === null) return null;
-  const { items } = await fetchJson<RedriveItemList>(`${path}/items?state=${state}&limit=1`);
+  const { items } = await readItems(redriveId, { state, limit: 1 });
   return items[0] ?? null;
 }
 
@@ -117,10 +112,9 @@ export async function redriveOne(
   // Counted from the press, so that Undo is offered a little shorter than the server holds.
   const untilMs = Date.now() + HOLD_MS;
   try {
-    const accepted = await fetchJson<RedriveAccepted>("/api/v1/redrives", {
-      method: "POST",
-      headers: { "idempotency-key": randomKey() },
-      body: {
+    const accepted = await requestRedrive(client, {
+      idempotencyKey: randomKey(),
+      request: {
         select: { ids: [event.id] },
         mode,
         lane: "slow",
@@ -161,8 +155,5 @@ export async function redriveOne(
     }
   } catch (error) {
     failureToast(mode === "verify" ? `${name} was not verified` : `${name} was not sent`, error);
-  } finally {
-    // A dry run leaves the event as it is: the list is read again when it is over, and no row leaves in between.
-    await invalidateAfter(client, mode === "verify" ? "dryRuns" : "redrives");
   }
 }

@@ -20,7 +20,7 @@ import { eachOnce, groupFilter } from "./group-filter";
 const RedriveDialog = lazily(() =>
   import("@/components/redrives/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
 );
-const IgnoreDialog = lazily(() => import("@/components/events/ignore-dialog").then(({ IgnoreDialog }) => IgnoreDialog));
+const BulkDialog = lazily(() => import("@/components/operations/bulk-dialog").then(({ BulkDialog }) => BulkDialog));
 
 export type GroupAct = { kind: "redrive" | "verify" | "ignore"; group: GroupOut };
 
@@ -83,7 +83,7 @@ function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: Ev
         />
       ) : null}
       {act?.kind === "ignore" ? (
-        <IgnoreDialog
+        <BulkDialog
           kind="ignore"
           selection={{ filter: groupFilter(filter, act.group, "PENDING") }}
           total={act.group.counts.PENDING}

@@ -66,7 +66,7 @@ function isMoment(term: { name: string; values: string[] }): boolean {
   return (term.name === "from" || term.name === "to") && !Number.isNaN(Date.parse(term.values[0] ?? ""));
 }
 
-function Fact({ name, children }: { name: string; children: ReactNode }) {
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <>
       <dt className="text-muted">{name}</dt>
@@ -75,9 +75,16 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   );
 }
 
-function Selected({ selection }: { selection: unknown }) {
+export function Selected({ selection }: { selection: unknown }) {
   const selected = selectionTerms(selection);
   if (selected.kind === "ids") return <>{plural(selected.count, "event")}, one by one</>;
+  if (selected.kind === "operation") {
+    return (
+      <Link className="text-accent hover:underline" href={`/operations/${selected.id}`}>
+        the events that a bulk change has changed
+      </Link>
+    );
+  }
   if (selected.terms.length === 0) return <>everything parked</>;
   return (
     <ul className="grid gap-0.5">

@@ -18,6 +18,7 @@ import { isFinal, REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-s
 import { paceWords, rateWords } from "./eta-words";
 import { outcomeWords, went } from "./progress-segments";
 import { redriveTitle, selectionWords } from "./redrive-title";
+import { RedrivesTabs } from "./redrives-tabs";
 import { SegmentedBar } from "./segmented-bar";
 import { StallLine } from "./stall-line";
 
@@ -51,6 +52,7 @@ export function RedrivesPage() {
           />
         }
       />
+      <RedrivesTabs current="/redrives" />
       {redrives.isError ? (
         <ErrorPanel error={redrives.error} onRetry={() => redrives.refetch()} inline={items.length > 0} />
       ) : null}

@@ -14,7 +14,12 @@ type Term = { name: string; values: string[] };
  * What was selected, as terms to show: `errorCode: UPSTREAM_5XX`. A selection is stored as it was asked and older
  * builds may have asked otherwise, so anything that is no filter and no id list has no terms.
  */
-export function selectionTerms(selection: unknown): { kind: "ids"; count: number } | { kind: "filter"; terms: Term[] } {
+export function selectionTerms(
+  selection: unknown,
+): { kind: "ids"; count: number } | { kind: "filter"; terms: Term[] } | { kind: "operation"; id: string } {
+  if (isRecord(selection) && typeof selection.operation === "string") {
+    return { kind: "operation", id: selection.operation };
+  }
   if (isRecord(selection) && Array.isArray(selection.ids)) return { kind: "ids", count: selection.ids.length };
   const filter = isRecord(selection) && isRecord(selection.filter) ? selection.filter : {};
   const terms: Term[] = [];
@@ -30,6 +35,7 @@ export function selectionTerms(selection: unknown): { kind: "ids"; count: number
 export function selectionWords(selection: unknown): string {
   const selected = selectionTerms(selection);
   if (selected.kind === "ids") return `${plural(selected.count, "event")}, one by one`;
+  if (selected.kind === "operation") return "the events that a bulk operation changed";
   const terms = selected.terms.filter(({ name }) => name !== "to");
   if (terms.length === 0) return "everything parked";
   return terms.map(({ name, values }) => `${name === "q" ? "words" : name} ${values.join(", ")}`).join(" · ");

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { RunningOperations } from "@/components/operations/running-operations";
 import { GlobalKeys } from "./global-keys";
 import { OfflineStrip } from "./offline-strip";
 import { BottomBar, Rail } from "./rail";
@@ -32,6 +33,7 @@ export function Frame({ children }: { children: ReactNode }) {
           >
             {children}
           </main>
+          <RunningOperations />
         </div>
         <StatusStrip />
         <BottomBar />

@@ -29,7 +29,8 @@ export function pageHref(href: PageHref, current: { get(name: string): string | 
 /** How many the bottom bar of a phone holds; the rest is under More. */
 export const BAR_PAGES = 5;
 
-/** The page an address belongs to: `/redrives/41` is Redrives, `/` only itself. */
-export function isPage(pathname: string, href: PageHref): boolean {
+/** The page an address belongs to: `/redrives/41` and `/operations` are Redrives, `/` only itself. */
+export function isPage(pathname: string, href: PageHref | "/operations"): boolean {
+  if (href === "/redrives" && isPage(pathname, "/operations")) return true;
   return href === "/" ? pathname === "/" : pathname === href || pathname.startsWith(`${href}/`);
 }

@@ -33,6 +33,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
     run: () => router.push(pageHref(page.href, new URLSearchParams(window.location.search))),
   }));
   const settings: PaletteCommand[] = [
+    { id: "operations", name: "Bulk changes", run: () => router.push("/operations") },
     { id: "light", name: "Light theme", run: () => setTheme("light") },
     { id: "dark", name: "Dark theme", run: () => setTheme("dark") },
     { id: "system", name: "Theme as the system", run: () => setTheme("system") },

@@ -15,6 +15,7 @@ export const AUDIT_FILTER_NAMES = [
   "subjectId",
   "eventId",
   "redriveId",
+  "operationId",
   "from",
   "to",
 ] as const;

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ControlList, ControlOut, ControlRequest } from "@/lib/contract/controls";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventCounts } from "@/lib/contract/events";
@@ -37,19 +37,25 @@ export function useCaught(filter: EventFilter, enabled: boolean) {
 /** `underWay`: events it covers that were still being sent when it answered; null = the server could not read it. */
 export type ControlImposed = ControlOut & { underWay: number | null };
 
+export async function imposeControl(client: QueryClient, body: ControlRequest): Promise<ControlImposed> {
+  const imposed = await fetchJson<ControlImposed>("/api/v1/controls", { method: "POST", body });
+  void invalidateAfter(client, "controls");
+  return imposed;
+}
+
 export function useImposeControl() {
   const client = useQueryClient();
-  return useMutation<ControlImposed, ApiError, ControlRequest>({
-    mutationFn: (body) => fetchJson<ControlImposed>("/api/v1/controls", { method: "POST", body }),
-    onSuccess: () => void invalidateAfter(client, "controls"),
-  });
+  return useMutation<ControlImposed, ApiError, ControlRequest>({ mutationFn: (body) => imposeControl(client, body) });
+}
+
+type Lift = { id: string; reason: string };
+
+export async function liftControl(client: QueryClient, { id, reason }: Lift): Promise<void> {
+  await fetchJson(`/api/v1/controls/${encodeURIComponent(id)}`, { method: "DELETE", body: { reason } });
+  void invalidateAfter(client, "controls");
 }
 
 export function useLiftControl() {
   const client = useQueryClient();
-  return useMutation<unknown, ApiError, { id: string; reason: string }>({
-    mutationFn: ({ id, reason }) =>
-      fetchJson(`/api/v1/controls/${encodeURIComponent(id)}`, { method: "DELETE", body: { reason } }),
-    onSuccess: () => void invalidateAfter(client, "controls"),
-  });
+  return useMutation<void, ApiError, Lift>({ mutationFn: (lift) => liftControl(client, lift) });
 }

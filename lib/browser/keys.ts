@@ -27,6 +27,10 @@ export const keys = {
     causes: (id: string) => ["redrives", "causes", id] as const,
     preview: (params: Params) => ["redrives", "preview", params] as const,
   },
+  operations: {
+    list: (params: Params = {}) => ["operations", "list", params] as const,
+    detail: (id: string) => ["operations", "detail", id] as const,
+  },
   controls: (params: Params = {}) => ["controls", params] as const,
   audit: (params: Params = {}) => ["audit", params] as const,
   auditEvents: (id: string) => ["audit-events", id] as const,
@@ -38,7 +42,7 @@ export const keys = {
 export type Change = "events" | "redrives" | "dryRuns" | "controls" | "sources" | "targets" | "views";
 
 const STALE_AFTER: Record<Change, string[]> = {
-  events: ["events", "groups", "stats", "audit"],
+  events: ["events", "groups", "stats", "audit", "operations", "status"],
   redrives: ["redrives", "events", "groups", "stats", "audit", "status", "targets"],
   // While a dry run lasts its events are QUEUED; read again now they would leave a list of PENDING ones for a moment.
   dryRuns: ["redrives", "audit", "status"],

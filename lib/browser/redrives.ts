@@ -1,6 +1,7 @@
 import {
   type InfiniteData,
   keepPreviousData,
+  type QueryClient,
   useInfiniteQuery,
   useMutation,
   useQuery,
@@ -38,10 +39,18 @@ function pollOne(redrive: RedriveOut | undefined): number | false {
   return redrive.mode === "deliver" && redrive.delivered > redrive.confirmed + redrive.bounced ? SETTLING_MS : false;
 }
 
+function redrivePath(id: string): string {
+  return `/api/v1/redrives/${encodeURIComponent(id)}`;
+}
+
+export function readRedrive(id: string, signal?: AbortSignal): Promise<RedriveOut> {
+  return fetchJson<RedriveOut>(redrivePath(id), signal ? { signal } : {});
+}
+
 export function useRedrive(id: string) {
   return useQuery({
     queryKey: keys.redrives.detail(id),
-    queryFn: ({ signal }) => fetchJson<RedriveOut>(`/api/v1/redrives/${encodeURIComponent(id)}`, { signal }),
+    queryFn: ({ signal }) => readRedrive(id, signal),
     refetchInterval: (query) => pollOne(query.state.data),
   });
 }
@@ -84,11 +93,14 @@ function itemsPath(id: string, query: ItemQuery): string {
   return `/api/v1/redrives/${encodeURIComponent(id)}/items?${params}`;
 }
 
+export function readItems(id: string, query: ItemQuery, signal?: AbortSignal): Promise<RedriveItemList> {
+  return fetchJson<RedriveItemList>(itemsPath(id, query), signal ? { signal } : {});
+}
+
 export function useRedriveItems(id: string, state: RedriveItemOut["state"], result: string | null, live: boolean) {
   return useInfiniteQuery({
     queryKey: keys.redrives.items(id, { state, result }),
-    queryFn: ({ signal, pageParam }) =>
-      fetchJson<RedriveItemList>(itemsPath(id, { state, result, cursor: pageParam }), { signal }),
+    queryFn: ({ signal, pageParam }) => readItems(id, { state, result, cursor: pageParam }, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
     placeholderData: keepPreviousData,
@@ -111,8 +123,7 @@ export async function collectItemIds(
   const ids: string[] = [];
   let cursor: string | null = null;
   do {
-    const path = itemsPath(id, { ...query, limit: ITEM_PAGE_MAX, cursor });
-    const page: RedriveItemList = await fetchJson<RedriveItemList>(path, signal ? { signal } : {});
+    const page: RedriveItemList = await readItems(id, { ...query, limit: ITEM_PAGE_MAX, cursor }, signal);
     ids.push(...page.items.map((item) => item.id));
     cursor = page.nextCursor;
   } while (cursor !== null && ids.length < SELECTED_IDS_MAX);
@@ -174,31 +185,41 @@ export type RedriveAccepted = {
   holdUntil: string | null;
 };
 
+export type NewRedrive = { request: RedriveRequest; idempotencyKey: string };
+
+export async function requestRedrive(
+  client: QueryClient,
+  { request, idempotencyKey }: NewRedrive,
+): Promise<RedriveAccepted> {
+  try {
+    return await fetchJson<RedriveAccepted>("/api/v1/redrives", {
+      method: "POST",
+      body: request,
+      headers: { "idempotency-key": idempotencyKey },
+    });
+  } finally {
+    // A dry run leaves the event as it is: the list is read again when it is over, and no row leaves in between.
+    void invalidateAfter(client, request.mode === "verify" ? "dryRuns" : "redrives");
+  }
+}
+
 export function useRequestRedrive() {
   const client = useQueryClient();
-  return useMutation({
-    mutationFn: ({ request, idempotencyKey }: { request: RedriveRequest; idempotencyKey: string }) =>
-      fetchJson<RedriveAccepted>("/api/v1/redrives", {
-        method: "POST",
-        body: request,
-        headers: { "idempotency-key": idempotencyKey },
-      }),
-    onSuccess: (_accepted, { request }) =>
-      void invalidateAfter(client, request.mode === "verify" ? "dryRuns" : "redrives"),
-  });
+  return useMutation({ mutationFn: (redrive: NewRedrive) => requestRedrive(client, redrive) });
 }
 
 /** `underWay`: events that were still being sent when a pause or cancel answered; null = the server could not read it. */
 export type RedriveChanged = RedriveOut & { underWay: number | null };
 
+export async function changeRedrive(client: QueryClient, id: string, change: RedriveChange): Promise<RedriveChanged> {
+  const changed = await fetchJson<RedriveChanged>(redrivePath(id), { method: "PATCH", body: change });
+  const { underWay: _underWay, ...redrive } = changed;
+  client.setQueryData(keys.redrives.detail(id), redrive);
+  void invalidateAfter(client, "redrives");
+  return changed;
+}
+
 export function useChangeRedrive(id: string) {
   const client = useQueryClient();
-  return useMutation({
-    mutationFn: (change: RedriveChange) =>
-      fetchJson<RedriveChanged>(`/api/v1/redrives/${encodeURIComponent(id)}`, { method: "PATCH", body: change }),
-    onSuccess: ({ underWay: _underWay, ...redrive }) => {
-      client.setQueryData(keys.redrives.detail(id), redrive);
-      void invalidateAfter(client, "redrives");
-    },
-  });
+  return useMutation({ mutationFn: (change: RedriveChange) => changeRedrive(client, id, change) });
 }

@@ -19,6 +19,7 @@ const page = idPageQuery(
     subjectId: text("Its id or name"),
     eventId: text("An event's id, or its eventId"),
     redriveId: described(z.optional(uuidText()), "Of a redrive"),
+    operationId: described(z.optional(uuidText()), "Of a bulk operation: its changes and its cancel"),
     from: described(z.optional(instant), "At or after: ISO 8601, epoch milliseconds, or relative like -24h"),
     to: described(z.optional(instant), "Before, in the same forms"),
   },

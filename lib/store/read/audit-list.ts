@@ -37,6 +37,11 @@ function conditions(query: AuditQuery, params: ReturnType<typeof paramsFrom>): s
   equal("subject_kind", query.subjectKind);
   equal("subject_id", query.subjectId);
   equal("redrive_id", query.redriveId, "uuid");
+  if (query.operationId !== null) {
+    const id = params.add(query.operationId);
+    all.push(`(a.id = (select audit_id from bulk_operations where id = ${id}::uuid)
+      or (a.subject_kind = 'operation' and a.subject_id = ${id}::text))`);
+  }
   if (query.action !== null) {
     if (query.action.includes(".")) equal("action", query.action);
     else all.push(`split_part(a.action, '.', 1) = ${params.add(query.action)}::text`);

@@ -5,7 +5,7 @@ import type { Queryable } from "@/lib/store/db";
 import { isoOrNull } from "@/lib/store/read/event-rows";
 import { ofSources, seesRedrive } from "@/lib/store/read/scope-sql";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
-import { LIVE_REDRIVES, REDRIVE } from "@/lib/store/state-sql";
+import { BULK, LIVE_REDRIVES, REDRIVE } from "@/lib/store/state-sql";
 
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 30;
@@ -18,6 +18,7 @@ type Row = {
   mainSet: number | null;
   slowSet: number | null;
   running: number;
+  operations: number;
   alive: number;
   lastSeenMs: number | null;
   buckets: (BucketState | null)[] | null;
@@ -25,7 +26,10 @@ type Row = {
   failingSources: string[] | null;
 };
 
-export type StoredStatus = Pick<StatusOut, "lanes" | "redrivesRunning" | "worker" | "trouble" | "bucket">;
+export type StoredStatus = Pick<
+  StatusOut,
+  "lanes" | "redrivesRunning" | "operationsRunning" | "worker" | "trouble" | "bucket"
+>;
 
 /**
  * What flows now and who works on it. The set rate of a lane is that of its targets together; null when one of them is
@@ -45,6 +49,7 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
             (select rate from set_rate where lane = 'main') as "mainSet",
             (select rate from set_rate where lane = 'slow') as "slowSet",
             (select count(*) from redrives r where state in ${LIVE_REDRIVES} and state <> ${REDRIVE.PAUSED} and ${seesRedrive("r", "$1")}) as running,
+            (select count(*) from bulk_operations where state = ${BULK.RUNNING}) as operations,
             (select count(*) from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as alive,
             (select max(seen_at) from worker_heartbeats) as "lastSeenMs",
             (select array_agg(name order by name) from (
@@ -69,6 +74,7 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
       { lane: "slow", ratePerSecondNow: status.slowNow, ratePerSecondSet: status.slowSet },
     ],
     redrivesRunning: status.running,
+    operationsRunning: status.operations,
     worker: { alive: status.alive, lastSeenAt: isoOrNull(status.lastSeenMs) },
     trouble: { openBreakers: status.openBreakers ?? [], failingSources: status.failingSources ?? [] },
     bucket: WORST_FIRST.find((state) => status.buckets?.includes(state)) ?? null,

@@ -1,0 +1,13 @@
+import type { Metadata } from "next";
+import { Suspense } from "react";
+import { OperationsPage } from "@/components/operations/operations-page";
+
+export const metadata: Metadata = { title: "Bulk changes" };
+
+export default function Page() {
+  return (
+    <Suspense>
+      <OperationsPage />
+    </Suspense>
+  );
+}

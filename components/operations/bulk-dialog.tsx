@@ -1,0 +1,74 @@
+"use client";
+
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { idempotencyKeys } from "@/components/redrives/idempotency-keys";
+import { Field, Input } from "@/components/ui/input";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { changeEvents } from "@/lib/browser/bulk-operations";
+import { formatNumber, plural } from "@/lib/browser/format";
+import { randomKey } from "@/lib/browser/random-key";
+import type { Selection } from "@/lib/contract/selection";
+import type { BulkKind } from "@/lib/core/bulk-operation";
+import { mustType, VERBS } from "./bulk-words";
+import { answerToast } from "./say-changed";
+
+/** Ignores, releases or confirms events, with a reason. A large set is confirmed by typing its number. */
+export function BulkDialog({
+  kind,
+  selection,
+  total,
+  onClose,
+  onDone,
+}: {
+  kind: BulkKind;
+  selection: Selection;
+  /** How many are selected; null when their number is not known. */
+  total: number | null;
+  onClose: () => void;
+  onDone?: () => void;
+}) {
+  const client = useQueryClient();
+  const [keyFor] = useState(() => idempotencyKeys(randomKey));
+  const [typed, setTyped] = useState("");
+  const words = `${VERBS[kind].verb} ${total === null ? "all matching events" : plural(total, "event")}`;
+  const wanted = mustType(total);
+  return (
+    <ReasonDialog
+      title={words}
+      description={CONSEQUENCE[kind][total === 1 ? "one" : "many"]}
+      size="sm"
+      verb={words}
+      reasonHint="Kept in the audit for ever."
+      ready={(reason) => reason !== "" && (wanted === null || typed.replaceAll(/[\s,.]/g, "") === wanted)}
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        const change = { kind, select: selection, reason };
+        const answer = await changeEvents(client, change, keyFor(change));
+        onDone?.();
+        return answerToast(client, kind, answer);
+      }}
+    >
+      {wanted === null ? null : (
+        <Field label={total === null ? "Type all to confirm" : `Type ${formatNumber(total)} to confirm`}>
+          {(control) => <Input {...control} value={typed} onChange={(event) => setTyped(event.target.value)} />}
+        </Field>
+      )}
+    </ReasonDialog>
+  );
+}
+
+const CONSEQUENCE: Record<BulkKind, { one: string; many: string }> = {
+  ignore: {
+    one: "It stays in the list as IGNORED and is not redriven until somebody releases it.",
+    many: "They stay in the list as IGNORED and are not redriven until somebody releases them.",
+  },
+  release: {
+    one: "It becomes PENDING again and can be redriven.",
+    many: "They become PENDING again and can be redriven.",
+  },
+  confirm: {
+    one: "Its consumer has processed it: it counts as delivered and is not sent again. There is no undo.",
+    many: "Their consumers have processed them: they count as delivered and are not sent again. There is no undo.",
+  },
+};

@@ -1,0 +1,52 @@
+import { expect, it } from "vitest";
+import { changedText, leftAlone, mustType, operationTitle, paceWords, shareWords } from "./bulk-words";
+
+it("has a large or unknown number typed, and a small one not", () => {
+  expect(mustType(1_000)).toBeNull();
+  expect(mustType(1_001)).toBe("1001");
+  expect(mustType(null)).toBe("all");
+});
+
+it("says what was changed and what was left alone and why", () => {
+  expect(changedText("ignore", { changed: 37, refused: { "not-pending": 2, "not-found": 0 } })).toEqual({
+    title: "Ignored 37 events",
+    detail: "Left alone: 2 not PENDING",
+  });
+  expect(changedText("ignore", { changed: 1, refused: { "in-flight": 3, "not-pending": 1 } }).detail).toBe(
+    "Left alone: 3 sends already under way · 1 not PENDING",
+  );
+  expect(changedText("release", { changed: 0, refused: { "not-ignored": 1 } })).toEqual({
+    title: "Nothing was released",
+    detail: "Left alone: 1 not IGNORED",
+  });
+  expect(changedText("release", { changed: 1, refused: {} })).toEqual({ title: "Released 1 event", detail: undefined });
+  expect(leftAlone({ "already-confirmed": 4, ignored: 1 })).toBe("4 already CONFIRMED · 1 ignored: release it first");
+});
+
+const running = {
+  kind: "ignore" as const,
+  state: "RUNNING" as const,
+  changed: 7_000,
+  refused: 500,
+  expected: { value: 12_000, kind: "exact" as const },
+  ratePerSecond: 1_239.7,
+  etaMs: 8_200,
+};
+
+it("says how far an operation is, and how fast", () => {
+  expect(operationTitle(running)).toBe("Ignoring 12,000 events");
+  expect(shareWords(running)).toBe("62.5 %");
+  expect(paceWords(running)).toBe("1,240/s · about 8 s left");
+  expect(paceWords({ ...running, ratePerSecond: null, etaMs: null })).toBe("starting");
+});
+
+it("does not exceed the whole when the estimate was too low, and says that it is one", () => {
+  const estimated = { ...running, changed: 15_000, expected: { value: 12_345, kind: "estimated" as const } };
+  expect(shareWords(estimated)).toBe("100 %");
+  expect(operationTitle(estimated)).toBe("Ignoring ≈ 12,000 events");
+});
+
+it("says what an operation that ended has changed", () => {
+  expect(operationTitle({ ...running, state: "DONE" })).toBe("Ignored 7,000 events");
+  expect(operationTitle({ ...running, state: "CANCELLED" })).toBe("Ignored 7,000 of 12,000 events");
+});

@@ -1,0 +1,88 @@
+import { etaLeft, rateWords } from "@/components/redrives/eta-words";
+import { countText } from "@/components/ui/count-text";
+import { formatNumber, formatShare, plural } from "@/lib/browser/format";
+import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
+import type { BulkAnswer } from "@/lib/contract/events";
+import { type BulkKind, bulkShare } from "@/lib/core/bulk-operation";
+import { REFUSAL_TEXT, type Refusal } from "@/lib/core/refusal";
+
+/** From here on a number is typed: nobody ignores thousands by a slip of the hand. */
+const TYPED_FROM = 1_000;
+
+export const VERBS: Record<BulkKind, { verb: string; doing: string; done: string }> = {
+  ignore: { verb: "Ignore", doing: "Ignoring", done: "Ignored" },
+  release: { verb: "Release", doing: "Releasing", done: "Released" },
+  confirm: { verb: "Confirm", doing: "Confirming", done: "Confirmed" },
+};
+
+/** What must be typed to confirm a set of this size: its number, `all` when it is not known, null for a small one. */
+export function mustType(total: number | null): string | null {
+  if (total === null) return "all";
+  return total > TYPED_FROM ? String(total) : null;
+}
+
+const REFUSALS: Record<string, string> = {
+  "not-pending": "not PENDING",
+  "not-ignored": "not IGNORED",
+  "already-ignored": "already IGNORED",
+  "already-confirmed": "already CONFIRMED",
+  "already-queued": "QUEUED in a redrive",
+  "changed-meanwhile": "changed meanwhile",
+  "store-refused": "refused by the store, see the log of the worker",
+};
+
+/** What was left alone for one reason: `2 not PENDING`, `3 sends already under way`. */
+function leftText(reason: string, count: number): string {
+  if (reason === "in-flight") return `${plural(count, "send")} already under way`;
+  return `${formatNumber(count)} ${reasonText(reason)}`;
+}
+
+function reasonText(reason: string): string {
+  if (Object.hasOwn(REFUSALS, reason)) return REFUSALS[reason]!;
+  if (Object.hasOwn(REFUSAL_TEXT, reason)) return REFUSAL_TEXT[reason as Refusal].replace(/^(is|has|was) /, "");
+  return reason;
+}
+
+/** `2 not PENDING · 3 sends already under way`; empty when nothing was left alone. */
+export function leftAlone(refused: Record<string, number>): string {
+  return Object.entries(refused)
+    .filter(([, count]) => count > 0)
+    .map(([reason, count]) => leftText(reason, count))
+    .join(" · ");
+}
+
+/** `Ignored 37 events`, and what was left alone and why. */
+export function changedText(
+  kind: BulkKind,
+  { changed, refused }: Pick<BulkAnswer, "changed"> & { refused: Record<string, number> },
+): { title: string; detail: string | undefined } {
+  const { done } = VERBS[kind];
+  const left = leftAlone(refused);
+  return {
+    title: changed === 0 ? `Nothing was ${done.toLowerCase()}` : `${done} ${plural(changed, "event")}`,
+    detail: left === "" ? undefined : `Left alone: ${left}`,
+  };
+}
+
+type Progress = Pick<
+  BulkOperationOut,
+  "kind" | "state" | "changed" | "refused" | "expected" | "ratePerSecond" | "etaMs"
+>;
+
+/** `Ignoring 12,481 events`, `Ignored 12,300 events`, `Ignored 4,000 of 12,481 events`. */
+export function operationTitle({ kind, state, changed, expected }: Progress): string {
+  const { doing, done } = VERBS[kind];
+  if (state === "RUNNING") return `${doing} ${countText(expected)} events`;
+  if (state === "DONE") return `${done} ${plural(changed, "event")}`;
+  return `${done} ${formatNumber(changed)} of ${countText(expected)} events`;
+}
+
+/** `62 %`. An operation that has ended has no share: its numbers say what it did. */
+export function shareWords(operation: Progress): string {
+  return formatShare(bulkShare({ ...operation, expected: operation.expected.value }));
+}
+
+/** `1,240/s · about 8 s left` */
+export function paceWords({ ratePerSecond, etaMs }: Progress): string {
+  return ratePerSecond === null ? "starting" : `${rateWords(Math.round(ratePerSecond))} · ${etaLeft(etaMs)}`;
+}

@@ -1,0 +1,36 @@
+"use client";
+
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { useChangeBulkOperation } from "@/lib/browser/bulk-operations";
+import { formatNumber } from "@/lib/browser/format";
+import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
+import { INVERSE } from "@/lib/core/bulk-operation";
+import { operationTitle, VERBS } from "./bulk-words";
+
+export function CancelOperationDialog({ operation, onClose }: { operation: BulkOperationOut; onClose: () => void }) {
+  const change = useChangeBulkOperation(operation.id);
+  const { verb, done } = VERBS[operation.kind];
+  return (
+    <ReasonDialog
+      title={`Cancel this ${verb.toLowerCase()}?`}
+      size="sm"
+      verb="Stop it"
+      variant="danger"
+      keep="Keep it running"
+      reason="optional"
+      stops
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        const ended = await change.mutateAsync({ action: "cancel", ...(reason === "" ? {} : { reason }) });
+        return { title: "Stopped", detail: `${operationTitle(ended)}.` };
+      }}
+    >
+      <ul className="list-disc pl-4 text-muted">
+        <li>
+          It stops within a second. The {formatNumber(operation.changed)} events that are {done.toLowerCase()} stay so.
+        </li>
+        {INVERSE[operation.kind] === null ? null : <li>They can be taken back from its page afterwards.</li>}
+      </ul>
+    </ReasonDialog>
+  );
+}

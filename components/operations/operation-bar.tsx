@@ -1,0 +1,29 @@
+import { classNames } from "@/components/ui/class-names";
+import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
+import { leftAlone, shareWords } from "./bulk-words";
+
+type Counts = Pick<BulkOperationOut, "kind" | "state" | "changed" | "refused" | "refusedByReason" | "expected"> &
+  Pick<BulkOperationOut, "ratePerSecond" | "etaMs">;
+
+/** Changed, refused and what is left of an operation. */
+export function OperationBar({ operation, className }: { operation: Counts; className?: string }) {
+  const whole = Math.max(operation.expected.value, operation.changed + operation.refused, 1);
+  const left = leftAlone(operation.refusedByReason);
+  return (
+    <div
+      role="img"
+      data-bar
+      aria-label={`${shareWords(operation)} decided: ${operation.changed} changed, ${operation.refused} left alone`}
+      className={classNames("flex h-2 gap-px overflow-hidden rounded-sm bg-line", className)}
+    >
+      <div className="bg-queued" style={{ width: `${(operation.changed / whole) * 100}%` }} />
+      {operation.refused === 0 ? null : (
+        <div
+          className="bg-ignored"
+          style={{ width: `${(operation.refused / whole) * 100}%` }}
+          data-tip={`Left alone: ${left}`}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+import type { QueryClient } from "@tanstack/react-query";
+import { failureToast, showToast, type Toast } from "@/components/ui/toast";
+import { underWayWords } from "@/components/ui/under-way-words";
+import { changeEvents } from "@/lib/browser/bulk-operations";
+import { plural } from "@/lib/browser/format";
+import type { BulkAnswer } from "@/lib/contract/events";
+import type { Selection } from "@/lib/contract/selection";
+import { BULK_EFFECT, type BulkKind, INVERSE } from "@/lib/core/bulk-operation";
+import { changedText, VERBS } from "./bulk-words";
+
+type Changed = Pick<BulkAnswer, "state" | "changed" | "refused" | "underWay"> & {
+  /** Selects what was changed, for Undo; null = nothing was. */
+  select: Selection | null;
+};
+
+/** Says what was changed, with Undo over exactly these events where the kind has an inverse. */
+export function changedToast(client: QueryClient, kind: BulkKind, changed: Changed): Toast {
+  const { title, detail } = changedText(kind, changed);
+  const inverse = INVERSE[kind];
+  const { select } = changed;
+  // A number of them stands among those left alone.
+  const unknown = changed.underWay === null ? underWayWords(null) : undefined;
+  return {
+    title,
+    detail: [detail && `${detail}.`, unknown].filter(Boolean).join(" ") || undefined,
+    tone: changed.changed > 0 ? "success" : "neutral",
+    ...(inverse !== null && select !== null
+      ? { action: { label: "Undo", onSelect: () => void takeBack(client, kind, inverse, select) } }
+      : {}),
+  };
+}
+
+/** Says what a request began or did. The strip below the page shows an operation's progress and its end. */
+export function answerToast(client: QueryClient, kind: BulkKind, answer: BulkAnswer): Toast {
+  if (answer.id !== null) return { title: `${VERBS[kind].doing} them`, detail: "You can leave this page." };
+  const { ids } = answer;
+  return changedToast(client, kind, { ...answer, select: ids === null || ids.length === 0 ? null : { ids } });
+}
+
+export async function takeBack(
+  client: QueryClient,
+  kind: BulkKind,
+  inverse: BulkKind,
+  select: Selection,
+): Promise<void> {
+  try {
+    const answer = await changeEvents(client, {
+      kind: inverse,
+      select,
+      reason: `undone: they had been ${VERBS[kind].done.toLowerCase()}`,
+      // As if they had never been ignored: a release by a person would let failures and cooldown start anew.
+      ...(inverse === "release" ? { keepLimits: true } : {}),
+    });
+    if (answer.id !== null) return void showToast(answerToast(client, inverse, answer));
+    void showToast({
+      title: `${plural(answer.changed, "event")} ${answer.changed === 1 ? "is" : "are"} ${BULK_EFFECT[inverse].after.status} again`,
+      detail: changedText(inverse, answer).detail,
+      tone: answer.changed > 0 ? "success" : "error",
+    });
+  } catch (error) {
+    failureToast("It could not be undone", error);
+  }
+}

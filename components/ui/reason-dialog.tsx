@@ -1,0 +1,105 @@
+"use client";
+
+import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { ActionButton } from "./action-button";
+import { Button } from "./button";
+import { Dialog } from "./dialog";
+import { ErrorPanel } from "./error-panel";
+import { Field, Textarea } from "./input";
+import { type Submitted, useSubmit } from "./use-submit";
+
+const SAY_WHY = "Say why: the reason is kept in the audit.";
+
+/** A dialog that does one thing, for a reason that the audit keeps. Ctrl Enter in the reason does it too. */
+export function ReasonDialog({
+  verb,
+  variant = "primary",
+  keep = "Cancel",
+  reason: wanted = "required",
+  reasonHint,
+  stops = false,
+  ready = () => true,
+  onSubmit,
+  children,
+  ...dialog
+}: Pick<ComponentProps<typeof Dialog>, "title" | "description" | "size" | "onClose"> & {
+  /** The button that does it. */
+  verb: ReactNode;
+  variant?: "primary" | "danger";
+  /** The button that leaves everything as it is. */
+  keep?: string;
+  reason?: "required" | "optional" | "none";
+  reasonHint?: string;
+  /** It stops something, so it may be pressed on old data. */
+  stops?: boolean;
+  /** False disables the button. A missing reason does not: pressing says that it is missing. */
+  ready?: (reason: string) => boolean;
+  /** Does it. "stay" keeps the dialog open: a field is wrong, which has `aria-invalid` once it was pressed. */
+  onSubmit: (reason: string) => Promise<Submitted>;
+  children?: ReactNode | ((pressed: boolean) => ReactNode);
+}) {
+  const form = useId();
+  const ref = useRef<HTMLFormElement>(null);
+  const [text, setText] = useState("");
+  const [presses, setPresses] = useState(0);
+  const { busy, error, submit } = useSubmit(dialog.onClose);
+  const reason = text.trim();
+  const missing = wanted === "required" && reason === "";
+  const enabled = ready(reason);
+  useEffect(() => {
+    if (presses > 0) ref.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+  }, [presses]);
+  const press = () => {
+    if (!enabled) return;
+    setPresses((count) => count + 1);
+    void submit(async () => (missing ? "stay" : onSubmit(reason)));
+  };
+  const Do = stops ? Button : ActionButton;
+  return (
+    <Dialog
+      {...dialog}
+      footer={
+        <>
+          <Button onClick={dialog.onClose}>{keep}</Button>
+          <Do variant={variant} type="submit" form={form} busy={busy} disabled={!enabled}>
+            {verb}
+          </Do>
+        </>
+      }
+    >
+      <form
+        id={form}
+        ref={ref}
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          press();
+        }}
+      >
+        {error ? <ErrorPanel error={error} inline title="This was not done" /> : null}
+        {typeof children === "function" ? children(presses > 0) : children}
+        {wanted === "none" ? null : (
+          <Field
+            label="Reason"
+            optional={wanted === "optional"}
+            hint={reasonHint}
+            error={presses > 0 && missing ? SAY_WHY : undefined}
+          >
+            {(control) => (
+              <Textarea
+                {...control}
+                rows={2}
+                maxLength={2_000}
+                value={text}
+                onChange={(event) => setText(event.target.value)}
+                onKeyDown={(event) => {
+                  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) press();
+                }}
+              />
+            )}
+          </Field>
+        )}
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,90 @@
+import { type QueryClient, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { BulkOperationChange, BulkOperationList, BulkOperationOut } from "@/lib/contract/bulk-operations";
+import type { BulkAnswer } from "@/lib/contract/events";
+import type { Selection } from "@/lib/contract/selection";
+import { BULK_BEGINS, type BulkKind, type BulkState } from "@/lib/core/bulk-operation";
+import { type ApiError, fetchJson } from "./fetch-json";
+import { invalidateAfter, keys } from "./keys";
+import { randomKey } from "./random-key";
+
+const LIVE_MS = 1_000;
+const LIST_LIVE_MS = 3_000;
+const LIST_IDLE_MS = 15_000;
+const PAGE = 50;
+
+export type BulkChange = {
+  kind: BulkKind;
+  select: Selection;
+  reason: string;
+  /** Of a release: failures, redrives and cooldown stay as they were. */
+  keepLimits?: boolean;
+};
+
+/** Changes the state of events; see BulkAnswer for what of it is done when it answers. */
+export async function changeEvents(
+  client: QueryClient,
+  { kind, ...change }: BulkChange,
+  idempotencyKey = randomKey(),
+): Promise<BulkAnswer> {
+  const body = kind === "confirm" ? { ...change, consumer: "console" } : change;
+  const headers = { "idempotency-key": idempotencyKey };
+  const answer = await fetchJson<BulkAnswer>(`/api/v1/events/${kind}`, { method: "POST", body, headers });
+  await invalidateAfter(client, "events");
+  return answer;
+}
+
+export function useBulkOperations(state: BulkState | "all") {
+  return useInfiniteQuery({
+    queryKey: keys.operations.list({ state }),
+    queryFn: ({ signal, pageParam }) => {
+      const params = new URLSearchParams({ limit: String(PAGE) });
+      if (state !== "all") params.set("state", state);
+      if (pageParam) params.set("cursor", pageParam);
+      return fetchJson<BulkOperationList>(`/api/v1/operations?${params}`, { signal });
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor,
+    refetchInterval: (query) =>
+      query.state.data?.pages.some((page) => page.items.some(runs)) ? LIST_LIVE_MS : LIST_IDLE_MS,
+  });
+}
+
+/** The operations that run now. Asked only while `some` run. */
+export function useRunningOperations(some: boolean) {
+  return useQuery<BulkOperationList, ApiError>({
+    queryKey: keys.operations.list({ running: true }),
+    queryFn: ({ signal }) =>
+      fetchJson<BulkOperationList>(`/api/v1/operations?state=${BULK_BEGINS}&limit=5`, { signal }),
+    enabled: some,
+    refetchInterval: LIVE_MS,
+    retry: false,
+  });
+}
+
+export function readBulkOperation(id: string, signal?: AbortSignal): Promise<BulkOperationOut> {
+  return fetchJson<BulkOperationOut>(`/api/v1/operations/${encodeURIComponent(id)}`, signal ? { signal } : {});
+}
+
+export function useBulkOperation(id: string) {
+  return useQuery<BulkOperationOut, ApiError>({
+    queryKey: keys.operations.detail(id),
+    queryFn: ({ signal }) => readBulkOperation(id, signal),
+    refetchInterval: (query) => (query.state.data && !runs(query.state.data) ? false : LIVE_MS),
+  });
+}
+
+export function useChangeBulkOperation(id: string) {
+  const client = useQueryClient();
+  return useMutation<BulkOperationOut, ApiError, BulkOperationChange>({
+    mutationFn: (body) =>
+      fetchJson<BulkOperationOut>(`/api/v1/operations/${encodeURIComponent(id)}`, { method: "PATCH", body }),
+    onSuccess: (operation) => {
+      client.setQueryData(keys.operations.detail(id), operation);
+      void invalidateAfter(client, "events");
+    },
+  });
+}
+
+export function runs({ state }: Pick<BulkOperationOut, "state">): boolean {
+  return state === BULK_BEGINS;
+}
