@@ -19,7 +19,7 @@ import { startDownstream } from "./downstream.ts";
  * - `baseURL`: `page.goto("/events")` and `request.post("/api/v1/events", ...)` reach the console and its API
  * - `process.env.PARKADE_E2E_DOWNSTREAM`: URL of a scripted receiver (e2e/downstream.ts); give it as `redriveUrl` of an
  *   HTTP source. `test` of e2e/fixtures.ts offers it as the fixture `downstream` { url, rules(...), deliveries(), forget() }
- * - `process.env.PARKADE_E2E_WEB_PID`: the web process, for a journey that stops and continues it
+ * - `process.env.PARKADE_E2E_WEB_PID`, `PARKADE_E2E_WORKER_PID`: for a journey that stops one and continues it
  *
  * Journeys share the product and its data: each makes its own source with a name of its own and filters by it.
  */
@@ -46,6 +46,7 @@ export default async function setup(): Promise<() => Promise<void>> {
     process.env.PARKADE_E2E_URL = stack.url;
     process.env.PARKADE_E2E_DOWNSTREAM = downstream.url;
     process.env.PARKADE_E2E_WEB_PID = String(stack.web.pid());
+    process.env.PARKADE_E2E_WORKER_PID = String(stack.worker.pid());
     return teardown;
   } catch (error) {
     await teardown();

@@ -9,7 +9,9 @@ describe("what an entry is about", () => {
     expect(subjectHref({ ...NONE, subjectKind: "event", subjectId: "019a" })).toBe("/events/019a");
     expect(subjectHref({ ...NONE, subjectKind: "redrive", subjectId: "a/b" })).toBe("/redrives/a%2Fb");
     expect(subjectHref({ ...NONE, subjectKind: "event", subjectId: null })).toBeNull();
-    expect(subjectHref({ ...NONE, subjectKind: "event", subjectId: null, operationId: "019b" })).toBe("/operations/019b");
+    expect(subjectHref({ ...NONE, subjectKind: "event", subjectId: null, operationId: "019b" })).toBe(
+      "/operations/019b",
+    );
   });
   it.each(AUDIT_SUBJECTS)("names one and several of %s", (subjectKind) => {
     expect(subjectWords({ subjectKind, count: 1 })).toBe(subjectKind);

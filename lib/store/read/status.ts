@@ -3,7 +3,7 @@ import type { StatusOut } from "@/lib/contract/stats";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { isoOrNull } from "@/lib/store/read/event-rows";
-import { ofSources, seesRedrive } from "@/lib/store/read/scope-sql";
+import { ofSources, seesOperation, seesRedrive } from "@/lib/store/read/scope-sql";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 import { BULK, LIVE_REDRIVES, REDRIVE } from "@/lib/store/state-sql";
 
@@ -49,7 +49,7 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
             (select rate from set_rate where lane = 'main') as "mainSet",
             (select rate from set_rate where lane = 'slow') as "slowSet",
             (select count(*) from redrives r where state in ${LIVE_REDRIVES} and state <> ${REDRIVE.PAUSED} and ${seesRedrive("r", "$1")}) as running,
-            (select count(*) from bulk_operations where state = ${BULK.RUNNING}) as operations,
+            (select count(*) from bulk_operations o where o.state = ${BULK.RUNNING} and ${seesOperation("$1")}) as operations,
             (select count(*) from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as alive,
             (select max(seen_at) from worker_heartbeats) as "lastSeenMs",
             (select array_agg(name order by name) from (

@@ -1,0 +1,124 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { expect, type Source, test, toast } from "./support/parkade.ts";
+
+/** More than a request changes by itself. */
+const MANY = 2_105;
+
+const worker = (signal: "SIGSTOP" | "SIGCONT") => process.kill(Number(process.env.PARKADE_E2E_WORKER_PID), signal);
+
+async function parkMany(parkade: { source(prefix: string): Promise<Source> }, prefix: string) {
+  const source = await parkade.source(prefix);
+  for (let from = 0; from < MANY; from += 500) {
+    const count = Math.min(500, MANY - from);
+    await source.park(Array.from({ length: count }, (_, index) => ({ eventId: `b-${from + index}` })));
+  }
+  return source;
+}
+
+async function ask(page: Page, verb: "Ignore" | "Release" | "Confirm") {
+  const dialog = page.getByRole("dialog", { name: `${verb} 2,105 events` });
+  await page
+    .getByRole("checkbox", { name: /^Select event/ })
+    .locator("visible=true")
+    .first()
+    .check();
+  const selection = page.getByRole("region", { name: "Selection" });
+  await selection.getByRole("button", { name: /^select all 2,105/ }).click();
+  await selection.getByRole("button", { name: `${verb}…` }).click();
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("a load test parked them");
+  await expect(dialog.getByRole("button", { name: `${verb} 2,105 events` })).toBeDisabled();
+  await dialog.getByRole("textbox", { name: "Type 2,105 to confirm" }).fill("2105");
+  return dialog;
+}
+
+async function complaints(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id} at ${node.target.join(" ")}`));
+}
+
+test.describe("@phone", () => {
+  test.use({ contextOptions: { reducedMotion: "reduce" } });
+
+  test("a large set is ignored by a worker, shown below every page, and stopped", async ({ page, parkade }) => {
+    const source = await parkMany(parkade, "bulk-stop");
+    worker("SIGSTOP");
+    try {
+      await page.goto(source.href);
+      const dialog = await ask(page, "Ignore");
+      expect(await complaints(page)).toEqual([]);
+      await dialog.getByRole("button", { name: "Ignore 2,105 events" }).click();
+      await expect(toast(page, "Ignoring them")).toBeVisible();
+      const running = page.getByRole("list", { name: "Running operations" }).getByRole("listitem");
+      await expect(running).toContainText(/Ignoring .* events/);
+
+      await page.goto("/operations");
+      await expect(running).toContainText("0 %");
+      await expect(
+        page
+          .getByRole("main")
+          .getByRole("link", { name: /^Ignoring/ })
+          .locator("visible=true"),
+      ).toBeVisible();
+      expect(await complaints(page)).toEqual([]);
+
+      await running.getByRole("button", { name: "Cancel…" }).click();
+      const stopping = page.getByRole("dialog", { name: "Cancel this ignore?" });
+      await expect(stopping).toContainText("The 0 events that are ignored stay so.");
+      expect(await complaints(page)).toEqual([]);
+      await stopping.getByRole("textbox", { name: "Reason" }).fill("the wrong source");
+      await stopping.getByRole("button", { name: "Stop it" }).click();
+      await expect(toast(page, "Stopped")).toBeVisible();
+      await expect(running).toHaveCount(0);
+    } finally {
+      worker("SIGCONT");
+    }
+    await page
+      .getByRole("main")
+      .getByRole("link", { name: /^Ignored 0 of/ })
+      .locator("visible=true")
+      .click();
+    await expect(page.getByRole("heading", { level: 1 })).toContainText("Ignored 0 of");
+    await expect(page.getByRole("main")).toContainText("CANCELLED");
+    expect(await source.statuses()).toEqual({ PENDING: 500 });
+  });
+
+  test("its end is said on whatever page a person is by then, and it is taken back", async ({ page, parkade }) => {
+    const source = await parkMany(parkade, "bulk-undo");
+    await page.goto(source.href);
+    const dialog = await ask(page, "Ignore");
+    await dialog.getByRole("button", { name: "Ignore 2,105 events" }).click();
+    await expect(dialog).toBeHidden();
+    await page.getByRole("link", { name: "Groups" }).locator("visible=true").first().click();
+    await expect(toast(page, "Ignored 2,105 events").getByRole("button", { name: "Undo" })).toBeVisible();
+    expect(await source.statuses()).toEqual({ IGNORED: 500 });
+
+    await page.goto("/operations");
+    await page
+      .getByRole("main")
+      .getByRole("link", { name: "Ignored 2,105 events" })
+      .locator("visible=true")
+      .first()
+      .click();
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Ignored 2,105 events");
+    expect(await complaints(page)).toEqual([]);
+    await page.getByRole("link", { name: "which events, and by whom" }).click();
+    const entry = page.getByRole("main").getByRole("listitem").filter({ hasText: "event.ignored" });
+    await expect(entry).toHaveCount(1);
+    await expect(entry).toContainText("2,105 events");
+    await entry.getByRole("link", { name: "2,105 events" }).click();
+    await page.getByRole("button", { name: "Take it back" }).click();
+    await expect(toast(page, "Released 2,105 events")).toBeVisible();
+    await expect.poll(() => source.statuses()).toEqual({ PENDING: 500 });
+  });
+
+  test("a set that consumers have processed is confirmed without a send", async ({ page, parkade, downstream }) => {
+    const source = await parkMany(parkade, "bulk-confirm");
+    await page.goto(source.href);
+    const dialog = await ask(page, "Confirm");
+    await dialog.getByRole("button", { name: "Confirm 2,105 events" }).dblclick();
+    await expect(toast(page, "Confirmed 2,105 events")).toBeVisible();
+    expect(await source.statuses()).toEqual({ REDRIVEN: 500 });
+    expect(await downstream.deliveries(source.path)).toEqual([]);
+  });
+});
