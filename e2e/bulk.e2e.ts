@@ -49,7 +49,7 @@ test.describe("@phone", () => {
       expect(await complaints(page)).toEqual([]);
       await dialog.getByRole("button", { name: "Ignore 2,105 events" }).click();
       await expect(toast(page, "Ignoring them")).toBeVisible();
-      const running = page.getByRole("list", { name: "Running operations" }).getByRole("listitem");
+      const running = page.getByRole("region", { name: "Running operations" }).getByRole("listitem");
       await expect(running).toContainText(/Ignoring .* events/);
 
       await page.goto("/operations");

@@ -1,4 +1,12 @@
-import { type QueryClient, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import {
+  type QueryClient,
+  skipToken,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { useCallback } from "react";
 import type { BulkOperationChange, BulkOperationList, BulkOperationOut } from "@/lib/contract/bulk-operations";
 import type { BulkAnswer } from "@/lib/contract/events";
 import type { Selection } from "@/lib/contract/selection";
@@ -29,8 +37,29 @@ export async function changeEvents(
   const body = kind === "confirm" ? { ...change, consumer: "console" } : change;
   const headers = { "idempotency-key": idempotencyKey };
   const answer = await fetchJson<BulkAnswer>(`/api/v1/events/${kind}`, { method: "POST", body, headers });
+  const { id } = answer;
+  if (id !== null) client.setQueryData<string[]>(FOLLOWED, (ids = []) => [...ids, id]);
   await invalidateAfter(client, "events");
   return answer;
+}
+
+/** Operations that this tab began and has not seen end: one may end before a list of those that run was read. */
+const FOLLOWED = ["followed-operations"] as const;
+
+export function useFollowedOperations(): [ids: string[], unfollow: (id: string) => void] {
+  const client = useQueryClient();
+  const { data = [] } = useQuery<string[]>({
+    queryKey: FOLLOWED,
+    initialData: [],
+    queryFn: skipToken,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: Number.POSITIVE_INFINITY,
+  });
+  const unfollow = useCallback(
+    (id: string) => client.setQueryData<string[]>(FOLLOWED, (ids = []) => ids.filter((each) => each !== id)),
+    [client],
+  );
+  return [data, unfollow];
 }
 
 export function useBulkOperations(state: BulkState | "all") {
@@ -61,14 +90,10 @@ export function useRunningOperations(some: boolean) {
   });
 }
 
-export function readBulkOperation(id: string, signal?: AbortSignal): Promise<BulkOperationOut> {
-  return fetchJson<BulkOperationOut>(`/api/v1/operations/${encodeURIComponent(id)}`, signal ? { signal } : {});
-}
-
 export function useBulkOperation(id: string) {
   return useQuery<BulkOperationOut, ApiError>({
     queryKey: keys.operations.detail(id),
-    queryFn: ({ signal }) => readBulkOperation(id, signal),
+    queryFn: ({ signal }) => fetchJson<BulkOperationOut>(`/api/v1/operations/${encodeURIComponent(id)}`, { signal }),
     refetchInterval: (query) => (query.state.data && !runs(query.state.data) ? false : LIVE_MS),
   });
 }
