@@ -77,6 +77,7 @@ test.describe("@phone", () => {
       .getByRole("main")
       .getByRole("link", { name: /^Ignored 0 of/ })
       .locator("visible=true")
+      .first()
       .click();
     await expect(page.getByRole("heading", { level: 1 })).toContainText("Ignored 0 of");
     await expect(page.getByRole("main")).toContainText("CANCELLED");
