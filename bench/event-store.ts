@@ -72,13 +72,16 @@ with raw as (
 ), bodies as (
   insert into dlq_event_bodies (id, payload, content_type)
   select id, convert_to('{"orderId":' || n || '}', 'UTF8'), 'application/json' from typed
+), facts as (
+  insert into dlq_event_facts (id, aggregate_id, event_type, trace_id, last_error_code, last_error, payload_bytes, tags)
+  select id, 'order-' || n % 100000, ($7::text[])[1 + g % 5], md5(n::text), ($6::text[])[code],
+         'call ' || n || ' of a service failed with a message of common length, as they do', 20,
+         jsonb_build_object('orderId', n::text, 'tenant', (array['acme','globex','initech','umbrella'])[1 + g % 4], 'region', 'eu-' || g % 3)
+    from typed
 )
-insert into dlq_events (id, source_id, event_id, aggregate_type, aggregate_id, version, event_type, trace_id, error_code,
-                        fingerprint, status, attempts, bounces, first_seen, last_error_code, last_error, payload_bytes, tags)
+insert into dlq_events (id, source_id, event_id, aggregate_type, aggregate_id, version, error_code, fingerprint, status,
+                        attempts, bounces, first_seen)
 select id, ('00000000-0000-7000-8000-00000000000' || source)::uuid, 'event-' || n, 'order', 'order-' || n % 100000,
-       n / 100000, ($7::text[])[1 + g % 5], md5(n::text), ($6::text[])[code],
-       lpad(to_hex(code), 14, '0') || lpad(to_hex(code * 6 + g % 6), 2, '0'), status, 1 + g % 5,
-       case when g = 3 then 1 else 0 end, to_timestamp(ms / 1000.0), ($6::text[])[code],
-       'call ' || n || ' of a service failed with a message of common length, as they do', 20,
-       jsonb_build_object('orderId', n::text, 'tenant', (array['acme','globex','initech','umbrella'])[1 + g % 4], 'region', 'eu-' || g % 3)
+       n / 100000, ($6::text[])[code], lpad(to_hex(code), 14, '0') || lpad(to_hex(code * 6 + g % 6), 2, '0'), status, 1 + g % 5,
+       case when g = 3 then 1 else 0 end, to_timestamp(ms / 1000.0)
   from typed`;

@@ -11,14 +11,22 @@ import { uuidv7 } from "@/lib/platform/ids";
 import { createLog } from "@/lib/platform/log";
 import type { Db } from "@/lib/store/db";
 import { CopyRows } from "@/lib/store/write/copy-binary";
-import { COPY_BODIES, COPY_EVENTS, encodeBodies, encodeEvents, parkingOf } from "@/lib/store/write/park";
+import {
+  COPY_BODIES,
+  COPY_EVENTS,
+  COPY_FACTS,
+  encodeBodies,
+  encodeEvents,
+  encodeFacts,
+  parkingOf,
+} from "@/lib/store/write/park";
 import { ensurePartitions } from "@/lib/store/write/partitions";
 import { addSource } from "@/lib/testing/letters";
 import { startBenchStack } from "./stack";
 
 /**
- * How fast events come in, against COPY of the very same rows into the same tables (dlq_events, dlq_event_bodies,
- * event_keys), encoded beforehand, a transaction for each 1,000 as ingest does. And how much memory a long stream takes.
+ * How fast events come in, against COPY of the very same rows into the same tables (dlq_events,
+ * dlq_event_facts, dlq_event_bodies, event_keys), encoded beforehand, a transaction for each 1,000 as ingest does. And how much memory a long stream takes.
  *
  * BENCH_EVENTS (60,000) and BENCH_BYTES (1,000,000,000) make a quick run.
  */
@@ -100,7 +108,7 @@ function line(n: number, bytes: number): string {
 
 async function empty(db: Db): Promise<void> {
   await db.run(
-    "truncate dlq_events, dlq_event_bodies, event_keys, dlq_groups, dlq_levels, dlq_group_levels, dlq_flow, audit_entries, audit_subjects",
+    "truncate dlq_events, dlq_event_facts, dlq_event_bodies, event_keys, dlq_groups, dlq_levels, dlq_group_levels, dlq_flow, audit_entries, audit_subjects",
   );
   await db.run("checkpoint");
 }
@@ -151,7 +159,7 @@ async function ingestAll(chunks: Uint8Array[]): Promise<void> {
   if (answer.accepted !== EVENTS) throw new Error(`only ${answer.accepted} were accepted`);
 }
 
-type Encoded = { events: Buffer[]; bodies: Buffer[]; keys: Buffer[] };
+type Encoded = { events: Buffer[]; facts: Buffer[]; bodies: Buffer[]; keys: Buffer[] };
 
 function encodedBatches(chunks: Uint8Array[], sourceId: string): Encoded[] {
   const nowMs = Date.now();
@@ -171,7 +179,12 @@ function encodedBatches(chunks: Uint8Array[], sourceId: string): Encoded[] {
     const batch = parkings.slice(from, from + BATCH);
     const keys = new CopyRows(3);
     for (const { id, letter } of batch) keys.row().uuid(sourceId).text(letter.eventId).uuid(id);
-    batches.push({ events: encodeEvents(batch, nowMs).end(), bodies: encodeBodies(batch).end(), keys: keys.end() });
+    batches.push({
+      events: encodeEvents(batch, nowMs).end(),
+      facts: encodeFacts(batch).end(),
+      bodies: encodeBodies(batch).end(),
+      keys: keys.end(),
+    });
   }
   return batches;
 }
@@ -181,6 +194,7 @@ async function copyAll(db: Db, batches: Encoded[]): Promise<void> {
     await db.transaction(async (tx) => {
       await tx.copyIn("copy event_keys (source_id, event_id, id) from stdin (format binary)", batch.keys);
       await tx.copyIn(COPY_EVENTS, batch.events);
+      await tx.copyIn(COPY_FACTS, batch.facts);
       await tx.copyIn(COPY_BODIES, batch.bodies);
     });
   }

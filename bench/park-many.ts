@@ -29,11 +29,17 @@ export async function parkMany(db: Db, { source, events, redriveUrl }: ManyEvent
   );
   // As many partitions as a store in use has: each costs every statement a little.
   await ensurePartitions(db, Date.now() - 30 * DAY_MS, Date.now() + 14 * DAY_MS);
+  await db.run(
+    `insert into dlq_groups (fingerprint, error_code, message_pattern, sample_event, first_seen, last_seen)
+     values ($1, 'UPSTREAM_5XX', '<n> from stock-service', uuidv7(), now(), now())`,
+    [`${source}-group`],
+  );
   for (let from = 0; from < events; from += CHUNK) {
     await parkChunk(db, { source, sourceId, from, to: Math.min(from + CHUNK, events) });
   }
   // As autovacuum would have by the time an operator comes to redrive them.
-  for (const table of ["dlq_events", "dlq_event_bodies", "event_keys"]) await db.run(`vacuum analyze ${table}`);
+  for (const table of ["dlq_events", "dlq_event_facts", "dlq_event_bodies", "event_keys"])
+    await db.run(`vacuum analyze ${table}`);
 }
 
 type Chunk = { source: string; sourceId: string; from: number; to: number };
@@ -53,13 +59,17 @@ async function parkChunk(db: Db, { source, sourceId, from, to }: Chunk): Promise
                   'application/json', '[["tenant","acme"],["x-request","7"]]', 'com.acme.StockException',
                   '503 from stock-service', '{"convention":"http"}'
              from fresh
+         ), facts as (
+           insert into dlq_event_facts
+             (id, aggregate_id, event_type, last_error_code, last_error, payload_bytes, tags)
+           select id, $2 || '-order-' || n / ${AGGREGATE_EVENTS}, 'OrderCreated', 'UPSTREAM_5XX', '503 from stock-service',
+                  300, jsonb_build_object('orderId', n::text)
+             from fresh
          )
          insert into dlq_events
-           (id, source_id, event_id, aggregate_type, aggregate_id, version, event_type, error_code, fingerprint, status,
-            attempts, first_seen, last_error_code, last_error, payload_bytes, tags)
-         select id, $1, event_id, 'order', $2 || '-order-' || n / ${AGGREGATE_EVENTS}, n % ${AGGREGATE_EVENTS}, 'OrderCreated',
-                'UPSTREAM_5XX', $2 || '-group', 'PENDING', 4, uuid_extract_timestamp(id), 'UPSTREAM_5XX',
-                '503 from stock-service', 300, jsonb_build_object('orderId', n::text)
+           (id, source_id, event_id, aggregate_type, aggregate_id, version, error_code, fingerprint, attempts, first_seen)
+         select id, $1, event_id, 'order', $2 || '-order-' || n / ${AGGREGATE_EVENTS}, n % ${AGGREGATE_EVENTS},
+                'UPSTREAM_5XX', $2 || '-group', 4, uuid_extract_timestamp(id)
            from fresh`,
         [sourceId, source, from, to],
       );

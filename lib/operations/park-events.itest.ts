@@ -38,7 +38,7 @@ const park = (arrivals: { source: string; letter: DeadLetter }[]) =>
 const one = (change: Partial<DeadLetter> = {}) => park([{ source: "orders", letter: deadLetter(change) }]);
 
 type Row = Record<string, unknown>;
-const event = async (): Promise<Row> => (await db.query<Row>("select * from dlq_events"))[0]!;
+const event = async (): Promise<Row> => (await db.query<Row>("select * from dlq_event_rows"))[0]!;
 const audits = (action: string) => db.query<Row>("select * from audit_entries where action = $1 order by id", [action]);
 
 async function addRedrive(state = "RUNNING"): Promise<string> {

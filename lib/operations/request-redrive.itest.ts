@@ -58,7 +58,7 @@ test("a set that grows while it is requested is counted and frozen in one look, 
       db.transaction(async (tx) => {
         const query: typeof tx.query = async (text, values, settings) => {
           const rows = await tx.query(text, values, settings);
-          if (text.includes("from dlq_events e") && text.includes("limit") && looks++ === 0) await parkLate();
+          if (text.includes("from dlq_event_rows e") && text.includes("limit") && looks++ === 0) await parkLate();
           return rows as never;
         };
         return work({ ...tx, query });

@@ -140,7 +140,7 @@ export async function openWorld(options: {
   }
 
   const event = async (eventId: string): Promise<Row> =>
-    (await db.query<Row>("select * from dlq_events where event_id = $1", [eventId]))[0]!;
+    (await db.query<Row>("select * from dlq_event_rows where event_id = $1", [eventId]))[0]!;
   const statuses = async (): Promise<Record<string, number>> =>
     Object.fromEntries(
       (

@@ -135,14 +135,16 @@ async function end(tx: Tx, run: Run, rows: Row[], ending: Ending, atMs: number):
               redrives = e.redrives + $4::int, attempts = e.attempts + $4::int,
               failures = case when $5 = ${ITEM.failed} then e.failures + 1 else e.failures end,
               last_attempt_at = case when $4 = 1 then to_timestamp($6::float8 / 1000) else e.last_attempt_at end,
-              redrive_at = case when $2 = ${EVENT.REDRIVEN} then to_timestamp($6::float8 / 1000) else e.redrive_at end,
-              last_error_code = case when $5 = ${ITEM.failed} then $7 else e.last_error_code end
+              redrive_at = case when $2 = ${EVENT.REDRIVEN} then to_timestamp($6::float8 / 1000) else e.redrive_at end
         where e.id = any($1::uuid[])
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT.PENDING} as old_status, $2 as new_status
      )${ending.flow ? rollupOf("moved", { flow: { kinds: `'{${ending.flow}}'::text[]`, at: "to_timestamp($6::float8 / 1000)" } }) : rollupOf("moved")}
      select id from moved`,
-    [ids, ending.status, run.past.by, sent ? 1 : 0, ending.item, atMs, ending.result],
+    [ids, ending.status, run.past.by, sent ? 1 : 0, ending.item, atMs],
   );
+  if (ending.item === "failed") {
+    await tx.run("update dlq_event_facts set last_error_code = $2 where id = any($1::uuid[])", [ids, ending.result]);
+  }
   await appendAudit(tx, {
     actor: "worker",
     action: ending.action,

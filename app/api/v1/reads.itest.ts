@@ -365,7 +365,7 @@ describe("what a text names", () => {
       const { where, values } = compileFilter(scopeFilter(localViewer(), { [name]: ["order-7"] }), Date.now());
       const plan = await console.deps.db.transaction(async (tx) => {
         await tx.run("set local enable_seqscan = off");
-        return tx.query(`explain select 1 from dlq_events e where ${where} limit 1001`, values);
+        return tx.query(`explain select 1 from dlq_event_rows e where ${where} limit 1001`, values);
       });
       expect(JSON.stringify(plan)).toMatch(/Index/);
       expect(JSON.stringify(plan)).not.toMatch(/Seq Scan on dlq_events/);

@@ -157,7 +157,7 @@ export async function readOutsideOrder(
        select w.source_id, w.aggregate_type, w.aggregate_id, array_agg(e.id) as ids, array_agg(e.event_id) as event_ids,
               array_agg(e.version) as versions, array_agg(e.status) as statuses
          from wanted w
-         left join dlq_events e on ${EARLIER_PARKED}
+         left join dlq_event_rows e on ${EARLIER_PARKED}
                                and (e.status = ${EVENT.IGNORED} or not coalesce(e.id <= $1 and ${selected.where}, false))
         group by w.source_id, w.aggregate_type, w.aggregate_id
        having count(e.id) > 0 or bool_or(w.judged)
@@ -209,7 +209,7 @@ export async function readEarlierVersions(
   const selected = compileSelection(page.selection, page.asOfMs, 10);
   const text = `with wanted as materialized ${WANTED}, parked as materialized (
        select w.source_id, w.aggregate_type, w.aggregate_id, array_agg(e.id) as ids, array_agg(e.version) as versions
-         from wanted w join dlq_events e on ${EARLIER_PARKED}
+         from wanted w join dlq_event_rows e on ${EARLIER_PARKED}
         where not coalesce(e.id <= $1 and ${selected.where}, false)
           and not exists (select 1 from redrive_items i where i.id = e.id and i.redrive_id = $7)
           and ($9::uuid is null or e.id > $9)

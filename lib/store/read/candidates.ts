@@ -105,7 +105,7 @@ export async function readCandidates(db: Queryable, page: CandidatePage): Promis
     "operation" in page.selection
       ? `e.id = any(array(${changedBy("$4")} and ($2::uuid is null or c.event_id < $2) order by c.event_id desc limit $3))`
       : compiled.where;
-  const text = `select ${CANDIDATE_COLUMNS} from dlq_events e join sources s on s.id = e.source_id
+  const text = `select ${CANDIDATE_COLUMNS} from dlq_event_rows e join sources s on s.id = e.source_id
      where e.id <= $1 and ($2::uuid is null or e.id < $2) and ${where}
      order by e.id desc limit $3`;
   return db.query<Candidate>(text, [page.cutoff, page.after, page.limit, ...compiled.values], {
@@ -125,7 +125,7 @@ export async function sampleCandidates(
   const compiled = compileSelection(page.selection, page.asOfMs, 3);
   const read = (bound: string, order: "asc" | "desc", id: string, limit: number) =>
     db.query<Candidate & { payloadBytes: number }>(
-      `select ${CANDIDATE_COLUMNS}, e.payload_bytes as "payloadBytes" from dlq_events e join sources s on s.id = e.source_id
+      `select ${CANDIDATE_COLUMNS}, e.payload_bytes as "payloadBytes" from dlq_event_rows e join sources s on s.id = e.source_id
         where e.id ${bound} $1 and e.status = ${EVENT.PENDING} and ${compiled.where} order by e.id ${order} limit $2`,
       [id, limit, ...compiled.values],
     );
@@ -173,7 +173,7 @@ export async function groupCandidates(
        from (select e.source_id, e.error_code, e.status,
                     (e.cooldown_until > to_timestamp($2::float8 / 1000)) is true as cooling,
                     e.redrives >= $3 as exhausted, ${BLACKLISTED_HASHED} as blacklisted, count(*) as n
-               from dlq_events e
+               from dlq_event_rows e
               where e.id <= $1 and e.id <> all($4::uuid[]) and ${compiled.where}
               group by 1, 2, 3, 4, 5, 6) g
        join sources s on s.id = g.source_id`,
@@ -195,9 +195,9 @@ export async function readTouched(
   if (events.length === 0 && aggregates.length === 0) return [];
   const compiled = selectedWhere(page, 5);
   return db.query<Candidate>(
-    `select ${CANDIDATE_COLUMNS} from dlq_events e join sources s on s.id = e.source_id
+    `select ${CANDIDATE_COLUMNS} from dlq_event_rows e join sources s on s.id = e.source_id
       where e.id <= $1
-        and (e.id in (select id from event_keys where event_id = any($2::text[])) or e.aggregate_id = any($3::text[]))
+        and (e.id in (select id from event_keys where event_id = any($2::text[])) or e.found_aggregate_id = any($3::text[]))
         and ${compiled.where}
       limit $4`,
     [page.cutoff, events, aggregates, TOUCHED_MAX, ...compiled.values],
@@ -213,7 +213,7 @@ export async function countUpTo(
   const compiled = compileSelection(page.selection, page.asOfMs, 3);
   const [row] = await db.query<{ n: number }>(
     `select count(*) as n from (
-       select 1 from dlq_events e where e.id <= $1 and ${compiled.where} limit $2) few`,
+       select 1 from dlq_event_rows e where e.id <= $1 and ${compiled.where} limit $2) few`,
     [page.cutoff, limit, ...compiled.values],
   );
   return row!.n;

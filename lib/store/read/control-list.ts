@@ -31,7 +31,7 @@ const catches = (scope: string) => `case c.scope
                           where k.event_id = c.value and e.status in ${PARKED}
                             and (c.source is null or k.source_id = ${SOURCE_ID})
                             and ${ofSources("k.source_id", scope)})
-    when 'aggregateId' then (select count(*) from (select 1 from dlq_events e where e.aggregate_id = c.value
+    when 'aggregateId' then (select count(*) from (select 1 from dlq_event_rows e where e.found_aggregate_id = c.value
                           and e.status in ${PARKED}
                           and (c.source is null or e.source_id = ${SOURCE_ID})
                           and ${ofSources("e.source_id", scope)}

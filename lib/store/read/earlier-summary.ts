@@ -70,7 +70,7 @@ export async function summarizeEarlier(
               e.aggregate_id, e.version, e.error_code, s.name as source, e.status,
               (e.cooldown_until > to_timestamp($2::float8 / 1000)) is true as cooling, e.redrives >= $3 as exhausted,
               ${BLACKLISTED_HASHED} as blacklisted
-         from dlq_events e join sources s on s.id = e.source_id
+         from dlq_event_rows e join sources s on s.id = e.source_id
         where e.id <= $1 and e.version is not null and e.aggregate_id is not null and e.status in ${HOLDING} and ${where}
         order by e.id desc limit ${EARLIER_SELECTED_MAX + 1}
      ), judged as materialized (
@@ -84,7 +84,7 @@ export async function summarizeEarlier(
          from judged where passes group by source_id, aggregate_type, aggregate_id
      ), parked as materialized (
        select w.source_id, w.aggregate_type, w.aggregate_id, e.id, e.event_id, e.version, e.status
-         from wanted w join dlq_events e on ${sameAggregate("e", "w")} and e.status in ${HOLDING} and e.version < w.top
+         from wanted w join dlq_event_rows e on ${sameAggregate("e", "w")} and e.status in ${HOLDING} and e.version < w.top
         where not coalesce(e.id <= $1 and ${where}, false) or e.id in (select id from refused)
      ), behind as materialized (
        select distinct source_id, aggregate_type, aggregate_id from parked
@@ -171,12 +171,12 @@ export async function countEarlierUpTo(
     `with wanted as materialized (
        select e.source_id, coalesce(e.aggregate_type, '${NO_AGGREGATE_TYPE}') as aggregate_type, e.aggregate_id,
               max(e.version) as top
-         from dlq_events e
+         from dlq_event_rows e
         where e.id <= $1 and e.version is not null and e.aggregate_id is not null and e.status = ${EVENT.PENDING} and ${where}
         group by 1, 2, 3
      )
      select count(*) as n from (
-       select 1 from wanted w join dlq_events e on ${sameAggregate("e", "w")} and e.status in ${HOLDING} and e.version < w.top
+       select 1 from wanted w join dlq_event_rows e on ${sameAggregate("e", "w")} and e.status in ${HOLDING} and e.version < w.top
         where not coalesce(e.id <= $1 and ${where}, false) limit $2) few`,
     [page.cutoff, limit, ...values],
   );

@@ -12,7 +12,7 @@ export async function estimateCandidates(
 ): Promise<number> {
   const compiled = compileSelection(page.selection, page.asOfMs, 2);
   const [row] = await tx.query<Plan>(
-    `explain (format json) select 1 from dlq_events e where e.id <= $1 and ${compiled.where}`,
+    `explain (format json) select 1 from dlq_event_rows e where e.id <= $1 and ${compiled.where}`,
     [page.cutoff, ...compiled.values],
   );
   return Math.max(atLeast, Math.round(row!["QUERY PLAN"][0].Plan["Plan Rows"]));

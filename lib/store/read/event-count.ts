@@ -6,18 +6,12 @@ import { DomainError } from "@/lib/core/problem";
 import type { Viewer } from "@/lib/core/viewer";
 import type { Db, Queryable } from "@/lib/store/db";
 import { controlledParts } from "@/lib/store/read/controlled-parts";
-import {
-  type CompileOptions,
-  compileFilter,
-  groupsHolding,
-  paramsFrom,
-  splitStatuses,
-  splitWords,
-} from "@/lib/store/read/event-filter-sql";
+import { type CompileOptions, compileFilter, paramsFrom, splitStatuses } from "@/lib/store/read/event-filter-sql";
+import { isToldByKinds, kindConditions } from "@/lib/store/read/event-kinds";
 
 /**
  * How many match. Exact from the rollups where they can tell: any of source, error code and stored status with any
- * window, or group, words, source and status. Else counted up to a bound, in bounded time.
+ * window, or the names of kinds. Else counted up to a bound, in bounded time.
  */
 
 /** Counting stops here: "at least 10,000" is enough to know that it is many. */
@@ -51,7 +45,7 @@ export async function countEvents(db: Db, viewer: Viewer, asked: EventFilter, no
 
 function countByStatus(db: Db, filter: ScopedFilter, nowMs: number): Promise<Counted> {
   if (isToldByLevels(filter)) return countLevels(db, filter, nowMs);
-  if (isToldByGroups(filter)) return countGroups(db, filter);
+  if (isToldByKinds(filter)) return countGroups(db, filter);
   return countRows(db, filter, nowMs);
 }
 
@@ -64,11 +58,6 @@ function restrictsOnly(filter: ScopedFilter, names: readonly (keyof ScopedFilter
 
 function isToldByLevels(filter: ScopedFilter): boolean {
   return restrictsOnly(filter, ["source", "errorCode", "status", "from", "to"]);
-}
-
-function isToldByGroups(filter: ScopedFilter): boolean {
-  if (filter.q !== undefined && splitWords(filter.q).numbered.length > 0) return false;
-  return restrictsOnly(filter, ["source", "fingerprint", "q", "status"]);
 }
 
 /** Whole hours from the rollup; the hours that the window cuts, from their events. */
@@ -120,15 +109,8 @@ async function sumLevels(
 
 async function countGroups(db: Queryable, filter: ScopedFilter): Promise<Counted> {
   const params = paramsFrom(1);
-  const conditions = ["true"];
-  if (filter.fingerprint) conditions.push(`fingerprint = any(${params.add(filter.fingerprint)}::text[])`);
-  if (filter.q) conditions.push(`fingerprint in (${groupsHolding(params.add(splitWords(filter.q).plain))})`);
-  if (filter.status) conditions.push(`status = any(${params.add(filter.status)}::text[])`);
-  if (filter.source) {
-    conditions.push(`source_id in (select id from sources where name = any(${params.add(filter.source)}::text[]))`);
-  }
   const rows = await db.query<StatusRow>(
-    `select status, sum(n)::bigint as n from dlq_group_levels where ${conditions.join(" and ")} group by status`,
+    `select l.status, sum(l.n)::bigint as n from dlq_group_levels l where ${kindConditions(filter, params)} group by l.status`,
     params.values,
   );
   return { byStatus: toCounts(rows), bounded: false };
@@ -147,7 +129,7 @@ async function countRows(
     const compiled = compileFilter(part, nowMs, { window, firstParam: values.length + 1 });
     values.push(...compiled.values);
     const where = hint ? `${compiled.where} and ${hint}` : compiled.where;
-    return `(select e.id, e.status from dlq_events e where ${where} limit ${COUNT_BOUND + 1})`;
+    return `(select e.id, e.status from dlq_event_rows e where ${where} limit ${COUNT_BOUND + 1})`;
   });
   if (met.length === 0) return { byStatus: new Map(), bounded: false };
   // Parts overlap where two controls catch the same event: a union counts it once.

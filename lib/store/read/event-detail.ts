@@ -38,7 +38,7 @@ export async function readEventDetail(db: Queryable, viewer: Viewer, id: string,
   const [row] = await db.query<DetailRow>(
     `select ${EVENT_COLUMNS}, e.source_id, s.kind, s.config, b.payload, b.content_type, b.headers, b.error_type,
             b.error_message, b.error_detail, b.origin
-       from dlq_events e join sources s on s.id = e.source_id join dlq_event_bodies b on b.id = e.id
+       from dlq_event_rows e join sources s on s.id = e.source_id join dlq_event_bodies b on b.id = e.id
       where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
     [id, sources],
     { name: "event_detail", isoTimes: true },
@@ -128,8 +128,8 @@ async function readAggregate(
       `select e.id, e.event_id as "eventId", e.version, e.event_type as "eventType", e.error_code as "errorCode",
               e.status, e.bounces, e.confirmed_at as "confirmedAt", e.cooldown_until as "cooldownUntil",
               e.first_seen as "firstSeen"
-         from dlq_events e
-        where e.aggregate_id = $2 and e.source_id = $1 and coalesce(e.aggregate_type, '') = coalesce($3, '')
+         from dlq_event_rows e
+        where e.found_aggregate_id = $2 and e.source_id = $1 and coalesce(e.aggregate_type, '') = coalesce($3, '')
         order by e.version nulls last, e.id limit ${MEMBERS_MAX}`,
       [sourceId, aggregateId, aggregateType],
       { name: "aggregate_members", isoTimes: true },

@@ -5,7 +5,7 @@ import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { EVENT } from "@/lib/store/state-sql";
 
 /**
- * The one compiler from the filter to SQL, over the alias `e` of dlq_events. What selects (list, count, export, bulk)
+ * The one compiler from the filter to SQL, over the alias `e` of dlq_event_rows. What selects (list, count, export, bulk)
  * uses exactly these conditions; a read may add a way to find the rows faster, never another condition.
  *
  * `q`: every word must occur, case-insensitively, in the event's group (error code, exception type, message pattern,
@@ -76,7 +76,7 @@ function windowConditions(fromMs: number | null, toMs: number | null, params: Pa
 }
 
 const COLUMNS = {
-  aggregateId: "e.aggregate_id",
+  aggregateId: "e.found_aggregate_id",
   aggregateType: "e.aggregate_type",
   eventType: "e.event_type",
   errorCode: "e.error_code",
@@ -101,16 +101,17 @@ function valueConditions(filter: EventFilter, params: Params): Condition[] {
   return conditions;
 }
 
-/** Stored statuses asked for, and the refinements that no asked status already covers. */
+/** Stored statuses asked for, the refinements that no asked status already covers, and the statuses those refine. */
 export function splitStatuses(statuses: readonly FilterStatus[]): {
   stored: EventStatus[];
   refined: Exclude<FilterStatus, EventStatus>[];
+  parents: EventStatus[];
 } {
   const stored = EVENT_STATUSES.filter((status) => statuses.includes(status));
   const refined = (["BOUNCED", "CONFIRMED", "COOLING", "BLACKLISTED"] as const).filter(
     (status) => statuses.includes(status) && !stored.includes(PARENT[status]),
   );
-  return { stored, refined };
+  return { stored, refined, parents: refined.map((status) => PARENT[status]) };
 }
 
 /** The stored status that a refinement is a part of. */

@@ -190,7 +190,7 @@ async function matching(filter: EventFilter): Promise<string[]> {
                        and a.aggregate_type = coalesce(e.aggregate_type, '') and a.blacklist_id is not null
                    ) as aggregate_blacklisted,
             lower(concat_ws(' ', g.error_code, g.exception_type, g.message_pattern, g.first_frame)) as group_text
-       from dlq_events e join sources s on s.id = e.source_id join dlq_groups g using (fingerprint) order by e.id desc`,
+       from dlq_event_rows e join sources s on s.id = e.source_id join dlq_groups g using (fingerprint) order by e.id desc`,
   );
   return rows.filter((row) => matches(row, filter)).map((row) => row.id);
 }
@@ -329,7 +329,7 @@ describe("any filter", () => {
     const { where, values } = compileFilter(scopeFilter(localViewer(), { errorCode: ["TIMEOUT"], from: "-3d" }), NOW, {
       firstParam: 3,
     });
-    const rows = await db.query(`select e.id from dlq_events e where e.attempts > $1 and e.id <> $2 and ${where}`, [
+    const rows = await db.query(`select e.id from dlq_event_rows e where e.attempts > $1 and e.id <> $2 and ${where}`, [
       -1,
       "018f9c4e-0000-7000-8000-000000000001",
       ...values,
@@ -379,7 +379,7 @@ test("a listed event names the control that decides whether it may be sent, as t
             exists (select 1 from aggregates a where a.aggregate_id = e.aggregate_id and a.source_id = e.source_id
                        and a.aggregate_type = coalesce(e.aggregate_type, '') and a.blacklist_id is not null
                    ) as aggregate_blacklisted
-       from dlq_events e join sources s on s.id = e.source_id where s.name = any($1::text[])`,
+       from dlq_event_rows e join sources s on s.id = e.source_id where s.name = any($1::text[])`,
     [sources],
   );
   const expected = new Map<string, string | undefined>();

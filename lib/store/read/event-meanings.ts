@@ -55,7 +55,7 @@ async function countByName(
   nowMs: number,
 ): Promise<Meanings["names"][number]> {
   const { where, values } = compileFilter(filter, nowMs);
-  const sql = `select count(*)::int as n from (select 1 from dlq_events e where ${where} limit ${COUNT_BOUND + 1}) met`;
+  const sql = `select count(*)::int as n from (select 1 from dlq_event_rows e where ${where} limit ${COUNT_BOUND + 1}) met`;
   try {
     const [row] = await db.transaction((tx) => tx.query<{ n: number }>(sql, values), {
       statementTimeoutMs: MEANINGS_MS_MAX,

@@ -1,5 +1,5 @@
 /**
- * Columns of an event as they go to the wire (`EventOut`), over the aliases `e` (dlq_events) and `s` (sources). Read with
+ * Columns of an event as they go to the wire (`EventOut`), over the aliases `e` (dlq_event_rows) and `s` (sources). Read with
  * `isoTimes`, a row is an answer: a list has fifty of them, and to copy each costs more than to read it. `version` is a
  * number when it is exact as one, else its digits, as every int8 is.
  */

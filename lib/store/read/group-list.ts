@@ -5,7 +5,8 @@ import { EVENT_STATUSES, type EventStatus } from "@/lib/core/event-state";
 import { DomainError } from "@/lib/core/problem";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Db, Queryable } from "@/lib/store/db";
-import { compileFilter, groupsHolding, paramsFrom, splitStatuses, splitWords } from "@/lib/store/read/event-filter-sql";
+import { compileFilter, type Params, paramsFrom } from "@/lib/store/read/event-filter-sql";
+import { isToldByKinds, kindConditions } from "@/lib/store/read/event-kinds";
 import { iso } from "@/lib/store/read/event-rows";
 import { ofSources } from "@/lib/store/read/scope-sql";
 import { PARKED } from "@/lib/store/state-sql";
@@ -38,7 +39,7 @@ export async function listGroups(db: Db, viewer: Viewer, query: GroupQuery, nowM
   const scope = sourceScope(viewer);
   const after = query.cursor === null ? null : decodeCursor(query.cursor);
   const params = paramsFrom(1);
-  const counted = isRolledUp(filter) ? rolledUp(filter, params) : scanned(filter, nowMs, params);
+  const counted = isToldByKinds(filter) ? rolledUp(filter, params) : scanned(filter, nowMs, params);
   const behind = after
     ? `where (parked, fingerprint) < (${params.add(after.parked)}::bigint, ${params.add(after.fingerprint)}::text)`
     : "";
@@ -75,38 +76,16 @@ export async function listGroups(db: Db, viewer: Viewer, query: GroupQuery, nowM
   };
 }
 
-function isRolledUp(filter: EventFilter): boolean {
-  const known = ["source", "errorCode", "fingerprint", "status", "q"];
-  const used = (Object.keys(filter) as (keyof EventFilter)[]).filter((name) => filter[name] !== undefined);
-  if (filter.status && splitStatuses(filter.status).refined.length > 0) return false;
-  if (filter.q !== undefined && splitWords(filter.q).numbered.length > 0) return false;
-  return used.every((name) => known.includes(name));
-}
-
-type Params = ReturnType<typeof paramsFrom>;
-
 function rolledUp(filter: EventFilter, params: Params): string {
-  const all = ["true"];
-  if (filter.fingerprint) all.push(`l.fingerprint = any(${params.add(filter.fingerprint)}::text[])`);
-  if (filter.status) all.push(`l.status = any(${params.add(filter.status)}::text[])`);
-  if (filter.source) {
-    all.push(`l.source_id in (select id from sources where name = any(${params.add(filter.source)}::text[]))`);
-  }
-  if (filter.errorCode) {
-    all.push(
-      `l.fingerprint in (select fingerprint from dlq_groups where error_code = any(${params.add(filter.errorCode)}::text[]))`,
-    );
-  }
-  if (filter.q) all.push(`l.fingerprint in (${groupsHolding(params.add(splitWords(filter.q).plain))})`);
   return `select l.fingerprint, l.source_id, l.status, sum(l.n) as n from dlq_group_levels l
-           where ${all.join(" and ")} group by 1, 2, 3`;
+           where ${kindConditions(filter, params)} group by 1, 2, 3`;
 }
 
 /** Bounded by the statement's timeout alone: a window or a name beside it keeps it quick. */
 function scanned(filter: ScopedFilter, nowMs: number, params: Params): string {
   const { where, values } = compileFilter(filter, nowMs);
   for (const value of values) params.add(value);
-  return `select e.fingerprint, e.source_id, e.status, count(*) as n from dlq_events e where ${where} group by 1, 2, 3`;
+  return `select e.fingerprint, e.source_id, e.status, count(*) as n from dlq_event_rows e where ${where} group by 1, 2, 3`;
 }
 
 async function readTrends(
@@ -155,15 +134,15 @@ function groupOut(row: GroupRow, trend: number[] | undefined): GroupOut {
  */
 async function ownSamples(db: Queryable, rows: readonly GroupRow[], scope: string[]): Promise<GroupRow[]> {
   const end = (order: "asc" | "desc", columns: string) => `(
-    select ${columns} from sources s cross join lateral (
+    select ${columns} from sources s cross join unnest($3::text[]) k (status) cross join lateral (
       select e.id, e.first_seen from dlq_events e
-       where e.fingerprint = w.fingerprint and e.source_id = s.id order by e.id ${order} limit 1) e
+       where e.fingerprint = w.fingerprint and e.source_id = s.id and e.status = k.status order by e.id ${order} limit 1) e
      where s.name = any($2) order by e.id ${order} limit 1)`;
   const found = await db.query<Pick<GroupRow, "fingerprint" | "sample_event" | "first_seen" | "last_seen">>(
     `select w.fingerprint, ${end("desc", "e.id")} as sample_event, ${end("asc", "e.first_seen")} as first_seen,
             ${end("desc", "e.first_seen")} as last_seen
        from unnest($1::text[]) w (fingerprint)`,
-    [rows.map(({ fingerprint }) => fingerprint), scope],
+    [rows.map(({ fingerprint }) => fingerprint), scope, EVENT_STATUSES],
   );
   const own = new Map(found.map((row) => [row.fingerprint, row]));
   // A group whose events have left the store has levels of zero, and is not among the rows.

@@ -39,7 +39,7 @@ export function seesControl(scope: string): string {
     when c.scope = 'eventId' then exists (
       select 1 from event_keys e where e.event_id = c.value and ${own})
     when c.scope = 'aggregateId' then exists (
-      select 1 from dlq_events e where e.aggregate_id = c.value and ${own})
+      select 1 from dlq_event_rows e where e.found_aggregate_id = c.value and ${own})
     else exists (select 1 from dlq_levels e where e.error_code = c.value and ${own}) end)`;
 }
 

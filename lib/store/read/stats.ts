@@ -1,9 +1,11 @@
 import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats } from "@/lib/contract/stats";
 import { bucketStarts, type StatsQuery } from "@/lib/contract/stats-query";
 import { agePercentiles, type HourCount, parkedHoursAt } from "@/lib/core/age-percentiles";
-import { type EventStatus, PARKED_STATUSES } from "@/lib/core/event-state";
+import { PARKED_STATUSES } from "@/lib/core/event-state";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
+import { paramsFrom } from "@/lib/store/read/event-filter-sql";
+import { kindConditions } from "@/lib/store/read/event-kinds";
 import { iso } from "@/lib/store/read/event-rows";
 import {
   ALL_HOURS,
@@ -229,17 +231,18 @@ async function hourlyFlow(db: Queryable, filter: StatsQuery["filter"]) {
   };
 }
 
-/** When the oldest parked event was first seen, epoch milliseconds: the low end of an index for each status. */
+/** When the oldest parked event was first seen, epoch milliseconds: the low end of the range of each kind. */
 async function readOldest(db: Queryable, filter: StatsQuery["filter"]): Promise<number | null> {
+  const params = paramsFrom(1);
+  const kinds = kindConditions({ ...filter, status: [...PARKED_STATUSES] }, params);
   const [row] = await db.query<{ oldest: number | null }>(
     `select min(o.first_seen) as oldest
-       from unnest($3::text[]) p (status)
+       from (select distinct l.fingerprint, l.source_id, l.status from dlq_group_levels l where ${kinds}) k
       cross join lateral (
         select e.first_seen from dlq_events e
-         where e.status = p.status and ($1::text[] is null or e.source_id = any(array(select id from sources where name = any($1))))
-           and ($2::text[] is null or e.error_code = any($2))
+         where e.fingerprint = k.fingerprint and e.source_id = k.source_id and e.status = k.status
          order by e.id limit 1) o`,
-    [...scopeValues(filter).slice(0, 2), PARKED_STATUSES satisfies readonly EventStatus[]],
+    params.values,
   );
   return row?.oldest ?? null;
 }

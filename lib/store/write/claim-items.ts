@@ -94,7 +94,7 @@ select c.id, c.fence::text as fence, c.attempts as item_attempts,
        e.fingerprint, e.status, e.redrives, e.failures, e.trace_id, e.payload_bytes,
        (extract(epoch from e.cooldown_until) * 1000)::float8 as cooldown_until_ms,
        ${AGGREGATE_BLACKLISTED} as aggregate_blacklisted
-  from claimed c join dlq_events e on e.id = c.id join sources s on s.id = e.source_id`;
+  from claimed c join dlq_event_rows e on e.id = c.id join sources s on s.id = e.source_id`;
 
 type ClaimRow = {
   id: string;

@@ -118,7 +118,7 @@ export async function moveFinishedEvents(
   finished: readonly (FinishedItem & { after: EventAfter })[],
 ): Promise<MovedEvent[]> {
   if (finished.length === 0) return [];
-  return tx.query<MovedEvent>(
+  const moved = await tx.query<MovedEvent>(
     `with moved as (
        update dlq_events e
           set status = case when ${CAME_BACK} then coalesce(w.if_bounced, w.status) else w.status end,
@@ -128,13 +128,11 @@ export async function moveFinishedEvents(
               confirmed_at = to_timestamp(w.confirmed_at / 1000),
               redrive_at = case when w.status = ${EVENT.REDRIVEN} then now() else e.redrive_at end,
               attempts = least(e.attempts::bigint + w.sends, ${INT4_MAX}),
-              last_attempt_at = case when w.sent_now then now() else e.last_attempt_at end,
-              last_error_code = coalesce(w.error_code, e.last_error_code),
-              last_error = coalesce(w.error_text, e.last_error)
+              last_attempt_at = case when w.sent_now then now() else e.last_attempt_at end
          from unnest($2::uuid[], $3::text[], $4::text[], $5::int[], $6::int[], $7::float8[], $8::float8[], $9::int[],
-                     $10::text[], $11::text[], $12::boolean[], $13::text[], $14::text[], $15::boolean[])
+                     $10::text[], $11::text[], $12::boolean[], $13::boolean[])
            as w(id, status, if_bounced, failures, redrives, cooldown_until, confirmed_at, sends, flow, flow_if_bounced, processed,
-                error_code, error_text, sent_now)
+                sent_now)
         where e.id = any($2::uuid[]) and e.id = w.id and ${checked("e.status", EVENT[QUEUED])}
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT[QUEUED]} as old_status,
                  e.status as new_status, ${CAME_BACK} as came_back,
@@ -156,11 +154,27 @@ export async function moveFinishedEvents(
         ({ after }) => after.statusIfBounced && flowOf("deliverBounced", QUEUED, after.statusIfBounced).join(),
       ),
       finished.map(({ outcome }) => outcome.kind === "already-processed"),
-      finished.map(({ outcome }) => (outcome.kind === "failed" ? outcome.code : null)),
-      finished.map(({ outcome }) => (outcome.kind === "failed" ? storedDetail(outcome.detail) : null)),
       finished.map(({ item, attempts }) => attempts > item.attempts),
     ],
     { name: "move-finished-events" },
+  );
+  await recordErrors(tx, finished, new Set(moved.map(({ id }) => id)));
+  return moved;
+}
+
+/** The last error of the events that failed, among those that moved. */
+async function recordErrors(tx: Tx, finished: readonly FinishedItem[], moved: ReadonlySet<string>): Promise<void> {
+  const errors = finished.flatMap(({ item: { id }, outcome }) =>
+    outcome.kind === "failed" && moved.has(id)
+      ? [{ id, code: outcome.code, detail: storedDetail(outcome.detail) }]
+      : [],
+  );
+  if (errors.length === 0) return;
+  await tx.run(
+    `update dlq_event_facts f set last_error_code = w.code, last_error = coalesce(w.detail, f.last_error)
+       from unnest($1::uuid[], $2::text[], $3::text[]) as w (id, code, detail) where f.id = w.id`,
+    [errors.map(({ id }) => id), errors.map(({ code }) => code), errors.map(({ detail }) => detail)],
+    { name: "record-errors" },
   );
 }
 

@@ -58,9 +58,12 @@ function compare(a: string, b: string): number {
 }
 
 const EVENT_COLUMNS = [
-  ...["id", "source_id", "event_id", "aggregate_type", "aggregate_id", "version", "event_type", "trace_id"],
-  ...["error_code", "fingerprint", "status", "attempts", "first_seen", "failed_at", "last_attempt_at"],
-  ...["last_error_code", "last_error", "payload_bytes", "tags"],
+  ...["id", "source_id", "event_id", "aggregate_type", "aggregate_id", "version", "error_code", "fingerprint"],
+  ...["first_seen", "status", "attempts", "last_attempt_at"],
+];
+const FACT_COLUMNS = [
+  ...["id", "aggregate_id", "event_type", "trace_id", "failed_at", "last_error_code", "last_error", "payload_bytes"],
+  "tags",
 ];
 const BODY_COLUMNS = [
   "id",
@@ -80,12 +83,14 @@ const BODY_COLUMNS = [
 export async function insertEvents(tx: Tx, parkings: Parking[], nowMs: number): Promise<void> {
   if (parkings.length === 0) return;
   await copyRows(tx, COPY_EVENTS, encodeEvents(parkings, nowMs));
+  await copyRows(tx, COPY_FACTS, encodeFacts(parkings));
   await copyRows(tx, COPY_BODIES, encodeBodies(parkings));
   await countParked(tx, parkings, nowMs);
   await touchGroups(tx, parkings, nowMs);
 }
 
 export const COPY_EVENTS = `copy dlq_events (${EVENT_COLUMNS}) from stdin (format binary)`;
+export const COPY_FACTS = `copy dlq_event_facts (${FACT_COLUMNS}) from stdin (format binary)`;
 export const COPY_BODIES = `copy dlq_event_bodies (${BODY_COLUMNS}) from stdin (format binary)`;
 
 /** After a failure the chunks are left to the collector: the broken connection may still hold them. */
@@ -97,6 +102,12 @@ async function copyRows(tx: Tx, text: string, rows: CopyRows): Promise<void> {
 export function encodeEvents(parkings: readonly Parking[], nowMs: number): CopyRows {
   const rows = new CopyRows(EVENT_COLUMNS.length);
   for (const parking of parkings) addEvent(rows, parking, nowMs);
+  return rows;
+}
+
+export function encodeFacts(parkings: readonly Parking[]): CopyRows {
+  const rows = new CopyRows(FACT_COLUMNS.length);
+  for (const parking of parkings) addFacts(rows, parking);
   return rows;
 }
 
@@ -115,14 +126,21 @@ function addEvent(rows: CopyRows, { id, sourceId, letter, group }: Parking, nowM
     .text(letter.aggregateType)
     .text(letter.aggregateId)
     .int8(letter.version)
-    .text(letter.eventType)
-    .text(letter.traceId)
     .text(letter.errorCode)
     .text(group.fingerprint)
+    .timestamp(nowMs)
     .text(PARKED_AS)
     .int4(letter.attempts)
-    .timestamp(nowMs)
-    .timestamp(letter.failedAtMs)
+    .timestamp(letter.failedAtMs);
+}
+
+function addFacts(rows: CopyRows, { id, letter }: Parking): void {
+  rows
+    .row()
+    .uuid(id)
+    .text(letter.aggregateId)
+    .text(letter.eventType)
+    .text(letter.traceId)
     .timestamp(letter.failedAtMs)
     .text(letter.errorCode)
     .text(errorSummary(letter.error))
@@ -296,7 +314,7 @@ export async function knownRedrives(tx: Tx, ids: string[]): Promise<Set<string>>
  */
 const BOUNCE_FLOW = `, moved_beside as (
   insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
-  select date_trunc('minute', to_timestamp($13::float8 / 1000), 'UTC'), source_id, code, print, kind, count(*)
+  select date_trunc('minute', to_timestamp($12::float8 / 1000), 'UTC'), source_id, code, print, kind, count(*)
     from (select source_id,
                  case when old_status in ${PARKED} or kind = 'unconfirmed' then old_error_code else error_code end as code,
                  case when old_status in ${PARKED} or kind = 'unconfirmed' then old_fingerprint else fingerprint end as print,
@@ -326,23 +344,20 @@ export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): P
        update dlq_events e set
          status = w.status, bounces = e.bounces + 1, attempts = least(e.attempts::bigint + w.attempts, ${INT4_MAX}),
          error_code = w.error_code, fingerprint = w.fingerprint,
-         last_error_code = w.error_code, last_error = w.last_error,
-         failed_at = coalesce(to_timestamp(w.failed_at / 1000), e.failed_at),
-         last_attempt_at = to_timestamp(coalesce(w.failed_at, $13::float8) / 1000),
-         confirmed_at = null, confirmed_redrive = null, payload_bytes = w.payload_bytes,
+         last_attempt_at = to_timestamp(coalesce(w.failed_at, $12::float8) / 1000), confirmed_at = null, confirmed_redrive = null,
          bounced_redrives = case when w.redrive is null then e.bounced_redrives
                                  else e.bounced_redrives || w.redrive end,
          failures = e.failures + w.failed,
          cooldown_until = greatest(e.cooldown_until, now() + make_interval(secs => w.cooldown_ms / 1000))
        from unnest($1::uuid[], $2::text[], $3::text[], $4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[],
-                   $9::text[], $10::text[], $11::int[], $12::float8[], $14::int[], $15::int[], $16::float8[], $17::text[], $18::boolean[])
+                   $9::text[], $10::int[], $11::float8[], $13::int[], $14::float8[], $15::text[], $16::boolean[])
          as w (id, old_status, status, old_bounces, redrive, old_error_code, error_code, old_fingerprint, fingerprint,
-               last_error, attempts, failed_at, payload_bytes, failed, cooldown_ms, beside, confirmed)
+               attempts, failed_at, failed, cooldown_ms, beside, confirmed)
        where e.id = w.id and e.status = w.old_status and e.bounces = w.old_bounces
          and (e.confirmed_at is not null) = w.confirmed
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, w.old_status,
                  e.status as new_status, w.old_error_code, w.old_fingerprint, w.beside
-     )${rollupOf("moved", { flow: { kinds: "'{bounced}'::text[]", at: "to_timestamp($13::float8 / 1000)" }, regrouped: true })}${BOUNCE_FLOW}
+     )${rollupOf("moved", { flow: { kinds: "'{bounced}'::text[]", at: "to_timestamp($12::float8 / 1000)" }, regrouped: true })}${BOUNCE_FLOW}
      select id from moved`,
     [
       column(({ found }) => found.id),
@@ -354,11 +369,9 @@ export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): P
       column(({ parking }) => parking.letter.errorCode),
       column(({ found }) => found.fingerprint),
       column(({ parking }) => parking.group.fingerprint),
-      column(({ parking }) => errorSummary(parking.letter.error)),
       column(({ parking }) => parking.letter.attempts),
       column(({ parking }) => parking.letter.failedAtMs),
       nowMs,
-      column(({ parking }) => parking.letter.payload.byteLength),
       column(({ counts }) => (counts ? 1 : 0)),
       column(({ counts, cooldownMs }) => (counts ? cooldownMs : null)),
       column(({ found, status }) => flowBesideBounce(found.status, status, found.confirmed).join()),
@@ -366,7 +379,33 @@ export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): P
     ],
     { name: "record_bounces" },
   );
-  return new Set(rows.map((row) => row.id));
+  const moved = new Set(rows.map((row) => row.id));
+  await updateFacts(
+    tx,
+    bounces.filter(({ found }) => moved.has(found.id)),
+  );
+  return moved;
+}
+
+async function updateFacts(tx: Tx, bounces: Bounce[]): Promise<void> {
+  if (bounces.length === 0) return;
+  const column = <T>(of: (letter: DeadLetter) => T) => bounces.map(({ parking }) => of(parking.letter));
+  await tx.run(
+    `update dlq_event_facts f
+        set last_error_code = w.error_code, last_error = w.error, payload_bytes = w.payload_bytes,
+            failed_at = coalesce(to_timestamp(w.failed_at / 1000), f.failed_at)
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::int[], $5::float8[])
+         as w (id, error_code, error, payload_bytes, failed_at)
+      where f.id = w.id`,
+    [
+      bounces.map(({ found }) => found.id),
+      column((letter) => letter.errorCode),
+      column((letter) => errorSummary(letter.error)),
+      column((letter) => letter.payload.byteLength),
+      column((letter) => letter.failedAtMs),
+    ],
+    { name: "update_facts" },
+  );
 }
 
 /**

@@ -25,41 +25,36 @@ export type RollupOptions = {
  * `from` has a row for each event with `source_id, error_code, fingerprint, first_seen, old_status, new_status`;
  * `old_status` null = newly parked, `new_status` null = removed. The two may be equal: then only the flow counts.
  */
-export function rollupOf(from: string, options: RollupOptions = {}): string {
-  const [oldCode, oldFingerprint] = options.regrouped
-    ? ["old_error_code", "old_fingerprint"]
-    : ["error_code", "fingerprint"];
-  const levels = `, ${from}_levels as (
+export function rollupOf(from: string, { flow, regrouped }: RollupOptions = {}): string {
+  const [oldCode, oldFingerprint] = regrouped ? ["old_error_code", "old_fingerprint"] : ["error_code", "fingerprint"];
+  // Rows are many and few of them differ here: summed up once, then split.
+  const levels = `, ${from}_sums as materialized (
+    select source_id, error_code, fingerprint, old_status, new_status, ${oldCode} as old_code, ${oldFingerprint} as old_print,
+           date_trunc('hour', first_seen, 'UTC') as hour, ${flow?.kinds ?? "null::text[]"} as kinds, count(*) as n
+      from ${from} group by 1, 2, 3, 4, 5, 6, 7, 8, 9
+  ), ${from}_levels as (
     insert into dlq_levels (source_id, error_code, status, hour, n)
-    select source_id, error_code, status, hour, sum(n) from (
-      select source_id, ${oldCode} as error_code, old_status as status,
-             date_trunc('hour', first_seen, 'UTC') as hour, -1 as n from ${from} where old_status is not null
-      union all
-      select source_id, error_code, new_status, date_trunc('hour', first_seen, 'UTC'), 1
-        from ${from} where new_status is not null
-    ) delta group by source_id, error_code, status, hour having sum(n) <> 0
+    select source_id, code, status, hour, sum(n) from (
+      select source_id, old_code as code, old_status as status, hour, -n as n from ${from}_sums
+      union all select source_id, error_code, new_status, hour, n from ${from}_sums) delta
+     where status is not null group by 1, 2, 3, 4 having sum(n) <> 0
   ), ${from}_group_levels as (
     insert into dlq_group_levels (fingerprint, source_id, status, n)
-    select fingerprint, source_id, status, sum(n) from (
-      select ${oldFingerprint} as fingerprint, source_id, old_status as status, -1 as n
-        from ${from} where old_status is not null
-      union all
-      select fingerprint, source_id, new_status, 1 from ${from} where new_status is not null
-    ) delta group by fingerprint, source_id, status having sum(n) <> 0
+    select print, source_id, status, sum(n) from (
+      select old_print as print, source_id, old_status as status, -n as n from ${from}_sums
+      union all select fingerprint, source_id, new_status, n from ${from}_sums) delta
+     where status is not null group by 1, 2, 3 having sum(n) <> 0
   )`;
-  return options.flow ? levels + insertFlow(from, options.flow) : levels;
+  if (!flow) return levels;
+  return `${levels}, ${from}_flow as (
+    insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
+    select date_trunc('minute', ${flow.at}, 'UTC'), source_id, error_code, fingerprint, kind, sum(n)
+      from ${from}_sums cross join lateral unnest(kinds) as kind group by source_id, error_code, fingerprint, kind
+  )`;
 }
 
 /** SQL of the kinds that a move counts, over `old_status`. */
 export function flowSql(move: EventMove): string {
   const kinds = EVENT_MOVES[move].from.map((from) => `when ${EVENT[from]} then '{${flowOf(move, from)}}'`);
   return `(case old_status ${kinds.join(" ")} end)::text[]`;
-}
-
-function insertFlow(from: string, { kinds, at }: NonNullable<RollupOptions["flow"]>): string {
-  return `, ${from}_flow as (
-    insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
-    select date_trunc('minute', ${at}, 'UTC'), source_id, error_code, fingerprint, kind, count(*)
-      from ${from} cross join lateral unnest(${kinds}) as kind group by source_id, error_code, fingerprint, kind
-  )`;
 }

@@ -73,6 +73,6 @@ export async function lockSource(
   >`select id::text as id from sources where name = ${name} for update`;
   if (!row) return null;
   const [found] = await client.$queryRaw<{ events: boolean }[]>`
-    select exists (select 1 from dlq_events where source_id = ${row.id}::uuid) as events`;
+    select coalesce(sum(n), 0) > 0 as events from dlq_group_levels where source_id = ${row.id}::uuid`;
   return { id: row.id, events: found!.events };
 }
