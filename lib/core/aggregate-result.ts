@@ -2,8 +2,8 @@ import { type AggregateName, aggregateKey } from "@/lib/core/aggregate";
 import type { ItemOutcome } from "@/lib/core/item-outcome";
 
 /**
- * What a batch of outcomes does to one aggregate's run of failures. `reset`: its consumer had processed something, the run
- * ended; `failures`: failures after that. A delivery does neither: only a confirmation shows that it was none.
+ * How a batch of outcomes changes the failures in a row of one aggregate. `reset`: its consumer had processed an event of
+ * it, which ends the row; `failures`: failures after that. A delivery changes nothing: it may still bounce.
  */
 export type AggregateResult = AggregateName & { reset: boolean; failures: number };
 

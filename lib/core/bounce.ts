@@ -2,16 +2,15 @@ import type { EventStatus } from "@/lib/core/event-state";
 import { statusAfterFailure } from "@/lib/core/redrive-limit";
 
 /**
- * What an arrival means when its event is already known.
+ * Whether an arrival of a known event is a duplicate or a bounce.
  *
- * Every dead-letter queue delivers at least once, so the same letter again is a duplicate and changes nothing. It is a
- * bounce when Parkade had sent the event and it came back: when it carries the mark of a redrive that has not been
- * counted yet; or, from a consumer that drops our headers, when the event was redriven, or when the redrive that now
- * holds it has already begun to send it. A bounce that overtakes the end of its own delivery leaves the event QUEUED:
+ * Every dead-letter queue delivers at least once: the same letter again is a duplicate and changes nothing. It is a
+ * bounce when Parkade had sent the event and the event came back: when the letter carries the mark of a redrive whose
+ * bounce is not counted yet; or, from a consumer that drops our headers, when the event was redriven, or when the redrive
+ * that holds it has begun to send it. A bounce that arrives before the finish of its own delivery leaves the event QUEUED:
  * the finish finds the redrive in `bounced_redrives` and parks the event instead of marking it redriven.
  *
- * An event that comes back when its redrives have reached the limit is ignored instead of parked: it would only go round
- * once more. A person releases it.
+ * `core/redrive-limit.ts` decides whether a bounced event is parked or ignored.
  */
 export type KnownEvent = {
   status: EventStatus;

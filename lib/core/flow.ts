@@ -1,7 +1,7 @@
 import { EVENT_MOVES, type EventMove, type EventStatus, isParked } from "@/lib/core/event-state";
 
 /**
- * What each kind of `dlq_flow` does to the number of parked events (`dlq_size`). The kinds of an event's history add up to
+ * How each kind of `dlq_flow` changes the number of parked events (`dlq_size`). The kinds of an event's history add up to
  * whether it is parked now: see I15 in docs/invariants.md. `corrected` is written by migrations alone, with a sign.
  */
 export const SIZE_EFFECT = {
@@ -17,7 +17,7 @@ export const SIZE_EFFECT = {
 } as const;
 export type FlowKind = keyof typeof SIZE_EFFECT;
 
-/** What a move counts whatever the statuses before and after it. */
+/** The kinds that a move always counts. */
 const COUNTED: Record<EventMove, readonly FlowKind[]> = {
   freeze: [],
   deliver: ["redriven"],
@@ -36,7 +36,7 @@ const COUNTED: Record<EventMove, readonly FlowKind[]> = {
 };
 
 /**
- * What a move counts: its own kinds, and one that makes up for what they miss. An event that bounces without having left
+ * All kinds that a move counts: its own, and one that makes up for what they miss. An event that bounces without having left
  * leaves (`redriven`); one that ends as IGNORED at the redrive limit leaves too (`ignored`).
  */
 export function flowOf(move: EventMove, from: EventStatus, to: EventStatus = EVENT_MOVES[move].to): FlowKind[] {
@@ -48,7 +48,7 @@ export function flowOf(move: EventMove, from: EventStatus, to: EventStatus = EVE
   return [...counted, to === "IGNORED" && from !== "IGNORED" ? "ignored" : "redriven"];
 }
 
-/** What an event that comes back counts beside `bounced`. A confirmation before it was none. */
+/** The kinds that an event which comes back counts beside `bounced`. It takes back a confirmation. */
 export function flowBesideBounce(from: EventStatus, to: EventStatus, confirmed: boolean): FlowKind[] {
   const beside = flowOf("bounce", from, to).filter((kind) => kind !== "bounced");
   return confirmed ? [...beside, "unconfirmed"] : beside;

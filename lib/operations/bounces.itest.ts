@@ -165,6 +165,28 @@ describe("an event that comes back after it was confirmed", () => {
     expect(await successOf()).toMatchObject({ confirmed: 1, bounced: 1, rate: 0.5 });
   });
 
+  test("sees a confirmation that is committed after it was looked up", async () => {
+    await world.park(1);
+    const id = await redrive(["event-0000"], DELIVERED);
+    let looks = 0;
+    const transaction: typeof world.db.transaction = (work, options) =>
+      world.db.transaction(async (tx) => {
+        const query: typeof tx.query = async (text, values, settings) => {
+          const rows = await tx.query(text, values, settings);
+          if (settings?.name === "find_known" && looks++ === 0) {
+            await confirmEvents(world.deps, { source: "orders", eventIds: ["event-0000"] }, localViewer("consumer"));
+          }
+          return rows as never;
+        };
+        return work({ ...tx, query });
+      }, options);
+    const letter = deadLetter({ eventId: "event-0000", redrive: { redriveId: id, attempt: 1 } });
+    const deps = { ...world.deps, db: { ...world.db, transaction } };
+    expect(await parkEvents(deps, [{ source: "orders", letter }], localViewer("tester"))).toEqual(["bounced"]);
+    expect(looks).toBe(2);
+    expect(await world.redrive(id)).toMatchObject({ confirmed: 0, bounced: 1 });
+  });
+
   test("lowers the redrive that was confirmed, whichever redrive its mark names", async () => {
     await changeSettings(world.deps, { settings: { redriveLimit: 9 }, reason: "a test" }, localViewer("ada"));
     await world.park(1);

@@ -37,7 +37,7 @@ import { ensurePartitions, isMissingPartition } from "@/lib/store/write/partitio
 /** Events of one transaction: large enough that a commit costs little, small enough that a refusal wastes little. */
 export const PARK_BATCH_MAX = 1_000;
 
-/** What became of one arrival. `rejected`: the store refuses one of its values. */
+/** The outcome of one arrival. `rejected`: the store refuses one of its values. */
 export type ParkOutcome = "parked" | "duplicate" | "bounced" | "unknown-source" | "rejected";
 
 /**

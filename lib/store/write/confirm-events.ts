@@ -38,8 +38,8 @@ export async function recordProcessed(
 }
 
 /**
- * Confirms those that are REDRIVEN or PENDING. What was parked counts as redriven too: it left the parked set. Returns
- * what moved, from where, and the redrive that had delivered it: its `confirmed` counts the event from now on.
+ * Confirms the events that are REDRIVEN or PENDING. A PENDING one counts as redriven too: it leaves the parked events.
+ * Returns the events that moved, their status before, and the redrive that had delivered it: its `confirmed` counts the event from now on.
  */
 export async function confirmEvents(
   tx: Tx,

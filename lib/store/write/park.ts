@@ -33,8 +33,8 @@ export async function holdSources(tx: Tx, names: string[]): Promise<Map<string, 
 }
 
 /**
- * Claims the deduplication keys. Returns the ids whose key was free: exactly those events are new, whoever else parks
- * at the same time. Keys are claimed in one order, so that two batches wait for each other but never in a circle.
+ * Claims the deduplication keys. Returns the ids whose key was free: exactly those events are new, also while others
+ * park them. Keys are claimed in one order, so that two batches wait for each other but never in a circle.
  */
 export async function claimKeys(tx: Tx, parkings: Parking[]): Promise<Set<string>> {
   const sorted = [...parkings].sort(
@@ -306,7 +306,7 @@ export async function knownRedrives(tx: Tx, ids: string[]): Promise<Set<string>>
 }
 
 /**
- * What the flow must say beside the bounce, so that it adds up to what is parked, for each error code and group.
+ * Counts the kinds of flow beside `bounced` (see `flowBesideBounce`), each under the error code and group that it belongs to.
  * - An event that had not left (its send had counted as failed, or is not committed yet) left now: from where it was parked.
  * - One that was ignored meanwhile left and is not parked again: both under the new error.
  * - One that came back at the redrive limit is ignored at once.

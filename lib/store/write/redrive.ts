@@ -112,7 +112,7 @@ export async function readRedriveRow(db: Queryable, id: string): Promise<Redrive
   return row ?? null;
 }
 
-/** The same, locked until the transaction ends: whoever decides on counters or state decides alone. */
+/** The same, locked until the transaction ends: no other transaction decides on its counters or state meanwhile. */
 export async function lockRedrive(tx: Tx, id: string): Promise<RedriveRow | null> {
   const [row] = await tx.query<RedriveRow>(`select ${COLUMNS} from redrives where id = $1 for update`, [id], {
     name: "lock-redrive",
@@ -210,7 +210,7 @@ export async function dueCanaries(db: Queryable): Promise<string[]> {
   return rows.map((row) => row.id);
 }
 
-/** What the brake saw last. */
+/** The outcomes that the brake looks at. */
 export async function setRecent(tx: Tx, id: string, recent: string): Promise<void> {
   await tx.run("update redrives set recent = $2 where id = $1", [id, recent], { name: "set-recent" });
 }

@@ -8,8 +8,8 @@ import { rollupOf } from "@/lib/store/write/rollup";
 export type WithdrawnItem = { id: string; redriveId: string; attempts: number };
 
 /**
- * Takes back open items of one redrive that nobody holds: items cancelled, events PENDING again, up to `limit`. Items in
- * a worker's hand are left to it: it meets the cancelled redrive at its next attempt and hands them back.
+ * Takes back open items of one redrive that nobody holds: items cancelled, events PENDING again, up to `limit`. Items
+ * that a worker holds stay with it: its next attempt finds the redrive cancelled, and gives them back.
  */
 export async function cancelOpenItems(tx: Tx, redriveId: string, limit: number, actor: string): Promise<string[]> {
   // A statement of its own: PostgreSQL 18 crashes where a row that it waited for is looked at again in a statement that
