@@ -43,6 +43,7 @@ export function guarded(
     const refusal = refusalOf(factsOf(request), allowedHosts);
     if (refusal !== null) return refuse(response, { ...NOT_LOCAL, detail: refusal });
     secure(request, response);
+    request.headers[ADDRESS_HEADER] = request.socket.remoteAddress ?? "";
     request.headers[RAW_QUERY_HEADER] = request.url?.split("?").slice(1).join("?") ?? "";
     return handle(request, response);
   };
@@ -90,6 +91,8 @@ function header(request: IncomingMessage, name: string): string | undefined {
  * condition that is dropped selects more. Whatever a client sends under this name is overwritten.
  */
 const RAW_QUERY_HEADER = "x-parkade-query";
+/** Tells the handlers the address that a request came from: its limits are counted by it. Overwritten likewise. */
+const ADDRESS_HEADER = "x-parkade-address";
 
 type Refusal = { status: number; code: string; title: string; detail: string; allow?: string };
 

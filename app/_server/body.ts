@@ -73,8 +73,13 @@ export type HeldBody = {
 /**
  * As `readBytes`; its bytes count as held until they are released. Throws DomainError `too-busy` when all bodies together
  * would take more memory than there is for them: what has come of this one is dropped, and the sender repeats it.
+ * `hold` counts the same bytes for the client; what it throws is thrown.
  */
-export async function readBody(request: Request, bytesMax: number): Promise<HeldBody> {
+export async function readBody(
+  request: Request,
+  bytesMax: number,
+  hold: (bytes: number, ofThisRequest: number) => void = () => {},
+): Promise<HeldBody> {
   const tooLarge = () => new DomainError("payload-too-large", `The body is larger than ${bytesMax} bytes`);
   const declared = Number(request.headers.get("content-length") ?? 0);
   if (declared > bytesMax) throw tooLarge();
@@ -84,6 +89,7 @@ export async function readBody(request: Request, bytesMax: number): Promise<Held
   let bytes = 0;
   let held = 0;
   const release = () => {
+    if (held > 0) hold(-held, held);
     heldBytes -= held;
     held = 0;
   };
@@ -93,6 +99,7 @@ export async function readBody(request: Request, bytesMax: number): Promise<Held
       bytes += chunk.byteLength;
       if (bytes > bytesMax) throw tooLarge();
       if (bytes > SMALL_BYTES) {
+        hold(bytes - held, held);
         heldBytes += bytes - held;
         held = bytes;
         if (heldBytes > HELD_BYTES_MAX) throw tooBusy();

@@ -9,6 +9,7 @@ import { createSchemaCheck, type SchemaCheck } from "@/lib/redriving/schema-chec
 import { databaseClock } from "@/lib/store/database-clock";
 import { createDb, type Db } from "@/lib/store/db";
 import { createLowRateStore, type LowRateStore } from "@/lib/store/prisma";
+import { RequestLimits } from "./request-limits";
 import { type Identify, identifyLocal } from "./viewer";
 
 /** What the web process is made of. Operations and reads get the parts they need, never the environment. */
@@ -26,6 +27,7 @@ export type Deps = {
   clock: Clock;
   log: Log;
   identify: Identify;
+  limits: RequestLimits;
   /** Closes what it holds. */
   close(): Promise<void>;
 };
@@ -86,5 +88,18 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     await db.end();
   };
   const clock = databaseClock(systemClock, db);
-  return { env, db, lists, lowRate, brokers, lane, schemas, clock, log, identify: identifyLocal, close };
+  return {
+    env,
+    db,
+    lists,
+    lowRate,
+    brokers,
+    lane,
+    schemas,
+    clock,
+    log,
+    identify: identifyLocal,
+    limits: new RequestLimits(env.limits),
+    close,
+  };
 }

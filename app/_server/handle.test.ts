@@ -8,6 +8,7 @@ import { readEnv } from "@/lib/platform/env";
 import { type Deps, setDeps } from "./deps";
 import { handle, type Route } from "./handle";
 import { STATUS } from "./problem";
+import { RequestLimits } from "./request-limits";
 import { identifyLocal } from "./viewer";
 
 const lines: string[] = [];
@@ -16,7 +17,13 @@ beforeEach(() => {
   lines.length = 0;
   const env = readEnv({ DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" });
   const log = pino({ level: "debug" }, { write: (line: string) => lines.push(line) });
-  setDeps({ env, log, clock: systemClock, identify: identifyLocal } as unknown as Deps);
+  setDeps({
+    env,
+    log,
+    clock: systemClock,
+    identify: identifyLocal,
+    limits: new RequestLimits(env.limits),
+  } as unknown as Deps);
 });
 afterEach(() => setDeps(null));
 

@@ -8,7 +8,8 @@ import { type Deps, deps as processDeps } from "./deps";
 import { describeOperation, type Operation, problemsOf } from "./operation";
 import { problemResponse, toDomainError } from "./problem";
 import { rawQueryOf } from "./raw-query";
-import { requestViewer } from "./viewer";
+import type { LimitHeaders } from "./request-limits";
+import { clientOf, requestViewer } from "./viewer";
 
 /** Tests and development find an answer that differs from its schema; in production the check would cost each request. */
 const CHECKED = process.env.NODE_ENV !== "production";
@@ -18,6 +19,8 @@ export type Call<Query = undefined, Body = undefined, Params = Record<never, nev
   deps: Deps;
   request: Request;
   viewer: Viewer;
+  /** Whose requests and bytes are counted together. */
+  client: string;
   /** Path parameters, decoded. */
   params: Params;
   query: Query;
@@ -46,7 +49,7 @@ export function handle<Params = Record<never, never>, Query = Record<never, neve
     const requestId = requestIdOf(request);
     const deps = processDeps();
     const startedMs = deps.clock.nowMs();
-    const incoming = { request, url: new URL(request.url), context, requestId, deps };
+    const incoming = { request, url: new URL(request.url), context, requestId, deps, limits: {} as LimitHeaders };
     let response: Response;
     try {
       response = await answer(route, incoming);
@@ -54,6 +57,9 @@ export function handle<Params = Record<never, never>, Query = Record<never, neve
       response = failure(error, route, incoming);
     }
     response.headers.set("x-request-id", requestId);
+    for (const [name, value] of Object.entries(incoming.limits)) {
+      if (!response.headers.has(name)) response.headers.set(name, value);
+    }
     // A console that is looked at asks all the time: reads are told only to who wants to know.
     const level = request.method === "GET" ? "debug" : "info";
     if (deps.log.isLevelEnabled(level)) {
@@ -66,16 +72,18 @@ export function handle<Params = Record<never, never>, Query = Record<never, neve
   return describeOperation(route as Operation, handler);
 }
 
-type Incoming = { request: Request; url: URL; context: Context; requestId: string; deps: Deps };
+type Incoming = { request: Request; url: URL; context: Context; requestId: string; deps: Deps; limits: LimitHeaders };
 
 async function answer<Params, Query, Body>(route: Route<Params, Query, Body>, incoming: Incoming): Promise<Response> {
   const { request, url, context, requestId, deps } = incoming;
   const viewer = await requestViewer(request, deps);
+  const client = clientOf(request, viewer);
+  if (!route.open) incoming.limits = deps.limits.takeRequest(client, deps.clock.nowMs());
   const nowMs = deps.clock.wallMs();
   const params = (route.params ?? noParams).read(await context.params) as Params;
   const query = (route.query ?? noQuery).read(rawQueryOf(request.headers) ?? url.searchParams, nowMs) as Query;
   const body = (await bodyOf(route, incoming)) as Body;
-  const result = await route.run({ deps, request, viewer, params, query, body, requestId, nowMs });
+  const result = await route.run({ deps, request, viewer, client, params, query, body, requestId, nowMs });
   if (result instanceof Response) return result;
   if (CHECKED) assertDeclared(route, result);
   const headers = { "cache-control": "no-store" };

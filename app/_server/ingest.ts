@@ -88,7 +88,10 @@ function assertPlain(request: Request): void {
 }
 
 async function withBody(call: IngestCall, work: (bytes: Buffer) => Promise<ParkAnswer>): Promise<ParkAnswer> {
-  const body = await readBody(call.request, call.deps.env.requestBytesMax);
+  const { deps, client } = call;
+  const body = await readBody(call.request, deps.env.requestBytesMax, (bytes, own) =>
+    deps.limits.holdBytes(client, bytes, own),
+  );
   try {
     return await work(body.bytes);
   } finally {

@@ -44,6 +44,8 @@ export class Intake {
   private mappings: Promise<Map<string, Mapping>> | null = null;
   private readonly turns: Turns;
   private refusedInARow = 0;
+  /** Sources that this request was counted for. */
+  private readonly counted = new Set<string>();
   private readonly answer: ParkAnswer = { accepted: 0, duplicates: 0, bounced: 0, rejected: [], rejectedTotal: 0 };
 
   /**
@@ -131,6 +133,7 @@ export class Intake {
   }
 
   private async store(batch: Batch): Promise<void> {
+    this.countSources(batch);
     this.mappings ??= readMappings(this.deps.db, this.viewer);
     const mappings = await this.mappings;
     const arrivals: Arrival[] = [];
@@ -144,6 +147,14 @@ export class Intake {
     this.lastAtMs = Math.max(this.deps.clock.wallMs(), this.lastAtMs + 1);
     this.count(batch, await parkEvents(this.deps, arrivals, this.viewer, { atMs: this.lastAtMs }));
     if (batch.room) this.rooms.push(batch.room);
+  }
+
+  private countSources({ arrivals }: Batch): void {
+    for (const { source } of arrivals) {
+      if (this.counted.has(source)) continue;
+      this.counted.add(source);
+      this.deps.limits.takeSource(source, this.deps.clock.nowMs());
+    }
   }
 
   /** One that does not fit any more stays where it is: it is the last of its batch. */

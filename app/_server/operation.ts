@@ -55,6 +55,7 @@ const EVERY: readonly ProblemCode[] = [
   "invalid-request",
   "not-local",
   "forbidden",
+  "too-many-requests",
   "read-timeout",
   "store-unavailable",
   "internal",
@@ -65,7 +66,7 @@ const OF_A_BODY: readonly ProblemCode[] = [
   "unsupported-media-type",
   "payload-too-large",
 ];
-const OF_A_KEY: readonly ProblemCode[] = ["idempotency-key-reused", "idempotency-key-in-progress", "queue-unavailable"];
+const OF_A_KEY: readonly ProblemCode[] = ["idempotency-key-reused", "idempotency-key-in-progress"];
 
 /** Every code that the operation may answer. */
 export function problemsOf({ params, query, body, idempotent, open, problems = [] }: Operation): ProblemCode[] {

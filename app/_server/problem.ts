@@ -17,6 +17,7 @@ export const STATUS: Record<ProblemCode, number> = {
   "too-many-events": 413,
   "too-many-refusals": 422,
   "too-busy": 503,
+  "too-many-requests": 429,
   "unsupported-media-type": 415,
   "unknown-source": 404,
   "unknown-event": 404,
@@ -60,6 +61,7 @@ export const TITLE: Record<ProblemCode, string> = {
   "too-many-events": "The request has too many events",
   "too-many-refusals": "Too many events in a row were refused",
   "too-busy": "Too much is being stored just now",
+  "too-many-requests": "Too many requests",
   "unsupported-media-type": "The content type is not supported",
   "unknown-source": "There is no such source",
   "unknown-event": "There is no such event",
@@ -110,11 +112,12 @@ export function problemResponse(error: DomainError, requestId: string): Response
   };
   const body = JSON.stringify(problem);
   const headers = new Headers({
+    ...error.headers,
     "content-type": "application/problem+json",
     "content-length": String(Buffer.byteLength(body)),
     "cache-control": "no-store",
   });
-  const retryAfter = RETRY_AFTER_S[error.code];
+  const retryAfter = error.retryAfterMs === null ? RETRY_AFTER_S[error.code] : Math.ceil(error.retryAfterMs / 1000);
   if (retryAfter !== undefined) headers.set("retry-after", String(retryAfter));
   return new Response(body, { status: problem.status, headers });
 }

@@ -33,6 +33,14 @@ export function pageViewer(headers: SentHeaders, needs: Needs): Promise<Viewer> 
   return viewerOf({ method: "GET", path: "", headers, host: headers.get("host") ?? undefined }, needs);
 }
 
+/** Set by the web server in front of the framework, see scripts/web-server.ts. */
+const ADDRESS_HEADER = "x-parkade-address";
+
+/** Whose requests are counted together: a viewer at an address. Behind a proxy every viewer has the proxy's address. */
+export function clientOf({ headers }: Request, { means, name }: Viewer): string {
+  return JSON.stringify([means, name, headers.get(ADDRESS_HEADER)]);
+}
+
 /**
  * Nobody signs in yet: whoever reaches the port may do everything, under the name that x-actor says. Throws DomainError
  * `invalid-request` for a name that nobody may use.

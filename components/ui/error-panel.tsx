@@ -14,6 +14,7 @@ const TITLES: Partial<Record<ApiErrorCode, string>> = {
   "store-unavailable": "The database cannot be reached",
   "queue-unavailable": "The queue cannot be reached",
   "invalid-filter": "This filter cannot be used",
+  "too-many-requests": "Too many requests",
   "not-local": "Not allowed from here",
   forbidden: "Not allowed to you",
   internal: "Something broke on the server",

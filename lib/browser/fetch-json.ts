@@ -15,17 +15,20 @@ export class ApiError extends Error {
   /** HTTP status; 0 when no answer came. */
   readonly status: number;
   readonly fields: FieldError[];
+  /** When the server wants to be asked again; null = it did not say. */
+  readonly retryAfterMs: number | null;
 
   constructor(
     code: ApiErrorCode,
     detail: string,
-    options: { status?: number; fields?: FieldError[]; cause?: unknown },
+    options: { status?: number; fields?: FieldError[]; retryAfterMs?: number | null; cause?: unknown },
   ) {
     super(detail, { cause: options.cause });
     this.name = "ApiError";
     this.code = code;
     this.status = options.status ?? 0;
     this.fields = options.fields ?? [];
+    this.retryAfterMs = options.retryAfterMs ?? null;
   }
 
   get detail(): string {
@@ -62,6 +65,12 @@ function fieldsOf(value: unknown): FieldError[] {
   );
 }
 
+/** Ours says seconds. */
+function retryAfterOf(response: Response): number | null {
+  const text = response.headers.get("retry-after");
+  return text !== null && /^\d{1,6}$/.test(text) ? Number(text) * 1000 : null;
+}
+
 async function problemOf(response: Response): Promise<ApiError> {
   const type = response.headers.get("content-type") ?? "";
   if (!type.includes("json")) {
@@ -74,7 +83,7 @@ async function problemOf(response: Response): Promise<ApiError> {
   return new ApiError(
     typeof problem.code === "string" ? (problem.code as ProblemCode) : "unexpected-answer",
     typeof detail === "string" ? detail : `The server answered ${response.status}.`,
-    { status: response.status, fields: fieldsOf(problem.errors) },
+    { status: response.status, fields: fieldsOf(problem.errors), retryAfterMs: retryAfterOf(response) },
   );
 }
 

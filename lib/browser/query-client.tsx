@@ -20,7 +20,8 @@ function makeQueryClient(): QueryClient {
         // A wrong filter stays wrong, and a read that timed out would only time out again: only a passing fault is worth a repeat.
         retry: (failures, error) =>
           failures < RETRIES && error instanceof ApiError && error.passing && error.code !== "read-timeout",
-        retryDelay: (failures) => 500 * 2 ** failures,
+        retryDelay: (failures, error) =>
+          Math.max(500 * 2 ** failures, (error instanceof ApiError && error.retryAfterMs) || 0),
       },
       // Our writes carry no idempotency key of the browser's: repeating one is the person's decision.
       mutations: { retry: false, networkMode: "always" },

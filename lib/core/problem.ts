@@ -16,6 +16,7 @@ export const PROBLEM_CODES = [
   "too-many-events",
   "too-many-refusals",
   "too-busy",
+  "too-many-requests",
   "unsupported-media-type",
   "unknown-source",
   "unknown-event",
@@ -60,6 +61,10 @@ export class DomainError extends Error {
   readonly code: ProblemCode;
   readonly fields: FieldError[];
   readonly internal: unknown;
+  /** When the same request may succeed; null = the code decides. */
+  readonly retryAfterMs: number | null;
+  /** Header fields of the answer. */
+  readonly headers: Readonly<Record<string, string>>;
 
   /**
    * By name: the web process holds this class twice, in the bundle of its routes and in Next's bundle of its pages, and
@@ -69,11 +74,22 @@ export class DomainError extends Error {
     return value instanceof Error && value.name === DOMAIN_ERROR;
   }
 
-  constructor(code: ProblemCode, publicMessage: string, options: { fields?: FieldError[]; internal?: unknown } = {}) {
+  constructor(
+    code: ProblemCode,
+    publicMessage: string,
+    options: {
+      fields?: FieldError[];
+      internal?: unknown;
+      retryAfterMs?: number;
+      headers?: Readonly<Record<string, string>>;
+    } = {},
+  ) {
     super(publicMessage, options.internal instanceof Error ? { cause: options.internal } : undefined);
     this.name = DOMAIN_ERROR;
     this.code = code;
     this.fields = options.fields ?? [];
     this.internal = options.internal;
+    this.retryAfterMs = options.retryAfterMs ?? null;
+    this.headers = options.headers ?? {};
   }
 }

@@ -15,6 +15,11 @@ const REQUEST_BYTES_MAX_DEFAULT = 64 * 1024 * 1024;
 const STATEMENT_TIMEOUT_MS_DEFAULT = 5_000;
 const POOL_MAX_DEFAULT = 10;
 
+/** Of 10 s. Many times what a console or a consumer sends: it stops a program that runs in a loop. */
+const LIMIT_REQUESTS_DEFAULT = 60_000;
+/** All but a little of what the process holds for all clients together. */
+const CLIENT_BYTES_DEFAULT = 128 * 1024 * 1024;
+
 const BUCKET_FALLBACKS = ["closed", "local"] as const;
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
@@ -53,6 +58,9 @@ const schema = z.object({
     z.enum(BUCKET_FALLBACKS, `must be one of ${BUCKET_FALLBACKS.join(", ")}`),
     "closed",
   ),
+  PARKADE_CLIENT_REQUESTS: orDefault(whole(0, 1_000_000_000), LIMIT_REQUESTS_DEFAULT),
+  PARKADE_SOURCE_REQUESTS: orDefault(whole(0, 1_000_000_000), LIMIT_REQUESTS_DEFAULT),
+  PARKADE_CLIENT_BYTES: orDefault(whole(0, 1024 * 1024 * 1024), CLIENT_BYTES_DEFAULT),
   PARKADE_REQUEST_BYTES_MAX: orDefault(whole(1024, 1024 * 1024 * 1024), REQUEST_BYTES_MAX_DEFAULT),
 });
 
@@ -76,6 +84,8 @@ export type Env = {
   payloadBytesMax: number;
   headersMax: number;
   requestBytesMax: number;
+  /** See `RequestLimits`; 0 = no limit. */
+  limits: { clientRequests: number; sourceRequests: number; clientBytes: number };
 };
 
 /** The environment cannot be used. `message` has one sentence for each variable: its name, the fault and the fix. */
@@ -112,6 +122,11 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     payloadBytesMax: env.PARKADE_PAYLOAD_BYTES_MAX,
     headersMax: env.PARKADE_HEADERS_MAX,
     requestBytesMax: env.PARKADE_REQUEST_BYTES_MAX,
+    limits: {
+      clientRequests: env.PARKADE_CLIENT_REQUESTS,
+      sourceRequests: env.PARKADE_SOURCE_REQUESTS,
+      clientBytes: env.PARKADE_CLIENT_BYTES,
+    },
   };
 }
 
