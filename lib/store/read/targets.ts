@@ -52,6 +52,8 @@ export async function readPaces(db: Queryable, viewer: Viewer): Promise<Record<"
     { name: "paces" },
   );
   const of = (lane: "main" | "slow") =>
-    Object.fromEntries(rows.filter((row) => row.lane === lane).map(({ source, ...pace }) => [source, pace]));
+    Object.fromEntries(
+      rows.filter((row) => row.lane === lane).map(({ source, lane: _lane, ...pace }) => [source, pace]),
+    );
   return { main: of("main"), slow: of("slow") };
 }
