@@ -1,7 +1,8 @@
 import { parseRate } from "@/components/redrives/rate-scale";
 import { formatDuration } from "@/lib/browser/format";
 import type { TargetOut } from "@/lib/contract/sources";
-import type { Fallback, TargetChange } from "@/lib/contract/targets";
+import type { TargetChange } from "@/lib/contract/targets";
+import type { Fallback } from "@/lib/core/fallback";
 
 /** A target's form: what was typed, so that nothing is lost while it is not yet a number. */
 export type TargetDraft = {

@@ -20,7 +20,6 @@ export const fallbackSchema = z.discriminatedUnion("kind", [
   /** It goes to the target of that name. */
   z.strictObject({ kind: z.literal("target"), target: z.string().check(z.minLength(1), z.maxLength(256)) }),
 ]);
-export type Fallback = z.infer<typeof fallbackSchema>;
 
 /** PATCH /api/v1/targets/{name}: absent = unchanged. */
 export const targetChangeSchema = z.strictObject({

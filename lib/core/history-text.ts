@@ -106,7 +106,11 @@ export type Finding = { check: string; ok: boolean; detail: string };
 
 export function verdictText(findings: readonly Finding[]): string {
   const failed = findings.filter((finding) => !finding.ok);
-  if (failed.length === 0) return `Dry run passed ${findings.length} ${findings.length === 1 ? "check" : "checks"}`;
+  if (failed.length === 0) {
+    const elsewhere = findings.find(({ check }) => check === "fallback");
+    const passed = findings.length - (elsewhere ? 1 : 0);
+    return `Dry run passed ${passed} ${passed === 1 ? "check" : "checks"}${elsewhere ? `; ${elsewhere.detail}` : ""}`;
+  }
   return `Dry run refused: ${failed.map((finding) => finding.detail || finding.check).join("; ")}`;
 }
 

@@ -1,4 +1,5 @@
-import { type Check, dryRun, type OrderFacts } from "@/lib/core/dry-run";
+import { type Check, type DryRunFacts, dryRun, type OrderFacts } from "@/lib/core/dry-run";
+import { type Route, type RouteFacts, routeOf } from "@/lib/core/fallback";
 import { gate } from "@/lib/core/gate";
 import type { ItemOutcome } from "@/lib/core/item-outcome";
 import type { Settings } from "@/lib/core/settings";
@@ -10,6 +11,7 @@ import type { NoTarget, SliceTarget } from "@/lib/redriving/target";
 import type { TargetHealth } from "@/lib/redriving/target-health";
 import { type EventBody, readBodies } from "@/lib/store/read/bodies";
 import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
+import { readSentTo, type SentTo } from "@/lib/store/read/routes";
 import type { ClaimedItem } from "@/lib/store/write/claim-items";
 import { markAmbiguous } from "@/lib/store/write/open-attempts";
 
@@ -29,7 +31,16 @@ export type ExaminedItem = {
   examinedAtMs: number;
   /** Ended before a send (or handed back), else what to send and where. */
   decided: ItemOutcome | null;
-  send: { target: SliceTarget; body: EventBody; whitelisted: boolean; ambiguous: boolean } | null;
+  send: Send | null;
+};
+
+export type Send = {
+  target: SliceTarget;
+  /** Takes what its target's retry budget has no retry for; null = there is none, or it is the target already. */
+  standIn: SliceTarget | null;
+  body: EventBody;
+  whitelisted: boolean;
+  ambiguous: boolean;
 };
 
 export type Examined = { items: ExaminedItem[]; held: boolean };
@@ -54,6 +65,11 @@ export async function examineItems(
     claimed.filter((item) => item.fence > 1n),
   );
   const targets = await findTargets(redriver, session, claimed);
+  const sentTo = await readSentTo(
+    redriver.db,
+    session.redrive().id,
+    claimed.filter((item) => hasStandIn(targets.get(item.sourceId)!)),
+  );
   const checks = await checkBodies(redriver, claimed, bodies, targets);
   const nowMs = redriver.clock.wallMs();
   const items = claimed.map((item) => {
@@ -65,13 +81,15 @@ export async function examineItems(
       check: checks.get(item.id),
       order: order.get(item.id)!,
       target: targets.get(item.sourceId)!,
+      sentTo: sentTo.get(item.id) ?? { sentTo: null, aggregateSentTo: null },
     };
     return { ...examine(session, facts, rules, nowMs), examinedAtMs };
   });
   return { items, held: items.some(({ decided }) => decided?.kind === "back") };
 }
 
-type Found = { target: SliceTarget; health: TargetHealth } | NoTarget;
+type Healthy = { target: SliceTarget; health: TargetHealth };
+type Found = (Healthy & { standIn: Healthy | null }) | NoTarget;
 
 async function findTargets(
   redriver: Redriver,
@@ -82,7 +100,10 @@ async function findTargets(
   const found = await Promise.all(
     sources.map(async (sourceId): Promise<[string, Found]> => {
       const target = await redriver.targets.find(sourceId, session.redrive());
-      return [sourceId, "fault" in target ? target : { target, health: await target.health() }];
+      if ("fault" in target) return [sourceId, target];
+      const other = session.redrive().mode === "verify" ? null : redriver.targets.standIn(target, session.redrive());
+      const standIn = other && { target: other, health: await other.health() };
+      return [sourceId, { target, health: await target.health(), standIn }];
     }),
   );
   return new Map(found);
@@ -113,6 +134,7 @@ type Facts = {
   check: PayloadCheck | undefined;
   order: OrderFacts;
   target: Found;
+  sentTo: SentTo;
 };
 
 function examine(session: Session, facts: Facts, rules: Rules, nowMs: number): Omit<ExaminedItem, "examinedAtMs"> {
@@ -127,7 +149,10 @@ function examine(session: Session, facts: Facts, rules: Rules, nowMs: number): O
   if (!ruling.pass) return { ...base, decided: { kind: "refused", refusal: ruling.refusal, detail: "" } };
   if (!body) return { ...base, decided: { kind: "refused", refusal: "not-found", detail: "its body is gone" } };
   const verify = session.redrive().mode === "verify";
-  const open = "fault" in facts.target ? null : facts.target;
+  const own = "fault" in facts.target ? null : facts.target;
+  const route: Route = own && !verify ? routeOf(routeFacts(own, facts.sentTo)) : { kind: "own" };
+  if (route.kind === "wait") return { ...base, decided: { kind: "later", waitMs: route.waitMs } };
+  const open = route.kind === "stand-in" ? own!.standIn! : own;
   if (!verify && holds(open?.health)) return { ...base, decided: { kind: "back" } };
   const verdict = dryRun({
     payload: {
@@ -135,12 +160,13 @@ function examine(session: Session, facts: Facts, rules: Rules, nowMs: number): O
       bytesMax: rules.settings.payloadBytesMax,
       ...facts.check!,
     },
-    target: "fault" in facts.target ? facts.target : targetFacts(facts.target.target.row.name, facts.target.health),
+    target: open ? targetFacts(open.target.row.name, open.health) : (facts.target as NoTarget),
     version: item.version,
     ...facts.order,
   });
   if (verdict.kind === "wait") return { ...base, decided: { kind: "back" } };
-  const judged = { ...base, findings: verdict.findings };
+  const findings = open === own ? verdict.findings : [...verdict.findings, standInFinding(own!, open!)];
+  const judged = { ...base, findings };
   switch (verdict.kind) {
     case "already-processed":
       // The consumer's inbox has seen this key: the operation is not run.
@@ -157,10 +183,50 @@ function examine(session: Session, facts: Facts, rules: Rules, nowMs: number): O
       return {
         ...judged,
         decided: null,
-        send: { target, body, whitelisted: ruling.whitelisted, ambiguous: facts.ambiguous },
+        send: {
+          target,
+          standIn: open === own && takes(own!.standIn?.health) ? own!.standIn!.target : null,
+          body,
+          whitelisted: ruling.whitelisted,
+          ambiguous: facts.ambiguous,
+        },
       };
     }
   }
+}
+
+function hasStandIn(found: Found): boolean {
+  return !("fault" in found) && found.standIn !== null;
+}
+
+function routeFacts({ target, health, standIn }: Exclude<Found, NoTarget>, sentTo: SentTo): RouteFacts {
+  const { name, fallback } = target.row;
+  const { reachable, forcedOpenMs, breakerWaitMs } = health;
+  const away = !reachable || forcedOpenMs > 0 || breakerWaitMs > 0;
+  // One that cannot be reached may be restarting; a breaker that is open says that it is not.
+  const blip = !reachable && health.unreachableMs < UNREACHABLE_HOLD_MS;
+  return {
+    fallback,
+    own: name,
+    away: away && !blip,
+    refuses: away && !holds(health),
+    standIn: standIn && { name: standIn.target.row.name, takes: takes(standIn.health) },
+    ...sentTo,
+  };
+}
+
+function takes(health: TargetHealth | undefined): boolean {
+  return health !== undefined && health.reachable && health.forcedOpenMs === 0 && health.breakerWaitMs === 0;
+}
+
+/** Kept with the item: a person who reads its history sees why it went elsewhere. */
+function standInFinding(own: Healthy, standIn: Healthy): Check {
+  const { name } = own.target.row;
+  const { reachable, detail, breakerDetail } = targetFacts(name, own.health);
+  const why = reachable
+    ? (breakerDetail ?? `${name} takes sends again, and what went before is not confirmed`)
+    : detail;
+  return { check: "fallback", ok: true, detail: `sent to ${standIn.target.row.name} instead of ${name}: ${why}` };
 }
 
 /** Is it worth waiting until the target takes sends again? */
@@ -172,7 +238,10 @@ function holds(health: TargetHealth | undefined): boolean {
 }
 
 /** For the dry run. A breaker that lets probes through by itself soon refuses nothing: sends wait for it. */
-function targetFacts(name: string, { reachable, detail, forcedOpenMs, breakerWaitMs }: TargetHealth) {
+function targetFacts(
+  name: string,
+  { reachable, detail, forcedOpenMs, breakerWaitMs }: TargetHealth,
+): Exclude<DryRunFacts["target"], { fault: string }> {
   const base = { name, reachable, detail };
   if (forcedOpenMs > 0) {
     return { ...base, breakerOpen: true, breakerDetail: `a person holds the breaker of ${name} open` };

@@ -1,5 +1,6 @@
 import type { PublishPhase, PublishReceipt } from "@/lib/brokers/port";
 import { isItsTurn } from "@/lib/core/dry-run";
+import { budgetRouteOf } from "@/lib/core/fallback";
 import { gate } from "@/lib/core/gate";
 import { eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
 import { type EndedItem, heldBehind } from "@/lib/core/order-gate";
@@ -11,6 +12,7 @@ import { incomingRetryCount } from "@/lib/redriving/incoming-retry-count";
 import { readRulesOver } from "@/lib/redriving/read-rules";
 import type { Redriver } from "@/lib/redriving/redriver";
 import type { Session } from "@/lib/redriving/session";
+import type { SliceTarget } from "@/lib/redriving/target";
 import { outgoingRetryCount } from "@/lib/retry/amplification";
 import { type AttemptContext, type AttemptRecord, type Call, execute, type Outcome } from "@/lib/retry/execute";
 import { isAggregateBlacklisted } from "@/lib/store/read/candidates";
@@ -97,7 +99,7 @@ async function send(
   examined: ExaminedItem,
   { halt, sends }: SliceSignals,
 ): Promise<Concluded> {
-  const { target } = examined.send!;
+  const { target, standIn } = examined.send!;
   const operation: Operation = { closes: [], attempts: examined.item.attempts, askedUntilMs: 0 };
   const conclude = (outcome: ItemOutcome): Concluded => {
     const { closes, attempts, askedUntilMs } = operation;
@@ -105,8 +107,8 @@ async function send(
     // Whoever sends it next keeps what the target has asked for.
     return { outcome: outcome.kind === "back" && waitMs > 0 ? { kind: "later", waitMs } : outcome, closes, attempts };
   };
-  try {
-    const outcome = await execute(callOf(redriver, session, examined, operation), {
+  const sendTo = (target: SliceTarget) =>
+    execute(callOf(redriver, session, { examined, target, operation }), {
       policy: target.policy,
       target: target.state,
       clock: redriver.clock,
@@ -115,6 +117,20 @@ async function send(
       halt,
       patient: true,
     });
+  try {
+    let outcome = await sendTo(target);
+    if (outcome.kind === "failed" && outcome.reason === "budget") {
+      const { sent } = outcome;
+      const ordered = examined.item.aggregateId !== null;
+      const route = budgetRouteOf(target.row.fallback, { sent, ordered, standInTakes: standIn !== null });
+      if (route?.kind === "wait") return conclude({ kind: "later", waitMs: route.waitMs });
+      if (route?.kind === "stand-in") {
+        // In the store before the next send: a crash must not make an attempt that did not arrive look like one that may have.
+        for (const close of operation.closes) await redriver.attempts.close(close, null);
+        operation.closes = [];
+        outcome = await sendTo(standIn!);
+      }
+    }
     return conclude(outcomeOf(outcome, redriver.clock.wallMs()));
   } catch (error) {
     if (error instanceof IntentDenied) return conclude(await whyDenied(redriver, session, examined));
@@ -127,18 +143,17 @@ async function send(
 function callOf(
   redriver: Redriver,
   session: Session,
-  examined: ExaminedItem,
-  operation: Operation,
+  { examined, target, operation }: { examined: ExaminedItem; target: SliceTarget; operation: Operation },
 ): Call<PublishReceipt> {
   const { item } = examined;
-  const { target, body, whitelisted, ambiguous } = examined.send!;
+  const { body, whitelisted, ambiguous } = examined.send!;
   const idempotencyKey = sendKey(item.source, item.eventId);
   const repeatedBefore = incomingRetryCount(body.headers);
   return {
     idempotencyKey,
     retryable: target.row.retryable,
     ambiguous,
-    firstAttempt: item.attempts + 1,
+    firstAttempt: operation.attempts + 1,
     incomingRetryCount: repeatedBefore,
     attempt: (context: AttemptContext) =>
       target.publisher.publish(

@@ -206,11 +206,32 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
     return line.fault === null ? use(line, redrive) : { fault: line.fault };
   }
 
+  function standInLine({ row }: Pick<Line, "row">): Line | undefined {
+    const { fallback } = row;
+    if (fallback === null || fallback.kind === "defer") return undefined;
+    const line = [...lines.values()].find((other) =>
+      fallback.kind === "target"
+        ? other.row.name === fallback.target
+        : other.row.sourceId === row.sourceId && other.row.lane === "slow",
+    );
+    return line && line.row.id !== row.id && line.fault === null ? line : undefined;
+  }
+
+  function standIn({ row }: SliceTarget, redrive: RedriveRow): SliceTarget | null {
+    const line = standInLine({ row });
+    const target = line && use(line, redrive);
+    return target && !("fault" in target) ? target : null;
+  }
+
   async function heldSources(redrive: RedriveRow): Promise<HeldSources> {
     // While everything is held nothing else reads the targets, and a person may have closed a breaker.
     await refreshed();
     const found: HeldSources = { sourceIds: [], waitMs: Number.POSITIVE_INFINITY };
-    for (const { row, state } of lines.values()) {
+    for (const line of lines.values()) {
+      const { row, state } = line;
+      const other = standInLine(line);
+      // Its sends go to the target that stands in.
+      if (other && breakerWaitMs(other.state, clock) === 0) continue;
       const waitMs = row.lane === redrive.lane ? breakerWaitMs(state, clock) : 0;
       // What a person holds open, or would wait for too long, is examined and refused by name.
       if (waitMs === null || waitMs === 0 || waitMs > BREAKER_WAIT_MS_MAX) continue;
@@ -227,6 +248,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
 
   return {
     find,
+    standIn,
     heldSources,
     reports: () =>
       Object.fromEntries(

@@ -31,6 +31,8 @@ export type NoTarget = { fault: string };
 
 export interface TargetDirectory {
   find(sourceId: string, redrive: RedriveRow): Promise<SliceTarget | NoTarget>;
+  /** The target that stands in for this one while it takes nothing; null = its fallback names none that can be sent to. */
+  standIn(target: SliceTarget, redrive: RedriveRow): SliceTarget | null;
   /** Of all targets of the redrive's lane, by what this worker has seen of them. */
   heldSources(redrive: RedriveRow): Promise<HeldSources>;
 }

@@ -1,4 +1,4 @@
-import type { Fallback } from "@/lib/contract/targets";
+import type { Fallback } from "@/lib/core/fallback";
 import type { LanePaces, TargetPace } from "@/lib/core/redrive-rate";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";

@@ -1,4 +1,4 @@
-import type { Fallback } from "@/lib/contract/targets";
+import type { Fallback } from "@/lib/core/fallback";
 import type { Prisma } from "@/lib/store/generated/client";
 
 export type TargetSettings = {

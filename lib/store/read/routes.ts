@@ -1,0 +1,38 @@
+import { NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
+import type { Queryable } from "@/lib/store/db";
+import { sameAggregate } from "@/lib/store/read/aggregate-order";
+import { ATTEMPT, EVENT } from "@/lib/store/state-sql";
+
+/** Names of targets: where the item was sent to in this redrive, and where its aggregate's last unconfirmed event was. */
+export type SentTo = { sentTo: string | null; aggregateSentTo: string | null };
+
+type Item = { id: string; sourceId: string; aggregateType: string | null; aggregateId: string | null };
+
+/** By the item's id. An attempt that certainly failed tells nothing of the aggregate, and all of the item. */
+export async function readSentTo(
+  db: Queryable,
+  redriveId: string,
+  items: readonly Item[],
+): Promise<Map<string, SentTo>> {
+  if (items.length === 0) return new Map();
+  const rows = await db.query<SentTo & { id: string }>(
+    `select w.id,
+            (select a.target from redrive_attempts a where a.id = w.id and a.redrive_id = $5
+              order by a.attempt desc limit 1) as "sentTo",
+            (select a.target from dlq_events e join redrive_attempts a on a.id = e.id
+              where ${sameAggregate("e", "w")} and e.status = ${EVENT.REDRIVEN} and e.confirmed_at is null
+                and a.state <> ${ATTEMPT.failed}
+              order by a.opened_at desc limit 1) as "aggregateSentTo"
+       from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])
+              as w(id, source_id, aggregate_type, aggregate_id)`,
+    [
+      items.map(({ id }) => id),
+      items.map(({ sourceId }) => sourceId),
+      items.map(({ aggregateType }) => aggregateType ?? NO_AGGREGATE_TYPE),
+      items.map(({ aggregateId }) => aggregateId),
+      redriveId,
+    ],
+    { name: "sent-to" },
+  );
+  return new Map(rows.map(({ id, ...sentTo }) => [id, sentTo]));
+}
