@@ -75,6 +75,7 @@ async function openBench(backend: "redis" | "postgres") {
     redisUrl === null
       ? { kind: "postgres", connectionString: stack.databaseUrl, max: 2 }
       : { kind: "redis", url: redisUrl },
+    systemClock,
   );
   const deps: Deps = { db, lane, clock: systemClock, log: createLog({ level: "silent", process: "bench" }) };
   const close = async () => {

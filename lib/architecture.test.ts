@@ -31,7 +31,15 @@ const RULES: Record<string, string[]> = {
     "pkg:pg",
     "pkg:zod",
   ],
-  "lib/brokers": ["lib/core", "lib/contract", "lib/platform", "pkg:*"],
+  "lib/brokers": [
+    "lib/core",
+    "lib/contract",
+    "lib/platform",
+    "pkg:amqplib",
+    "pkg:lossless-json",
+    "pkg:undici",
+    "pkg:node",
+  ],
   "lib/redriving": [
     "lib/core",
     "lib/retry",
@@ -56,7 +64,20 @@ const RULES: Record<string, string[]> = {
     "pkg:node",
   ],
   "lib/browser": ["lib/core", "lib/contract", "pkg:react", "pkg:@tanstack/*", "pkg:next", "pkg:sonner"],
-  components: ["lib/core", "lib/contract", "lib/browser", "lib/retry", "pkg:*"],
+  components: [
+    "lib/core",
+    "lib/contract",
+    "lib/browser",
+    "lib/retry",
+    "pkg:@base-ui/*",
+    "pkg:@tanstack/*",
+    "pkg:cmdk",
+    "pkg:lucide-react",
+    "pkg:next",
+    "pkg:react",
+    "pkg:recharts",
+    "pkg:sonner",
+  ],
   "app/routes.ts": ["app/api", "app/ops", "app/metrics", "app/healthz", "app/readyz", "app/_server"],
   "app/api": [
     "app/routes",
@@ -78,9 +99,24 @@ const RULES: Record<string, string[]> = {
     "lib/brokers",
     "lib/redriving",
     "lib/operations",
-    "pkg:*",
+    "pkg:ajv",
+    "pkg:ajv-formats",
+    "pkg:next",
+    "pkg:pino",
+    "pkg:zod",
+    "pkg:node",
   ],
-  app: ["components", "lib/contract", "lib/core", "lib/browser", "lib/store/read", "app/_server", "pkg:*"],
+  app: [
+    "components",
+    "lib/contract",
+    "lib/core",
+    "lib/browser",
+    "lib/store/read",
+    "app/_server",
+    "pkg:geist",
+    "pkg:next",
+    "pkg:react",
+  ],
   workers: [
     "lib/core",
     "lib/retry",
@@ -91,14 +127,30 @@ const RULES: Record<string, string[]> = {
     "lib/brokers",
     "lib/redriving",
     "lib/operations",
-    "pkg:*",
+    "pkg:node",
   ],
+  // Run by Node alone, without a build.
+  scripts: [
+    "lib/core",
+    "pkg:@playwright/*",
+    "pkg:esbuild",
+    "pkg:ioredis",
+    "pkg:next",
+    "pkg:parkade:api-routes",
+    "pkg:pg",
+    "pkg:node",
+  ],
+  "scripts/replay-attempts.ts": ["lib/core", "lib/operations", "lib/platform", "lib/store", "scripts", "pkg:node"],
+  prisma: ["lib/core", "lib/contract", "lib/platform", "lib/store", "lib/operations", "pkg:node"],
+  // From outside, over HTTP.
+  e2e: ["lib/core", "lib/contract", "lib/testing", "scripts", "pkg:@playwright/*", "pkg:@axe-core/*", "pkg:node"],
+  bench: ["lib", "app", "prisma", "scripts", "pkg:cockatiel", "pkg:pg", "pkg:undici", "pkg:node"],
 };
 
 const SOURCE = /\.(ts|tsx|mts)$/;
 const EXEMPT = /\.(test|itest|e2e)\.tsx?$|\.conformance\.ts$|(^|\/)testing\/|lib\/store\/generated\//;
 const IMPORT =
-  /^\s*(?:import|export)\s+(type\s+)?(?:([^'"]*?)\s+from\s+)?["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)/gm;
+  /^\s*(?:import|export)\s+(type\s+)?(?:([^'"]*?)\s+from\s+)?["']([^"']+)["']|(?:import|require|import\.meta\.resolve)\(\s*["']([^"']+)["']\s*\)/gm;
 
 type Import = { from: string; to: string; typeOnly: boolean };
 
@@ -147,11 +199,18 @@ function allowed(folder: string, { to, typeOnly }: Import): boolean {
   });
 }
 
-const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "app", "components", "lib", "workers"], {
-  encoding: "utf8",
-})
+const files = execFileSync(
+  "git",
+  ["ls-files", "-co", "--exclude-standard", "app", "bench", "components", "e2e", "lib", "prisma", "scripts", "workers"],
+  {
+    encoding: "utf8",
+  },
+)
   .split("\n")
   .filter((file) => SOURCE.test(file) && !EXEMPT.test(file) && existsSync(file));
+
+/** Summary, parameters, body and answer of an operation, and a few lines that run it. */
+const HANDLER_LINES_MAX = 16;
 
 describe("architecture", () => {
   test("every import follows the table", () => {
@@ -185,18 +244,52 @@ describe("architecture", () => {
     expect(impure).toEqual([]);
   });
 
-  test("only the platform's clock touches time", () => {
-    const touching = files
-      .filter((file) => /^(lib|workers)\//.test(file) && !/^lib\/(platform|browser)\//.test(file))
-      .filter((file) => /\b(Date\.now\(|performance\.now\(|setTimeout\(|setInterval\()/.test(code(file)));
+  test("only the platform's clock touches time, and only a composition root hands out chance", () => {
+    const outside = files.filter(
+      (file) => /^(app|lib|workers)\//.test(file) && !/^lib\/(platform|browser)\//.test(file),
+    );
+    const time =
+      /\b(Date\.now\(|performance\.now\(|setTimeout\(|setInterval\(|AbortSignal\.timeout\()|timers\/promises/;
+    // In the browser a component has no clock to take: what it needs of time it gets as props, but for its own timers.
+    const touching = outside.filter((file) => !file.endsWith(".tsx") && time.test(code(file)));
     expect(touching).toEqual([]);
+    const roots = ["app/_server/deps.ts", "workers/worker.ts"];
+    expect(outside.filter((file) => code(file).includes("Math.random") && !roots.includes(file))).toEqual([]);
   });
 
-  test("routes are thin", () => {
+  test("a clock is handed over, never a default", () => {
+    const defaults = files.filter((file) => file.startsWith("lib/") && /= systemClock\b/.test(code(file)));
+    expect(defaults).toEqual([]);
+  });
+
+  test("Date stays with the store, its wire form and the browser", () => {
+    const folders = /^(app|workers|lib\/(brokers|lane|operations|redriving))\//;
+    expect(files.filter((file) => folders.test(file) && /\bnew Date\(/.test(code(file)))).toEqual([]);
+  });
+
+  test("a read imports no write", () => {
+    const reads = files.filter((file) => file.startsWith("lib/store/read/")).flatMap(importsOf);
+    const broken = reads.filter(({ to }) => to.startsWith("lib/store/write/"));
+    expect(broken.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+  });
+
+  test("one place makes PostgreSQL pools, and one the single clients of the launcher", () => {
+    const makers = files.filter(
+      (file) => !file.startsWith("bench/") && /new pg\.(Pool|Client)\(|extends pg\.Pool/.test(code(file)),
+    );
+    expect(makers).toEqual(["lib/platform/postgres-pool.ts", "scripts/servers.ts"]);
+  });
+
+  test("routes are thin: each handler declares itself and calls one thing", () => {
     const thick = files
       .filter((file) => /^app\/(api|ops)\/.*\/route\.ts$/.test(file))
-      .map((file) => ({ file, lines: readFileSync(file, "utf8").trim().split("\n").length }))
-      .filter(({ lines }) => lines > 40);
+      .flatMap((file) =>
+        code(file)
+          .split(/^(?=export const [A-Z]+ = )/m)
+          .slice(1)
+          .map((handler) => `${file}: ${handler}`),
+      )
+      .filter((handler) => handler.trim().split("\n").length > HANDLER_LINES_MAX);
     expect(thick).toEqual([]);
   });
 

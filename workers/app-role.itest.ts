@@ -63,7 +63,7 @@ test("web and worker do all their work as a role that is no superuser and cannot
   expect(await migrate(world.url)).toEqual([]);
 
   const db = createDb(appUrl, { max: 3 });
-  const lane = createLaneQueue({ kind: "postgres", connectionString: appUrl, max: 2 });
+  const lane = createLaneQueue({ kind: "postgres", connectionString: appUrl, max: 2 }, systemClock);
   const log = createLog({ level: "silent", process: "test" });
   const deps = { db, lane, clock: systemClock, log };
   const worker = await startWorker(readEnv({ DATABASE_URL: appUrl }), log);

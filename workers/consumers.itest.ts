@@ -50,7 +50,7 @@ describe("a broker that accepts connections and says nothing", () => {
   }
 
   test("harms only its own source: others are consumed, and changes reach them", { timeout: 40_000 }, async () => {
-    const real = brokerRegistry({ secrets: { variables: {}, listed: [] } });
+    const real = brokerRegistry({ clock: systemClock, random: Math.random, secrets: { variables: {}, listed: [] } });
     const opened: string[] = [];
     const brokers = {
       consume: (source: SourceConfig): Consumer => {
@@ -86,7 +86,11 @@ describe("a broker that accepts connections and says nothing", () => {
   });
 
   test("is answered to a probe within its bound", { timeout: 20_000 }, async () => {
-    const { probe } = brokerRegistry({ secrets: { variables: {}, listed: [] } });
+    const { probe } = brokerRegistry({
+      clock: systemClock,
+      random: Math.random,
+      secrets: { variables: {}, listed: [] },
+    });
     const config = { kind: "rabbitmq" as const, config: { url: await silentBroker(), queue: "q" } };
     const result = await probe(config, AbortSignal.timeout(1_000)).catch((error: Error) => error.name);
     expect(result === "TimeoutError" || (typeof result === "object" && !result.reachable)).toBe(true);
@@ -99,7 +103,7 @@ test("a probe tells a port that is no broker from a closed one, and repeats noth
   cleanups.push(() => server.close());
   const address = server.address();
   const port = typeof address === "object" && address ? address.port : 0;
-  const { probe } = brokerRegistry({ secrets: { variables: {}, listed: [] } });
+  const { probe } = brokerRegistry({ clock: systemClock, random: Math.random, secrets: { variables: {}, listed: [] } });
   const config = { kind: "rabbitmq" as const, config: { url: `amqp://127.0.0.1:${port}`, queue: "q" } };
   const result = await probe(config, AbortSignal.timeout(5_000));
   expect(result).toEqual({

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
 import { hash64 } from "@/lib/core/hash";
+import { systemClock } from "@/lib/platform/clock";
 
 /**
  * The flaky downstream that the demo's sources deliver to. It honours Idempotency-Key like a good consumer, and fails
@@ -43,7 +43,7 @@ async function answerTo(key: string): Promise<Answer> {
   const nth = (sends.get(key) ?? 0) + 1;
   remember(sends, key, nth);
   const lot = fate(key);
-  await sleep(LATENCY_MS.min + (lot / 100) * LATENCY_MS.spread);
+  await systemClock.sleep(LATENCY_MS.min + (lot / 100) * LATENCY_MS.spread);
   if (lot < 4) {
     counts.refused++;
     return { status: 422, body: { error: "the order was closed meanwhile" } };
@@ -54,7 +54,7 @@ async function answerTo(key: string): Promise<Answer> {
   }
   if (lot < 17 && nth === 1) {
     counts.slow++;
-    await sleep(STUCK_MS);
+    await systemClock.sleep(STUCK_MS);
   }
   counts.accepted++;
   const answer: Answer = { status: 200, body: { accepted: true } };

@@ -4,6 +4,7 @@ import type { JobOutcome, LaneName, LaneWorker } from "@/lib/lane/port";
 import { startLaneWorker } from "@/lib/lane/worker";
 import { planRedrive } from "@/lib/operations/plan-redrive";
 import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
+import type { Clock } from "@/lib/platform/clock";
 import type { Redriver } from "@/lib/redriving/redriver";
 import { runSlice, whileStoreAway } from "@/lib/redriving/run-slice";
 
@@ -13,12 +14,13 @@ const CONCURRENCY: Record<LaneName, number> = { main: 8, slow: 4 };
 export type Lanes = { running(): number; stop(graceMs: number): Promise<void> };
 
 /** Works both lanes. Rejects with DomainError `queue-unavailable` when the queue cannot be reached at start. */
-export async function startLanes(redriver: Redriver, connection: LaneConnection): Promise<Lanes> {
+export async function startLanes(redriver: Redriver, connection: LaneConnection, clock: Clock): Promise<Lanes> {
   const workers: LaneWorker[] = [];
   for (const lane of ["main", "slow"] as const) {
     workers.push(
       await startLaneWorker({
         connection,
+        clock,
         lane,
         concurrency: CONCURRENCY[lane],
         run: (job, signal) => runJob(redriver, job, lane, signal),

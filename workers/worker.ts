@@ -82,7 +82,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     env.redisUrl === null
       ? { kind: "postgres", connectionString: env.databaseUrl, max: 3 }
       : { kind: "redis", url: env.redisUrl };
-  const lane = createLaneQueue(connection);
+  const lane = createLaneQueue(connection, systemClock);
   const deps = { db, lane, clock, log };
   const { bucket: shared, close: closeBucket } = await openTokenBucket(connection, (error) =>
     log.warn({ err: error }, "an idle bucket connection broke"),
@@ -103,6 +103,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
   });
   const brokers = brokerRegistry({
     clock,
+    random: Math.random,
     secrets: { variables: process.env, listed: env.envReferences },
     report: (what, error) => log.warn({ err: error }, what),
   });
@@ -126,7 +127,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
   // Before the first claim: the claims of a worker without a heartbeat are given to others.
   const { storeMs } = await writeHeartbeat(db, { id, startedAtMs, info: heartbeatInfo(0, {}, bucket.worst()) });
   lostWork.seen(storeMs);
-  const lanes = await startLanes(redriver, connection);
+  const lanes = await startLanes(redriver, connection, systemClock);
   const consumers = startConsumers({ db, clock, log, brokers, workerId: id });
 
   const rounds = startRounds(

@@ -70,13 +70,17 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     env.redisUrl === null
       ? { kind: "postgres", connectionString: env.databaseUrl, max: 4 }
       : { kind: "redis", url: env.redisUrl };
-  const lane = createLaneQueue(connection);
+  const lane = createLaneQueue(connection, systemClock);
   const lowRate = createLowRateStore(env.databaseUrl);
   // One registry: it knows every secret it has resolved, to take it out of whatever comes back.
   let registry: BrokerRegistry | null = null;
   const brokers = async () => {
     const { brokerRegistry } = await import("@/lib/brokers/registry");
-    registry ??= brokerRegistry({ secrets: { variables: process.env, listed: env.envReferences } });
+    registry ??= brokerRegistry({
+      clock: systemClock,
+      random: Math.random,
+      secrets: { variables: process.env, listed: env.envReferences },
+    });
     return registry;
   };
   const schemas = createSchemaCheck(systemClock);

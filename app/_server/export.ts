@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { filterQuery } from "@/lib/contract/event-page";
 import type { EventOut } from "@/lib/contract/events";
+import { iso } from "@/lib/core/iso-time";
 import type { Viewer } from "@/lib/core/viewer";
 import type { Db } from "@/lib/store/db";
 import { exportEvents } from "@/lib/store/read/event-export";
@@ -34,7 +35,7 @@ const FILE_NAME_MAX = 80;
 /** `events-orders-TIMEOUT-20261122T0244Z`: two exports of one day are told apart by what is in them. */
 export function fileName({ source, errorCode, status }: EventFilter, nowMs: number): string {
   const named = ["events", ...(source ?? []), ...(errorCode ?? []), ...(status ?? [])].join("-");
-  const minute = new Date(nowMs).toISOString().slice(0, 16).replaceAll(/[-:]/g, "");
+  const minute = iso(nowMs).slice(0, 16).replaceAll(/[-:]/g, "");
   // What a header and every file system take.
   return `${named.replaceAll(/[^A-Za-z0-9._-]+/g, "_").slice(0, FILE_NAME_MAX)}-${minute}Z`;
 }

@@ -1,5 +1,6 @@
 import { parseSourceConfig, targetAddress } from "@/lib/contract/source-config";
 import type { SampleDeps } from "@/lib/operations/sample-dry-run";
+import { within } from "@/lib/platform/clock";
 import { createPayloadChecker } from "@/lib/redriving/check-payload";
 import type { TargetRow } from "@/lib/store/read/targets";
 import type { Deps } from "./deps";
@@ -39,7 +40,7 @@ async function probe(deps: Deps, row: TargetRow): Promise<Probed> {
   const brokers = await deps.brokers();
   const publisher = brokers.publisher(stored, row.lane);
   try {
-    const { reachable, detail } = await publisher.probe(AbortSignal.timeout(PROBE_MS_MAX));
+    const { reachable, detail } = await within(deps.clock, PROBE_MS_MAX, (signal) => publisher.probe(signal));
     return { reachable, detail };
   } finally {
     await publisher.close().catch(() => undefined);

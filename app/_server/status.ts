@@ -1,4 +1,5 @@
 import type { StatusOut } from "@/lib/contract/stats";
+import { iso } from "@/lib/core/iso-time";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { readStatus, type StoredStatus } from "@/lib/store/read/status";
 import type { Deps } from "./deps";
@@ -33,7 +34,7 @@ export async function statusOf(
     ),
   ]);
   return {
-    asOf: new Date(nowMs).toISOString(),
+    asOf: iso(nowMs),
     ...(stored ?? UNKNOWN),
     queue: { backend: deps.lane.backend, ok: queueOk === true },
     store: { ok: stored !== null },

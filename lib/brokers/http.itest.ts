@@ -5,6 +5,7 @@ import { type Arrived, type BrokerHarness, describeBroker, outbound } from "@/li
 import { httpBroker } from "@/lib/brokers/http";
 import { PublishError, type Publisher } from "@/lib/brokers/port";
 import type { HttpConfig } from "@/lib/contract/source-config";
+import { systemClock } from "@/lib/platform/clock";
 import { freePort } from "@/lib/testing/free-port";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 
@@ -60,7 +61,7 @@ describeBroker<HttpConfig>("http", async (): Promise<BrokerHarness<HttpConfig>> 
   const proxy = await startTcpProxy(sink.port);
   const base = `http://user:secret@127.0.0.1:${proxy.port}`;
   return {
-    broker: httpBroker(),
+    broker: httpBroker({ clock: systemClock }),
     config: { redriveUrl: `${base}/in` },
     refusing: { redriveUrl: `${base}/refuse` },
     proxy,
@@ -78,7 +79,7 @@ describeBroker<HttpConfig>("http", async (): Promise<BrokerHarness<HttpConfig>> 
 describe("http redrive request", () => {
   let sink: Sink;
   let publisher: Publisher | null = null;
-  const broker = httpBroker();
+  const broker = httpBroker({ clock: systemClock });
   const url = (path = "/in") => `http://127.0.0.1:${sink.port}${path}`;
   const publish = (config: HttpConfig, change: Parameters<typeof outbound>[1] = {}, lane?: "main" | "slow") => {
     publisher = broker.publisher(config, lane);

@@ -1,7 +1,7 @@
 import { HttpPublisher, probeUrl } from "@/lib/brokers/http/publisher";
 import type { Broker, Consumer } from "@/lib/brokers/port";
 import type { HttpConfig } from "@/lib/contract/source-config";
-import { type Clock, systemClock } from "@/lib/platform/clock";
+import type { Clock } from "@/lib/platform/clock";
 
 /** HTTP ingest is pushed to us: there is nothing to read, so nothing can lag or fail. */
 function nothingToConsume(): Consumer {
@@ -14,14 +14,14 @@ function nothingToConsume(): Consumer {
   };
 }
 
-export type HttpOptions = { clock?: Clock };
+export type HttpOptions = { clock: Clock };
 
 /**
  * HTTP: events arrive through our own API; a redrive posts them to the URL an operator configured. Any http or https
  * address may be configured, private ones too, because the systems to redrive to usually are private: who may edit
  * sources decides what this server can reach.
  */
-export function httpBroker({ clock = systemClock }: HttpOptions = {}): Broker<HttpConfig> {
+export function httpBroker({ clock }: HttpOptions): Broker<HttpConfig> {
   return {
     kind: "http",
     consume: () => nothingToConsume(),

@@ -15,6 +15,7 @@ import type { OutboundMessage, PublishError } from "@/lib/brokers/port";
 import { rabbitmqBroker } from "@/lib/brokers/rabbitmq";
 import type { RabbitmqConfig } from "@/lib/contract/source-config";
 import type { DeadLetter } from "@/lib/core/dead-letter";
+import { systemClock } from "@/lib/platform/clock";
 import { RABBITMQ_MISSING, rabbitmqInstalled, type TestRabbitmq, testRabbitmq } from "@/lib/testing/rabbitmq";
 import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
 
@@ -85,7 +86,7 @@ async function rejectNext(queue: string): Promise<void> {
 
 async function parkOne(config: RabbitmqConfig): Promise<DeadLetter> {
   const parked: DeadLetter[] = [];
-  const consumer = rabbitmqBroker().consume(config, async (batch) => {
+  const consumer = rabbitmqBroker({ clock: systemClock, random: Math.random }).consume(config, async (batch) => {
     parked.push(...batch);
   });
   await eventually(() => parked.length).toBe(1);
@@ -104,7 +105,7 @@ function backOut(letter: DeadLetter, change: Partial<OutboundMessage> = {}): Out
 }
 
 async function redrive(config: RabbitmqConfig, message: OutboundMessage, lane?: "main" | "slow"): Promise<unknown> {
-  const publisher = rabbitmqBroker().publisher(config, lane);
+  const publisher = rabbitmqBroker({ clock: systemClock, random: Math.random }).publisher(config, lane);
   try {
     return await publisher.publish(message, never);
   } finally {
@@ -133,7 +134,7 @@ async function makeHarness(): Promise<BrokerHarness<RabbitmqConfig>> {
       };
     });
   return {
-    broker: rabbitmqBroker({ random: () => 0 }),
+    broker: rabbitmqBroker({ clock: systemClock, random: () => 0 }),
     config,
     refusing: { ...config, redriveTo: { mode: "origin-queue", queue: unique("no-such-queue") } },
     proxy,
@@ -358,7 +359,7 @@ function publishTests(): void {
   let queue: string;
   const open: { close(): Promise<void> }[] = [];
   const publisherOf = (change: Partial<RabbitmqConfig> = {}) => {
-    const publisher = rabbitmqBroker().publisher({ ...config, ...change });
+    const publisher = rabbitmqBroker({ clock: systemClock, random: Math.random }).publisher({ ...config, ...change });
     open.push(publisher);
     return publisher;
   };
@@ -476,7 +477,10 @@ function consumeTests(): void {
     config: Partial<RabbitmqConfig> & { queue: string },
     park: (batch: DeadLetter[]) => Promise<void> = async () => undefined,
   ) => {
-    const consumer = rabbitmqBroker({ random: () => 0 }).consume({ url: rabbit.url, ...config }, park);
+    const consumer = rabbitmqBroker({ clock: systemClock, random: () => 0 }).consume(
+      { url: rabbit.url, ...config },
+      park,
+    );
     running.push(consumer);
     return consumer;
   };
@@ -581,7 +585,7 @@ function restartTests(): void {
   it("comes back, and consumer and publisher go on without a loss", async () => {
     const { queue, dlq } = await queueWithDlq();
     const parked = new Set<string>();
-    const broker = rabbitmqBroker({ random: () => 0 });
+    const broker = rabbitmqBroker({ clock: systemClock, random: () => 0 });
     const config: RabbitmqConfig = { url: rabbit.url, queue: dlq };
     const consumer = broker.consume(config, async (batch) => {
       for (const letter of batch) parked.add(letter.eventId);

@@ -3,12 +3,12 @@ import { probeQueue } from "@/lib/brokers/amqp/probe";
 import { RabbitmqPublisher } from "@/lib/brokers/amqp/publisher";
 import type { Broker } from "@/lib/brokers/port";
 import type { RabbitmqConfig } from "@/lib/contract/source-config";
-import { type Clock, systemClock } from "@/lib/platform/clock";
+import type { Clock } from "@/lib/platform/clock";
 
 export type RabbitmqOptions = {
-  clock?: Clock;
+  clock: Clock;
   /** Uniform in [0, 1), for the jitter of reconnects. */
-  random?: () => number;
+  random: () => number;
   /** Receives every failure of a consumer, for the log. */
   report?: (what: string, error: unknown) => void;
 };
@@ -17,11 +17,7 @@ export type RabbitmqOptions = {
  * RabbitMQ: reads a dead-letter queue, commits, then acknowledges; redrives by confirmed publish to the queue a message
  * died in. Configurations have their secrets resolved.
  */
-export function rabbitmqBroker({
-  clock = systemClock,
-  random = Math.random,
-  report = () => undefined,
-}: RabbitmqOptions = {}): Broker<RabbitmqConfig> {
+export function rabbitmqBroker({ clock, random, report = () => undefined }: RabbitmqOptions): Broker<RabbitmqConfig> {
   return {
     kind: "rabbitmq",
     consume: (config, park) => new RabbitmqConsumer(config, park, { clock, random, report }),

@@ -36,3 +36,6 @@ export function scopeSelection(viewer: Viewer, action: Action, selection: Select
 export function sourcesOf(selection: ScopedSelection): string[] | null {
   return ("filter" in selection ? selection.filter.source : selection.sources) ?? null;
 }
+
+/** The selection as asked, and the moment its relative times refer to. */
+export type FrozenSelection = ScopedSelection & { asOfMs: number };

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type LaneJob, laneJobKey } from "@/lib/contract/jobs";
 import { DomainError } from "@/lib/core/problem";
+import { systemClock } from "@/lib/platform/clock";
 import type { LaneConnection } from "./connection";
 import type { LaneName, LaneQueue, LaneWorker, RunJob } from "./port";
 import { createLaneQueue } from "./queue";
@@ -46,7 +47,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
   afterAll(() => server.close());
   beforeEach(async () => {
     await server.flush();
-    queue = createLaneQueue(server.connection);
+    queue = createLaneQueue(server.connection, systemClock);
   });
   afterEach(async () => {
     await Promise.all(workers.map((worker) => worker.stop(0)));
@@ -61,6 +62,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
     const write = (level: string) => (fields: Record<string, unknown>, message: string) =>
       log.push({ level, message, fields });
     const worker = await startLaneWorker({
+      clock: systemClock,
       connection: server.connection,
       lane: "main",
       concurrency: 3,
@@ -385,7 +387,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
     });
 
     test("ringing and pinging reject soon, waiting is null and not empty", async () => {
-      const lost = createLaneQueue(unreachable(server.connection));
+      const lost = createLaneQueue(unreachable(server.connection), systemClock);
       const startMs = performance.now();
       await expect(lost.ring("main", slices(1))).rejects.toMatchObject({ code: "queue-unavailable" });
       await expect(lost.ping()).rejects.toMatchObject({ code: "queue-unavailable" });
@@ -511,6 +513,7 @@ function unreachable(connection: LaneConnection): LaneConnection {
 function startFailure(connection: LaneConnection): Promise<unknown> {
   const silent = () => {};
   return startLaneWorker({
+    clock: systemClock,
     connection,
     lane: "main",
     concurrency: 1,

@@ -1,6 +1,7 @@
 import { createPostgresBackend, Queue } from "bullmq";
 import pg from "pg";
 import { describe, inject } from "vitest";
+import { systemClock } from "@/lib/platform/clock";
 import { testDatabase } from "@/lib/testing/postgres";
 import { QUEUE_NAMES } from "./connection";
 import { laneConformance } from "./lane.conformance";
@@ -13,7 +14,7 @@ describe("lane on Postgres", () => {
       const name = new URL(database.url).pathname.slice(1);
       const connection = { kind: "postgres", connectionString: database.url } as const;
       // The first queue makes the tables that `flush` empties.
-      const first = createLaneQueue(connection);
+      const first = createLaneQueue(connection, systemClock);
       await first.ping();
       await first.close();
       // Connected elsewhere on the same server, so that it can shut and open this database.

@@ -1,5 +1,5 @@
 import { type LaneJob, laneJobKey } from "@/lib/contract/jobs";
-import { type Clock, systemClock } from "@/lib/platform/clock";
+import type { Clock } from "@/lib/platform/clock";
 import { bullJob, type OpenQueues, openQueues } from "./bullmq-backend";
 import type { LaneConnection } from "./connection";
 import { parseLaneJobId } from "./lane-job-id";
@@ -15,7 +15,7 @@ const RING_CHUNK = 1_000;
  * when the connection is down, after a few seconds when the server is silent. Nothing is buffered in memory meanwhile:
  * the slices of a ring that failed are in Postgres, from where the reconciler rings them.
  */
-export function createLaneQueue(connection: LaneConnection, clock: Clock = systemClock): LaneQueue {
+export function createLaneQueue(connection: LaneConnection, clock: Clock): LaneQueue {
   const opening = openOnce(connection);
 
   async function attempt<T>(

@@ -1,6 +1,7 @@
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
+import { systemClock } from "@/lib/platform/clock";
 import { redisInstalled, testRedis } from "@/lib/testing/redis";
 import { QUEUE_NAMES } from "./connection";
 import { laneConformance } from "./lane.conformance";
@@ -51,11 +52,12 @@ describe.skipIf(!redisInstalled)("lane on Redis", () => {
       code: "queue-unavailable",
       message: expect.stringMatching(/REDIS_URL.*allkeys-lru.*noeviction/s),
     };
-    const queue = createLaneQueue({ kind: "redis", url: server.url });
+    const queue = createLaneQueue({ kind: "redis", url: server.url }, systemClock);
     await expect(queue.ping()).rejects.toMatchObject(refusal);
     await expect(queue.ring("main", [])).rejects.toMatchObject(refusal);
     const silent = () => {};
     const worker = startLaneWorker({
+      clock: systemClock,
       connection: { kind: "redis", url: server.url },
       lane: "main",
       concurrency: 1,

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { openTokenBucket } from "@/lib/lane/token-bucket";
+import { systemClock } from "@/lib/platform/clock";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
 
@@ -19,7 +20,7 @@ afterEach(async () => {
 type Part = { call(): Promise<unknown>; close(): Promise<void> };
 const PARTS: Record<string, (connection: LaneConnection) => Promise<Part>> = {
   "the queue": async (connection) => {
-    const queue = createLaneQueue(connection);
+    const queue = createLaneQueue(connection, systemClock);
     return { call: () => queue.ping(), close: () => queue.close() };
   },
   "the token bucket": async (connection) => {

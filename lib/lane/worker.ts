@@ -1,6 +1,6 @@
 import { DelayedError, type Job, UnrecoverableError, WaitingError } from "bullmq";
 import { type LaneJob, laneJobSchema } from "@/lib/contract/jobs";
-import { type Clock, systemClock } from "@/lib/platform/clock";
+import type { Clock } from "@/lib/platform/clock";
 import { type OpenWorker, openWorker } from "./bullmq-backend";
 import type { LaneConnection } from "./connection";
 import type { LaneName, LaneWorker, RunJob } from "./port";
@@ -50,7 +50,7 @@ export type LaneWorkerOptions = {
   /** Trouble with the queue itself: each kind of error once per outage. A slice that throws is logged, not passed here. */
   onError: (error: unknown) => void;
   log: LaneLog;
-  clock?: Clock;
+  clock: Clock;
   timing?: { lockMs?: number; stalledCheckMs?: number };
 };
 
@@ -62,7 +62,7 @@ export type LaneWorkerOptions = {
  * reconciler rings it again.
  */
 export async function startLaneWorker(options: LaneWorkerOptions): Promise<LaneWorker> {
-  const { clock = systemClock, lane, log, timing = {} } = options;
+  const { clock, lane, log, timing = {} } = options;
   const lockMs = timing.lockMs ?? LOCK_MS;
   const holds = createSliceHolds(clock, lockMs);
   let ping: () => Promise<unknown> = () => Promise.reject(new Error("not connected yet"));

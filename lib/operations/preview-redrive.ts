@@ -1,6 +1,7 @@
 import { canarySchema, type EarlierOut, type PreviewOut, type PreviewRequest } from "@/lib/contract/redrives";
 import { scopeSelection } from "@/lib/contract/scope";
 import type { gate } from "@/lib/core/gate";
+import { iso } from "@/lib/core/iso-time";
 import type { Earlier } from "@/lib/core/order-gate";
 import { DomainError } from "@/lib/core/problem";
 import { canaryAhead, effectiveRate, type LanePaces, pacesOf, redriveTimeMs } from "@/lib/core/redrive-rate";
@@ -34,7 +35,7 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
     readSettings(deps.db),
   ]);
   const asked = request.ratePerSecond ?? null;
-  const cutoff = new Date(nowMs).toISOString();
+  const cutoff = iso(nowMs);
   const sampling =
     request.sample !== false && deps.sample
       ? sampleDryRun({ ...deps, ...deps.sample }, request, selected)

@@ -1,6 +1,7 @@
 import type { PreviewRequest, SampleOut, SampleTarget } from "@/lib/contract/redrives";
 import { type DryRunFacts, dryRun } from "@/lib/core/dry-run";
 import { gate } from "@/lib/core/gate";
+import { iso } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
 import type { Deps } from "@/lib/operations/deps";
 import type { PayloadCheck } from "@/lib/redriving/check-payload";
@@ -148,7 +149,7 @@ async function targetStates(
         reachable: probed?.reachable ?? null,
         detail: probed?.detail ?? null,
         breaker: breaker ? (breaker.forced ? "held-open" : "open") : "closed",
-        breakerUntil: breaker?.untilMs == null ? null : new Date(breaker.untilMs).toISOString(),
+        breakerUntil: breaker?.untilMs == null ? null : iso(breaker.untilMs),
       };
       return [row.sourceId, { row, facts, out }];
     }),

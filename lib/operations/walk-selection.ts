@@ -1,8 +1,8 @@
+import type { FrozenSelection } from "@/lib/contract/scope";
 import type { Deps } from "@/lib/operations/deps";
 import { type Db, isRowFault, type TransactionOptions, type Tx } from "@/lib/store/db";
 import { type Candidate, readCandidates } from "@/lib/store/read/candidates";
 import { retrying } from "@/lib/store/retrying";
-import type { FrozenSelection } from "@/lib/store/write/redrive";
 
 /** Of one statement of a chunk. A connection that falls silent holds the walk this long. */
 const CHUNK_OPTIONS: TransactionOptions = { statementTimeoutMs: 30_000 };

@@ -40,3 +40,14 @@ export const systemClock: Clock = {
     return () => clearTimeout(handle);
   },
 };
+
+/** Does work with a signal that aborts after `ms` milliseconds. */
+export async function within<T>(clock: Clock, ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const cancel = clock.timer(ms, () => late.abort(new DOMException(`no end within ${ms} ms`, "TimeoutError")));
+  try {
+    return await work(late.signal);
+  } finally {
+    cancel();
+  }
+}

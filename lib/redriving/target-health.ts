@@ -1,5 +1,5 @@
 import type { Publisher } from "@/lib/brokers/port";
-import type { Clock } from "@/lib/platform/clock";
+import { type Clock, within } from "@/lib/platform/clock";
 import type { Breaker } from "@/lib/retry/breaker/breaker";
 
 /** Whether a target takes sends now. */
@@ -35,7 +35,7 @@ export function createHealthProbe(
     if (nowMs - checkedMs > HEALTH_KNOWN_MS) unreachableSinceMs = null;
     if (result === null || nowMs - checkedMs >= PROBE_FRESH_MS) {
       checkedMs = nowMs;
-      result = probe(publisher);
+      result = probe(publisher, clock);
     }
     const { reachable, detail } = await result;
     const breakerWaitMs = breaker === null ? 0 : breaker.waitMs(nowMs);
@@ -51,9 +51,9 @@ export function createHealthProbe(
   };
 }
 
-async function probe(publisher: Publisher): Promise<{ reachable: boolean; detail: string }> {
+async function probe(publisher: Publisher, clock: Clock): Promise<{ reachable: boolean; detail: string }> {
   try {
-    return await publisher.probe(AbortSignal.timeout(PROBE_TIMEOUT_MS));
+    return await within(clock, PROBE_TIMEOUT_MS, (signal) => publisher.probe(signal));
   } catch (error) {
     return { reachable: false, detail: error instanceof Error ? error.message : String(error) };
   }

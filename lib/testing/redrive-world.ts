@@ -37,7 +37,7 @@ export async function openWorld(options: {
   const connection: LaneConnection = options.redisUrl
     ? { kind: "redis", url: options.redisUrl, prefix: undefined }
     : { kind: "postgres", connectionString: database.url, max: 2 };
-  const lane = createLaneQueue(connection);
+  const lane = createLaneQueue(connection, systemClock);
   const lowRate = createLowRateStore(database.url);
   const deps: Deps & LowRateDeps = { db, lane, clock: systemClock, log, lowRate };
   const workers: RunningWorker[] = [];

@@ -1,6 +1,7 @@
 import type { LaneConnection } from "@/lib/lane/connection";
 import type { LaneName } from "@/lib/lane/port";
 import { startLaneWorker } from "@/lib/lane/worker";
+import { systemClock } from "@/lib/platform/clock";
 
 /**
  * A worker process that a conformance test kills while it holds a slice: it says `holding` over IPC when it has one,
@@ -10,6 +11,7 @@ const settings = JSON.parse(process.argv[2]!) as { connection: LaneConnection; l
 
 const silent = () => {};
 await startLaneWorker({
+  clock: systemClock,
   connection: settings.connection,
   lane: settings.lane,
   concurrency: 1,

@@ -1,6 +1,7 @@
 import type { ControlList, ControlOut } from "@/lib/contract/controls";
 import { cutPage, type IdPage } from "@/lib/contract/id-page";
 import { type StoredScope, scopeOut } from "@/lib/core/control";
+import { iso, isoOrNull } from "@/lib/core/iso-time";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { ofSources, seesControl } from "@/lib/store/read/scope-sql";
@@ -102,15 +103,11 @@ function controlOut(row: Row): ControlOut {
     reason: row.reason,
     origin: row.origin,
     createdBy: row.createdBy,
-    createdAt: iso(row.createdAtMs)!,
-    expiresAt: iso(row.expiresAtMs),
-    liftedAt: iso(row.liftedAtMs),
+    createdAt: iso(row.createdAtMs),
+    expiresAt: isoOrNull(row.expiresAtMs),
+    liftedAt: isoOrNull(row.liftedAtMs),
     liftedBy: row.liftedBy,
     liftReason: row.liftReason,
     catches: row.catches,
   };
-}
-
-function iso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }

@@ -2,6 +2,7 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 import type { CountOut, EventCounts } from "@/lib/contract/events";
 import { type ScopedFilter, scopeFilter } from "@/lib/contract/scope";
 import type { EventStatus } from "@/lib/core/event-state";
+import { iso } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
 import type { Viewer } from "@/lib/core/viewer";
 import type { Db, Queryable } from "@/lib/store/db";
@@ -27,7 +28,7 @@ type Counted = { byStatus: StatusCounts; bounded: boolean } | null;
 export async function countEvents(db: Db, viewer: Viewer, asked: EventFilter, nowMs: number): Promise<EventCounts> {
   const filter = scopeFilter(viewer, asked);
   const [counted, refined] = await Promise.all([countByStatus(db, filter, nowMs), countRefined(db, filter, nowMs)]);
-  const asOf = new Date(nowMs).toISOString();
+  const asOf = iso(nowMs);
   const out = (value: number | null, bounded: boolean): CountOut => {
     if (value === null) return { value, kind: "estimated", asOf };
     return { value, kind: bounded ? "atLeast" : "exact", asOf };

@@ -2,6 +2,7 @@ import type { AggregateMember, AppliedControl, BodyOut, EventDetail, EventOut, H
 import { type SourceConfig, targetAddress } from "@/lib/contract/source-config";
 import type { Header, Origin } from "@/lib/core/dead-letter";
 import { type EventStatus, isParked, PARKED_STATUSES } from "@/lib/core/event-state";
+import { isoOrNull } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
 import { redactHeaders, redactOrigin } from "@/lib/core/redact";
 import type { OrderedItem } from "@/lib/core/redrive-plan";
@@ -11,7 +12,7 @@ import { readAggregateOrder } from "@/lib/store/read/aggregate-order";
 import { readDecidingControls } from "@/lib/store/read/deciding-controls";
 import { holderOf } from "@/lib/store/read/dry-run-facts";
 import { readHistory } from "@/lib/store/read/event-history";
-import { EVENT_COLUMNS, isoOrNull } from "@/lib/store/read/event-rows";
+import { EVENT_COLUMNS } from "@/lib/store/read/event-rows";
 
 type DetailRow = EventOut & {
   source_id: string;

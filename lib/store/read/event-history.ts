@@ -7,9 +7,9 @@ import {
   type Finding,
   verdictText,
 } from "@/lib/core/history-text";
+import { iso } from "@/lib/core/iso-time";
 import type { Queryable } from "@/lib/store/db";
 import { STOPPED } from "@/lib/store/read/decided-attempts";
-import { iso } from "@/lib/store/read/event-rows";
 
 /** Entries of each kind: an event that was worked on more often has a story nobody reads to its end. */
 const ENTRIES_MAX = 200;

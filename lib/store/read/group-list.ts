@@ -2,12 +2,12 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 import type { GroupList, GroupOut } from "@/lib/contract/events";
 import { type ScopedFilter, scopeFilter } from "@/lib/contract/scope";
 import { EVENT_STATUSES, type EventStatus } from "@/lib/core/event-state";
+import { iso } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Db, Queryable } from "@/lib/store/db";
 import { compileFilter, type Params, paramsFrom } from "@/lib/store/read/event-filter-sql";
 import { isToldByKinds, kindConditions } from "@/lib/store/read/event-kinds";
-import { iso } from "@/lib/store/read/event-rows";
 import { ofSources } from "@/lib/store/read/scope-sql";
 import { PARKED } from "@/lib/store/state-sql";
 

@@ -1,6 +1,6 @@
+import { CONTROL_COVERS } from "@/lib/store/control-sql";
 import type { Queryable } from "@/lib/store/db";
 import { ATTEMPT, ITEM } from "@/lib/store/state-sql";
-import { CONTROL_COVERS } from "@/lib/store/write/open-attempts";
 
 /** What was stopped: a redrive, named events (by our ids), or what a control covers. */
 export type StopScope = { redriveId: string } | { ids: readonly string[] } | { controlId: string };

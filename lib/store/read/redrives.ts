@@ -10,6 +10,8 @@ import type {
   RedriveOut,
   RedriveRate,
 } from "@/lib/contract/redrives";
+import type { FrozenSelection } from "@/lib/contract/scope";
+import { iso, isoOrNull } from "@/lib/core/iso-time";
 import type { Earlier } from "@/lib/core/order-gate";
 import { effectiveRate, type LanePaces, pacesOf, redriveTimeMs, type TargetPace } from "@/lib/core/redrive-rate";
 import { isFinal, openItems, type RedriveCounts, type RedriveState } from "@/lib/core/redrive-state";
@@ -21,7 +23,6 @@ import { ofSeenRedrive, seesRedrive } from "@/lib/store/read/scope-sql";
 import { type LiveFacts, readLiveFacts } from "@/lib/store/read/stall-facts";
 import { readPaces } from "@/lib/store/read/targets";
 import { ITEM, LIVE_REDRIVES } from "@/lib/store/state-sql";
-import type { FrozenSelection } from "@/lib/store/write/redrive";
 
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 30;
@@ -142,7 +143,7 @@ function stalledOut(
   });
   if (!stall) return null;
   const { untilMs, ...shown } = stall;
-  return { ...shown, until: iso(untilMs) };
+  return { ...shown, until: isoOrNull(untilMs) };
 }
 
 /** One that began a moment ago has sent for less than the window: over all of it, its rate would read as a tenth. */
@@ -177,17 +178,17 @@ function redriveOut(row: Row, lanes: Record<"main" | "slow", LanePaces>, nowMs: 
     open,
     refusedByReason: row.refusedByReason,
     failedByReason: row.failedByReason,
-    canary: row.canary && { ...row.canary, released: row.released, waitingUntil: iso(row.waitingUntilMs) },
+    canary: row.canary && { ...row.canary, released: row.released, waitingUntil: isoOrNull(row.waitingUntilMs) },
     brake: row.brake,
     pauseReason: row.pauseReason,
     createdBy: row.createdBy,
     reason: row.reason,
     selection,
-    createdAt: iso(row.createdAtMs)!,
-    plannedAt: iso(row.plannedAtMs),
-    startedAt: iso(row.startedAtMs),
-    finishedAt: iso(row.finishedAtMs),
-    holdUntil: iso(row.holdUntilMs),
+    createdAt: iso(row.createdAtMs),
+    plannedAt: isoOrNull(row.plannedAtMs),
+    startedAt: isoOrNull(row.startedAtMs),
+    finishedAt: isoOrNull(row.finishedAtMs),
+    holdUntil: isoOrNull(row.holdUntilMs),
     rateNow,
     etaMs: running && open > 0 ? etaMs(row, open, targets, { rateNow, nowMs }) : null,
   };
@@ -218,10 +219,6 @@ function canaryLeft(row: Row, canary: Canary, released: number, nowMs: number) {
   return { steps: canary.steps, quietMs: canary.quietMs, released, waitMs, total: total - refused - cancelled };
 }
 
-function iso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
-}
-
 /** Of a failed item also: its last attempt was to be repeated, and its time ended in the wait for that. */
 const ITEM_COLUMNS = `i.id, e.event_id as "eventId", s.name as source, i.aggregate_id as "aggregateId",
   i.version, i.error_code as "errorCode", i.state, i.result, i.detail, i.attempts, coalesce(i.verdict, '[]') as findings,
@@ -235,7 +232,7 @@ const ITEM_JOINS = `redrive_items i left join dlq_events e on e.id = i.id left j
 type ItemRow = Omit<RedriveItemOut, "finishedAt"> & { finishedAtMs: number | null; findings: Finding[] };
 
 function itemOut({ finishedAtMs, ...row }: ItemRow): RedriveItemOut {
-  return { ...row, finishedAt: iso(finishedAtMs) };
+  return { ...row, finishedAt: isoOrNull(finishedAtMs) };
 }
 
 export async function listRedriveItems(
@@ -265,7 +262,7 @@ export async function readRedriveRate(db: Queryable, viewer: Viewer, id: string,
     `select min(at) as first, max(at) as last from redrive_ticks where redrive_id = $1 and ${ofSeenRedrive("redrive_id", "$2")}`,
     [id, scope],
   );
-  const asOf = new Date(nowMs).toISOString();
+  const asOf = iso(nowMs);
   if (!span || span.first === null || span.last === null) return { buckets: [], bucketMs: CHART_BUCKET_MS, asOf };
   const buckets = (span.last - span.first) / CHART_BUCKET_MS + 1;
   const bucketMs = CHART_BUCKET_MS * Math.max(1, Math.ceil(buckets / CHART_BUCKETS_MAX));
@@ -275,7 +272,7 @@ export async function readRedriveRate(db: Queryable, viewer: Viewer, id: string,
        from redrive_ticks where redrive_id = $1 group by 1 order by 1`,
     [id, bucketMs],
   );
-  return { buckets: rows.map((row) => ({ ...row, at: iso(row.at)! })), bucketMs, asOf };
+  return { buckets: rows.map((row) => ({ ...row, at: iso(row.at) })), bucketMs, asOf };
 }
 
 /** Samples shown of each cause. */

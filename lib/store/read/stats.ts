@@ -2,11 +2,11 @@ import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats } from "@/
 import { bucketStarts, type StatsQuery } from "@/lib/contract/stats-query";
 import { agePercentiles, type HourCount, parkedHoursAt } from "@/lib/core/age-percentiles";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
+import { iso } from "@/lib/core/iso-time";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { paramsFrom } from "@/lib/store/read/event-filter-sql";
 import { kindConditions } from "@/lib/store/read/event-kinds";
-import { iso } from "@/lib/store/read/event-rows";
 import {
   ALL_HOURS,
   FLOW,

@@ -1,8 +1,8 @@
 import type { BucketState } from "@/lib/contract/sources";
 import type { StatusOut } from "@/lib/contract/stats";
+import { isoOrNull } from "@/lib/core/iso-time";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
-import { isoOrNull } from "@/lib/store/read/event-rows";
 import { ofSources, seesOperation, seesRedrive } from "@/lib/store/read/scope-sql";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 import { BULK, LIVE_REDRIVES, REDRIVE } from "@/lib/store/state-sql";

@@ -1,4 +1,5 @@
 import type { BucketState, TargetEngine, TargetList, TargetOut } from "@/lib/contract/sources";
+import { iso } from "@/lib/core/iso-time";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";
@@ -36,7 +37,7 @@ export async function listTargets(
   const items = targets.map((target): TargetOut => {
     const engine = beats.flatMap(({ info, seenAtMs }) => {
       const state = info.targets?.[target.name];
-      return state ? [{ ...state, asOf: new Date(seenAtMs).toISOString() }] : [];
+      return state ? [{ ...state, asOf: iso(seenAtMs) }] : [];
     });
     return targetOut(target, addressOf(target), engine, sentBy.get(target.name) ?? (beats.length > 0 ? 0 : null));
   });

@@ -1,9 +1,9 @@
 import type { ArrivedCode, ArrivedGroup, TopErrors } from "@/lib/contract/stats";
 import type { StatsQuery } from "@/lib/contract/stats-query";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
+import { iso } from "@/lib/core/iso-time";
 import type { Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
-import { iso } from "@/lib/store/read/event-rows";
 import { FLOW, type FlowSpan, floorHour, flowValues, IN_SCOPE, scopeStats, scopeValues } from "@/lib/store/read/flow";
 
 const CODES_MAX = 50;

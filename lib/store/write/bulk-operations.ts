@@ -1,7 +1,8 @@
+import type { FrozenSelection } from "@/lib/contract/scope";
 import type { BulkKind, BulkState } from "@/lib/core/bulk-operation";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { BULK, BULK_MOVE } from "@/lib/store/state-sql";
-import { addedReasons, type FrozenSelection } from "@/lib/store/write/redrive";
+import { addedReasons } from "@/lib/store/write/redrive";
 
 /** Of a release: failures, redrives and cooldown stay as they were. Of a confirm: who processed them. */
 export type BulkOptions = { keepLimits?: boolean | undefined; consumer?: string | undefined };

@@ -1,3 +1,4 @@
+import { CONTROL_COVERS } from "@/lib/store/control-sql";
 import type { Queryable } from "@/lib/store/db";
 import { ATTEMPT, REDRIVE } from "@/lib/store/state-sql";
 import { checked, heldItem } from "@/lib/store/write/fence";
@@ -20,14 +21,6 @@ export type AttemptIntent = {
   /** A whitelist lets the event past an automatic blacklist, never past a person's. */
   whitelisted: boolean;
 };
-
-/** SQL: the control `c` covers `w`, which has `event_id, aggregate_type, aggregate_id, error_code, source`. */
-export const CONTROL_COVERS = `((c.source is null or c.source = w.source)
-      and (c.aggregate_type is null or c.aggregate_type = w.aggregate_type)
-      and (   (c.scope = 'eventId' and c.value = w.event_id)
-           or (c.scope = 'aggregateId' and c.value = w.aggregate_id)
-           or (c.scope = 'errorCode' and c.value = w.error_code)
-           or (c.scope = 'source' and c.value = w.source)))`;
 
 /** SQL: `w` must not be sent: its redrive does not run, or is held, or a control or its aggregate's blacklist refuses it. */
 const STOPPED = `(

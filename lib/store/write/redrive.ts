@@ -1,5 +1,5 @@
 import type { Brake, Canary } from "@/lib/contract/redrives";
-import type { ScopedSelection } from "@/lib/contract/scope";
+import type { FrozenSelection } from "@/lib/contract/scope";
 import type { CanaryMove, CanaryStand } from "@/lib/core/canary";
 import type { Earlier } from "@/lib/core/order-gate";
 import { REDRIVE_MOVES, type RedriveCounts, type RedriveMove, type RedriveState } from "@/lib/core/redrive-state";
@@ -29,9 +29,6 @@ export type NewRedrive = {
   /** How long nothing of it is sent, from now on. 0 = no hold. */
   holdMs: number;
 };
-
-/** The selection as asked, and the moment its relative times refer to. */
-export type FrozenSelection = ScopedSelection & { asOfMs: number };
 
 /** Returns until when it is held, ISO 8601 by the database's clock; null = no hold. */
 export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string | null> {
