@@ -62,14 +62,14 @@ export function startConsumers(options: ConsumersOptions): Consumers {
       if (stopped) return;
       if (!running.has(source.id)) running.set(source.id, open(source));
     }
-    await Promise.all([...running.values()].map(report));
+    await Promise.all([...running.values()].map((held) => report(held, options)));
   }
 
   /** Its end may take as long as its broker is silent, and nobody waits for it but the end of the worker. */
   function retire({ source, consumer }: Running, { removed }: { removed: boolean }): void {
     const ending = (async () => {
       await consumer?.stop();
-      if (removed) await tell(source, { state: "stopped", lag: null, lastError: null });
+      if (removed) await writeState(source, { state: "stopped", lag: null, lastError: null }, options);
     })().catch((error) => log.warn({ source: source.name, err: error }, "consumer not stopped in good order"));
     retiring.add(ending);
     void ending.finally(() => retiring.delete(ending));
@@ -77,7 +77,7 @@ export function startConsumers(options: ConsumersOptions): Consumers {
 
   function open(source: ConsumedSource): Running {
     try {
-      const consumer = options.brokers.consume(parseSourceConfig(source.kind, source.config), parkFor(source));
+      const consumer = options.brokers.consume(parseSourceConfig(source.kind, source.config), parkFor(source, options));
       log.info({ source: source.name, kind: source.kind }, "consuming");
       return { source, consumer, fault: null };
     } catch (error) {
@@ -85,33 +85,6 @@ export function startConsumers(options: ConsumersOptions): Consumers {
       log.warn({ source: source.name, err: error }, "source cannot be opened");
       return { source, consumer: null, fault };
     }
-  }
-
-  function parkFor(source: ConsumedSource): ParkBatch {
-    return async (batch: DeadLetter[]) => {
-      for (let from = 0; from < batch.length; from += PARK_BATCH_MAX) {
-        const letters = batch.slice(from, from + PARK_BATCH_MAX);
-        const outcomes = await parkEvents(
-          { db, clock },
-          letters.map((letter) => ({ source: source.name, letter })),
-          systemViewer(`source:${source.name}`),
-        );
-        // Not committed: the source was removed between. The broker keeps the messages.
-        if (outcomes.includes("unknown-source")) throw new DomainError("unknown-source", `${source.name} was removed`);
-        // Thrown, so that the consumer parks them one by one and sets aside those that the store refuses.
-        if (outcomes.includes("rejected"))
-          throw new DomainError("invalid-request", "the store refuses a message's values");
-        log.info({ source: source.name, events: letters.length }, "parked");
-      }
-    };
-  }
-
-  async function report({ source, consumer, fault }: Running): Promise<void> {
-    await tell(source, consumer?.state() ?? { state: "failing", lag: null, lastError: fault });
-  }
-
-  async function tell(source: ConsumedSource, state: ConsumerState): Promise<void> {
-    await writeSourceState(db, source.id, { worker: options.workerId, state });
   }
 
   loop();
@@ -132,4 +105,36 @@ export function startConsumers(options: ConsumersOptions): Consumers {
       enough.abort();
     },
   };
+}
+
+function parkFor(source: ConsumedSource, { db, clock, log }: ConsumersOptions): ParkBatch {
+  return async (batch: DeadLetter[]) => {
+    for (let from = 0; from < batch.length; from += PARK_BATCH_MAX) {
+      const letters = batch.slice(from, from + PARK_BATCH_MAX);
+      const outcomes = await parkEvents(
+        { db, clock },
+        letters.map((letter) => ({ source: source.name, letter })),
+        systemViewer(`source:${source.name}`),
+      );
+      // Not committed: the source was removed between. The broker keeps the messages.
+      if (outcomes.includes("unknown-source")) throw new DomainError("unknown-source", `${source.name} was removed`);
+      // Thrown, so that the consumer parks them one by one and sets aside those that the store refuses.
+      if (outcomes.includes("rejected")) {
+        throw new DomainError("invalid-request", "the store refuses a message's values");
+      }
+      log.info({ source: source.name, events: letters.length }, "parked");
+    }
+  };
+}
+
+async function report({ source, consumer, fault }: Running, options: ConsumersOptions): Promise<void> {
+  await writeState(source, consumer?.state() ?? { state: "failing", lag: null, lastError: fault }, options);
+}
+
+async function writeState(
+  source: ConsumedSource,
+  state: ConsumerState,
+  { db, workerId }: ConsumersOptions,
+): Promise<void> {
+  await writeSourceState(db, source.id, { worker: workerId, state });
 }

@@ -11,12 +11,12 @@ import type { Env } from "@/lib/platform/env";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Log } from "@/lib/platform/log";
 import { advanceCanaries } from "@/lib/redriving/canary-and-brake";
-import { createLostWork, HEARTBEAT_MS } from "@/lib/redriving/lost-work";
+import { createLostWork, HEARTBEAT_MS, type LostWork } from "@/lib/redriving/lost-work";
 import { reconcile } from "@/lib/redriving/reconcile";
-import { createRedriver } from "@/lib/redriving/redriver";
+import { createRedriver, type Redriver } from "@/lib/redriving/redriver";
 import { REFRESH_MS } from "@/lib/redriving/target-directory";
 import { databaseClock } from "@/lib/store/database-clock";
-import { createDb } from "@/lib/store/db";
+import { createDb, type Db } from "@/lib/store/db";
 import { foldRollups } from "@/lib/store/write/fold-rollups";
 import { removeHeartbeat, writeHeartbeat } from "@/lib/store/write/heartbeat";
 import { ensurePartitions } from "@/lib/store/write/partitions";
@@ -24,7 +24,7 @@ import { removeExpired } from "@/lib/store/write/upkeep";
 import { startConsumers } from "./consumers";
 import { heartbeatInfo } from "./heartbeat-info";
 import { startLanes } from "./lanes";
-import { startRounds } from "./rounds";
+import { type Round, startRounds } from "./rounds";
 
 /** Attempts in flight get this long to end before their slices are aborted and handed back. */
 const GRACE_MS = 10_000;
@@ -61,6 +61,73 @@ export type RunningWorker = {
  * Rejects with DomainError when the store or the queue cannot be reached.
  */
 export async function startWorker(env: Env, log: Log, machine: Clock = systemClock): Promise<RunningWorker> {
+  const { db, upkeepDb, clock } = await openStore(env, log, machine);
+  const connection: LaneConnection =
+    env.redisUrl === null
+      ? { kind: "postgres", connectionString: env.databaseUrl, max: 3 }
+      : { kind: "redis", url: env.redisUrl };
+  const lane = createLaneQueue(connection, systemClock);
+  const deps = { db, lane, clock, log };
+  const buckets = await openBuckets(env, connection, { clock, log });
+  const brokers = brokerRegistry({
+    clock,
+    random: Math.random,
+    secrets: { variables: process.env, listed: env.envReferences },
+    report: (what, error) => log.warn({ err: error }, what),
+  });
+  const stopping = new AbortController();
+  const id = uuidv7(clock.wallMs());
+  const redriver = createRedriver({
+    deps,
+    bucket: buckets.bucket,
+    openPublisher: (row) => {
+      const stored = parseSourceConfig(row.kind, row.config);
+      return targetAddress(stored, row.lane) === null ? null : brokers.publisher(stored, row.lane);
+    },
+    random: Math.random,
+    workerId: id,
+    stopping: stopping.signal,
+  });
+  await ensureDays(upkeepDb, clock);
+  const startedAtMs = clock.wallMs();
+  const lostWork = createLostWork(redriver);
+  const heartbeat = async (running: number) => {
+    const info = heartbeatInfo(running, redriver.targets.reports(), buckets.bucket.worst());
+    const { alive, storeMs } = await writeHeartbeat(db, { id, startedAtMs, info });
+    buckets.shareAmong(alive);
+    lostWork.seen(storeMs);
+  };
+  // Before the first claim: the claims of a worker without a heartbeat are given to others.
+  await heartbeat(0);
+  const lanes = await startLanes(redriver, connection, systemClock);
+  const consumers = startConsumers({ db, clock, log, brokers, workerId: id });
+  const beat: Round = {
+    name: "heartbeat",
+    everyMs: HEARTBEAT_MS,
+    work: async () => {
+      redriver.targets.heal();
+      await heartbeat(lanes.running());
+      if (env.healthFile !== null) await writeFile(env.healthFile, "");
+    },
+  };
+  const rounds = startRounds([beat, ...roundsOf(redriver, lostWork, upkeepDb)], { clock, log });
+
+  log.info({ queue: connection.kind, sources: consumers.running() }, "worker started");
+  const stop = async (why: string) => {
+    log.info({ why, running: lanes.running() }, "worker stopping");
+    stopping.abort(new Error(why));
+    // In steps, for each uses parts that are closed after it; a part that fails or hangs keeps no other open.
+    const work = [lanes.stop(GRACE_MS), consumers.stop(), rounds.stop()];
+    await endAll("work", work, END_WORK_MS_MAX, { clock, log });
+    await endAll("heartbeat and targets", [removeHeartbeat(db, id), redriver.close()], CLOSE_MS_MAX, { clock, log });
+    await endAll("queue and buckets", [lane.close(), buckets.close()], CLOSE_MS_MAX, { clock, log });
+    await endAll("store", [upkeepDb.end(), db.end()], CLOSE_MS_MAX, { clock, log });
+    log.info("worker stopped");
+  };
+  return { stop };
+}
+
+async function openStore(env: Env, log: Log, machine: Clock) {
   const onIdleError = (error: Error) => log.warn({ err: error }, "an idle store connection broke");
   const db = createDb(env.databaseUrl, {
     max: env.databasePool,
@@ -78,16 +145,15 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     applicationName: "parkade-upkeep",
     onIdleError,
   });
-  const connection: LaneConnection =
-    env.redisUrl === null
-      ? { kind: "postgres", connectionString: env.databaseUrl, max: 3 }
-      : { kind: "redis", url: env.redisUrl };
-  const lane = createLaneQueue(connection, systemClock);
-  const deps = { db, lane, clock, log };
-  const { bucket: shared, close: closeBucket } = await openTokenBucket(connection, (error) =>
+  return { db, upkeepDb, clock };
+}
+
+/** The shared token buckets, and how to go on without them. */
+async function openBuckets(env: Env, connection: LaneConnection, { clock, log }: { clock: Clock; log: Log }) {
+  const { bucket: shared, close } = await openTokenBucket(connection, (error) =>
     log.warn({ err: error }, "an idle bucket connection broke"),
   );
-  /** As the last heartbeat found: one that has just gone is counted for a while, which sends less. */
+  /** As the last heartbeat found: a worker that is gone since is still counted, which sends less. */
   let workersAlive = 1;
   const bucket = guardBucket(shared, {
     fallback: env.bucketFallback,
@@ -101,93 +167,53 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
       }
     },
   });
-  const brokers = brokerRegistry({
-    clock,
-    random: Math.random,
-    secrets: { variables: process.env, listed: env.envReferences },
-    report: (what, error) => log.warn({ err: error }, what),
-  });
-  const stopping = new AbortController();
-  const id = uuidv7(clock.wallMs());
-  const redriver = createRedriver({
-    deps,
-    bucket,
-    openPublisher: (row) => {
-      const stored = parseSourceConfig(row.kind, row.config);
-      if (targetAddress(stored, row.lane) === null) return null;
-      return brokers.publisher(stored, row.lane);
-    },
-    random: Math.random,
-    workerId: id,
-    stopping: stopping.signal,
-  });
-  await ensurePartitions(upkeepDb, clock.wallMs(), clock.wallMs() + DAYS_AHEAD * DAY_MS);
-  const startedAtMs = clock.wallMs();
-  const lostWork = createLostWork(redriver);
-  // Before the first claim: the claims of a worker without a heartbeat are given to others.
-  const { storeMs } = await writeHeartbeat(db, { id, startedAtMs, info: heartbeatInfo(0, {}, bucket.worst()) });
-  lostWork.seen(storeMs);
-  const lanes = await startLanes(redriver, connection, systemClock);
-  const consumers = startConsumers({ db, clock, log, brokers, workerId: id });
-
-  const rounds = startRounds(
-    [
-      {
-        name: "heartbeat",
-        everyMs: HEARTBEAT_MS,
-        work: async () => {
-          redriver.targets.heal();
-          const info = heartbeatInfo(lanes.running(), redriver.targets.reports(), bucket.worst());
-          const { alive, storeMs } = await writeHeartbeat(db, { id, startedAtMs, info });
-          workersAlive = alive;
-          if (env.healthFile !== null) await writeFile(env.healthFile, "");
-          lostWork.seen(storeMs);
-        },
-      },
-      // Apart from the heartbeat, which must not wait for what a lost worker has locked.
-      { name: "lost work", everyMs: 1_000, work: () => lostWork.recover() },
-      { name: "targets", everyMs: REFRESH_MS, work: () => redriver.targets.refreshIfSending() },
-      { name: "reconcile", everyMs: RECONCILE_MS, work: () => reconcile(deps) },
-      { name: "canary", everyMs: 1_000, work: () => advanceCanaries(deps) },
-      { name: "confirm", everyMs: 5_000, work: () => confirmQuietEvents(deps) },
-      { name: "fold", everyMs: 15_000, work: () => foldRollups(upkeepDb) },
-      {
-        name: "upkeep",
-        everyMs: 600_000,
-        work: async () => {
-          await ensurePartitions(upkeepDb, clock.wallMs(), clock.wallMs() + DAYS_AHEAD * DAY_MS);
-          await removeExpired(upkeepDb);
-        },
-      },
-    ],
-    { clock, log },
-  );
-
-  log.info({ queue: connection.kind, sources: consumers.running() }, "worker started");
-  const stop = async (why: string) => {
-    log.info({ why, running: lanes.running() }, "worker stopping");
-    stopping.abort(new Error(why));
-    // In steps, for each uses what is closed after it; a part that fails or hangs keeps no other open.
-    await endAll("work", [lanes.stop(GRACE_MS), consumers.stop(), rounds.stop()], END_WORK_MS_MAX);
-    await endAll("heartbeat and targets", [removeHeartbeat(db, id), redriver.close()], CLOSE_MS_MAX);
-    await endAll("queue and buckets", [lane.close(), closeBucket()], CLOSE_MS_MAX);
-    await endAll("store", [upkeepDb.end(), db.end()], CLOSE_MS_MAX);
-    log.info("worker stopped");
+  const shareAmong = (workers: number) => {
+    workersAlive = workers;
   };
-  return { stop };
+  return { bucket, shareAmong, close };
+}
 
-  async function endAll(what: string, parts: Promise<unknown>[], msMax: number): Promise<void> {
-    const enough = new AbortController();
-    const late = clock.sleep(msMax, enough.signal).then(
-      () => log.warn({ what }, "does not end, going on without it"),
-      () => undefined,
-    );
-    const ended = Promise.allSettled(parts).then((outcomes) => {
-      for (const outcome of outcomes) {
-        if (outcome.status === "rejected") log.warn({ what, err: outcome.reason }, "not ended in good order");
-      }
-    });
-    await Promise.race([ended, late]);
-    enough.abort();
-  }
+/** The regular work of a worker beside its heartbeat, which must not wait for the locks of a lost worker. */
+function roundsOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): Round[] {
+  return [
+    { name: "lost work", everyMs: 1_000, work: () => lostWork.recover() },
+    { name: "targets", everyMs: REFRESH_MS, work: () => redriver.targets.refreshIfSending() },
+    { name: "reconcile", everyMs: RECONCILE_MS, work: () => reconcile(redriver) },
+    { name: "canary", everyMs: 1_000, work: () => advanceCanaries(redriver) },
+    { name: "confirm", everyMs: 5_000, work: () => confirmQuietEvents(redriver) },
+    { name: "fold", everyMs: 15_000, work: () => foldRollups(upkeepDb) },
+    {
+      name: "upkeep",
+      everyMs: 600_000,
+      work: async () => {
+        await ensureDays(upkeepDb, redriver.clock);
+        await removeExpired(upkeepDb);
+      },
+    },
+  ];
+}
+
+async function ensureDays(upkeepDb: Db, clock: Clock): Promise<void> {
+  await ensurePartitions(upkeepDb, clock.wallMs(), clock.wallMs() + DAYS_AHEAD * DAY_MS);
+}
+
+/** Waits for parts that end, for a time. Logs those that fail, and goes on without those that hang. */
+async function endAll(
+  what: string,
+  parts: Promise<unknown>[],
+  msMax: number,
+  { clock, log }: { clock: Clock; log: Log },
+): Promise<void> {
+  const enough = new AbortController();
+  const late = clock.sleep(msMax, enough.signal).then(
+    () => log.warn({ what }, "does not end, going on without it"),
+    () => undefined,
+  );
+  const ended = Promise.allSettled(parts).then((outcomes) => {
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected") log.warn({ what, err: outcome.reason }, "not ended in good order");
+    }
+  });
+  await Promise.race([ended, late]);
+  enough.abort();
 }

@@ -74,7 +74,7 @@ export async function examineItems(
   const nowMs = redriver.clock.wallMs();
   const items = claimed.map((item) => {
     const attempts = Math.max(item.attempts, resumed.get(item.id) ?? 0);
-    const facts: Facts = {
+    const facts: ItemToExamine = {
       item: { ...item, attempts },
       ambiguous: resumed.has(item.id),
       body: bodies.get(item.id),
@@ -89,16 +89,16 @@ export async function examineItems(
 }
 
 type Healthy = { target: SliceTarget; health: TargetHealth };
-type Found = (Healthy & { standIn: Healthy | null }) | NoTarget;
+type FoundTarget = (Healthy & { standIn: Healthy | null }) | NoTarget;
 
 async function findTargets(
   redriver: Redriver,
   session: Session,
   claimed: readonly ClaimedItem[],
-): Promise<Map<string, Found>> {
+): Promise<Map<string, FoundTarget>> {
   const sources = [...new Set(claimed.map((item) => item.sourceId))];
   const found = await Promise.all(
-    sources.map(async (sourceId): Promise<[string, Found]> => {
+    sources.map(async (sourceId): Promise<[string, FoundTarget]> => {
       const target = await redriver.targets.find(sourceId, session.redrive());
       if ("fault" in target) return [sourceId, target];
       const other = session.redrive().mode === "verify" ? null : redriver.targets.standIn(target, session.redrive());
@@ -113,7 +113,7 @@ async function checkBodies(
   redriver: Redriver,
   claimed: readonly ClaimedItem[],
   bodies: Map<string, EventBody>,
-  targets: Map<string, Found>,
+  targets: Map<string, FoundTarget>,
 ): Promise<Map<string, PayloadCheck>> {
   const present = claimed.filter((item) => bodies.has(item.id));
   const checks = await redriver.checkPayloads(
@@ -126,18 +126,23 @@ async function checkBodies(
   return new Map(present.map((item, index) => [item.id, checks[index]!]));
 }
 
-type Facts = {
+type ItemToExamine = {
   item: ClaimedItem;
   ambiguous: boolean;
   body: EventBody | undefined;
   /** There is one when there is a body. */
   check: PayloadCheck | undefined;
   order: OrderFacts;
-  target: Found;
+  target: FoundTarget;
   sentTo: SentTo;
 };
 
-function examine(session: Session, facts: Facts, rules: Rules, nowMs: number): Omit<ExaminedItem, "examinedAtMs"> {
+function examine(
+  session: Session,
+  facts: ItemToExamine,
+  rules: Rules,
+  nowMs: number,
+): Omit<ExaminedItem, "examinedAtMs"> {
   const { item, body } = facts;
   const base = { item, settings: rules.settings, findings: [], send: null };
   const ruling = gate(item, {
@@ -195,11 +200,11 @@ function examine(session: Session, facts: Facts, rules: Rules, nowMs: number): O
   }
 }
 
-function hasStandIn(found: Found): boolean {
+function hasStandIn(found: FoundTarget): boolean {
   return !("fault" in found) && found.standIn !== null;
 }
 
-function routeFacts({ target, health, standIn }: Exclude<Found, NoTarget>, sentTo: SentTo): RouteFacts {
+function routeFacts({ target, health, standIn }: Exclude<FoundTarget, NoTarget>, sentTo: SentTo): RouteFacts {
   const { name, fallback } = target.row;
   const { reachable, forcedOpenMs, breakerWaitMs } = health;
   const away = !reachable || forcedOpenMs > 0 || breakerWaitMs > 0;

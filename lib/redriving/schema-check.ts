@@ -54,33 +54,6 @@ export function createSchemaCheck(clock: Clock, { quickMs = QUICK_MS, slowMs = S
     slowSchemas.set(schema, { sinceMs: clock.nowMs(), inARow: 0 });
   };
 
-  async function checkSlow(
-    known: SlowSchema,
-    schema: string,
-    payloads: readonly Uint8Array[],
-    overrunsMax: number,
-  ): Promise<SchemaOutcome[]> {
-    const outcomes: SchemaOutcome[] = [];
-    const add = (results: readonly SchemaResult[]) => {
-      if (results.length > 0) known.inARow = 0;
-      outcomes.push(...results);
-    };
-    for (let overruns = 0; outcomes.length < payloads.length && overruns < overrunsMax; ) {
-      const from = outcomes.length;
-      const { results, stuckAt } = await slow.run(schema, payloads.slice(from));
-      add(results);
-      if (stuckAt === null || results.length > stuckAt) continue;
-      // Checked before the stuck one, and lost with the thread: once more, without it.
-      const lost = payloads.slice(outcomes.length, from + stuckAt);
-      if (lost.length > 0) add((await slow.run(schema, lost)).results);
-      outcomes.push(...Array<null>(from + stuckAt + 1 - outcomes.length).fill(null));
-      overruns++;
-      // Also of the calls before: an endless schema costs each of them one try.
-      if (++known.inARow >= OVERRUNS_IN_A_ROW) break;
-    }
-    return [...outcomes, ...Array<null>(payloads.length - outcomes.length).fill(null)];
-  }
-
   async function check(
     schema: string,
     payloads: readonly Uint8Array[],
@@ -98,7 +71,7 @@ export function createSchemaCheck(clock: Clock, { quickMs = QUICK_MS, slowMs = S
     }
     if (outcomes.length === payloads.length) return outcomes;
     const known = slowOf(schema)!;
-    return [...outcomes, ...(await checkSlow(known, schema, payloads.slice(outcomes.length), overrunsMax))];
+    return [...outcomes, ...(await checkSlow(slow, known, schema, payloads.slice(outcomes.length), overrunsMax))];
   }
 
   return {
@@ -109,9 +82,39 @@ export function createSchemaCheck(clock: Clock, { quickMs = QUICK_MS, slowMs = S
   };
 }
 
+/** Checks payloads in the second thread, and leaves out those that it does not decide in time. */
+async function checkSlow(
+  slow: Thread,
+  known: SlowSchema,
+  schema: string,
+  payloads: readonly Uint8Array[],
+  overrunsMax: number,
+): Promise<SchemaOutcome[]> {
+  const outcomes: SchemaOutcome[] = [];
+  const add = (results: readonly SchemaResult[]) => {
+    if (results.length > 0) known.inARow = 0;
+    outcomes.push(...results);
+  };
+  for (let overruns = 0; outcomes.length < payloads.length && overruns < overrunsMax; ) {
+    const from = outcomes.length;
+    const { results, stuckAt } = await slow.run(schema, payloads.slice(from));
+    add(results);
+    if (stuckAt === null || results.length > stuckAt) continue;
+    // Checked before the stuck one, and lost with the thread: once more, without it.
+    const lost = payloads.slice(outcomes.length, from + stuckAt);
+    if (lost.length > 0) add((await slow.run(schema, lost)).results);
+    outcomes.push(...Array<null>(from + stuckAt + 1 - outcomes.length).fill(null));
+    overruns++;
+    // Also of the calls before: an endless schema costs each of them one try.
+    if (++known.inARow >= OVERRUNS_IN_A_ROW) break;
+  }
+  return [...outcomes, ...Array<null>(payloads.length - outcomes.length).fill(null)];
+}
+
 /** A schema that held the first thread for too long. */
 type SlowSchema = {
-  sinceMs: number /** Payloads that it did not decide, since it last decided one. */;
+  sinceMs: number;
+  /** Payloads that it did not decide, since it last decided one. */
   inARow: number;
 };
 

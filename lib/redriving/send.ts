@@ -1,4 +1,4 @@
-import type { PublishPhase, PublishReceipt } from "@/lib/brokers/port";
+import type { OutboundMessage, PublishReceipt } from "@/lib/brokers/port";
 import { isItsTurn } from "@/lib/core/dry-run";
 import { budgetRouteOf } from "@/lib/core/fallback";
 import { gate } from "@/lib/core/gate";
@@ -15,26 +15,29 @@ import type { Session } from "@/lib/redriving/session";
 import type { SliceTarget } from "@/lib/redriving/target";
 import { outgoingRetryCount } from "@/lib/retry/amplification";
 import { type AttemptContext, type AttemptRecord, type Call, execute, type Outcome } from "@/lib/retry/execute";
+import type { EventBody } from "@/lib/store/read/bodies";
 import { isAggregateBlacklisted } from "@/lib/store/read/candidates";
 import { readOrderFacts } from "@/lib/store/read/dry-run-facts";
 import { isPassing } from "@/lib/store/retrying";
+import type { ClaimedItem } from "@/lib/store/write/claim-items";
 import type { AttemptClose } from "@/lib/store/write/finish-items";
+import type { AttemptIntent } from "@/lib/store/write/open-attempts";
 
 /** A Retry-After up to this keeps the item open in its redrive; beyond, the event is parked again until then. */
 const LATER_MS_MAX = 15 * 60_000;
 
-/** What was read of an aggregate's order holds this long: a send that has waited longer looks at it again. */
+/** The order of an aggregate is good for this long after it was read: a send that has waited longer reads it again. */
 const ORDER_AGE_MS_MAX = 1_000;
 
 /** The intent was refused: paused, cancelled, ignored, blacklisted, not its turn any more, or the item is not ours. */
 class IntentDenied extends Error {}
 
-/** What ends the work on a slice: `halt` its waits, `sends` also what is being sent. */
+/** The ends of the work on a slice: `halt` of its waits, `sends` of the sends under way, too. */
 export type SliceSignals = { halt: AbortSignal; sends: AbortSignal };
 
 /**
- * Sends an aggregate's items one after the other. What happened to those before it decides over the next: after a
- * failure, a refusal or a deferral the tail is held back, so that nothing overtakes its head.
+ * Sends an aggregate's items one after the other. After a failure, a refusal or a deferral the items behind it are held
+ * back, so that none overtakes its head.
  */
 export async function sendRun(
   redriver: Redriver,
@@ -46,7 +49,7 @@ export async function sendRun(
   const ended: EndedItem[] = [];
   for (const examined of run) {
     const held = firstOf(ended, (before) => heldBehind(before, examined.item, earlier));
-    const { outcome, closes, attempts }: Concluded = held
+    const { outcome, closes, attempts }: ItemEnd = held
       ? { outcome: held, closes: [], attempts: examined.item.attempts }
       : await conclude(redriver, session, examined, signals);
     const after = eventAfter(outcome, examined.item, examined.settings, redriver.clock.wallMs());
@@ -57,7 +60,7 @@ export async function sendRun(
   }
 }
 
-function firstOf<Item, Found>(items: readonly Item[], find: (item: Item) => Found | null): Found | null {
+function firstOf<Item, Result>(items: readonly Item[], find: (item: Item) => Result | null): Result | null {
   for (const item of items) {
     const found = find(item);
     if (found !== null) return found;
@@ -65,21 +68,21 @@ function firstOf<Item, Found>(items: readonly Item[], find: (item: Item) => Foun
   return null;
 }
 
-type Concluded = { outcome: ItemOutcome; closes: AttemptClose[]; attempts: number };
+type ItemEnd = { outcome: ItemOutcome; closes: AttemptClose[]; attempts: number };
 
 async function conclude(
   redriver: Redriver,
   session: Session,
   examined: ExaminedItem,
   signals: SliceSignals,
-): Promise<Concluded> {
+): Promise<ItemEnd> {
   const { item, decided } = examined;
   if (decided) return { outcome: decided, closes: [], attempts: item.attempts };
   if (signals.halt.aborted) return { outcome: { kind: "back" }, closes: [], attempts: item.attempts };
   return send(redriver, session, examined, signals);
 }
 
-/** What one operation holds while it runs. */
+/** The state of one operation while it runs. */
 type Operation = {
   /** Ends of attempts that are not in the store yet. */
   closes: AttemptClose[];
@@ -90,21 +93,21 @@ type Operation = {
 };
 
 /**
- * One operation of the engine, which alone takes tokens and places at the target. Nobody waits for its answer: the wait for
- * the first attempt's turn is no attempt and spends no deadline, and a breaker that lets nothing pass hands the item back.
+ * One operation of the engine, which alone takes tokens and places at the target. The wait for the first attempt's turn is no
+ * attempt and spends no deadline, and a breaker that lets nothing pass hands the item back.
  */
 async function send(
   redriver: Redriver,
   session: Session,
   examined: ExaminedItem,
   { halt, sends }: SliceSignals,
-): Promise<Concluded> {
+): Promise<ItemEnd> {
   const { target, standIn } = examined.send!;
   const operation: Operation = { closes: [], attempts: examined.item.attempts, askedUntilMs: 0 };
-  const conclude = (outcome: ItemOutcome): Concluded => {
+  const conclude = (outcome: ItemOutcome): ItemEnd => {
     const { closes, attempts, askedUntilMs } = operation;
     const waitMs = askedUntilMs - redriver.clock.nowMs();
-    // Whoever sends it next keeps what the target has asked for.
+    // The next claim must wait as long as the target has asked for.
     return { outcome: outcome.kind === "back" && waitMs > 0 ? { kind: "later", waitMs } : outcome, closes, attempts };
   };
   const sendTo = (target: SliceTarget) =>
@@ -134,7 +137,7 @@ async function send(
     return conclude(outcomeOf(outcome, redriver.clock.wallMs()));
   } catch (error) {
     if (error instanceof IntentDenied) return conclude(await whyDenied(redriver, session, examined));
-    // Its end is kept until the store takes it: what was sent, and what the target has asked for, must not be lost.
+    // The attempts and the wait that the target has asked for must reach the store, with the end of the item.
     if (halt.aborted || isPassing(error)) return conclude({ kind: "back" });
     throw error;
   }
@@ -146,74 +149,72 @@ function callOf(
   { examined, target, operation }: { examined: ExaminedItem; target: SliceTarget; operation: Operation },
 ): Call<PublishReceipt> {
   const { item } = examined;
-  const { body, whitelisted, ambiguous } = examined.send!;
-  const idempotencyKey = sendKey(item.source, item.eventId);
+  const { body, ambiguous } = examined.send!;
   const repeatedBefore = incomingRetryCount(body.headers);
   return {
-    idempotencyKey,
+    idempotencyKey: sendKey(item.source, item.eventId),
     retryable: target.row.retryable,
     ambiguous,
     firstAttempt: operation.attempts + 1,
     incomingRetryCount: repeatedBefore,
-    attempt: (context: AttemptContext) =>
-      target.publisher.publish(
-        {
-          eventId: item.eventId,
-          payload: body.payload,
-          contentType: body.contentType,
-          headers: body.headers,
-          origin: body.origin,
-          idempotencyKey,
-          redriveId: item.redriveId,
-          attempt: context.attempt,
-          retryCount: context.retryCount,
-          from: item.source,
-          traceId: item.traceId,
-        },
-        context.signal,
-        (phase: PublishPhase) => context.reached(phase),
-      ),
+    attempt: (context) =>
+      target.publisher.publish(messageOf(item, body, context), context.signal, (phase) => context.reached(phase)),
     takeOwnToken: (signal) => session.takeToken(target.row, signal),
     takeToken: target.takeToken,
-    onOpen: async (attempt: number) => {
+    onOpen: async (attempt) => {
       if (await isOvertaken(redriver, session, examined)) throw new IntentDenied();
-      const open = await redriver.attempts.open({
-        id: item.id,
-        redriveId: item.redriveId,
-        fence: item.fence,
-        attempt,
-        target: target.row.name,
-        idempotencyKey,
-        eventId: item.eventId,
-        aggregateType: item.aggregateType,
-        aggregateId: item.aggregateId,
-        errorCode: item.errorCode,
-        sourceId: item.sourceId,
-        source: item.source,
-        whitelisted,
-      });
-      if (!open) throw new IntentDenied();
+      if (!(await redriver.attempts.open(intentOf(examined, target, attempt)))) throw new IntentDenied();
     },
-    onClose: async (record: AttemptRecord) => {
+    onClose: async (record) => {
       const close = closeOf(item, target, record);
       const retryCount = outgoingRetryCount(repeatedBefore, record.attempt);
       logAttempt(redriver, { item, target, retryCount }, record, close);
       operation.attempts = Math.max(operation.attempts, record.attempt);
-      if (record.next?.kind !== "retry") {
-        operation.closes.push(close);
-        return;
-      }
-      const { honored, delayMs } = record.next;
-      operation.askedUntilMs = honored ? redriver.clock.nowMs() + delayMs : 0;
-      const { id, redriveId, fence } = item;
-      try {
-        await redriver.attempts.close(close, honored ? { id, redriveId, fence, waitMs: delayMs } : null);
-      } catch (error) {
-        operation.closes.push(close);
-        throw error;
-      }
+      await keepClose(redriver, item, record, { operation, close });
     },
   };
+}
+
+function messageOf(item: ClaimedItem, body: EventBody, { attempt, retryCount }: AttemptContext): OutboundMessage {
+  const { payload, contentType, headers, origin } = body;
+  const { eventId, redriveId, source, traceId } = item;
+  const idempotencyKey = sendKey(source, eventId);
+  return {
+    ...{ eventId, payload, contentType, headers, origin, idempotencyKey, redriveId, attempt, retryCount, traceId },
+    from: source,
+  };
+}
+
+function intentOf({ item, send }: ExaminedItem, target: SliceTarget, attempt: number): AttemptIntent {
+  const { id, redriveId, fence, eventId, aggregateType, aggregateId, errorCode, sourceId, source } = item;
+  const { whitelisted } = send!;
+  const idempotencyKey = sendKey(source, eventId);
+  return {
+    ...{ id, redriveId, fence, attempt, idempotencyKey, whitelisted },
+    ...{ eventId, aggregateType, aggregateId, errorCode, sourceId, source },
+    target: target.row.name,
+  };
+}
+
+/** The end of the last attempt is written with the end of its item. Another one is written now: its repeat comes later. */
+async function keepClose(
+  { attempts, clock }: Redriver,
+  { id, redriveId, fence }: ClaimedItem,
+  { next }: AttemptRecord,
+  { operation, close }: { operation: Operation; close: AttemptClose },
+): Promise<void> {
+  if (next?.kind !== "retry") {
+    operation.closes.push(close);
+    return;
+  }
+  const { honored, delayMs } = next;
+  operation.askedUntilMs = honored ? clock.nowMs() + delayMs : 0;
+  try {
+    await attempts.close(close, honored ? { id, redriveId, fence, waitMs: delayMs } : null);
+  } catch (error) {
+    operation.closes.push(close);
+    throw error;
+  }
 }
 
 /**
