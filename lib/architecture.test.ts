@@ -2,6 +2,10 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative } from "node:path";
 import { describe, expect, test } from "vitest";
+import { ATTEMPT_STATES } from "@/lib/core/attempt-state";
+import { EVENT_STATUSES } from "@/lib/core/event-state";
+import { ITEM_STATES } from "@/lib/core/item-state";
+import { REDRIVE_STATES } from "@/lib/core/redrive-state";
 
 /**
  * Reads every import and holds it against the table of docs/architecture.md. A folder's entry lists what it may import
@@ -300,15 +304,38 @@ describe("architecture", () => {
     expect(named.filter((file) => !existsSync(file))).toEqual([]);
   });
 
+  test("no SQL but that of store/state-sql.ts names a state of an event, a redrive, an item or an attempt", () => {
+    // Benches and journeys write states of their own: they are a second opinion, as tests are.
+    const found = files
+      .filter((file) => !/^(bench|e2e|scripts)\//.test(file))
+      .flatMap((file) => statesIn(readFileSync(file, "utf8")).map((line) => `${file}: ${line.trim()}`));
+    expect(files).toContain("lib/store/write/finish-items.ts");
+    expect(found).toEqual([]);
+    expect(statesIn("`update dlq_events set status = 'PENDING'`")).toHaveLength(1);
+    expect(statesIn("\"select id from redrive_items where state = 'open'\"")).toHaveLength(1);
+    expect(statesIn("// 'PENDING' is the default\n/* or 'open' */")).toEqual([]);
+  });
+
   test("no barrels and no drawers", () => {
     const barrels = files.filter((file) => /(^|\/)(index|utils?|helpers?|common|manager|service)\.tsx?$/.test(file));
     expect(barrels).toEqual([]);
   });
 });
 
-/** A file's text without comments and strings. */
+/** A file's text without comments. */
 function code(file: string): string {
-  return readFileSync(file, "utf8")
-    .replace(/\/\*[\s\S]*?\*\//g, "")
-    .replace(/\/\/.*$/gm, "");
+  return withoutComments(readFileSync(file, "utf8"));
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/\/\/.*$/gm, "");
+}
+
+/** Lines with a state between single quotes: the formatter leaves single quotes to the text of SQL. */
+function statesIn(text: string): string[] {
+  const states = new Set([...EVENT_STATUSES, ...REDRIVE_STATES, ...ITEM_STATES, ...ATTEMPT_STATES]);
+  const literal = new RegExp(`'(${[...states].join("|")})'`);
+  return withoutComments(text)
+    .split("\n")
+    .filter((line) => literal.test(line));
 }
