@@ -29,12 +29,18 @@ describe("parkedHoursAt", () => {
       present: [at(2, 4), at(3, 10)],
       left: [at(2, 5), at(4, 11)],
     };
-    const sizes = parkedHoursAt(history, [2 * HOUR, 3 * HOUR, 4 * HOUR, 5 * HOUR]);
-    const byHour = sizes.map((hours) => Object.fromEntries(hours.map(({ hourMs, n }) => [hourMs / HOUR, n])));
+    const ends = [2 * HOUR, 3 * HOUR, 4 * HOUR, 5 * HOUR];
+    const byHour = Array.from(parkedHoursAt(history, ends), (hours, index) =>
+      Object.fromEntries(
+        hours.filter(({ hourMs }) => hourMs < ends[index]!).map(({ hourMs, n }) => [hourMs / HOUR, n]),
+      ),
+    );
     expect(byHour).toEqual([{ 1: 10 }, { 1: 5, 2: 10 }, { 1: 5, 2: 10, 3: 10 }, { 1: 0, 2: 4, 3: 10 }]);
   });
 
   test("keeps what is present even when no arrival is on record", () => {
-    expect(parkedHoursAt({ arrived: [], present: [at(1, 3)], left: [at(2, 9)] }, [3 * HOUR])).toEqual([[at(1, 3)]]);
+    expect([...parkedHoursAt({ arrived: [], present: [at(1, 3)], left: [at(2, 9)] }, [3 * HOUR])]).toEqual([
+      [at(1, 3)],
+    ]);
   });
 });

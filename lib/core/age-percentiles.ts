@@ -8,66 +8,85 @@ const HOUR_MS = 3_600_000;
  * spread, so the answer is within an hour of the truth. null when there are none.
  */
 export function agePercentile(hours: readonly HourCount[], share: number, atMs: number): number | null {
-  return agePercentiles(hours, [share], atMs)[0]!;
+  return agePercentiles(youngestFirst(hours), [share], atMs)[0]!;
 }
 
-/** Several shares of the same events: a chart asks for three at each of a hundred moments. */
+/** Several shares of the same hours, which come youngest first: a chart asks for three at each of a hundred moments. */
 export function agePercentiles(
   hours: readonly HourCount[],
   shares: readonly number[],
   atMs: number,
 ): (number | null)[] {
-  const youngestFirst = hours.filter(({ hourMs, n }) => n > 0 && hourMs < atMs).sort((a, b) => b.hourMs - a.hourMs);
-  const total = youngestFirst.reduce((sum, { n }) => sum + n, 0);
-  return shares.map((share) => (total === 0 ? null : ageBelow(youngestFirst, share * total, atMs)));
+  let total = 0;
+  for (const hour of hours) total += parkedAt(hour, atMs);
+  return shares.map((share) => (total === 0 ? null : ageBelow(hours, share * total, atMs)));
 }
 
+export const youngestFirst = (hours: readonly HourCount[]) => [...hours].sort((a, b) => b.hourMs - a.hourMs);
+
+const parkedAt = ({ hourMs, n }: HourCount, atMs: number) => (hourMs < atMs && n > 0 ? n : 0);
+
 /** The age of the event at `place`, counted from the youngest. */
-function ageBelow(youngestFirst: readonly HourCount[], place: number, atMs: number): number {
+function ageBelow(hours: readonly HourCount[], place: number, atMs: number): number {
   let below = place;
-  for (const { hourMs, n } of youngestFirst) {
+  let oldestMs = atMs;
+  for (const hour of hours) {
+    const n = parkedAt(hour, atMs);
+    if (n === 0) continue;
+    oldestMs = hour.hourMs;
     if (below <= n) {
-      const newest = Math.min(hourMs + HOUR_MS, atMs);
-      return Math.max(0, Math.round(atMs - newest + (below / n) * (newest - hourMs)));
+      const newest = Math.min(hour.hourMs + HOUR_MS, atMs);
+      return Math.max(0, Math.round(atMs - newest + (below / n) * (newest - hour.hourMs)));
     }
     below -= n;
   }
-  return Math.max(0, atMs - youngestFirst.at(-1)!.hourMs);
+  return Math.max(0, atMs - oldestMs);
 }
 
 /**
- * What was parked at the end of each of `atMs` (ascending), by hour of first sight. Known are what arrived in each hour
- * and what of it is still there; of what left, only when something left, not what: it is taken that the oldest left
- * first. So the past is an estimate, and the present is exact.
+ * What was parked at the end of each of `atMs` (ascending), by hour of first sight, youngest first; hours from `atMs` on
+ * are to be passed over. Known are what arrived in each hour and what of it is still there; of what left, only when
+ * something left, not what: it is taken that the oldest left first. So the past is an estimate, and the present is exact.
+ * Each step changes and yields the same list.
  */
-export function parkedHoursAt(
+export function* parkedHoursAt(
   history: { arrived: readonly HourCount[]; present: readonly HourCount[]; left: readonly HourCount[] },
   atMs: readonly number[],
-): HourCount[][] {
-  const remains = new Map(history.present.map(({ hourMs, n }) => [hourMs, n]));
-  const gone = new Map<number, number>();
-  for (const { hourMs, n } of history.arrived) gone.set(hourMs, Math.max(0, n - (remains.get(hourMs) ?? 0)));
+): Generator<readonly HourCount[], void> {
+  const parked = new Map<number, HourCount>();
+  for (const { hourMs, n } of history.present) parked.set(hourMs, { hourMs, n });
+  const leaving: { hour: HourCount; gone: number }[] = [];
+  for (const { hourMs, n } of [...history.arrived].sort((a, b) => a.hourMs - b.hourMs)) {
+    const hour = parked.get(hourMs) ?? { hourMs, n: 0 };
+    parked.set(hourMs, hour);
+    const gone = Math.max(0, n - hour.n);
+    hour.n += gone;
+    leaving.push({ hour, gone });
+  }
+  const hours = youngestFirst([...parked.values()]);
   const left = [...history.left].sort((a, b) => a.hourMs - b.hourMs);
-  const queue = [...gone.keys()].sort((a, b) => a - b);
-  const hours = [...new Set([...remains.keys(), ...gone.keys()])];
+  let oldest = 0;
   let next = 0;
-  return atMs.map((at) => {
+  for (const at of atMs) {
     for (; next < left.length && left[next]!.hourMs + HOUR_MS <= at; next++) {
-      leave(gone, queue, left[next]!);
+      oldest = takeOldest(leaving, oldest, left[next]!);
     }
-    return hours
-      .filter((hourMs) => hourMs < at)
-      .map((hourMs) => ({ hourMs, n: (remains.get(hourMs) ?? 0) + (gone.get(hourMs) ?? 0) }));
-  });
+    yield hours;
+  }
 }
 
-/** Takes what left in one hour from the oldest that had arrived by then. */
-function leave(gone: Map<number, number>, queue: number[], { hourMs, n }: HourCount): void {
+/** Takes what left in one hour from the oldest that had arrived by then. Returns the first that has something left. */
+function takeOldest(leaving: { hour: HourCount; gone: number }[], first: number, { hourMs, n }: HourCount): number {
   let rest = n;
-  for (const arrived of queue) {
-    if (rest === 0 || arrived > hourMs) return;
-    const taken = Math.min(rest, gone.get(arrived)!);
-    gone.set(arrived, gone.get(arrived)! - taken);
+  let at = first;
+  for (; at < leaving.length && rest > 0; at++) {
+    const arrival = leaving[at]!;
+    if (arrival.hour.hourMs > hourMs) return at;
+    const taken = Math.min(rest, arrival.gone);
+    arrival.gone -= taken;
+    arrival.hour.n -= taken;
     rest -= taken;
+    if (arrival.gone > 0) return at;
   }
+  return at;
 }

@@ -1,10 +1,26 @@
 import { PARKED_STATUSES } from "@/lib/core/event-state";
 import type { Db } from "@/lib/store/db";
-import { SIZE_EFFECT_SQL } from "@/lib/store/read/flow";
+import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, GROUP_FLOW, SIZE_EFFECT_SQL } from "@/lib/store/flow-tables";
+
+const FINEST = GROUP_FLOW.at(-1)!;
+
+/** Rows of a table of the flow that are not the sum of the minutes of its groups. */
+function againstFinest({ table, widthMs }: (typeof CODE_FLOW)[number]): string {
+  const keys = `source_id, error_code${table.includes("group") ? ", fingerprint" : ""}`;
+  const sums = FLOW_KINDS.map((kind) => `sum(${kind})`).join(", ");
+  return `
+    union all
+    select '${table}', row_to_json(l), row_to_json(c)
+      from (select at, ${keys}, array[${FLOW_KINDS.map((kind) => `${kind}::numeric`).join(", ")}] as n from ${table}) l
+      full join (select date_bin('${widthMs / 1000} s', at, 'epoch') as at, ${keys}, array[${sums}] as n
+                   from ${FINEST.table} group by 1, ${keys}) c using (at, ${keys})
+     where l.n is distinct from c.n`;
+}
 
 /**
- * Where the rollups differ from a full count: empty when they are exact. Flow is checked twice: what was parked is what is
- * there, and what all kinds together did to the size is what is parked now, for each source, error code and group.
+ * Where the rollups differ from a full count: empty when they are exact. Flow is checked three times: what was parked is
+ * what is there; what all kinds together did to the size is what is parked now, for each source, error code and group; and
+ * each table of the flow says the same.
  */
 export async function rollupDrift(db: Db): Promise<unknown[]> {
   return db.query(`
@@ -16,22 +32,18 @@ export async function rollupDrift(db: Db): Promise<unknown[]> {
     group_levels as (
       select fingerprint, source_id, status, sum(n) as n from dlq_group_levels group by 1, 2, 3 having sum(n) <> 0),
     group_counted as (select fingerprint, source_id, status, count(*) as n from dlq_events group by 1, 2, 3),
-    parked as (select source_id, sum(n) as n from dlq_flow where kind = 'parked' group by 1),
+    flow as (
+      select minute as at, source_id, error_code, fingerprint, ${DELTA_KINDS} from dlq_flow
+      union all
+      select at, source_id, error_code, fingerprint, ${FLOW_KINDS.join(", ")} from ${FINEST.table}),
+    parked as (select source_id, sum(parked) as n from flow group by 1 having sum(parked) > 0),
     parked_counted as (select source_id, count(*) as n from dlq_events group by 1),
     size as (
       select source_id, error_code, fingerprint, sum(${SIZE_EFFECT_SQL}) as n
-        from dlq_flow group by 1, 2, 3 having sum(${SIZE_EFFECT_SQL}) <> 0),
+        from flow group by 1, 2, 3 having sum(${SIZE_EFFECT_SQL}) <> 0),
     size_counted as (
       select source_id, error_code, fingerprint, count(*) as n
-        from dlq_events where status = any(array['${PARKED_STATUSES.join("', '")}']) group by 1, 2, 3),
-    hours as (select hour, source_id, error_code, kind, sum(n) as n from dlq_flow_hours group by 1, 2, 3, 4),
-    hours_counted as (
-      select date_trunc('hour', minute, 'UTC') as hour, source_id, error_code, kind, sum(n) as n
-        from dlq_flow where rolled group by 1, 2, 3, 4),
-    group_hours as (select hour, source_id, fingerprint, sum(n) as n from dlq_group_flow_hours group by 1, 2, 3),
-    group_hours_counted as (
-      select date_trunc('hour', minute, 'UTC') as hour, source_id, fingerprint, sum(n) as n
-        from dlq_flow where rolled and kind in ('parked', 'bounced') group by 1, 2, 3)
+        from dlq_events where status = any(array['${PARKED_STATUSES.join("', '")}']) group by 1, 2, 3)
     select 'levels' as rollup, row_to_json(l) as rolled, row_to_json(c) as counted
       from levels l full join counted c using (source_id, error_code, status, hour) where l.n is distinct from c.n
     union all
@@ -43,13 +55,7 @@ export async function rollupDrift(db: Db): Promise<unknown[]> {
     union all
     select 'size', row_to_json(l), row_to_json(c)
       from size l full join size_counted c using (source_id, error_code, fingerprint) where l.n is distinct from c.n
-    union all
-    select 'flow_hours', row_to_json(l), row_to_json(c)
-      from hours l full join hours_counted c using (hour, source_id, error_code, kind) where l.n is distinct from c.n
-    union all
-    select 'group_flow_hours', row_to_json(l), row_to_json(c)
-      from group_hours l full join group_hours_counted c using (hour, source_id, fingerprint)
-     where l.n is distinct from c.n`);
+    ${[...CODE_FLOW, ...GROUP_FLOW.slice(0, -1)].map(againstFinest).join("")}`);
 }
 
 /** Changes of events that have no audit entry, or more than one: empty when each has exactly one. */

@@ -1,49 +1,50 @@
 import { bucketStarts, type StatsQuery } from "@/lib/contract/stats-query";
-import { type FlowKind, SIZE_EFFECT } from "@/lib/core/flow";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
-import { listOf } from "@/lib/store/state-sql";
+import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/store/flow-tables";
 
-/**
- * The part of dlq_flow that a chart reads: minutes where it must tell minutes apart, hours for the rest. So the rows read
- * are bounded by the length of the chart, not by the number of events.
- */
-export type FlowSpan = {
-  /** [from, to) by the minute, epoch milliseconds. */
-  minutes: readonly [fromMs: number, toMs: number];
-  /** [from, to) by the hour; both are full hours. */
-  hours: readonly [fromMs: number, toMs: number];
-};
-
-const HOUR_MS = 3_600_000;
-const NEVER = [0, 0] as const;
-/** Later than anything, and what a timestamp can hold. */
-const END_MS = Date.parse("9999-01-01T00:00:00Z");
-
-/** All that ever happened, by the hour. */
-export const ALL_HOURS: FlowSpan = { minutes: NEVER, hours: [0, END_MS] };
+const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+/** Later than anything, what a timestamp can hold, and the begin of a day. */
+export const END_MS = Date.parse("9999-01-01T00:00:00Z");
 
 export const floorHour = (ms: number) => Math.floor(ms / HOUR_MS) * HOUR_MS;
 
-function hasMinutesOnly({ filter, bucketMs }: StatsQuery): boolean {
-  // The hours do not know the group.
-  return filter.fingerprint !== undefined || bucketMs % HOUR_MS !== 0;
+/** Minutes that begin in [fromMs, toMs), in rows that do not cross a multiple of `bucketMs`. */
+export type FlowSpan = { fromMs: number; toMs: number; bucketMs: number };
+
+/** A part of the flow that counts only as a sum. */
+export const asSum = (fromMs: number, toMs: number = END_MS): FlowSpan => ({ fromMs, toMs, bucketMs: 0 });
+
+export type FlowPiece = FlowTable & { fromMs: number; toMs: number };
+
+/**
+ * Cuts a span so that each piece is read from the widest table that fits: a chart reads as many rows as it has buckets,
+ * and at each end those of the narrower tables.
+ */
+export function flowPieces(tables: readonly FlowTable[], { fromMs, toMs, bucketMs }: FlowSpan): FlowPiece[] {
+  const usable = tables.filter(({ widthMs }) => bucketMs % widthMs === 0);
+  const cut = (index: number, from: number, to: number): FlowPiece[] => {
+    const table = usable[index]!;
+    if (from >= to) return [];
+    if (index === usable.length - 1) return [{ ...table, fromMs: from, toMs: to }];
+    const first = Math.ceil(from / table.widthMs) * table.widthMs;
+    const last = Math.floor(to / table.widthMs) * table.widthMs;
+    if (first >= last) return cut(index + 1, from, to);
+    return [...cut(index + 1, from, first), { ...table, fromMs: first, toMs: last }, ...cut(index + 1, last, to)];
+  };
+  return cut(0, Math.ceil(fromMs / MINUTE_MS) * MINUTE_MS, Math.ceil(toMs / MINUTE_MS) * MINUTE_MS);
 }
 
-/** From the window's first bucket to now: a size is read backwards from now. */
-export function sizeSpan(query: StatsQuery): FlowSpan {
-  const startMs = bucketStarts(query)[0]!;
-  if (query.filter.fingerprint) return { minutes: [startMs, END_MS], hours: NEVER };
-  // What happened after the window counts only as a sum.
-  const fineToMs = hasMinutesOnly(query) ? Math.max(startMs, floorHour(query.toMs) + HOUR_MS) : startMs;
-  return { minutes: [startMs, fineToMs], hours: [fineToMs, END_MS] };
+/** The window, by buckets. */
+export function windowSpan(query: StatsQuery): FlowSpan {
+  return { fromMs: bucketStarts(query)[0]!, toMs: query.toMs, bucketMs: query.bucketMs };
 }
 
-/** The window. */
-export function flowSpan(query: StatsQuery): FlowSpan {
-  const startMs = bucketStarts(query)[0]!;
-  if (hasMinutesOnly(query)) return { minutes: [startMs, query.toMs], hours: NEVER };
-  const coarseToMs = Math.max(startMs, floorHour(query.toMs));
-  return { minutes: [coarseToMs, query.toMs], hours: [startMs, coarseToMs] };
+/** From the window's first bucket to now: a size is read backwards from now. What came after the window is a sum. */
+export function sizeSpans(query: StatsQuery): FlowSpan[] {
+  const starts = bucketStarts(query);
+  const endMs = starts.at(-1)! + query.bucketMs;
+  return [{ fromMs: starts[0]!, toMs: endMs, bucketMs: query.bucketMs }, asSum(endMs)];
 }
 
 /** The same chart over what the viewer sees. Throws DomainError `forbidden` when the viewer may not view. */
@@ -57,28 +58,45 @@ export function scopeValues({ source, errorCode, fingerprint }: StatsQuery["filt
   return [source ?? null, errorCode ?? null, fingerprint ?? null];
 }
 
-export const IN_SCOPE = `($1::text[] is null or source_id = any(array(select id from sources where name = any($1))))
-  and ($2::text[] is null or error_code = any($2))`;
-
-/** Rows (at, error_code, kind, n) of a span; the values are those of `flowValues`, `$1` to `$7`. */
-export const FLOW = `
-  select minute as at, error_code, kind, n from dlq_flow
-   where minute >= to_timestamp($4::float8 / 1000) and minute < to_timestamp($5::float8 / 1000)
-     and ${IN_SCOPE} and ($3::text[] is null or fingerprint = any($3))
-  union all
-  select minute, error_code, kind, n from dlq_flow
-   where not rolled and minute >= to_timestamp($6::float8 / 1000) and minute < to_timestamp($7::float8 / 1000)
-     and ${IN_SCOPE}
-  union all
-  select hour, error_code, kind, n from dlq_flow_hours
-   where hour >= to_timestamp($6::float8 / 1000) and hour < to_timestamp($7::float8 / 1000) and ${IN_SCOPE}`;
-
-export function flowValues(filter: StatsQuery["filter"], { minutes, hours }: FlowSpan): unknown[] {
-  return [...scopeValues(filter), ...minutes, ...hours];
+/** The filter's source and error code; a name that is not asked for is no condition that an index must ignore. */
+export function inScope({ source, errorCode }: StatsQuery["filter"]): string {
+  const ofSource = source ? "source_id = any(array(select id from sources where name = any($1::text[])))" : anyOf("$1");
+  return `${ofSource} and ${errorCode ? "error_code = any($2::text[])" : anyOf("$2")}`;
 }
 
-const kindsOf = (effect: -1 | 1) =>
-  listOf(Object.keys(SIZE_EFFECT).filter((kind) => SIZE_EFFECT[kind as FlowKind] === effect));
+function inGroup({ fingerprint }: StatsQuery["filter"]): string {
+  return fingerprint ? "fingerprint = any($3::text[])" : anyOf("$3");
+}
 
-/** What `n` events of a `kind` do to dlq_size. */
-export const SIZE_EFFECT_SQL = `case when kind in ${kindsOf(1)} then n when kind in ${kindsOf(-1)} then -n else 0 end`;
+/** True, and gives a parameter that no condition uses its type. */
+const anyOf = (param: string) => `${param}::text[] is null`;
+
+type FlowSql = { sql: string; values: unknown[] };
+
+/**
+ * Rows of adjoining spans as SQL: `at, error_code`, a column for each kind, and `fingerprint` when a group is asked for or
+ * `byGroup`. `values` are `$1` and on; the caller's own come after them.
+ */
+export function flowRows(
+  filter: StatsQuery["filter"],
+  spans: readonly FlowSpan[],
+  { byGroup = filter.fingerprint !== undefined } = {},
+): FlowSql {
+  const values = scopeValues(filter) as unknown[];
+  const pieces = spans.flatMap((span) => flowPieces(byGroup ? GROUP_FLOW : CODE_FLOW, span));
+  const keys = `error_code${byGroup ? ", fingerprint" : ""}`;
+  const conditions = `${inScope(filter)} and ${byGroup ? inGroup(filter) : anyOf("$3")}`;
+  const between = (column: string, fromMs: number, toMs: number) => {
+    const after = `${column} >= to_timestamp($${values.push(fromMs)}::float8 / 1000)`;
+    return `${after} and ${column} < to_timestamp($${values.push(toMs)}::float8 / 1000)`;
+  };
+  const parts = pieces.map(
+    ({ table, fromMs, toMs }) =>
+      `select at, ${keys}, ${FLOW_KINDS.join(", ")} from ${table} where ${between("at", fromMs, toMs)} and ${conditions}`,
+  );
+  const log = between("minute", spans[0]!.fromMs, spans.at(-1)!.toMs);
+  parts.push(
+    `select minute, ${keys}, ${DELTA_KINDS} from dlq_flow where ${log} and ${conditions} and ${inGroup(filter)}`,
+  );
+  return { sql: parts.join("\n union all "), values };
+}

@@ -5,15 +5,14 @@ import { EVENT_STATUSES, type EventStatus } from "@/lib/core/event-state";
 import { iso } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Db, Queryable } from "@/lib/store/db";
+import { type Db, type Queryable, statementName } from "@/lib/store/db";
 import { compileFilter, type Params, paramsFrom } from "@/lib/store/read/event-filter-sql";
 import { isToldByKinds, kindConditions } from "@/lib/store/read/event-kinds";
-import { ofSources } from "@/lib/store/read/scope-sql";
+import { flowRows, HOUR_MS } from "@/lib/store/read/flow";
 import { PARKED } from "@/lib/store/state-sql";
 
 export type GroupQuery = { filter: EventFilter; limit: number; cursor: string | null };
 
-const HOUR_MS = 3_600_000;
 const TREND_HOURS = 24;
 
 type GroupRow = {
@@ -95,15 +94,14 @@ async function readTrends(
   nowMs: number,
 ): Promise<Map<string, number[]>> {
   const firstHour = (Math.floor(nowMs / HOUR_MS) - TREND_HOURS + 1) * HOUR_MS;
-  const rows = await db.query<{ fingerprint: string; hour: number; n: number }>(
-    `select fingerprint, floor((extract(epoch from minute) * 1000 - $2) / ${HOUR_MS})::int as hour, sum(n)::bigint as n
-       from dlq_flow
-      where minute >= to_timestamp($2::float8 / 1000) and kind = 'parked' and fingerprint = any($1::text[])
-        and ${ofSources("source_id", "$3")}
-      group by 1, 2`,
-    [fingerprints, firstHour, scope],
-    { name: "group_trends" },
-  );
+  const filter = { fingerprint: fingerprints, ...(scope === null ? {} : { source: scope }) };
+  const flow = flowRows(filter, [{ fromMs: firstHour, toMs: nowMs, bucketMs: HOUR_MS }]);
+  const text = `select fingerprint, floor((extract(epoch from at) * 1000 - $${flow.values.push(firstHour)}) / ${HOUR_MS})::int as hour,
+                       sum(parked)::bigint as n
+                  from (${flow.sql}) flow group by 1, 2`;
+  const rows = await db.query<{ fingerprint: string; hour: number; n: number }>(text, flow.values, {
+    name: statementName("group_trends", text),
+  });
   const trends = new Map(fingerprints.map((fingerprint) => [fingerprint, Array<number>(TREND_HOURS).fill(0)]));
   for (const { fingerprint, hour, n } of rows) {
     const trend = trends.get(fingerprint)!;

@@ -1,9 +1,12 @@
 import { agePercentile, type HourCount } from "@/lib/core/age-percentiles";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
+import type { FlowKind } from "@/lib/core/flow";
 import type { Metric } from "@/lib/core/prometheus";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Queryable } from "@/lib/store/db";
+import { type Queryable, statementName } from "@/lib/store/db";
+import { FLOW_KINDS } from "@/lib/store/flow-tables";
 import { type Beat, engineMetrics } from "@/lib/store/read/engine-metrics";
+import { asSum, END_MS, flowRows } from "@/lib/store/read/flow";
 import { ofSources, seesControl, seesRedrive } from "@/lib/store/read/scope-sql";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 import { readTargets } from "@/lib/store/read/targets";
@@ -130,22 +133,24 @@ function ageMetrics(hours: HourCount[], nowMs: number): Metric[] {
   ];
 }
 
-type FlowSums = { kind: string; recent: number; day: number };
+type FlowSums = Record<FlowKind, number> & { recent: boolean };
 
 async function readFlow(db: Queryable, scope: string[] | null, nowMs: number): Promise<Metric[]> {
-  const rows = await db.query<FlowSums>(
-    `select kind, sum(n)::bigint as day,
-            (coalesce(sum(n) filter (where minute >= to_timestamp(($1::float8 - ${RATE_WINDOW_S * 1000}) / 1000)), 0))::bigint
-              as recent
-       from dlq_flow where minute >= to_timestamp($1::float8 / 1000) - interval '${SUCCESS_WINDOW_H} h'
-        and ${ofSources("source_id", "$2")} group by kind`,
-    [nowMs, scope],
-  );
-  const day = new Map(rows.map((row) => [row.kind, row.day]));
-  const recent = new Map(rows.map((row) => [row.kind, row.recent]));
+  const recentFromMs = nowMs - RATE_WINDOW_S * 1000;
+  const spans = [asSum(nowMs - SUCCESS_WINDOW_H * 3_600_000, recentFromMs), asSum(recentFromMs, END_MS)];
+  const flow = flowRows(scope === null ? {} : { source: scope }, spans);
+  const sums = FLOW_KINDS.map((kind) => `sum(${kind})::bigint as ${kind}`).join(", ");
+  const text = `select at >= to_timestamp($${flow.values.push(recentFromMs)}::float8 / 1000) as recent, ${sums}
+                  from (${flow.sql}) flow group by 1`;
+  const rows = await db.query<FlowSums>(text, flow.values, { name: statementName("flow_sums", text) });
+  const sumsOf = (wanted: FlowSums[]) =>
+    new Map(FLOW_KINDS.map((kind) => [kind as string, wanted.reduce((sum, row) => sum + row[kind], 0)]));
+  const day = sumsOf(rows);
+  const recent = sumsOf(rows.filter((row) => row.recent));
   const of = (sums: Map<string, number>, ...kinds: string[]) =>
     kinds.reduce((sum, kind) => sum + (sums.get(kind) ?? 0), 0);
-  const settled = of(day, "confirmed", "bounced", "failed");
+  const confirmed = Math.max(0, of(day, "confirmed") - of(day, "unconfirmed"));
+  const settled = confirmed + of(day, "bounced", "failed");
   return [
     gauge("dlq_in_rate", "Events parked per second, over five minutes.", [
       { value: of(recent, "parked", "bounced", "released") / RATE_WINDOW_S },
@@ -156,7 +161,7 @@ async function readFlow(db: Queryable, scope: string[] | null, nowMs: number): P
     gauge(
       "redrive_success_rate",
       "Confirmed redrives of those settled in 24 h: confirmed / (confirmed + bounced + failed).",
-      [{ value: settled === 0 ? null : of(day, "confirmed") / settled }],
+      [{ value: settled === 0 ? null : confirmed / settled }],
     ),
     gauge(
       "dlq_flow_24h",

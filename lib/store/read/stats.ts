@@ -1,25 +1,27 @@
 import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats } from "@/lib/contract/stats";
 import { bucketStarts, type StatsQuery } from "@/lib/contract/stats-query";
-import { agePercentiles, type HourCount, parkedHoursAt } from "@/lib/core/age-percentiles";
+import { agePercentiles, type HourCount, parkedHoursAt, youngestFirst } from "@/lib/core/age-percentiles";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
 import { iso } from "@/lib/core/iso-time";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Queryable } from "@/lib/store/db";
+import { type Queryable, statementName } from "@/lib/store/db";
+import { SIZE_EFFECT_SQL } from "@/lib/store/flow-tables";
 import { paramsFrom } from "@/lib/store/read/event-filter-sql";
 import { kindConditions } from "@/lib/store/read/event-kinds";
 import {
-  ALL_HOURS,
-  FLOW,
+  asSum,
+  END_MS,
   floorHour,
-  flowSpan,
-  flowValues,
-  IN_SCOPE,
-  SIZE_EFFECT_SQL,
+  flowRows,
+  HOUR_MS,
+  inScope,
   scopeStats,
   scopeValues,
-  sizeSpan,
+  sizeSpans,
+  windowSpan,
 } from "@/lib/store/read/flow";
 import { seesControl, seesRedrive } from "@/lib/store/read/scope-sql";
+import { PARKED } from "@/lib/store/state-sql";
 
 /** Charts, all from the rollups: their cost does not grow with the events. */
 
@@ -36,18 +38,17 @@ type SizeRow = { bucket: number | null; code: string; n: number };
 export async function readSize(db: Queryable, viewer: Viewer, asked: StatsQuery, nowMs: number): Promise<SizeStats> {
   const query = scopeStats(viewer, asked);
   const starts = bucketStarts(query);
-  const rows = await db.query<SizeRow>(
-    `with flow as (${FLOW}),
+  const flow = flowRows(query.filter, sizeSpans(query));
+  const bucketMs = `$${flow.values.push(query.bucketMs)}`;
+  const text = `with flow as (${flow.sql}),
      net as materialized (
        select null::bigint as bucket, code, sum(n) as n from (${levelsOf(query.filter)}) levels group by code
        union all
-       select floor(extract(epoch from at) * 1000 / $8)::bigint, error_code, sum(${SIZE_EFFECT_SQL}) from flow group by 1, 2),
+       select floor(extract(epoch from at) * 1000 / ${bucketMs})::bigint, error_code, sum(${SIZE_EFFECT_SQL}) from flow group by 1, 2),
      named as (select code from net group by code order by sum(abs(n)) desc, code limit ${SIZE_CODES_MAX})
      select bucket, coalesce(named.code, '${OTHER_CODES}') as code, sum(n)::bigint as n
-       from net left join named using (code) group by 1, 2`,
-    [...flowValues(query.filter, sizeSpan(query)), query.bucketMs, PARKED_STATUSES],
-    { name: query.filter.fingerprint ? "size_groups" : "size_codes" },
-  );
+       from net left join named using (code) group by 1, 2`;
+  const rows = await db.query<SizeRow>(text, flow.values, { name: statementName("size", text) });
   const level = new Map(rows.filter(({ bucket }) => bucket === null).map(({ code, n }) => [code, n]));
   const total = [...level.values()].reduce((sum, n) => sum + n, 0);
   const changes = rows.filter((row): row is NetRow => row.bucket !== null);
@@ -65,14 +66,12 @@ export async function readSize(db: Queryable, viewer: Viewer, asked: StatsQuery,
 
 type NetRow = SizeRow & { bucket: number };
 
-/** What is parked, by code. By group only where that is asked for: its rollup does not know the code. `$9` = statuses. */
+/** What is parked, by code. By group only where that is asked for: its rollup does not know the code. */
 function levelsOf(filter: StatsQuery["filter"]): string {
   return filter.fingerprint
     ? `select g.error_code as code, l.n from dlq_group_levels l join dlq_groups g using (fingerprint)
-        where l.status = any($9::text[]) and l.fingerprint = any($3)
-          and ($1::text[] is null or l.source_id = any(array(select id from sources where name = any($1))))
-          and ($2::text[] is null or g.error_code = any($2))`
-    : `select error_code as code, n from dlq_levels where status = any($9::text[]) and ${IN_SCOPE}`;
+        where l.status in ${PARKED} and l.fingerprint = any($3) and ${inScope(filter)}`
+    : `select error_code as code, n from dlq_levels where status in ${PARKED} and ${inScope(filter)}`;
 }
 
 function takeBack(level: Map<string, number>, rows: NetRow[]): void {
@@ -90,34 +89,22 @@ function sizeBucket(startMs: number, level: Map<string, number>): SizeStats["buc
   return { at: iso(startMs), total, byErrorCode };
 }
 
-type FlowRow = { bucket: number; kind: string; n: number };
+/** A chart shows all but the last, which takes back confirmations. */
+const CHARTED = ["parked", "redriven", "confirmed", "failed", "bounced", "ignored", "released", "unconfirmed"] as const;
+type FlowCounts = Record<(typeof CHARTED)[number], number>;
+type FlowRow = FlowCounts & { bucket: number };
 
-function readFlowRows(db: Queryable, query: StatsQuery): Promise<FlowRow[]> {
-  return db.query<FlowRow>(
-    `with flow as (${FLOW})
-     select floor(extract(epoch from at) * 1000 / $8)::bigint as bucket, kind, sum(n)::bigint as n
-       from flow group by 1, 2`,
-    [...flowValues(query.filter, flowSpan(query)), query.bucketMs],
-    { name: "flow_rows" },
-  );
-}
-
-/** The kinds that a chart shows. */
-const CHARTED = ["parked", "redriven", "confirmed", "failed", "bounced", "ignored", "released"] as const;
-type FlowCounts = Record<(typeof CHARTED)[number] | "unconfirmed", number>;
-
-function noFlow(): FlowCounts {
-  return { parked: 0, redriven: 0, confirmed: 0, failed: 0, bounced: 0, ignored: 0, released: 0, unconfirmed: 0 };
-}
+const NO_FLOW = Object.fromEntries(CHARTED.map((kind) => [kind, 0])) as FlowCounts;
 
 async function flowByBucket(db: Queryable, query: StatsQuery): Promise<{ startMs: number; counts: FlowCounts }[]> {
-  const rows = await readFlowRows(db, query);
-  const byStart = new Map(bucketStarts(query).map((start) => [start, noFlow()]));
-  for (const { bucket, kind, n } of rows) {
-    const counts = byStart.get(bucket * query.bucketMs);
-    if (counts && kind in counts) counts[kind as keyof FlowCounts] += n;
-  }
-  return [...byStart].map(([startMs, counts]) => ({ startMs, counts }));
+  const flow = flowRows(query.filter, [windowSpan(query)]);
+  const sums = CHARTED.map((kind) => `sum(${kind})::bigint as ${kind}`).join(", ");
+  const text = `with flow as (${flow.sql})
+     select floor(extract(epoch from at) * 1000 / $${flow.values.push(query.bucketMs)})::bigint as bucket, ${sums}
+       from flow group by 1`;
+  const rows = await db.query<FlowRow>(text, flow.values, { name: statementName("flow", text) });
+  const byStart = new Map(rows.map(({ bucket, ...counts }) => [bucket * query.bucketMs, counts]));
+  return bucketStarts(query).map((startMs) => ({ startMs, counts: byStart.get(startMs) ?? NO_FLOW }));
 }
 
 export async function readFlow(db: Queryable, viewer: Viewer, asked: StatsQuery, nowMs: number): Promise<FlowStats> {
@@ -140,9 +127,8 @@ export async function readRedriveSuccess(
 ): Promise<RedriveSuccess> {
   const query = scopeStats(viewer, asked);
   const buckets = await flowByBucket(db, query);
-  const total = noFlow();
-  for (const { counts } of buckets)
-    for (const kind of [...CHARTED, "unconfirmed"] as const) total[kind] += counts[kind];
+  const total = { ...NO_FLOW };
+  for (const { counts } of buckets) for (const kind of CHARTED) total[kind] += counts[kind];
   return {
     asOf: iso(nowMs),
     kind: "exact",
@@ -168,63 +154,67 @@ export async function readAge(db: Queryable, viewer: Viewer, asked: StatsQuery, 
   const starts = bucketStarts(query);
   const [present, flow, oldestMs] = await Promise.all([
     presentHours(db, query.filter),
-    hourlyFlow(db, query.filter),
+    hourlyFlow(db, query.filter, nowMs),
     readOldest(db, query.filter),
   ]);
   const ends = starts.map((start) => Math.min(start + query.bucketMs, nowMs));
-  const past = parkedHoursAt({ present, ...flow }, ends);
-  const ages = (hours: HourCount[], atMs: number): Ages => {
-    const [p50Ms, p95Ms, oldest] = agePercentiles(hours, [0.5, 0.95, 1], atMs);
-    return { p50Ms: p50Ms ?? null, p95Ms: p95Ms ?? null, oldestMs: oldest ?? null };
-  };
-  return {
-    asOf: iso(nowMs),
-    kind: "estimated",
-    bucketMs: query.bucketMs,
-    ...bounded(ages(present, nowMs), present, nowMs, oldestMs),
-    buckets: starts.map((start, index) => ({
-      at: iso(start),
-      ...bounded(ages(past[index]!, ends[index]!), past[index]!, ends[index]!, oldestMs),
-    })),
-  };
+  const buckets: AgeStats["buckets"] = [];
+  for (const hours of parkedHoursAt({ present: byDayOnce(present, nowMs), ...flow }, ends)) {
+    const index = buckets.length;
+    buckets.push({ at: iso(starts[index]!), ...agesOf(hours, ends[index]!, oldestMs) });
+  }
+  const now = agesOf(youngestFirst(present), nowMs, oldestMs);
+  return { asOf: iso(nowMs), kind: "estimated", bucketMs: query.bucketMs, ...now, buckets };
 }
 
 type Ages = { p50Ms: number | null; p95Ms: number | null; oldestMs: number | null };
 
 /**
  * The rollup knows hours, the index knows when the oldest event that is parked now was first seen. Where no event of an
- * earlier hour was parked, nothing is taken as older than that event.
+ * earlier hour was parked, nothing is taken as older than that event. `hours` come youngest first.
  */
-function bounded(ages: Ages, hours: readonly HourCount[], atMs: number, oldestMs: number | null): Ages {
-  const earlier = oldestMs === null || hours.some(({ hourMs, n }) => n > 0 && hourMs < floorHour(oldestMs));
-  if (earlier || oldestMs === null) return ages;
+function agesOf(hours: readonly HourCount[], atMs: number, oldestMs: number | null): Ages {
+  const [p50Ms = null, p95Ms = null, oldest = null] = agePercentiles(hours, [0.5, 0.95, 1], atMs);
+  const isEarlier = ({ hourMs, n }: HourCount) => n > 0 && hourMs < atMs && hourMs < floorHour(oldestMs!);
+  if (oldestMs === null || hours.some(isEarlier)) return { p50Ms, p95Ms, oldestMs: oldest };
   const most = atMs - oldestMs;
   if (most < 0) return { p50Ms: null, p95Ms: null, oldestMs: null };
   const atMost = (ms: number | null) => (ms === null ? null : Math.min(ms, most));
-  return { p50Ms: atMost(ages.p50Ms), p95Ms: atMost(ages.p95Ms), oldestMs: most };
+  return { p50Ms: atMost(p50Ms), p95Ms: atMost(p95Ms), oldestMs: most };
 }
 
 async function presentHours(db: Queryable, filter: StatsQuery["filter"]): Promise<HourCount[]> {
-  return db.query<HourCount>(
-    `select (extract(epoch from hour) * 1000)::bigint as "hourMs", sum(n)::bigint as n from dlq_levels
-      where status = any($3::text[]) and ${IN_SCOPE} group by 1 having sum(n) > 0`,
-    [...scopeValues(filter).slice(0, 2), PARKED_STATUSES],
-    { name: "present_hours" },
-  );
+  const text = `select (extract(epoch from hour) * 1000)::bigint as "hourMs", sum(n)::bigint as n from dlq_levels
+      where status in ${PARKED} and ${inScope(filter)} group by 1 having sum(n) > 0`;
+  return db.query<HourCount>(text, scopeValues(filter).slice(0, 2), { name: statementName("present_hours", text) });
+}
+
+/** Before that the past is told by the day: five weeks of hours are what a chart of the past can show. */
+const HOURS_MS = 35 * 86_400_000;
+const hoursFrom = (nowMs: number) => Math.floor((nowMs - HOURS_MS) / 86_400_000) * 86_400_000;
+
+/** What `hourlyFlow` counts by the day, by the day as well. */
+function byDayOnce(hours: readonly HourCount[], nowMs: number): HourCount[] {
+  const fromMs = hoursFrom(nowMs);
+  const sums = new Map<number, number>();
+  for (const { hourMs, n } of hours) {
+    const at = hourMs >= fromMs ? hourMs : Math.floor(hourMs / 86_400_000) * 86_400_000;
+    sums.set(at, (sums.get(at) ?? 0) + n);
+  }
+  return [...sums].map(([hourMs, n]) => ({ hourMs, n }));
 }
 
 type HourlyRow = { hourMs: number; arrived: number; gone: number };
 
-async function hourlyFlow(db: Queryable, filter: StatsQuery["filter"]) {
-  const rows = await db.query<HourlyRow>(
-    `with flow as (${FLOW})
-     select (extract(epoch from date_trunc('hour', at, 'UTC')) * 1000)::bigint as "hourMs",
-            coalesce(sum(n) filter (where kind = 'parked'), 0)::bigint as arrived,
-            greatest(0, sum(case when kind = 'parked' then 0 else -(${SIZE_EFFECT_SQL}) end))::bigint as gone
-       from flow group by 1`,
-    flowValues(filter, ALL_HOURS),
-    { name: "hourly_flow" },
-  );
+async function hourlyFlow(db: Queryable, filter: StatsQuery["filter"], nowMs: number) {
+  const fromMs = hoursFrom(nowMs);
+  const flow = flowRows(filter, [asSum(0, fromMs), { fromMs, toMs: END_MS, bucketMs: HOUR_MS }]);
+  const text = `with flow as (${flow.sql})
+     select (extract(epoch from date_bin(case when at < to_timestamp($${flow.values.push(fromMs)}::float8 / 1000)
+               then interval '1 day' else interval '1 hour' end, at, 'epoch')) * 1000)::bigint as "hourMs",
+            sum(parked)::bigint as arrived, greatest(0, sum(parked - (${SIZE_EFFECT_SQL})))::bigint as gone
+       from flow group by 1`;
+  const rows = await db.query<HourlyRow>(text, flow.values, { name: statementName("hourly_flow", text) });
   return {
     arrived: rows.map(({ hourMs, arrived }) => ({ hourMs, n: arrived })),
     left: rows.map(({ hourMs, gone }) => ({ hourMs, n: gone })),
@@ -235,15 +225,13 @@ async function hourlyFlow(db: Queryable, filter: StatsQuery["filter"]) {
 async function readOldest(db: Queryable, filter: StatsQuery["filter"]): Promise<number | null> {
   const params = paramsFrom(1);
   const kinds = kindConditions({ ...filter, status: [...PARKED_STATUSES] }, params);
-  const [row] = await db.query<{ oldest: number | null }>(
-    `select min(o.first_seen) as oldest
+  const text = `select min(o.first_seen) as oldest
        from (select distinct l.fingerprint, l.source_id, l.status from dlq_group_levels l where ${kinds}) k
       cross join lateral (
         select e.first_seen from dlq_events e
          where e.fingerprint = k.fingerprint and e.source_id = k.source_id and e.status = k.status
-         order by e.id limit 1) o`,
-    params.values,
-  );
+         order by e.id limit 1) o`;
+  const [row] = await db.query<{ oldest: number | null }>(text, params.values, { name: statementName("oldest", text) });
   return row?.oldest ?? null;
 }
 

@@ -1,9 +1,34 @@
-import type { Db } from "@/lib/store/db";
+import type { Db, Tx } from "@/lib/store/db";
+import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/store/flow-tables";
+
+/** Of one statement, so that a log that grew while no worker lived is folded within the statement's time. */
+const FLOW_ROWS_MAX = 50_000;
+
+/**
+ * Moves the log of the flow into each of its tables, in one statement: a reader sees a delta in the log or in the tables. A
+ * delta that is appended meanwhile stays in the log.
+ */
+function foldFlow(): string {
+  const sums = FLOW_KINDS.map((kind) => `sum(${kind})`).join(", ");
+  const added = (table: string) => FLOW_KINDS.map((kind) => `${kind} = ${table}.${kind} + excluded.${kind}`).join(", ");
+  const into = ({ table, widthMs }: FlowTable, keys: string) => `
+    insert into ${table} (at, ${keys}, ${FLOW_KINDS.join(", ")})
+    select date_bin('${widthMs / 1000} s', minute, 'epoch'), ${keys}, ${sums} from moved group by 1, ${keys}
+    on conflict (at, ${keys}) do update set ${added(table)}`;
+  const inserts = [
+    ...CODE_FLOW.map((table) => into(table, "source_id, error_code")),
+    ...GROUP_FLOW.map((table) => into(table, "source_id, error_code, fingerprint")),
+  ];
+  const parts = inserts.map((insert, index) => `, into_${index} as (${insert})`);
+  return `with gone as (
+      delete from dlq_flow where ctid = any(array(select ctid from dlq_flow limit ${FLOW_ROWS_MAX})) returning *),
+    moved as (select minute, source_id, error_code, fingerprint, ${DELTA_KINDS} from gone)${parts.join("")}
+    select count(*)::int as n from gone`;
+}
 
 /**
  * Folds appended deltas into one row each: delete and insert in one statement, so that a reader sees either and a delta
- * appended meanwhile is not touched. Of the flow only the last two hours are folded; what is older was folded then and is
- * rolled up by the hour.
+ * appended meanwhile is not touched.
  */
 const FOLDS = [
   `with gone as (delete from dlq_levels returning *)
@@ -14,41 +39,33 @@ const FOLDS = [
    insert into dlq_group_levels (fingerprint, source_id, status, n)
    select fingerprint, source_id, status, sum(n) from gone
     group by fingerprint, source_id, status having sum(n) <> 0`,
-  `with gone as (
-     delete from dlq_flow where ctid in (
-       select ctid from (
-         select ctid, count(*) over (partition by minute, source_id, error_code, fingerprint, kind) as n
-           from dlq_flow where minute > now() - interval '2 hours') recent
-        where n > 1)
-     returning *)
-   insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
-   select minute, source_id, error_code, fingerprint, kind, sum(n) from gone
-    group by minute, source_id, error_code, fingerprint, kind`,
-  // Minutes that the statement above does not look at any more. Bounded: the first round after an upgrade has them all.
-  `with rolled as (
-     update dlq_flow set rolled = true where ctid in (
-       select ctid from dlq_flow where not rolled and minute < date_trunc('hour', now() - interval '2 hours', 'UTC')
-        order by minute limit 100000)
-     returning *),
-   hours as (
-     insert into dlq_flow_hours (hour, source_id, error_code, kind, n)
-     select date_trunc('hour', minute, 'UTC'), source_id, error_code, kind, sum(n) from rolled group by 1, 2, 3, 4)
-   insert into dlq_group_flow_hours (hour, source_id, fingerprint, n)
-   select date_trunc('hour', minute, 'UTC'), source_id, fingerprint, sum(n) from rolled
-    where kind in ('parked', 'bounced') group by 1, 2, 3`,
 ];
 
 /** Only one folder at a time: two would wait for each other's rows. Any constant of our own. */
 const FOLD_LOCK = 7_305_102;
 
+const FOLD_FLOW = foldFlow();
+
 /** Folds all rollups. False = somebody else folds right now. */
 export async function foldRollups(db: Db): Promise<boolean> {
+  const folded = await alone(db, async (tx) => {
+    for (const fold of FOLDS) await tx.run(fold);
+    return foldFlowOnce(tx);
+  });
+  for (let moved = folded; moved === FLOW_ROWS_MAX; ) moved = await alone(db, foldFlowOnce);
+  return folded !== null;
+}
+
+async function foldFlowOnce(tx: Tx): Promise<number> {
+  const [row] = await tx.query<{ n: number }>(FOLD_FLOW);
+  return row!.n;
+}
+
+function alone(db: Db, fold: (tx: Tx) => Promise<number>): Promise<number | null> {
   return db.transaction(
     async (tx) => {
       const [row] = await tx.query<{ ours: boolean }>("select pg_try_advisory_xact_lock($1) as ours", [FOLD_LOCK]);
-      if (!row!.ours) return false;
-      for (const fold of FOLDS) await tx.run(fold);
-      return true;
+      return row!.ours ? fold(tx) : null;
     },
     { statementTimeoutMs: 60_000 },
   );

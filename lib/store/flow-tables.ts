@@ -1,0 +1,41 @@
+import { type FlowKind, SIZE_EFFECT } from "@/lib/core/flow";
+
+/**
+ * The flow of events, folded. `dlq_flow` is the log of deltas that the statements append which change events; the janitor
+ * moves each delta into every table here. A row has a column for each kind: what happened to the events of a source and an
+ * error code (and a group) in the `widthMs` from `at`. What is in the tables and what is in the log add up to all.
+ */
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+export type FlowTable = { table: string; widthMs: number };
+
+/** By source and error code, the widest first. */
+export const CODE_FLOW: readonly FlowTable[] = [
+  { table: "dlq_flow_days", widthMs: DAY_MS },
+  { table: "dlq_flow_hours", widthMs: HOUR_MS },
+  { table: "dlq_flow_fives", widthMs: 5 * MINUTE_MS },
+  { table: "dlq_flow_minutes", widthMs: MINUTE_MS },
+];
+
+/** By source, error code and group, the widest first. */
+export const GROUP_FLOW: readonly FlowTable[] = [
+  { table: "dlq_group_flow_days", widthMs: DAY_MS },
+  { table: "dlq_group_flow_hours", widthMs: HOUR_MS },
+  { table: "dlq_group_flow_minutes", widthMs: MINUTE_MS },
+];
+
+export const FLOW_KINDS = Object.keys(SIZE_EFFECT) as FlowKind[];
+
+/** The kinds of one delta as the columns of a row. */
+export const DELTA_KINDS = FLOW_KINDS.map((kind) => `case when kind = '${kind}' then n else 0 end as ${kind}`).join(
+  ", ",
+);
+
+/** What a row does to dlq_size. */
+export const SIZE_EFFECT_SQL = FLOW_KINDS.filter((kind) => SIZE_EFFECT[kind] !== 0)
+  .map((kind) => `${SIZE_EFFECT[kind] > 0 ? "+" : "-"} ${kind}`)
+  .join(" ")
+  .replace(/^\+ /, "");
