@@ -1,13 +1,28 @@
+import { join } from "node:path";
 import { generate } from "./generate.ts";
 import { runTool } from "./run-tool.ts";
 import { bin, ROOT, runStages, type Stage, summaryOf, toolStage, vitestStage } from "./stages.ts";
 import { runCommand, StartError } from "./start-error.ts";
 
-/** Format, lint, types, architecture and unit tests: what needs no server and must hold before every commit. */
+/** The OpenAPI document, made anew from the handlers. */
+const apiLintStage: Stage = {
+  name: "API description",
+  run: async () => {
+    const document = join("reports", "openapi.json");
+    const made = await runTool(process.execPath, ["--import", "tsx", "scripts/write-api-document.ts", document], {
+      cwd: ROOT,
+    });
+    if (made.code !== 0) throw new StartError(`The API's document could not be made:\n${made.output}`);
+    return toolStage("", [bin("@redocly/cli/bin/cli.js"), "lint", document]).run();
+  },
+};
+
+/** Format, lint, types, architecture, unit tests and the API's description: what needs no server and must hold before every commit. */
 export const CHECKS: Stage[] = [
   toolStage("format and lint", [bin("@biomejs/biome/bin/biome"), "check", "."]),
   toolStage("types", [bin("typescript/bin/tsc"), "--noEmit"]),
   vitestStage("unit"),
+  apiLintStage,
 ];
 
 /** The compiler reads these; a fresh clone has neither. */

@@ -1,5 +1,12 @@
+import * as z from "zod/mini";
 import { type Arrival, type ArrivalLimits, eventBytesMax, type Rejection, reject } from "@/lib/contract/arrival";
-import { type CloudEventOptions, isBinaryMode, readBinary, readStructured } from "@/lib/contract/cloudevents";
+import {
+  type CloudEventOptions,
+  cloudEventSchema,
+  isBinaryMode,
+  readBinary,
+  readStructured,
+} from "@/lib/contract/cloudevents";
 import { readEventIn } from "@/lib/contract/event-in";
 import type { ParkAnswer } from "@/lib/contract/events";
 import {
@@ -28,12 +35,16 @@ import { linesOf } from "./ndjson";
  * neighbours are parked.
  */
 
-const NDJSON = ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"];
+const NDJSON = ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"] as const;
 const CLOUDEVENT = "application/cloudevents+json";
 const CLOUDEVENT_BATCH = "application/cloudevents-batch+json";
 
 /** Beside JSON. A binary CloudEvent may have any type. */
-export const INGEST_MEDIA = [...NDJSON, CLOUDEVENT, CLOUDEVENT_BATCH];
+export const INGEST_MEDIA = {
+  [NDJSON[0]]: null,
+  [CLOUDEVENT]: cloudEventSchema,
+  [CLOUDEVENT_BATCH]: z.array(cloudEventSchema),
+};
 export const INGEST_PROBLEMS: readonly ProblemCode[] = [
   "invalid-cloudevent",
   "too-many-headers",
@@ -54,7 +65,7 @@ export async function ingest(call: IngestCall): Promise<ParkAnswer> {
   assertPlain(call.request);
   const type = mediaTypeOf(call.request);
   const cloudEvents = cloudEventOptions(call);
-  if (type !== null && NDJSON.includes(type)) return ingestLines(call);
+  if (type !== null && (NDJSON as readonly string[]).includes(type)) return ingestLines(call);
   if (type === CLOUDEVENT_BATCH) {
     return withBody(call, async (bytes) => {
       return ingestEach(call, await arrayIn(call, bytes), (span) => readStructured(bytes, span, cloudEvents));

@@ -60,10 +60,7 @@ test("says the shape of every JSON answer and body", () => {
     ),
   );
   const shapeless = contents.filter(({ type, schema }) => /[/+]json$/.test(type) && Object.keys(schema).length === 0);
-  expect(shapeless.map(({ at, type }) => `${at} ${type}`)).toEqual([
-    "POST /api/v1/events application/cloudevents+json",
-    "POST /api/v1/events application/cloudevents-batch+json",
-  ]);
+  expect(shapeless).toEqual([]);
 });
 
 test("takes request bodies from the schemas that parse them", () => {

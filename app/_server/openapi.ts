@@ -29,6 +29,25 @@ const SECURITY_SCHEMES = {
   },
 };
 
+/** What stands first in a path below /api/v1; `machine` are the paths outside of it. */
+const TAGS = {
+  audit: "Who did what, and to which events",
+  controls: "Blacklists, whitelists and cooldowns",
+  events: "Parked dead letters",
+  groups: "Events that failed in the same way",
+  "openapi.json": "This document",
+  operations: "Ignores, releases and confirms of large sets",
+  policies: "Retry policies in versions",
+  redrives: "Sending events back",
+  "saved-views": "Filters with a name",
+  settings: "Limits against loops",
+  sources: "Where dead letters come from",
+  stats: "Numbers over time",
+  status: "What flows now",
+  targets: "Where redrives deliver, and the state of their engines",
+  machine: "For scripts, monitors and schedulers",
+};
+
 const KEY_PARAMETER = {
   name: "Idempotency-Key",
   in: "header",
@@ -50,14 +69,17 @@ export async function openapiDocument(routes: Routes): Promise<Json> {
     info: { title: "Parkade", version: "1", description: DESCRIPTION, license: { name: "MIT", identifier: "MIT" } },
     servers: [{ url: "/", description: "The console itself" }],
     security: [],
-    tags: [...new Set(Object.keys(paths).map(tagOf))].map((name) => ({ name })),
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     components: { ...parts, securitySchemes: SECURITY_SCHEMES },
   };
 }
 
-function tagOf(path: string): string {
-  return /^\/api\/v1\/([a-z-]+)/.exec(path)?.[1] ?? "machine";
+function tagOf(path: string): keyof typeof TAGS {
+  const part = path.split("/")[3] ?? "";
+  if (!path.startsWith("/api/")) return "machine";
+  if (part in TAGS) return part as keyof typeof TAGS;
+  throw new Error(`${path} has no tag: describe ${part} in TAGS`);
 }
 
 function operationObject(path: string, operation: Operation, parts: Parts): Json {
@@ -96,7 +118,9 @@ function parameter(place: "path" | "query", name: string, schema: z.core.$ZodTyp
 function bodyObject({ body, bodyMedia, bodyOptional }: Operation, parts: Parts): Json | null {
   if (!body) return null;
   const content: Json = { "application/json": { schema: schemaObject(body, parts) } };
-  for (const type of bodyMedia ?? []) content[type] = { schema: {} };
+  for (const [type, schema] of Object.entries(bodyMedia ?? {})) {
+    content[type] = { schema: schema ? schemaObject(schema, parts) : {} };
+  }
   return { required: !bodyOptional, content };
 }
 
@@ -126,6 +150,8 @@ function linkObjects(links: NonNullable<Operation["links"]>): Json {
 /** The problems of an operation by their status: each status says which codes it may have. */
 function problemObjects(operation: Operation, parts: Parts): Json {
   const byStatus = new Map<number, ProblemCode[]>();
+  // The web server's own: an address of many values is too long.
+  if (operation.query) byStatus.set(431, ["invalid-request"]);
   for (const code of problemsOf(operation)) byStatus.set(STATUS[code], [...(byStatus.get(STATUS[code]) ?? []), code]);
   const problem = schemaObject(problemSchema, parts);
   const objects = [...byStatus].map(([status, codes]) => {

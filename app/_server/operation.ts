@@ -18,8 +18,11 @@ export type Operation<Params = unknown, Query = unknown, Body = unknown> = {
   query?: QueryOf<Query>;
   /** Shape of a JSON body. */
   body?: z.ZodMiniType<Body>;
-  /** Media types besides JSON of a body that the handler reads itself; with `body` as the shape of its JSON. */
-  bodyMedia?: readonly string[];
+  /**
+   * The handler reads the body itself: `body` is the shape of its JSON alone, and these are the other media types with the
+   * shapes of theirs; null = no JSON.
+   */
+  bodyMedia?: Readonly<Record<string, z.core.$ZodType | null>>;
   /** The body may be missing: every part of it has a default. */
   bodyOptional?: boolean;
   /** Of a successful answer; default 200, or 204 without an `answer`. */

@@ -71,10 +71,14 @@ export const bulkOperationListSchema = pageOut(bulkOperationSchema);
 export type BulkOperationList = z.infer<typeof bulkOperationListSchema>;
 
 /** PATCH /api/v1/operations/{id} */
-export const bulkOperationChangeSchema = z.strictObject({
-  action: z.enum(["cancel"], "must be cancel"),
-  reason: z.optional(reasonSchema),
-});
+export const bulkOperationChangeSchema = named(
+  "BulkOperationChange",
+  z.strictObject({
+    action: z.enum(["cancel"], "must be cancel"),
+    reason: z.optional(reasonSchema),
+  }),
+  { action: "cancel", reason: "wrong filter" },
+);
 export type BulkOperationChange = z.infer<typeof bulkOperationChangeSchema>;
 
 export const bulkOperationsQuery = thenRead(

@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import {
   type Arrival,
   assertEventSize,
@@ -10,6 +11,7 @@ import {
 } from "@/lib/contract/arrival";
 import { assertJson, assertPlain, assertSize, parseJson, type ReadOptions } from "@/lib/contract/event-in";
 import { isObjectAt, isTextAt, type Member, type Span } from "@/lib/contract/raw-json";
+import { named } from "@/lib/contract/schemas";
 import type { DeadLetter, Header } from "@/lib/core/dead-letter";
 import { ATTEMPTS_MAX, isInstant, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/core/storable";
 
@@ -49,6 +51,44 @@ const ABOUT_THE_FAILURE = new Set([
 
 const ATTRIBUTE_NAME = /^[a-z0-9]{1,64}$/;
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i;
+
+const attribute = (max: number) => z.string().check(z.minLength(1), z.maxLength(max));
+const optionalAttribute = (max: number) => z.optional(z.nullable(z.string().check(z.maxLength(max))));
+const time = z.optional(z.nullable(z.iso.datetime({ offset: true })));
+
+/** A structured CloudEvent as clients send it, for the API's document: `readStructured` reads it from the bytes. */
+export const cloudEventSchema = named(
+  "CloudEvent",
+  z.object({
+    specversion: z.literal("1.0"),
+    id: attribute(TEXT_MAX.eventId),
+    source: attribute(TEXT_MAX.sourceName),
+    type: attribute(TEXT_MAX.eventType),
+    errorcode: attribute(TEXT_MAX.errorCode),
+    parkadesource: optionalAttribute(TEXT_MAX.sourceName),
+    aggregateid: optionalAttribute(TEXT_MAX.aggregateId),
+    aggregatetype: optionalAttribute(TEXT_MAX.aggregateType),
+    aggregateversion: z.optional(z.int()),
+    attempts: z.optional(z.int().check(z.gte(0), z.lte(ATTEMPTS_MAX))),
+    time,
+    failedat: time,
+    data: z.optional(z.unknown()),
+  }),
+  {
+    specversion: "1.0",
+    id: "order-77-v3",
+    source: "orders",
+    type: "OrderShipped",
+    errorcode: "TIMEOUT",
+    aggregateid: "order-77",
+    data: { orderId: 77 },
+  },
+);
+z.globalRegistry.add(cloudEventSchema, {
+  ...z.globalRegistry.get(cloudEventSchema),
+  propertyNames: { pattern: ATTRIBUTE_NAME.source },
+  additionalProperties: { type: ["string", "boolean"], maxLength: TEXT_MAX.traceId },
+});
 
 /** `source`: as the request says; null = look at the event. */
 export type CloudEventOptions = Omit<ReadOptions, "defaultSource"> & { source: string | null };

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { named } from "@/lib/contract/schemas";
 import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
 
 const text = (max: number) =>
@@ -28,5 +29,9 @@ const confirmSelectedSchema = z.strictObject({
 export type ConfirmSelected = z.infer<typeof confirmSelectedSchema>;
 
 /** POST /api/v1/events/confirm */
-export const confirmRequestSchema = z.union([confirmKeysSchema, confirmSelectedSchema]);
+export const confirmRequestSchema = named("ConfirmRequest", z.union([confirmKeysSchema, confirmSelectedSchema]), {
+  source: "orders",
+  eventIds: ["order-77-v3"],
+  consumer: "billing",
+});
 export type ConfirmRequest = z.infer<typeof confirmRequestSchema>;

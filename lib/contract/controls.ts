@@ -22,12 +22,26 @@ export const controlScopeSchema = z.union(
     "beside it; or a source alone",
 );
 
-export const controlRequestSchema = z.strictObject({
-  kind: z.enum(["blacklist", "whitelist", "cooldown"], "must be blacklist, whitelist or cooldown"),
-  scope: controlScopeSchema,
-  reason: reasonSchema,
-  /** ISO 8601 with an offset; a cooldown must have one. */
-  expiresAt: z.nullish(z.iso.datetime({ offset: true, error: "must be an ISO 8601 time with an offset" })),
+export const controlRequestSchema = named(
+  "ControlRequest",
+  z.strictObject({
+    kind: z.enum(["blacklist", "whitelist", "cooldown"], "must be blacklist, whitelist or cooldown"),
+    scope: controlScopeSchema,
+    reason: reasonSchema,
+    /** ISO 8601 with an offset; a cooldown must have one. */
+    expiresAt: z.nullish(z.iso.datetime({ offset: true, error: "must be an ISO 8601 time with an offset" })),
+  }),
+  {
+    kind: "blacklist",
+    scope: { errorCode: "VALIDATION_ERROR", source: "orders" },
+    reason: "until the producer is fixed",
+  },
+);
+z.globalRegistry.add(controlRequestSchema, {
+  ...z.globalRegistry.get(controlRequestSchema),
+  if: { properties: { kind: { const: "cooldown" } } },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: { properties: { expiresAt: { type: "string" } }, required: ["expiresAt"] },
 });
 export type ControlRequest = z.infer<typeof controlRequestSchema>;
 export type ControlScopeName = "eventId" | "aggregateId" | "errorCode" | "source";
@@ -78,7 +92,9 @@ export type ControlList = z.infer<typeof controlListSchema>;
 export const imposedControlSchema = z.object({ ...controlShape, underWay: z.nullable(z.int()) });
 
 /** DELETE /api/v1/controls/{id}. Without a body the reason is "lifted". */
-export const liftRequestSchema = z.strictObject({ reason: z._default(reasonSchema, "lifted") });
+export const liftRequestSchema = named("LiftRequest", z.strictObject({ reason: z._default(reasonSchema, "lifted") }), {
+  reason: "the producer is fixed",
+});
 
 export const controlsQuery = idPageQuery({
   state: described(z.optional(z.enum(["live", "ended"], "must be live or ended")), "In force, or ended; absent = both"),

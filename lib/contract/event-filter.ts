@@ -107,8 +107,14 @@ const boundedFilter = filterObject.check(
   z.refine((filter) => valuesIn(filter) <= ALL_VALUES_MAX, `at most ${ALL_VALUES_MAX} values in all`),
 );
 
-/** The filter's names with the schemas of their values: the parameters of a query string. */
-export const FILTER_SHAPE = filterObject.shape;
+/** The filter's names with the schemas of their values: the parameters of a query string, where a tag is its own one. */
+export const FILTER_SHAPE = {
+  ...filterObject.shape,
+  tags: described(
+    z.optional(z.record(z.string().check(z.regex(/^tag\..{1,128}$/)), filterText(512))),
+    "Tags of the event, each a parameter of its own (tag.orderId=77), repeated for several values",
+  ),
+};
 
 function valuesIn({ tags, ...names }: z.infer<typeof filterObject>): number {
   const lists = [...Object.values(names), ...Object.values(tags ?? {})];

@@ -140,8 +140,8 @@ z.globalRegistry.add(eventInSchema, {
   id: "EventIn",
   required: ["source", "eventId", "errorCode"],
   oneOf: [
-    { required: ["payload"], properties: { payloadBase64: false } },
-    { required: ["payloadBase64"], properties: { payload: false } },
+    { required: ["payload"], properties: { payload: true, payloadBase64: false } },
+    { required: ["payloadBase64"], properties: { payloadBase64: true, payload: false } },
   ],
   examples: [
     {

@@ -50,7 +50,7 @@ export type Brake = z.infer<typeof brakeSchema>;
 /** What becomes of earlier versions that are parked outside of the selection, see `core/order-gate`; absent = hold. */
 const earlier = z.optional(z.enum(EARLIER_CHOICES, `must be one of ${EARLIER_CHOICES.join(", ")}`));
 
-export const previewRequestSchema = z.strictObject({
+export const previewRequestSchema = named("PreviewRequest", z.strictObject({
   select: selectionSchema,
   mode: z._default(z.enum(["deliver", "verify"]), "deliver"),
   lane: z._default(laneSchema, "slow"),
@@ -60,33 +60,41 @@ export const previewRequestSchema = z.strictObject({
   /** false: only count, examine no event. */
   sample: z.optional(z.boolean("must be true or false")),
   earlier,
-});
+}, { select: { filter: { source: ["orders"], errorCode: ["TIMEOUT"] } }, lane: "slow" });
 export type PreviewRequest = z.infer<typeof previewRequestSchema>;
 
-export const redriveRequestSchema = z.strictObject({
-  select: selectionSchema,
-  mode: z._default(z.enum(["deliver", "verify"], "must be deliver or verify"), "deliver"),
-  lane: z._default(laneSchema, "slow"),
-  ratePerSecond: z.nullish(rate),
-  canary: z.nullish(z.union([z.boolean(), canarySchema])),
-  /** Absent = the default; null or false = none. */
-  brake: z.nullish(z.union([z.boolean(), brakeSchema])),
-  earlier,
-  /** Nothing is sent for this long: time to take it back. Absent = 0. */
-  holdMs: z.optional(
-    z
-      .int("must be a whole number of milliseconds")
-      .check(z.gte(0, "must be at least 0"), z.lte(60_000, "must be at most 60,000")),
-  ),
-  reason: reasonSchema,
-});
+export const redriveRequestSchema = named(
+  "RedriveRequest",
+  z.strictObject({
+    select: selectionSchema,
+    mode: z._default(z.enum(["deliver", "verify"], "must be deliver or verify"), "deliver"),
+    lane: z._default(laneSchema, "slow"),
+    ratePerSecond: z.nullish(rate),
+    canary: z.nullish(z.union([z.boolean(), canarySchema])),
+    /** Absent = the default; null or false = none. */
+    brake: z.nullish(z.union([z.boolean(), brakeSchema])),
+    earlier,
+    /** Nothing is sent for this long: time to take it back. Absent = 0. */
+    holdMs: z.optional(
+      z
+        .int("must be a whole number of milliseconds")
+        .check(z.gte(0, "must be at least 0"), z.lte(60_000, "must be at most 60,000")),
+    ),
+    reason: reasonSchema,
+  }),
+  { select: { filter: { source: ["orders"], errorCode: ["TIMEOUT"] } }, lane: "slow", reason: "stock service is back" },
+);
 export type RedriveRequest = z.infer<typeof redriveRequestSchema>;
 
-export const redriveChangeSchema = z.union([
-  z.strictObject({ action: z.enum(["pause", "resume", "cancel"]), reason: z.optional(reasonSchema) }),
-  z.strictObject({ ratePerSecond: z.nullable(rate) }),
-  z.strictObject({ lane: laneSchema }),
-]);
+export const redriveChangeSchema = named(
+  "RedriveChange",
+  z.union([
+    z.strictObject({ action: z.enum(["pause", "resume", "cancel"]), reason: z.optional(reasonSchema) }),
+    z.strictObject({ ratePerSecond: z.nullable(rate) }),
+    z.strictObject({ lane: laneSchema }),
+  ]),
+  { action: "pause", reason: "watch the first ones" },
+);
 export type RedriveChange = z.infer<typeof redriveChangeSchema>;
 
 const counted = z.int();

@@ -19,13 +19,17 @@ export const savedViewListSchema = z.object({ items: z.array(savedViewSchema) })
 export type SavedViewList = z.infer<typeof savedViewListSchema>;
 
 /** POST /api/v1/saved-views */
-export const savedViewRequestSchema = z.strictObject({
-  name: z.string("must be text").check(
-    z.trim(),
-    z.minLength(1, "must not be empty"),
-    z.maxLength(100, "at most 100 characters"),
-    z.refine((text) => !text.includes("\0"), "must not hold a NUL character"),
-  ),
-  filter: eventFilterSchema,
-});
+export const savedViewRequestSchema = named(
+  "SavedViewRequest",
+  z.strictObject({
+    name: z.string("must be text").check(
+      z.trim(),
+      z.minLength(1, "must not be empty"),
+      z.maxLength(100, "at most 100 characters"),
+      z.refine((text) => !text.includes("\0"), "must not hold a NUL character"),
+    ),
+    filter: eventFilterSchema,
+  }),
+  { name: "Timeouts of orders", filter: { source: ["orders"], errorCode: ["TIMEOUT"] } },
+);
 export type SavedViewRequest = z.infer<typeof savedViewRequestSchema>;

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { eventFilterSchema } from "@/lib/contract/event-filter";
+import { named } from "@/lib/contract/schemas";
 import { SELECTED_IDS_MAX } from "@/lib/contract/selected-ids";
 
 export { SELECTED_IDS_MAX };
@@ -28,14 +29,21 @@ export const reasonSchema = z
   .check(z.regex(/\S/, "say why: the reason is kept in the audit"), z.maxLength(2_000, "at most 2,000 characters"));
 
 /** POST /api/v1/events/ignore */
-export const bulkChangeSchema = z.strictObject({ select: selectionSchema, reason: reasonSchema });
+export const bulkChangeSchema = named("BulkChange", z.strictObject({ select: selectionSchema, reason: reasonSchema }), {
+  select: { filter: { source: ["orders"], errorCode: ["TIMEOUT"] } },
+  reason: "fixed at the producer",
+});
 
 /**
  * POST /api/v1/events/release. `keepLimits`: failures, redrives and cooldown stay as they were, as when an ignore is
  * taken back; otherwise they start anew.
  */
-export const releaseSchema = z.strictObject({
-  select: selectionSchema,
-  reason: reasonSchema,
-  keepLimits: z._default(z.boolean(), false),
-});
+export const releaseSchema = named(
+  "ReleaseRequest",
+  z.strictObject({
+    select: selectionSchema,
+    reason: reasonSchema,
+    keepLimits: z._default(z.boolean(), false),
+  }),
+  { select: { filter: { source: ["orders"], status: ["IGNORED"] } }, reason: "they are needed after all" },
+);

@@ -12,27 +12,39 @@ const name = z.string("must be text").check(
 const object = z.record(z.string(), z.unknown(), "must be an object");
 
 /** POST /api/v1/sources. `config` is checked by kind, see `source-config.ts`. */
-export const sourceRequestSchema = z.strictObject({
-  name,
-  kind: z.string("must be text"),
-  config: z._default(object, {}),
-  /** JSON Schema (2020-12) that payloads must match to be redriven; null = they only have to parse. */
-  payloadSchema: z.nullish(object),
-  enabled: z._default(z.boolean("must be true or false"), true),
-});
+export const sourceRequestSchema = named(
+  "SourceRequest",
+  z.strictObject({
+    name,
+    kind: z.string("must be text"),
+    config: z._default(object, {}),
+    /** JSON Schema (2020-12) that payloads must match to be redriven; null = they only have to parse. */
+    payloadSchema: z.nullish(object),
+    enabled: z._default(z.boolean("must be true or false"), true),
+  }),
+  { name: "orders", kind: "http", config: { redriveUrl: "https://orders.example/events" } },
+);
 export type SourceRequest = z.infer<typeof sourceRequestSchema>;
 
 /** PATCH /api/v1/sources/{name}: absent = unchanged. Masked values sent back as they were shown stay as stored. */
-export const sourceChangeSchema = z.strictObject({
-  config: z.optional(object),
-  payloadSchema: z.optional(z.nullable(object)),
-  enabled: z.optional(z.boolean("must be true or false")),
-  reason: z.optional(reasonSchema),
-});
+export const sourceChangeSchema = named(
+  "SourceChange",
+  z.strictObject({
+    config: z.optional(object),
+    payloadSchema: z.optional(z.nullable(object)),
+    enabled: z.optional(z.boolean("must be true or false")),
+    reason: z.optional(reasonSchema),
+  }),
+  { enabled: false, reason: "moved to another broker" },
+);
 export type SourceChange = z.infer<typeof sourceChangeSchema>;
 
 /** POST /api/v1/sources/probe */
-export const probeRequestSchema = z.strictObject({ kind: z.string("must be text"), config: z._default(object, {}) });
+export const probeRequestSchema = named(
+  "ProbeRequest",
+  z.strictObject({ kind: z.string("must be text"), config: z._default(object, {}) }),
+  { kind: "http", config: { redriveUrl: "https://orders.example/events" } },
+);
 export type ProbeRequest = z.infer<typeof probeRequestSchema>;
 
 /** GET /api/v1/sources[/{name}]. Secrets are references (env:NAME) or masked, never values. */

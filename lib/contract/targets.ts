@@ -22,7 +22,7 @@ export const fallbackSchema = z.discriminatedUnion("kind", [
 ]);
 
 /** PATCH /api/v1/targets/{name}: absent = unchanged. */
-export const targetChangeSchema = z.strictObject({
+export const targetChangeSchema = named("TargetChange", z.strictObject({
   /** null = unlimited. */
   ratePerSecond: z.optional(z.nullable(positive)),
   /** null = a tenth of a second's worth of the rate, at least 1. */
@@ -43,11 +43,15 @@ export const targetChangeSchema = z.strictObject({
   /** open and closed hold it there until auto; reset closes it and forgets its history. */
   breaker: z.optional(z.enum(["open", "closed", "auto", "reset"], "must be open, closed, auto or reset")),
   reason: reasonSchema,
-});
+}, { ratePerSecond: 2, reason: "the service is slow today" });
 export type TargetChange = z.infer<typeof targetChangeSchema>;
 
 /** PUT /api/v1/policies/{name}. `body` is a policy of the retry engine, validated field by field. */
-export const policyRequestSchema = z.strictObject({ body: z.record(z.string(), z.unknown()), reason: reasonSchema });
+export const policyRequestSchema = named(
+  "PolicyRequest",
+  z.strictObject({ body: z.record(z.string(), z.unknown()), reason: reasonSchema }),
+  { body: { maxAttempts: 3 }, reason: "fewer attempts" },
+);
 export type PolicyRequest = z.infer<typeof policyRequestSchema>;
 
 /** A policy's version. 0 is the built-in preset of that name. */
@@ -77,10 +81,14 @@ export type PolicyOut = z.infer<typeof policySchema>;
 export const policyListSchema = z.object({ items: z.array(policySchema) });
 
 /** PATCH /api/v1/settings: names as in GET. */
-export const settingsChangeSchema = z.strictObject({
-  settings: z.record(z.string(), z.number("must be a number")),
-  reason: reasonSchema,
-});
+export const settingsChangeSchema = named(
+  "SettingsChange",
+  z.strictObject({
+    settings: z.record(z.string(), z.number("must be a number")),
+    reason: reasonSchema,
+  }),
+  { settings: { redriveLimit: 5 }, reason: "a long outage" },
+);
 export type SettingsChange = z.infer<typeof settingsChangeSchema>;
 
 const settingSchema = named(
