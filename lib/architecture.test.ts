@@ -316,6 +316,26 @@ describe("architecture", () => {
     expect(statesIn("// 'PENDING' is the default\n/* or 'open' */")).toEqual([]);
   });
 
+  test("the contract takes one form of zod, and the browser loads none", () => {
+    const forms = files
+      .filter((file) => file.startsWith("lib/contract/"))
+      .flatMap((file) =>
+        [...readFileSync(file, "utf8").matchAll(/^import .*from "(zod[^"]*)"/gm)].map(([line]) => line),
+      );
+    expect([...new Set(forms)]).toEqual(['import * as z from "zod/mini"']);
+    const loaded = new Set(files.filter((file) => /^(components|lib\/browser)\//.test(file)));
+    for (const file of loaded) {
+      for (const { to, typeOnly } of importsOf(file)) {
+        const found = typeOnly ? undefined : [`${to}.ts`, `${to}.tsx`].find((path) => files.includes(path));
+        if (found) loaded.add(found);
+      }
+    }
+    const withZod = [...loaded].filter((file) =>
+      importsOf(file).some(({ to, typeOnly }) => to === "pkg:zod" && !typeOnly),
+    );
+    expect(withZod).toEqual([]);
+  });
+
   test("no barrels and no drawers", () => {
     const barrels = files.filter((file) => /(^|\/)(index|utils?|helpers?|common|manager|service)\.tsx?$/.test(file));
     expect(barrels).toEqual([]);

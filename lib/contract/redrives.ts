@@ -50,17 +50,21 @@ export type Brake = z.infer<typeof brakeSchema>;
 /** What becomes of earlier versions that are parked outside of the selection, see `core/order-gate`; absent = hold. */
 const earlier = z.optional(z.enum(EARLIER_CHOICES, `must be one of ${EARLIER_CHOICES.join(", ")}`));
 
-export const previewRequestSchema = named("PreviewRequest", z.strictObject({
-  select: selectionSchema,
-  mode: z._default(z.enum(["deliver", "verify"]), "deliver"),
-  lane: z._default(laneSchema, "slow"),
-  ratePerSecond: z.nullish(rate),
-  /** Its waits are part of `etaMs`. */
-  canary: z.nullish(z.union([z.boolean(), canarySchema])),
-  /** false: only count, examine no event. */
-  sample: z.optional(z.boolean("must be true or false")),
-  earlier,
-}, { select: { filter: { source: ["orders"], errorCode: ["TIMEOUT"] } }, lane: "slow" });
+export const previewRequestSchema = named(
+  "PreviewRequest",
+  z.strictObject({
+    select: selectionSchema,
+    mode: z._default(z.enum(["deliver", "verify"]), "deliver"),
+    lane: z._default(laneSchema, "slow"),
+    ratePerSecond: z.nullish(rate),
+    /** Its waits are part of `etaMs`. */
+    canary: z.nullish(z.union([z.boolean(), canarySchema])),
+    /** false: only count, examine no event. */
+    sample: z.optional(z.boolean("must be true or false")),
+    earlier,
+  }),
+  { select: { filter: { source: ["orders"], errorCode: ["TIMEOUT"] } }, lane: "slow" },
+);
 export type PreviewRequest = z.infer<typeof previewRequestSchema>;
 
 export const redriveRequestSchema = named(

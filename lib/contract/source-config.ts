@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { DomainError, type FieldError } from "@/lib/core/problem";
 import { isSecretName } from "@/lib/core/redact";
 import { TAGS_MAX } from "@/lib/core/storable";
@@ -36,15 +36,21 @@ function takesReference(path: readonly string[]): boolean {
   return path.length === 2 && path[0] === "headers";
 }
 
+function text(min: number, max?: number) {
+  const bounded = z.string("must be text").check(z.minLength(min, "must not be empty"));
+  return max === undefined ? bounded : bounded.check(z.maxLength(max, `at most ${max} characters`));
+}
+
 /** An absolute URL of one of `protocols` (with colon), or a reference to one. */
 function urlOf(protocols: readonly string[], example: string) {
-  return z.string().superRefine((value, context) => {
-    if (isSecretReference(value)) return;
-    const url = URL.canParse(value) ? new URL(value) : null;
-    if (url !== null && protocols.includes(url.protocol) && url.hostname !== "" && isDecodable(url)) return;
-    // The value is not repeated: it may hold a password.
-    context.addIssue({ code: "custom", message: `must be a URL such as ${example}, or env:PARKADE_SECRET_NAME` });
-  });
+  // The value is not repeated: it may hold a password.
+  return z.string("must be text").check(
+    z.refine((value) => {
+      if (isSecretReference(value)) return true;
+      const url = URL.canParse(value) ? new URL(value) : null;
+      return url !== null && protocols.includes(url.protocol) && url.hostname !== "" && isDecodable(url);
+    }, `must be a URL such as ${example}, or env:PARKADE_SECRET_NAME`),
+  );
 }
 
 /** Clients decode user, password and virtual host: a stray percent sign would fail there, in words of their own. */
@@ -57,23 +63,24 @@ function isDecodable({ username, password, pathname }: URL): boolean {
   }
 }
 
-const selector = z
-  .string()
-  .min(1)
-  .max(200)
-  .describe("a header name, `property:correlationId` for an AMQP property, or a JSON pointer such as `/order/id`");
+/** A header name, `property:correlationId` for an AMQP property, or a JSON pointer such as `/order/id`. */
+const selector = z.optional(text(1, 200));
 
 const mapping = z.strictObject({
-  eventId: selector.optional(),
-  aggregateId: selector.optional(),
-  aggregateType: selector.optional(),
-  version: selector.optional(),
-  eventType: selector.optional(),
-  errorCode: selector.optional(),
-  tags: z
-    .record(z.string().regex(/^[A-Za-z0-9_.-]{1,40}$/, "tag keys hold 1 to 40 letters, digits, _ . or -"), selector)
-    .refine((tags) => Object.keys(tags).length <= TAGS_MAX, `at most ${TAGS_MAX} tags`)
-    .optional(),
+  eventId: selector,
+  aggregateId: selector,
+  aggregateType: selector,
+  version: selector,
+  eventType: selector,
+  errorCode: selector,
+  tags: z.optional(
+    z
+      .record(
+        z.string().check(z.regex(/^[A-Za-z0-9_.-]{1,40}$/, "tag keys hold 1 to 40 letters, digits, _ . or -")),
+        text(1, 200),
+      )
+      .check(z.refine((tags) => Object.keys(tags).length <= TAGS_MAX, `at most ${TAGS_MAX} tags`)),
+  ),
 });
 
 /** Where each fact of an event is found in a message. What is not set falls back to the customary places. */
@@ -86,48 +93,49 @@ const RESERVED_HEADER =
 
 const httpConfigSchema = z.strictObject({
   /** Where a redrive posts. Without it events can be parked, not redriven. */
-  redriveUrl: urlOf(["http:", "https:"], "https://orders.example/events").optional(),
-  slowLaneUrl: urlOf(["http:", "https:"], "https://orders.example/slow").optional(),
+  redriveUrl: z.optional(urlOf(["http:", "https:"], "https://orders.example/events")),
+  slowLaneUrl: z.optional(urlOf(["http:", "https:"], "https://orders.example/slow")),
   /** Added to every request, over a parked header of the same name. Values may be `env:NAME`. */
-  headers: z
-    .record(
-      z
-        .string()
-        .regex(HEADER_NAME, "is not a header name")
-        .refine((name) => !RESERVED_HEADER.test(name), "is set by Parkade itself"),
-      z.string().regex(/^[\t\x20-\x7e]*$/, "holds characters that a header cannot carry"),
-    )
-    .optional(),
+  headers: z.optional(
+    z.record(
+      z.string().check(
+        z.regex(HEADER_NAME, "is not a header name"),
+        z.refine((name) => !RESERVED_HEADER.test(name), "is set by Parkade itself"),
+      ),
+      z.string("must be text").check(z.regex(/^[\t\x20-\x7e]*$/, "holds characters that a header cannot carry")),
+    ),
+  ),
   /** Send back `authorization`, `cookie` and `proxy-authorization` as parked. Off: those credentials are old. */
-  forwardCredentials: z.boolean().optional(),
-  mapping: mapping.optional(),
+  forwardCredentials: z.optional(z.boolean("must be true or false")),
+  mapping: z.optional(mapping),
 });
 export type HttpConfig = z.infer<typeof httpConfigSchema>;
 
-const amqpName = z
-  .string()
-  .min(1)
-  .refine((name) => new TextEncoder().encode(name).length <= 255, "holds at most 255 bytes");
+const amqpName = text(1).check(
+  z.refine((name) => new TextEncoder().encode(name).length <= 255, "holds at most 255 bytes"),
+);
+
+const PREFETCH_TEXT = "must be a whole number from 1 to 10000";
 
 const rabbitmqConfigSchema = z.strictObject({
   url: urlOf(["amqp:", "amqps:"], "amqp://user:password@rabbit.example:5672/vhost"),
   /** The dead-letter queue to read. */
   queue: amqpName,
-  redriveTo: z
-    .strictObject({
+  redriveTo: z.optional(
+    z.strictObject({
       /** `origin-queue`: to the one queue it died in. `exchange`: where it was first published, to every subscriber. */
-      mode: z.enum(["origin-queue", "exchange"]).default("origin-queue"),
+      mode: z._default(z.enum(["origin-queue", "exchange"], "must be origin-queue or exchange"), "origin-queue"),
       /** Overrides the origin queue; needed where the headers do not name one. */
-      queue: amqpName.optional(),
+      queue: z.optional(amqpName),
       /** Overrides the origin exchange. Empty text is the default exchange. */
-      exchange: z.string().max(255).optional(),
-      routingKey: z.string().max(255).optional(),
-    })
-    .optional(),
-  slowLaneQueue: amqpName.optional(),
+      exchange: z.optional(text(0, 255)),
+      routingKey: z.optional(text(0, 255)),
+    }),
+  ),
+  slowLaneQueue: z.optional(amqpName),
   /** Messages held unacknowledged at a time; a batch is at most half of it. */
-  prefetch: z.int().min(1).max(10_000).optional(),
-  mapping: mapping.optional(),
+  prefetch: z.optional(z.int(PREFETCH_TEXT).check(z.gte(1, PREFETCH_TEXT), z.lte(10_000, PREFETCH_TEXT))),
+  mapping: z.optional(mapping),
 });
 export type RabbitmqConfig = z.infer<typeof rabbitmqConfigSchema>;
 
@@ -145,7 +153,7 @@ const sourceConfigSchema = z.discriminatedUnion("kind", [
 /** A source's configuration with its kind. */
 export type SourceConfig = z.infer<typeof sourceConfigSchema>;
 
-function fieldErrors(error: z.ZodError): FieldError[] {
+function fieldErrors(error: z.core.$ZodError): FieldError[] {
   return error.issues.flatMap((issue) => {
     const path = (tail: PropertyKey[]) => [...issue.path, ...tail].join(".");
     if (issue.code === "unrecognized_keys")

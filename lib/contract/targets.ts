@@ -22,28 +22,32 @@ export const fallbackSchema = z.discriminatedUnion("kind", [
 ]);
 
 /** PATCH /api/v1/targets/{name}: absent = unchanged. */
-export const targetChangeSchema = named("TargetChange", z.strictObject({
-  /** null = unlimited. */
-  ratePerSecond: z.optional(z.nullable(positive)),
-  /** null = a tenth of a second's worth of the rate, at least 1. */
-  burst: z.optional(z.nullable(positive)),
-  bulkhead: z.optional(z.int("must be a whole number").check(z.gte(1, "must be at least 1"), z.lte(1_000))),
-  policyName: z.optional(z.string().check(z.minLength(1), z.maxLength(128))),
-  retryable: z.optional(z.boolean()),
-  /** A redrive begins at a third of the rate and reaches it after this long; 0 = at once. */
-  warmUpMs: z.optional(
-    z
-      .int("must be a whole number of milliseconds")
-      .check(z.gte(0, "must be at least 0"), z.lte(3_600_000, "must be at most 3,600,000")),
-  ),
-  /** Sends leave one by one at an even rate, also after a rest; `burst` has no part in it. */
-  noBursts: z.optional(z.boolean()),
-  /** null = a send waits for its target, or is refused. */
-  fallback: z.optional(z.nullable(fallbackSchema)),
-  /** open and closed hold it there until auto; reset closes it and forgets its history. */
-  breaker: z.optional(z.enum(["open", "closed", "auto", "reset"], "must be open, closed, auto or reset")),
-  reason: reasonSchema,
-}, { ratePerSecond: 2, reason: "the service is slow today" });
+export const targetChangeSchema = named(
+  "TargetChange",
+  z.strictObject({
+    /** null = unlimited. */
+    ratePerSecond: z.optional(z.nullable(positive)),
+    /** null = a tenth of a second's worth of the rate, at least 1. */
+    burst: z.optional(z.nullable(positive)),
+    bulkhead: z.optional(z.int("must be a whole number").check(z.gte(1, "must be at least 1"), z.lte(1_000))),
+    policyName: z.optional(z.string().check(z.minLength(1), z.maxLength(128))),
+    retryable: z.optional(z.boolean()),
+    /** A redrive begins at a third of the rate and reaches it after this long; 0 = at once. */
+    warmUpMs: z.optional(
+      z
+        .int("must be a whole number of milliseconds")
+        .check(z.gte(0, "must be at least 0"), z.lte(3_600_000, "must be at most 3,600,000")),
+    ),
+    /** Sends leave one by one at an even rate, also after a rest; `burst` has no part in it. */
+    noBursts: z.optional(z.boolean()),
+    /** null = a send waits for its target, or is refused. */
+    fallback: z.optional(z.nullable(fallbackSchema)),
+    /** open and closed hold it there until auto; reset closes it and forgets its history. */
+    breaker: z.optional(z.enum(["open", "closed", "auto", "reset"], "must be open, closed, auto or reset")),
+    reason: reasonSchema,
+  }),
+  { ratePerSecond: 2, reason: "the service is slow today" },
+);
 export type TargetChange = z.infer<typeof targetChangeSchema>;
 
 /** PUT /api/v1/policies/{name}. `body` is a policy of the retry engine, validated field by field. */
