@@ -54,6 +54,7 @@ export function handle<Params = Record<never, never>, Query = Record<never, neve
     try {
       response = await answer(route, incoming);
     } catch (error) {
+      if (error instanceof Undeclared) throw error;
       response = failure(error, route, incoming);
     }
     response.headers.set("x-request-id", requestId);
@@ -118,7 +119,7 @@ function failure(error: unknown, route: Operation, { request, url, requestId, de
   if (known.code === "internal") log.error({ ...facts, err: error }, "request failed");
   else if (known.internal !== undefined) log.warn({ ...facts, err: known.internal }, "request refused");
   if (CHECKED && !problemsOf(route).includes(known.code)) {
-    throw new Error(`${route.id} answers ${known.code}: add it to its problems`, { cause: error });
+    throw new Undeclared(`${route.id} answers ${known.code}: add it to its problems`, { cause: error });
   }
   return problemResponse(known, requestId);
 }
@@ -131,13 +132,16 @@ function requestIdOf(request: Request): string {
   return given !== null && REQUEST_ID.test(given) ? given : uuidv7(processDeps().clock.wallMs());
 }
 
+/** What an operation answers is not what it declares. */
+class Undeclared extends Error {}
+
 /** Throws when a JSON answer is not exactly what the operation's schema says, fields that it does not name included. */
 function assertDeclared({ id, answer }: Operation, result: unknown): void {
   if (result === undefined && answer === undefined) return;
-  if (answer === undefined || "media" in answer) throw new Error(`${id} answers JSON, for which it has no schema`);
+  if (answer === undefined || "media" in answer) throw new Undeclared(`${id} answers JSON, for which it has no schema`);
   const sent: unknown = result === undefined ? undefined : JSON.parse(JSON.stringify(result));
   const parsed = z.safeParse(answer, sent);
-  if (!parsed.success) throw new Error(`${id} answers what its schema refuses: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new Undeclared(`${id} answers what its schema refuses: ${z.prettifyError(parsed.error)}`);
   if (isDeepStrictEqual(JSON.parse(JSON.stringify(parsed.data)), sent)) return;
-  throw new Error(`${id} answers fields that its schema does not name: ${JSON.stringify(sent).slice(0, 2_000)}`);
+  throw new Undeclared(`${id} answers fields that its schema does not name: ${JSON.stringify(sent).slice(0, 2_000)}`);
 }

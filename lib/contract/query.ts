@@ -86,7 +86,7 @@ function isNumber(schema: z.core.$ZodTypes): boolean {
 
 /** Text that is no decimal number stays text, which the schema refuses: `0x10` is a number to JavaScript alone. */
 function numberOrText(text: string): number | string {
-  return /^-?\d+(\.\d+)?([eE][+-]?\d{1,2})?$/.test(text) ? Number(text) : text;
+  return /^-?\d+(\.\d+)?([eE][+-]?\d{1,3})?$/.test(text) ? Number(text) : text;
 }
 
 export const noQuery = queryOf({});
