@@ -145,6 +145,7 @@ const RULES: Record<string, string[]> = {
     "pkg:node",
   ],
   "scripts/replay-attempts.ts": ["lib/core", "lib/operations", "lib/platform", "lib/store", "scripts", "pkg:node"],
+  "scripts/write-api-document.ts": ["app/routes", "app/_server", "pkg:node"],
   prisma: ["lib/core", "lib/contract", "lib/platform", "lib/store", "lib/operations", "pkg:node"],
   // From outside, over HTTP.
   e2e: ["lib/core", "lib/contract", "lib/testing", "scripts", "pkg:@playwright/*", "pkg:@axe-core/*", "pkg:node"],
