@@ -1,7 +1,8 @@
 import type { PolicyOut } from "@/lib/contract/targets";
 import { DomainError } from "@/lib/core/problem";
 import type { Viewer } from "@/lib/core/viewer";
-import { POLICY_PRESETS } from "@/lib/retry/policy";
+import { expectedAttempts, successProbability, upperBoundMs } from "@/lib/retry/bounds";
+import { POLICY_PRESETS, type Policy, validatePolicy } from "@/lib/retry/policy";
 import type { LowRateStore } from "@/lib/store/prisma";
 import { readPolicyUse, readPolicyVersions } from "@/lib/store/read/policy-list";
 
@@ -12,7 +13,28 @@ async function allVersions(lowRate: LowRateStore, viewer: Viewer, name: string |
   const presets = Object.entries(POLICY_PRESETS)
     .filter(([preset]) => name === null || preset === name)
     .map(([preset, body]) => ({ name: preset, version: 0, body, reason: null, createdBy: null, createdAt: null }));
-  return [...stored, ...presets].map((policy) => ({ ...policy, usedBy: use.get(policy.name) ?? [] }));
+  return [...stored, ...presets].map((policy) => ({
+    ...policy,
+    usedBy: use.get(policy.name) ?? [],
+    bounds: boundsOf(policy.body),
+  }));
+}
+
+const DROP_RATES = [0.1, 0.3, 0.5, 0.9];
+
+function boundsOf(body: unknown): PolicyOut["bounds"] {
+  if (validatePolicy(body).length > 0) return null;
+  const policy = body as Policy;
+  const worstMs = upperBoundMs(policy);
+  return {
+    worstMs,
+    slackMs: policy.deadlineMs - policy.marginMs - worstMs,
+    odds: DROP_RATES.map((dropRate) => ({
+      dropRate,
+      success: successProbability(dropRate, policy.maxAttempts),
+      attempts: expectedAttempts(dropRate, policy.maxAttempts),
+    })),
+  };
 }
 
 /** The version in force of each policy. */

@@ -1,5 +1,5 @@
 /** Above this many events the count is typed: a slip of the hand must not start it. */
-export const TYPED_ABOVE = 1_000;
+const TYPED_ABOVE = 1_000;
 
 export type Confirmation =
   | { kind: "click" }

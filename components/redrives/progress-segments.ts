@@ -1,6 +1,6 @@
 import type { RedriveOut } from "@/lib/contract/redrives";
 
-export const SEGMENT_KINDS = [
+const SEGMENT_KINDS = [
   "confirmed",
   "delivered",
   "bounced",

@@ -90,7 +90,7 @@ export function warmUpWords({ sources }: Pick<PreviewOut, "sources">): string | 
 }
 
 /** `12,300 events`, `≥ 10,000 events`, `all matching events`. */
-export function countWords(count: number | null, kind: PreviewOut["kind"]): string {
+function countWords(count: number | null, kind: PreviewOut["kind"]): string {
   if (count === null) return "all matching events";
   const sign = kind === "atLeast" ? "≥ " : kind === "estimated" ? "≈ " : "";
   return sign + plural(count, "event");

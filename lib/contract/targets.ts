@@ -58,6 +58,15 @@ export const policyRequestSchema = named(
 );
 export type PolicyRequest = z.infer<typeof policyRequestSchema>;
 
+const policyBoundsSchema = z.object({
+  /** The longest an operation can take by its own attempts and delays. */
+  worstMs: z.number(),
+  /** What the deadline leaves beyond that and its margin. */
+  slackMs: z.number(),
+  /** When each attempt fails with `dropRate`, independently of the others: which share succeeds, with how many attempts. */
+  odds: z.array(z.object({ dropRate: z.number(), success: z.number(), attempts: z.number() })),
+});
+
 /** A policy's version. 0 is the built-in preset of that name. */
 export const policySchema = named(
   "Policy",
@@ -70,6 +79,8 @@ export const policySchema = named(
     createdAt: nullableTime,
     /** Names of the targets that use it. */
     usedBy: z.array(z.string()),
+    /** What it promises; null = the body cannot run. */
+    bounds: z.nullable(policyBoundsSchema),
   }),
   {
     name: "slow-lane",
@@ -79,6 +90,7 @@ export const policySchema = named(
     createdBy: null,
     createdAt: null,
     usedBy: ["orders.slow"],
+    bounds: { worstMs: 39_000, slackMs: 16_000, odds: [{ dropRate: 0.3, success: 0.99757, attempts: 1.4251 }] },
   },
 );
 export type PolicyOut = z.infer<typeof policySchema>;

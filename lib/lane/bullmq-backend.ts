@@ -22,8 +22,8 @@ import { asQueueProblem, queueUnfit } from "./queue-unavailable";
 import { connectRedis } from "./redis-client";
 
 /** What the lane uses of BullMQ's Queue and Worker, the same on both backends. */
-export type LaneBullQueue = Pick<Queue<LaneJob>, "addBulk" | "getRanges" | "getVersion" | "close">;
-export type LaneBullWorker = {
+type LaneBullQueue = Pick<Queue<LaneJob>, "addBulk" | "getRanges" | "getVersion" | "close">;
+type LaneBullWorker = {
   run(): Promise<void>;
   /** Fetches no more jobs, waits for those that run, then disconnects. */
   close(): Promise<void>;

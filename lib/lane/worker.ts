@@ -39,7 +39,7 @@ const DRAIN_SECONDS = 5;
  */
 const HAND_BACK_MS = 5_000;
 
-export type LaneLog = Record<"info" | "warn" | "error", (fields: Record<string, unknown>, message: string) => void>;
+type LaneLog = Record<"info" | "warn" | "error", (fields: Record<string, unknown>, message: string) => void>;
 
 export type LaneWorkerOptions = {
   connection: LaneConnection;

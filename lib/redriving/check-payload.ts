@@ -7,7 +7,7 @@ import type { SchemaResult } from "@/lib/redriving/schema-thread";
 export type PayloadCheck = SchemaResult & { schema: { tooSlow?: boolean } };
 
 /** One payload, and the JSON Schema (2020-12) of its source. */
-export type CheckedPayload = { payload: Uint8Array; contentType: string; schema: object | null };
+type CheckedPayload = { payload: Uint8Array; contentType: string; schema: object | null };
 
 /** Checks the payloads of one claim, and answers in their order. */
 export type PayloadChecker = (payloads: readonly CheckedPayload[]) => Promise<PayloadCheck[]>;

@@ -34,7 +34,7 @@ export type ExaminedItem = {
   send: Send | null;
 };
 
-export type Send = {
+type Send = {
   target: SliceTarget;
   /** Takes what its target's retry budget has no retry for; null = there is none, or it is the target already. */
   standIn: SliceTarget | null;

@@ -7,7 +7,7 @@ export type Timing = Pick<Policy, "maxAttempts" | "attemptTimeoutMs" | "deadline
 };
 
 /** Largest delay (ms) before retry `retry`, whichever of the two backoffs applies. */
-export function retryDelayMsMax(timing: Timing, retry: number): number {
+function retryDelayMsMax(timing: Timing, retry: number): number {
   const plain = backoffMsMax(timing.backoff, retry);
   return timing.throttledBackoff ? Math.max(plain, backoffMsMax(timing.throttledBackoff, retry)) : plain;
 }

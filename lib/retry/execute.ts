@@ -10,11 +10,9 @@ export type {
   AttemptRecord,
   Call,
   ExecuteOptions,
-  FailureReason,
-  NextStep,
   Outcome,
 } from "@/lib/retry/call";
-export { createTargetState, type TargetSnapshot, type TargetState } from "@/lib/retry/target";
+export { createTargetState, type TargetState } from "@/lib/retry/target";
 
 /**
  * Runs one operation on a target under its policy.

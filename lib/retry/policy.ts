@@ -163,4 +163,4 @@ export const POLICY_PRESETS = {
   },
 } as const satisfies Record<string, Policy>;
 
-export type PolicyPreset = keyof typeof POLICY_PRESETS;
+type PolicyPreset = keyof typeof POLICY_PRESETS;

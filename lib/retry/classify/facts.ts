@@ -59,7 +59,7 @@ export function factsOf(link: Record<string, unknown>): Facts {
 }
 
 /** gRPC pushback: anything but a non-negative decimal number of milliseconds forbids the repeat. Source: gRPC A6. */
-export function forbids(pushback: unknown): boolean {
+function forbids(pushback: unknown): boolean {
   if (pushback === undefined || pushback === null) return false;
   return delayOf(pushback) === null;
 }

@@ -3,7 +3,7 @@
  * - transient: may pass on its own. - throttled: the target asks for less. - permanent: repeating cannot help.
  * - cancelled: our own side stopped it. - ambiguous: it was sent and nothing is known of the answer.
  */
-export type VerdictKind = "transient" | "throttled" | "permanent" | "cancelled" | "ambiguous";
+type VerdictKind = "transient" | "throttled" | "permanent" | "cancelled" | "ambiguous";
 
 /** Whether the target may have acted on the send: `maybe` is repeated only with an idempotency key. */
 export type Sent = "no" | "maybe";

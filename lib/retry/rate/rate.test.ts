@@ -7,7 +7,7 @@ import {
   takeTokens,
   withPolicy,
 } from "@/lib/retry/rate/token-bucket";
-import { carriedOver, EMPTY_WINDOW, takeFixed, takeSliding, windowAt } from "@/lib/retry/rate/window";
+import { carriedOver, EMPTY_WINDOW, takeSliding, windowAt } from "@/lib/retry/rate/window";
 
 const POLICY: TokenBucketPolicy = { ratePerSecond: 10, capacity: 5, warmUpMs: 0 };
 
@@ -130,22 +130,8 @@ describe("a token bucket", () => {
   });
 });
 
-describe("a fixed window", () => {
+describe("a window of the grid", () => {
   const policy = { limit: 4, windowMs: 1_000 };
-
-  it("counts within its window and starts anew at the next", () => {
-    const first = takeFixed(policy, EMPTY_WINDOW, 3, 2_100);
-    expect(first).toEqual({ state: { windowStartMs: 2_000, current: 3, previous: 0 }, granted: true, waitMs: 0 });
-    expect(takeFixed(policy, first.state, 2, 2_400)).toEqual({ state: first.state, granted: false, waitMs: 600 });
-    expect(takeFixed(policy, first.state, 1, 2_400).granted).toBe(true);
-    expect(takeFixed(policy, first.state, 4, 3_000)).toEqual({
-      state: { windowStartMs: 3_000, current: 4, previous: 3 },
-      granted: true,
-      waitMs: 0,
-    });
-    expect(takeFixed(policy, EMPTY_WINDOW, 5, 0).waitMs).toBe(Number.POSITIVE_INFINITY);
-    expect(takeFixed(policy, first.state, 4, 2_400).waitMs).toBe(600);
-  });
 
   it("remembers only the window right before", () => {
     const state = { windowStartMs: 2_000, current: 3, previous: 1 };

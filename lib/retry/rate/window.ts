@@ -17,19 +17,6 @@ export function windowAt({ windowMs }: WindowPolicy, state: WindowState, nowMs: 
 }
 
 /**
- * Fixed window: simple, but lets through twice the limit around a boundary. `waitMs` until the next window, Infinity
- * for a cost above the limit.
- */
-export function takeFixed(policy: WindowPolicy, state: WindowState, cost: number, nowMs: number): WindowTaken {
-  const now = windowAt(policy, state, nowMs);
-  if (now.current + cost <= policy.limit) {
-    return { state: { ...now, current: now.current + cost }, granted: true, waitMs: 0 };
-  }
-  const waitMs = cost > policy.limit ? Number.POSITIVE_INFINITY : now.windowStartMs + policy.windowMs - nowMs;
-  return { state: now, granted: false, waitMs };
-}
-
-/**
  * How much of the previous window still weighs at `nowMs`, in whole units, rounded down. Multiplied before dividing:
  * (1 - 0.9) * 10 is 0.9999999999999998 and would round one unit away. Source: Cloudflare's sliding window counter.
  */

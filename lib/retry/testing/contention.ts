@@ -21,7 +21,7 @@ type Arrival = { atMs: number; client: Client; write: boolean };
  * else has written since the read, a client whose write failed backs off and reads again.
  * Source: aws-samples/aws-arch-backoff-simulator, the model; played here by our own backoff.
  */
-export function simulateContention({ clients, backoff, random }: Contention): ContentionResult {
+function simulateContention({ clients, backoff, random }: Contention): ContentionResult {
   const netMs = () => Math.abs(normal(random, 10, 2));
   const queue = new Queue();
   for (let index = 0; index < clients; index++) {

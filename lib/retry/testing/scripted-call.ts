@@ -6,7 +6,7 @@ import { type ManualClock, manualClock } from "@/lib/retry/testing/manual-clock"
 import { BARE } from "@/lib/retry/testing/vectors/operation";
 
 /** One send that waits for the test to end it. */
-export type OpenSend = {
+type OpenSend = {
   context: AttemptContext;
   /** Milliseconds after the operation began. */
   atMs: number;

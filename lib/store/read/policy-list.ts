@@ -7,7 +7,7 @@ export async function readPolicyVersions(
   lowRate: LowRateStore,
   viewer: Viewer,
   name: string | null,
-): Promise<Omit<PolicyOut, "usedBy">[]> {
+): Promise<Omit<PolicyOut, "usedBy" | "bounds">[]> {
   assertMay(viewer, "view");
   const rows = await lowRate.read((prisma) =>
     prisma.policy.findMany({
