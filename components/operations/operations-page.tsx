@@ -103,7 +103,7 @@ function Operations({ items }: { items: BulkOperationOut[] }) {
           </tbody>
         </Table>
       </div>
-      <ul className="grid gap-2 px-3 pb-3 md:hidden">
+      <ul className="grid gap-2 px-3 py-3 md:hidden">
         {items.map((operation) => (
           <li key={operation.id} className="relative grid gap-1.5 rounded-lg border border-line bg-surface p-3">
             <div className="flex items-center justify-between gap-2">

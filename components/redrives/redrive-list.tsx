@@ -97,7 +97,7 @@ function Redrives({ items }: { items: RedriveOut[] }) {
           </tbody>
         </Table>
       </div>
-      <ul className="grid gap-2 px-3 pb-3 md:hidden">
+      <ul className="grid gap-2 px-3 py-3 md:hidden">
         {items.map((redrive) => (
           <Card key={redrive.id} redrive={redrive} />
         ))}

@@ -1,11 +1,6 @@
 "use client";
 
-import { useState } from "react";
-import { Button } from "@/components/ui/button";
-import { Dialog } from "@/components/ui/dialog";
-import { ErrorPanel } from "@/components/ui/error-panel";
-import { Field, Textarea } from "@/components/ui/input";
-import { showToast } from "@/components/ui/toast";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { useChangeTarget } from "@/lib/browser/targets";
 import type { TargetOut } from "@/lib/contract/sources";
 import type { TargetChange } from "@/lib/contract/targets";
@@ -41,50 +36,21 @@ const ORDERS: Record<Order, { title: string; effect: string; button: string; dan
 
 export function BreakerDialog({ target, order, onClose }: { target: TargetOut; order: Order; onClose: () => void }) {
   const change = useChangeTarget(target.name);
-  const [reason, setReason] = useState("");
-  const [pressed, setPressed] = useState(false);
   const words = ORDERS[order];
-  const missing = reason.trim() === "";
-  const submit = async () => {
-    setPressed(true);
-    if (missing) return;
-    try {
-      await change.mutateAsync({ breaker: order, reason: reason.trim() });
-    } catch {
-      return; // shown from change.error
-    }
-    onClose();
-    void showToast({ title: `${words.button}: ${target.name}`, tone: "success" });
-  };
   return (
-    <Dialog
+    <ReasonDialog
       title={`${words.title} of ${target.name}?`}
       description={words.effect}
       size="sm"
+      verb={words.button}
+      variant={words.danger ? "danger" : "primary"}
+      keep="Close"
+      stops
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Close</Button>
-          <Button variant={words.danger ? "danger" : "primary"} busy={change.isPending} onClick={submit}>
-            {words.button}
-          </Button>
-        </>
-      }
-    >
-      <div className="grid gap-3">
-        {change.isError ? <ErrorPanel error={change.error} inline title="This was not done" /> : null}
-        <Field label="Reason" error={pressed && missing ? "Say why: the reason is kept in the audit." : undefined}>
-          {(control) => (
-            <Textarea
-              {...control}
-              rows={2}
-              maxLength={2_000}
-              value={reason}
-              onChange={(event) => setReason(event.target.value)}
-            />
-          )}
-        </Field>
-      </div>
-    </Dialog>
+      onSubmit={async (reason) => {
+        await change.mutateAsync({ breaker: order, reason });
+        return { title: `${words.button}: ${target.name}`, tone: "success" };
+      }}
+    />
   );
 }

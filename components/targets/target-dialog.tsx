@@ -1,13 +1,9 @@
 "use client";
 
 import { useState } from "react";
-import { ActionButton } from "@/components/ui/action-button";
-import { Button } from "@/components/ui/button";
-import { Dialog } from "@/components/ui/dialog";
-import { ErrorPanel } from "@/components/ui/error-panel";
-import { Checkbox, Field, Input, Textarea } from "@/components/ui/input";
+import { Checkbox, Field, Input } from "@/components/ui/input";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
-import { showToast } from "@/components/ui/toast";
 import { useChangeTarget } from "@/lib/browser/targets";
 import type { TargetOut } from "@/lib/contract/sources";
 import type { PolicyOut } from "@/lib/contract/targets";
@@ -23,168 +19,140 @@ export function TargetDialog(props: {
 }) {
   const { target, others, policies, onClose } = props;
   const [draft, setDraft] = useState(() => targetDraft(target));
-  const [pressed, setPressed] = useState(false);
   const save = useChangeTarget(target.name);
   const set = (part: Partial<TargetDraft>) => setDraft({ ...draft, ...part });
-  const result = targetChange(target, draft);
-  const errors = pressed && !result.ok ? result.errors : {};
   const names = new Set([target.policyName, ...(policies ?? []).map((policy) => policy.name)]);
 
-  const submit = async () => {
-    setPressed(true);
-    if (!result.ok) return;
-    if (!changesSomething(result.change)) return onClose();
-    try {
-      await save.mutateAsync(result.change);
-    } catch {
-      return; // shown from save.error
-    }
-    onClose();
-    void showToast({ title: `Changed ${target.name}`, tone: "success" });
-  };
-
   return (
-    <Dialog
+    <ReasonDialog
       title={`Edit ${target.name}`}
       description="Holds at once for everything that sends there, also for redrives that run."
+      verb="Save"
+      keep="Close"
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Close</Button>
-          <ActionButton variant="primary" type="submit" form="edit-target" busy={save.isPending}>
-            Save
-          </ActionButton>
-        </>
-      }
+      onSubmit={async (reason) => {
+        const result = targetChange(target, draft, reason);
+        if (!result.ok) return "stay";
+        if (!changesSomething(result.change)) return undefined;
+        await save.mutateAsync(result.change);
+        return { title: `Changed ${target.name}`, tone: "success" };
+      }}
     >
-      <form
-        id="edit-target"
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
-        {save.isError ? <ErrorPanel error={save.error} inline title="This was not done" /> : null}
-        <div className="grid gap-4 sm:grid-cols-3">
-          <Field label="Rate, events per second" error={errors.rate}>
-            {(control) => (
-              <Input
-                {...control}
-                inputMode="decimal"
-                disabled={draft.unlimited}
-                value={draft.unlimited ? "" : draft.rate}
-                placeholder={draft.unlimited ? "unlimited" : undefined}
-                onChange={(event) => set({ rate: event.target.value })}
-              />
-            )}
-          </Field>
-          <Field label="Burst, events" hint="empty: by the rate" error={errors.burst}>
-            {(control) => (
-              <Input
-                {...control}
-                inputMode="decimal"
-                value={draft.burst}
-                onChange={(event) => set({ burst: event.target.value })}
-              />
-            )}
-          </Field>
-          <Field label="Bulkhead, permits" hint="calls at once, a worker" error={errors.bulkhead}>
-            {(control) => (
-              <Input
-                {...control}
-                inputMode="numeric"
-                value={draft.bulkhead}
-                onChange={(event) => set({ bulkhead: event.target.value })}
-              />
-            )}
-          </Field>
-        </div>
-        <Toggle
-          id="target-unlimited"
-          checked={draft.unlimited}
-          onChecked={(unlimited) => set({ unlimited })}
-          label="No rate limit"
-          hint="Only the bulkhead and the target itself slow it down."
-        />
-        <div className="grid gap-4 sm:grid-cols-3">
-          <Field label="Warm-up, seconds" hint="a redrive begins at a third" error={errors.warmUp}>
-            {(control) => (
-              <Input
-                {...control}
-                inputMode="decimal"
-                disabled={draft.unlimited}
-                value={draft.warmUp}
-                onChange={(event) => set({ warmUp: event.target.value })}
-              />
-            )}
-          </Field>
-          <div className="sm:col-span-2 sm:self-center">
+      {(pressed) => {
+        const result = targetChange(target, draft, "");
+        const errors = pressed && !result.ok ? result.errors : {};
+        return (
+          <>
+            <div className="grid gap-4 sm:grid-cols-3">
+              <Field label="Rate, events per second" error={errors.rate}>
+                {(control) => (
+                  <Input
+                    {...control}
+                    inputMode="decimal"
+                    disabled={draft.unlimited}
+                    value={draft.unlimited ? "" : draft.rate}
+                    placeholder={draft.unlimited ? "unlimited" : undefined}
+                    onChange={(event) => set({ rate: event.target.value })}
+                  />
+                )}
+              </Field>
+              <Field label="Burst, events" hint="empty: by the rate" error={errors.burst}>
+                {(control) => (
+                  <Input
+                    {...control}
+                    inputMode="decimal"
+                    value={draft.burst}
+                    onChange={(event) => set({ burst: event.target.value })}
+                  />
+                )}
+              </Field>
+              <Field label="Bulkhead, permits" hint="calls at once, a worker" error={errors.bulkhead}>
+                {(control) => (
+                  <Input
+                    {...control}
+                    inputMode="numeric"
+                    value={draft.bulkhead}
+                    onChange={(event) => set({ bulkhead: event.target.value })}
+                  />
+                )}
+              </Field>
+            </div>
             <Toggle
-              id="target-no-bursts"
-              checked={draft.noBursts}
-              onChecked={(noBursts) => set({ noBursts })}
-              label="No bursts"
-              hint="One send after the other at an even rate, also after a rest."
+              id="target-unlimited"
+              checked={draft.unlimited}
+              onChecked={(unlimited) => set({ unlimited })}
+              label="No rate limit"
+              hint="Only the bulkhead and the target itself slow it down."
             />
-          </div>
-        </div>
-        <div className="grid gap-4 sm:grid-cols-3">
-          <div className="sm:col-span-2">
-            <Field label="While it takes nothing" hint="breaker open, unreachable, or no retry budget">
+            <div className="grid gap-4 sm:grid-cols-3">
+              <Field label="Warm-up, seconds" hint="a redrive begins at a third" error={errors.warmUp}>
+                {(control) => (
+                  <Input
+                    {...control}
+                    inputMode="decimal"
+                    disabled={draft.unlimited}
+                    value={draft.warmUp}
+                    onChange={(event) => set({ warmUp: event.target.value })}
+                  />
+                )}
+              </Field>
+              <div className="sm:col-span-2 sm:self-center">
+                <Toggle
+                  id="target-no-bursts"
+                  checked={draft.noBursts}
+                  onChecked={(noBursts) => set({ noBursts })}
+                  label="No bursts"
+                  hint="One send after the other at an even rate, also after a rest."
+                />
+              </div>
+            </div>
+            <div className="grid gap-4 sm:grid-cols-3">
+              <div className="sm:col-span-2">
+                <Field label="While it takes nothing" hint="breaker open, unreachable, or no retry budget">
+                  {(control) => (
+                    <Select
+                      {...control}
+                      options={fallbackOptions(target, others)}
+                      value={draft.fallback}
+                      onChange={(event) => set({ fallback: event.target.value })}
+                    />
+                  )}
+                </Field>
+              </div>
+              {draft.fallback === "defer" ? (
+                <Field label="Look again after, minutes" error={errors.deferMinutes}>
+                  {(control) => (
+                    <Input
+                      {...control}
+                      inputMode="decimal"
+                      value={draft.deferMinutes}
+                      onChange={(event) => set({ deferMinutes: event.target.value })}
+                    />
+                  )}
+                </Field>
+              ) : null}
+            </div>
+            <Field label="Policy">
               {(control) => (
                 <Select
                   {...control}
-                  options={fallbackOptions(target, others)}
-                  value={draft.fallback}
-                  onChange={(event) => set({ fallback: event.target.value })}
+                  options={[...names].map((name) => ({ value: name, label: name }))}
+                  value={draft.policyName}
+                  onChange={(event) => set({ policyName: event.target.value })}
                 />
               )}
             </Field>
-          </div>
-          {draft.fallback === "defer" ? (
-            <Field label="Look again after, minutes" error={errors.deferMinutes}>
-              {(control) => (
-                <Input
-                  {...control}
-                  inputMode="decimal"
-                  value={draft.deferMinutes}
-                  onChange={(event) => set({ deferMinutes: event.target.value })}
-                />
-              )}
-            </Field>
-          ) : null}
-        </div>
-        <Field label="Policy">
-          {(control) => (
-            <Select
-              {...control}
-              options={[...names].map((name) => ({ value: name, label: name }))}
-              value={draft.policyName}
-              onChange={(event) => set({ policyName: event.target.value })}
+            <Toggle
+              id="target-retryable"
+              checked={draft.retryable}
+              onChecked={(retryable) => set({ retryable })}
+              label="May be repeated automatically"
+              hint="Only for a target that honours the Idempotency-Key or does no harm twice."
             />
-          )}
-        </Field>
-        <Toggle
-          id="target-retryable"
-          checked={draft.retryable}
-          onChecked={(retryable) => set({ retryable })}
-          label="May be repeated automatically"
-          hint="Only for a target that honours the Idempotency-Key or does no harm twice."
-        />
-        <Field label="Reason" error={errors.reason}>
-          {(control) => (
-            <Textarea
-              {...control}
-              rows={2}
-              maxLength={2_000}
-              value={draft.reason}
-              onChange={(event) => set({ reason: event.target.value })}
-            />
-          )}
-        </Field>
-      </form>
-    </Dialog>
+          </>
+        );
+      }}
+    </ReasonDialog>
   );
 }
 

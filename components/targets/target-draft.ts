@@ -19,7 +19,6 @@ export type TargetDraft = {
   /** `none`, `defer`, `slow-lane`, or `target:` and a name. */
   fallback: string;
   deferMinutes: string;
-  reason: string;
 };
 
 export function targetDraft(target: TargetOut): TargetDraft {
@@ -35,15 +34,14 @@ export function targetDraft(target: TargetOut): TargetDraft {
     fallback:
       target.fallback?.kind === "target" ? `target:${target.fallback.target}` : (target.fallback?.kind ?? "none"),
     deferMinutes: target.fallback?.kind === "defer" ? String(target.fallback.deferMs / 60_000) : "5",
-    reason: "",
   };
 }
 
-type Fields = Partial<Record<"rate" | "burst" | "bulkhead" | "warmUp" | "deferMinutes" | "reason", string>>;
+type Fields = Partial<Record<"rate" | "burst" | "bulkhead" | "warmUp" | "deferMinutes", string>>;
 export type TargetResult = { ok: true; change: TargetChange } | { ok: false; errors: Fields };
 
 /** Only what differs from the target is sent: two operators who change two things do not undo each other. */
-export function targetChange(target: TargetOut, draft: TargetDraft): TargetResult {
+export function targetChange(target: TargetOut, draft: TargetDraft, reason: string): TargetResult {
   const errors: Fields = {};
   const rate = draft.unlimited ? null : parseRate(draft.rate);
   const burst = draft.burst.trim() === "" ? null : parseRate(draft.burst);
@@ -59,7 +57,6 @@ export function targetChange(target: TargetOut, draft: TargetDraft): TargetResul
   const deferMs = Math.round(Number(draft.deferMinutes.trim()) * 60_000);
   if (draft.fallback === "defer" && !(deferMs >= 1_000 && deferMs <= 86_400_000))
     errors.deferMinutes = "Minutes, above 0 and at most 1,440.";
-  if (draft.reason.trim() === "") errors.reason = "Say why: the reason is kept in the audit.";
   if (Object.keys(errors).length > 0) return { ok: false, errors };
   const { policyName, retryable, noBursts } = draft;
   const fallback = fallbackOf(draft.fallback, deferMs);
@@ -67,7 +64,7 @@ export function targetChange(target: TargetOut, draft: TargetDraft): TargetResul
   const changed = Object.entries(wanted).filter(
     ([name, value]) => JSON.stringify(target[name as keyof typeof wanted]) !== JSON.stringify(value),
   );
-  return { ok: true, change: { ...Object.fromEntries(changed), reason: draft.reason.trim() } };
+  return { ok: true, change: { ...Object.fromEntries(changed), reason } };
 }
 
 function fallbackOf(choice: string, deferMs: number): Fallback | null {

@@ -18,7 +18,7 @@ import { countEarlierUpTo } from "@/lib/store/read/earlier-summary";
 import { estimateCandidates } from "@/lib/store/read/estimate";
 import { readSettings } from "@/lib/store/read/settings";
 import { appendAudit } from "@/lib/store/write/audit";
-import { claimRequest, type IdempotentRequest, rememberAnswer } from "@/lib/store/write/idempotent-request";
+import { answerOnce, type IdempotentRequest } from "@/lib/store/write/idempotent-request";
 import { insertRedrive, moveRedrive, type NewRedrive } from "@/lib/store/write/redrive";
 
 /** Sets up to this size are frozen in the request's own transaction; larger ones by the worker in chunks. */
@@ -52,9 +52,8 @@ export async function requestRedrive(
   const nowMs = deps.clock.wallMs();
   const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs) };
   const stranded = input.request.earlier === "pass" ? await countStranded(deps, selected, nowMs) : undefined;
-  const done = await deps.db.transaction(async (tx) => {
-    const known = input.idempotency ? await claimRequest<RedriveAnswer>(tx, input.idempotency, nowMs) : null;
-    if (known) return { answer: known, slices: null };
+  let slices: number[] | "plan" | null = null;
+  const freeze = async (tx: Tx) => {
     // Read once: what was counted is what is frozen.
     const { candidates, missing } = await selectEvents(tx, selected, FREEZE_INLINE_MAX);
     const named = candidates.length;
@@ -70,11 +69,12 @@ export async function requestRedrive(
     const frozen =
       size > FREEZE_INLINE_MAX ? leaveToWorker(redrive) : await freezeNow(tx, redrive, { selected, candidates, nowMs });
     countMissing(frozen.answer, missing);
-    if (input.idempotency) await rememberAnswer(tx, input.idempotency, frozen.answer);
-    return frozen;
-  });
-  if (done.slices) await ringOrLog(deps, done.answer, input.request, done.slices);
-  return done.answer;
+    slices = frozen.slices;
+    return frozen.answer;
+  };
+  const { answer } = await deps.db.transaction((tx) => answerOnce(tx, input.idempotency, nowMs, () => freeze(tx)));
+  if (slices) await ringOrLog(deps, answer, input.request, slices);
+  return answer;
 }
 
 /** What a redrive that passes leaves behind: for its audit entry. `bounded`: a lower bound. */

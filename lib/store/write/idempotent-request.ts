@@ -41,7 +41,7 @@ async function readKnown<Answer>(db: Queryable, { actor, key }: RequestKey): Pro
  * its answer. Throws DomainError `idempotency-key-reused` when the key came with another request,
  * `idempotency-key-in-progress` while a request that holds it by a lease runs.
  */
-export async function claimRequest<Answer>(tx: Tx, request: IdempotentRequest, nowMs: number): Promise<Answer | null> {
+async function claimRequest<Answer>(tx: Tx, request: IdempotentRequest, nowMs: number): Promise<Answer | null> {
   const claimed = await tx.run(
     `insert into idempotency_keys as k (actor, key, expires_at, fingerprint)
      values ($1, $2, ${KEPT_UNTIL}, $4)
