@@ -8,6 +8,7 @@ import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { BULK_CHUNK, workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import { listAudit } from "@/lib/store/read/audit-list";
 import { readBulkOperation } from "@/lib/store/read/bulk-operations";
+import { advanceBulkOperation } from "@/lib/store/write/bulk-operations";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
@@ -153,6 +154,16 @@ describe("a bulk operation", () => {
     const entries = await listAudit(world.db, localViewer(), { ...AUDIT_ALL, action: "operation.cancelled" });
     expect(entries.items).toMatchObject([{ actor: "grace", reason: "wrong filter", subjectId: id }]);
   }, 60_000);
+
+  test("begins no chunk after its cancel, not even one that a worker was about to begin", async () => {
+    await world.park(BULK_NOW_MAX + 1);
+    const [last] = await world.idsOf(["event-0000"]);
+    const id = await start();
+    await cancelBulkOperation(world.deps, { id }, localViewer("grace"));
+    expect(await world.db.transaction((tx) => advanceBulkOperation(tx, id, null, last!))).toBe(false);
+    await work(id);
+    expect(await world.statuses()).toEqual({ PENDING: BULK_NOW_MAX + 1 });
+  });
 
   test("is taken back by its id: exactly what it changed", async () => {
     await world.park(EVENTS);

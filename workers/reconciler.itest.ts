@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { BULK_NOW_MAX } from "@/lib/contract/events";
 import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
+import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { FREEZE_INLINE_MAX } from "@/lib/operations/request-redrive";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
@@ -52,6 +54,15 @@ describe.each([
       await forget();
       await world.worker();
       expect(await world.ended(id)).toMatchObject({ passed: FREEZE_INLINE_MAX + 1, refused: 0 });
+    });
+
+    test("for a bulk operation that nobody had begun", async () => {
+      await world.park(BULK_NOW_MAX + 1);
+      const request = { select: { filter: {} }, reason: "known fault" };
+      expect(await ignoreEvents(world.deps, request, localViewer("ada"))).toMatchObject({ state: "RUNNING" });
+      await forget();
+      await world.worker();
+      await expect.poll(() => world.statuses(), { timeout: 20_000 }).toEqual({ IGNORED: BULK_NOW_MAX + 1 });
     });
 
     test("for a canary", async () => {
