@@ -394,3 +394,51 @@ async function stateOf(): Promise<unknown> {
   );
   return (await Promise.all(rows)).map(([row], index) => [tables[index], row]);
 }
+
+describe("a viewer who may not reveal", () => {
+  const VIEWS: Viewer = { name: "reader", means: "token", sources: "all", actions: ["view", "export"] };
+  const credentials = ["hunter-ada", "hunter-bob", "hunter-cyd", "hunter-dan"];
+  const shown = (text: string) => credentials.filter((secret) => text.includes(secret));
+
+  beforeAll(async () => {
+    const letter = (eventId: string, payload: string) => ({
+      source: "orders",
+      letter: deadLetter({
+        eventId,
+        errorCode: "LOGIN",
+        error: { type: "Login", message: "login failed: password=hunter-ada", stack: "at login(token: hunter-bob)" },
+        headers: [["authorization", "Bearer hunter-cyd"]],
+        origin: { queue: "orders", properties: { headers: { "x-api-key": "hunter-cyd" } } } as never,
+        payload: Buffer.from(payload),
+      }),
+    });
+    const arrivals = [
+      letter("json", '{"card":{"token":"hunter-dan"},"n":1.50}'),
+      letter("text", "token is hunter-dan"),
+    ];
+    await parkEvents(web.deps, arrivals, ADMIN);
+  });
+
+  test.each(["json", "text"])("sees no credential of an event whose payload is %s", async (eventId) => {
+    const params = { id: await idOf("select id from dlq_events where event_id = $1", [eventId]) };
+    const masked = await ask(VIEWS, "GET api/v1/events/[id]/route.ts", { params });
+    expect(masked.status).toBe(200);
+    expect(shown(masked.text)).toEqual([]);
+    const { body } = masked.body as { body: { text: string; base64: string; masked: boolean } };
+    expect(body.masked).toBe(true);
+    expect(shown(Buffer.from(body.base64, "base64").toString())).toEqual([]);
+    if (eventId === "json") expect(body.text).toBe('{"card":{"token":"••••••"},"n":1.50}');
+    const whole = await ask(ADMIN, "GET api/v1/events/[id]/route.ts", { params });
+    expect(shown(whole.text)).toEqual(["hunter-ada", "hunter-bob", "hunter-dan"]);
+    expect(whole.body).toMatchObject({ body: { masked: false } });
+  });
+
+  test.each(["events", "events/export", "groups", "stats/top-errors"])("sees no credential in GET %s", async (path) => {
+    const query = path === "stats/top-errors" ? "?from=-1h&errorCode=LOGIN" : "?errorCode=LOGIN";
+    const route = `GET api/v1/${path}/route.ts`;
+    const [masked, whole] = [await ask(VIEWS, route, { query }), await ask(ADMIN, route, { query })];
+    expect(masked.status).toBe(200);
+    expect(shown(masked.text)).toEqual([]);
+    expect(shown(whole.text).length, whole.text).toBeGreaterThan(0);
+  });
+});

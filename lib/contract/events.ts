@@ -136,6 +136,8 @@ const bodySchema = z.object({
   text: nullableText,
   base64: z.string(),
   bytes: z.int(),
+  /** The viewer may not reveal: values under secret names are masked, and a payload that is no JSON is left out. */
+  masked: z.boolean(),
 });
 export type BodyOut = z.infer<typeof bodySchema>;
 
@@ -217,7 +219,13 @@ export const eventDetailSchema = named(
   {
     ...EVENT_EXAMPLE,
     control: null,
-    body: { contentType: "application/json", text: '{"orderId":77}', base64: "eyJvcmRlcklkIjo3N30=", bytes: 14 },
+    body: {
+      contentType: "application/json",
+      text: '{"orderId":77}',
+      base64: "eyJvcmRlcklkIjo3N30=",
+      bytes: 14,
+      masked: false,
+    },
     headers: [["x-tenant", "north"]],
     errorDetail: { type: "TimeoutException", message: "stock service did not answer", stack: null },
     origin: { convention: "http" },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isSecretHeader, REDACTED, redactHeaders, redactOrigin } from "./redact";
+import { isSecretHeader, REDACTED, redactHeaders, redactJson, redactOrigin, redactText } from "./redact";
 
 test.each([
   ["Authorization", true],
@@ -74,3 +74,29 @@ test("an origin is looked through to a depth, and shows nothing below it", () =>
   for (let level = 0; level < 5_000; level++) deep = { deeper: deep };
   expect(JSON.stringify(redactOrigin({ deep }))).not.toContain("s3");
 });
+
+test.each([
+  ['{"orderId": 77, "big": 9007199254740993}', '{"orderId": 77, "big": 9007199254740993}'],
+  ['{ "apiKey" : "k-1", "n": 1.50 }', `{ "apiKey" : "${REDACTED}", "n": 1.50 }`],
+  ['{"a":[{"password":12},{"password":null}]}', `{"a":[{"password":"${REDACTED}"},{"password":null}]}`],
+  ['{"token":{"deep":["x",{"y":"}"}]},"z":1}', `{"token":"${REDACTED}","z":1}`],
+  ['{"note":"\\"password\\": 1","pass\\u0077ord":"x"}', `{"note":"\\"password\\": 1","pass\\u0077ord":"${REDACTED}"}`],
+  ['["secret","token"]', '["secret","token"]'],
+  ["not json, password=x", null],
+])("masks the secret members of %s", (text, shown) => expect(redactJson(text)).toBe(shown));
+
+test("masks one member of a megabyte and keeps the rest", () => {
+  const filler = "x".repeat(1_000_000);
+  expect(redactJson(`{"filler":"${filler}","secret":"${filler}"}`)).toBe(
+    `{"filler":"${filler}","secret":"${REDACTED}"}`,
+  );
+});
+
+test.each([
+  ["503 from stock-service for order-77", "503 from stock-service for order-77"],
+  ["login failed: password=hunter2, user=ada", `login failed: password=${REDACTED}, user=ada`],
+  ['{"access_token": "abc def"}', `{"access_token": ${REDACTED}}`],
+  ["sent Authorization: Bearer abc.def-1 to it", `sent Authorization: Bearer ${REDACTED} to it`],
+  ["amqp://guest:guest@mq:5672/v", `amqp://${REDACTED}@mq:5672/v`],
+  ["at com.acme.Stock.reserve(Stock.java:42)", "at com.acme.Stock.reserve(Stock.java:42)"],
+])("masks what looks like a credential in %j", (text, shown) => expect(redactText(text)).toBe(shown));

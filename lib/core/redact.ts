@@ -77,3 +77,69 @@ function redactMembers(members: Record<string, unknown>, depth: number): Record<
     ]),
   );
 }
+
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
+
+/**
+ * JSON with the values under secret names masked, and every other character as it was. null = the text is no JSON: which
+ * part of it is a credential is not known.
+ */
+export function redactJson(text: string): string | null {
+  try {
+    JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const strings = new RegExp(STRING);
+  let shown = "";
+  let from = 0;
+  for (let found = strings.exec(text); found; found = strings.exec(text)) {
+    // A string before a colon is a name: the text is valid.
+    const colon = /^\s*:\s*/.exec(text.slice(strings.lastIndex, strings.lastIndex + 200));
+    if (!colon || !isSecretName(JSON.parse(found[0]) as string)) continue;
+    const start = strings.lastIndex + colon[0].length;
+    const end = endOfValue(text, start);
+    if (text.slice(start, end) !== "null") {
+      shown += text.slice(from, start) + JSON.stringify(REDACTED);
+      from = end;
+    }
+    strings.lastIndex = end;
+  }
+  return shown + text.slice(from);
+}
+
+function endOfValue(text: string, start: number): number {
+  let depth = 0;
+  const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[{[]|[}\]]|[^\s,:{}[\]"]+/g;
+  token.lastIndex = start;
+  for (let found = token.exec(text); found; found = token.exec(text)) {
+    if (found[0] === "{" || found[0] === "[") depth++;
+    else if (found[0] === "}" || found[0] === "]") depth--;
+    if (depth === 0) return token.lastIndex;
+  }
+  return text.length;
+}
+
+const NAME_BEFORE_VALUE = /\b[A-Za-z][\w-]{0,99}(?=(["']?\s{0,3}[=:]\s{0,3}))/g;
+const VALUE = /"[^"\n]*"|'[^'\n]*'|[^\s,;&}"']+/y;
+
+/** An error's text with what looks like a credential masked: `password=...`, `"token": "..."`, `Bearer ...`, `//user:pass@`. */
+export function redactText(text: string): string {
+  const plain = text
+    .replace(/\b(Bearer|Basic)\s+[\w.~+/=-]{4,}/gi, `$1 ${REDACTED}`)
+    .replace(/:\/\/[^/\s@]{1,200}@/g, `://${REDACTED}@`);
+  const names = new RegExp(NAME_BEFORE_VALUE);
+  const value = new RegExp(VALUE);
+  let shown = "";
+  let from = 0;
+  for (let found = names.exec(plain); found; found = names.exec(plain)) {
+    value.lastIndex = names.lastIndex + found[1]!.length;
+    const start = value.lastIndex;
+    const secret = isSecretName(found[0]) ? value.exec(plain) : null;
+    if (secret === null || /^(Bearer|Basic)$/i.test(secret[0])) continue;
+    shown += plain.slice(from, start) + REDACTED;
+    from = start + secret[0].length;
+    names.lastIndex = from;
+  }
+  return shown + plain.slice(from);
+}

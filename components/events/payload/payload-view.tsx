@@ -164,7 +164,14 @@ export function PayloadView({ eventId, body }: { eventId: string; body: BodyOut 
           <Download size={13} aria-hidden />
         </a>
       </div>
-      {json?.fault && body.contentType.includes("json") && mode !== "hex" ? (
+      {body.masked ? (
+        <p className="border-b border-line px-3 py-1.5 text-muted">
+          {json?.doc
+            ? "Values under secret names are masked: you may not reveal them."
+            : "This payload is no JSON, so its secrets are not known: you may not reveal it."}
+        </p>
+      ) : null}
+      {!body.masked && json?.fault && body.contentType.includes("json") && mode !== "hex" ? (
         <p className="border-b border-line px-3 py-1.5 text-warning">
           It says it is JSON and is none: <span className="wrap-anywhere">{json.fault}</span>
         </p>

@@ -1,18 +1,26 @@
-import type { AggregateMember, AppliedControl, BodyOut, EventDetail, EventOut, HeldBy } from "@/lib/contract/events";
+import type {
+  AggregateMember,
+  AppliedControl,
+  BodyOut,
+  EventDetail,
+  EventOut,
+  HeldBy,
+  HistoryEntry,
+} from "@/lib/contract/events";
 import { type SourceConfig, targetAddress } from "@/lib/contract/source-config";
 import type { Header, Origin } from "@/lib/core/dead-letter";
 import { type EventStatus, isParked, PARKED_STATUSES } from "@/lib/core/event-state";
 import { isoOrNull } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
-import { redactHeaders, redactOrigin } from "@/lib/core/redact";
+import { REDACTED, redactHeaders, redactJson, redactOrigin } from "@/lib/core/redact";
 import type { OrderedItem } from "@/lib/core/redrive-plan";
-import { assertMay, sourceScope, type Viewer } from "@/lib/core/viewer";
+import { assertMay, may, sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { readAggregateOrder } from "@/lib/store/read/aggregate-order";
 import { readDecidingControls } from "@/lib/store/read/deciding-controls";
 import { holderOf } from "@/lib/store/read/dry-run-facts";
 import { readHistory } from "@/lib/store/read/event-history";
-import { EVENT_COLUMNS } from "@/lib/store/read/event-rows";
+import { EVENT_COLUMNS, errorTextFor } from "@/lib/store/read/event-rows";
 
 type DetailRow = EventOut & {
   source_id: string;
@@ -70,20 +78,28 @@ export async function readEventDetail(db: Queryable, viewer: Viewer, id: string,
     readDecidingControls(db, [row], nowMs),
   ]);
   const source = { kind, config } as SourceConfig;
+  const textOut = errorTextFor(viewer);
   return {
     ...event,
-    body: bodyOut(payload, content_type),
+    lastError: textOut(event.lastError),
+    body: may(viewer, "reveal") ? bodyOut(payload, content_type) : maskedBody(payload, content_type),
     headers: redactHeaders(headers),
     origin: redactOrigin(event.origin),
-    errorDetail: { type: error_type, message: error_message, stack: error_detail },
-    history,
+    errorDetail: { type: error_type, message: textOut(error_message), stack: textOut(error_detail) },
+    history: history.map((entry) => answerFor(textOut, entry)),
     aggregate: aggregate.members,
     heldBy: aggregate.heldBy,
     control: deciding.get(id) ?? null,
     controls,
-    group,
+    group: group && { ...group, pattern: textOut(group.pattern) },
     target: { main: targetAddress(source, "main"), slow: targetAddress(source, "slow") },
   };
+}
+
+/** The answer of a target may repeat what was sent to it. */
+function answerFor(textOut: ReturnType<typeof errorTextFor>, entry: HistoryEntry): HistoryEntry {
+  const { answer } = entry.detail;
+  return typeof answer === "string" ? { ...entry, detail: { ...entry.detail, answer: textOut(answer) } } : entry;
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -95,7 +111,14 @@ function bodyOut(payload: Buffer, contentType: string): BodyOut {
   } catch {
     text = null;
   }
-  return { contentType, text, base64: payload.toString("base64"), bytes: payload.byteLength };
+  return { contentType, text, base64: payload.toString("base64"), bytes: payload.byteLength, masked: false };
+}
+
+function maskedBody(payload: Buffer, contentType: string): BodyOut {
+  const whole = bodyOut(payload, contentType);
+  const text = whole.text === null ? null : redactJson(whole.text);
+  if (text !== null && text === whole.text) return whole;
+  return { ...whole, text: text ?? REDACTED, base64: Buffer.from(text ?? REDACTED).toString("base64"), masked: true };
 }
 
 export type StoredPayload = { eventId: string; contentType: string; payload: Buffer };

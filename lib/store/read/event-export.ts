@@ -3,6 +3,7 @@ import type { EventOut } from "@/lib/contract/events";
 import { scopeFilter } from "@/lib/contract/scope";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Db } from "@/lib/store/db";
+import { maskRows } from "@/lib/store/read/event-rows";
 import { scanEvents } from "@/lib/store/read/event-scan";
 
 const PAGE = 500;
@@ -28,6 +29,7 @@ export async function* exportEvents(
       towards: "older",
       limit: PAGE,
     });
+    maskRows(viewer, rows);
     if (rows.length > 0) yield rows;
     if (rows.length < PAGE) return;
     from = rows.at(-1)!.id;

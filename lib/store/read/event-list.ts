@@ -5,6 +5,7 @@ import { scopeFilter } from "@/lib/contract/scope";
 import type { Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { readDecidingControls } from "@/lib/store/read/deciding-controls";
+import { maskRows } from "@/lib/store/read/event-rows";
 import { scanEvents } from "@/lib/store/read/event-scan";
 
 export type EventListQuery = { filter: EventFilter; limit: number; cursor: string | null };
@@ -37,6 +38,7 @@ export async function listEvents(
   const controls = rows[0]?.control === true ? await readDecidingControls(db, rows, nowMs) : null;
   // In place: copying fifty rows takes as long as reading them.
   const items = rows as EventList["items"];
+  maskRows(viewer, items);
   for (const item of items) item.control = controls?.get(item.id) ?? null;
   const at = (id: string | undefined, side: "older" | "newer") =>
     id === undefined ? null : encodeCursor({ id, towards: side }, filter);

@@ -1,3 +1,6 @@
+import { redactText } from "@/lib/core/redact";
+import { may, type Viewer } from "@/lib/core/viewer";
+
 /**
  * Columns of an event as they go to the wire (`EventOut`), over the aliases `e` (dlq_event_rows) and `s` (sources). Read with
  * `isoTimes`, a row is an answer: a list has fifty of them, and to copy each costs more than to read it. `version` is a
@@ -9,3 +12,16 @@ export const EVENT_COLUMNS = `e.id, s.name as source, e.event_id as "eventId", e
   e.last_attempt_at as "lastAttemptAt", e.last_error_code as "lastErrorCode", e.last_error as "lastError",
   e.last_operator as "lastOperator", e.redrive_at as "redriveAt", e.confirmed_at as "confirmedAt",
   e.cooldown_until as "cooldownUntil", e.trace_id as "traceId", e.payload_bytes as "payloadBytes", e.tags`;
+
+/** How the viewer sees the text of an error, which often repeats what was sent. */
+export function errorTextFor(viewer: Viewer): <Text extends string | null>(text: Text) => Text {
+  if (may(viewer, "reveal")) return (text) => text;
+  return (text) => (text === null ? text : (redactText(text) as typeof text));
+}
+
+/** Masks the error texts of rows, in place, for a viewer who may not reveal. */
+export function maskRows(viewer: Viewer, rows: readonly { lastError: string | null }[]): void {
+  if (may(viewer, "reveal")) return;
+  const textOut = errorTextFor(viewer);
+  for (const row of rows) row.lastError = textOut(row.lastError);
+}

@@ -8,6 +8,7 @@ import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import { type Db, type Queryable, statementName } from "@/lib/store/db";
 import { compileFilter, type Params, paramsFrom } from "@/lib/store/read/event-filter-sql";
 import { isToldByKinds, kindConditions } from "@/lib/store/read/event-kinds";
+import { errorTextFor } from "@/lib/store/read/event-rows";
 import { flowRows, HOUR_MS } from "@/lib/store/read/flow";
 import { PARKED } from "@/lib/store/state-sql";
 
@@ -70,7 +71,7 @@ export async function listGroups(db: Db, viewer: Viewer, query: GroupQuery, nowM
   );
   const last = shown.at(-1);
   return {
-    items: shown.map((row) => groupOut(row, trends.get(row.fingerprint))),
+    items: shown.map((row) => groupOut(row, trends.get(row.fingerprint), errorTextFor(viewer))),
     nextCursor: rows.length > query.limit && last ? encodeCursor(last) : null,
   };
 }
@@ -110,12 +111,12 @@ async function readTrends(
   return trends;
 }
 
-function groupOut(row: GroupRow, trend: number[] | undefined): GroupOut {
+function groupOut(row: GroupRow, trend: number[] | undefined, textOut: ReturnType<typeof errorTextFor>): GroupOut {
   return {
     fingerprint: row.fingerprint,
     errorCode: row.error_code,
     exceptionType: row.exception_type,
-    pattern: row.message_pattern,
+    pattern: textOut(row.message_pattern),
     firstFrame: row.first_frame,
     sampleEvent: row.sample_event,
     firstSeen: iso(row.first_seen),

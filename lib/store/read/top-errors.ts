@@ -4,6 +4,7 @@ import { PARKED_STATUSES } from "@/lib/core/event-state";
 import { iso } from "@/lib/core/iso-time";
 import type { Viewer } from "@/lib/core/viewer";
 import { type Queryable, statementName } from "@/lib/store/db";
+import { errorTextFor } from "@/lib/store/read/event-rows";
 import {
   asSum,
   type FlowSpan,
@@ -32,7 +33,7 @@ export async function readTopErrors(
   nowMs: number,
 ): Promise<TopErrors> {
   const query = scopeStats(viewer, asked);
-  return query.windowed ? readArrived(db, query, nowMs) : readParked(db, query, nowMs);
+  return query.windowed ? readArrived(db, viewer, query, nowMs) : readParked(db, query, nowMs);
 }
 
 /** Error codes by what is parked, largest first. `status` in place of the parked ones, when the filter names any. */
@@ -53,7 +54,8 @@ async function readParked(db: Queryable, query: StatsQuery, nowMs: number): Prom
 /** The window as it is counted, and the time before it that tells what is usual. */
 type Times = { fromMs: number; toMs: number; usualFromMs: number | null };
 
-async function readArrived(db: Queryable, query: StatsQuery, nowMs: number): Promise<TopErrors> {
+async function readArrived(db: Queryable, viewer: Viewer, query: StatsQuery, nowMs: number): Promise<TopErrors> {
+  const textOut = errorTextFor(viewer);
   const times = timesOf(query, await knownSince(db));
   const [codes, groups] = await Promise.all([arrivedCodes(db, query, times), arrivedGroups(db, query, times)]);
   return {
@@ -61,7 +63,7 @@ async function readArrived(db: Queryable, query: StatsQuery, nowMs: number): Pro
     kind: "exact",
     counts: "arrived",
     ...codes,
-    groups,
+    groups: groups.map((group) => ({ ...group, pattern: textOut(group.pattern) })),
     usualFrom: times.usualFromMs === null ? null : iso(times.usualFromMs),
   };
 }
