@@ -27,7 +27,7 @@ export type ConsumersOptions = {
 
 export type Consumers = {
   running(): number;
-  /** Lets the batches in hand finish or go back to their broker. */
+  /** Lets the batches that were taken finish or go back to their broker. */
   stop(): Promise<void>;
 };
 
@@ -65,7 +65,7 @@ export function startConsumers(options: ConsumersOptions): Consumers {
     await Promise.all([...running.values()].map((held) => report(held, options)));
   }
 
-  /** Its end may take as long as its broker is silent, and nobody waits for it but the end of the worker. */
+  /** Its end may take as long as its broker is silent. Only the end of the worker waits for it. */
   function retire({ source, consumer }: Running, { removed }: { removed: boolean }): void {
     const ending = (async () => {
       await consumer?.stop();

@@ -24,7 +24,7 @@ import { removeExpired } from "@/lib/store/write/upkeep";
 import { startConsumers } from "./consumers";
 import { heartbeatInfo } from "./heartbeat-info";
 import { startLanes } from "./lanes";
-import { type Round, startRounds } from "./rounds";
+import { type RegularWork, startRegularWork } from "./regular-work";
 
 /** Attempts in flight get this long to end before their slices are aborted and handed back. */
 const GRACE_MS = 10_000;
@@ -41,18 +41,18 @@ const CLOSE_MS_MAX = 4_000;
  * long, and work is to go on within 10 s of the store being well.
  */
 const STATEMENT_MS_MAX = 4_000;
-/** Of a suspended worker: its locks are gone before others take over what it holds. */
+/** Of a suspended worker: its locks are gone before others take over its claims. */
 const IDLE_IN_TRANSACTION_MS = 4_000;
 /** A slice that failed is rung again this soon; with a connection that falls silent before, it is two bounds in a row. */
 const RECONCILE_MS = 2_500;
-/** Upkeep reads and removes whole tables, and nobody waits for it. */
+/** Upkeep reads and removes whole tables, and no redrive waits for it. */
 const UPKEEP_STATEMENT_MS_MAX = 120_000;
 
 const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 14;
 
 export type RunningWorker = {
-  /** Finishes or hands back what it holds, then closes everything. */
+  /** Finishes or hands back its claims, then closes everything. */
   stop(why: string): Promise<void>;
 };
 
@@ -101,7 +101,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
   await heartbeat(0);
   const lanes = await startLanes(redriver, connection, systemClock);
   const consumers = startConsumers({ db, clock, log, brokers, workerId: id });
-  const beat: Round = {
+  const beat: RegularWork = {
     name: "heartbeat",
     everyMs: HEARTBEAT_MS,
     work: async () => {
@@ -110,14 +110,14 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
       if (env.healthFile !== null) await writeFile(env.healthFile, "");
     },
   };
-  const rounds = startRounds([beat, ...roundsOf(redriver, lostWork, upkeepDb)], { clock, log });
+  const regular = startRegularWork([beat, ...regularWorkOf(redriver, lostWork, upkeepDb)], { clock, log });
 
   log.info({ queue: connection.kind, sources: consumers.running() }, "worker started");
   const stop = async (why: string) => {
     log.info({ why, running: lanes.running() }, "worker stopping");
     stopping.abort(new Error(why));
     // In steps, for each uses parts that are closed after it; a part that fails or hangs keeps no other open.
-    const work = [lanes.stop(GRACE_MS), consumers.stop(), rounds.stop()];
+    const work = [lanes.stop(GRACE_MS), consumers.stop(), regular.stop()];
     await endAll("work", work, END_WORK_MS_MAX, { clock, log });
     await endAll("heartbeat and targets", [removeHeartbeat(db, id), redriver.close()], CLOSE_MS_MAX, { clock, log });
     await endAll("queue and buckets", [lane.close(), buckets.close()], CLOSE_MS_MAX, { clock, log });
@@ -174,7 +174,7 @@ async function openBuckets(env: Env, connection: LaneConnection, { clock, log }:
 }
 
 /** The regular work of a worker beside its heartbeat, which must not wait for the locks of a lost worker. */
-function roundsOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): Round[] {
+function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): RegularWork[] {
   return [
     { name: "lost work", everyMs: 1_000, work: () => lostWork.recover() },
     { name: "targets", everyMs: REFRESH_MS, work: () => redriver.targets.refreshIfSending() },

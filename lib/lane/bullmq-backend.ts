@@ -21,7 +21,7 @@ import type { LaneName } from "./port";
 import { asQueueProblem, queueUnfit } from "./queue-unavailable";
 import { connectRedis } from "./redis-client";
 
-/** What the lane uses of BullMQ's Queue and Worker, the same on both backends. */
+/** The part of BullMQ's Queue and Worker that the lane uses, the same on both backends. */
 type LaneBullQueue = Pick<Queue<LaneJob>, "addBulk" | "getRanges" | "getVersion" | "close">;
 type LaneBullWorker = {
   run(): Promise<void>;
@@ -33,7 +33,7 @@ type LaneBullWorker = {
 
 export type JobProcessor = (job: Job<unknown>, token: string | undefined) => Promise<void>;
 
-/** We read no event streams: keep what BullMQ writes into them short. */
+/** BullMQ writes event streams that Parkade does not read: they are kept short. */
 const EVENTS_KEPT = 100;
 
 /** A producer holds few connections; the web process has one pool for each lane. */
@@ -143,7 +143,7 @@ export type OpenWorker = {
   ping(): Promise<unknown>;
   /** Gives up on commands that wait for a server which does not come back, and drops the connection. */
   cut(): void;
-  /** Closes what BullMQ leaves open. */
+  /** Closes the connections that BullMQ leaves open. */
   release(): Promise<void>;
 };
 

@@ -4,7 +4,7 @@ export type LaneName = "main" | "slow";
 
 export type JobState = "delayed" | "waiting" | "active";
 
-/** Producer side: what the web process needs. */
+/** Producer side, for the web process. */
 export interface LaneQueue {
   readonly backend: "redis" | "postgres";
   /**
@@ -28,7 +28,7 @@ export type JobOutcome = { kind: "done" } | { kind: "again"; delayMs: number };
 /** Runs one job. Aborted when the job's lock is lost or the worker shuts down; must then stop and hand back. */
 export type RunJob = (job: LaneJob, signal: AbortSignal) => Promise<JobOutcome>;
 
-/** Consumer side: what the worker process needs. */
+/** Consumer side, for the worker process. */
 export interface LaneWorker {
   /** Stops taking jobs, aborts running jobs after `graceMs`, resolves when nothing runs. */
   stop(graceMs: number): Promise<void>;

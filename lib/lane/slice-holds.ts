@@ -36,12 +36,12 @@ type Held = { abort: AbortController; cancelExpiry: () => void };
 /**
  * The slices that run in this process and their locks. A lock lasts `lockMs` on the server; when no renewal was heard
  * of for that long (the server is unreachable, or says nothing), it may have expired and another worker may have
- * started the slice, so the run here is aborted without waiting to be told.
+ * started the slice, so the run here is aborted although no answer of the server says so.
  */
 export function createSliceHolds(clock: Clock, lockMs: number): SliceHolds {
   /** The holder of each job's lock, as far as we know. */
   const held = new Map<string, Held>();
-  /** Everything that has not ended, also what was aborted. */
+  /** The runs that have not ended, aborted ones too. */
   const running = new Set<Held>();
   let whenIdle: (() => void)[] = [];
   let refusing = false;

@@ -3,9 +3,9 @@ import { type LaneJob, laneJobSchema } from "@/lib/contract/jobs";
 import type { Clock } from "@/lib/platform/clock";
 import { type OpenWorker, openWorker } from "./bullmq-backend";
 import type { LaneConnection } from "./connection";
+import { watchOutages } from "./outages";
 import type { LaneName, LaneWorker, RunJob } from "./port";
 import { createSliceHolds, type SliceHold, type SliceHolds } from "./slice-holds";
-import { watchTrouble } from "./trouble";
 
 /**
  * Longest time a slice keeps its place while it waits to run again: shorter waits are not worth two round trips. A
@@ -34,7 +34,7 @@ const RECONNECT_MS = 1_000;
 const DRAIN_SECONDS = 5;
 
 /**
- * Longest wait for the queue to take back slices once nothing runs any more. What it misses starts again when the lock
+ * Longest wait for the queue to take jobs back once none runs any more. A job that it misses starts again when the lock
  * expires.
  */
 const HAND_BACK_MS = 5_000;
@@ -47,7 +47,7 @@ export type LaneWorkerOptions = {
   /** Slices that run at the same time in this process. */
   concurrency: number;
   run: RunJob;
-  /** Trouble with the queue itself: each kind of error once per outage. A slice that throws is logged, not passed here. */
+  /** Is called with errors of the queue itself, each kind once per outage. The error of a slice is logged instead. */
   onError: (error: unknown) => void;
   log: LaneLog;
   clock: Clock;
@@ -67,11 +67,11 @@ export async function startLaneWorker(options: LaneWorkerOptions): Promise<LaneW
   const holds = createSliceHolds(clock, lockMs);
   let ping: () => Promise<unknown> = () => Promise.reject(new Error("not connected yet"));
   let ringAgain: OpenWorker["ringAgain"] = () => Promise.reject(new Error("not connected yet"));
-  const trouble = watchTrouble({
+  const outages = watchOutages({
     clock,
     probe: () => ping(),
-    onTrouble: (error) => {
-      log.warn({ lane, err: error }, "lane queue in trouble");
+    onOutage: (error) => {
+      log.warn({ lane, err: error }, "lane queue does not answer");
       options.onError(error);
     },
     onOver: (suppressed) => log.info({ lane, suppressed }, "lane queue answers again"),
@@ -97,21 +97,21 @@ export async function startLaneWorker(options: LaneWorkerOptions): Promise<LaneW
       drainDelay: DRAIN_SECONDS,
       runRetryDelay: RECONNECT_MS,
     },
-    onError: trouble.report,
+    onError: outages.report,
   }).catch((error) => {
-    trouble.stop();
+    outages.stop();
     throw error;
   });
   ping = opened.ping;
   ringAgain = opened.ringAgain;
   listen(opened.worker, { lane, holds, log });
-  opened.worker.run().catch(trouble.report);
+  opened.worker.run().catch(outages.report);
 
   let stopping: Promise<void> | null = null;
   return {
     running: holds.count,
     stop: (graceMs) => {
-      stopping ??= stop(opened, { clock, holds, graceMs, silence: trouble.stop });
+      stopping ??= stop(opened, { clock, holds, graceMs, silence: outages.stop });
       return stopping;
     },
   };
@@ -210,7 +210,7 @@ async function stop(
   cancelGrace();
   // With the server away the hand back would wait for it for ever.
   const cancelCut = clock.timer(HAND_BACK_MS, () => {
-    // What is cut off now fails, and that is no news.
+    // Commands that are cut off now fail: that is not reported.
     silence();
     opened.cut();
   });

@@ -6,7 +6,7 @@ import type { ClaimedItem } from "@/lib/store/write/claim-items";
 import type { AttemptClose } from "@/lib/store/write/finish-items";
 
 /**
- * What is kept of a decision beside the attempt's row: enough to decide it again from the store alone. Never a payload,
+ * The part of a decision that is kept beside the attempt's row: enough to decide it again from the store alone. Never a payload,
  * a header or an error's text.
  */
 export type StoredDecision = {

@@ -9,8 +9,8 @@ export type Batcher<Item, Result> = {
 type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void };
 
 /**
- * Group commit: the first item goes at once, and whatever comes while it is in flight makes the next batch. So a lone
- * item waits for nobody, and under load a batch grows to `max`. `flush` answers in the order of its items.
+ * Group commit: the first item goes at once, and the items that come while it is in flight make the next batch. So a lone
+ * item does not wait, and under load a batch grows to `max`. `flush` answers in the order of its items.
  */
 export function createBatcher<Item, Result>(
   flush: (items: Item[]) => Promise<Result[]>,

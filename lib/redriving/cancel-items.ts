@@ -10,7 +10,7 @@ import { cancelOpenItems } from "@/lib/store/write/withdraw-items";
 const CANCEL_CHUNK = 5_000;
 
 /**
- * Gives back what a CANCELLED redrive still holds, chunk by chunk. Ran once by the request for its first chunk and by the
+ * Gives back the open items of a CANCELLED redrive, chunk by chunk. Run once by the request for its first chunk and by the
  * worker's reconciler until nothing is left. Returns how many items were cancelled.
  */
 export async function cancelItems(
@@ -32,7 +32,7 @@ async function cancelChunk(deps: Pick<Deps, "db" | "clock">, redriveId: string):
     // Not locked: CANCELLED is final. Items before their redrive is the order in which a finish locks them.
     const redrive = await readRedriveRow(tx, redriveId);
     if (redrive?.state !== "CANCELLED") return 0;
-    // One that was cancelled before this was kept has only the person who asked for it.
+    // A redrive that was cancelled before `cancelledBy` was kept names only the person who asked for it.
     const actor = redrive.cancelledBy ?? redrive.createdBy;
     const ids = await cancelOpenItems(tx, redriveId, CANCEL_CHUNK, actor);
     if (ids.length === 0) return 0;

@@ -23,7 +23,10 @@ export type Claims = {
   take(request: Omit<ClaimRequest, "leaseMs" | "workerId">, options: { canary: boolean }): Promise<ClaimedItem[]>;
   /** Renews a claim while `work` runs. Gives it back and rejects when `work` rejects. */
   holdWhile<T>(claimed: readonly ClaimedItem[], work: () => Promise<T>): Promise<T>;
-  /** Was there a claim or a release without an answer, and none in the last `forMs`? The store may hold what is in no hand. */
+  /**
+   * Was there a claim or a release without an answer, and none in the last `forMs`? The store may hold a claim of this worker
+   * that it does not work on.
+   */
   inDoubt(forMs: number): boolean;
   doubt(): void;
   settle(): void;

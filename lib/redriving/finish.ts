@@ -62,7 +62,7 @@ export function createFinisher(deps: Deps, redriveId: string): Batcher<Finish, b
   );
 }
 
-/** Result of an item whose end the store refused: what was sent stays sent, and the item is not worked again. */
+/** Result of an item whose end the store refused: its event was sent, and the item is not worked again. */
 const FINISH_REJECTED = "finish-rejected";
 
 /**
@@ -91,7 +91,7 @@ export async function finishItems(
   }
 }
 
-/** The same end with values that the store takes: a failure that names what happened and why it could not be kept. */
+/** The same end with values that the store takes: a failure that names the end and why the store refused it. */
 async function rejectedFinish(deps: Pick<Deps, "db" | "clock">, finish: Finish, error: unknown): Promise<Finish> {
   const detail = `the send ended as ${finish.outcome.kind}, but the store refused to record it: ${reasonOf(error)}`;
   const outcome: ItemOutcome = { kind: "failed", code: FINISH_REJECTED, detail };

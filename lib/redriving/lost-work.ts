@@ -6,7 +6,7 @@ import { freeForgottenClaims, freeLostClaims } from "@/lib/store/write/claim-ite
 /** A worker writes a heartbeat this often. */
 export const HEARTBEAT_MS = 2_000;
 
-/** A worker that has missed two heartbeats is lost: what it holds goes to others. Too short doubles its sends. */
+/** A worker that has missed two heartbeats is lost: its claims are given to others. A shorter time doubles its sends. */
 const LOST_MS = 6_000;
 
 /** After a longer pause between its own heartbeats a worker cannot tell whether others are lost or the store was away. */
@@ -18,16 +18,16 @@ const RECENT_MS = 2_000;
 export type LostWork = {
   /** A heartbeat of this worker was written. @param storeMs when, on the store's clock */
   seen(storeMs: number): void;
-  /** Takes up what is left behind by now. Rejects when the store or the queue is away; then it is tried again. */
+  /** Gives back the claims that are lost by now. Rejects when the store or the queue is away; then it is tried again. */
   recover(): Promise<void>;
 };
 
-/** Takes up what a lost worker, a lost answer or a store that was away has left. All times are the store's. */
+/** Gives back the claims of a lost worker, of a lost answer, or of a store that was away. All times are the store's. */
 export function createLostWork(deps: Deps & { workerId: string; claims: Claims }): LostWork {
   const { workerId, claims } = deps;
   /** Heartbeats since the store was last away: the first and the last one. */
   let beats: { firstMs: number; lastMs: number } | null = null;
-  /** The queue may hold slices that nobody works on. */
+  /** The queue may hold jobs that no worker runs. */
   let ringsAgain = false;
 
   async function recover(): Promise<void> {

@@ -1,9 +1,9 @@
 import type { BucketSpec } from "@/lib/lane/port";
 
-/** Share of a second that a bucket holds unless told otherwise: sends come evenly, not in a gust each second. */
+/** Part of a second's tokens that a bucket holds by default: sends come evenly, not in a burst each second. */
 const BURST_SECONDS = 0.1;
 
-/** A bucket of one loses what comes while its token waits to be fetched: 10/s were measured at 9.6/s, with two at 10/s. */
+/** A bucket of one loses the tokens that come before its token is fetched: 10/s were measured at 9.6/s, with two at 10/s. */
 const BURST_MIN = 2;
 
 /** A target without bursts is lent this much of a second's worth: one round trip brings several sends, each at its time. */

@@ -3,7 +3,6 @@ import { type Attempts, createAttempts } from "@/lib/redriving/attempts";
 import { createPayloadChecker, type PayloadChecker } from "@/lib/redriving/check-payload";
 import { type Claims, createClaims } from "@/lib/redriving/claims";
 import type { Deps } from "@/lib/redriving/deps";
-import { recordHealing } from "@/lib/redriving/record-healing";
 import { createSchemaCheck } from "@/lib/redriving/schema-check";
 import { createSessions, type Sessions } from "@/lib/redriving/session";
 import {
@@ -11,6 +10,8 @@ import {
   type OpenTargetDirectory,
   type TargetDirectoryOptions,
 } from "@/lib/redriving/target-directory";
+import type { HealingStep } from "@/lib/retry/healing/healing";
+import { appendAudit } from "@/lib/store/write/audit";
 
 export type RedriverOptions = {
   deps: Deps;
@@ -38,7 +39,7 @@ export type Redriver = Deps & {
 export function createRedriver({ deps, bucket, openPublisher, random, workerId, stopping }: RedriverOptions): Redriver {
   const { db, clock, log } = deps;
   const onHealing: TargetDirectoryOptions["onHealing"] = (target, step) => {
-    recordHealing(deps, target, step).catch((error) => log.warn({ target, err: error }, "healing step not audited"));
+    auditHealing(deps, target, step).catch((error) => log.warn({ target, err: error }, "healing step not audited"));
   };
   const targets = createTargetDirectory({ db, bucket, clock, log, openPublisher, onHealing });
   const schemas = createSchemaCheck(clock);
@@ -56,4 +57,20 @@ export function createRedriver({ deps, bucket, openPublisher, random, workerId, 
       await Promise.all([targets.close(), schemas.close()]);
     },
   };
+}
+
+/** Audits a self-healing step: the engine lowered its pressure on a target, or went back towards normal. */
+async function auditHealing({ db, clock }: Deps, target: string, step: HealingStep): Promise<void> {
+  await db.transaction((tx) =>
+    appendAudit(tx, {
+      actor: "worker",
+      action: "target.healing",
+      subjectKind: "target",
+      subjectId: target,
+      before: null,
+      after: step,
+      count: 1,
+      atMs: clock.wallMs(),
+    }),
+  );
 }

@@ -1,20 +1,20 @@
 import type { Clock } from "@/lib/platform/clock";
 import type { Log } from "@/lib/platform/log";
 
-export type Round = {
+export type RegularWork = {
   name: string;
   /** From the end of one round to the start of the next, milliseconds. */
   everyMs: number;
   work: (signal: AbortSignal) => Promise<unknown>;
 };
 
-export type Rounds = { stop(): Promise<void> };
+export type Running = { stop(): Promise<void> };
 
 /**
  * Runs each piece of work again and again, never beside itself. A round that fails is logged once for each run of
- * failures and tried again: what a round does is idempotent.
+ * failures and tried again: each piece of work is idempotent.
  */
-export function startRounds(rounds: readonly Round[], { clock, log }: { clock: Clock; log: Log }): Rounds {
+export function startRegularWork(rounds: readonly RegularWork[], { clock, log }: { clock: Clock; log: Log }): Running {
   const stopping = new AbortController();
   const running = rounds.map((round) => repeat(round, { clock, log, signal: stopping.signal }));
   return {
@@ -26,7 +26,7 @@ export function startRounds(rounds: readonly Round[], { clock, log }: { clock: C
 }
 
 async function repeat(
-  round: Round,
+  round: RegularWork,
   { clock, log, signal }: { clock: Clock; log: Log; signal: AbortSignal },
 ): Promise<void> {
   let failing = false;

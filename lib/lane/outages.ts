@@ -1,29 +1,29 @@
 import type { Clock } from "@/lib/platform/clock";
 
-/** Between two checks whether the trouble is over. */
+/** Between two checks whether an outage is over. */
 const PROBE_MS = 1_000;
 
-export type TroubleOptions = {
+export type OutageOptions = {
   clock: Clock;
   /** The first error of its kind since all was well. */
-  onTrouble(error: unknown): void;
+  onOutage(error: unknown): void;
   /** All is well again; `suppressed` errors were not passed on meanwhile. */
   onOver(suppressed: number): void;
   /** Resolves when the connection answers. */
   probe(): Promise<unknown>;
 };
 
-export type Trouble = {
+export type Outages = {
   /** Takes every error as it comes. */
   report(error: unknown): void;
   stop(): void;
 };
 
 /**
- * Tells an outage apart from its thousand errors: a lost Redis makes every reconnect and every command fail. Each kind
+ * Makes one report of the thousand errors of an outage: a lost Redis makes every reconnect and every command fail. Each kind
  * of error (by code, else by name) is passed on once per outage; a probe finds out when the outage is over.
  */
-export function watchTrouble(options: TroubleOptions): Trouble {
+export function watchOutages(options: OutageOptions): Outages {
   const kinds = new Set<string>();
   let suppressed = 0;
   let stopped = false;
@@ -32,7 +32,7 @@ export function watchTrouble(options: TroubleOptions): Trouble {
   const probeLater = () => {
     if (stopped) return;
     cancelProbe = options.clock.timer(PROBE_MS, () => {
-      // A failed probe is no news: the outage was reported when it began.
+      // A failed probe is not reported: the outage was reported when it began.
       options.probe().then(over, probeLater);
     });
   };
@@ -53,7 +53,7 @@ export function watchTrouble(options: TroubleOptions): Trouble {
       }
       if (kinds.size === 0) probeLater();
       kinds.add(kind);
-      options.onTrouble(error);
+      options.onOutage(error);
     },
     stop: () => {
       stopped = true;
