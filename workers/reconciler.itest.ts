@@ -96,3 +96,41 @@ describe.each([
     });
   });
 });
+
+describe("the jobs that an earlier version left in the queue", () => {
+  /** As that version wrote them: no kind, and numbers above every slice for a plan and a canary. */
+  async function asBefore(world: World): Promise<number> {
+    const numbers = Object.entries({ plan: 999_999_998, canary: 999_999_999 });
+    for (const [kind, slice] of numbers) {
+      await world.db.run(
+        `update bullmq.job set id = replace(id, '.' || $1 || '.', '.' || $2 || '.'),
+                data = data || jsonb_build_object('slice', $2::bigint) where data ->> 'kind' = $1`,
+        [kind, String(slice)],
+      );
+    }
+    return world.db.run("update bullmq.job set data = data - 'kind'");
+  }
+
+  test("are worked as slices; a plan and a canary are rung anew", async () => {
+    const world = await openWorld({ redisUrl: null });
+    try {
+      await world.park(FREEZE_INLINE_MAX + 1, (index) => ({ aggregateId: `order-${index}` }));
+      const [canaries, slices] = [(await world.idsOf()).slice(0, 20), (await world.idsOf()).slice(20, 40)];
+      const canary = { steps: [1, 5], stopAtFailureRatio: 0.2, window: 50, quietMs: 300 };
+      const redrives = [
+        await world.request({ select: { ids: canaries }, canary }),
+        await world.request({ select: { ids: slices } }),
+        await world.request({ mode: "verify" }),
+      ];
+      expect(redrives[2]!.state).toBe("PLANNING");
+      expect(await asBefore(world)).toBeGreaterThanOrEqual(3);
+      expect(await world.lane.jobs("main")).not.toContainEqual(expect.objectContaining({ kind: "plan" }));
+      await world.worker();
+      for (const { id } of redrives) expect(await world.ended(id)).toMatchObject({ state: "DONE" });
+      expect(world.sink.arrived).toHaveLength(40);
+      expect(await world.broken()).toEqual([]);
+    } finally {
+      await world.close();
+    }
+  });
+});
