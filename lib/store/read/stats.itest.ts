@@ -149,6 +149,20 @@ test("level and flow of a size come from one statement, so from one moment", asy
   expect(statements).toBe(1);
 });
 
+test("a fold leaves rows that stand alone as they are", async () => {
+  await happened({ agoMs: 5 * 60_000, n: 3 });
+  await happened({ agoMs: 5 * 60_000, n: 4 });
+  const rows = () =>
+    db.query(`select 'flow' as kind, xmin::text, ctid::text from dlq_flow
+              union all select 'level', xmin::text, ctid::text from dlq_levels
+              union all select 'group', xmin::text, ctid::text from dlq_group_levels order by 1, 3`);
+  await foldRollups(db);
+  const folded = await rows();
+  expect(folded).not.toEqual([]);
+  await foldRollups(db);
+  expect(await rows()).toEqual(folded);
+});
+
 test("what is written into an hour that was rolled counts", async () => {
   await happened({ agoMs: 30 * HOUR_MS, n: 3 });
   await foldRollups(db);

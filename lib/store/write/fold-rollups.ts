@@ -31,15 +31,21 @@ function foldFlow(): string {
  * appended meanwhile is not touched.
  */
 const FOLDS = [
-  `with gone as (delete from dlq_levels returning *)
-   insert into dlq_levels (source_id, error_code, status, hour, n)
-   select source_id, error_code, status, hour, sum(n) from gone
-    group by source_id, error_code, status, hour having sum(n) <> 0`,
-  `with gone as (delete from dlq_group_levels returning *)
-   insert into dlq_group_levels (fingerprint, source_id, status, n)
-   select fingerprint, source_id, status, sum(n) from gone
-    group by fingerprint, source_id, status having sum(n) <> 0`,
+  fold("dlq_levels", ["source_id", "error_code", "status", "hour"]),
+  fold("dlq_group_levels", ["fingerprint", "source_id", "status"]),
 ];
+
+/** SQL. A row that stands alone stays as it is: where nothing was appended, nothing is written. */
+function fold(table: string, key: readonly string[]): string {
+  const columns = key.join(", ");
+  return `with appended as materialized (
+     select ${columns} from ${table} group by ${columns} having count(*) > 1
+   ), gone as (
+     delete from ${table} t using appended a where ${key.map((name) => `t.${name} = a.${name}`).join(" and ")} returning t.*
+   )
+   insert into ${table} (${columns}, n)
+   select ${columns}, sum(n) from gone group by ${columns} having sum(n) <> 0`;
+}
 
 /** Only one folder at a time: two would wait for each other's rows. Any constant of our own. */
 const FOLD_LOCK = 7_305_102;
