@@ -35,7 +35,7 @@ const EVENTS = Number(process.env.BENCH_EVENTS ?? 60_000);
 const STREAM_BYTES = Number(process.env.BENCH_BYTES ?? 1_000_000_000);
 const TURNS = 3;
 const BATCH = 1_000;
-const RATIO_AIM = 0.6;
+const RATIO_AIM = 0.8;
 const GROWTH_BYTES_AIM = 100e6;
 
 export type IngestResult = {

@@ -25,8 +25,8 @@ const PLAN_EVENTS = size("PARKADE_BENCH_PLAN_EVENTS", 1_000_000);
 /** Which backends: redis, postgres or both. */
 const BACKENDS = (process.env.PARKADE_BENCH_BACKENDS ?? "redis,postgres").split(",");
 
-const AIM_PER_SECOND = { redis: 2_000, postgres: 1_000 };
-const AIM_PLAN_SECONDS = 60;
+const AIM_PER_SECOND = { redis: 3_500, postgres: 2_500 };
+const AIM_PLAN_SECONDS = 30;
 /** What the garbage collector may leave lying about counts as flat. */
 const AIM_PLAN_GROWTH_BYTES = 64 * 2 ** 20;
 

@@ -10,7 +10,7 @@ import { readEarlierVersions, readOutsideOrder, type WantedAggregate } from "@/l
 import type { Candidate } from "@/lib/store/read/candidates";
 import { appendAudit } from "@/lib/store/write/audit";
 import { NO_DELTA } from "@/lib/store/write/finish-items";
-import { insertItems, type PlannedItem, queueEvents } from "@/lib/store/write/freeze-events";
+import { freezeEvents, insertItems, type PlannedItem } from "@/lib/store/write/freeze-events";
 import { countItems } from "@/lib/store/write/redrive";
 
 export type FreezeTarget = {
@@ -127,12 +127,16 @@ function versionOf({ version }: Candidate): bigint | null {
 }
 
 async function freeze(tx: Tx, redrive: FreezeTarget, planned: PlannedItem[], nowMs: number): Promise<FrozenChunk> {
-  const wanted = planned.filter((item) => item.refusal === null).map((item) => item.candidate.id);
-  const queued = await queueEvents(tx, wanted, redrive.actor);
+  const passed = planned.filter((item) => item.refusal === null);
+  const queued = await freezeEvents(tx, redrive.id, passed, redrive.actor);
   const items = planned.map((item) =>
     item.refusal === null && !queued.has(item.candidate.id) ? { ...item, refusal: "already-queued" as const } : item,
   );
-  await insertItems(tx, redrive.id, items);
+  await insertItems(
+    tx,
+    redrive.id,
+    items.filter((item) => item.refusal !== null),
+  );
   const refused: Record<string, number> = {};
   for (const { refusal } of items) if (refusal) refused[refusal] = (refused[refusal] ?? 0) + 1;
   await countItems(tx, redrive.id, {

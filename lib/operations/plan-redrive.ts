@@ -8,8 +8,8 @@ import { openSlices } from "@/lib/store/read/open-slices";
 import { advancePlan } from "@/lib/store/write/freeze-events";
 import { lockRedrive, moveRedrive, readRedriveRow } from "@/lib/store/write/redrive";
 
-/** Events of one planning transaction: about half a second of row locks, and the memory of a few megabytes. */
-export const PLAN_CHUNK = 5_000;
+/** Events of one planning transaction: a tenth of a second of row locks, and few enough to leave no garbage that stays. */
+export const PLAN_CHUNK = 2_000;
 
 /** Freezes a large redrive, see `walkSelection`. Resolves when the plan is complete, cancelled or taken over. */
 export async function planRedrive(deps: Deps, redriveId: string, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import { type AggregateName, aggregateKey, NO_AGGREGATE_TYPE } from "@/lib/core/aggregate";
 import type { Earlier, Head } from "@/lib/core/order-gate";
-import type { Queryable } from "@/lib/store/db";
+import { type Queryable, statementName } from "@/lib/store/db";
 import { CANDIDATE_COLUMNS, type Candidate, type CandidatePage, compileSelection } from "@/lib/store/read/candidates";
 import { EVENT, HOLDING, ITEM } from "@/lib/store/state-sql";
 
@@ -172,7 +172,9 @@ export async function readOutsideOrder(
           order by h.version, h.id limit 1
        ) h on h.id is not null`;
   type OutsideRow = AggregateName & { processed: string | null; id: string | null } & Record<string, string>;
-  const rows = await db.query<OutsideRow>(text, [page.cutoff, ...wantedValues(wanted), ...selected.values]);
+  const rows = await db.query<OutsideRow>(text, [page.cutoff, ...wantedValues(wanted), ...selected.values], {
+    name: statementName("outside-order", text),
+  });
   return new Map(
     rows.map((row) => [
       aggregateKey(row),

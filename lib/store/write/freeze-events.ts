@@ -10,27 +10,37 @@ import { rollupOf } from "@/lib/store/write/rollup";
 export type PlannedItem = { candidate: Candidate; slice: number; refusal: Refusal | null; detail: string | null };
 
 /**
- * Moves PENDING events to QUEUED: compare-and-set, so of two redrives that overlap one gets the event. Returns the ids
- * that this call moved.
+ * Moves PENDING events to QUEUED and writes their open items, in one statement: compare-and-set, so of two redrives that
+ * overlap one gets the event. Returns the ids that this call moved.
  */
-export async function queueEvents(tx: Tx, ids: readonly string[], actor: string): Promise<Set<string>> {
-  if (ids.length === 0) return new Set();
+export async function freezeEvents(
+  tx: Tx,
+  redriveId: string,
+  items: readonly PlannedItem[],
+  actor: string,
+): Promise<Set<string>> {
+  if (items.length === 0) return new Set();
   const rows = await tx.query<{ id: string }>(
     `with moved as (
-       update dlq_events e set status = ${EVENT_MOVE.freeze.to}, last_operator = $2
-        where e.id = any($1::uuid[]) and ${checked("e.status", EVENT_MOVE.freeze.from)}
+       update dlq_events e set status = ${EVENT_MOVE.freeze.to}, last_operator = $4
+         from unnest($1::uuid[], $2::int[]) as w(id, slice)
+        where e.id = any($1::uuid[]) and e.id = w.id and ${checked("e.status", EVENT_MOVE.freeze.from)}
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT_MOVE.freeze.from} as old_status,
-                 e.status as new_status
-     )${rollupOf("moved")}
+                 e.status as new_status, w.slice, e.aggregate_type, e.aggregate_id, e.version
+     )${rollupOf("moved")}, items as (
+       insert into redrive_items (id, redrive_id, slice, source_id, aggregate_type, aggregate_id, version, error_code, state)
+       select id, $3, slice, source_id, coalesce(aggregate_type, ''), aggregate_id, version, error_code, $5 from moved
+     )
      select id from moved`,
-    [ids, actor],
-    { name: "queue-events" },
+    [items.map((item) => item.candidate.id), items.map((item) => item.slice), redriveId, actor, FROZEN_AS.passes],
+    { name: "freeze-events" },
   );
   return new Set(rows.map((row) => row.id));
 }
 
-/** Writes the manifest: open items, and the refused ones with their reason. */
+/** Writes items as they are, the refused ones with their reason. */
 export async function insertItems(tx: Tx, redriveId: string, items: readonly PlannedItem[]): Promise<void> {
+  if (items.length === 0) return;
   await tx.run(
     `insert into redrive_items (id, redrive_id, slice, source_id, aggregate_type, aggregate_id, version, error_code, state, result,
                                 detail, finished_at)
