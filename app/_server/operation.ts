@@ -78,10 +78,7 @@ export function problemsOf({ params, query, body, idempotent, open, problems = [
   return [...new Set(parts.flatMap((codes) => codes || []))];
 }
 
-export type Handler = (
-  request: Request,
-  context: { params: Promise<Record<string, string>> },
-) => Response | Promise<Response>;
+type Handler = (request: Request, context: { params: Promise<Record<string, string>> }) => Response | Promise<Response>;
 
 /** A handler with what it is described by. */
 export type Described<H = Handler> = H & { operation: Operation };

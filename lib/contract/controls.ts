@@ -11,7 +11,7 @@ const source = z.optional(value);
  * A control over an event, an aggregate, an error code or a source. A source beside one of the others narrows it to that
  * source; without one it holds over all of them. Without an aggregateType it holds for an aggregate of any type.
  */
-export const controlScopeSchema = z.union(
+const controlScopeSchema = z.union(
   [
     z.strictObject({ eventId: value, source }),
     z.strictObject({ aggregateId: value, aggregateType: z.optional(value), source }),
@@ -45,9 +45,6 @@ z.globalRegistry.add(controlRequestSchema, {
 });
 export type ControlRequest = z.infer<typeof controlRequestSchema>;
 export type ControlScopeName = "eventId" | "aggregateId" | "errorCode" | "source";
-
-/** What a control holds for, as it is answered: as it was imposed. */
-export type ControlScopeOut = Partial<Record<ControlScopeName | "aggregateType", string>>;
 
 const controlShape = {
   id: idOut,

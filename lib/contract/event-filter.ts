@@ -12,7 +12,6 @@ import { described } from "@/lib/contract/schemas";
 import { DomainError, type FieldError } from "@/lib/core/problem";
 
 export {
-  FILTER_NAMES,
   FILTER_STATUSES,
   type FilterStatus,
   resolveInstant,
@@ -44,7 +43,7 @@ export const filterText = (lengthMax: number) =>
   );
 
 /** A visible character. A search without one restricts nothing. */
-export const WORD_PATTERN = "[\\p{L}\\p{N}\\p{P}\\p{S}]";
+const WORD_PATTERN = "[\\p{L}\\p{N}\\p{P}\\p{S}]";
 const WORD = new RegExp(WORD_PATTERN, "u");
 const words = filterText(512)
   .check(z.refine((value) => WORD.test(value), "must hold a word: leave it out to not search"))
@@ -69,7 +68,7 @@ const DAY =
   "(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)";
 const TIME = "T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\\.[0-9]{1,9})?)?(Z|[+-](0[0-9]|1[0-4]):?[0-5][0-9])?";
 /** What `resolveInstant` reads, for clients; it also takes 29 February and 24:00. */
-export const INSTANT_PATTERN = `^(now|(now)?[+-]?([0-9]{1,9}[sm]|[0-9]{1,7}h|[0-9]{1,5}[dw])|[0-9]{12,14}|${DAY}(${TIME})?)$`;
+const INSTANT_PATTERN = `^(now|(now)?[+-]?([0-9]{1,9}[sm]|[0-9]{1,7}h|[0-9]{1,5}[dw])|[0-9]{12,14}|${DAY}(${TIME})?)$`;
 /** Of these the ones that say when something was, and not how long ago. */
 export const WALL_TIME_PATTERN = `^([0-9]{12,14}|${DAY}(${TIME})?)$`;
 

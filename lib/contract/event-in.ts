@@ -110,7 +110,7 @@ const readBase64Text = z.optional(z.unknown()).register(z.globalRegistry, {
 });
 
 /** Everything but `payload`, `payloadBase64` and `version`, which are read from the text itself. */
-export const eventInSchema = z.strictObject({
+const eventInSchema = z.strictObject({
   source: z.optional(text(TEXT_MAX.sourceName)),
   eventId: text(TEXT_MAX.eventId),
   aggregateId: z.nullish(text(TEXT_MAX.aggregateId)),

@@ -73,7 +73,7 @@ const EVENT_EXAMPLE: EventOut = {
   tags: { orderId: "77" },
 };
 
-export const appliedControlSchema = named(
+const appliedControlSchema = named(
   "AppliedControl",
   z.object({
     id: idOut,

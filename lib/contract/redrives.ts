@@ -215,6 +215,7 @@ export const redriveAnswerSchema = named(
     holdUntil: null,
   },
 );
+/** Named events that do not exist are counted as refused (`not-found`), and are not part of `total`. */
 export type RedriveAnswer = z.infer<typeof redriveAnswerSchema>;
 
 /** Why it does not move, in one sentence with the way out. */

@@ -43,7 +43,7 @@ export const STALL_CODES = [
   "in-hand",
   "unknown",
 ] as const;
-export type StallCode = (typeof STALL_CODES)[number];
+type StallCode = (typeof STALL_CODES)[number];
 
 export type Stall = {
   code: StallCode;

@@ -1,4 +1,11 @@
-import { type Brake, brakeSchema, type Canary, canarySchema, type RedriveRequest } from "@/lib/contract/redrives";
+import {
+  type Brake,
+  brakeSchema,
+  type Canary,
+  canarySchema,
+  type RedriveAnswer,
+  type RedriveRequest,
+} from "@/lib/contract/redrives";
 import { scopeSelection, sourcesOf } from "@/lib/contract/scope";
 import { stepAfter } from "@/lib/core/canary";
 import { DomainError } from "@/lib/core/problem";
@@ -23,20 +30,6 @@ import { insertRedrive, moveRedrive, type NewRedrive } from "@/lib/store/write/r
 
 /** Sets up to this size are frozen in the request's own transaction; larger ones by the worker in chunks. */
 export const FREEZE_INLINE_MAX = 2_000;
-
-/**
- * 202. `total` null: the set is still being frozen, see the redrive. Named events that do not exist are counted as refused
- * (`not-found`), and are not part of `total`.
- */
-export type RedriveAnswer = {
-  id: string;
-  state: RedriveState;
-  total: number | null;
-  refused: number;
-  refusedByReason: Record<string, number>;
-  /** Nothing is sent before; null = no hold was asked for. */
-  holdUntil: string | null;
-};
 
 /**
  * Freezes a selection into a new redrive and rings the lane. ONE transaction: items, events QUEUED, redrive, audit, and

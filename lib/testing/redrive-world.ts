@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect } from "vitest";
-import { type RedriveRequest, redriveRequestSchema } from "@/lib/contract/redrives";
+import { type RedriveAnswer, type RedriveRequest, redriveRequestSchema } from "@/lib/contract/redrives";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { localViewer } from "@/lib/core/viewer";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
 import type { Deps, LowRateDeps } from "@/lib/operations/deps";
 import { parkEvents } from "@/lib/operations/park-events";
-import { type RedriveAnswer, requestRedrive } from "@/lib/operations/request-redrive";
+import { requestRedrive } from "@/lib/operations/request-redrive";
 import { systemClock } from "@/lib/platform/clock";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
