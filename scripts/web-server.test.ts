@@ -114,6 +114,11 @@ describe("the web server", () => {
     expect(seen[0]!["x-parkade-query"]).toBe("");
   });
 
+  test("hands on the address that a request came from, and not what a client claims that it is", async () => {
+    await send("GET", { "x-parkade-address": "10.0.0.7" }, "/api/v1/events");
+    expect(seen[0]!["x-parkade-address"]).toMatch(/^(127\.0\.0\.1|::1|::ffff:127\.0\.0\.1)$/);
+  });
+
   test("gives each answer a nonce of its own, and the same one to the page", async () => {
     const nonceOf = (answer: Answer) => /'nonce-([^']+)'/.exec(String(answer.headers["content-security-policy"]))?.[1];
     const first = nonceOf(await send("GET", {}, "/events"));
