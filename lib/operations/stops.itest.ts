@@ -1,14 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { BULK_NOW_MAX } from "@/lib/contract/events";
 import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
+import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import type { Queryable } from "@/lib/store/db";
+import { readBulkOperation } from "@/lib/store/read/bulk-operations";
 import { type ClaimedItem, claimItems } from "@/lib/store/write/claim-items";
 import { closeAttempts } from "@/lib/store/write/finish-items";
 import { type AttemptIntent, openAttempts } from "@/lib/store/write/open-attempts";
 import { refuseQueuedItems } from "@/lib/store/write/withdraw-items";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { auditGaps } from "@/lib/testing/rollup-drift";
 
 let world: World;
 let redriveId: string;
@@ -173,6 +177,27 @@ describe("ignoring", () => {
     ignoreWaits.resolve();
     expect(await stop).toMatchObject({ changed: 3, refused: {}, underWay: 0 });
     await finish;
+  });
+
+  test("by a bulk operation takes what was being sent as soon as its send ends, and leaves the rest", async () => {
+    await openAttempts(world.db, intents());
+    await world.park(BULK_NOW_MAX, (index) => ({ eventId: `more-${index}` }));
+    const request = { select: { filter: {} }, reason: "not wanted" };
+    const { id } = await ignoreEvents(world.deps, request, localViewer("ada"));
+    const left = [...items];
+    const deps = impatient(async () => {
+      const next = left.pop();
+      if (next && left.length > 0) await close(next);
+    });
+    await workBulkOperation(deps, id!, new AbortController().signal);
+    expect(await readBulkOperation(world.db, localViewer(), id!)).toMatchObject({
+      state: "DONE",
+      changed: BULK_NOW_MAX + 2,
+      refused: 1,
+      refusedByReason: { "in-flight": 1 },
+    });
+    expect(await world.statuses()).toEqual({ IGNORED: BULK_NOW_MAX + 2, QUEUED: 1 });
+    expect(await auditGaps(world.db)).toEqual([]);
   });
 
   test("takes what was being sent as soon as its send ends without a delivery", async () => {
