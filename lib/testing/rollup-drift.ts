@@ -25,7 +25,7 @@ function againstFinest({ table, widthMs }: (typeof CODE_FLOW)[number]): string {
 export async function rollupDrift(db: Db): Promise<unknown[]> {
   return db.query(`
     with levels as (
-      select source_id, error_code, status, hour, sum(n) as n from dlq_levels group by 1, 2, 3, 4 having sum(n) <> 0),
+      select source_id, error_code, status, hour, sum(n) as n from dlq_level_ages group by 1, 2, 3, 4 having sum(n) <> 0),
     counted as (
       select source_id, error_code, status, date_trunc('hour', first_seen, 'UTC') as hour, count(*) as n
         from dlq_events group by 1, 2, 3, 4),
@@ -46,6 +46,11 @@ export async function rollupDrift(db: Db): Promise<unknown[]> {
         from dlq_events where status = any(array['${PARKED_STATUSES.join("', '")}']) group by 1, 2, 3)
     select 'levels' as rollup, row_to_json(l) as rolled, row_to_json(c) as counted
       from levels l full join counted c using (source_id, error_code, status, hour) where l.n is distinct from c.n
+    union all
+    select 'level_totals', row_to_json(l), row_to_json(c)
+      from (select source_id, error_code, status, sum(n) as n from dlq_level_sums group by 1, 2, 3 having sum(n) <> 0) l
+      full join (select source_id, error_code, status, count(*) as n from dlq_events group by 1, 2, 3) c
+     using (source_id, error_code, status) where l.n is distinct from c.n
     union all
     select 'group_levels', row_to_json(l), row_to_json(c)
       from group_levels l full join group_counted c using (fingerprint, source_id, status) where l.n is distinct from c.n

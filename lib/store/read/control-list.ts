@@ -38,11 +38,11 @@ const catches = (scope: string) => `case c.scope
                           and ${ofSources("e.source_id", scope)}
                           and (c."aggregateType" is null or coalesce(e.aggregate_type, '') = c."aggregateType")
                           limit ${CATCHES_MAX}) few)
-    when 'errorCode' then (select coalesce(sum(l.n), 0)::bigint from dlq_levels l
+    when 'errorCode' then (select coalesce(sum(l.n), 0)::bigint from dlq_level_sums l
                           where l.error_code = c.value and l.status in ${PARKED}
                             and (c.source is null or l.source_id = ${SOURCE_ID})
                             and ${ofSources("l.source_id", scope)})
-    else (select coalesce(sum(l.n), 0)::bigint from dlq_levels l join sources s on s.id = l.source_id
+    else (select coalesce(sum(l.n), 0)::bigint from dlq_level_sums l join sources s on s.id = l.source_id
            where s.name = c.value and l.status in ${PARKED} and ${ofSources("s.id", scope)})
   end`;
 

@@ -5,7 +5,7 @@ import type { EventStatus } from "@/lib/core/event-state";
 import { iso } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
 import type { Viewer } from "@/lib/core/viewer";
-import type { Db, Queryable } from "@/lib/store/db";
+import { type Db, type Queryable, statementName } from "@/lib/store/db";
 import { controlledParts } from "@/lib/store/read/controlled-parts";
 import { type CompileOptions, compileFilter, paramsFrom, splitStatuses } from "@/lib/store/read/event-filter-sql";
 import { isToldByKinds, kindConditions } from "@/lib/store/read/event-kinds";
@@ -95,16 +95,17 @@ async function sumLevels(
   firstHour: number | null,
   lastHour: number | null,
 ): Promise<StatusCounts> {
-  const rows = await db.query<StatusRow>(
-    `select status, sum(n)::bigint as n from dlq_levels
+  const values: unknown[] = [filter.source ?? null, filter.errorCode ?? null, filter.status ?? null];
+  const hours = [
+    ...(firstHour === null ? [] : [`hour >= to_timestamp($${values.push(firstHour)}::float8 / 1000)`]),
+    ...(lastHour === null ? [] : [`hour < to_timestamp($${values.push(lastHour)}::float8 / 1000)`]),
+  ];
+  const text = `select status, sum(n)::bigint as n from ${hours.length > 0 ? "dlq_level_ages" : "dlq_level_sums"}
       where ($1::text[] is null or source_id = any(array(select id from sources where name = any($1))))
         and ($2::text[] is null or error_code = any($2)) and ($3::text[] is null or status = any($3))
-        and ($4::float8 is null or hour >= to_timestamp($4 / 1000))
-        and ($5::float8 is null or hour < to_timestamp($5 / 1000))
-      group by status`,
-    [filter.source ?? null, filter.errorCode ?? null, filter.status ?? null, firstHour, lastHour],
-    { name: "sum_levels" },
-  );
+        ${hours.map((condition) => `and ${condition}`).join(" ")}
+      group by status`;
+  const rows = await db.query<StatusRow>(text, values, { name: statementName("sum_levels", text) });
   return toCounts(rows);
 }
 

@@ -39,7 +39,7 @@ async function readErrorCodes(db: Queryable, text: string, sources: string[] | n
   const rows = await db.query<{ error_code: string }>(
     `select error_code from (select distinct g.error_code from dlq_groups g where lower(g.error_code) = lower($1)
           and ($2::text[] is null or exists (
-            select 1 from dlq_levels l join sources s on s.id = l.source_id
+            select 1 from dlq_level_sums l join sources s on s.id = l.source_id
              where l.error_code = g.error_code and s.name = any($2)))) codes
       order by error_code = $1 desc, error_code limit ${CODES_MAX}`,
     [text, sources],

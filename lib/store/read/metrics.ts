@@ -31,7 +31,7 @@ export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number):
   const [levels, top, statuses, hours, flow, redrives, controls, beats] = await Promise.all([
     db.query<Level>(
       `with parked as (
-         select source_id, error_code, sum(n) as n from dlq_levels where status = any($1::text[]) and ${ofSources("source_id", "$2")}
+         select source_id, error_code, sum(n) as n from dlq_level_sums where status = any($1::text[]) and ${ofSources("source_id", "$2")}
           group by 1, 2 having sum(n) > 0),
        ranked as (
          select *, row_number() over (partition by source_id order by n desc, error_code) as place from parked)
@@ -41,17 +41,17 @@ export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number):
       parked,
     ),
     db.query<{ code: string; n: number }>(
-      `select error_code as code, sum(n)::bigint as n from dlq_levels where status = any($1::text[])
+      `select error_code as code, sum(n)::bigint as n from dlq_level_sums where status = any($1::text[])
           and ${ofSources("source_id", "$2")}
         group by 1 having sum(n) > 0 order by 2 desc, 1 limit ${TOP_CODES}`,
       parked,
     ),
     db.query<{ status: string; n: number }>(
-      `select status, sum(n)::bigint as n from dlq_levels where ${ofSources("source_id", "$1")} group by 1`,
+      `select status, sum(n)::bigint as n from dlq_level_sums where ${ofSources("source_id", "$1")} group by 1`,
       [scope],
     ),
     db.query<HourCount>(
-      `select (extract(epoch from hour) * 1000)::bigint as "hourMs", sum(n)::bigint as n from dlq_levels
+      `select (extract(epoch from hour) * 1000)::bigint as "hourMs", sum(n)::bigint as n from dlq_level_ages
         where status = any($1::text[]) and ${ofSources("source_id", "$2")} group by 1 having sum(n) > 0`,
       parked,
     ),

@@ -40,7 +40,7 @@ export function seesControl(scope: string): string {
       select 1 from event_keys e where e.event_id = c.value and ${own})
     when c.scope = 'aggregateId' then exists (
       select 1 from dlq_event_rows e where e.found_aggregate_id = c.value and ${own})
-    else exists (select 1 from dlq_levels e where e.error_code = c.value and ${own}) end)`;
+    else exists (select 1 from dlq_level_sums e where e.error_code = c.value and ${own}) end)`;
 }
 
 /** Over `a`, a row of audit_entries. An entry that covers events of several sources is seen by who sees all of them. */

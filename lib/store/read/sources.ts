@@ -44,7 +44,7 @@ export async function readSource({ db, lowRate }: Stores, viewer: Viewer, name: 
 
 async function parkedBySource(db: Queryable): Promise<Map<string, number>> {
   const rows = await db.query<{ id: string; n: number }>(
-    "select source_id as id, sum(n)::bigint as n from dlq_levels where status = any($1::text[]) group by source_id",
+    "select source_id as id, sum(n)::bigint as n from dlq_level_sums where status = any($1::text[]) group by source_id",
     [PARKED_STATUSES],
     { name: "parked_by_source" },
   );

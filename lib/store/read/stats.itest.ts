@@ -11,7 +11,7 @@ import { addSource } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 
 const HOUR_MS = 3_600_000;
-const TABLES = [...CODE_FLOW, ...GROUP_FLOW].map(({ table }) => table);
+const TABLES = ["dlq_level_totals", "dlq_level_hours", ...[...CODE_FLOW, ...GROUP_FLOW].map(({ table }) => table)];
 let database: TestDatabase;
 let db: Db;
 let orders: string;

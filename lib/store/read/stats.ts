@@ -71,7 +71,7 @@ function levelsOf(filter: StatsQuery["filter"]): string {
   return filter.fingerprint
     ? `select g.error_code as code, l.n from dlq_group_levels l join dlq_groups g using (fingerprint)
         where l.status in ${PARKED} and l.fingerprint = any($3) and ${inScope(filter)}`
-    : `select error_code as code, n from dlq_levels where status in ${PARKED} and ${inScope(filter)}`;
+    : `select error_code as code, n from dlq_level_sums where status in ${PARKED} and ${inScope(filter)}`;
 }
 
 function takeBack(level: Map<string, number>, rows: NetRow[]): void {
@@ -184,7 +184,7 @@ function agesOf(hours: readonly HourCount[], atMs: number, oldestMs: number | nu
 }
 
 async function presentHours(db: Queryable, filter: StatsQuery["filter"]): Promise<HourCount[]> {
-  const text = `select (extract(epoch from hour) * 1000)::bigint as "hourMs", sum(n)::bigint as n from dlq_levels
+  const text = `select (extract(epoch from hour) * 1000)::bigint as "hourMs", sum(n)::bigint as n from dlq_level_ages
       where status in ${PARKED} and ${inScope(filter)} group by 1 having sum(n) > 0`;
   return db.query<HourCount>(text, scopeValues(filter).slice(0, 2), { name: statementName("present_hours", text) });
 }

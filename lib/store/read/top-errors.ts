@@ -39,7 +39,7 @@ export async function readTopErrors(
 /** Error codes by what is parked, largest first. `status` in place of the parked ones, when the filter names any. */
 async function readParked(db: Queryable, query: StatsQuery, nowMs: number): Promise<TopErrors> {
   const statuses: readonly string[] = query.filter.status ?? PARKED_STATUSES;
-  const text = `select error_code as "errorCode", sum(n)::bigint as count, (sum(sum(n)) over ())::bigint as total from dlq_levels
+  const text = `select error_code as "errorCode", sum(n)::bigint as count, (sum(sum(n)) over ())::bigint as total from dlq_level_sums
       where status = any($3::text[]) and ${inScope(query.filter)} group by 1 having sum(n) > 0
       order by 2 desc, 1 limit ${CODES_MAX}`;
   const rows = await db.query<{ errorCode: string; count: number; total: number }>(

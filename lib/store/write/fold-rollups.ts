@@ -2,7 +2,7 @@ import type { Db, Tx } from "@/lib/store/db";
 import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/store/flow-tables";
 
 /** Of one statement, so that a log that grew while no worker lived is folded within the statement's time. */
-const FLOW_ROWS_MAX = 50_000;
+const ROWS_MAX = 50_000;
 
 /**
  * Moves the log of the flow into each of its tables, in one statement: a reader sees a delta in the log or in the tables. A
@@ -21,50 +21,64 @@ function foldFlow(): string {
   ];
   const parts = inserts.map((insert, index) => `, into_${index} as (${insert})`);
   return `with gone as (
-      delete from dlq_flow where ctid = any(array(select ctid from dlq_flow limit ${FLOW_ROWS_MAX})) returning *),
+      delete from dlq_flow where ctid = any(array(select ctid from dlq_flow limit ${ROWS_MAX})) returning *),
     moved as (select minute, source_id, error_code, fingerprint, ${DELTA_KINDS} from gone)${parts.join("")}
     select count(*)::int as n from gone`;
 }
 
-/**
- * Folds appended deltas into one row each: delete and insert in one statement, so that a reader sees either and a delta
- * appended meanwhile is not touched.
- */
-const FOLDS = [
-  fold("dlq_levels", ["source_id", "error_code", "status", "hour"]),
-  fold("dlq_group_levels", ["fingerprint", "source_id", "status"]),
-];
+/** Moves the log of the levels into totals and hours; `emptied` are the hours in which something came to nothing. */
+const FOLD_LEVELS = `
+  with gone as (
+    delete from dlq_levels where ctid = any(array(select ctid from dlq_levels limit ${ROWS_MAX})) returning *),
+  totals as (
+    insert into dlq_level_totals (source_id, error_code, status, n)
+    select source_id, error_code, status, sum(n) from gone group by source_id, error_code, status
+    on conflict (source_id, error_code, status) do update set n = dlq_level_totals.n + excluded.n),
+  hours as (
+    insert into dlq_level_hours (hour, source_id, error_code, status, n)
+    select hour, source_id, error_code, status, sum(n) from gone group by hour, source_id, error_code, status
+    having sum(n) <> 0
+    on conflict (hour, source_id, error_code, status) do update set n = dlq_level_hours.n + excluded.n
+    returning hour, n)
+  select (select count(*)::int from gone) as n, array(select distinct hour::text from hours where n = 0) as emptied`;
 
-/** SQL. A row that stands alone stays as it is: where nothing was appended, nothing is written. */
-function fold(table: string, key: readonly string[]): string {
-  const columns = key.join(", ");
-  return `with appended as materialized (
-     select ${columns} from ${table} group by ${columns} having count(*) > 1
-   ), gone as (
-     delete from ${table} t using appended a where ${key.map((name) => `t.${name} = a.${name}`).join(" and ")} returning t.*
-   )
-   insert into ${table} (${columns}, n)
-   select ${columns}, sum(n) from gone group by ${columns} having sum(n) <> 0`;
-}
+/** Folds the groups that have several rows, or whose rows add up to nothing. */
+const FOLD_GROUP_LEVELS = `
+  with several as (
+    select fingerprint, source_id, status from dlq_group_levels group by fingerprint, source_id, status
+    having count(*) > 1 or sum(n) = 0),
+  gone as (
+    delete from dlq_group_levels l using several s
+     where (l.fingerprint, l.source_id, l.status) = (s.fingerprint, s.source_id, s.status) returning l.*)
+  insert into dlq_group_levels (fingerprint, source_id, status, n)
+  select fingerprint, source_id, status, sum(n) from gone group by fingerprint, source_id, status having sum(n) <> 0`;
 
 /** Only one folder at a time: two would wait for each other's rows. Any constant of our own. */
 const FOLD_LOCK = 7_305_102;
 
 const FOLD_FLOW = foldFlow();
 
-/** Folds all rollups. False = somebody else folds right now. */
+/**
+ * Folds all rollups. A store in which nothing happens writes nothing. False = somebody else folds right now.
+ */
 export async function foldRollups(db: Db): Promise<boolean> {
-  const folded = await alone(db, async (tx) => {
-    for (const fold of FOLDS) await tx.run(fold);
-    return foldFlowOnce(tx);
+  let rest = await alone(db, async (tx) => {
+    await tx.run(FOLD_GROUP_LEVELS);
+    return foldLogs(tx);
   });
-  for (let moved = folded; moved === FLOW_ROWS_MAX; ) moved = await alone(db, foldFlowOnce);
-  return folded !== null;
+  const folded = rest !== null;
+  while (rest === ROWS_MAX) rest = await alone(db, foldLogs);
+  return folded;
 }
 
-async function foldFlowOnce(tx: Tx): Promise<number> {
-  const [row] = await tx.query<{ n: number }>(FOLD_FLOW);
-  return row!.n;
+/** Rows that the fuller of the two logs had, ROWS_MAX at the most. */
+async function foldLogs(tx: Tx): Promise<number> {
+  const [levels] = await tx.query<{ n: number; emptied: string[] }>(FOLD_LEVELS);
+  if (levels!.emptied.length > 0) {
+    await tx.run("delete from dlq_level_hours where n = 0 and hour = any($1::timestamptz[])", [levels!.emptied]);
+  }
+  const [flow] = await tx.query<{ n: number }>(FOLD_FLOW);
+  return Math.max(levels!.n, flow!.n);
 }
 
 function alone(db: Db, fold: (tx: Tx) => Promise<number>): Promise<number | null> {
