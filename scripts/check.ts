@@ -17,10 +17,11 @@ const apiLintStage: Stage = {
   },
 };
 
-/** Format, lint, types, architecture, unit tests and the API's description: what needs no server and must hold before every commit. */
+/** What needs no server and must hold before every commit. */
 export const CHECKS: Stage[] = [
   toolStage("format and lint", [bin("@biomejs/biome/bin/biome"), "check", "."]),
   toolStage("types", [bin("typescript/bin/tsc"), "--noEmit"]),
+  toolStage("files, exports and packages in use", [bin("knip/bin/knip.js"), "--no-progress"]),
   vitestStage("unit"),
   apiLintStage,
 ];

@@ -96,7 +96,7 @@ async function answer<Params, Query, Body>(route: Route<Params, Query, Body>, in
 }
 
 /** An answer whose text is at hand: the web server sends it as it is, without reading it back from the body's stream. */
-export class WholeAnswer extends Response {
+class WholeAnswer extends Response {
   readonly wholeText: string;
 
   constructor(wholeText: string, status: number, headers: Record<string, string>) {

@@ -11,7 +11,7 @@ import { STATUS, TITLE } from "./problem";
 type Json = Record<string, unknown>;
 /** Of `components`: what operations share. */
 type Parts = { schemas: Json; responses: Json };
-export type RouteModule = Partial<Record<"GET" | "POST" | "PATCH" | "PUT" | "DELETE", Described>>;
+type RouteModule = Partial<Record<"GET" | "POST" | "PATCH" | "PUT" | "DELETE", Described>>;
 export type Routes = Readonly<Record<string, () => Promise<RouteModule>>>;
 
 const DESCRIPTION = `Dead letters: park, find, verify, redrive, ignore. Times are ISO 8601 UTC; lists are keyset-paged.

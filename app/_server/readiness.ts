@@ -4,7 +4,7 @@ import { readMigrations } from "@/lib/store/read/migrations";
 import { readWorkersAlive } from "@/lib/store/read/workers-alive";
 import { probeWrite } from "@/lib/store/write/readiness-probe";
 
-export type ReadyCheck = { ok: boolean; detail: string };
+type ReadyCheck = { ok: boolean; detail: string };
 export type Readiness = { ready: boolean; checks: Record<"store" | "queue" | "migrations" | "worker", ReadyCheck> };
 type ReadinessDeps = Pick<Deps, "db" | "lane" | "clock">;
 

@@ -1,12 +1,12 @@
 import type { SizeStats } from "@/lib/contract/stats";
 
 /** How many error codes get an area of their own; more cannot be told apart. */
-export const SERIES_MAX = 6;
+const SERIES_MAX = 6;
 /** Also what the server calls the codes that it does not tell apart. */
 export const OTHER = "other";
 
 /** A row a chart can draw: the bucket's end and one number per series, by the series' key. */
-export type SizeRow = { atMs: number; total: number; values: Record<string, number> };
+type SizeRow = { atMs: number; total: number; values: Record<string, number> };
 export type SizeSeries = {
   rows: SizeRow[];
   /** Bottom of the stack first. `codes` is what the series stands for: one code, or several under `other`. */

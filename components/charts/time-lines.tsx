@@ -6,7 +6,7 @@ import { AXIS_TICK, CHART_MARGIN, CURSOR, GRID, timeAxis } from "@/components/ch
 import { useZone } from "@/lib/browser/clock-zone";
 import { formatAbsolute } from "@/lib/browser/format";
 
-export type LineSeries = {
+type LineSeries = {
   key: string;
   label: string;
   colour: string;

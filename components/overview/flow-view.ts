@@ -3,7 +3,7 @@ import type { FlowStats } from "@/lib/contract/stats";
 type FlowBucket = FlowStats["buckets"][number];
 
 /** What makes dlq_size grow: parked for the first time, come back, or released by an operator. */
-export function inflow(bucket: FlowBucket): number {
+function inflow(bucket: FlowBucket): number {
   return bucket.parked + bucket.bounced + bucket.released;
 }
 

@@ -3,7 +3,7 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
 
 /** The window of the overview when its address has none. */
-export const WINDOW_DEFAULT = "-24h";
+const WINDOW_DEFAULT = "-24h";
 
 /** The filter with a start, so that a chart has one. */
 export function windowed(filter: EventFilter): EventFilter {

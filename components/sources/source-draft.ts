@@ -76,7 +76,7 @@ export function sourceDraft(source: SourceOut | null): SourceDraft {
 }
 
 export type SourceErrors = Partial<Record<keyof SourceDraft, string>>;
-export type SourceBody = {
+type SourceBody = {
   name: string;
   kind: Kind;
   enabled: boolean;

@@ -5,7 +5,7 @@ import type { PreviewOut, RedriveList, RedriveOut } from "../../lib/contract/red
 import { test as withDownstream } from "../fixtures.ts";
 
 /** What a journey parks: everything but the id has a believable default. */
-export type Parked = {
+type Parked = {
   eventId: string;
   aggregateId?: string;
   version?: number;
@@ -18,7 +18,7 @@ export type Parked = {
   tags?: Record<string, string>;
 };
 
-export type SourceOptions = {
+type SourceOptions = {
   /** Of both lanes, events per second; null = unlimited. */
   ratePerSecond?: number | null;
   payloadSchema?: object;

@@ -11,7 +11,7 @@ export function actorFault(name: string): string | null {
 }
 
 /** Who acts in this browser, as it will stand in the audit; null until somebody said so. */
-export function actorName(): string | null {
+function actorName(): string | null {
   const name = stored.get();
   return name !== null && coreFault(name) === null ? name : null;
 }

@@ -19,7 +19,7 @@ export const AUDIT_FILTER_NAMES = [
   "from",
   "to",
 ] as const;
-export type AuditFilterName = (typeof AUDIT_FILTER_NAMES)[number];
+type AuditFilterName = (typeof AUDIT_FILTER_NAMES)[number];
 export type AuditFilter = Partial<Record<Exclude<AuditFilterName, "subjectKind">, string>> & {
   subjectKind?: AuditSubject;
 };

@@ -109,7 +109,7 @@ export function useRedriveItems(id: string, state: RedriveItemOut["state"], resu
   });
 }
 
-export const ITEM_PAGE_MAX = 500;
+const ITEM_PAGE_MAX = 500;
 
 /**
  * The events of one outcome, as a selection for the next redrive: page by page, at most SELECTED_IDS_MAX. `more` says

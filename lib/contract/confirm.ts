@@ -26,7 +26,6 @@ const confirmSelectedSchema = z.strictObject({
   reason: reasonSchema,
   consumer: z.optional(text(256)),
 });
-export type ConfirmSelected = z.infer<typeof confirmSelectedSchema>;
 
 /** POST /api/v1/events/confirm */
 export const confirmRequestSchema = named("ConfirmRequest", z.union([confirmKeysSchema, confirmSelectedSchema]), {

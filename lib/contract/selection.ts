@@ -3,8 +3,6 @@ import { eventFilterSchema } from "@/lib/contract/event-filter";
 import { named } from "@/lib/contract/schemas";
 import { SELECTED_IDS_MAX } from "@/lib/contract/selected-ids";
 
-export { SELECTED_IDS_MAX };
-
 /**
  * What an operation works on: named events, all that match a filter at this moment, or all that a bulk operation has
  * changed. One of them, never two.

@@ -140,7 +140,7 @@ const rabbitmqConfigSchema = z.strictObject({
 export type RabbitmqConfig = z.infer<typeof rabbitmqConfigSchema>;
 
 const SOURCE_KINDS = ["http", "rabbitmq"] as const;
-export type SourceKind = (typeof SOURCE_KINDS)[number];
+type SourceKind = (typeof SOURCE_KINDS)[number];
 
 /** Kinds the API names that this version cannot run. */
 const PLANNED_KINDS = ["kafka", "sqs", "nats", "redis-stream", "bullmq", "outbox"] as const;

@@ -3,7 +3,7 @@
  * blacklist that Parkade itself imposed, never a blacklist set by a person.
  */
 export type ControlKind = "blacklist" | "whitelist" | "cooldown";
-export type ControlScope = "eventId" | "aggregateId" | "errorCode" | "source";
+type ControlScope = "eventId" | "aggregateId" | "errorCode" | "source";
 
 /** What a control holds for, as the store keeps it. */
 export type StoredScope = {

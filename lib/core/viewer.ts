@@ -22,7 +22,7 @@ export const ACTIONS = [
 export type Action = (typeof ACTIONS)[number];
 
 /** How Parkade knows the viewer. `system` is Parkade itself. */
-export type Means = "local" | "session" | "token" | "proxy" | "system";
+type Means = "local" | "session" | "token" | "proxy" | "system";
 
 /** Who asks, and what the answer may hold. Every read, operation, page and handler takes one. */
 export type Viewer = {

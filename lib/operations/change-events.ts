@@ -25,7 +25,7 @@ export type Changed = {
   refused: Record<string, number>;
   inFlight: string[];
 };
-export type ChangeFacts = { actor: string; nowMs: number; options: BulkOptions };
+type ChangeFacts = { actor: string; nowMs: number; options: BulkOptions };
 
 /** Changes the state of events, each by compare-and-set. Every kind of bulk operation has one. */
 export type ChangeChunk = (tx: Tx, candidates: readonly Candidate[], facts: ChangeFacts) => Promise<Changed>;

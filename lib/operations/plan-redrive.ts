@@ -9,7 +9,7 @@ import { advancePlan } from "@/lib/store/write/freeze-events";
 import { lockRedrive, moveRedrive, readRedriveRow } from "@/lib/store/write/redrive";
 
 /** Events of one planning transaction: a tenth of a second of row locks, and few enough to leave no garbage that stays. */
-export const PLAN_CHUNK = 2_000;
+const PLAN_CHUNK = 2_000;
 
 /** Freezes a large redrive, see `walkSelection`. Resolves when the plan is complete, cancelled or taken over. */
 export async function planRedrive(deps: Deps, redriveId: string, signal: AbortSignal): Promise<void> {

@@ -162,5 +162,3 @@ export const POLICY_PRESETS = {
     healing: HEALING,
   },
 } as const satisfies Record<string, Policy>;
-
-type PolicyPreset = keyof typeof POLICY_PRESETS;

@@ -16,7 +16,7 @@ import { answerMsMax, isConnectionLoss, type PoolOptions, PostgresPool, sqlState
 
 type Values = readonly unknown[];
 
-export type QueryOptions = {
+type QueryOptions = {
   /** Makes it a named prepared statement: planned once a connection. On partitions planning is the cost. */
   name?: string;
   /** Times come as ISO 8601 UTC text instead, for rows that go to the wire as they are. */

@@ -14,7 +14,7 @@ import type { Prisma, PrismaClient } from "@/lib/store/generated/client";
 import type { AuditEntry } from "@/lib/store/write/audit";
 
 /** What a low-rate write has: the transaction, and the way into the audit of the same transaction. */
-export type LowRateTx = {
+type LowRateTx = {
   prisma: Prisma.TransactionClient;
   audit(entry: Omit<AuditEntry, "eventIds">): Promise<void>;
 };

@@ -18,7 +18,7 @@ import {
 const quoted = (state: string) => `'${state}'`;
 
 /** `('PENDING', 'QUEUED')`. A list of one is also a value: `('QUEUED')`. */
-export const listOf = (states: readonly string[]) => `(${states.map(quoted).join(", ")})`;
+const listOf = (states: readonly string[]) => `(${states.map(quoted).join(", ")})`;
 
 function wordsOf<State extends string>(states: readonly State[]): Record<State, string> {
   return Object.fromEntries(states.map((state) => [state, quoted(state)])) as Record<State, string>;

@@ -21,7 +21,7 @@ export type CallOptions = {
   body?: unknown;
   headers?: Record<string, string>;
 };
-export type Answer<T> = { status: number; headers: Headers; body: T; text: string };
+type Answer<T> = { status: number; headers: Headers; body: T; text: string };
 
 /** The web process without Next: route handlers over a database of their own. Changes to `env` apply. */
 export async function testConsole(env: Record<string, string> = {}): Promise<TestConsole> {

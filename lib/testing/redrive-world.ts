@@ -18,7 +18,7 @@ import { readRedrive } from "@/lib/store/read/redrives";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { testDatabase } from "@/lib/testing/postgres";
 import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";
-import { type Sink, startSink } from "@/lib/testing/sink";
+import { startSink } from "@/lib/testing/sink";
 import { type RunningWorker, startWorker } from "@/workers/worker";
 
 type Row = Record<string, unknown>;
@@ -185,4 +185,3 @@ export async function openWorld(options: {
 }
 
 export type World = Awaited<ReturnType<typeof openWorld>>;
-export type { Sink };

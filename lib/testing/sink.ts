@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** One request a sink got, in order of arrival. */
-export type Arrived = {
+type Arrived = {
   eventId: string;
   key: string;
   body: string;

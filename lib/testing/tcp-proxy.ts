@@ -1,6 +1,6 @@
 import { createServer, connect as dial, type Server, type Socket } from "node:net";
 
-export type Direction = "toServer" | "toClient";
+type Direction = "toServer" | "toClient";
 
 /** A TCP proxy in this process, to make a network fail on purpose. */
 export type TcpProxy = {

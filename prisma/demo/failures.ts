@@ -1,7 +1,7 @@
 import type { Random } from "./random";
 
 /** How often a failure comes up over the days. */
-export type Rhythm =
+type Rhythm =
   /** All the time, more by day than by night. */
   | { kind: "steady" }
   /** Around one moment, days before now, for some hours. */
@@ -9,7 +9,7 @@ export type Rhythm =
   /** Since some hours ago, growing. */
   | { kind: "recent"; hours: number };
 
-export type Facts = { id: number; aggregate: string; version: number; random: Random };
+type Facts = { id: number; aggregate: string; version: number; random: Random };
 
 /** One way to fail: every event of it is of one group. */
 export type Failure = {

@@ -19,7 +19,7 @@ export const PROCESSED = `e.status = ${EVENT.REDRIVEN} and e.confirmed_at is not
  * The newest version of `name` that its consumer has processed: by its own word, or confirmed. Its aliases are its own:
  * one that is also the caller's `name` would compare the aggregate with itself, and take the versions of all others.
  */
-export function versionProcessed(name: string): string {
+function versionProcessed(name: string): string {
   return `greatest(
     (select max(word.version) from processed_events word
       where word.aggregate_id = ${name}.aggregate_id and word.source_id = ${name}.source_id

@@ -14,7 +14,7 @@ import { EVENT } from "@/lib/store/state-sql";
  */
 
 export type FilterField = keyof EventFilter | "window";
-export type Condition = { field: FilterField; sql: string };
+type Condition = { field: FilterField; sql: string };
 
 export type CompiledFilter = {
   /** A boolean expression, `true` when nothing restricts. Parameters `$first` and up. */

@@ -6,7 +6,7 @@ const ANSWER_KEPT_MS = 24 * 3_600_000;
 /** A process that died in mid-request gives its key back after this long; a live process renews in time. */
 export const KEY_LEASE_MS = 30_000;
 
-export type RequestKey = {
+type RequestKey = {
   actor: string;
   /** The Idempotency-Key header, unquoted. */
   key: string;
