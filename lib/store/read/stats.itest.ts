@@ -149,18 +149,35 @@ test("level and flow of a size come from one statement, so from one moment", asy
   expect(statements).toBe(1);
 });
 
-test("a fold leaves rows that stand alone as they are", async () => {
+test("a fold without anything new writes nothing", async () => {
   await happened({ agoMs: 5 * 60_000, n: 3 });
   await happened({ agoMs: 5 * 60_000, n: 4 });
+  await db.run("insert into dlq_group_levels (fingerprint, source_id, status, n) values ('g1', $1, 'PENDING', 3)", [
+    orders,
+  ]);
+  await db.run("insert into dlq_group_levels (fingerprint, source_id, status, n) values ('g1', $1, 'PENDING', 4)", [
+    orders,
+  ]);
   const rows = () =>
-    db.query(`select 'flow' as kind, xmin::text, ctid::text from dlq_flow
-              union all select 'level', xmin::text, ctid::text from dlq_levels
-              union all select 'group', xmin::text, ctid::text from dlq_group_levels order by 1, 3`);
+    db.query(
+      [...TABLES, "dlq_group_levels"]
+        .map((table) => `select '${table}' as name, xmin::text, ctid::text from ${table}`)
+        .join(" union all ") + " order by 1, 3",
+    );
   await foldRollups(db);
   const folded = await rows();
-  expect(folded).not.toEqual([]);
+  expect(folded).toHaveLength(TABLES.length + 1);
   await foldRollups(db);
   expect(await rows()).toEqual(folded);
+});
+
+test("a level that comes to nothing leaves no hour behind", async () => {
+  await happened({ agoMs: 5 * 60_000, n: 3 });
+  await foldRollups(db);
+  await happened({ agoMs: 5 * 60_000, n: 3, kind: "redriven" });
+  await foldRollups(db);
+  expect(await db.query("select n from dlq_level_hours")).toEqual([]);
+  expect(await db.query("select n from dlq_level_totals")).toEqual([{ n: 0 }]);
 });
 
 test("what is written into an hour that was rolled counts", async () => {
