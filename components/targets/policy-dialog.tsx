@@ -31,7 +31,7 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
   return (
     <ReasonDialog
       title={isNew ? "New policy" : `Edit ${from.name}`}
-      description="Stored as a new version. Redrives that run keep the version they started with."
+      description="Stored as a new version. Redrives that run keep their attempts and delays; breaker, budget and healing follow at once."
       size="lg"
       verb="Store version"
       keep="Close"

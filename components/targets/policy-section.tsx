@@ -25,7 +25,7 @@ export function PolicySection({ policies }: { policies: Policies }) {
   return (
     <Panel
       title={<span id="policies">Policies</span>}
-      meta="a running redrive keeps the version it started with"
+      meta="a running redrive keeps its attempts and delays; breaker, budget and healing follow at once"
       actions={
         <Button size="sm" disabled={items.length === 0} onClick={() => setEditing("new")}>
           New policy…
