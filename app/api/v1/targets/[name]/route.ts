@@ -19,7 +19,7 @@ export const PATCH = handle({
   summary: "Change a target; it is in force within a second",
   ...target,
   body: targetChangeSchema,
-  problems: ["unknown-policy"],
+  problems: ["unknown-policy", "invalid-config"],
   run: async ({ deps, params, body, viewer }) => {
     await changeTarget(deps, { name: params.name, change: body }, viewer);
     return shownTarget(deps.db, viewer, params.name);
