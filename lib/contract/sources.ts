@@ -3,12 +3,15 @@ import { idOut, named, nullableNumber, nullableText, pageOut, timeOut } from "@/
 import { reasonSchema } from "@/lib/contract/selection";
 import { fallbackSchema } from "@/lib/contract/targets";
 
+/** `<name>.slow` is the name of the slow lane's target, `probe` a path of its own. */
+const RESERVED = /(\.slow|^probe)$/;
+
 /** A name stands in URLs, target names and Idempotency-Keys, and never changes. */
 const name = z.string("must be text").check(
   z.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, "must be 1 to 100 letters, digits, dots, underscores or hyphens"),
-  // `<name>.slow` is the name of the slow lane's target, `probe` a path of its own.
-  z.refine((text) => !text.endsWith(".slow") && text !== "probe", "is reserved: choose another"),
+  z.refine((text) => !RESERVED.test(text), "is reserved: choose another"),
 );
+z.globalRegistry.add(name, { not: { pattern: RESERVED.source } });
 const object = z.record(z.string(), z.unknown(), "must be an object");
 
 /** POST /api/v1/sources. `config` is checked by kind, see `source-config.ts`. */

@@ -93,7 +93,7 @@ test("deletes a source only when no event refers to it", async () => {
   const remove = () => console.call<{ code: string }>(source.DELETE, { method: "DELETE", params: { name: "orders" } });
   await parkEvents(console.deps, [{ source: "orders", letter: deadLetter() }], localViewer("tester"));
   expect((await remove()).body.code).toBe("source-in-use");
-  await console.deps.db.run("truncate dlq_events, dlq_event_bodies, event_keys");
+  await console.deps.db.run("truncate dlq_events, dlq_event_bodies, event_keys, dlq_group_levels");
   expect((await remove()).status).toBe(204);
   expect(await console.deps.db.query("select * from targets")).toEqual([]);
   expect((await audit()).at(-1)).toMatchObject({ action: "source.deleted", subject_id: "orders", after: null });
