@@ -10,6 +10,7 @@ import { databaseClock } from "@/lib/store/database-clock";
 import { createDb, type Db } from "@/lib/store/db";
 import { createLowRateStore, type LowRateStore } from "@/lib/store/prisma";
 import { RequestLimits } from "./request-limits";
+import { SharedReads } from "./shared-reads";
 import { type Identify, identifyLocal } from "./viewer";
 
 /** What the web process is made of. Operations and reads get the parts they need, never the environment. */
@@ -28,6 +29,7 @@ export type Deps = {
   log: Log;
   identify: Identify;
   limits: RequestLimits;
+  sharedReads: SharedReads;
   /** Closes what it holds. */
   close(): Promise<void>;
 };
@@ -104,6 +106,7 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     log,
     identify: identifyLocal,
     limits: new RequestLimits(env.limits),
+    sharedReads: new SharedReads(),
     close,
   };
 }

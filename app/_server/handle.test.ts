@@ -1,14 +1,16 @@
 import pino from "pino";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import * as z from "zod/mini";
 import { DomainError, PROBLEM_CODES } from "@/lib/core/problem";
-import type { Viewer } from "@/lib/core/viewer";
+import { localViewer, type Viewer } from "@/lib/core/viewer";
 import { systemClock } from "@/lib/platform/clock";
 import { readEnv } from "@/lib/platform/env";
 import { type Deps, setDeps } from "./deps";
 import { handle, type Route } from "./handle";
+import type { Operation } from "./operation";
 import { STATUS } from "./problem";
 import { RequestLimits } from "./request-limits";
+import { SharedReads } from "./shared-reads";
 import { identifyLocal } from "./viewer";
 
 const lines: string[] = [];
@@ -23,6 +25,7 @@ beforeEach(() => {
     clock: systemClock,
     identify: identifyLocal,
     limits: new RequestLimits(env.limits),
+    sharedReads: new SharedReads(),
   } as unknown as Deps);
 });
 afterEach(() => setDeps(null));
@@ -149,6 +152,111 @@ describe("handle", () => {
       code: "invalid-request",
       errors: [{ field: "x-actor", detail: expect.stringContaining("Parkade itself") }],
     });
+  });
+});
+
+describe("a read that is shared", () => {
+  /** Runs that end only when the test says so; each answers its own number. */
+  function polledRoute() {
+    const runs: { end(): void; fail(error: Error): void }[] = [];
+    const run = ({ viewer }: { viewer: Viewer }) => {
+      const n = runs.length + 1;
+      return new Promise<object>((resolve, reject) => {
+        runs.push({ end: () => resolve({ n, viewer: viewer.name }), fail: reject });
+      });
+    };
+    const route = { problems: ["name-taken"], coalesce: true, run } satisfies Partial<Route<unknown, unknown, unknown>>;
+    const read = (query = "", init: RequestInit = {}) =>
+      call({ ...route, query: anyQuery }, new Request(`http://localhost:3000/api/v1/x${query}`, init));
+    return { runs, read };
+  }
+  const anyQuery = { fields: {}, problems: [], read: () => ({}) } as unknown as NonNullable<Operation["query"]>;
+  const started = (runs: unknown[], count: number) => vi.waitFor(() => expect(runs).toHaveLength(count));
+
+  test("runs once for equal requests under way, and answers each with an id of its own", async () => {
+    const { runs, read } = polledRoute();
+    const asked = [read("?a=1"), read("?a=1"), read("?a=1")];
+    await started(runs, 1);
+    runs[0]!.end();
+    const responses = await Promise.all(asked);
+    for (const response of responses) expect(await response.json()).toEqual({ n: 1, viewer: "local" });
+    expect(new Set(responses.map(({ headers }) => headers.get("x-request-id"))).size).toBe(3);
+    const later = read("?a=1");
+    await started(runs, 2);
+    runs[1]!.end();
+    expect(await (await later).json()).toMatchObject({ n: 2 });
+  });
+
+  test.each<[string, string, RequestInit]>([
+    ["another query", "?a=2", {}],
+    ["another viewer", "?a=1", { headers: { "x-actor": "ada" } }],
+  ])("runs anew for %s", async (_, query, init) => {
+    const { runs, read } = polledRoute();
+    const asked = [read("?a=1"), read(query, init)];
+    await started(runs, 2);
+    for (const run of runs) run.end();
+    const answers = await Promise.all(asked.map(async (response) => (await response).json()));
+    expect(answers.map((answer) => (answer as { n: number }).n).sort()).toEqual([1, 2]);
+  });
+
+  test("runs anew for a viewer of the same name who sees other sources", async () => {
+    const reads = new SharedReads();
+    const read = { route: "r", path: "/x", query: "", viewer: localViewer() };
+    const narrow = { ...read, viewer: { ...read.viewer, sources: ["orders"] } };
+    expect(await Promise.all([reads.read(read, async () => "all"), reads.read(narrow, async () => "orders")])).toEqual([
+      "all",
+      "orders",
+    ]);
+  });
+
+  test.each([
+    ["succeeded", {}],
+    ["failed", { code: "name-taken" }],
+  ])("does not join a run that began before a change that %s", async (end, answer) => {
+    const { runs, read } = polledRoute();
+    const before = read();
+    await started(runs, 1);
+    const run = async () => {
+      if (end === "failed") throw new DomainError("name-taken", "There is a source of this name");
+      return {};
+    };
+    const changed = await call({ problems: ["name-taken"], body: z.object({}), run }, post("{}"));
+    expect(await changed.json()).toMatchObject(answer);
+    const after = read();
+    await started(runs, 2);
+    for (const run of runs) run.end();
+    expect(await (await before).json()).toMatchObject({ n: 1 });
+    expect(await (await after).json()).toMatchObject({ n: 2 });
+  });
+
+  test("answers a failure to each under the id of its own request, and forgets it", async () => {
+    const { runs, read } = polledRoute();
+    const asked = [read(), read()];
+    await started(runs, 1);
+    runs[0]!.fail(new DomainError("name-taken", "There is a source of this name"));
+    const ids = await Promise.all(
+      asked.map(async (response) => {
+        const refused = await response;
+        expect(await refused.json()).toMatchObject({ code: "name-taken" });
+        return refused.headers.get("x-request-id");
+      }),
+    );
+    expect(new Set(ids).size).toBe(2);
+    const later = read();
+    await started(runs, 2);
+    runs[1]!.end();
+    expect((await later).status).toBe(200);
+  });
+
+  test("answers the others when the caller that began the run leaves", async () => {
+    const { runs, read } = polledRoute();
+    const leaves = new AbortController();
+    const asked = [read("", { signal: leaves.signal }), read()];
+    await started(runs, 1);
+    leaves.abort();
+    runs[0]!.end();
+    expect(await (await asked[1]!).json()).toMatchObject({ n: 1 });
+    await asked[0];
   });
 });
 

@@ -30,10 +30,20 @@ export type Call<Query = undefined, Body = undefined, Params = Record<never, nev
   nowMs: number;
 };
 
-export type Route<Params, Query, Body> = Operation<Params, Query, Body> & {
-  /** The answer as a value (sent as JSON), a Response, or undefined. */
-  run(call: Call<Query, Body, Params>): Promise<unknown>;
-};
+export type Route<Params, Query, Body> = Operation<Params, Query, Body> &
+  (
+    | {
+        coalesce?: false;
+        /** The answer as a value (sent as JSON), a Response, or undefined. */
+        run(call: Call<Query, Body, Params>): Promise<unknown>;
+      }
+    | {
+        /** A GET that consoles poll: identical requests under way at the same time share one run, see `SharedReads`. */
+        coalesce: true;
+        /** The answer as a value. Nothing of one request is at hand, because the answer goes to others too. */
+        run(call: Pick<Call<Query, Body, Params>, "deps" | "viewer" | "params" | "query" | "nowMs">): Promise<object>;
+      }
+  );
 
 type Context = { params: Promise<Record<string, string>> };
 
@@ -57,11 +67,12 @@ export function handle<Params = Record<never, never>, Query = Record<never, neve
       if (error instanceof Undeclared) throw error;
       response = failure(error, route, incoming);
     }
+    if (request.method !== "GET" && request.method !== "HEAD") deps.sharedReads.finishChange();
     response.headers.set("x-request-id", requestId);
     for (const [name, value] of Object.entries(incoming.limits)) {
       if (!response.headers.has(name)) response.headers.set(name, value);
     }
-    // A console that is looked at asks all the time: reads are told only to who wants to know.
+    // An open console sends several reads a second.
     const level = request.method === "GET" ? "debug" : "info";
     if (deps.log.isLevelEnabled(level)) {
       const ms = Math.round((deps.clock.nowMs() - startedMs) * 10) / 10;
@@ -82,17 +93,35 @@ async function answer<Params, Query, Body>(route: Route<Params, Query, Body>, in
   if (!route.open) incoming.limits = deps.limits.takeRequest(client, deps.clock.nowMs());
   const nowMs = deps.clock.wallMs();
   const params = (route.params ?? noParams).read(await context.params) as Params;
-  const query = (route.query ?? noQuery).read(rawQueryOf(request.headers) ?? url.searchParams, nowMs) as Query;
+  const sentQuery = rawQueryOf(request.headers) ?? url.searchParams;
+  const query = (route.query ?? noQuery).read(sentQuery, nowMs) as Query;
+  if (route.coalesce) {
+    const read = { route: route.id, path: url.pathname, query: String(sentQuery), viewer };
+    const text = await deps.sharedReads.read(read, async () =>
+      textOf(route, await route.run({ deps, viewer, params, query, nowMs })),
+    );
+    return jsonAnswer(route, text);
+  }
   const body = (await bodyOf(route, incoming)) as Body;
   const result = await route.run({ deps, request, viewer, client, params, query, body, requestId, nowMs });
   if (result instanceof Response) return result;
+  const text = textOf(route, result);
+  return text === undefined
+    ? new Response(null, { status: route.status ?? 204, headers: UNCACHED })
+    : jsonAnswer(route, text);
+}
+
+const UNCACHED = { "cache-control": "no-store" };
+
+function jsonAnswer({ status }: Operation, text: string): WholeAnswer {
+  return new WholeAnswer(text, status ?? 200, { "content-type": "application/json", ...UNCACHED });
+}
+
+function textOf(route: Operation, result: object): string;
+function textOf(route: Operation, result: unknown): string | undefined;
+function textOf(route: Operation, result: unknown): string | undefined {
   if (CHECKED) assertDeclared(route, result);
-  const headers = { "cache-control": "no-store" };
-  if (result === undefined) return new Response(null, { status: route.status ?? 204, headers });
-  return new WholeAnswer(JSON.stringify(result), route.status ?? 200, {
-    "content-type": "application/json",
-    ...headers,
-  });
+  return JSON.stringify(result);
 }
 
 /** An answer whose text is at hand: the web server sends it as it is, without reading it back from the body's stream. */

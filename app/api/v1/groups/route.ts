@@ -8,5 +8,6 @@ export const GET = handle({
   summary: "Groups with events that match, the most parked first",
   query: eventPageQuery,
   answer: groupListSchema,
+  coalesce: true,
   run: ({ deps, viewer, query, nowMs }) => listGroups(deps.db, viewer, query, nowMs),
 });

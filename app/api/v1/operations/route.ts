@@ -7,5 +7,6 @@ export const GET = handle({
   summary: "Bulk operations, newest first: ignores, releases and confirms of more than 2,000 events",
   query: bulkOperationsQuery,
   answer: bulkOperationListSchema,
+  coalesce: true,
   run: ({ deps, viewer, query }) => listBulkOperations(deps.db, viewer, query),
 });

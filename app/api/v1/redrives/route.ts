@@ -10,6 +10,7 @@ export const GET = handle({
   summary: "Redrives, newest first",
   query: redrivesQuery,
   answer: redriveListSchema,
+  coalesce: true,
   run: ({ deps, viewer, query, nowMs }) => listRedrives(deps.db, viewer, query, nowMs),
 });
 

@@ -9,6 +9,7 @@ export const GET = handle({
   summary: "Sources by name",
   query: namePageQuery,
   answer: sourceListSchema,
+  coalesce: true,
   run: ({ deps, viewer, query }) => listSources(deps, viewer, query),
 });
 

@@ -6,5 +6,6 @@ export const GET = handle({
   id: "readStatus",
   summary: "What flows now, and whether store, queue and workers are well",
   answer: statusSchema,
+  coalesce: true,
   run: ({ deps, viewer, nowMs }) => statusOf(deps, viewer, nowMs),
 });

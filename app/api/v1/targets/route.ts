@@ -9,5 +9,6 @@ export const GET = handle({
   summary: "Targets with the live state of their engines, all on one page",
   query: idPageQuery({}),
   answer: targetListSchema,
+  coalesce: true,
   run: ({ deps, viewer }) => listTargets(deps.db, viewer, addressOf),
 });

@@ -8,5 +8,6 @@ export const GET = handle({
   summary: "How many events match: exact, estimated or at least",
   query: filterQuery({}),
   answer: eventCountsSchema,
+  coalesce: true,
   run: ({ deps, viewer, query, nowMs }) => countEvents(deps.db, viewer, query.filter, nowMs),
 });

@@ -11,6 +11,7 @@ export const GET = handle({
   params,
   answer: bulkOperationSchema,
   links: { listAuditEvents: { id: "$response.body#/auditId" } },
+  coalesce: true,
   run: ({ deps, viewer, params: { id } }) => shownOperation(deps.db, viewer, id),
 });
 

@@ -12,6 +12,7 @@ export const GET = handle({
   params,
   answer: redriveSchema,
   links: { listRedriveItems: BODY_ID, readRedriveCauses: BODY_ID, readRedriveRate: BODY_ID, changeRedrive: BODY_ID },
+  coalesce: true,
   run: ({ deps, viewer, params: { id }, nowMs }) => shownRedrive(deps.db, viewer, id, nowMs),
 });
 

@@ -12,6 +12,7 @@ export const GET = handle({
   summary: "One source",
   params,
   answer: sourceSchema,
+  coalesce: true,
   run: ({ deps, viewer, params: { name } }) => readSource(deps, viewer, name),
 });
 

@@ -8,5 +8,6 @@ export const GET = handle({
   summary: "Age of what is parked: p50, p95, oldest",
   query: statsQuery(["source", "errorCode"]),
   answer: ageStatsSchema,
+  coalesce: true,
   run: ({ deps, viewer, query, nowMs }) => readAge(deps.db, viewer, query, nowMs),
 });

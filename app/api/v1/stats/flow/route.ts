@@ -8,5 +8,6 @@ export const GET = handle({
   summary: "Events in and out over time",
   query: statsQuery(["source", "errorCode", "fingerprint"]),
   answer: flowStatsSchema,
+  coalesce: true,
   run: ({ deps, viewer, query, nowMs }) => readFlow(deps.db, viewer, query, nowMs),
 });

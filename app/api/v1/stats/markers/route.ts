@@ -8,5 +8,6 @@ export const GET = handle({
   summary: "Redrives and controls of the window",
   query: statsQuery([]),
   answer: markersSchema,
+  coalesce: true,
   run: ({ deps, viewer, query }) => readMarkers(deps.db, viewer, query),
 });

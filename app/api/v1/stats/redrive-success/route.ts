@@ -8,5 +8,6 @@ export const GET = handle({
   summary: "Confirmed of what is settled",
   query: statsQuery(["source", "errorCode", "fingerprint"]),
   answer: redriveSuccessSchema,
+  coalesce: true,
   run: ({ deps, viewer, query, nowMs }) => readRedriveSuccess(deps.db, viewer, query, nowMs),
 });

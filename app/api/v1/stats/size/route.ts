@@ -8,5 +8,6 @@ export const GET = handle({
   summary: "dlq_size over time, by error code",
   query: statsQuery(["source", "errorCode", "fingerprint"]),
   answer: sizeStatsSchema,
+  coalesce: true,
   run: ({ deps, viewer, query, nowMs }) => readSize(deps.db, viewer, query, nowMs),
 });

@@ -8,5 +8,6 @@ export const GET = handle({
   summary: "Error codes: what arrived in the window; without a window, what is parked",
   query: topErrorsQuery,
   answer: topErrorsSchema,
+  coalesce: true,
   run: ({ deps, viewer, query, nowMs }) => readTopErrors(deps.db, viewer, query, nowMs),
 });

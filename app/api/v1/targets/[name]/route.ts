@@ -11,6 +11,7 @@ export const GET = handle({
   id: "getTarget",
   summary: "One target with the live state of its engines",
   ...target,
+  coalesce: true,
   run: ({ deps, viewer, params }) => shownTarget(deps.db, viewer, params.name),
 });
 
