@@ -17,6 +17,8 @@ export default defineConfig({
           name: "unit",
           include: ["{lib,components,app,workers,scripts,bench}/**/*.test.{ts,tsx}"],
           environment: "node",
+          // A unit test has no wall-clock bound: a slow machine makes it slow, an endless loop ends it here.
+          testTimeout: 60_000,
         },
       },
       {

@@ -31,12 +31,11 @@ describe("messagePattern strips the facts and keeps the words", () => {
     ["", ""],
   ])("%j", (message, pattern) => expect(messagePattern(message)).toBe(pattern));
 
-  test("stays fast and short on a message made to hurt", () => {
-    const started = performance.now();
+  test("reads the first 600 characters of a message, however long it is, and gives at most 300", () => {
     for (const message of ['"'.repeat(10_000), "'a".repeat(10_000), "a1".repeat(50_000), "1.".repeat(50_000)]) {
+      expect(messagePattern(message)).toBe(messagePattern(message.slice(0, 600)));
       expect(messagePattern(message).length).toBeLessThanOrEqual(300);
     }
-    expect(performance.now() - started).toBeLessThan(500);
   });
 });
 
