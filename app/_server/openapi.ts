@@ -174,7 +174,6 @@ function schemaObject(schema: z.core.$ZodType, parts: Parts): Json {
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema }) => {
       oneOrList(zodSchema, jsonSchema);
-      leaveOutSafeBounds(jsonSchema);
       const examples = z.globalRegistry.get(zodSchema)?.examples;
       if (examples) jsonSchema.examples = examples as unknown[];
     },
@@ -193,10 +192,4 @@ function oneOrList(schema: z.core.$ZodTypes, json: Json): void {
   const list = { ...json };
   for (const name of Object.keys(json)) delete json[name];
   json.anyOf = [list.items, list];
-}
-
-/** That an integer is one of JavaScript's says nothing to a client. */
-function leaveOutSafeBounds(json: Json): void {
-  if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
-  if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
 }
