@@ -1,7 +1,6 @@
 import type { Deps } from "@/app/_server/deps";
 import { DomainError } from "@/lib/core/problem";
-import { readMigrations } from "@/lib/store/read/migrations";
-import { readWorkersAlive } from "@/lib/store/read/workers-alive";
+import { readMigrations, readWorkersAlive } from "@/lib/store/read/readiness";
 import { probeWrite } from "@/lib/store/write/readiness-probe";
 
 type ReadyCheck = { ok: boolean; detail: string };

@@ -1,9 +1,9 @@
-/** Nobody signs in yet: who acts is what the caller says, and `local` when the caller says nothing. */
+/** The actor of a request without a signed-in user: the name that the request gives, or `local` when it gives none. */
 export const LOCAL_ACTOR = "local";
 
 const CHARS_MAX = 128;
 
-/** Under these Parkade itself acts: its own entries must not be mistaken for a person's, nor a person's for its own. */
+/** Parkade itself acts under these names. A person cannot take one, so an audit entry always shows who acted. */
 const MACHINE_NAMES = new Set([
   "api",
   "consumer",
@@ -15,22 +15,25 @@ const MACHINE_NAMES = new Set([
   "web",
   "worker",
 ]);
-/** `source:orders` parks what it reads from its broker. */
+/** `source:orders` parks the messages of the broker of that source. */
 const MACHINE_PREFIX = /^(?:source|worker|parkade|system|api):/;
 
-/** Characters that show nothing or that change how their neighbours are shown: two names would look like one. */
+/**
+ * Invisible characters, and characters that change how their neighbours are shown: with them two names could look
+ * equal.
+ */
 const UNSHOWN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u;
 
-/** A name in the form in which it is stored and compared. */
+/** The name in the form that is stored and compared. */
 export function cleanActor(name: string): string {
   return name.trim().normalize("NFC");
 }
 
-/** Why nobody may act under this name, cleaned; null when it may be used. */
+/** The reason why a cleaned name is not allowed; null when it is allowed. */
 export function actorFault(name: string): string | null {
   if (name === "" || [...name].length > CHARS_MAX) return `must be 1 to ${CHARS_MAX} characters`;
   if (UNSHOWN.test(name)) return "holds a character that cannot be seen: type the name again";
-  // Compatibility forms too: a full-width or styled `worker` reads like the plain one.
+  // Compatibility forms count too: a full-width or styled `worker` looks like the plain word.
   const plain = name.normalize("NFKC").toLowerCase();
   if (MACHINE_NAMES.has(plain) || MACHINE_PREFIX.test(plain))
     return "is a name under which Parkade itself acts: use your own";

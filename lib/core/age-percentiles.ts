@@ -26,7 +26,7 @@ export const youngestFirst = (hours: readonly HourCount[]) => [...hours].sort((a
 
 const parkedAt = ({ hourMs, n }: HourCount, atMs: number) => (hourMs < atMs && n > 0 ? n : 0);
 
-/** The age of the event at `place`, counted from the youngest. */
+/** The age of the event at `place`, counted from the youngest event. */
 function ageBelow(hours: readonly HourCount[], place: number, atMs: number): number {
   let below = place;
   let oldestMs = atMs;
@@ -44,10 +44,10 @@ function ageBelow(hours: readonly HourCount[], place: number, atMs: number): num
 }
 
 /**
- * What was parked at the end of each of `atMs` (ascending), by hour of first sight, youngest first; hours from `atMs` on
- * are to be passed over. Known are what arrived in each hour and what of it is still there; of what left, only when
- * something left, not what: it is taken that the oldest left first. So the past is an estimate, and the present is exact.
- * Each step changes and yields the same list.
+ * The parked events at the end of each of `atMs` (ascending), by hour of first sight, youngest first. Hours from `atMs`
+ * on must be skipped. The data says how many events arrived in each hour, how many of them are still parked, and how
+ * many left in each hour, but not which events left. The function assumes that the oldest left first. So the past is an
+ * estimate, and the present is exact. Each step changes and yields the same list.
  */
 export function* parkedHoursAt(
   history: { arrived: readonly HourCount[]; present: readonly HourCount[]; left: readonly HourCount[] },
@@ -75,7 +75,7 @@ export function* parkedHoursAt(
   }
 }
 
-/** Takes what left in one hour from the oldest that had arrived by then. Returns the first that has something left. */
+/** Subtracts the events that left in one hour from the oldest hours. Returns the first hour that has events left. */
 function takeOldest(leaving: { hour: HourCount; gone: number }[], first: number, { hourMs, n }: HourCount): number {
   let rest = n;
   let at = first;

@@ -2,8 +2,9 @@ import { type AggregateName, aggregateKey } from "@/lib/core/aggregate";
 import type { ItemOutcome } from "@/lib/core/item-outcome";
 
 /**
- * How a batch of outcomes changes the failures in a row of one aggregate. `reset`: its consumer had processed an event of
- * it, which ends the row; `failures`: failures after that. A delivery changes nothing: it may still bounce.
+ * How a batch of outcomes changes the consecutive failures of one aggregate. `reset`: its consumer had processed an
+ * event of the aggregate, so the count starts again at 0; `failures`: failures after the reset. A delivery changes
+ * nothing: it may still bounce.
  */
 export type AggregateResult = AggregateName & { reset: boolean; failures: number };
 
@@ -12,7 +13,10 @@ type Ended = {
   outcome: ItemOutcome;
 };
 
-/** One result an aggregate, from outcomes in the order in which they happened. Events without aggregate have none. */
+/**
+ * One result for each aggregate. The outcomes are in the order in which they happened. Events without an aggregate are
+ * left out.
+ */
 export function aggregateResults(ended: readonly Ended[]): AggregateResult[] {
   const results = new Map<string, AggregateResult>();
   for (const { item, outcome } of ended) {

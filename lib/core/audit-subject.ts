@@ -1,4 +1,4 @@
-/** What an audit entry is about. */
+/** The kinds of things that an audit entry can be about. */
 export const AUDIT_SUBJECTS = [
   "event",
   "redrive",

@@ -2,34 +2,38 @@ import type { EventStatus } from "@/lib/core/event-state";
 import { statusAfterFailure } from "@/lib/core/redrive-limit";
 
 /**
- * Whether an arrival of a known event is a duplicate or a bounce.
+ * Decides whether an arrival of a known event is a duplicate or a bounce.
  *
- * Every dead-letter queue delivers at least once: the same letter again is a duplicate and changes nothing. It is a
- * bounce when Parkade had sent the event and the event came back: when the letter carries the mark of a redrive whose
- * bounce is not counted yet; or, from a consumer that drops our headers, when the event was redriven, or when the redrive
- * that holds it has begun to send it. A bounce that arrives before the finish of its own delivery leaves the event QUEUED:
- * the finish finds the redrive in `bounced_redrives` and parks the event instead of marking it redriven.
+ * Every dead-letter queue delivers at least once: the same letter again is a duplicate and changes nothing. The arrival
+ * is a bounce when Parkade had sent the event and the event came back. Parkade knows this in two ways. The letter
+ * carries the mark of a redrive whose bounce is not counted yet. Or a consumer drops our headers, and the event was
+ * redriven, or the redrive that holds it has begun to send it. A bounce that arrives before the finish of its own
+ * delivery leaves the event QUEUED: the finish finds the redrive in `bounced_redrives` and parks the event instead of
+ * marking it redriven.
  *
  * `core/redrive-limit.ts` decides whether a bounced event is parked or ignored.
  */
 export type KnownEvent = {
   status: EventStatus;
-  /** The redrives whose bounce was counted: a late copy of an older one is a duplicate too. */
+  /** The redrives whose bounce was counted. A late copy of an older bounce is a duplicate too. */
   bouncedRedrives: readonly string[];
   /** The open redrive, if an attempt of it for this event was ever opened. */
   sendingRedrive: string | null;
-  /** The redrive that delivered it last. */
+  /** The redrive that delivered the event last. */
   deliveredRedrive: string | null;
-  /** Deliver redrives that sent it. */
+  /** The number of deliver redrives that sent the event. */
   redrives: number;
 };
 
 export type ArrivalMeaning =
   | { kind: "duplicate" }
-  /** `redriveId` null = delivered by a redrive that is no longer on record. */
+  /** `redriveId` null = the redrive that delivered the event is no longer stored. */
   | { kind: "bounce"; status: EventStatus; redriveId: string | null };
 
-/** `markedRedrive`: the redrive named by the arrival's headers, null when there is none that this store knows. */
+/**
+ * `markedRedrive`: the redrive that the headers of the arrival name; null when they name none, or one that this store
+ * does not know.
+ */
 export function meaningOf(known: KnownEvent, markedRedrive: string | null, redriveLimit: number): ArrivalMeaning {
   const bounce = (redriveId: string | null): ArrivalMeaning => {
     const { status, redrives } = known;

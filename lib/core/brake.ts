@@ -1,4 +1,4 @@
-/** One decided send: delivered, failed, or bounced after delivery. */
+/** One send with its end: delivered, failed, or bounced after delivery. */
 export type OutcomeMark = "d" | "f" | "b";
 
 /** Pauses a redrive when more than `ratio` of the last `window` outcomes failed or bounced; never on fewer than `minSample`. */
@@ -10,9 +10,9 @@ export function appendOutcomes(recent: string, marks: string, window: number): s
 }
 
 /**
- * Outcomes after `bounces` of delivered sends came back. Each turns the newest delivery into a bounce, so that an event
- * counts once and a target that rejects everything reads as 100 %. A bounce whose delivery is not committed yet, or has
- * left the window, is an outcome of its own.
+ * The outcomes after `bounces` delivered events came back. Each bounce replaces the newest delivery, so that an event
+ * counts once and a target that rejects everything shows 100 %. A bounce is added as an outcome of its own when its
+ * delivery is not committed yet or is no longer in the window.
  */
 export function bounceOutcomes(recent: string, bounces: number, window: number): string {
   const marks = [...recent];
@@ -37,16 +37,16 @@ export function sampleOf(recent: string): BrakeSample {
   return { outcomes: recent.length, failed, bounced };
 }
 
-/** Rounding errors of a product such as 0.28 * 25 = 7.000000000000001. */
+/** Tolerance for rounding errors of a product, such as 0.28 * 25 = 7.000000000000001. */
 const ROUNDING = 1e-9;
 
-/** Should the brake pause the redrive? Above the ratio, not at it, and not before the minimum sample. */
+/** True when the redrive must pause: above the ratio, not at it, and not before the minimum sample. */
 export function brakes(recent: string, rule: BrakeRule): boolean {
   const { outcomes, failed, bounced } = sampleOf(recent);
   return outcomes >= rule.minSample && failed + bounced > Math.floor(rule.ratio * outcomes + ROUNDING);
 }
 
-/** Why the redrive was paused, with what the brake saw. */
+/** The reason for the pause, with the counts that led to it. */
 export function brakeReason(recent: string, rule: BrakeRule): string {
   const { outcomes, failed, bounced } = sampleOf(recent);
   const percent = (ratio: number) => Math.round(ratio * 100);

@@ -19,17 +19,20 @@ export const BULK_BEGINS = "RUNNING" satisfies BulkState;
 export const BULK_KINDS = ["ignore", "release", "confirm"] as const;
 export type BulkKind = (typeof BULK_KINDS)[number];
 
-/** Which operation takes a kind back; null = none does: a consumer's word stands. */
+/** The operation that undoes each kind; null = none: the report of a consumer is final. */
 export const INVERSE: Record<BulkKind, BulkKind | null> = { ignore: "release", release: "ignore", confirm: null };
 
-/** The audit action of a kind, and what holds for its events afterwards. */
+/** The audit action of each kind, and the values that its events have afterwards. */
 export const BULK_EFFECT: Record<BulkKind, { action: string; after: { status: EventStatus; confirmed?: true } }> = {
   ignore: { action: "event.ignored", after: { status: EVENT_MOVES.ignore.to } },
   release: { action: "event.released", after: { status: EVENT_MOVES.release.to } },
   confirm: { action: "event.confirmed", after: { status: EVENT_MOVES.confirm.to, confirmed: true } },
 };
 
-/** Share of its events that are changed or refused, 0 to 1. An estimate may have been too low. */
+/**
+ * The share of the events that are changed or refused, 0 to 1. The number of events is an estimate and may be too low,
+ * so the share stops at 1.
+ */
 export function bulkShare({ changed, refused, expected }: { changed: number; refused: number; expected: number }) {
   const worked = changed + refused;
   return worked === 0 ? 0 : worked / Math.max(worked, expected);

@@ -1,26 +1,27 @@
 export type CanaryRule = { steps: number[] };
 
-/** Cumulative sizes of the steps before everything is released, unless the redrive names its own. */
+/** Cumulative sizes of the default steps. After the last step every event may be sent. */
 export const CANARY_STEPS = [1, 10, 100];
 
-/** What a canary knows of its redrive. */
+/** The counts and times of a redrive that its canary decides from. */
 export type CanaryStand = {
-  /** The step it is at; null = everything is released. */
+  /** The current step; null = every event may be sent. */
   released: number | null;
   delivered: number;
   bounced: number;
   confirmed: number;
-  /** Whether the quiet window after the step's last delivery has begun, and is over. */
+  /** Whether the quiet window after the last delivery of the step has begun, and whether it is over. */
   quiet: "not-begun" | "running" | "over";
 };
 
-/** `waits`: the step is sent and nothing more may go until its events are confirmed. */
+/** `waits`: the step is sent, and no further event may be sent until the events of the step are confirmed. */
 export type CanaryMove = { released: number | null; waits: boolean };
 
 /**
- * Where the canary stands after what was counted. A step of n is passed when n events of the redrive were delivered and
- * have not come back: each confirmed by its consumer, or quiet for the window. An event that failed, bounced or was
- * refused proves nothing: the step takes the next one in its place, and how many of them are too many is the brake's.
+ * The state of the canary, decided from the counts. A step of n is passed when n events of the redrive were delivered
+ * and have not come back, and each of them is confirmed by its consumer or was quiet for the window. An event that
+ * failed, bounced or was refused does not count: the step sends another event in its place. The brake decides how many
+ * failures are too many.
  */
 export function canaryMove(stand: CanaryStand, rule: CanaryRule): CanaryMove {
   const { released } = stand;
@@ -30,7 +31,7 @@ export function canaryMove(stand: CanaryStand, rule: CanaryRule): CanaryMove {
   return { released: stepAfter(released, rule), waits: false };
 }
 
-/** The first step above `released` (0 at the start), or null for all. */
+/** The first step above `released` (0 at the start); null = every event may be sent. */
 export function stepAfter(released: number, rule: CanaryRule): number | null {
   return rule.steps.find((step) => step > released) ?? null;
 }

@@ -5,17 +5,20 @@
 export type ControlKind = "blacklist" | "whitelist" | "cooldown";
 type ControlScope = "eventId" | "aggregateId" | "errorCode" | "source";
 
-/** What a control holds for, as the store keeps it. */
+/** The scope of a control, as it is stored. */
 export type StoredScope = {
   scope: ControlScope;
   value: string;
-  /** Name of the one source it holds for; null = all sources. Null too for the scope `source`, which names its own. */
+  /**
+   * Name of the only source that the control applies to; null = all sources. Also null for the scope `source`, whose
+   * value is the source.
+   */
   source: string | null;
-  /** Of the scope `aggregateId`: the one type of aggregate it holds for; null = all types. */
+  /** For the scope `aggregateId`: the only type of aggregate that the control applies to; null = all types. */
   aggregateType: string | null;
 };
 
-/** The same as it goes to the wire: `{ aggregateId: "42", aggregateType: "order", source: "orders" }`. */
+/** The same scope as the API sends it: `{ aggregateId: "42", aggregateType: "order", source: "orders" }`. */
 export function scopeOut({ scope, value, source, aggregateType }: StoredScope): Record<string, string> {
   return { [scope]: value, ...(aggregateType ? { aggregateType } : {}), ...(source === null ? {} : { source }) };
 }
@@ -28,8 +31,8 @@ export type Control = StoredScope & {
 };
 
 /**
- * What a control can match. `source` is the source's name. `aggregateBlacklisted`: Parkade itself has blacklisted the
- * event's aggregate, see `aggregates` in the store; no control says so.
+ * The parts of an event that a control can match. `source` is the name of the source. `aggregateBlacklisted`: Parkade
+ * itself has blacklisted the aggregate of the event; this is stored in `aggregates`, not in `controls`.
  */
 export type ControlFacts = {
   eventId: string;
@@ -91,9 +94,9 @@ export function ruleControls(applying: readonly Control[], aggregateBlacklisted:
 }
 
 /**
- * Of the controls that apply to an event, the one that decides whether it may be sent now: a blacklist before a cooldown,
- * and the whitelist where it overrides them. `own`: Parkade's blacklist of the event's aggregate. Null = none decides. The
- * same rule as `ruleControls`.
+ * Of the controls that apply to an event, returns the control that decides whether the event may be sent now: a
+ * blacklist before a cooldown, and the whitelist where it overrides them. `own`: Parkade's blacklist of the event's
+ * aggregate. Null = no control decides. `ruleControls` applies the same rule.
  */
 export function decidingControl<Ruling extends Control>(
   applying: readonly Ruling[],
@@ -106,7 +109,7 @@ export function decidingControl<Ruling extends Control>(
   return byPerson ?? whitelist ?? own ?? blacklists[0] ?? longest(of("cooldown"));
 }
 
-/** Of several cooldowns the last to end is the one that is waited for. */
+/** Of several cooldowns the one that ends last decides how long the event waits. */
 function longest<Ruling extends Control>(cooldowns: readonly Ruling[]): Ruling | null {
   const end = (control: Ruling) => control.expiresAtMs ?? Number.POSITIVE_INFINITY;
   return cooldowns.reduce<Ruling | null>((last, one) => (last === null || end(one) > end(last) ? one : last), null);

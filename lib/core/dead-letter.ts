@@ -7,7 +7,7 @@ export type Header =
   | [name: string, value: string | null]
   | [name: string, value: string | null, encoding: "text" | "bytes" | "amqp"];
 
-/** Where a dead letter was before it died. Free-form beyond these: each convention adds what it knows. */
+/** The place where a message was before it was dead-lettered. Each convention may add fields of its own. */
 export type Origin = {
   /** Parser that recognised the headers, e.g. `rabbitmq-x-death`, `spring-amqp`, `masstransit`. */
   convention?: string;
@@ -26,10 +26,15 @@ export type Origin = {
 
 export type DeadLetterError = { type: string | null; message: string | null; stack: string | null };
 
-/** Marks a dead letter that Parkade itself had sent: it came back, so it is a bounce. From the `x-redrive-*` headers. */
+/**
+ * Set when Parkade had sent this message before: it came back, so it is a bounce. Read from the `x-redrive-*` headers.
+ */
 export type RedriveMark = { redriveId: string; attempt: number };
 
-/** One dead letter on its way into the store, from any source. Absent facts are null, never invented. */
+/**
+ * One dead letter on its way into the store, from any source. Values that the message does not hold are null, never
+ * guessed.
+ */
 export type DeadLetter = {
   eventId: string;
   aggregateType: string | null;
@@ -40,7 +45,7 @@ export type DeadLetter = {
   traceId: string | null;
   errorCode: string;
   error: DeadLetterError;
-  /** Deliveries the consumer had made before parking it. */
+  /** Number of deliveries to the consumer before the message was dead-lettered. */
   attempts: number;
   failedAtMs: number | null;
   /** Byte for byte as received. */

@@ -1,30 +1,33 @@
 import type { DryRunRefusal } from "@/lib/core/refusal";
 
-/** What the dry run looks at, for one event. */
+/** The input of the dry run for one event. */
 export type DryRunFacts = OrderFacts & {
   payload: {
     bytes: number;
     bytesMax: number;
     parses: { ok: boolean; detail: string };
-    /** `tooSlow`: the schema did not decide in its time. */
+    /** `tooSlow`: the check against the schema took longer than its time limit. */
     schema: { ok: boolean; detail: string; tooSlow?: boolean };
   };
-  /** `fault`: nothing can be sent to, and why. */
+  /** `fault`: the reason why nothing can be sent to this target. */
   target:
     | { name: string; reachable: boolean; detail: string; breakerOpen: boolean; breakerDetail?: string }
     | { fault: string };
   version: bigint | null;
 };
 
-/** What the store knows about an event's place in its aggregate. */
+/** The stored facts about the place of an event in its aggregate. */
 export type OrderFacts = {
-  /** Newest version of the aggregate that its consumer has processed; one merely delivered may yet come back. */
+  /**
+   * Newest version of the aggregate that its consumer has processed. A version that is only delivered may still come
+   * back.
+   */
   versionProcessed: bigint | null;
-  /** Which earlier event of the aggregate holds it, in words; null = none. */
+  /** The earlier event of the aggregate that holds this event back, in words; null = none. */
   heldBy: string | null;
-  /** An earlier event of the aggregate has an open item in another redrive: this one waits for its end. */
+  /** An earlier event of the aggregate has an open item in another redrive: this event waits until that item ends. */
   waits: boolean;
-  /** Consumers that reported this event as processed. */
+  /** Names of the consumers that reported this event as processed. */
   processedBy: string[];
 };
 
@@ -33,12 +36,14 @@ export type Check = { check: string; ok: boolean; detail: string };
 
 export type Verdict =
   | { kind: "send"; findings: Check[] }
-  /** Nothing speaks against it but its turn: it is claimed again later. */
+  /** Every check passes except the order: the item stays open and is claimed again later. */
   | { kind: "wait"; findings: Check[] }
   | { kind: "already-processed"; findings: Check[]; detail: string }
   | { kind: "refuse"; findings: Check[]; refusal: DryRunRefusal; detail: string };
 
-/** Does the order alone let it go now? For a send that has waited since its dry run. */
+/**
+ * True when the order of the aggregate allows the send now. Asked again for a send that has waited since its dry run.
+ */
 export function isItsTurn(facts: OrderFacts & { version: bigint | null }): boolean {
   return !facts.waits && inboxCheck(facts.processedBy).ok && orderChecks(facts).every(({ ok }) => ok);
 }
@@ -46,8 +51,8 @@ export function isItsTurn(facts: OrderFacts & { version: bigint | null }): boole
 type Ruled = Check & { refusal: DryRunRefusal };
 
 /**
- * The checks before a send. All of them run, so that a person sees everything that is wrong at once; the first that
- * fails names the refusal. An event its consumer has already processed is closed as done whatever else is wrong.
+ * The checks before a send. All of them run, so that a person sees every fault at once; the first check that fails
+ * names the refusal. An event that its consumer has already processed is closed as done, whatever the other checks say.
  */
 export function dryRun(facts: DryRunFacts): Verdict {
   const ruled = [...payloadChecks(facts.payload), ...targetChecks(facts.target), ...orderChecks(facts)];
@@ -56,7 +61,7 @@ export function dryRun(facts: DryRunFacts): Verdict {
   if (!inbox.ok) return { kind: "already-processed", findings, detail: inbox.detail };
   const failed = ruled.find((finding) => !finding.ok);
   if (failed) return { kind: "refuse", findings, refusal: failed.refusal, detail: failed.detail };
-  // Queued elsewhere between the claim and this look: a claim leaves such an event alone.
+  // An earlier event was queued in another redrive after the claim. A claim does not take an event in this state.
   return { kind: facts.waits ? "wait" : "send", findings };
 }
 

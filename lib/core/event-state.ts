@@ -2,12 +2,14 @@
  * The life of an event.
  *
  * An event is parked as PENDING. A redrive freezes it: it is QUEUED exactly as long as it has an open item. A delivered
- * item makes it REDRIVEN; it stays so until it bounces. A bounce makes it PENDING again; so does an item that is passed,
- * refused, failed or cancelled. An item that its worker gives back leaves its event QUEUED. An event that fails or bounces at the redrive limit is exhausted: IGNORED. A person
- * ignores and releases events; the redrive limit never releases. Ignoring an event also withdraws it from a redrive that
- * has not sent it yet. A consumer confirms an event that it has processed, also one that Parkade did not send.
- * Blacklisted, cooling, bounced and confirmed are no states: they are facts beside it (a control, `cooldownUntil`,
- * `bounces`, `confirmedAt`).
+ * item makes it REDRIVEN, and it stays REDRIVEN until it bounces. An event becomes PENDING again when it bounces, and
+ * when its item is passed, refused, failed or cancelled. An item that its worker gives back leaves its event QUEUED. An
+ * event that fails or bounces at the redrive limit is exhausted: IGNORED. A person ignores and releases events; the
+ * redrive limit never releases. Ignoring an event also withdraws it from a redrive that has not sent it yet. A consumer
+ * confirms an event that it has processed, also an event that Parkade did not send.
+ *
+ * Blacklisted, cooling, bounced and confirmed are not states. Other columns and tables hold them: a control,
+ * `cooldownUntil`, `bounces`, `confirmedAt`.
  */
 export const EVENT_STATUSES = ["PENDING", "QUEUED", "REDRIVEN", "IGNORED"] as const;
 export type EventStatus = (typeof EVENT_STATUSES)[number];
@@ -32,9 +34,9 @@ export type EventMove =
 export const EVENT_MOVES = {
   freeze: { from: ["PENDING"], to: "QUEUED" },
   deliver: { from: ["QUEUED"], to: "REDRIVEN" },
-  // Its bounce was recorded before its delivery was committed.
+  // The bounce was recorded before the delivery was committed.
   deliverBounced: { from: ["QUEUED"], to: "PENDING" },
-  // Not sent: its consumer had processed it.
+  // The event was not sent: its consumer had processed it.
   skip: { from: ["QUEUED"], to: "REDRIVEN" },
   pass: { from: ["QUEUED"], to: "PENDING" },
   refuse: { from: ["QUEUED"], to: "PENDING" },
@@ -51,20 +53,22 @@ export const EVENT_MOVES = {
 /** The status of an event that is parked for the first time. */
 export const PARKED_AS = "PENDING" satisfies EventStatus;
 
-/** The status after a move, or null when the move is not legal from here. */
+/** The status after a move; null when the move is not allowed from this status. */
 export function nextStatus(from: EventStatus, move: EventMove): EventStatus | null {
   const { from: before, to } = EVENT_MOVES[move];
   return (before as readonly EventStatus[]).includes(from) ? to : null;
 }
 
-/** Statuses that count as parked now: `dlq_size`. */
+/** The statuses that count as parked: `dlq_size` is the number of these events. */
 export const PARKED_STATUSES = ["PENDING", "QUEUED"] as const satisfies readonly EventStatus[];
 
 export function isParked(status: EventStatus): boolean {
   return (PARKED_STATUSES as readonly EventStatus[]).includes(status);
 }
 
-/** How the surface names an event's state: the status refined by the facts beside it. */
+/**
+ * The state as the console and the API show it: the status, refined by cooldown, blacklist, bounces and confirmation.
+ */
 export type ShownState = EventStatus | "BOUNCED" | "CONFIRMED" | "COOLING" | "BLACKLISTED";
 
 export type StateFacts = {

@@ -1,40 +1,43 @@
-/** What becomes of a send while its target takes none. */
+/** What Parkade does with a send while its target takes no sends. */
 export type Fallback =
   | { kind: "defer"; deferMs: number }
-  /** To the slow lane of the same source. */
+  /** The item is sent to the slow lane of the same source. */
   | { kind: "slow-lane" }
   | { kind: "target"; target: string };
 
-/** Where an item goes: to its own target (where it waits or is refused), nowhere yet, or to the target that stands in. */
+/**
+ * The decision for an item: send it to its own target (where it waits or is refused), wait and decide again, or send it
+ * to the fallback target.
+ */
 export type Route = { kind: "own" } | { kind: "wait"; waitMs: number } | { kind: "stand-in" };
 
 export type RouteFacts = {
   fallback: Fallback | null;
   /** Name of its own target. */
   own: string;
-  /** Its own target takes nothing now. */
+  /** Its own target takes no sends now. */
   away: boolean;
-  /** Without a fallback it would be refused for that, and not wait. */
+  /** Without a fallback the item would be refused instead of waiting. */
   refuses: boolean;
-  /** The target that the fallback names, and whether it takes sends; null = there is none. */
+  /** The target that the fallback names, and whether that target takes sends; null = there is none. */
   standIn: { name: string; takes: boolean } | null;
-  /** Where the item itself was sent to in this redrive; null = it was not. */
+  /** The target that the item was sent to in this redrive; null = it was not sent. */
   sentTo: string | null;
-  /** Where the last event of its aggregate was sent to that is not confirmed yet; null = there is none. */
+  /** The target of the last event of its aggregate that was sent and is not confirmed yet; null = there is none. */
   aggregateSentTo: string | null;
 };
 
-/** An item that must keep to a target that takes nothing is looked at again after this long. */
+/** An item that must use a target which takes no sends now is looked at again after this time. */
 const KEEP_MS = 10_000;
-/** Retry budgets earn their retries over seconds: an item that must not go elsewhere waits this long for them. */
+/** A retry budget refills over seconds. An item that must not use another target waits this long for it. */
 const BUDGET_WAIT_MS = 60_000;
 
 const OWN: Route = { kind: "own" };
 
 /**
- * Where an item goes before its send. An item that was sent to a target keeps to it: it may have arrived there, and the
- * other target would get it twice. And an aggregate keeps to the target of its last event until that is confirmed: two
- * targets hand out what they got in no common order.
+ * The target of an item, decided before its send. An item that was sent to a target stays with that target: the first
+ * send may have arrived, and another target would receive the event twice. An aggregate stays with the target of its
+ * last event until that event is confirmed: two targets deliver in no common order.
  */
 export function routeOf({ fallback, own, away, refuses, standIn, sentTo, aggregateSentTo }: RouteFacts): Route {
   if (fallback === null) return OWN;
@@ -47,8 +50,8 @@ export function routeOf({ fallback, own, away, refuses, standIn, sentTo, aggrega
 }
 
 /**
- * Where an item goes when the retry budget of its target is spent. Only what certainly did not arrive may go elsewhere, and
- * only when no order can be broken by it. null = it fails.
+ * The target of an item when the retry budget of its own target is spent. Another target is allowed only when the send
+ * certainly did not arrive and the order of the aggregate cannot break. null = the item fails.
  */
 export function budgetRouteOf(
   fallback: Fallback | null,

@@ -1,7 +1,10 @@
 import type { DeadLetter, DeadLetterError } from "./dead-letter";
 import { hash64 } from "./hash";
 
-/** What makes two failures the same: error code, exception type, first own stack frame, message without its facts. */
+/**
+ * Two failures are the same when these are equal: error code, exception type, first stack frame of the application's
+ * own code, and message without ids, numbers and quoted text.
+ */
 export type Fingerprint = {
   /** 16 hex digits. */
   fingerprint: string;
@@ -11,14 +14,14 @@ export type Fingerprint = {
   firstFrame: string | null;
 };
 
-/** A message is mostly told in its first words; what follows is often a dump of the very facts to strip. */
+/** The first words of a message say most; the rest is often a dump of the very values that are removed here. */
 const MESSAGE_CHARS = 600;
 const PATTERN_CHARS_MAX = 300;
 const FRAME_CHARS_MAX = 300;
 /**
- * Frames of the code that failed are near the top (in Python: the bottom); a recursion has thousands. Whoever reports a
- * failure chooses its stack, so the time to read one grows with its length and no faster: a line is cut before it is
- * read, and no expression here goes back over what it has read.
+ * The frames of the failed code are near the top (in Python: the bottom); a recursion has thousands of frames. The
+ * sender of a failure chooses its stack, so reading must take time in proportion to its length: a line is cut before it
+ * is read, and no expression here backtracks.
  */
 export const STACK_CHARS = 32_768;
 const LINE_CHARS_MAX = 1_000;
@@ -32,7 +35,7 @@ export function fingerprintOf(letter: Pick<DeadLetter, "errorCode" | "error">): 
   return { fingerprint: hash64(identity), exceptionType, pattern, firstFrame };
 }
 
-/** The type as given, else what stands before the colon on the stack's first line. */
+/** The given type, else the text before the colon in the first line of the stack. */
 function exceptionTypeOf(error: DeadLetterError): string | null {
   if (error.type) return error.type;
   const start = error.stack?.slice(0, STACK_CHARS).trimStart().slice(0, TYPE_CHARS_MAX) ?? "";
@@ -61,7 +64,7 @@ const FACTS = new RegExp(
   "gi",
 );
 
-/** A message without its facts. At most 300 characters. */
+/** The message without ids, numbers and quoted text. At most 300 characters. */
 export function messagePattern(message: string): string {
   const stripped = message.slice(0, MESSAGE_CHARS).replace(FACTS, (...match) => {
     const groups = match.at(-1) as Record<string, string | undefined>;
@@ -99,8 +102,8 @@ const isForeign = (frame: string) => FOREIGN.some((pattern) => pattern.test(fram
 export type StackLine = { text: string; kind: "own" | "foreign" | "text" };
 
 /**
- * The first STACK_CHARS of a stack line by line for a reader: the application's own frames, those of runtimes and
- * frameworks, and what is none.
+ * The first STACK_CHARS of a stack, line by line: frames of the application, frames of runtimes and frameworks, and
+ * other lines.
  */
 export function stackLines(stack: string): StackLine[] {
   return stack
@@ -144,7 +147,10 @@ function goFrame(text: string): string | null {
   return null;
 }
 
-/** What tells the languages apart is looked for first: a stack is read for every event, and most of it by nobody. */
+/**
+ * Each language is recognised by a short text before its pattern runs: a stack is read for every event, and most lines
+ * of a stack are not frames.
+ */
 function atFrame(text: string): string {
   const source = text.lastIndexOf(" in ");
   if (source > 0 && text.includes(":line ", source)) return stable(text.slice(0, source));
@@ -155,7 +161,7 @@ function atFrame(text: string): string {
   return stable(javaName(text) ?? withoutPosition(text));
 }
 
-/** `name` of `module@version/name(file)`; the module is optional. Null for what is no Java frame. */
+/** The frame `name` of `module@version/name(file)`; the module is optional. Null when the line is not a Java frame. */
 function javaName(text: string): string | null {
   const open = text.indexOf("(");
   if (open < 1 || text.indexOf(")", open) < 0) return null;
@@ -189,7 +195,7 @@ function withFile(name: string | undefined, file: string): string {
   return stable(name ? `${name} (${file})` : file);
 }
 
-/** What changes from build to build or run to run: lambda numbers, proxies, addresses. */
+/** Removes the parts that change from build to build or run to run: lambda numbers, proxies, addresses. */
 function stable(frame: string): string {
   return frame
     .replace(/\$\$(?:Lambda|EnhancerBy\w+|FastClassBy\w+|SpringCGLIB)[\w$./]*/g, "$$$$")

@@ -36,8 +36,9 @@ const COUNTED: Record<EventMove, readonly FlowKind[]> = {
 };
 
 /**
- * All kinds that a move counts: its own, and one that makes up for what they miss. An event that bounces without having left
- * leaves (`redriven`); one that ends as IGNORED at the redrive limit leaves too (`ignored`).
+ * All kinds that a move counts: its own kind, and the kind that corrects for a missing one. An event that bounces
+ * without having left the parked events leaves them now (`redriven`); an event that ends as IGNORED at the redrive
+ * limit leaves them too (`ignored`).
  */
 export function flowOf(move: EventMove, from: EventStatus, to: EventStatus = EVENT_MOVES[move].to): FlowKind[] {
   const counted = COUNTED[move];
@@ -48,7 +49,7 @@ export function flowOf(move: EventMove, from: EventStatus, to: EventStatus = EVE
   return [...counted, to === "IGNORED" && from !== "IGNORED" ? "ignored" : "redriven"];
 }
 
-/** The kinds that an event which comes back counts beside `bounced`. It takes back a confirmation. */
+/** The kinds that an event counts when it comes back, beside `bounced`. A confirmation is taken back. */
 export function flowBesideBounce(from: EventStatus, to: EventStatus, confirmed: boolean): FlowKind[] {
   const beside = flowOf("bounce", from, to).filter((kind) => kind !== "bounced");
   return confirmed ? [...beside, "unconfirmed"] : beside;

@@ -3,7 +3,7 @@ import type { EventStatus } from "@/lib/core/event-state";
 import { isExhausted } from "@/lib/core/redrive-limit";
 import type { GateRefusal } from "@/lib/core/refusal";
 
-/** What the gate looks at. Times are epoch milliseconds of the wall clock. */
+/** The input of the gate. Times are epoch milliseconds of the wall clock. */
 export type GateFacts = ControlFacts & {
   status: EventStatus;
   cooldownUntilMs: number | null;
@@ -22,8 +22,8 @@ export type GateRules = {
 export type GateRuling = { pass: true; whitelisted: boolean } | { pass: false; refusal: GateRefusal };
 
 /**
- * May this event be sent? Decided when a redrive freezes it and again when a worker claims it, since controls may have
- * changed between. The order of the checks is the order in which a person would want to be told.
+ * Decides whether this event may be sent. Asked when a redrive freezes the event and again when a worker claims it,
+ * since controls may have changed between. The first reason found is the one that a person most needs to know.
  */
 export function gate(facts: GateFacts, rules: GateRules): GateRuling {
   const state = refuseByStatus(facts.status, rules.at);

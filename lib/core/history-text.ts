@@ -1,12 +1,12 @@
-/** One line a person reads for each fact of an event's history. */
+/** One line of text for each entry of an event's history. */
 
-type Facts = Record<string, unknown>;
+type AuditValues = Record<string, unknown>;
 
 const text = (value: unknown): string | null =>
   typeof value === "string" || typeof value === "number" ? String(value) : null;
 
-/** Of an audit entry about events. */
-export function auditText(action: string, before: Facts, after: Facts): string {
+/** The line for an audit entry about events. */
+export function auditText(action: string, before: AuditValues, after: AuditValues): string {
   switch (action) {
     case "event.parked":
       return "Parked";
@@ -15,7 +15,7 @@ export function auditText(action: string, before: Facts, after: Facts): string {
     case "event.queued":
       return "Queued for a redrive";
     case "event.redriven":
-      // A bounce can overtake the end of its delivery.
+      // A bounce can arrive before the end of its delivery is recorded.
       return after.status === "PENDING" ? "Delivered, and had come back by then" : "Delivered";
     case "event.failed":
       return withResult("Could not be delivered", after);
@@ -36,13 +36,13 @@ export function auditText(action: string, before: Facts, after: Facts): string {
   }
 }
 
-function withResult(what: string, after: Facts): string {
+function withResult(what: string, after: AuditValues): string {
   const result = text(after.result);
   const ignored = after.status === "IGNORED" ? "; now ignored" : "";
   return `${result === null ? what : `${what}: ${result}`}${ignored}`;
 }
 
-function bounceText(before: Facts, after: Facts): string {
+function bounceText(before: AuditValues, after: AuditValues): string {
   const [was, is] = [text(before.errorCode), text(after.errorCode)];
   const change = was !== null && is !== null && was !== is ? `, now as ${is} instead of ${was}` : "";
   return `Came back for the ${ordinal(Number(after.bounces))} time${change}`;
@@ -59,7 +59,7 @@ export type AttemptFacts = {
   target: string;
   latencyMs: number | null;
   code: string | null;
-  /** Why it was not tried again: a reason of the retry engine; null = it was, or it went well. */
+  /** The reason of the retry engine for not trying again; null = it tried again, or the attempt succeeded. */
   stopped: string | null;
 };
 
@@ -76,7 +76,7 @@ const STOPS: Record<string, string> = {
   amplified: "its producer's own repeats count towards the limit",
 };
 
-/** Why retrying stopped, in words; null when it did not stop by a decision. */
+/** The reason why retrying stopped, in words; null when no decision of the engine stopped it. */
 export function stopText(reason: string | null): string | null {
   if (reason === null) return null;
   return Object.hasOwn(STOPS, reason) ? STOPS[reason]! : reason.replaceAll("-", " ");

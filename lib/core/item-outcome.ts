@@ -6,9 +6,9 @@ import type { Refusal } from "@/lib/core/refusal";
 import type { Settings } from "@/lib/core/settings";
 
 /**
- * How one claimed item ended. `untilMs` of a failure is when the target said it may be asked again: the cooldown never
- * ends before that. `back` hands it back unchanged (pause, shutdown, open breaker); `later` keeps it open and unsent for
- * `waitMs` (the rest of a Retry-After); `verified` is a verify run's pass.
+ * The end of one claimed item. `untilMs` of a failure is the time before which the target must not be asked again: the
+ * cooldown never ends earlier. `back` gives the item back unchanged (pause, shutdown, open breaker); `later` keeps it
+ * open and unsent for `waitMs` (the rest of a Retry-After); `verified` means that a verify run found no fault.
  */
 export type ItemOutcome =
   | { kind: "delivered"; code: string }
@@ -19,10 +19,10 @@ export type ItemOutcome =
   | { kind: "later"; waitMs: number }
   | { kind: "back" };
 
-/** What the event becomes. Times are epoch milliseconds. */
+/** The event after the outcome. Times are epoch milliseconds. */
 export type EventAfter = {
   status: EventStatus;
-  /** Of a delivery: the status when its bounce was parked before this end; null = the end was no delivery. */
+  /** For a delivery: the status if its bounce was parked before this end; null = the end was not a delivery. */
   statusIfBounced: EventStatus | null;
   failures: number;
   redrives: number;
@@ -32,7 +32,7 @@ export type EventAfter = {
 
 export type EventBefore = { failures: number; redrives: number; cooldownUntilMs: number | null };
 
-/** The move of the item and of its event. */
+/** The moves of the item and of its event. */
 export function moveOf(outcome: ItemOutcome): Extract<ItemMove, EventMove> {
   switch (outcome.kind) {
     case "delivered":
@@ -56,9 +56,9 @@ export function itemStateAfter(outcome: ItemOutcome): ItemState {
 }
 
 /**
- * The event after its item closed. A delivery is no success yet: it leaves the run of failures as it is, and only a
- * confirmation ends it. A send that failed counts against the redrive limit like one that was delivered:
- * the limit is against loops, not against success.
+ * The event after its item closed. A delivery is not a success yet: it leaves the count of consecutive failures
+ * unchanged, and only a confirmation resets it. A send that failed counts against the redrive limit like a delivered
+ * one: the limit protects against endless repetition.
  */
 export function eventAfter(
   outcome: ItemOutcome,

@@ -1,9 +1,9 @@
 import { isStorableText } from "./storable";
 
-/** Deepest nesting of a JSON body that is no ingest; a JSON Schema of fifty levels is already unreadable. */
+/** Deepest allowed nesting of a JSON body, except for ingest. A JSON Schema of fifty levels is already unreadable. */
 const DEPTH_MAX = 100;
 
-/** Where a JSON value cannot be taken as it is, as a path like `filter.q` or `ids[3]`, and why. */
+/** The place of a JSON value that is not allowed, as a path like `filter.q` or `ids[3]`, and the reason. */
 export type JsonFault = { field: string; detail: string };
 
 type Place = { value: unknown; field: string; depth: number };

@@ -1,4 +1,4 @@
-/** What the decision needs of a request: its method, its path and its headers as Node gives them (lower case names). */
+/** The parts of a request that decide: its method, its path and its headers as Node gives them (lower-case names). */
 export type RequestFacts = {
   method: string;
   path: string;
@@ -10,18 +10,18 @@ export type RequestFacts = {
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
-/** Probes of an orchestrator come by address, with any Host; these two answer with a state and no data. */
+/** An orchestrator calls its probes by address, with any Host. These two paths answer with a state and no data. */
 const PROBES = new Set(["/healthz", "/readyz"]);
 
 /**
- * Null when the request may pass, else the reason for a person. There is no sign-in yet, so whoever reaches the port may
- * do everything; two doors that stay open on a loopback address are closed here: a foreign web page that resolves its own
- * name to 127.0.0.1 (DNS rebinding: its Host is not ours), and a foreign page that posts a form to us (CSRF). The server,
- * the handlers and the pages all ask here, so that they cannot disagree.
+ * Null when the request may pass, else the reason in words. There is no sign-in yet, so every caller that reaches the
+ * port may do everything. Two attacks work even against a loopback address and are refused here: a foreign web page
+ * that resolves its own name to 127.0.0.1 (DNS rebinding: its Host is not ours), and a foreign page that posts a form
+ * to us (CSRF). The server, the handlers and the pages all call this function, so that they decide alike.
  *
- * `allowedHosts`: further names, `host` or `host:port`, lower case, for a deployment behind an authenticating proxy. `*`
- * lets any name read, and programs write; a page writes only from a host that is named, because a rebound page cannot be
- * told from the console's own.
+ * `allowedHosts`: further names, `host` or `host:port`, lower case, for a deployment behind an authenticating proxy.
+ * `*` lets every host name read, and lets programs write. A page may write only from a host that is listed, because a
+ * rebound page looks the same as the console's own page.
  */
 export function refusalOf(request: RequestFacts, allowedHosts: ReadonlySet<string>): string | null {
   if (PROBES.has(request.path) && SAFE_METHODS.has(request.method)) return null;
@@ -31,7 +31,8 @@ export function refusalOf(request: RequestFacts, allowedHosts: ReadonlySet<strin
   }
   const { origin, fetchSite } = request;
   if (SAFE_METHODS.has(request.method)) {
-    // It would not see the answer, but the work is done: an export or a search through a million events.
+    // The page would not see the answer, but the server would do the work: an export or a search through a million
+    // events.
     if (!isData(request.path) || fetchSite === undefined || fetchSite === "same-origin" || fetchSite === "none")
       return null;
     return "A page of another site may not ask for data here: open the console, or use a client that is no browser.";
@@ -48,7 +49,7 @@ export function refusalOf(request: RequestFacts, allowedHosts: ReadonlySet<strin
   return null;
 }
 
-/** True for what answers with data and never with a page. */
+/** True for a path that answers with data and never with a page. */
 export function isData(path: string): boolean {
   return path.startsWith("/api/") || path.startsWith("/ops/") || path === "/metrics";
 }
@@ -68,7 +69,9 @@ function isNamed(host: string, allowedHosts: ReadonlySet<string>): boolean {
   return LOOPBACK.has(name) || allowedHosts.has(host) || allowedHosts.has(name);
 }
 
-/** The page came from the very host and port it talks to; a proxy that rewrites Host may name its public host instead. */
+/**
+ * The page came from the host and port that it sends to. A proxy that rewrites Host may list its public host instead.
+ */
 function isOwnOrigin(origin: string, host: string, allowedHosts: ReadonlySet<string>): boolean {
   if (!URL.canParse(origin)) return false;
   const url = new URL(origin);

@@ -2,25 +2,27 @@ import type { EventStatus } from "@/lib/core/event-state";
 import type { ItemOutcome } from "@/lib/core/item-outcome";
 
 /**
- * The order of an aggregate is a gate: an event is not sent while an earlier version of its aggregate is parked and does
- * not go before it in the same redrive. Who wants it otherwise says so with the redrive:
- * - `hold`: what is behind a parked version is refused as `held-by-head`;
- * - `include`: the earlier versions are taken along, each through the gate; one that is refused holds what is behind it;
- * - `pass`: sent all the same, ahead of what was parked. A failure within the redrive still holds what is behind it.
+ * The order of an aggregate is a gate: an event is not sent while an earlier version of its aggregate is parked and
+ * does not go before it in the same redrive. The request of a redrive may choose another rule:
+ * - `hold`: an event behind a parked version is refused as `held-by-head`;
+ * - `include`: the redrive also takes the earlier versions, each through the gate; a refused one holds the events
+ *   behind it;
+ * - `pass`: the event is sent ahead of the parked versions. A failure within the redrive still holds the events behind
+ *   it.
  */
 export const EARLIER_CHOICES = ["hold", "include", "pass"] as const;
 export type Earlier = (typeof EARLIER_CHOICES)[number];
 
 /**
- * In these an event holds what is behind it: it was not sent, or its send failed. Ignored ones too: by the redrive limit,
- * or by a person who has not said what becomes of the versions after it.
+ * In these statuses an event holds the later versions back: it was not sent, or its send failed. IGNORED is one of
+ * them: the redrive limit ignored the event, or a person who has not decided about the later versions.
  */
 export const HOLDING_STATUSES = ["PENDING", "IGNORED"] as const satisfies readonly EventStatus[];
 
-/** The first parked version of an aggregate above the one that its consumer has processed. */
+/** The first parked version of an aggregate above the version that its consumer has processed. */
 export type Head = { id: string; eventId: string; version: bigint; status: (typeof HOLDING_STATUSES)[number] };
 
-/** Only versions have an order that is certain: without one, the time of parking says when it failed, not when it was made. */
+/** Only versions have a certain order. The time of parking says when an event failed, not when it was made. */
 export function isHeldBy(event: { version: bigint | null }, head: Pick<Head, "version"> | null): boolean {
   return head !== null && event.version !== null && head.version < event.version;
 }
@@ -50,7 +52,10 @@ export function headOf<Event extends { version: bigint | null; status: EventStat
 /** An item of a claim that has ended before the next one of its aggregate is begun. */
 export type EndedItem = { eventId: string; aggregateId: string | null; version: bigint | null; outcome: ItemOutcome };
 
-/** What the end of an earlier item means for the next one of its aggregate, in the same claim; null = it may go. */
+/**
+ * The effect of an earlier item's end on the next item of its aggregate in the same claim; null = the next item may be
+ * sent.
+ */
 export function heldBehind(ended: EndedItem, next: { version: bigint | null }, earlier: Earlier): ItemOutcome | null {
   const { eventId, aggregateId, outcome } = ended;
   if (aggregateId === null) return null;
@@ -64,9 +69,9 @@ export function heldBehind(ended: EndedItem, next: { version: bigint | null }, e
       return held("failed");
     case "refused":
       if (outcome.refusal === "cooling") return held("cools down");
-      // The head of it is the head of all.
+      // The earlier item is held by the head of the aggregate, so the next item is too.
       if (outcome.refusal === "held-by-head") return outcome;
-      // What is no longer parked, or superseded, holds nothing.
+      // An event that is no longer parked, or is superseded, holds nothing back.
       if (["already-redriven", "version-superseded"].includes(outcome.refusal)) return null;
       return earlier !== "pass" && isHeldBy(next, asHead(ended)) ? held(`was refused: ${outcome.refusal}`) : null;
     case "later":

@@ -1,6 +1,6 @@
 /**
- * Every error a person or a client may be told, by stable code. `app/_server/problem.ts` maps each to an HTTP status
- * in one complete record, so a new code that nobody mapped fails to compile.
+ * Every error that the API or the console shows, by stable code. `app/_server/problem.ts` maps each code to an HTTP
+ * status in one complete record, so a new code without a status fails to compile.
  */
 export const PROBLEM_CODES = [
   "invalid-request",
@@ -48,27 +48,30 @@ export const PROBLEM_CODES = [
 
 export type ProblemCode = (typeof PROBLEM_CODES)[number];
 
-/** One field that is wrong, and what to do about it. `field` is a JSON path (`events[3].eventId`) or a query name. */
+/**
+ * One wrong field, and how to correct it. `field` is a JSON path (`events[3].eventId`) or the name of a query
+ * parameter.
+ */
 export type FieldError = { field: string; detail: string };
 
 const DOMAIN_ERROR = "DomainError";
 
 /**
- * Thrown for what a person must be told. `message` is public and names the fix; `internal` is for the log only and
- * never reaches a client.
+ * An error whose text a person reads. `message` is public and names the fix; `internal` is for the log only and never
+ * reaches a client.
  */
 export class DomainError extends Error {
   readonly code: ProblemCode;
   readonly fields: FieldError[];
   readonly internal: unknown;
-  /** When the same request may succeed; null = the code decides. */
+  /** When the same request may succeed; null = the default of the code applies. */
   readonly retryAfterMs: number | null;
   /** Header fields of the answer. */
   readonly headers: Readonly<Record<string, string>>;
 
   /**
-   * By name: the web process holds this class twice, in the bundle of its routes and in Next's bundle of its pages, and
-   * both use one store.
+   * Compared by name: the web process loads this class twice, in the bundle of its routes and in Next's bundle of its
+   * pages, and both use one store.
    */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return value instanceof Error && value.name === DOMAIN_ERROR;

@@ -1,22 +1,25 @@
 import type { Header, Origin } from "./dead-letter";
 
-/** Words of a name that alone say that its value is a credential. */
+/** Words that mark the value under a name as a credential. */
 const SECRET_WORDS = new Set(
   `authorization authorisation authentication auth token secret password passwd pwd pass passphrase passcode signature sig
    jwt bearer session sessionid jsessionid phpsessid sid cookie credential credentials apikey accesskey sas sastoken otp
    csrf xsrf`.split(/\s+/),
 );
-/** Before `key` these make it one of a lock; `idempotency-key`, `routing-key` and `partitionkey` are none. */
+/**
+ * With one of these words before it, `key` is a credential; `idempotency-key`, `routing-key` and `partitionkey` are
+ * not.
+ */
 const KEY_WORDS = new Set(
   "api access function functions subscription private account shared client master host signing encryption secret service app application admin".split(
     " ",
   ),
 );
-/** The same words written as one, as in `accessToken` without its capital or `x-authtoken`. */
+/** The same words joined into one, as in `accesstoken` or `x-authtoken`. */
 const SECRET_ENDING =
   /(?:authorization|accesstoken|authtoken|idtoken|refreshtoken|sessiontoken|apitoken|cookie|password|secret|apikey|sessionid)$/;
 
-/** `x-functions-key`, `accessToken` and `API_KEY` by their words, in small letters. */
+/** Splits `x-functions-key`, `accessToken` and `API_KEY` into words in lower case. */
 function wordsOf(name: string): string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, "$1-$2")
@@ -36,7 +39,7 @@ export function isSecretName(name: string): boolean {
   );
 }
 
-/** Bullets in place of the value: that something was there, not what or how long. */
+/** Bullets replace the value: they show that there is a value, but neither the value nor its length. */
 export const REDACTED = "\u2022\u2022\u2022\u2022\u2022\u2022";
 
 /** Header names that carry a credential. Stored and sent as they are, but not shown. */
@@ -52,10 +55,10 @@ export function redactHeaders(headers: readonly Header[]): Header[] {
   });
 }
 
-/** Levels of an origin that are looked through; below them nothing is shown. Brokers nest two or three. */
+/** Levels of an origin that are searched; nothing below them is shown. Brokers nest two or three levels. */
 const DEPTH_MAX = 20;
 
-/** Where an event came from, as it may be shown: broker properties and headers in it hold credentials as headers do. */
+/** The origin of an event without credentials: broker properties and headers can hold them. */
 export function redactOrigin(origin: Origin): Origin {
   return redactMembers(origin as Record<string, unknown>, DEPTH_MAX) as Origin;
 }
@@ -81,8 +84,8 @@ function redactMembers(members: Record<string, unknown>, depth: number): Record<
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
 
 /**
- * JSON with the values under secret names masked, and every other character as it was. null = the text is no JSON: which
- * part of it is a credential is not known.
+ * JSON with the values under secret names masked, and every other character unchanged. null = the text is not JSON, so
+ * the position of credentials in it is not known.
  */
 export function redactJson(text: string): string | null {
   try {

@@ -1,13 +1,14 @@
 import { EVENT_MOVES, type EventStatus, nextStatus } from "@/lib/core/event-state";
 
-/** Whether an event that was sent in `redrives` deliver redrives is not sent again. */
+/** True when an event that was sent in `redrives` deliver redrives must not be sent again. */
 export function isExhausted(redrives: number, redriveLimit: number): boolean {
   return redrives >= redriveLimit;
 }
 
 /**
- * The status after a failure: a send that failed, or an event that bounced. The only place that decides what happens at
- * the redrive limit. `redrives` counts the one that failed. An event that is not where such a failure moves it from stays.
+ * The status after a failure: a send that failed, or an event that bounced. Only this function decides what happens at
+ * the redrive limit. `redrives` includes the redrive that failed. The status stays when the failure does not apply to
+ * it.
  */
 export function statusAfterFailure(
   from: EventStatus,

@@ -4,15 +4,19 @@ import { aggregateKeyOf } from "@/lib/core/aggregate";
 const SLICE_ITEMS_MEAN = 64;
 const SINGLE_SLICE_ITEMS_MAX = 100;
 
-/** How many slices a redrive of about `total` events gets. Fixed when it is created, also when the total is a guess. */
+/**
+ * The number of slices of a redrive of about `total` events. It is fixed when the redrive is created, even if the total
+ * is an estimate.
+ */
 export function sliceCount(total: number): number {
   return total <= SINGLE_SLICE_ITEMS_MAX ? 1 : Math.ceil(total / SLICE_ITEMS_MEAN);
 }
 
 /**
  * The slice of an event: a hash of its aggregate, so that an aggregate is never split, whichever chunk of the plan
- * meets it first. The aggregate's type is left out: aggregates of one source that share an id share a slice, which
- * splits none of them. FNV-1a, 32 bit (Fowler, Noll, Vo; draft-eastlake-fnv).
+ * holds it first. The aggregate's type is not part of the hash: aggregates of one source with the same id share a
+ * slice, which splits none of them. FNV-1a, 32 bit (Fowler, Noll, Vo; draft-eastlake-fnv), over UTF-16 code units
+ * instead of bytes.
  */
 export function sliceOf(event: { id: string; sourceId: string; aggregateId: string | null }, slices: number): number {
   if (slices <= 1) return 0;

@@ -3,7 +3,7 @@
  * events per second, null = unlimited; times are milliseconds.
  */
 
-/** A target's rate, and over how long a redrive rises to it. */
+/** The rate of a target, and the time over which a redrive rises to it. */
 export type TargetPace = { ratePerSecond: number | null; warmUpMs: number };
 
 /** Paces of the targets of one lane, by source name. */
@@ -11,17 +11,17 @@ export type LanePaces = Readonly<Record<string, TargetPace>>;
 
 /** A target is given a third of its rate at the start of a redrive. Source: Guava's SmoothWarmingUp, coldFactor 3. */
 const COLD = 1 / 3;
-/** The rate of a warm-up rises in so many steps: each is a change of a distributed bucket. */
+/** Number of steps of a warm-up: each step changes a distributed bucket. */
 const WARM_UP_STEPS = 20;
 
 const UNKNOWN: TargetPace = { ratePerSecond: null, warmUpMs: 0 };
 
-/** The targets of these sources; a source without one limits nothing. */
+/** The targets of these sources. A source without a target limits nothing. */
 export function pacesOf(sources: readonly string[], paces: LanePaces): TargetPace[] {
   return sources.map((source) => paces[source] ?? UNKNOWN);
 }
 
-/** Its targets work in parallel, each at its own rate, and the redrive's own rate bounds the sum. */
+/** The targets work in parallel, each at its own rate, and the redrive's own rate limits the sum. */
 export function effectiveRate(asked: number | null, targets: readonly TargetPace[]): number | null {
   let together: number | null = targets.length === 0 ? null : 0;
   for (const { ratePerSecond } of targets)
@@ -30,20 +30,20 @@ export function effectiveRate(asked: number | null, targets: readonly TargetPace
   return Math.min(asked, together);
 }
 
-/** What a redrive still has to do. */
+/** The remaining work of a redrive. */
 export type Work = {
   events: number;
   asked: number | null;
-  /** Where it goes, with how many of the events where that is known. */
+  /** The sources of the events, with the number of events of each where it is known. */
   targets: readonly (TargetPace & { events?: number })[];
-  /** How long it has been running: of a warm-up the rest counts. Absent = it has not begun. */
+  /** How long the redrive has been running, to know the rest of a warm-up. Absent = it has not begun. */
   ranMs?: number;
   canary?: CanaryLeft | null;
-  /** Until its hold ends. */
+  /** Time until the hold ends. */
   holdMs?: number;
 };
 
-/** `released` is the step it is at; `waitMs` what is left of the wait after it, null = that wait has not begun. */
+/** `released` is the current step; `waitMs` is the rest of the wait after it, null = that wait has not begun. */
 export type CanaryLeft = {
   steps: readonly number[];
   released: number;
@@ -57,7 +57,10 @@ export function canaryAhead(steps: readonly number[], total: number, quietMs: nu
   return { steps, released: 0, quietMs, waitMs: null, total };
 }
 
-/** Until its last event is sent; null when nothing limits it. The slowest part decides: a target, or the redrive itself. */
+/**
+ * Time until the last event is sent; null when nothing limits the rate. The slowest part decides: a target, or the
+ * redrive.
+ */
 export function redriveTimeMs({ events, asked, targets, ranMs = 0, canary = null, holdMs = 0 }: Work): number | null {
   const rate = effectiveRate(asked, targets);
   const whole = { events, ratePerSecond: rate, warmUpMs: Math.max(0, ...targets.map(({ warmUpMs }) => warmUpMs)) };
@@ -67,7 +70,7 @@ export function redriveTimeMs({ events, asked, targets, ranMs = 0, canary = null
   return times.length === 0 ? null : Math.ceil(holdMs + canaryTimeMs(canary) + Math.max(...times));
 }
 
-/** null when nothing limits it. */
+/** null when nothing limits the rate. */
 function sendTimeMs(events: number, { ratePerSecond, warmUpMs }: TargetPace, ranMs: number): number | null {
   if (ratePerSecond === null) return null;
   const perMs = ratePerSecond / 1000;
@@ -81,7 +84,7 @@ function sendTimeMs(events: number, { ratePerSecond, warmUpMs }: TargetPace, ran
   return (Math.sqrt(share ** 2 + (2 * slope * events) / perMs) - share) / slope;
 }
 
-/** Waits for the steps that are smaller than the redrive; a consumer that confirms ends each of them sooner. */
+/** The waits after the steps that are smaller than the redrive. A consumer that confirms ends each wait sooner. */
 function canaryTimeMs(canary: CanaryLeft | null): number {
   if (canary === null) return 0;
   const waits = canary.steps.filter((step) => step >= canary.released && step < canary.total).length;

@@ -28,14 +28,16 @@ export const REDRIVE_MOVES = {
 /** The states that a redrive does not leave. */
 export const FINAL_REDRIVE_STATES = ["DONE", "CANCELLED"] as const satisfies readonly RedriveState[];
 export const LIVE_REDRIVE_STATES = REDRIVE_STATES.filter((state) => !isFinal(state));
-/** Its items may be claimed by a worker. Those of a cancelled redrive too, until they are given back. */
+/**
+ * A worker may claim items in these states. Items of a cancelled redrive may be claimed too, until they are given back.
+ */
 export const WORKED_REDRIVE_STATES = ["RUNNING", "PAUSED"] as const satisfies readonly RedriveState[];
 
 export function isFinal(state: RedriveState): boolean {
   return (FINAL_REDRIVE_STATES as readonly RedriveState[]).includes(state);
 }
 
-/** The state after a move, or null when the move is not legal from here. */
+/** The state after a move; null when the move is not allowed from this state. */
 export function nextRedriveState(from: RedriveState, move: RedriveMove): RedriveState | null {
   const { from: before, to } = REDRIVE_MOVES[move];
   return (before as readonly RedriveState[]).includes(from) ? to : null;

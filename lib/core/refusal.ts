@@ -28,7 +28,7 @@ export type DryRunRefusal = (typeof DRY_RUN_REFUSALS)[number];
 
 export type Refusal = GateRefusal | DryRunRefusal;
 
-/** What a person reads, and what they can do about it. */
+/** The text that a person reads, and what the person can do. */
 export const REFUSAL_TEXT: Record<Refusal, string> = {
   "already-queued": "is already in another open redrive",
   "already-redriven": "was redriven and has not come back",

@@ -1,4 +1,4 @@
-/** What an operator may set, with its default and bounds. Durations in milliseconds. */
+/** The settings of an operator, with defaults and bounds. Durations in milliseconds. */
 export type Settings = {
   /** Deliver redrives of one event before it is ignored automatically. */
   redriveLimit: number;

@@ -1,33 +1,33 @@
 import { isFinal, type RedriveState } from "@/lib/core/redrive-state";
 
-/** What is known of a redrive that is not final, and of what it needs to move. Times in epoch milliseconds. */
+/** The facts about a redrive that is not final, and about everything that can stop it. Times in epoch milliseconds. */
 export type StallFacts = {
   state: RedriveState;
   open: number;
   /** Decided within the last 30 s, in any way. */
   decidedRecently: number;
-  /** Since it may run; null = it has not started. */
+  /** The time since which it may run; null = it has not started. */
   startedMs: number | null;
   nowMs: number;
   workersAlive: number;
   pauseReason: string | null;
   ratePerSecond: number | null;
-  /** Until when nothing is sent because it may still be undone; null = no such time, or it is over. */
+  /** End of the hold in which the redrive can be undone and nothing is sent; null = no hold, or it is over. */
   holdUntilMs: number | null;
   /**
-   * The step a canary is at, what of it was delivered and did not come back, and until when it waits for what comes back;
-   * null = no canary holds anything back.
+   * The current step of the canary, how many of its events were delivered and did not come back, and the end of the
+   * wait for events that come back; null = no canary holds anything back.
    */
   canary: { released: number; sent: number; untilMs: number | null } | null;
   /** Targets of the open items that take no sends now. */
   breakers: { target: string; forced: boolean; untilMs: number | null }[];
-  /** Targets of the open items, those above included. */
+  /** All targets of the open items, including those that take no sends. */
   targets: number;
-  /** Open items in a worker's hand now. */
+  /** Open items that a worker has claimed. */
   claimed: number;
-  /** Open items that wait for a time, and the first of these times. */
+  /** Open items that wait for a time, and the earliest of these times. */
   deferred: { count: number; untilMs: number | null };
-  /** An open item of another redrive that comes before an item of this one in its aggregate. */
+  /** An open item of another redrive that must be sent before an item of this redrive in the same aggregate. */
   blockedBy: string | null;
 };
 
@@ -47,23 +47,23 @@ type StallCode = (typeof STALL_CODES)[number];
 
 export type Stall = {
   code: StallCode;
-  /** One sentence: why nothing moves, and the way out. */
+  /** One sentence: why nothing is sent, and how to change that. */
   text: string;
   untilMs: number | null;
   /** The target whose breaker is open. */
   target: string | null;
-  /** The redrive that comes first. */
+  /** The redrive that must send first. */
   redriveId: string | null;
 };
 
-/** A redrive that started this short a time ago is expected to have sent nothing. */
+/** In this time after its start a redrive need not have sent anything. */
 const START_MS = 5_000;
-/** A send that takes longer than this is worth a word. */
+/** A send that takes longer than this is named as the cause. */
 const SLOW_MS = 10_000;
 
 /**
- * Why a redrive does not move, or null when it moves, is over, or has only just begun. The first cause in the order of a
- * repair: what a person must do comes before what passes by itself.
+ * The reason why a redrive sends nothing; null when it sends, is over, or has only just begun. Causes that a person
+ * must remove come before causes that pass by themselves.
  */
 export function stallOf(facts: StallFacts): Stall | null {
   if (isFinal(facts.state)) return null;
@@ -80,7 +80,7 @@ export function stallOf(facts: StallFacts): Stall | null {
 
 function stoppedByTarget({ breakers, targets }: StallFacts): Stall | null {
   const [first] = breakers;
-  // Another target may take what this one does not.
+  // Another target may still take sends.
   if (!first || breakers.length < targets) return null;
   const more = breakers.length > 1 ? ` (and ${breakers.length - 1} more)` : "";
   const text = first.forced

@@ -2,9 +2,10 @@ import type { DeadLetter, Header } from "./dead-letter";
 import { hash64 } from "./hash";
 
 /**
- * Postgres text holds neither NUL nor half a surrogate pair, and an index key has an end. A broker's message cannot be
- * sent back to be written better, so whatever it holds is made storable here: visibly, and never in the payload, which
- * is bytes. (What comes over HTTP is refused instead, with the field: see `lib/contract/event-in.ts`.)
+ * PostgreSQL text holds neither NUL nor half a surrogate pair, and an index key has a maximum length. A broker's
+ * message cannot be returned for correction, so this file makes every text storable. The change is visible, and the
+ * payload, which is bytes, never changes. (Text that comes over HTTP is refused with the name of its field instead: see
+ * `lib/contract/event-in.ts`.)
  */
 
 export const TEXT_MAX = {
@@ -26,11 +27,11 @@ export const TEXT_MAX = {
 } as const;
 
 export const TAGS_MAX = 16;
-/** Deliveries before it was parked. The column adds those of every bounce and redrive and must never overflow. */
+/** Deliveries before the event was parked. The column also counts every bounce and redrive and must never overflow. */
 export const ATTEMPTS_MAX = 1_000_000;
 /** Years 1 to 9999, epoch milliseconds: beyond them a time is no longer written with four digits. */
 export const INSTANT_MS = { min: -62_135_596_800_000, max: 253_402_300_799_999 } as const;
-/** Containers in a JSON column (`origin`, a configuration): whoever reads it later may recurse. */
+/** Depth of containers in a JSON column (`origin`, a configuration): later readers may recurse. */
 export const JSON_COLUMN_DEPTH_MAX = 32;
 /** `last_error` is a summary for the list; the whole message is in the body. UTF-8 bytes. */
 export const SUMMARY_BYTES_MAX = 2_048;
@@ -42,10 +43,10 @@ export function isStorableText(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }
 
-/** Why a text is refused. */
+/** The reason why a text is refused. */
 export const UNSTORABLE_TEXT = "must not hold a NUL character or half a surrogate pair";
 
-/** The text as Postgres keeps it: NUL shown as a sign, half surrogate pairs replaced. */
+/** The text that PostgreSQL accepts: NUL is replaced by a sign, and half surrogate pairs are replaced. */
 export function storableText(text: string): string {
   return isStorableText(text) ? text : text.replaceAll("\0", NUL_SHOWN).toWellFormed();
 }
@@ -79,7 +80,7 @@ export function isInstant(ms: number): boolean {
   return ms >= INSTANT_MS.min && ms <= INSTANT_MS.max;
 }
 
-/** Nearly all are: what came over HTTP was checked, and a broker's message rarely holds a NUL. */
+/** Nearly all letters are storable: HTTP ingest checks its text, and a broker's message rarely holds a NUL. */
 function isStorable({ error, headers, tags, origin, ...letter }: DeadLetter): boolean {
   const fits = (text: string | null, max: number) => text === null || (text.length <= max && isStorableText(text));
   return (
@@ -119,7 +120,7 @@ function isStorableJson(value: unknown, depth: number): boolean {
   return Object.entries(value).every(([name, inner]) => isStorableText(name) && isStorableJson(inner, depth + 1));
 }
 
-/** A key that is too long keeps its start for a person and a hash of all of it for its identity. */
+/** A key that is too long keeps its start for a person, and a hash of the whole key keeps it unique. */
 function key(text: string, max: number): string {
   const clean = storableText(text);
   return clean.length <= max ? clean : `${clean.slice(0, max - 17).toWellFormed()}~${hash64(clean)}`;
@@ -136,7 +137,7 @@ function isStorableHeader([name, value]: Header): boolean {
   return isStorableText(name) && (value === null || isStorableText(value));
 }
 
-/** Text that cannot be stored goes as its bytes: a redrive sends what came. */
+/** Text that cannot be stored is kept as bytes: a redrive sends the original. */
 function storableHeader(header: Header): Header {
   if (isStorableHeader(header)) return header;
   const [name, value, encoding] = header;
@@ -154,7 +155,7 @@ function storableTags(tags: Record<string, string>): Record<string, string> {
   );
 }
 
-/** Free-form facts: every text in it; a container that lies too deep is named instead of kept. */
+/** Makes every text in a free-form value storable; a container that is nested too deep is replaced by a note. */
 function storableJson(value: unknown, depth: number): unknown {
   if (typeof value === "string") return storableText(value);
   if (typeof value !== "object" || value === null) return value;
@@ -169,7 +170,7 @@ function storableJson(value: unknown, depth: number): unknown {
 export function errorSummary(error: DeadLetter["error"]): string | null {
   const text = error.message || error.type;
   if (!text) return null;
-  // 4 bytes a code point at the most: a short text needs no measuring.
+  // A UTF-16 unit becomes at most 3 bytes of UTF-8: a short text needs no measuring.
   if (text.length * 3 <= SUMMARY_BYTES_MAX) return text;
   const buffer = new Uint8Array(SUMMARY_BYTES_MAX - 3);
   const { read, written } = new TextEncoder().encodeInto(text, buffer);

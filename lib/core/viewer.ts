@@ -1,10 +1,10 @@
 import { LOCAL_ACTOR } from "./actor";
 import { DomainError, type FieldError } from "./problem";
 
-/** Everything a viewer may be allowed or denied. */
+/** All actions that a viewer may be allowed. */
 export const ACTIONS = [
   "view",
-  /** Credentials in headers, and payloads as they were sent. */
+  /** Read credentials in headers, and payloads without masking. */
   "reveal",
   "export",
   "ingest",
@@ -21,25 +21,25 @@ export const ACTIONS = [
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** How Parkade knows the viewer. `system` is Parkade itself. */
+/** How the viewer was recognised. `system` is Parkade itself. */
 type Means = "local" | "session" | "token" | "proxy" | "system";
 
-/** Who asks, and what the answer may hold. Every read, operation, page and handler takes one. */
+/** The person or program that asks, and its rights. Every read, operation, page and handler takes a viewer. */
 export type Viewer = {
-  /** Stands in audit entries. */
+  /** The name in audit entries. */
   readonly name: string;
   readonly means: Means;
-  /** Names of sources. A viewer of some sources reads and changes nothing of another source. */
+  /** Names of the allowed sources. The viewer reads and changes nothing of other sources. */
   readonly sources: "all" | readonly string[];
   readonly actions: "all" | readonly Action[];
 };
 
-/** Whoever reaches the port of a machine without sign-in. */
+/** Every caller that reaches the port of a machine without sign-in. */
 export function localViewer(name: string = LOCAL_ACTOR): Viewer {
   return { name, means: "local", sources: "all", actions: "all" };
 }
 
-/** A part of Parkade that acts by itself: `worker`, `reconciler`, `source:orders`. */
+/** A part of Parkade that acts without a request: `worker`, `reconciler`, `source:orders`. */
 export function systemViewer(name: string): Viewer {
   return { name, means: "system", sources: "all", actions: "all" };
 }

@@ -1,9 +1,9 @@
 import type { Deps } from "@/lib/operations/deps";
 import { openSends, type StopScope } from "@/lib/store/read/open-sends";
 
-/** A stop waits this long for the sends under way: a person waits for the answer. */
+/** A stop waits at most this long for the sends under way, because a person waits for the answer. */
 const WAIT_MS = 2_000;
-/** Between two looks: short at first, since most sends take a few milliseconds. */
+/** Pauses between two queries: short at first, since most sends take a few milliseconds. */
 const LOOK_MS = 10;
 const LOOK_MS_MAX = 100;
 
@@ -18,9 +18,9 @@ export async function* looks(clock: Deps["clock"]): AsyncGenerator<void> {
 }
 
 /**
- * Waits, at most two seconds, until nothing of a stopped scope is being sent any more. Called after the stop has
- * committed: no send of the scope begins after that, so what is found here is all there is. Resolves with how many
- * events were still being sent; null = the store did not say.
+ * Waits, at most two seconds, until no event of a stopped scope is being sent any more. Call it after the stop has
+ * committed: from then on no send of the scope begins, so the sends found here are complete. Resolves with the number
+ * of events that were still being sent; null = the store did not answer.
  */
 export async function awaitOpenSends(
   deps: Pick<Deps, "db" | "clock" | "log">,
@@ -34,7 +34,7 @@ export async function awaitOpenSends(
     }
     return open.length;
   } catch (error) {
-    // What was asked for is committed: the answer must not say that it failed.
+    // The stop is committed: the answer must not report a failure.
     deps.log.warn({ err: error }, "sends under way not counted");
     return null;
   }

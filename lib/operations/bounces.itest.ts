@@ -173,7 +173,7 @@ describe("an event that comes back after it was confirmed", () => {
       world.db.transaction(async (tx) => {
         const query: typeof tx.query = async (text, values, settings) => {
           const rows = await tx.query(text, values, settings);
-          if (settings?.name === "find_known" && looks++ === 0) {
+          if (settings?.name === "find-known" && looks++ === 0) {
             await confirmEvents(world.deps, { source: "orders", eventIds: ["event-0000"] }, localViewer("consumer"));
           }
           return rows as never;

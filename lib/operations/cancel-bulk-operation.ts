@@ -11,8 +11,8 @@ import { appendAudit } from "@/lib/store/write/audit";
 import { endBulkOperation, readBulkOperationRow } from "@/lib/store/write/bulk-operations";
 
 /**
- * Cancels a bulk operation: no chunk begins after it, and what was changed stays changed. A repeat changes nothing.
- * Throws DomainError `unknown-operation`, `illegal-transition`.
+ * Cancels a bulk operation: no chunk begins afterwards, and events that were changed stay changed. A repeated cancel
+ * changes nothing. Throws DomainError `unknown-operation`, `illegal-transition`.
  */
 export async function cancelBulkOperation(
   deps: Pick<Deps, "db" | "clock">,

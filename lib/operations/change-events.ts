@@ -19,16 +19,19 @@ import { appendAudit } from "@/lib/store/write/audit";
 import { type BulkOptions, insertBulkOperation } from "@/lib/store/write/bulk-operations";
 import { answerOnce, type IdempotentRequest, rememberAnswer } from "@/lib/store/write/idempotent-request";
 
-/** What became of some events. `inFlight`: ids of the refused that were being sent. */
+/**
+ * The events that were changed and the events that were refused. `inFlight`: ids of the refused events that were being
+ * sent.
+ */
 export type Changed = {
   changed: { id: string; from: EventStatus }[];
   refused: Record<string, number>;
   inFlight: string[];
 };
-type ChangeFacts = { actor: string; nowMs: number; options: BulkOptions };
+export type ChangeContext = { actor: string; nowMs: number; options: BulkOptions };
 
 /** Changes the state of events, each by compare-and-set. Every kind of bulk operation has one. */
-export type ChangeChunk = (tx: Tx, candidates: readonly Candidate[], facts: ChangeFacts) => Promise<Changed>;
+export type ChangeChunk = (tx: Tx, candidates: readonly Candidate[], context: ChangeContext) => Promise<Changed>;
 
 export type BulkRequest = {
   select: Selection;
@@ -39,9 +42,10 @@ export type BulkRequest = {
 
 /**
  * Changes up to BULK_NOW_MAX events in one transaction, with one audit entry and the answer under the Idempotency-Key.
- * A larger set becomes a bulk operation, which a worker changes up to the moment of the request. Events that are being
- * sent are waited for, for a moment, and changed when their send ends. Throws DomainError `empty-selection`,
- * `unknown-event`, `unknown-operation`, `illegal-transition`, `invalid-filter`, `idempotency-key-reused`.
+ * A larger set becomes a bulk operation, which a worker carries out; events that arrive after the request are not
+ * included. For events that are being sent it waits up to two seconds, and changes each one when its send ends. Throws
+ * DomainError `empty-selection`, `unknown-event`, `unknown-operation`, `illegal-transition`, `invalid-filter`,
+ * `idempotency-key-reused`.
  */
 export async function changeEvents(
   deps: Deps,
@@ -51,47 +55,59 @@ export async function changeEvents(
   const selection = scopeSelection(viewer, kind, request.select);
   const asOfMs = deps.clock.wallMs();
   const selected = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs) };
-  const facts = { kind, reason: request.reason, actor: viewer.name, nowMs: asOfMs, options: request.options ?? {} };
+  const context = { kind, reason: request.reason, actor: viewer.name, nowMs: asOfMs, options: request.options ?? {} };
   let inFlight: string[] = [];
   const begin = (nowMax: number) =>
     inTransaction(deps.db, (tx) =>
       answerOnce(tx, request.idempotency, asOfMs, async () => {
         const events = await selectEvents(tx, selected, nowMax);
-        if (events.candidates.length > nowMax) return leaveToWorker(tx, selected, events, facts);
-        const changed = await change(tx, events.candidates, facts);
+        if (events.candidates.length > nowMax) return leaveToWorker(tx, selected, events, context);
+        const changed = await change(tx, events.candidates, context);
         inFlight = changed.inFlight;
-        return answerNow(tx, changed, events.missing, facts);
+        return answerNow(tx, changed, events.missing, context);
       }),
     );
   const { answer, isNew } = await begin(BULK_NOW_MAX).catch((error: unknown) => {
-    // One event whose change the store refuses: a worker changes its neighbours.
+    // The store refuses the change of one event: a worker changes the others.
     if (isRowFault(error)) return begin(0);
     throw error;
   });
   if (!isNew) return answer;
   if (answer.id !== null) await ringOrLog(deps, answer.id);
   answer.underWay = await changeEnded(deps, inFlight, async (tx, candidates) => {
-    const ended = await change(tx, candidates, { ...facts, nowMs: deps.clock.wallMs() });
-    await auditChange(tx, ended, facts);
+    const ended = await change(tx, candidates, { ...context, nowMs: deps.clock.wallMs() });
+    await auditChange(tx, ended, context);
     addTo(answer, ended, candidates.length);
     if (request.idempotency) await rememberAnswer(tx, request.idempotency, answer);
   });
   return answer;
 }
 
-type Facts = ChangeFacts & { kind: BulkKind; reason: string };
+type AuditedContext = ChangeContext & { kind: BulkKind; reason: string };
 
-/** Audits a change, and answers. `missing`: events that were named and do not exist. */
-export async function answerNow(tx: Tx, changed: Changed, missing: number, facts: Facts): Promise<BulkAnswer> {
-  await auditChange(tx, changed, facts);
+/** Writes the audit entry of a change and returns the answer. `missing`: number of named events that do not exist. */
+export async function answerNow(
+  tx: Tx,
+  changed: Changed,
+  missing: number,
+  context: AuditedContext,
+): Promise<BulkAnswer> {
+  await auditChange(tx, changed, context);
   const refused = missing > 0 ? { ...changed.refused, "not-found": missing } : changed.refused;
   const ids = changed.changed.map(({ id }) => id);
   return { id: null, state: "DONE", changed: ids.length, refused, ids, underWay: 0 };
 }
 
-/** The audit entry stands before the first chunk: who, why and what. Each chunk adds its events to it. */
-async function leaveToWorker(tx: Tx, selected: Selected, events: SelectedEvents, facts: Facts): Promise<BulkAnswer> {
-  const { kind, options, reason, actor, nowMs } = facts;
+/**
+ * The audit entry (actor, reason, kind of change) is written before the first chunk. Each chunk adds its events to it.
+ */
+async function leaveToWorker(
+  tx: Tx,
+  selected: Selected,
+  events: SelectedEvents,
+  context: AuditedContext,
+): Promise<BulkAnswer> {
+  const { kind, options, reason, actor, nowMs } = context;
   const id = uuidv7(nowMs);
   const { selection, asOfMs, cutoff } = selected;
   const refused: Record<string, number> = events.missing > 0 ? { "not-found": events.missing } : {};
@@ -127,7 +143,7 @@ async function leaveToWorker(tx: Tx, selected: Selected, events: SelectedEvents,
   return { id, state: "RUNNING", changed: 0, refused, ids: null, underWay: 0 };
 }
 
-/** The operation is committed: a queue that is away delays it until the reconciler rings. */
+/** The operation is committed: if the queue cannot be reached, it starts when the reconciler finds it. */
 async function ringOrLog(deps: Deps, operationId: string): Promise<void> {
   try {
     await ringBulkOperation(deps, operationId);
@@ -136,27 +152,27 @@ async function ringOrLog(deps: Deps, operationId: string): Promise<void> {
   }
 }
 
-async function auditChange(tx: Tx, { changed }: Pick<Changed, "changed">, facts: Facts): Promise<void> {
+async function auditChange(tx: Tx, { changed }: Pick<Changed, "changed">, context: AuditedContext): Promise<void> {
   if (changed.length === 0) return;
-  const { action, after } = BULK_EFFECT[facts.kind];
+  const { action, after } = BULK_EFFECT[context.kind];
   const from = [...new Set(changed.map((event) => event.from))];
   await appendAudit(tx, {
-    actor: facts.actor,
+    actor: context.actor,
     action,
     subjectKind: "event",
     subjectId: changed.length === 1 ? changed[0]!.id : null,
-    reason: facts.reason,
+    reason: context.reason,
     before: { status: from.length === 1 ? from[0] : from },
-    after: { ...after, ...facts.options },
+    after: { ...after, ...context.options },
     count: changed.length,
-    atMs: facts.nowMs,
+    atMs: context.nowMs,
     eventIds: changed.map(({ id }) => id),
   });
 }
 
 /**
  * Waits, at most two seconds, for the sends of these events, and changes each event whose send has ended, in a
- * transaction of its own. Returns how many are still being sent; null = the store did not say.
+ * transaction of its own. Returns how many are still being sent; null = the store did not answer.
  */
 export async function changeEnded(
   deps: Deps,
@@ -170,7 +186,7 @@ export async function changeEnded(
       const open = new Set(await openSends(deps.db, { ids: left }));
       const ids = left.filter((id) => !open.has(id));
       if (ids.length === 0) continue;
-      // They are events of a selection that a viewer was applied to.
+      // The selection was already restricted to the sources of the viewer.
       const selection = scopeSelection(systemViewer("worker"), "view", { ids });
       const page = { selection, asOfMs: 0, cutoff: cutoffOf(selection, 0), after: null, limit: ids.length };
       await inTransaction(deps.db, async (tx) => change(tx, await readCandidates(tx, page)));
@@ -179,7 +195,7 @@ export async function changeEnded(
     }
     return left.length;
   } catch (error) {
-    // What was changed is committed: the answer must not say that it failed.
+    // The change is committed: the answer must not report a failure.
     deps.log.warn({ err: error }, "events under way not changed");
     return null;
   }
@@ -200,7 +216,7 @@ export function refusals<Event extends { id: string }>(
   return refused;
 }
 
-/** What `ended` adds to an answer that had counted these events as `in-flight`. */
+/** The answer after the sends in `ended` were counted: they no longer count as `in-flight`. */
 export function endedDelta({ changed, refused }: Changed, looked: number) {
   return { changed: changed.length, refused: { ...refused, "in-flight": (refused["in-flight"] ?? 0) - looked } };
 }

@@ -12,13 +12,16 @@ import { readRedrive } from "@/lib/store/read/redrives";
 import { appendAudit } from "@/lib/store/write/audit";
 import { lockRedrive, moveRedrive, type RedriveRow, setRedriveLane, setRedriveRate } from "@/lib/store/write/redrive";
 
-/** `underWay`: its events that were still being sent when a pause or cancel answered; null = the store did not say. */
+/**
+ * `underWay`: number of events that were still being sent when a pause or cancel answered; null = the store did not
+ * answer.
+ */
 export type ChangedRedrive = { underWay: number | null };
 
 /**
- * Pause, resume, cancel, another rate, another lane: live, at once, audited. Repeating a change that is already in force
- * changes nothing. Pause and cancel wait, for a moment, for the sends under way: no other begins. Throws DomainError
- * `unknown-redrive`, `illegal-transition`.
+ * Pauses, resumes or cancels a redrive, or changes its rate or lane: at once, with an audit entry. A change that is
+ * already in force changes nothing. Pause and cancel wait, at most two seconds, for the sends under way: no other send
+ * begins. Throws DomainError `unknown-redrive`, `illegal-transition`.
  */
 export async function changeRedrive(
   deps: Deps,
@@ -55,7 +58,7 @@ function unknownRedrive(id: string): DomainError {
 
 type Change = { action: string; before: Record<string, unknown>; after: Record<string, unknown> };
 
-/** null = already so. */
+/** null = the redrive is already in that state. */
 async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange, actor: string): Promise<Change | null> {
   if ("ratePerSecond" in change) {
     refuseIfFinal(redrive, "another rate");
@@ -125,7 +128,7 @@ async function auditChange(
   });
 }
 
-/** After the commit: what a person waits to see. The reconciler repeats each of these, so a failure only delays. */
+/** Effects after the commit that a person waits for. The reconciler repeats each of them, so a failure only delays. */
 async function followUp(deps: Deps, redrive: RedriveRow, change: RedriveChange): Promise<void> {
   try {
     if (redrive.state === "CANCELLED") await cancelItems(deps, redrive.id, 1);

@@ -5,7 +5,7 @@ import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { LowRateDeps } from "@/lib/operations/deps";
 import { writeSettings } from "@/lib/store/write/settings";
 
-/** Changes settings, in force with the next decision. Throws DomainError `invalid-config` with every wrong field. */
+/** Changes settings; the next decision uses them. Throws DomainError `invalid-config` with every wrong field. */
 export async function changeSettings(deps: LowRateDeps, change: SettingsChange, viewer: Viewer): Promise<Settings> {
   assertMay(viewer, "change-settings", "all");
   assertWithinBounds(change.settings);

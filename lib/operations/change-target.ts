@@ -6,8 +6,10 @@ import { POLICY_PRESETS } from "@/lib/retry/policy";
 import type { Prisma, Source, Target } from "@/lib/store/generated/client";
 import { type TargetSettings, updateTarget } from "@/lib/store/write/targets";
 
-/** Changes a target, live for everything that sends to it. Throws DomainError `unknown-target`, `unknown-policy`,
- * `invalid-config`. */
+/**
+ * Changes a target; running redrives use the new values. Throws DomainError `unknown-target`, `unknown-policy`,
+ * `invalid-config`.
+ */
 export async function changeTarget(
   deps: LowRateDeps,
   input: { name: string; change: TargetChange },
@@ -74,7 +76,7 @@ function assertFallback(
   throw new DomainError("invalid-config", `fallback: ${fault}`, { fields: [{ field: "fallback", detail: fault }] });
 }
 
-/** Why a target cannot fall back like that, with the way out; null = it can. */
+/** The reason why a target cannot have this fallback, and the fix; null = it can. */
 function faultOf(
   target: EditedTarget,
   fallback: TargetChange["fallback"],

@@ -2,7 +2,14 @@ import type { ConfirmKeys, ConfirmRequest } from "@/lib/contract/confirm";
 import type { BulkAnswer } from "@/lib/contract/events";
 import { nextStatus } from "@/lib/core/event-state";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import { answerNow, type ChangeChunk, type Changed, changeEvents, refusals } from "@/lib/operations/change-events";
+import {
+  answerNow,
+  type ChangeChunk,
+  type ChangeContext,
+  type Changed,
+  changeEvents,
+  refusals,
+} from "@/lib/operations/change-events";
 import type { Deps } from "@/lib/operations/deps";
 import { confirmRedrives } from "@/lib/redriving/canary-and-brake";
 import type { Tx } from "@/lib/store/db";
@@ -18,14 +25,14 @@ import { countConfirmed } from "@/lib/store/write/confirm-quiet";
 import { answerOnce, type IdempotentRequest } from "@/lib/store/write/idempotent-request";
 import { holdSources } from "@/lib/store/write/park";
 
-/** Who processed it, when the caller does not say. */
+/** The name of the consumer when the caller gives none. */
 const CONSUMER = "api";
 
 /**
- * A consumer's word that it processed these events: a redriven one is confirmed at once, one that is still parked came
- * there by another way and is closed. The word is also kept for the dry run, so that an event which is queued or ignored
- * is not sent again. By the producer's ids (at most 1,000), or any selection, see `changeEvents`. Throws DomainError
- * `unknown-source`.
+ * Records the report of a consumer that it has processed these events. A REDRIVEN event is confirmed at once. An event
+ * that is still parked reached the consumer in another way and is closed. The report is also kept for the dry run, so
+ * that an event which is QUEUED or IGNORED is not sent again. The events are named by the producer's ids (at most
+ * 1,000) or by any selection, see `changeEvents`. Throws DomainError `unknown-source`.
  */
 export async function confirmEvents(
   deps: Deps,
@@ -45,18 +52,16 @@ export async function confirmEvents(
   return answer;
 }
 
-type Facts = Parameters<ChangeChunk>[2];
-
-async function confirmKeys(tx: Tx, request: ConfirmKeys, facts: Facts): Promise<BulkAnswer> {
+async function confirmKeys(tx: Tx, request: ConfirmKeys, context: ChangeContext): Promise<BulkAnswer> {
   const eventIds = [...new Set(request.eventIds)];
   const sourceId = (await holdSources(tx, [request.source])).get(request.source);
   if (sourceId === undefined) throw unknownSource(request.source);
   const events = await findConfirmable(tx, sourceId, eventIds);
-  const { consumer = CONSUMER } = facts.options;
+  const { consumer = CONSUMER } = context.options;
   await recordProcessed(tx, sourceId, consumer, eventIds);
-  const changed = await confirmEach(tx, events, facts.nowMs);
+  const changed = await confirmEach(tx, events, context.nowMs);
   const reason = `processed by ${consumer}`;
-  return answerNow(tx, changed, eventIds.length - events.length, { ...facts, kind: "confirm", reason });
+  return answerNow(tx, changed, eventIds.length - events.length, { ...context, kind: "confirm", reason });
 }
 
 export const confirmChunk: ChangeChunk = async (tx, candidates, { nowMs, options: { consumer = CONSUMER } }) => {

@@ -7,8 +7,8 @@ import { confirmQuiet, countConfirmed } from "@/lib/store/write/confirm-quiet";
 const CHUNK = 1_000;
 
 /**
- * Confirms what was redriven and did not come back within the quiet window: success rates count these, not sends.
- * Chunk by chunk; returns how many.
+ * Confirms REDRIVEN events that did not come back within the quiet window. Success rates count confirmed events, not
+ * sends. Works in chunks; returns the number of confirmed events.
  */
 export async function confirmQuietEvents(deps: Pick<Deps, "db" | "clock">): Promise<number> {
   const { quietWindowMs } = await readSettings(deps.db);

@@ -6,8 +6,8 @@ import { unknownSource } from "@/lib/store/read/sources";
 import { lockSource } from "@/lib/store/write/sources";
 
 /**
- * Removes a source and its targets. Throws DomainError `unknown-source`, or `source-in-use` while the store holds events
- * of it: they would lose where they came from and where they go.
+ * Removes a source and its targets. Throws DomainError `unknown-source`, or `source-in-use` while the store holds
+ * events of the source: they would lose their origin and their target.
  */
 export async function deleteSource(deps: SourceDeps, name: string, viewer: Viewer): Promise<void> {
   assertMay(viewer, "change-source", [name]);

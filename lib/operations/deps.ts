@@ -3,5 +3,5 @@ import type { LowRateStore } from "@/lib/store/prisma";
 
 export type { Deps } from "@/lib/redriving/deps";
 
-/** What a use case needs that changes configuration alone. */
+/** The dependencies of a use case that only changes configuration. */
 export type LowRateDeps = { lowRate: LowRateStore; clock: Clock };

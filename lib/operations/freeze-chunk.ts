@@ -27,7 +27,7 @@ export type FreezeTarget = {
 
 export type FrozenChunk = { total: number; open: number; refused: Record<string, number>; slices: Set<number> };
 
-/** Earlier versions that a chunk takes along are read in pages of this. */
+/** Number of earlier versions read in one page, when a chunk takes them along. */
 const EARLIER_PAGE = 5_000;
 
 /**
@@ -65,7 +65,7 @@ async function gateEach(
   });
 }
 
-/** The earlier versions of what passed the gate, each through the gate as well. */
+/** Reads the earlier versions of the events that passed the gate, and puts each through the gate as well. */
 async function takeAlong(
   tx: Tx,
   redrive: FreezeTarget,
@@ -83,8 +83,8 @@ async function takeAlong(
 }
 
 /**
- * Refuses what is behind a parked version that does not go before it: one outside of the selection, or one that the gate
- * refuses here. What another chunk refuses, the worker finds when it examines what is behind it.
+ * Refuses the events behind a parked version that does not go before them: it lies outside of the selection, or the
+ * gate refuses it here. A version that another chunk refuses is found when the worker examines the events behind it.
  */
 async function holdBehindHeads(tx: Tx, redrive: FreezeTarget, planned: PlannedItem[]): Promise<PlannedItem[]> {
   const refused = Map.groupBy(
@@ -107,7 +107,7 @@ async function holdBehindHeads(tx: Tx, redrive: FreezeTarget, planned: PlannedIt
   });
 }
 
-/** The aggregates of what passed the gate, each with the highest version among it. */
+/** The aggregates of the events that passed the gate, each with the highest version among them. */
 function wantedAggregates(planned: readonly PlannedItem[]): WantedAggregate[] {
   const wanted = new Map<string, WantedAggregate>();
   for (const { candidate, refusal } of planned) {

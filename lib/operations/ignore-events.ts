@@ -12,16 +12,16 @@ import { endSliceWaits } from "@/lib/store/write/slice-waits";
 import { refuseQueuedItems } from "@/lib/store/write/withdraw-items";
 
 /**
- * Marks events IGNORED: all that are PENDING, and those that are QUEUED but not being sent, since ignoring beats a
- * queued redrive. See `changeEvents`.
+ * Marks events IGNORED: all that are PENDING, and those that are QUEUED but not being sent, since a person's ignore
+ * takes them out of their redrive. See `changeEvents`.
  */
 export function ignoreEvents(deps: Deps, request: BulkRequest, viewer: Viewer): Promise<BulkAnswer> {
   return changeEvents(deps, { ...request, kind: "ignore", change: ignoreChunk }, viewer);
 }
 
 /**
- * Releases IGNORED events: PENDING again, with redrive limit and cooldown starting anew unless `keepLimits`. See
- * `changeEvents`.
+ * Releases IGNORED events: they become PENDING again, and redrive limit and cooldown start anew unless `keepLimits`.
+ * See `changeEvents`.
  */
 export function releaseEvents(
   deps: Deps,
@@ -53,7 +53,7 @@ export const releaseChunk: ChangeChunk = async (tx, candidates, { actor, options
   return { changed, refused: refusals(candidates, new Set(moved), () => "not-ignored"), inFlight: [] };
 };
 
-/** The redrives that lost an item count it as refused, and are done when it was their last. */
+/** The redrives that lost an item count it as refused, and are DONE when it was their last open item. */
 async function countWithdrawn(
   tx: Tx,
   withdrawn: readonly { id: string; redriveId: string }[],

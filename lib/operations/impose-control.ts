@@ -8,13 +8,13 @@ import { uuidv7 } from "@/lib/platform/ids";
 import type { LowRateStore } from "@/lib/store/prisma";
 import { insertControl } from "@/lib/store/write/controls";
 
-/** `underWay`: events it covers that were still being sent when it answered; null = the store did not say. */
+/** `underWay`: number of covered events that were still being sent at the answer; null = the store did not answer. */
 export type ImposedControl = { id: string; underWay: number | null };
 
 /**
- * Puts a control in force, for what is parked and for what will be. One that refuses waits, for a moment, for the sends
- * under way that it covers: no other begins. Throws DomainError `invalid-request` for an expiry that has passed, or a
- * cooldown without one.
+ * Puts a control in force, for parked and for future events. A control that refuses events waits, at most two seconds,
+ * for the sends under way that it covers: no other send begins. Throws DomainError `invalid-request` for an expiry in
+ * the past, or a cooldown without an expiry.
  */
 export async function imposeControl(
   deps: Deps & { lowRate: LowRateStore },
@@ -53,7 +53,7 @@ export async function imposeControl(
   return { id, underWay };
 }
 
-/** A source beside another name narrows it to that source; alone it is the scope. */
+/** A source beside another scope restricts that scope to the source; alone, the source is the scope. */
 function storedScope(asked: ControlRequest["scope"]): StoredScope {
   const source = asked.source ?? null;
   if ("aggregateId" in asked) {

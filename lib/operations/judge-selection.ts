@@ -16,7 +16,9 @@ export type Selected = Omit<CandidatePage, "after" | "limit">;
 
 type Ruling = ReturnType<typeof gate>;
 
-/** A selection as the gate sees it: kinds of events with their number, and one by one those under their own controls. */
+/**
+ * A selection as the gate sees it: kinds of events with their number, and each single event that has its own control.
+ */
 export type JudgedSelection = {
   groups: { group: CandidateGroup; ruling: Ruling }[];
   touched: { candidate: Candidate; ruling: Ruling }[];
@@ -39,7 +41,9 @@ export async function judgeSelection(tx: Queryable, selected: Selected, nowMs: n
   };
 }
 
-/** What of a judged selection is behind parked versions that it leaves out; null = not known within `timeoutMs`. */
+/**
+ * The events of a judged selection that are behind parked versions outside of it; null = not known within `timeoutMs`.
+ */
 export async function findEarlier(
   db: Db,
   selected: Selected,
@@ -66,7 +70,7 @@ function ruleOne(candidate: Candidate, rules: Rules, nowMs: number) {
   return gate(candidate, { controls: rules.index, redriveLimit: rules.settings.redriveLimit, nowMs, at: "request" });
 }
 
-/** The group's members differ in nothing the gate looks at, once events under their own control are taken out. */
+/** The gate decides alike for all members of the group, once events under their own control are taken out. */
 function ruleGroup(group: CandidateGroup, rules: Rules, nowMs: number) {
   const facts = {
     ...group,

@@ -69,7 +69,7 @@ export async function parkEvents(
 /** An arrival that can be stored, with its group. */
 type Grouped = Arrival & { group: Fingerprint };
 
-/** Stacks are read in turns with other work, and before the transaction: a thousand long ones take a while. */
+/** Reads stacks in turns with other work, and before the transaction: a thousand long stacks take a while. */
 async function grouped(arrivals: readonly Arrival[], clock: Clock): Promise<Grouped[]> {
   const turns = createTurns(clock);
   const result: Grouped[] = [];
@@ -96,7 +96,7 @@ async function parkHalving(deps: ParkDeps, arrivals: readonly Grouped[], options
   }
 }
 
-/** A day that has no partition yet gets one. */
+/** Makes the partition of a day that has none yet. */
 function parkRepeating(
   { db, clock }: ParkDeps,
   arrivals: readonly Grouped[],
@@ -115,13 +115,13 @@ function parkRepeating(
   return retrying(once, { repair });
 }
 
-type Facts = { actor: string; nowMs: number };
+type ParkContext = { actor: string; nowMs: number };
 
-async function park(tx: Tx, arrivals: readonly Grouped[], facts: Facts): Promise<ParkOutcome[]> {
+async function park(tx: Tx, arrivals: readonly Grouped[], context: ParkContext): Promise<ParkOutcome[]> {
   const sources = await holdSources(tx, [...new Set(arrivals.map((arrival) => arrival.source))]);
   // Ids of one millisecond are random; sorted, they keep the order of arrival, which is the order of an aggregate
   // whose events carry no version.
-  const ids = arrivals.map(() => uuidv7(facts.nowMs)).sort();
+  const ids = arrivals.map(() => uuidv7(context.nowMs)).sort();
   const outcomes: ParkOutcome[] = arrivals.map(() => "unknown-source");
   const places = new Map<string, number>();
   const firsts: Parking[] = [];
@@ -139,21 +139,21 @@ async function park(tx: Tx, arrivals: readonly Grouped[], facts: Facts): Promise
   const settle = (parkings: Parking[], outcome: ParkOutcome) => {
     for (const { id } of parkings) outcomes[places.get(id)!] = outcome;
   };
-  const parked = await parkNew(tx, firsts, facts);
+  const parked = await parkNew(tx, firsts, context);
   settle(
     firsts.filter(({ id }) => parked.has(id)),
     "parked",
   );
   const known = firsts.filter(({ id }) => !parked.has(id));
-  // One at a time of the same event, in the order they came: each finds what the one before it left.
+  // Arrivals of the same event are recorded one at a time, in their order: each sees the result of the one before.
   for (const group of withoutRepeats([...known, ...repeats])) {
-    const bounced = await recordKnown(tx, group, facts);
+    const bounced = await recordKnown(tx, group, context);
     for (const parking of group) settle([parking], bounced.has(parking.id) ? "bounced" : "duplicate");
   }
   return outcomes;
 }
 
-/** Splits into groups that hold no event twice. */
+/** Splits the arrivals into groups that hold no event twice. */
 function withoutRepeats(parkings: Parking[]): Parking[][] {
   const result: Parking[][] = [];
   const depth = new Map<string, number>();
@@ -167,8 +167,8 @@ function withoutRepeats(parkings: Parking[]): Parking[][] {
   return result;
 }
 
-/** Stores those whose key is free, or was left behind by an event that is gone. Returns their ids. */
-async function parkNew(tx: Tx, parkings: Parking[], { actor, nowMs }: Facts): Promise<Set<string>> {
+/** Stores the events whose key is free, or whose key belongs to an event that no longer exists. Returns their ids. */
+async function parkNew(tx: Tx, parkings: Parking[], { actor, nowMs }: ParkContext): Promise<Set<string>> {
   const free = await claimKeys(tx, parkings);
   const taken = parkings.filter(({ id }) => !free.has(id));
   if (taken.length > 0) for (const id of await reviveKeys(tx, taken)) free.add(id);
@@ -190,8 +190,8 @@ async function parkNew(tx: Tx, parkings: Parking[], { actor, nowMs }: Facts): Pr
   return free;
 }
 
-/** Tells bounces from duplicates and records them. Returns the ids (of the arrivals) that were bounces. */
-async function recordKnown(tx: Tx, parkings: Parking[], facts: Facts): Promise<Set<string>> {
+/** Separates bounces from duplicates and records the bounces. Returns the ids (of the arrivals) of the bounces. */
+async function recordKnown(tx: Tx, parkings: Parking[], context: ParkContext): Promise<Set<string>> {
   const marks = parkings.flatMap(({ letter }) => letter.redrive?.redriveId ?? []);
   const ours = await knownRedrives(tx, [...new Set(marks)]);
   const settings = await readSettings(tx);
@@ -200,11 +200,11 @@ async function recordKnown(tx: Tx, parkings: Parking[], facts: Facts): Promise<S
   while (left.length > 0) {
     const bounces = await bouncesAmong(tx, left, { ours, settings });
     if (bounces.length === 0) break;
-    const moved = await recordBounces(tx, bounces, facts.nowMs);
+    const moved = await recordBounces(tx, bounces, context.nowMs);
     const done = bounces.filter(({ found }) => moved.has(found.id));
-    if (done.length > 0) await settleBounces(tx, done, { ...facts, settings });
+    if (done.length > 0) await settleBounces(tx, done, { ...context, settings });
     for (const { parking } of done) bounced.add(parking.id);
-    // Somebody changed these between the look and the move: look again.
+    // These events changed between the read and the update: read them again.
     left = bounces.filter(({ found }) => !moved.has(found.id)).map(({ parking }) => parking);
   }
   return bounced;
@@ -221,7 +221,7 @@ async function bouncesAmong(tx: Tx, parkings: Parking[], { ours, settings }: Bou
     const meaning = meaningOf(event, mark !== null && ours.has(mark) ? mark : null, settings.redriveLimit);
     if (meaning.kind === "duplicate") return [];
     const { status, redriveId } = meaning;
-    // A send that counted as failed and came back after all is one failure of that redrive, not two.
+    // A send that counted as failed and bounced later is one failure of its redrive, not two.
     const counts = redriveId === null || !event.failedRedrives.includes(redriveId);
     return [
       { found: event, parking, status, redriveId, counts, cooldownMs: cooldownAfter(event.failures + 1, settings) },
@@ -232,7 +232,7 @@ async function bouncesAmong(tx: Tx, parkings: Parking[], { ours, settings }: Bou
 async function settleBounces(
   tx: Tx,
   bounces: Bounce[],
-  { actor, nowMs, settings }: Facts & { settings: Settings },
+  { actor, nowMs, settings }: ParkContext & { settings: Settings },
 ): Promise<void> {
   const replaced = await updateBodies(tx, bounces);
   await touchGroups(
@@ -268,7 +268,9 @@ async function settleBounces(
   await failAggregates(tx, bounces, { limit: settings.aggregateFailureLimit, nowMs });
 }
 
-/** A bounce is a failure of its aggregate: as many in a row as the limit blacklist it. */
+/**
+ * A bounce is a failure of its aggregate: when the consecutive failures reach the limit, the aggregate is blacklisted.
+ */
 async function failAggregates(
   tx: Tx,
   bounces: Bounce[],

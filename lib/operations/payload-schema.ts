@@ -1,7 +1,7 @@
 import { DomainError } from "@/lib/core/problem";
 import type { SchemaCheck } from "@/lib/redriving/schema-check";
 
-/** A schema is compiled by every worker, and shown whole in the console. */
+/** Largest schema: every worker compiles it, and the console shows it whole. */
 const SCHEMA_CHARS_MAX = 256 * 1024;
 
 /** Each kind of JSON value: a schema that takes too long even for these is refused before it holds up a redrive. */
@@ -9,7 +9,10 @@ const SAMPLES = ["{}", "[]", '""', "0", "null", "true", '{"a":{"a":[{"a":"a"}]}}
 
 const encoder = new TextEncoder();
 
-/** Throws DomainError `invalid-config` for what is no usable JSON Schema (2020-12): it would refuse every redrive. */
+/**
+ * Throws DomainError `invalid-config` when the value is not a usable JSON Schema (2020-12): it would refuse every
+ * redrive.
+ */
 export async function assertPayloadSchema(
   schemas: SchemaCheck,
   schema: Record<string, unknown> | null | undefined,
@@ -25,11 +28,11 @@ export async function assertPayloadSchema(
   );
   if ([first, ...others].includes(null)) throw unusable("takes too long to compile, or for the smallest of payloads");
   const { ok, detail } = first!.schema;
-  // The compiler's own words: they are about the schema that was just sent, and name the keyword.
+  // The text of the compiler: it is about the schema that was just sent, and names the keyword.
   if (!ok && detail.includes("is not usable: ")) throw unusable(detail.split("is not usable: ")[1]!.slice(0, 500));
 }
 
-/** `$async` is a word of the compiler, not of JSON Schema: what it makes answers with a promise. */
+/** `$async` is a keyword of the compiler, not of JSON Schema: such a schema answers with a promise. */
 function isAsync(schema: unknown): boolean {
   if (typeof schema !== "object" || schema === null) return false;
   if ("$async" in schema && schema.$async === true) return true;

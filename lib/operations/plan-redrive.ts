@@ -8,7 +8,7 @@ import { openSlices } from "@/lib/store/read/open-slices";
 import { advancePlan } from "@/lib/store/write/freeze-events";
 import { lockRedrive, moveRedrive, readRedriveRow } from "@/lib/store/write/redrive";
 
-/** Events of one planning transaction: a tenth of a second of row locks, and few enough to leave no garbage that stays. */
+/** Events of one planning transaction: it holds its row locks for about 0.1 s, and its garbage is collected early. */
 const PLAN_CHUNK = 2_000;
 
 /** Freezes a large redrive, see `walkSelection`. Resolves when the plan is complete, cancelled or taken over. */

@@ -14,17 +14,18 @@ import type { EarlierSummary, HeldGroup } from "@/lib/store/read/earlier-summary
 import { readSettings } from "@/lib/store/read/settings";
 import { readPaces } from "@/lib/store/read/targets";
 
-/** A preview that needs longer says "unknown" and does not hold up the redrive: the freeze is exact anyway. */
+/** A preview that needs longer answers "unknown" and does not delay the redrive: the freeze is exact anyway. */
 const PREVIEW_TIMEOUT_MS = 4_000;
-/** Within this the preview says what is behind earlier versions; beyond, that it is not known. */
+/** Time to count the events behind earlier versions; after it the preview says that the count is not known. */
 const EARLIER_TIMEOUT_MS = 3_000;
 
-/** Without `sample` nothing is examined. */
+/** Without `sample` no event is examined. */
 export type PreviewDeps = Deps & { sample?: Pick<SampleDeps, "checkPayloads" | "probe"> };
 
 /**
- * What a redrive of this selection would do now: how many, by error code, how many refused and why, how long at the set
- * rate; and what the dry run says of some of them. Counts by the same gate as the freeze. Throws DomainError `invalid-filter`.
+ * Previews a redrive of this selection: the number of events, by error code, the refused ones by reason, the time at
+ * the set rate, and the dry run of some events. It counts with the same gate as the freeze. Throws DomainError
+ * `invalid-filter`.
  */
 export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest, viewer: Viewer): Promise<PreviewOut> {
   const selection = scopeSelection(viewer, "redrive", request.select);
@@ -40,7 +41,7 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
     request.sample !== false && deps.sample
       ? sampleDryRun({ ...deps, ...deps.sample }, request, selected)
       : Promise.resolve(null);
-  // Counted meanwhile; a failure of the count is the one that is thrown.
+  // The count runs meanwhile; if both fail, the failure of the count is thrown.
   sampling.catch(() => undefined);
   try {
     const counted = await count(deps, selected, request.earlier ?? "hold", nowMs);
@@ -106,7 +107,7 @@ async function count(deps: Deps, selected: Selected, earlier: Earlier, nowMs: nu
   const shown = found && earlierOut(found);
   if (found === null || earlier === "pass") return { ...countJudged(judged), earlier: shown };
   if (earlier === "hold") return { ...holdBack(countJudged(judged), found.held), earlier: shown };
-  // With what is taken along the set is another one: counted again, by the same gate.
+  // With the earlier versions the set is larger: it is counted again by the same gate.
   const taken = { ...selected, also: found.ids };
   const judgedTaken = await judge(deps, taken, nowMs);
   const stillHeld = await findEarlier(deps.db, taken, judgedTaken, EARLIER_TIMEOUT_MS);
@@ -131,7 +132,7 @@ function countJudged({ groups, touched }: JudgedSelection): Omit<Counted, "earli
   return counted;
 }
 
-/** What passed the gate and is behind an earlier version is refused for that. */
+/** Counts the events that passed the gate and are behind an earlier version as refused. */
 function holdBack(counted: Omit<Counted, "earlier">, held: readonly HeldGroup[]): Omit<Counted, "earlier"> {
   for (const { source, errorCode, count } of held) {
     counted.eligible -= count;

@@ -8,7 +8,7 @@ import type { LowRateStore } from "@/lib/store/prisma";
 import { unknownSource } from "@/lib/store/read/sources";
 import { appendAudit } from "@/lib/store/write/audit";
 
-/** Somebody waits for the answer: a broker that is silent for longer counts as away. */
+/** A person waits for the answer: a broker that is silent for longer counts as unreachable. */
 const PROBE_MS_MAX = 10_000;
 
 export type ProbeDeps = {
@@ -18,7 +18,10 @@ export type ProbeDeps = {
   probe(source: SourceConfig, signal: AbortSignal): Promise<ProbeResult>;
 };
 
-/** Can a stored source be reached, and what would be read? Throws DomainError `unknown-source` or `invalid-config`. */
+/**
+ * Reports whether a stored source can be reached, and what Parkade would read from it. Throws DomainError
+ * `unknown-source` or `invalid-config`.
+ */
 export async function probeStoredSource(deps: ProbeDeps, name: string, viewer: Viewer): Promise<ProbeOut> {
   assertMay(viewer, "change-source", [name]);
   const stored = await deps.lowRate.read((client) => client.source.findUnique({ where: { name } }));
@@ -27,7 +30,7 @@ export async function probeStoredSource(deps: ProbeDeps, name: string, viewer: V
   return probe(deps, { source, name }, viewer);
 }
 
-/** The same for a configuration that is still being written. */
+/** The same for a configuration that is not stored yet. */
 export async function probeSource(deps: ProbeDeps, { kind, config }: ProbeRequest, viewer: Viewer): Promise<ProbeOut> {
   assertMay(viewer, "change-source");
   return probe(deps, { source: parseSourceConfig(kind, config), name: null }, viewer);
@@ -36,8 +39,8 @@ export async function probeSource(deps: ProbeDeps, { kind, config }: ProbeReques
 type Probed = { source: SourceConfig; name: string | null };
 
 /**
- * A probe opens a connection to any address that the caller names, with secrets if the configuration has some: who did
- * it, and where to, is on record before it begins.
+ * A probe opens a connection to any address that the caller names, and may send secrets of the configuration. So the
+ * actor and the address are audited before the probe begins.
  */
 async function probe(deps: ProbeDeps, { source, name }: Probed, viewer: Viewer): Promise<ProbeOut> {
   await deps.db.transaction((tx) =>
@@ -57,7 +60,7 @@ async function probe(deps: ProbeDeps, { source, name }: Probed, viewer: Viewer):
   return { reachable: true, detail: result.detail, depth: result.depth, sample: result.sample };
 }
 
-/** The bound holds whether the adapter heeds its signal or not: a broker may take a connection and say nothing. */
+/** The time limit holds even when the adapter ignores its signal: a broker may accept a connection and stay silent. */
 async function bounded({ probe, clock }: ProbeDeps, source: SourceConfig): Promise<ProbeResult> {
   const done = new AbortController();
   const late = new AbortController();
@@ -66,7 +69,7 @@ async function bounded({ probe, clock }: ProbeDeps, source: SourceConfig): Promi
     return { reachable: false, detail: `no answer within ${PROBE_MS_MAX / 1_000} s` };
   });
   const probing = probe(source, late.signal);
-  // The one that loses the race may still fail.
+  // The slower promise may still reject.
   for (const loser of [silent, probing]) loser.catch(() => undefined);
   try {
     return await Promise.race([probing, silent]);

@@ -7,20 +7,20 @@ import type { Queryable } from "@/lib/store/db";
 import { countAttempts, type DecidedAttempt, readDecidedAttempts } from "@/lib/store/read/decided-attempts";
 import { type RedriveRow, readRedriveRow } from "@/lib/store/write/redrive";
 
-/** Differences listed one by one; all of them are counted. */
+/** Maximum number of differences in the list; all of them are counted. */
 const LISTED_MAX = 100;
 
 export type ReplayRequest = {
   redriveId: string;
   /** The producer's event id, or our id of the event; null = all events of the redrive. */
   eventId: string | null;
-  /** Name of a policy whose version in force decides instead: what it would have done. null = the recorded version. */
+  /** Name of another policy: its current version decides. null = the recorded version. */
   policyName: string | null;
 };
 
 export type ReplayReport = {
   attempts: number;
-  /** Attempts after which something had been decided, and was decided again. */
+  /** Number of attempts with a recorded decision, all of which were decided again. */
   decisions: number;
   /** Decisions that come out differently. */
   different: number;
@@ -61,7 +61,7 @@ function replayOne(redrive: RedriveRow, attempt: DecidedAttempt, other: Policy |
   return replay({ policy: recorded, call, attempts: [{ ...decided, attempt: attempt.attempt }] }, other ?? recorded);
 }
 
-/** The version that the redrive has frozen. A policy that it had not was replaced by a preset, as version 0. */
+/** The version that the redrive has frozen. For a policy without a stored version the preset decided, as version 0. */
 function recordedPolicy(redrive: RedriveRow, { name, version }: StoredDecision["policy"]): Policy {
   const frozen = redrive.policies[name] as { version: number; body: unknown } | undefined;
   if (frozen?.version === version) return parsePolicy(frozen.body);

@@ -32,9 +32,9 @@ import { insertRedrive, moveRedrive, type NewRedrive } from "@/lib/store/write/r
 export const FREEZE_INLINE_MAX = 2_000;
 
 /**
- * Freezes a selection into a new redrive and rings the lane. ONE transaction: items, events QUEUED, redrive, audit, and
- * the answer under the Idempotency-Key, so that a repeated request gets the same answer and nothing is frozen twice.
- * Throws DomainError: `empty-selection`, `unknown-event`, `invalid-filter`, `idempotency-key-reused`.
+ * Freezes a selection into a new redrive and adds its jobs to the queue. ONE transaction: items, events QUEUED,
+ * redrive, audit, and the answer under the Idempotency-Key, so that a repeated request gets the same answer and nothing
+ * is frozen twice. Throws DomainError: `empty-selection`, `unknown-event`, `invalid-filter`, `idempotency-key-reused`.
  */
 export async function requestRedrive(
   deps: Deps,
@@ -47,7 +47,7 @@ export async function requestRedrive(
   const stranded = input.request.earlier === "pass" ? await countStranded(deps, selected, nowMs) : undefined;
   let slices: number[] | "plan" | null = null;
   const freeze = async (tx: Tx) => {
-    // Read once: what was counted is what is frozen.
+    // Read once: the events that were counted are the events that are frozen.
     const { candidates, missing } = await selectEvents(tx, selected, FREEZE_INLINE_MAX);
     const named = candidates.length;
     const size = named + (await countTakenAlong(tx, input.request, selected, FREEZE_INLINE_MAX + 1 - named));
@@ -70,13 +70,13 @@ export async function requestRedrive(
   return answer;
 }
 
-/** What a redrive that passes leaves behind: for its audit entry. `bounded`: a lower bound. */
+/** The earlier versions that a `pass` redrive leaves parked, for its audit entry. `bounded`: a lower bound. */
 type Stranded = { count: number; bounded: boolean; sample: string[] };
 
 const STRANDED_TIMEOUT_MS = 3_000;
 const STRANDED_SAMPLE_MAX = 10;
 
-/** null = not known in time; the redrive is made all the same. */
+/** null = not counted within the time limit; the redrive starts all the same. */
 async function countStranded(deps: Deps, selected: Selected, nowMs: number): Promise<Stranded | null> {
   try {
     const judged = await deps.db.transaction((tx) => judgeSelection(tx, selected, nowMs), {
@@ -93,12 +93,15 @@ async function countStranded(deps: Deps, selected: Selected, nowMs: number): Pro
   }
 }
 
-/** How many earlier versions a redrive takes along, up to `limit`: together they decide who freezes it. */
+/**
+ * The number of earlier versions that a redrive takes along, up to `limit`: the total decides whether the request or
+ * the worker freezes it.
+ */
 async function countTakenAlong(tx: Tx, request: RedriveRequest, selected: Selected, limit: number): Promise<number> {
   return request.earlier === "include" && limit > 0 ? countEarlierUpTo(tx, selected, limit) : 0;
 }
 
-/** `slices`: those with open items; "plan" = the worker freezes the set, null = nothing is to be rung. */
+/** `slices`: the slices with open items; "plan" = the worker freezes the set, null = the queue needs no job. */
 type Frozen = { answer: RedriveAnswer; slices: number[] | "plan" | null };
 type StartedRedrive = NewRedrive & { holdUntil: string | null };
 
@@ -145,28 +148,28 @@ async function newRedrive(
     holdMs: request.holdMs ?? 0,
   };
   const holdUntil = await insertRedrive(tx, redrive);
+  await auditRequest(tx, redrive, stranded);
+  return { ...redrive, holdUntil };
+}
+
+async function auditRequest(tx: Tx, redrive: NewRedrive, stranded: Stranded | null | undefined): Promise<void> {
+  const { id, createdBy, reason, mode, lane, ratePerSecond, canary, brake, earlier, holdMs, atMs } = redrive;
   await appendAudit(tx, {
-    actor,
+    actor: createdBy,
     action: "redrive.requested",
     subjectKind: "redrive",
-    subjectId: redrive.id,
-    redriveId: redrive.id,
-    reason: request.reason,
+    subjectId: id,
+    redriveId: id,
+    reason,
     before: null,
     after: {
-      mode: redrive.mode,
-      lane: redrive.lane,
-      ratePerSecond: redrive.ratePerSecond,
-      canary,
-      brake,
-      earlier: redrive.earlier,
+      ...{ mode, lane, ratePerSecond, canary, brake, earlier },
       ...(stranded === undefined ? {} : { stranded }),
-      ...(request.holdMs ? { holdMs: request.holdMs } : {}),
+      ...(holdMs ? { holdMs } : {}),
     },
     count: 1,
-    atMs: nowMs,
+    atMs,
   });
-  return { ...redrive, holdUntil };
 }
 
 async function canaryOf(tx: Tx, asked: RedriveRequest["canary"]): Promise<Canary | null> {
@@ -175,7 +178,10 @@ async function canaryOf(tx: Tx, asked: RedriveRequest["canary"]): Promise<Canary
   return { ...canary, quietMs: canary.quietMs ?? (await readSettings(tx)).canaryQuietMs };
 }
 
-/** Every deliver redrive has one, unless it is switched off by name. A canary's own ratio and window are its default. */
+/**
+ * Every deliver redrive has a brake, unless the request switches it off. With a canary, the canary's ratio and window
+ * are the default.
+ */
 function brakeOf(asked: RedriveRequest["brake"], canary: Canary | null): Brake | null {
   if (asked === null || asked === false) return null;
   // A window that holds fewer outcomes than the sample needs would never decide.
@@ -185,7 +191,7 @@ function brakeOf(asked: RedriveRequest["brake"], canary: Canary | null): Brake |
   return { ...initial, ratio: canary.stopAtFailureRatio, window: Math.max(canary.window, initial.minSample) };
 }
 
-/** They are in the answer alone: a manifest has no row for what is not there. */
+/** Missing events are in the answer only: a manifest has no row for an event that does not exist. */
 function countMissing(answer: RedriveAnswer, missing: number): void {
   if (missing === 0) return;
   answer.refused += missing;
@@ -210,7 +216,7 @@ async function freezeNow(
   return { answer, slices: frozen.open === 0 ? null : [...frozen.slices] };
 }
 
-/** A complete manifest runs at once; one whose items were all refused is done. */
+/** Starts a redrive whose manifest is complete; finishes a redrive whose items were all refused. */
 export async function startOrFinish(
   tx: Tx,
   redrive: { id: string; createdBy: string },
@@ -235,8 +241,9 @@ export async function startOrFinish(
 }
 
 /**
- * The redrive is committed: a queue that is away delays it until the reconciler rings, and loses nothing. The jobs of a
- * held redrive wait in the queue; one that comes too early claims nothing and comes again when the hold is over.
+ * The redrive is committed: if the queue cannot be reached, the reconciler adds the jobs later, and nothing is lost.
+ * The jobs of a held redrive wait in the queue; a job that comes too early claims nothing and comes again after the
+ * hold.
  */
 async function ringOrLog(deps: Deps, answer: RedriveAnswer, request: RedriveRequest, slices: number[] | "plan") {
   try {

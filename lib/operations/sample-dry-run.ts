@@ -13,12 +13,12 @@ import { readPlannedOrderFacts } from "@/lib/store/read/dry-run-facts";
 import { readOpenBreakers } from "@/lib/store/read/stall-facts";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";
 
-/** Events that a preview examines one by one. */
+/** Number of events that a preview examines. */
 const SAMPLE_MAX = 50;
-/** Payloads held at once; an event whose payload would exceed it is left out of the sample. */
+/** Maximum bytes of payloads in memory; an event whose payload would exceed it is left out of the sample. */
 const SAMPLE_BYTES_MAX = 8 * 1024 * 1024;
 const SAMPLE_TIMEOUT_MS = 1_500;
-/** Targets of a selection that are asked whether they can be reached. */
+/** Maximum number of targets of a selection whose connection is tested. */
 const TARGETS_MAX = 8;
 
 export type SampleDeps = Pick<Deps, "db" | "clock" | "log"> & {
@@ -26,7 +26,7 @@ export type SampleDeps = Pick<Deps, "db" | "clock" | "log"> & {
   checkPayloads(
     payloads: readonly { payload: Uint8Array; contentType: string; schema: object | null }[],
   ): Promise<PayloadCheck[]>;
-  /** Can the target be reached from here? null = no answer in time: not known. */
+  /** Whether this process can reach the target; null = no answer within the time limit. */
   probe(target: TargetRow): Promise<{ reachable: boolean; detail: string } | null>;
 };
 
@@ -34,7 +34,7 @@ type Selected = Omit<CandidatePage, "after" | "limit">;
 
 /**
  * The dry run of some of the selected events that no control refuses, spread over their time, with the state of the
- * targets. null = it would have taken too long. What it cannot know: what the target answers, and what changes until
+ * targets. null = the time limit was over. The dry run cannot know how the target will answer, nor what changes before
  * the send.
  */
 export async function sampleDryRun(
@@ -74,7 +74,7 @@ async function examine(
     refused: {},
     targets: [...targets.values()].map(({ out }) => out),
   };
-  // An event without a body is gone since it was chosen.
+  // An event without a body was removed after it was selected.
   const held = events.flatMap((event) => {
     const body = bodies.get(event.id);
     return body ? [{ event, body, target: targets.get(event.sourceId) }] : [];
@@ -93,7 +93,7 @@ async function examine(
       version: event.version,
       ...order.get(event.id)!,
     });
-    // What is behind an earlier version is counted by the preview already, all of it: the sample is of the rest.
+    // The preview already counts all events behind earlier versions, so the sample takes other events.
     if (verdict.findings.some(({ check, ok }) => check === "aggregate-head" && !ok)) continue;
     sample.checked++;
     if (verdict.kind === "refuse") sample.refused[verdict.refusal] = (sample.refused[verdict.refusal] ?? 0) + 1;
@@ -104,7 +104,7 @@ async function examine(
 
 type Event = Omit<Candidate, "version"> & { version: bigint | null };
 
-/** Those that no control and no limit refuses (these are counted, not sampled), within the bytes that may be held. */
+/** The events that no control and no limit refuses (the preview counts the refused ones), within the memory limit. */
 function chosen(candidates: readonly (Candidate & { payloadBytes: number })[], rules: Rules, nowMs: number): Event[] {
   const events: Event[] = [];
   let bytes = 0;
@@ -141,7 +141,7 @@ async function targetStates(
         name: row.name,
         reachable: probed?.reachable ?? true,
         detail: probed?.detail ?? "not asked",
-        // One that lets probes through by itself refuses nothing: sends wait for it.
+        // A breaker that will let probes through refuses nothing: sends wait for it.
         breakerOpen: breaker?.forced === true,
       };
       const out: SampleTarget = {

@@ -7,7 +7,7 @@ import { uuidv7 } from "@/lib/platform/ids";
 import { isNameTaken } from "@/lib/store/prisma";
 import { savedViewOut } from "@/lib/store/read/saved-views";
 
-/** Keeps a filter under a name. Throws DomainError `name-taken`. */
+/** Stores a filter under a name. Throws DomainError `name-taken`. */
 export async function saveView(
   deps: LowRateDeps,
   { name, filter }: SavedViewRequest,

@@ -6,15 +6,16 @@ import { type Candidate, countUpTo, readCandidates } from "@/lib/store/read/cand
 import { readBulkOperationRow } from "@/lib/store/write/bulk-operations";
 
 export type SelectedEvents = {
-  /** At most one more than a request works by itself. */
+  /** At most one event more than a request changes by itself. */
   candidates: Candidate[];
   /** Named events that do not exist. */
   missing: number;
 };
 
 /**
- * The first `nowMax` + 1 events of a selection. Read once: the events that decide who works the selection are those that
- * are worked. Throws DomainError `empty-selection`, `unknown-event`, `unknown-operation`, `illegal-transition`.
+ * The first `nowMax` + 1 events of a selection. They are read once: the same events decide whether the request or a
+ * worker does the work, and are then changed. Throws DomainError `empty-selection`, `unknown-event`,
+ * `unknown-operation`, `illegal-transition`.
  */
 export async function selectEvents(tx: Tx, selected: Selected, nowMax: number): Promise<SelectedEvents> {
   if ("operation" in selected.selection) await assertEnded(tx, selected.selection.operation);
@@ -29,7 +30,7 @@ async function countMissing(tx: Tx, selected: Selected, found: number, nowMax: n
   return asked - (found > nowMax ? await countUpTo(tx, selected, asked) : found);
 }
 
-/** What a running operation has changed is no set yet: it grows while it is read. */
+/** The events of a running operation cannot be selected: their set still grows. */
 async function assertEnded(tx: Tx, operationId: string): Promise<void> {
   const operation = await readBulkOperationRow(tx, operationId);
   if (!operation) throw unknownOperation(operationId, "select.operation");

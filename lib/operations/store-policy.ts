@@ -9,8 +9,8 @@ import { insertPolicy, lockNewestPolicy } from "@/lib/store/write/policies";
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
 /**
- * Stores a new version of a policy. Redrives that run keep the version they started with. Returns the version. Throws
- * DomainError `invalid-config` with every field that is wrong, its value and its bound.
+ * Stores a new version of a policy. Running redrives keep the version that they started with. Returns the version.
+ * Throws DomainError `invalid-config` with every wrong field, its value and its bound.
  */
 export async function storePolicy(
   deps: LowRateDeps,

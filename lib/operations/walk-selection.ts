@@ -4,7 +4,7 @@ import { type Db, isRowFault, type TransactionOptions, type Tx } from "@/lib/sto
 import { type Candidate, readCandidates } from "@/lib/store/read/candidates";
 import { retrying } from "@/lib/store/retrying";
 
-/** Of one statement of a chunk. A connection that falls silent holds the walk this long. */
+/** Time limit of one statement of a chunk. A silent connection holds the walk this long. */
 const CHUNK_OPTIONS: TransactionOptions = { statementTimeoutMs: 30_000 };
 
 /** A persisted walk over a selection: a redrive's plan, or a bulk operation. */
@@ -12,26 +12,27 @@ export type Walk = {
   selection: FrozenSelection;
   /** Later arrivals are not included. */
   cutoff: string;
-  /** The last event of the last committed chunk; null = none is. */
+  /** The last event of the last committed chunk; null = no chunk is committed. */
   cursor: string | null;
   /** Events of one transaction: they stay locked until it commits. */
   chunkMax: number;
-  /** False = cancelled, or ended otherwise. Asked before each chunk. */
+  /** Asked before each chunk. False = the operation was cancelled or has ended. */
   runs(): Promise<boolean>;
   /** Compare-and-set of the cursor. False = another worker has moved it, or the walk no longer runs. */
   advance(tx: Tx, from: string | null, to: string): Promise<boolean>;
-  /** Works one chunk; what it returns runs once the chunk is committed. */
+  /** Works one chunk. The returned function runs once the chunk is committed. */
   work(tx: Tx, candidates: readonly Candidate[], nowMs: number): Promise<undefined | (() => Promise<void>)>;
   /** Counts an event whose change the store refuses. Absent = one such event fails the walk. */
   refuse?(tx: Tx, candidate: Candidate, error: unknown): Promise<void>;
-  /** No event is left. */
+  /** Called when no event is left. */
   complete(tx: Tx, nowMs: number): Promise<void>;
 };
 
 /**
- * Walks a selection chunk by chunk, newest event first, up to its cutoff. Each chunk is one transaction that moves the
- * cursor by compare-and-set: after a crash the next worker goes on behind the last commit, and of two workers one stops.
- * Resolves with true when the walk is complete; false when it was taken over, has ended, or `signal` aborted.
+ * Walks a selection in chunks, newest event first, up to its cutoff. Each chunk is one transaction that moves the
+ * cursor by compare-and-set: after a crash the next worker continues after the last commit, and of two workers one
+ * stops. Resolves with true when the walk is complete; false when another worker took it over, it has ended, or
+ * `signal` aborted.
  */
 export async function walkSelection(deps: Deps, walk: Walk, signal: AbortSignal): Promise<boolean> {
   let cursor = walk.cursor;
@@ -46,7 +47,7 @@ export async function walkSelection(deps: Deps, walk: Walk, signal: AbortSignal)
       limit = Math.min(walk.chunkMax, limit * 4);
     } catch (error) {
       if (!walk.refuse || !isRowFault(error)) throw error;
-      // One event of the chunk is at fault: smaller chunks leave it alone at last.
+      // The store refuses one event of the chunk: smaller chunks isolate it.
       if (limit > 1) limit = Math.ceil(limit / 8);
       else {
         const last = await refuseNext(deps, walk, cursor, error);
@@ -73,7 +74,7 @@ async function workChunk(deps: Deps, tx: Tx, walk: Walk, chunk: Chunk): Promise<
   return { last, after: await walk.work(tx, candidates, nowMs) };
 }
 
-/** Leaves out the next event of the walk. Returns it as the new cursor; null = taken over. */
+/** Skips the next event of the walk. Returns it as the new cursor; null = another worker took the walk over. */
 async function refuseNext(deps: Deps, walk: Walk, cursor: string | null, error: unknown): Promise<string | null> {
   return deps.db.transaction(async (tx) => {
     const [candidate] = await readChunk(tx, walk, { cursor, limit: 1 });
@@ -87,7 +88,10 @@ function readChunk(tx: Tx, { selection: { asOfMs, ...selection }, cutoff }: Walk
   return readCandidates(tx, { selection, asOfMs, cutoff, after: cursor, limit });
 }
 
-/** A worker that commits or renews some of the same items locks them in another order: the transaction runs again. */
+/**
+ * A worker that commits or renews some of the same items locks them in another order; after a deadlock the transaction
+ * runs again.
+ */
 export function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T> {
   return retrying(() => db.transaction(work, options));
 }

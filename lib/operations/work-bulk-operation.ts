@@ -18,10 +18,10 @@ import {
   startBulkOperation,
 } from "@/lib/store/write/bulk-operations";
 
-/** Events of one transaction: under a second of row locks, and a cancel waits no longer. */
+/** Events of one transaction: it holds its row locks for less than a second, and a cancel waits no longer than that. */
 export const BULK_CHUNK = 2_000;
 
-/** Counting the selection may take this long; then the planner's estimate stands. */
+/** Time limit for counting the selection; after it the planner's estimate is used. */
 const COUNT_MS_MAX = 5_000;
 const COUNT_MAX = 100_000_000;
 
@@ -55,7 +55,7 @@ export async function workBulkOperation(deps: Deps, id: string, signal: AbortSig
       if (inFlight.length === 0) return undefined;
       return async () => {
         await changeEnded(deps, inFlight, async (endTx, ended) => {
-          // It ends with its last chunk: another worker may have worked that.
+          // The operation ends with its last chunk, which another worker may have worked.
           if (!(await isBulkRunning(endTx, id, { lock: true }))) return;
           const delta = endedDelta(await change(endTx, ended), ended.length);
           await countBulkOperation(endTx, id, delta.changed, delta.refused);
@@ -73,7 +73,7 @@ export async function workBulkOperation(deps: Deps, id: string, signal: AbortSig
   await walkSelection(deps, walk, signal);
 }
 
-/** null = it took too long. */
+/** null = the time limit was over. */
 async function countSelected({ db }: Deps, { selection: { asOfMs, ...selection }, cutoff }: BulkOperationRow) {
   const page = { selection, asOfMs, cutoff };
   try {

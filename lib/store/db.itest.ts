@@ -45,9 +45,9 @@ describe("what crosses the edge", () => {
 
   test("lists keep one plan for all values", async () => {
     const lists = createDb(database.url, { max: 1, genericPlans: true });
-    for (let i = 0; i < 8; i++) await lists.query("select $1::int as n", [i], { name: "planned_once" });
+    for (let i = 0; i < 8; i++) await lists.query("select $1::int as n", [i], { name: "planned-once" });
     const [row] = await lists.query(
-      "select generic_plans as n from pg_prepared_statements where name = 'planned_once'",
+      "select generic_plans as n from pg_prepared_statements where name = 'planned-once'",
     );
     await lists.end();
     expect(row).toEqual({ n: 8 });

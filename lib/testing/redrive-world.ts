@@ -21,7 +21,7 @@ import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-dri
 import { startSink } from "@/lib/testing/sink";
 import { type RunningWorker, startWorker } from "@/workers/worker";
 
-type Row = Record<string, unknown>;
+type EventRow = Record<string, unknown>;
 
 /** Everything a redrive needs, for real: a store, a queue, workers, and an HTTP sink in the consumer's place. */
 export async function openWorld(options: {
@@ -139,8 +139,8 @@ export async function openWorld(options: {
     return redrive(id);
   }
 
-  const event = async (eventId: string): Promise<Row> =>
-    (await db.query<Row>("select * from dlq_event_rows where event_id = $1", [eventId]))[0]!;
+  const event = async (eventId: string): Promise<EventRow> =>
+    (await db.query<EventRow>("select * from dlq_event_rows where event_id = $1", [eventId]))[0]!;
   const statuses = async (): Promise<Record<string, number>> =>
     Object.fromEntries(
       (

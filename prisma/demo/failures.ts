@@ -9,7 +9,7 @@ type Rhythm =
   /** Since some hours ago, growing. */
   | { kind: "recent"; hours: number };
 
-type Facts = { id: number; aggregate: string; version: number; random: Random };
+type FailedEvent = { id: number; aggregate: string; version: number; random: Random };
 
 /** One way to fail: every event of it is of one group. */
 export type Failure = {
@@ -17,7 +17,7 @@ export type Failure = {
   errorCode: string;
   eventType: string;
   type: string;
-  message: (facts: Facts) => string;
+  message: (facts: FailedEvent) => string;
   /** Frames, innermost first. */
   frames: string[];
   language: "java" | "node" | "python" | "dotnet";

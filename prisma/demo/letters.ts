@@ -60,9 +60,9 @@ function headersOf(failure: Failure, traceId: string, tenant: string): Header[] 
   ];
 }
 
-type Facts = { id: number; aggregate: string; tenant: string; atMs: number; random: Random };
+type FailedEvent = { id: number; aggregate: string; tenant: string; atMs: number; random: Random };
 
-function payloadOf(failure: Failure, facts: Facts): Record<string, unknown> {
+function payloadOf(failure: Failure, facts: FailedEvent): Record<string, unknown> {
   const { id, aggregate, tenant, atMs, random } = facts;
   const common = { tenant, occurredAt: new Date(atMs - random.whole(1_000, 90_000)).toISOString() };
   switch (failure.source) {

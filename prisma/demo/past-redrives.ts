@@ -35,12 +35,18 @@ const CHUNK = 40;
 const QUIET_MS = 10 * 60_000;
 
 type World = { db: Db; random: Random; nowMs: number };
-type Row = { id: string; source_id: string; aggregate_id: string | null; version: string | null; error_code: string };
+type ParkedEvent = {
+  id: string;
+  source_id: string;
+  aggregate_id: string | null;
+  version: string | null;
+  error_code: string;
+};
 
 /** Writes the history that a redrive of that time would have left: items, attempts, states, counters, audit, bounces. */
 export async function replayRedrive(world: World, past: PastRedrive): Promise<void> {
   const startMs = world.nowMs - past.hoursAgo * HOUR_MS;
-  const events = await world.db.query<Row>(
+  const events = await world.db.query<ParkedEvent>(
     `select e.id, e.source_id, e.aggregate_id, e.version::text as version, e.error_code
        from dlq_events e join sources s on s.id = e.source_id
       where s.name = $1 and e.error_code = $2 and e.status = ${EVENT.PENDING} and e.id < $3 order by e.id limit $4`,
@@ -65,7 +71,7 @@ type Run = { id: string; past: PastRedrive; random: Random; delivered: string[];
 
 async function request(
   tx: Tx,
-  { id, startMs, past, events }: { id: string; startMs: number; past: PastRedrive; events: Row[] },
+  { id, startMs, past, events }: { id: string; startMs: number; past: PastRedrive; events: ParkedEvent[] },
 ): Promise<void> {
   const filter = { source: [past.source], errorCode: [past.errorCode], status: ["PENDING"] };
   await tx.run(
@@ -117,7 +123,7 @@ type Ending = {
   findings: Finding[];
 };
 
-async function end(tx: Tx, run: Run, rows: Row[], ending: Ending, atMs: number): Promise<void> {
+async function end(tx: Tx, run: Run, rows: ParkedEvent[], ending: Ending, atMs: number): Promise<void> {
   if (rows.length === 0) return;
   const ids = rows.map((row) => row.id);
   await tx.run(
@@ -165,13 +171,13 @@ const PASSED: Finding[] = [
   { check: "target-reachable", ok: true, detail: "reachable" },
 ];
 
-async function refuse(tx: Tx, run: Run, rows: Row[], atMs: number): Promise<void> {
+async function refuse(tx: Tx, run: Run, rows: ParkedEvent[], atMs: number): Promise<void> {
   const findings = [PASSED[0]!, run.past.refuses!];
   const refused = { action: "event.refused", status: "PENDING", item: "refused", flow: null } as const;
   await end(tx, run, rows, { ...refused, result: "schema-mismatch", findings }, atMs);
 }
 
-async function send(tx: Tx, run: Run, rows: Row[], atMs: number): Promise<void> {
+async function send(tx: Tx, run: Run, rows: ParkedEvent[], atMs: number): Promise<void> {
   const failed = rows.filter(() => run.random.next() < run.past.failing);
   const delivered = rows.filter((row) => !failed.includes(row));
   const done = {
@@ -194,7 +200,7 @@ async function send(tx: Tx, run: Run, rows: Row[], atMs: number): Promise<void> 
 async function attempts(
   tx: Tx,
   run: Run,
-  { rows, state, code }: { rows: Row[]; state: string; code: string },
+  { rows, state, code }: { rows: ParkedEvent[]; state: string; code: string },
   atMs: number,
 ): Promise<void> {
   const target = run.past.lane === "slow" ? `${run.past.source}.slow` : run.past.source;

@@ -48,7 +48,7 @@ export type AggregateOrder = {
   queued: { id: string; version: bigint | null } | null;
 };
 
-type Row = {
+type OrderRow = {
   sourceId: string;
   aggregateType: string;
   aggregateId: string;
@@ -69,7 +69,7 @@ export async function readAggregateOrder(
 ): Promise<Map<string, AggregateOrder>> {
   if (aggregates.length === 0) return new Map();
   const earlier = redrive?.earlier ?? "hold";
-  const rows = await db.query<Row>(
+  const rows = await db.query<OrderRow>(
     `select w.source_id as "sourceId", w.aggregate_type as "aggregateType", w.aggregate_id as "aggregateId",
             d.processed::text, h.head, c.cooling, q.queued
        from (select distinct * from unnest($1::uuid[], $2::text[], $3::text[])
@@ -104,7 +104,7 @@ export async function readAggregateOrder(
   return new Map(rows.map((row) => [aggregateKey(row), orderOf(row)]));
 }
 
-function orderOf({ processed, head, cooling, queued }: Row): AggregateOrder {
+function orderOf({ processed, head, cooling, queued }: OrderRow): AggregateOrder {
   return {
     queued: queued && { ...queued, version: queued.version === null ? null : BigInt(queued.version) },
     versionProcessed: processed === null ? null : BigInt(processed),

@@ -11,7 +11,7 @@ import { seesEntry } from "@/lib/store/read/scope-sql";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-type Row = Omit<AuditOut, "at"> & { atMs: number };
+type AuditRow = Omit<AuditOut, "at"> & { atMs: number };
 
 /** The log, newest first, keyset-paged by its UUIDv7. */
 export async function listAudit(db: Queryable, viewer: Viewer, query: AuditQuery): Promise<AuditList> {
@@ -23,7 +23,7 @@ export async function listAudit(db: Queryable, viewer: Viewer, query: AuditQuery
            a.subject_id as "subjectId", a.redrive_id as "redriveId", a.reason, a.before, a.after,
            o.id as "operationId", coalesce(o.changed, a.count) as count
       from audit_entries a left join bulk_operations o on o.audit_id = a.id where ${where} order by a.id desc limit ${params.add(query.limit + 1)}::int`;
-  const rows = await db.query<Row>(text, params.values, { name: statementName("audit", text) });
+  const rows = await db.query<AuditRow>(text, params.values, { name: statementName("audit", text) });
   const page = cutPage(rows, query.limit, (row) => row.id);
   return { items: page.items.map(({ atMs, ...row }) => ({ ...row, at: iso(atMs) })), nextCursor: page.nextCursor };
 }

@@ -10,7 +10,7 @@ import { BULK } from "@/lib/store/state-sql";
 /** Without a committed chunk for this long an operation says why it does not move. */
 const STALLED_S = 15;
 
-type Row = Omit<BulkOperationOut, "expected" | "etaMs" | "stalled"> & {
+type BulkOperationRow = Omit<BulkOperationOut, "expected" | "etaMs" | "stalled"> & {
   expected: number;
   expectedKind: "exact" | "estimated";
   /** Nothing was committed for STALLED_S. */
@@ -32,7 +32,7 @@ export async function listBulkOperations(
   viewer: Viewer,
   query: IdPage & { states: BulkState[] | null },
 ): Promise<BulkOperationList> {
-  const rows = await db.query<Row>(
+  const rows = await db.query<BulkOperationRow>(
     `select ${COLUMNS} from bulk_operations o
       where ($1::text[] is null or o.state = any($1)) and ($2::uuid is null or o.id < $2) and ${seesOperation("$4")}
       order by o.id desc limit $3`,
@@ -44,7 +44,7 @@ export async function listBulkOperations(
 
 /** null = there is no such operation, or the viewer does not see all of its sources. */
 export async function readBulkOperation(db: Queryable, viewer: Viewer, id: string): Promise<BulkOperationOut | null> {
-  const [row] = await db.query<Row>(
+  const [row] = await db.query<BulkOperationRow>(
     `select ${COLUMNS} from bulk_operations o where o.id = $1 and ${seesOperation("$2")}`,
     [id, sourceScope(viewer)],
     {
@@ -54,7 +54,7 @@ export async function readBulkOperation(db: Queryable, viewer: Viewer, id: strin
   return row ? operationOut(row) : null;
 }
 
-function operationOut({ expected, expectedKind, idle, workersAlive, ...row }: Row): BulkOperationOut {
+function operationOut({ expected, expectedKind, idle, workersAlive, ...row }: BulkOperationRow): BulkOperationOut {
   const left = Math.max(0, expected - row.changed - row.refused);
   const { ratePerSecond } = row;
   return {

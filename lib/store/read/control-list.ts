@@ -7,7 +7,7 @@ import type { Queryable } from "@/lib/store/db";
 import { ofSources, seesControl } from "@/lib/store/read/scope-sql";
 import { PARKED } from "@/lib/store/state-sql";
 
-type Row = StoredScope & {
+type ControlRow = StoredScope & {
   id: string;
   kind: ControlOut["kind"];
   reason: string;
@@ -63,7 +63,7 @@ export async function listControls(
   viewer: Viewer,
   query: IdPage & { state: "live" | "ended" | null },
 ): Promise<ControlList> {
-  const rows = await db.query<Row>(
+  const rows = await db.query<ControlRow>(
     `with imposed as (
        select ${COLUMNS}, (${LIVE}) as live from controls c
         where ($1::uuid is null or c.id < $1) and ($2::boolean is null or (${LIVE}) = $2) and ${seesControl("$4")}
@@ -84,7 +84,7 @@ export async function listControls(
 
 /** null = there is no such control, in force or ended. */
 export async function readControl(db: Queryable, viewer: Viewer, id: string): Promise<ControlOut | null> {
-  const [row] = await db.query<Row>(
+  const [row] = await db.query<ControlRow>(
     `with found as (
        select ${COLUMNS}, (${LIVE}) as live from controls c where c.id = $1 and ${seesControl("$2")}
        union all ${AUTOMATIC} where a.blacklist_id = $1 and ($2::text[] is null or s.name = any($2))
@@ -95,7 +95,7 @@ export async function readControl(db: Queryable, viewer: Viewer, id: string): Pr
   return row ? controlOut(row) : null;
 }
 
-function controlOut(row: Row): ControlOut {
+function controlOut(row: ControlRow): ControlOut {
   return {
     id: row.id,
     kind: row.kind,

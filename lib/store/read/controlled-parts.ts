@@ -64,7 +64,7 @@ async function blacklistedAggregates(db: Queryable, filter: ScopedFilter): Promi
     `select s.name as source, a.aggregate_id as "aggregateId" from aggregates a join sources s on s.id = a.source_id
       where a.blacklist_id is not null limit ${AGGREGATES_MAX + 1}`,
     [],
-    { name: "blacklisted_aggregates" },
+    { name: "blacklisted-aggregates" },
   );
   if (rows.length > AGGREGATES_MAX) return null;
   return [...Map.groupBy(rows, (row) => row.source)].flatMap(([source, of]) => {

@@ -3,7 +3,7 @@ import { applyingControls, type Control, decidingControl, indexControls } from "
 import { isoOrNull } from "@/lib/core/iso-time";
 import type { Queryable } from "@/lib/store/db";
 
-type Row = Control & { reason: string; createdBy: string };
+type ControlRow = Control & { reason: string; createdBy: string };
 
 /**
  * The control that decides whether each event may be sent now, for those of a page: null = none. Only PENDING events are
@@ -21,14 +21,14 @@ export async function readDecidingControls(
   const found = new Map<string, AppliedControl>();
   for (const event of pending) {
     const own = automatic.get(aggregateKey(event)) ?? null;
-    const applying = applyingControls(index, { ...event, aggregateBlacklisted: own !== null }, nowMs) as Row[];
+    const applying = applyingControls(index, { ...event, aggregateBlacklisted: own !== null }, nowMs) as ControlRow[];
     const control = decidingControl(applying, own);
     if (control) found.set(event.id, appliedOut(control));
   }
   return found;
 }
 
-async function readImposed(db: Queryable, events: readonly EventOut[]): Promise<Row[]> {
+async function readImposed(db: Queryable, events: readonly EventOut[]): Promise<ControlRow[]> {
   const named = new Map<string, [scope: string, value: string]>();
   const name = (scope: string, value: string | null) => {
     if (value !== null) named.set(`${scope} ${value}`, [scope, value]);
@@ -40,14 +40,14 @@ async function readImposed(db: Queryable, events: readonly EventOut[]): Promise<
     name("source", event.source);
   }
   const pairs = [...named.values()];
-  return db.query<Row>(
+  return db.query<ControlRow>(
     `select c.id, c.kind, c.scope, c.value, c.source, c.aggregate_type as "aggregateType", c.origin, c.reason,
             c.created_by as "createdBy", (extract(epoch from c.expires_at) * 1000)::float8 as "expiresAtMs"
        from unnest($1::text[], $2::text[]) as w(scope, value)
        join controls c on c.scope = w.scope and c.value = w.value and c.lifted_at is null
       order by c.id`,
     [pairs.map(([scope]) => scope), pairs.map(([, value]) => value)],
-    { name: "controls_over_page" },
+    { name: "controls-over-page" },
   );
 }
 
@@ -55,7 +55,7 @@ const aggregateKey = (event: Pick<EventOut, "source" | "aggregateType" | "aggreg
   JSON.stringify([event.source, event.aggregateType ?? "", event.aggregateId]);
 
 /** The blacklists that Parkade imposed on the aggregates of these events, as the controls they are to a person. */
-async function readAutomatic(db: Queryable, events: readonly EventOut[]): Promise<Map<string, Row>> {
+async function readAutomatic(db: Queryable, events: readonly EventOut[]): Promise<Map<string, ControlRow>> {
   const ids = [...new Set(events.flatMap((event) => event.aggregateId ?? []))];
   if (ids.length === 0) return new Map();
   const rows = await db.query<{ id: string; source: string; aggregateType: string; value: string; reason: string }>(
@@ -64,7 +64,7 @@ async function readAutomatic(db: Queryable, events: readonly EventOut[]): Promis
        from aggregates a join sources s on s.id = a.source_id
       where a.aggregate_id = any($1::text[]) and a.blacklist_id is not null`,
     [ids],
-    { name: "automatic_over_page" },
+    { name: "automatic-over-page" },
   );
   return new Map(
     rows.map((row) => [
@@ -82,6 +82,6 @@ async function readAutomatic(db: Queryable, events: readonly EventOut[]): Promis
   );
 }
 
-function appliedOut({ expiresAtMs, ...control }: Row): AppliedControl {
+function appliedOut({ expiresAtMs, ...control }: ControlRow): AppliedControl {
   return { ...control, expiresAt: isoOrNull(expiresAtMs) };
 }

@@ -35,7 +35,7 @@ export type EarlierSummary = EarlierOut & {
   ids: string[];
 };
 
-type Row = {
+type SummaryRow = {
   selected: number;
   heldEvents: number;
   heldAggregates: number;
@@ -64,88 +64,20 @@ export async function summarizeEarlier(
   const count = passing.groups.reduce((sum, group) => sum + group.count, passing.touched.length);
   // The planner cannot know how many aggregates a selection has. Many are joined by hash, not by one look-up each.
   if (count > LOOKED_UP_MAX) await db.run("set local enable_nestloop = off");
-  const [row] = await db.query<Row>(
-    `with selected as materialized (
-       select e.id, e.event_id, e.source_id, coalesce(e.aggregate_type, '${NO_AGGREGATE_TYPE}') as aggregate_type,
-              e.aggregate_id, e.version, e.error_code, s.name as source, e.status,
-              (e.cooldown_until > to_timestamp($2::float8 / 1000)) is true as cooling, e.redrives >= $3 as exhausted,
-              ${BLACKLISTED_HASHED} as blacklisted
-         from dlq_event_rows e join sources s on s.id = e.source_id
-        where e.id <= $1 and e.version is not null and e.aggregate_id is not null and e.status in ${HOLDING} and ${where}
-        order by e.id desc limit ${EARLIER_SELECTED_MAX + 1}
-     ), judged as materialized (
-       select *, (id = any($4::uuid[]) or (id <> all($5::uuid[]) and (source, error_code, status, cooling, exhausted, blacklisted) in (
-                select * from unnest($6::text[], $7::text[], $8::text[], $9::boolean[], $10::boolean[], $11::boolean[])))) as passes
-         from selected
-     ), refused as materialized (
-       select id from judged where not passes
-     ), wanted as materialized (
-       select source_id, aggregate_type, aggregate_id, max(version) as top
-         from judged where passes group by source_id, aggregate_type, aggregate_id
-     ), parked as materialized (
-       select w.source_id, w.aggregate_type, w.aggregate_id, e.id, e.event_id, e.version, e.status
-         from wanted w join dlq_event_rows e on ${sameAggregate("e", "w")} and e.status in ${HOLDING} and e.version < w.top
-        where not coalesce(e.id <= $1 and ${where}, false) or e.id in (select id from refused)
-     ), behind as materialized (
-       select distinct source_id, aggregate_type, aggregate_id from parked
-     ), done as materialized (
-       select k.*, greatest(p.version, c.version) as processed
-         from behind k
-         left join (select k.source_id, k.aggregate_type, k.aggregate_id, max(p.version) as version
-                      from behind k join processed_events p on p.source_id = k.source_id
-                       and p.aggregate_id = k.aggregate_id and p.aggregate_type = k.aggregate_type
-                     group by 1, 2, 3) p using (source_id, aggregate_type, aggregate_id)
-         left join (select k.source_id, k.aggregate_type, k.aggregate_id, max(e.version) as version
-                      from behind k join dlq_events e on ${sameAggregate("e", "k")} and ${PROCESSED}
-                     group by 1, 2, 3) c using (source_id, aggregate_type, aggregate_id)
-     ), heads as materialized (
-       select p.* from parked p join done d using (source_id, aggregate_type, aggregate_id)
-        where d.processed is null or p.version > d.processed
-     ), firsts as materialized (
-       select source_id, aggregate_type, aggregate_id, min(version) as first
-         from heads group by source_id, aggregate_type, aggregate_id
-     ), held as materialized (
-       select j.* from judged j join firsts f using (source_id, aggregate_type, aggregate_id)
-        where j.passes and j.version > f.first
-     ), samples as (
-       select * from (
-         select distinct on (aggregate_id, source_id, aggregate_type) * from held
-          order by aggregate_id, source_id, aggregate_type, version desc, id) last_of
-        order by id desc limit ${SAMPLES_MAX}
-     )
-     select (select count(*) from selected) as selected,
-            (select count(*) from held) as "heldEvents",
-            (select count(*) from firsts) as "heldAggregates",
-            (select count(*) from heads) as "earlierEvents",
-            (select jsonb_agg(jsonb_build_object('source', source, 'errorCode', error_code, 'count', n))
-               from (select source, error_code, count(*) as n from held group by source, error_code) g) as held,
-            (select jsonb_agg(jsonb_build_object('id', s.id, 'eventId', s.event_id, 'source', s.source,
-                      'aggregateType', nullif(s.aggregate_type, ''), 'aggregateId', s.aggregate_id,
-                      'version', s.version::text, 'behind', b.behind) order by s.id desc)
-               from samples s cross join lateral (
-                 select jsonb_agg(jsonb_build_object('id', h.id, 'eventId', h.event_id, 'version', h.version::text,
-                                                     'status', h.status) order by h.version, h.id) as behind
-                   from (select * from heads h
-                          where h.aggregate_id = s.aggregate_id and h.source_id = s.source_id
-                            and h.aggregate_type = s.aggregate_type and h.version < s.version
-                          order by h.version, h.id limit ${BEHIND_MAX}) h) b) as samples,
-            (select array_agg(id) from (
-               select h.id from heads h where not exists (select 1 from judged j where j.id = h.id) limit ${EARLIER_IDS_MAX}) i) as ids`,
-    [
-      page.cutoff,
-      page.asOfMs,
-      passing.redriveLimit,
-      passing.touched.filter(({ passes }) => passes).map(({ id }) => id),
-      passing.touched.map(({ id }) => id),
-      of((group) => group.source),
-      of((group) => group.errorCode),
-      of((group) => group.status),
-      of((group) => group.cooling),
-      of((group) => group.exhausted),
-      of((group) => group.aggregateBlacklisted),
-      ...values,
-    ],
-  );
+  const [row] = await db.query<SummaryRow>(summarySql(where), [
+    page.cutoff,
+    page.asOfMs,
+    passing.redriveLimit,
+    passing.touched.filter(({ passes }) => passes).map(({ id }) => id),
+    passing.touched.map(({ id }) => id),
+    of((group) => group.source),
+    of((group) => group.errorCode),
+    of((group) => group.status),
+    of((group) => group.cooling),
+    of((group) => group.exhausted),
+    of((group) => group.aggregateBlacklisted),
+    ...values,
+  ]);
   const { selected, held, samples, ids, ...counts } = row!;
   return {
     ...counts,
@@ -158,6 +90,79 @@ export async function summarizeEarlier(
     held: held ?? [],
     ids: ids ?? [],
   };
+}
+
+/**
+ * `$1`..`$11`: the cutoff, the moment, the redrive limit, the touched ids, and the columns of the groups. `where` has the
+ * parameters after these.
+ */
+function summarySql(where: string): string {
+  return `with selected as materialized (
+     select e.id, e.event_id, e.source_id, coalesce(e.aggregate_type, '${NO_AGGREGATE_TYPE}') as aggregate_type,
+            e.aggregate_id, e.version, e.error_code, s.name as source, e.status,
+            (e.cooldown_until > to_timestamp($2::float8 / 1000)) is true as cooling, e.redrives >= $3 as exhausted,
+            ${BLACKLISTED_HASHED} as blacklisted
+       from dlq_event_rows e join sources s on s.id = e.source_id
+      where e.id <= $1 and e.version is not null and e.aggregate_id is not null and e.status in ${HOLDING} and ${where}
+      order by e.id desc limit ${EARLIER_SELECTED_MAX + 1}
+   ), judged as materialized (
+     select *, (id = any($4::uuid[]) or (id <> all($5::uuid[]) and (source, error_code, status, cooling, exhausted, blacklisted) in (
+              select * from unnest($6::text[], $7::text[], $8::text[], $9::boolean[], $10::boolean[], $11::boolean[])))) as passes
+       from selected
+   ), refused as materialized (
+     select id from judged where not passes
+   ), wanted as materialized (
+     select source_id, aggregate_type, aggregate_id, max(version) as top
+       from judged where passes group by source_id, aggregate_type, aggregate_id
+   ), parked as materialized (
+     select w.source_id, w.aggregate_type, w.aggregate_id, e.id, e.event_id, e.version, e.status
+       from wanted w join dlq_event_rows e on ${sameAggregate("e", "w")} and e.status in ${HOLDING} and e.version < w.top
+      where not coalesce(e.id <= $1 and ${where}, false) or e.id in (select id from refused)
+   ), behind as materialized (
+     select distinct source_id, aggregate_type, aggregate_id from parked
+   ), done as materialized (
+     select k.*, greatest(p.version, c.version) as processed
+       from behind k
+       left join (select k.source_id, k.aggregate_type, k.aggregate_id, max(p.version) as version
+                    from behind k join processed_events p on p.source_id = k.source_id
+                     and p.aggregate_id = k.aggregate_id and p.aggregate_type = k.aggregate_type
+                   group by 1, 2, 3) p using (source_id, aggregate_type, aggregate_id)
+       left join (select k.source_id, k.aggregate_type, k.aggregate_id, max(e.version) as version
+                    from behind k join dlq_events e on ${sameAggregate("e", "k")} and ${PROCESSED}
+                   group by 1, 2, 3) c using (source_id, aggregate_type, aggregate_id)
+   ), heads as materialized (
+     select p.* from parked p join done d using (source_id, aggregate_type, aggregate_id)
+      where d.processed is null or p.version > d.processed
+   ), firsts as materialized (
+     select source_id, aggregate_type, aggregate_id, min(version) as first
+       from heads group by source_id, aggregate_type, aggregate_id
+   ), held as materialized (
+     select j.* from judged j join firsts f using (source_id, aggregate_type, aggregate_id)
+      where j.passes and j.version > f.first
+   ), samples as (
+     select * from (
+       select distinct on (aggregate_id, source_id, aggregate_type) * from held
+        order by aggregate_id, source_id, aggregate_type, version desc, id) last_of
+      order by id desc limit ${SAMPLES_MAX}
+   )
+   select (select count(*) from selected) as selected,
+          (select count(*) from held) as "heldEvents",
+          (select count(*) from firsts) as "heldAggregates",
+          (select count(*) from heads) as "earlierEvents",
+          (select jsonb_agg(jsonb_build_object('source', source, 'errorCode', error_code, 'count', n))
+             from (select source, error_code, count(*) as n from held group by source, error_code) g) as held,
+          (select jsonb_agg(jsonb_build_object('id', s.id, 'eventId', s.event_id, 'source', s.source,
+                    'aggregateType', nullif(s.aggregate_type, ''), 'aggregateId', s.aggregate_id,
+                    'version', s.version::text, 'behind', b.behind) order by s.id desc)
+             from samples s cross join lateral (
+               select jsonb_agg(jsonb_build_object('id', h.id, 'eventId', h.event_id, 'version', h.version::text,
+                                                   'status', h.status) order by h.version, h.id) as behind
+                 from (select * from heads h
+                        where h.aggregate_id = s.aggregate_id and h.source_id = s.source_id
+                          and h.aggregate_type = s.aggregate_type and h.version < s.version
+                        order by h.version, h.id limit ${BEHIND_MAX}) h) b) as samples,
+          (select array_agg(id) from (
+             select h.id from heads h where not exists (select 1 from judged j where j.id = h.id) limit ${EARLIER_IDS_MAX}) i) as ids`;
 }
 
 /** Earlier versions that a selection of few events would take along, up to `limit`, before any gate. */

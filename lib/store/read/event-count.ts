@@ -8,7 +8,7 @@ import type { Viewer } from "@/lib/core/viewer";
 import { type Db, type Queryable, statementName } from "@/lib/store/db";
 import { controlledParts } from "@/lib/store/read/controlled-parts";
 import { type CompileOptions, compileFilter, paramsFrom, splitStatuses } from "@/lib/store/read/event-filter-sql";
-import { isToldByKinds, kindConditions } from "@/lib/store/read/event-kinds";
+import { isDecidedByKinds, kindConditions } from "@/lib/store/read/event-kinds";
 
 /**
  * How many match. Exact from the rollups where they can tell: any of source, error code and stored status with any
@@ -45,8 +45,8 @@ export async function countEvents(db: Db, viewer: Viewer, asked: EventFilter, no
 }
 
 function countByStatus(db: Db, filter: ScopedFilter, nowMs: number): Promise<Counted> {
-  if (isToldByLevels(filter)) return countLevels(db, filter, nowMs);
-  if (isToldByKinds(filter)) return countGroups(db, filter);
+  if (isDecidedByLevels(filter)) return countLevels(db, filter, nowMs);
+  if (isDecidedByKinds(filter)) return countGroups(db, filter);
   return countRows(db, filter, nowMs);
 }
 
@@ -57,7 +57,7 @@ function restrictsOnly(filter: ScopedFilter, names: readonly (keyof ScopedFilter
   return used.every((name) => names.includes(name));
 }
 
-function isToldByLevels(filter: ScopedFilter): boolean {
+function isDecidedByLevels(filter: ScopedFilter): boolean {
   return restrictsOnly(filter, ["source", "errorCode", "status", "from", "to"]);
 }
 

@@ -50,7 +50,7 @@ export async function readEventDetail(db: Queryable, viewer: Viewer, id: string,
        from dlq_event_rows e join sources s on s.id = e.source_id join dlq_event_bodies b on b.id = e.id
       where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
     [id, sources],
-    { name: "event_detail", isoTimes: true },
+    { name: "event-detail", isoTimes: true },
   );
   if (!row) throw unknownEvent(id);
   const { source_id, kind, config, payload, content_type, headers, error_type, error_message, error_detail, ...event } =
@@ -131,7 +131,7 @@ export async function readPayload(db: Queryable, viewer: Viewer, id: string): Pr
        from dlq_events e join dlq_event_bodies b on b.id = e.id join sources s on s.id = e.source_id
       where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
     [id, sourceScope(viewer)],
-    { name: "event_payload" },
+    { name: "event-payload" },
   );
   if (!row) throw unknownEvent(id);
   return row;
@@ -156,7 +156,7 @@ async function readAggregate(
         where e.found_aggregate_id = $2 and e.source_id = $1 and coalesce(e.aggregate_type, '') = coalesce($3, '')
         order by e.version nulls last, e.id limit ${MEMBERS_MAX}`,
       [sourceId, aggregateId, aggregateType],
-      { name: "aggregate_members", isoTimes: true },
+      { name: "aggregate-members", isoTimes: true },
     ),
     readAggregateOrder(db, [{ sourceId, aggregateType, aggregateId }], null),
   ]);
@@ -185,7 +185,7 @@ async function readAppliedControls(db: Queryable, row: DetailRow, nowMs: number)
       where aggregate_id = $2 and source_id = $7 and aggregate_type = coalesce($6, '') and blacklist_id is not null
       order by id`,
     [row.eventId, row.aggregateId, row.errorCode, row.source, nowMs, row.aggregateType, row.source_id],
-    { name: "applied_controls" },
+    { name: "applied-controls" },
   );
   return rows.map(({ expiresMs, ...control }) => ({ ...control, expiresAt: isoOrNull(expiresMs) }));
 }
@@ -198,7 +198,7 @@ async function readGroup(db: Queryable, fingerprint: string, sources: string[] |
                 and ($3::text[] is null or l.source_id = any(array(select id from sources where name = any($3))))) as parked
        from dlq_groups g where g.fingerprint = $1`,
     [fingerprint, PARKED_STATUSES, sources],
-    { name: "event_group" },
+    { name: "event-group" },
   );
   return row ? { fingerprint, pattern: row.pattern, parked: row.parked } : null;
 }

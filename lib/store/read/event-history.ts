@@ -58,7 +58,7 @@ const ORDER: HistoryEntry["kind"][] = [
   ...(["parked", "control", "verdict", "attempt", "bounced", "duplicate", "state", "confirmed"] as const),
 ];
 
-type Facts = Record<string, unknown>;
+type AuditValues = Record<string, unknown>;
 type AuditRow = {
   id: string;
   atMs: number;
@@ -66,8 +66,8 @@ type AuditRow = {
   action: string;
   redriveId: string | null;
   reason: string | null;
-  before: Facts | null;
-  after: Facts | null;
+  before: AuditValues | null;
+  after: AuditValues | null;
 };
 
 async function readAudit(db: Queryable, id: string): Promise<Entry[]> {
@@ -79,7 +79,7 @@ async function readAudit(db: Queryable, id: string): Promise<Entry[]> {
                      select id from audit_entries where subject_kind = 'event' and subject_id = $1::text)
       order by a.id desc limit ${ENTRIES_MAX}`,
     [id],
-    { name: "event_audit" },
+    { name: "event-audit" },
   );
   return rows.map((row) => ({
     atMs: row.atMs,
@@ -107,7 +107,7 @@ async function readVerdicts(db: Queryable, id: string): Promise<Entry[]> {
        from redrive_items i join redrives r on r.id = i.redrive_id
       where i.id = $1 and i.verdict is not null order by i.redrive_id desc limit ${ENTRIES_MAX}`,
     [id],
-    { name: "event_verdicts" },
+    { name: "event-verdicts" },
   );
   return rows.map((row) => ({
     atMs: row.atMs,
@@ -134,7 +134,7 @@ async function readAttempts(db: Queryable, id: string): Promise<Entry[]> {
             latency_ms as "latencyMs", code, detail, ${STOPPED} as stopped
        from redrive_attempts where id = $1 order by opened_at desc limit ${ENTRIES_MAX}`,
     [id],
-    { name: "event_attempts" },
+    { name: "event-attempts" },
   );
   return rows.map((row) => ({
     atMs: row.closedMs ?? row.openedMs,
@@ -181,7 +181,7 @@ async function readOwnControls(db: Queryable, subject: Subject): Promise<Entry[]
       where aggregate_id = $2 and source_id = $5 and aggregate_type = coalesce($4, '') and blacklist_id is not null
       order by id desc limit ${ENTRIES_MAX}`,
     [subject.eventId, subject.aggregateId, subject.source, subject.aggregateType, subject.sourceId],
-    { name: "event_controls" },
+    { name: "event-controls" },
   );
   return rows.flatMap((row) => {
     const base = { kind: "control" as const, redriveId: null, auditId: null, detail: { controlId: row.id } };

@@ -31,7 +31,7 @@ export function kindConditions(filter: EventFilter, params: Params): string {
 }
 
 /** True when kinds alone decide whether an event matches: their counts are the filter's. */
-export function isToldByKinds(filter: EventFilter): boolean {
+export function isDecidedByKinds(filter: EventFilter): boolean {
   const used = (Object.keys(filter) as (keyof EventFilter)[]).filter((name) => filter[name] !== undefined);
   if (filter.status && splitStatuses(filter.status).refined.length > 0) return false;
   if (filter.q !== undefined && splitWords(filter.q).numbered.length > 0) return false;

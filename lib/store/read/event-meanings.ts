@@ -29,7 +29,7 @@ async function readById(db: Queryable, id: string, sources: string[] | null): Pr
     `select e.id, e.event_id as "eventId", s.name as source
        from dlq_events e join sources s on s.id = e.source_id where e.id = $1::uuid and ($2::text[] is null or s.name = any($2))`,
     [id, sources],
-    { name: "event_by_id" },
+    { name: "event-by-id" },
   );
   return row ?? null;
 }
@@ -43,7 +43,7 @@ async function readErrorCodes(db: Queryable, text: string, sources: string[] | n
              where l.error_code = g.error_code and s.name = any($2)))) codes
       order by error_code = $1 desc, error_code limit ${CODES_MAX}`,
     [text, sources],
-    { name: "error_codes_like" },
+    { name: "error-codes-like" },
   );
   return rows.map((row) => row.error_code);
 }

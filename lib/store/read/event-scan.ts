@@ -19,7 +19,7 @@ import { EVENT_COLUMNS } from "@/lib/store/read/event-rows";
  * Reads matching events in the order of their id, a page at a time, at the same cost at any depth.
  *
  * The planner's trap is `order by id limit 50` over a filter it misjudges: it walks the key from the end, or sorts
- * everything. So the way is fixed here. What is common is found among the newest rows, whatever its name. What is not is
+ * everything. So the plan is fixed here. What is common is found among the newest rows, whatever its name. What is not is
  * read by kind (see event-kinds.ts), one ordered range each, merged: no range without matches is read.
  */
 
@@ -55,17 +55,17 @@ export async function scanEvents(db: Queryable, scan: Scan): Promise<ScannedEven
 }
 
 async function scanOne(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
-  const way = await wayOf(db, scan.filter);
-  if (way.kind !== "kinds" || way.sure) return run(db, inOrder(scan, way));
+  const plan = await choosePlan(db, scan.filter);
+  if (plan.kind !== "kinds" || plan.sure) return run(db, inOrder(scan, plan));
   const near = await run(db, probe(scan));
   if (near.length >= scan.limit) return near;
   if (scan.filter.tags && (await areRare(db, scan.filter.tags))) return run(db, throughTags(scan));
   const window = likelyWindow(scan, near);
   if (window !== null) {
-    const within = await run(db, inOrder({ ...scan, until: window }, way));
+    const within = await run(db, inOrder({ ...scan, until: window }, plan));
     if (within.length >= scan.limit) return within;
   }
-  return run(db, inOrder(scan, way));
+  return run(db, inOrder(scan, plan));
 }
 
 /** A window without any match among the newest rows, and the longest that is tried before all days. */
@@ -90,7 +90,7 @@ const RARE_ROWS = 2_000;
 
 /** Whether few events have these tags. Their index has no order: it stops counting early, but reads a partition whole. */
 async function areRare(db: Queryable, tags: NonNullable<ScopedFilter["tags"]>): Promise<boolean> {
-  // How common a tag is, over every source: it chooses the way, and no row comes of it.
+  // How common a tag is, over every source: it chooses the plan, and no row comes of it.
   const { where, values } = compileFilter({ tags } as ScopedFilter, 0);
   const text = `select count(*)::int as n from (select 1 from dlq_event_facts e where ${where} limit ${RARE_ROWS}) few`;
   const [row] = await db.query<{ n: number }>(text, values, { name: statementName("rare", text) });
@@ -104,54 +104,54 @@ function run(db: Queryable, { text, values }: Sql): Promise<ScannedEvent[]> {
 }
 
 /**
- * How the rows are found. `told`: fields that need no condition then. `sure`: no range is read further than a page, so
+ * How the rows are found. `covered`: fields that need no condition then. `sure`: no range is read further than a page, so
  * the newest rows need not be looked at first.
  */
-type Way =
-  | { kind: "keys"; told: FilterField[] }
-  | { kind: "column"; column: string; values: readonly string[]; told: FilterField[] }
-  | { kind: "kinds"; told: FilterField[]; sure: boolean }
-  | { kind: "order"; told: FilterField[] };
+type ReadPlan =
+  | { kind: "keys"; covered: FilterField[] }
+  | { kind: "column"; column: string; values: readonly string[]; covered: FilterField[] }
+  | { kind: "kinds"; covered: FilterField[]; sure: boolean }
+  | { kind: "order"; covered: FilterField[] };
 
 /** Groups whose kinds are cheaper to read at once than to look for among the newest rows. */
 const GROUPS_FEW = 4;
-const IN_ORDER: Way = { kind: "order", told: [] };
+const IN_ORDER: ReadPlan = { kind: "order", covered: [] };
 
-async function wayOf(db: Queryable, filter: ScopedFilter): Promise<Way> {
-  if (filter.eventId) return { kind: "keys", told: ["eventId"] };
+async function choosePlan(db: Queryable, filter: ScopedFilter): Promise<ReadPlan> {
+  if (filter.eventId) return { kind: "keys", covered: ["eventId"] };
   // These name a handful of rows each.
   if (filter.aggregateId) return column("aggregateId", "found_aggregate_id", filter.aggregateId);
   if (filter.traceId) return column("traceId", "trace_id", filter.traceId);
   const refined = splitStatuses(filter.status ?? []).refined.length > 0;
-  const told = KIND_FIELDS.filter(
+  const covered = KIND_FIELDS.filter(
     (field) =>
       filter[field] !== undefined &&
       (field !== "status" || !refined) &&
       (field !== "q" || splitWords(filter.q!).plain.length > 0),
   );
-  const left = isLeft(filter, told);
+  const left = leavesConditions(filter, covered);
   // The refinements have small indexes of their own, which the planner finds.
   const other = filter.eventType ? column("eventType", "event_type", filter.eventType) : refined ? IN_ORDER : null;
-  if (other && (told.length === 0 || (left && (await areMany(db, filter))))) return other;
-  if (told.length === 0 && !filter.tags) return IN_ORDER;
+  if (other && (covered.length === 0 || (left && (await areMany(db, filter))))) return other;
+  if (covered.length === 0 && !filter.tags) return IN_ORDER;
   const few = (filter.fingerprint?.length ?? GROUPS_FEW + 1) <= GROUPS_FEW;
-  return { kind: "kinds", told, sure: few && !left };
+  return { kind: "kinds", covered, sure: few && !left };
 }
 
-function column(field: FilterField, name: string, values: readonly string[]): Way {
+function column(field: FilterField, name: string, values: readonly string[]): ReadPlan {
   // Distinct: a value named twice would read its range twice.
-  return { kind: "column", column: name, values: [...new Set(values)], told: [field] };
+  return { kind: "column", column: name, values: [...new Set(values)], covered: [field] };
 }
 
-/** Whether a condition is left beside the fields told: a range may then hold few rows that match. */
-function isLeft(filter: ScopedFilter, told: readonly FilterField[]): boolean {
+/** Whether a condition is left beside the fields covered: a range may then hold few rows that match. */
+function leavesConditions(filter: ScopedFilter, covered: readonly FilterField[]): boolean {
   return (Object.keys(filter) as Exclude<FilterField, "window">[]).some((field) => {
     if (filter[field] === undefined || field === "from" || field === "to") return false;
-    return !told.includes(field) || (field === "q" && splitWords(filter.q!).numbered.length > 0);
+    return !covered.includes(field) || (field === "q" && splitWords(filter.q!).numbered.length > 0);
   });
 }
 
-/** Rows of all kinds together that are read with a condition left, rather than by another way. */
+/** Rows of all kinds together that are read with a condition left, rather than by another plan. */
 const KIND_ROWS_MAX = 20_000;
 
 async function areMany(db: Queryable, filter: ScopedFilter): Promise<boolean> {
@@ -161,7 +161,7 @@ async function areMany(db: Queryable, filter: ScopedFilter): Promise<boolean> {
   return row!.n > KIND_ROWS_MAX;
 }
 
-/** All conditions except those of the fields told otherwise, and where the page starts. */
+/** All conditions except those of the fields covered otherwise, and where the page starts. */
 function conditionsOf(scan: Scan, compiled: CompiledFilter, params: Params): string[] {
   const left = compiled.conditions.map(({ field, sql }) =>
     // In this form no index takes a tag: the planner would read the whole GIN entry of a common one for each range.
@@ -181,11 +181,11 @@ function boundsOf(scan: Scan, params: Params): string[] {
   return bounds;
 }
 
-/** The conditions of the filter without the fields told; of `q` the words with a digit are always left. */
-function start(scan: Scan, told: readonly FilterField[]): { compiled: CompiledFilter; params: Params } {
+/** The conditions of the filter without the fields covered; of `q` the words with a digit are always left. */
+function start(scan: Scan, covered: readonly FilterField[]): { compiled: CompiledFilter; params: Params } {
   const rest = { ...scan.filter };
-  for (const field of told) if (field !== "window" && field !== "q") delete rest[field];
-  if (told.includes("q") && rest.q !== undefined) {
+  for (const field of covered) if (field !== "window" && field !== "q") delete rest[field];
+  if (covered.includes("q") && rest.q !== undefined) {
     const numbered = splitWords(rest.q).numbered;
     rest.q = numbered.length > 0 ? numbered.join(" ") : undefined;
   }
@@ -198,12 +198,12 @@ function start(scan: Scan, told: readonly FilterField[]): { compiled: CompiledFi
 const all = (conditions: string[]) => (conditions.length === 0 ? "true" : conditions.join(" and "));
 const orderOf = ({ towards }: Scan) => (towards === "newer" ? "asc" : "desc");
 
-function inOrder(scan: Scan, way: Way): Sql {
-  const { compiled, params } = start(scan, way.told);
+function inOrder(scan: Scan, plan: ReadPlan): Sql {
+  const { compiled, params } = start(scan, plan.covered);
   const order = orderOf(scan);
   const conditions = conditionsOf(scan, compiled, params);
   const limit = `${params.add(scan.limit)}::int`;
-  if (way.kind === "keys") {
+  if (plan.kind === "keys") {
     const keys = `select k.id from event_keys k where k.event_id = any(${params.add(scan.filter.eventId)}::text[])`;
     return page(scan, `(${keys}) k join dlq_event_rows e on e.id = k.id where ${all(conditions)}`, {
       order,
@@ -211,10 +211,10 @@ function inOrder(scan: Scan, way: Way): Sql {
       params,
     });
   }
-  if (way.kind === "order") return page(scan, `dlq_event_rows e where ${all(conditions)}`, { order, limit, params });
+  if (plan.kind === "order") return page(scan, `dlq_event_rows e where ${all(conditions)}`, { order, limit, params });
   const [relation, joined] =
-    way.kind === "column"
-      ? [`unnest(${params.add(way.values)}::text[]) r (v)`, `e.${way.column} = r.v`]
+    plan.kind === "column"
+      ? [`unnest(${params.add(plan.values)}::text[]) r (v)`, `e.${plan.column} = r.v`]
       : [
           `(select distinct l.fingerprint, l.source_id, l.status from dlq_group_levels l
              where ${kindConditions(scan.filter, params)}) r`,

@@ -7,7 +7,7 @@ import { DomainError } from "@/lib/core/problem";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import { type Db, type Queryable, statementName } from "@/lib/store/db";
 import { compileFilter, type Params, paramsFrom } from "@/lib/store/read/event-filter-sql";
-import { isToldByKinds, kindConditions } from "@/lib/store/read/event-kinds";
+import { isDecidedByKinds, kindConditions } from "@/lib/store/read/event-kinds";
 import { errorTextFor } from "@/lib/store/read/event-rows";
 import { flowRows, HOUR_MS } from "@/lib/store/read/flow";
 import { PARKED } from "@/lib/store/state-sql";
@@ -39,7 +39,7 @@ export async function listGroups(db: Db, viewer: Viewer, query: GroupQuery, nowM
   const scope = sourceScope(viewer);
   const after = query.cursor === null ? null : decodeCursor(query.cursor);
   const params = paramsFrom(1);
-  const counted = isToldByKinds(filter) ? rolledUp(filter, params) : scanned(filter, nowMs, params);
+  const counted = isDecidedByKinds(filter) ? rolledUp(filter, params) : scanned(filter, nowMs, params);
   const behind = after
     ? `where (parked, fingerprint) < (${params.add(after.parked)}::bigint, ${params.add(after.fingerprint)}::text)`
     : "";

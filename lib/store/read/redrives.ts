@@ -44,7 +44,7 @@ const COLUMNS = `r.id, r.state, r.mode, r.lane, r.earlier, r.rate_per_second as 
       and exists (select 1 from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open} and i.source_id = s.id))
     as "openSources"`;
 
-type Row = RedriveCounts & {
+type ListedRedrive = RedriveCounts & {
   id: string;
   state: RedriveState;
   mode: "deliver" | "verify";
@@ -81,7 +81,7 @@ export async function listRedrives(
   query: IdPage & { states: readonly RedriveState[] | null },
   nowMs: number,
 ): Promise<RedriveList> {
-  const rows = await db.query<Row>(
+  const rows = await db.query<ListedRedrive>(
     `select ${COLUMNS} from redrives r
       where ($1::text[] is null or r.state = any($1)) and ($2::uuid is null or r.id < $2) and ${seesRedrive("r", "$4")}
       order by r.id desc limit $3`,
@@ -99,7 +99,7 @@ export async function readRedrive(
   id: string,
   nowMs: number,
 ): Promise<RedriveOut | null> {
-  const [row] = await db.query<Row>(
+  const [row] = await db.query<ListedRedrive>(
     `select ${COLUMNS} from redrives r where r.id = $1 and ${seesRedrive("r", "$2")}`,
     [id, sourceScope(viewer)],
     {
@@ -109,7 +109,7 @@ export async function readRedrive(
   return row ? (await redrivesOut(db, viewer, [row], nowMs))[0]! : null;
 }
 
-async function redrivesOut(db: Queryable, viewer: Viewer, rows: Row[], nowMs: number): Promise<RedriveOut[]> {
+async function redrivesOut(db: Queryable, viewer: Viewer, rows: ListedRedrive[], nowMs: number): Promise<RedriveOut[]> {
   const live = rows.filter(({ state }) => !isFinal(state)).map(({ id }) => id);
   const [lanes, facts] = await Promise.all([readPaces(db, viewer), readLiveFacts(db, live, nowMs)]);
   return rows.map((row) => {
@@ -119,7 +119,7 @@ async function redrivesOut(db: Queryable, viewer: Viewer, rows: Row[], nowMs: nu
 }
 
 function stalledOut(
-  row: Row,
+  row: ListedRedrive,
   out: Pick<RedriveOut, "open" | "effectiveRatePerSecond">,
   facts: LiveFacts | undefined,
   nowMs: number,
@@ -147,12 +147,16 @@ function stalledOut(
 }
 
 /** One that began a moment ago has sent for less than the window: over all of it, its rate would read as a tenth. */
-function rateWindowS({ startedAtMs }: Row, nowMs: number): number {
+function rateWindowS({ startedAtMs }: ListedRedrive, nowMs: number): number {
   const ranS = startedAtMs === null ? RATE_WINDOW_S : (nowMs - startedAtMs) / 1000;
   return Math.min(Math.max(ranS, 1), RATE_WINDOW_S);
 }
 
-function redriveOut(row: Row, lanes: Record<"main" | "slow", LanePaces>, nowMs: number): Omit<RedriveOut, "stalled"> {
+function redriveOut(
+  row: ListedRedrive,
+  lanes: Record<"main" | "slow", LanePaces>,
+  nowMs: number,
+): Omit<RedriveOut, "stalled"> {
   const open = openItems(row);
   const running = row.state === "RUNNING";
   const rateNow = running ? row.sentRecently / rateWindowS(row, nowMs) : null;
@@ -196,7 +200,7 @@ function redriveOut(row: Row, lanes: Record<"main" | "slow", LanePaces>, nowMs: 
 
 /** At the measured rate once there is one; before that, and while a canary holds it back, at the set rate. */
 function etaMs(
-  row: Row,
+  row: ListedRedrive,
   open: number,
   targets: TargetPace[],
   { rateNow, nowMs }: { rateNow: number | null; nowMs: number },
@@ -213,7 +217,7 @@ function etaMs(
   });
 }
 
-function canaryLeft(row: Row, canary: Canary, released: number, nowMs: number) {
+function canaryLeft(row: ListedRedrive, canary: Canary, released: number, nowMs: number) {
   const { total, refused, cancelled, waitingUntilMs } = row;
   const waitMs = waitingUntilMs === null ? null : Math.max(0, waitingUntilMs - nowMs);
   return { steps: canary.steps, quietMs: canary.quietMs, released, waitMs, total: total - refused - cancelled };

@@ -7,7 +7,7 @@ export async function readMappings(db: Queryable, viewer: Viewer): Promise<Map<s
   const rows = await db.query<{ name: string; mapping: Mapping }>(
     "select name, config -> 'mapping' as mapping from sources where config -> 'mapping' is not null and ($1::text[] is null or name = any($1))",
     [viewer.sources === "all" ? null : viewer.sources],
-    { name: "source_mappings" },
+    { name: "source-mappings" },
   );
   return new Map(rows.map(({ name, mapping }) => [name, mapping]));
 }

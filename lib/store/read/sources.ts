@@ -46,7 +46,7 @@ async function parkedBySource(db: Queryable): Promise<Map<string, number>> {
   const rows = await db.query<{ id: string; n: number }>(
     "select source_id as id, sum(n)::bigint as n from dlq_level_sums where status = any($1::text[]) group by source_id",
     [PARKED_STATUSES],
-    { name: "parked_by_source" },
+    { name: "parked-by-source" },
   );
   return new Map(rows.map(({ id, n }) => [id, n]));
 }

@@ -12,7 +12,7 @@ export type LiveFacts = Pick<
 /** Open items looked at for one that another redrive holds back: enough to name that redrive. */
 const BLOCKED_LOOK = 200;
 
-type Row = {
+type LiveRedrive = {
   id: string;
   claimed: number;
   deferred: number;
@@ -28,7 +28,7 @@ export async function readLiveFacts(
   nowMs: number,
 ): Promise<Map<string, LiveFacts>> {
   if (ids.length === 0) return new Map();
-  const [rows, beats] = await Promise.all([db.query<Row>(LIVE, [ids], { name: "live-facts" }), readBeats(db)]);
+  const [rows, beats] = await Promise.all([db.query<LiveRedrive>(LIVE, [ids], { name: "live-facts" }), readBeats(db)]);
   return new Map(
     rows.map((row) => {
       const targets = row.targets ?? [];

@@ -12,7 +12,7 @@ const RATE_WINDOW_S = 30;
 /** Names of each kind of trouble that are worth reading. */
 const TROUBLES_MAX = 20;
 
-type Row = {
+type StatusRow = {
   mainNow: number;
   slowNow: number;
   mainSet: number | null;
@@ -36,7 +36,7 @@ export type StoredStatus = Pick<
  * unlimited.
  */
 export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredStatus> {
-  const [row] = await db.query<Row>(
+  const [row] = await db.query<StatusRow>(
     `with sent as (
        select r.lane, sum(t.delivered + t.failed)::float8 / ${RATE_WINDOW_S} as rate
          from redrive_ticks t join redrives r on r.id = t.redrive_id

@@ -73,7 +73,7 @@ async function knownSince(db: Queryable): Promise<number | null> {
   const [row] = await db.query<{ since: number | null }>(
     "select least((select min(at) from dlq_flow_minutes), (select min(minute) from dlq_flow)) as since",
     [],
-    { name: "flow_since" },
+    { name: "flow-since" },
   );
   return row?.since ?? null;
 }

@@ -49,7 +49,7 @@ export async function appendAudit(tx: Tx, entry: AuditEntry): Promise<string> {
       entry.count,
       entry.eventIds ?? [],
     ],
-    { name: "append_audit" },
+    { name: "append-audit" },
   );
   return id;
 }
@@ -57,7 +57,7 @@ export async function appendAudit(tx: Tx, entry: AuditEntry): Promise<string> {
 /** Events that an entry covers besides: of a bulk operation, whose entry stands before its first chunk. */
 export async function appendSubjects(tx: Tx, entryId: string, eventIds: readonly string[]): Promise<void> {
   await tx.run("insert into audit_subjects (event_id, entry_id) select unnest($1::uuid[]), $2", [eventIds, entryId], {
-    name: "append_subjects",
+    name: "append-subjects",
   });
 }
 

@@ -13,7 +13,7 @@ export async function findConfirmable(tx: Tx, sourceId: string, eventIds: string
     `select e.id, e.status, e.confirmed_at is not null as confirmed
        from event_keys k join dlq_events e on e.id = k.id where k.source_id = $1 and k.event_id = any($2::text[])`,
     [sourceId, eventIds],
-    { name: "find_confirmable" },
+    { name: "find-confirmable" },
   );
 }
 
@@ -33,7 +33,7 @@ export async function recordProcessed(
       order by w.event_id
      on conflict do nothing`,
     [sourceId, consumer, eventIds],
-    { name: "record_processed" },
+    { name: "record-processed" },
   );
 }
 
@@ -58,6 +58,6 @@ export async function confirmEvents(
      )${rollupOf("moved", { flow: { kinds: flowSql("confirm"), at: "now()" } })}
      select id, old_status as "from", confirmed_redrive as "redriveId" from moved`,
     [ids],
-    { name: "confirm_events" },
+    { name: "confirm-events" },
   );
 }

@@ -27,7 +27,7 @@ export async function holdSources(tx: Tx, names: string[]): Promise<Map<string, 
   const rows = await tx.query<{ id: string; name: string }>(
     "select id, name from sources where name = any($1::text[]) for key share",
     [names],
-    { name: "hold_sources" },
+    { name: "hold-sources" },
   );
   return new Map(rows.map((row) => [row.name, row.id]));
 }
@@ -48,7 +48,7 @@ export async function claimKeys(tx: Tx, parkings: Parking[]): Promise<Set<string
       sorted.map((parking) => parking.letter.eventId),
       sorted.map((parking) => parking.id),
     ],
-    { name: "claim_keys" },
+    { name: "claim-keys" },
   );
   return new Set(rows.map((row) => row.id));
 }
@@ -191,7 +191,7 @@ async function countParked(tx: Tx, parkings: Parking[], nowMs: number): Promise<
       rows.map((row) => row.n),
       nowMs,
     ],
-    { name: "count_parked" },
+    { name: "count-parked" },
   );
 }
 
@@ -208,7 +208,7 @@ export async function touchGroups(tx: Tx, parkings: Parking[], nowMs: number): P
     `select fingerprint from dlq_groups
       where fingerprint = any($1::text[]) and last_seen > to_timestamp($2::float8 / 1000)`,
     [[...groups.keys()], nowMs - GROUP_STALE_MS],
-    { name: "fresh_groups" },
+    { name: "fresh-groups" },
   );
   for (const { fingerprint } of fresh) groups.delete(fingerprint);
   if (groups.size === 0) return;
@@ -231,12 +231,12 @@ export async function touchGroups(tx: Tx, parkings: Parking[], nowMs: number): P
       stale.map((parking) => parking.id),
       nowMs,
     ],
-    { name: "touch_groups" },
+    { name: "touch-groups" },
   );
 }
 
 /** A known event as an arrival finds it. */
-export type Found = KnownEvent & {
+export type StoredEvent = KnownEvent & {
   id: string;
   sourceId: string;
   eventId: string;
@@ -258,8 +258,8 @@ export type Found = KnownEvent & {
  * The known events of these keys. A key whose event has left the store (retention) has none: its letter is new again,
  * see `reviveKeys`.
  */
-export async function findKnown(tx: Tx, parkings: Parking[]): Promise<Found[]> {
-  return tx.query<Found>(
+export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEvent[]> {
+  return tx.query<StoredEvent>(
     `select e.id, e.source_id as "sourceId", e.event_id as "eventId", e.error_code as "errorCode", e.fingerprint,
             e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.attempts, e.bounces, e.failures,
             e.confirmed_at is not null as confirmed, e.confirmed_redrive as "confirmedRedrive",
@@ -275,7 +275,7 @@ export async function findKnown(tx: Tx, parkings: Parking[]): Promise<Found[]> {
        join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id
        join dlq_events e on e.id = k.id`,
     [parkings.map((parking) => parking.sourceId), parkings.map((parking) => parking.letter.eventId)],
-    { name: "find_known" },
+    { name: "find-known" },
   );
 }
 
@@ -291,7 +291,7 @@ export async function reviveKeys(tx: Tx, parkings: Parking[]): Promise<Set<strin
       parkings.map((parking) => parking.letter.eventId),
       parkings.map((parking) => parking.id),
     ],
-    { name: "revive_keys" },
+    { name: "revive-keys" },
   );
   return new Set(rows.map((row) => row.id));
 }
@@ -300,7 +300,7 @@ export async function reviveKeys(tx: Tx, parkings: Parking[]): Promise<Set<strin
 export async function knownRedrives(tx: Tx, ids: string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const rows = await tx.query<{ id: string }>("select id from redrives where id = any($1::uuid[])", [ids], {
-    name: "known_redrives",
+    name: "known-redrives",
   });
   return new Set(rows.map((row) => row.id));
 }
@@ -325,7 +325,7 @@ const BOUNCE_FLOW = `, moved_beside as (
 
 /** `counts`: it is a failure that nothing has counted yet. `cooldownMs` runs from now, by the store's clock. */
 export type Bounce = {
-  found: Found;
+  found: StoredEvent;
   parking: Parking;
   status: EventStatus;
   redriveId: string | null;
@@ -377,7 +377,7 @@ export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): P
       column(({ found, status }) => flowBesideBounce(found.status, status, found.confirmed).join()),
       column(({ found }) => found.confirmed),
     ],
-    { name: "record_bounces" },
+    { name: "record-bounces" },
   );
   const moved = new Set(rows.map((row) => row.id));
   await updateFacts(
@@ -404,7 +404,7 @@ async function updateFacts(tx: Tx, bounces: Bounce[]): Promise<void> {
       column((letter) => letter.payload.byteLength),
       column((letter) => letter.failedAtMs),
     ],
-    { name: "update_facts" },
+    { name: "update-facts" },
   );
 }
 
@@ -425,14 +425,14 @@ export async function updateBodies(tx: Tx, bounces: Bounce[]): Promise<Set<strin
       bounces.map(({ parking }) => parking.letter.error.message),
       bounces.map(({ parking }) => parking.letter.error.stack),
     ],
-    { name: "update_body_errors" },
+    { name: "update-body-errors" },
   );
   const rows = await tx.query<{ id: string }>(
     `update dlq_event_bodies b set payload = w.payload, content_type = w.content_type
        from unnest($1::uuid[], $2::bytea[], $3::text[]) as w (id, payload, content_type)
       where b.id = w.id and b.payload <> w.payload returning b.id`,
     [ids, payloads, bounces.map(({ parking }) => parking.letter.contentType)],
-    { name: "update_payloads" },
+    { name: "update-payloads" },
   );
   return new Set(rows.map((row) => row.id));
 }
@@ -458,7 +458,7 @@ export async function countBounces(tx: Tx, bounces: Bounce[]): Promise<RedriveBo
                    where i.id = any($2::uuid[]) and i.redrive_id = r.id and i.state = ${ITEM.delivered}
                      and i.finished_at >= r.sampled_from) as sampled`,
       [redriveId, ids, confirmed.get(redriveId)?.length ?? 0],
-      { name: "count_bounces" },
+      { name: "count-bounces" },
     );
     if (row) counted.push({ redriveId, sampled: Number(row.sampled) });
   }

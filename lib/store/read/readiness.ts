@@ -1,0 +1,22 @@
+import type { Queryable } from "@/lib/store/db";
+import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
+
+/** The number of finished migrations, and the names of the migrations that began and did not finish. */
+export async function readMigrations(db: Queryable): Promise<{ applied: number; unfinished: string[] }> {
+  const rows = await db.query<{ name: string; finished: boolean }>(
+    `select migration_name as name, finished_at is not null as finished from _prisma_migrations
+      where rolled_back_at is null`,
+  );
+  return {
+    applied: rows.filter((row) => row.finished).length,
+    unfinished: rows.filter((row) => !row.finished).map((row) => row.name),
+  };
+}
+
+/** The number of workers with a recent heartbeat, by the clock of the store. */
+export async function readWorkersAlive(db: Queryable): Promise<number> {
+  const [row] = await db.query<{ alive: number }>(
+    `select count(*) as alive from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
+  );
+  return row!.alive;
+}
