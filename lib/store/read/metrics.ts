@@ -51,7 +51,7 @@ export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number):
       [scope],
     ),
     db.query<HourCount>(
-      `select (extract(epoch from hour) * 1000)::bigint as "hourMs", sum(n)::bigint as n from dlq_level_ages
+      `select hour as "hourMs", sum(n)::bigint as n from dlq_level_ages
         where status = any($1::text[]) and ${ofSources("source_id", "$2")} group by 1 having sum(n) > 0`,
       parked,
     ),

@@ -29,6 +29,10 @@ import { PARKED } from "@/lib/store/state-sql";
 const SIZE_CODES_MAX = 50;
 const OTHER_CODES = "other";
 
+/** The start of the bucket that `at` lies in; a bucket is as long as the parameter says, milliseconds. */
+const binOf = (at: string, bucketMs: string) =>
+  `date_bin(make_interval(secs => ${bucketMs}::float8 / 1000), ${at}, 'epoch')`;
+
 type SizeRow = { bucket: number | null; code: string; n: number };
 
 /**
@@ -39,12 +43,12 @@ export async function readSize(db: Queryable, viewer: Viewer, asked: StatsQuery,
   const query = scopeStats(viewer, asked);
   const starts = bucketStarts(query);
   const flow = flowRows(query.filter, sizeSpans(query));
-  const bucketMs = `$${flow.values.push(query.bucketMs)}`;
+  const bucket = binOf("at", `$${flow.values.push(query.bucketMs)}`);
   const text = `with flow as (${flow.sql}),
      net as materialized (
-       select null::bigint as bucket, code, sum(n) as n from (${levelsOf(query.filter)}) levels group by code
+       select null::timestamptz as bucket, code, sum(n) as n from (${levelsOf(query.filter)}) levels group by code
        union all
-       select floor(extract(epoch from at) * 1000 / ${bucketMs})::bigint, error_code, sum(${SIZE_EFFECT_SQL}) from flow group by 1, 2),
+       select ${bucket}, error_code, sum(${SIZE_EFFECT_SQL}) from flow group by 1, 2),
      named as (select code from net group by code order by sum(abs(n)) desc, code limit ${SIZE_CODES_MAX})
      select bucket, coalesce(named.code, '${OTHER_CODES}') as code, sum(n)::bigint as n
        from net left join named using (code) group by 1, 2`;
@@ -52,7 +56,7 @@ export async function readSize(db: Queryable, viewer: Viewer, asked: StatsQuery,
   const level = new Map(rows.filter(({ bucket }) => bucket === null).map(({ code, n }) => [code, n]));
   const total = [...level.values()].reduce((sum, n) => sum + n, 0);
   const changes = rows.filter((row): row is NetRow => row.bucket !== null);
-  const byBucket = Map.groupBy(changes, (row) => row.bucket * query.bucketMs);
+  const byBucket = Map.groupBy(changes, (row) => row.bucket);
   // From now backwards: each step takes back what the bucket changed. Buckets behind the window come first.
   const inWindow = new Set(starts);
   for (const [start, net] of byBucket) if (!inWindow.has(start)) takeBack(level, net);
@@ -64,6 +68,7 @@ export async function readSize(db: Queryable, viewer: Viewer, asked: StatsQuery,
   return { asOf: iso(nowMs), kind: "exact", bucketMs: query.bucketMs, buckets: buckets.reverse(), now: total };
 }
 
+/** `bucket`: epoch milliseconds of its start. */
 type NetRow = SizeRow & { bucket: number };
 
 /** What is parked, by code. By group only where that is asked for: its rollup does not know the code. */
@@ -100,10 +105,10 @@ async function flowByBucket(db: Queryable, query: StatsQuery): Promise<{ startMs
   const flow = flowRows(query.filter, [windowSpan(query)]);
   const sums = CHARTED.map((kind) => `sum(${kind})::bigint as ${kind}`).join(", ");
   const text = `with flow as (${flow.sql})
-     select floor(extract(epoch from at) * 1000 / $${flow.values.push(query.bucketMs)})::bigint as bucket, ${sums}
+     select ${binOf("at", `$${flow.values.push(query.bucketMs)}`)} as bucket, ${sums}
        from flow group by 1`;
   const rows = await db.query<FlowRow>(text, flow.values, { name: statementName("flow", text) });
-  const byStart = new Map(rows.map(({ bucket, ...counts }) => [bucket * query.bucketMs, counts]));
+  const byStart = new Map(rows.map(({ bucket, ...counts }) => [bucket, counts]));
   return bucketStarts(query).map((startMs) => ({ startMs, counts: byStart.get(startMs) ?? NO_FLOW }));
 }
 
@@ -184,7 +189,7 @@ function agesOf(hours: readonly HourCount[], atMs: number, oldestMs: number | nu
 }
 
 async function presentHours(db: Queryable, filter: StatsQuery["filter"]): Promise<HourCount[]> {
-  const text = `select (extract(epoch from hour) * 1000)::bigint as "hourMs", sum(n)::bigint as n from dlq_level_ages
+  const text = `select hour as "hourMs", sum(n)::bigint as n from dlq_level_ages
       where status in ${PARKED} and ${inScope(filter)} group by 1 having sum(n) > 0`;
   return db.query<HourCount>(text, scopeValues(filter).slice(0, 2), { name: statementName("present_hours", text) });
 }
@@ -210,8 +215,7 @@ async function hourlyFlow(db: Queryable, filter: StatsQuery["filter"], nowMs: nu
   const fromMs = hoursFrom(nowMs);
   const flow = flowRows(filter, [asSum(0, fromMs), { fromMs, toMs: END_MS, bucketMs: HOUR_MS }]);
   const text = `with flow as (${flow.sql})
-     select (extract(epoch from date_bin(case when at < to_timestamp($${flow.values.push(fromMs)}::float8 / 1000)
-               then interval '1 day' else interval '1 hour' end, at, 'epoch')) * 1000)::bigint as "hourMs",
+     select date_bin('1 hour', at, 'epoch') as "hourMs",
             sum(parked)::bigint as arrived, greatest(0, sum(parked - (${SIZE_EFFECT_SQL})))::bigint as gone
        from flow group by 1`;
   const rows = await db.query<HourlyRow>(text, flow.values, { name: statementName("hourly_flow", text) });
