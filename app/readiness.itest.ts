@@ -3,10 +3,14 @@ import { once } from "node:events";
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { Redis } from "ioredis";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { setDeps } from "@/app/_server/deps";
+import { READINESS_KEPT } from "@/app/_server/readiness";
 import * as events from "@/app/api/v1/events/route";
 import * as readyz from "@/app/readyz/route";
 import { uuidv7 } from "@/lib/platform/ids";
+import { ResponseCache } from "@/lib/retry/cache/response-cache";
+import { manualClock } from "@/lib/retry/testing/manual-clock";
 import { createDb } from "@/lib/store/db";
 import { writeHeartbeat } from "@/lib/store/write/heartbeat";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
@@ -51,6 +55,20 @@ describe("/readyz", () => {
     await expect.poll(unfit, readyAgain).toEqual({ status: 200, failing: {} });
     await console.deps.db.run("update worker_heartbeats set seen_at = now() - interval '20 s'");
     await expect.poll(unfit, readyAgain).toMatchObject({ status: 503, failing: { worker: expect.anything() } });
+  });
+
+  test("asks its dependencies once for all who ask within a second", async () => {
+    const console = await opened();
+    const clock = manualClock();
+    setDeps({ ...console.deps, readiness: new ResponseCache(READINESS_KEPT, clock) });
+    const ping = vi.spyOn(console.deps.lane, "ping");
+    await Promise.all([unfit(), unfit(), unfit()]);
+    await clock.advance(999);
+    await unfit();
+    expect(ping).toHaveBeenCalledTimes(1);
+    await clock.advance(1);
+    await unfit();
+    expect(ping).toHaveBeenCalledTimes(2);
   });
 
   test("names a store that is read-only", async () => {

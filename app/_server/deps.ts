@@ -1,14 +1,18 @@
 import type { BrokerRegistry } from "@/lib/brokers/registry";
+import type { ProbeOut } from "@/lib/contract/sources";
 import type { LaneConnection } from "@/lib/lane/connection";
 import type { LaneQueue } from "@/lib/lane/port";
 import { createLaneQueue } from "@/lib/lane/queue";
+import { PROBES_KEPT } from "@/lib/operations/probe-source";
 import { type Clock, systemClock } from "@/lib/platform/clock";
 import { type Env, readEnv } from "@/lib/platform/env";
 import { createLog, type Log } from "@/lib/platform/log";
 import { createSchemaCheck, type SchemaCheck } from "@/lib/redriving/schema-check";
+import { ResponseCache } from "@/lib/retry/cache/response-cache";
 import { databaseClock } from "@/lib/store/database-clock";
 import { createDb, type Db } from "@/lib/store/db";
 import { createLowRateStore, type LowRateStore } from "@/lib/store/prisma";
+import { READINESS_KEPT, type Readiness } from "./readiness";
 import { RequestLimits } from "./request-limits";
 import { SharedReads } from "./shared-reads";
 import { type Identify, identifyLocal } from "./viewer";
@@ -30,6 +34,9 @@ export type Deps = {
   identify: Identify;
   limits: RequestLimits;
   sharedReads: SharedReads;
+  /** The last answers of /readyz and of probes of stored sources. */
+  readiness: ResponseCache<Readiness>;
+  probes: ResponseCache<ProbeOut>;
   /** Closes what it holds. */
   close(): Promise<void>;
 };
@@ -107,6 +114,8 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     identify: identifyLocal,
     limits: new RequestLimits(env.limits),
     sharedReads: new SharedReads(),
+    readiness: new ResponseCache<Readiness>(READINESS_KEPT, systemClock),
+    probes: new ResponseCache<ProbeOut>(PROBES_KEPT, systemClock),
     close,
   };
 }

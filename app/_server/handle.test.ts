@@ -201,7 +201,7 @@ describe("a read that is shared", () => {
 
   test("runs anew for a viewer of the same name who sees other sources", async () => {
     const reads = new SharedReads();
-    const read = { route: "r", path: "/x", query: "", viewer: localViewer() };
+    const read = { route: "r", params: {}, query: "", viewer: localViewer() };
     const narrow = { ...read, viewer: { ...read.viewer, sources: ["orders"] } };
     expect(await Promise.all([reads.read(read, async () => "all"), reads.read(narrow, async () => "orders")])).toEqual([
       "all",

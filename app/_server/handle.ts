@@ -96,7 +96,7 @@ async function answer<Params, Query, Body>(route: Route<Params, Query, Body>, in
   const sentQuery = rawQueryOf(request.headers) ?? url.searchParams;
   const query = (route.query ?? noQuery).read(sentQuery, nowMs) as Query;
   if (route.coalesce) {
-    const read = { route: route.id, path: url.pathname, query: String(sentQuery), viewer };
+    const read = { route: route.id, params, query: String(sentQuery), viewer };
     const text = await deps.sharedReads.read(read, async () =>
       textOf(route, await route.run({ deps, viewer, params, query, nowMs })),
     );

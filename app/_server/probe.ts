@@ -1,6 +1,6 @@
 import type { ProbeDeps } from "@/lib/operations/probe-source";
 import type { Deps } from "./deps";
 
-export async function probeDeps({ db, lowRate, clock, brokers }: Deps): Promise<ProbeDeps> {
-  return { db, lowRate, clock, probe: (await brokers()).probe };
+export async function probeDeps({ db, lowRate, clock, probes, brokers }: Deps): Promise<ProbeDeps> {
+  return { db, lowRate, clock, probes, probe: (await brokers()).probe };
 }

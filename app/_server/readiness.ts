@@ -1,5 +1,6 @@
 import type { Deps } from "@/app/_server/deps";
 import { DomainError } from "@/lib/core/problem";
+import type { CachePolicy } from "@/lib/retry/cache/response-cache";
 import { readMigrations, readWorkersAlive } from "@/lib/store/read/readiness";
 import { probeWrite } from "@/lib/store/write/readiness-probe";
 
@@ -9,19 +10,12 @@ type ReadinessDeps = Pick<Deps, "db" | "lane" | "clock">;
 
 /** A dependency that is silent for longer counts as away: a probe must not hang. */
 const CHECK_MS_MAX = 3_000;
-/** Anybody may ask, by any host name, and each answer costs a commit: who asks within this time gets the last one. */
-const ANSWER_KEPT_MS = 1_000;
-
-const answers = new WeakMap<ReadinessDeps, { atMs: number; readiness: Promise<Readiness> }>();
+/** Anybody may ask, by any host name, and each answer costs a commit. An answer serves all who ask within this time. */
+export const READINESS_KEPT: CachePolicy = { entriesMax: 1, ttlMs: 1_000, staleMs: 0 };
 
 /** Whether Parkade does its work: store and queue take writes, migrations are applied, a worker lives. Never rejects. */
-export function readiness(deps: ReadinessDeps): Promise<Readiness> {
-  const nowMs = deps.clock.nowMs();
-  const last = answers.get(deps);
-  if (last && nowMs - last.atMs < ANSWER_KEPT_MS) return last.readiness;
-  const asked = askAll(deps);
-  answers.set(deps, { atMs: nowMs, readiness: asked });
-  return asked;
+export async function readiness(deps: ReadinessDeps & Pick<Deps, "readiness">): Promise<Readiness> {
+  return (await deps.readiness.through("", () => askAll(deps))).value;
 }
 
 /** All at the same time. */

@@ -1,7 +1,7 @@
 import type { Viewer } from "@/lib/core/viewer";
 import { Coalescer } from "@/lib/retry/coalesce";
 
-export type SharedRead = { route: string; path: string; query: string; viewer: Viewer };
+export type SharedRead = { route: string; params: unknown; query: string; viewer: Viewer };
 
 /**
  * Identical reads of this process that are under way at the same time share one run and its answer, also when the run
@@ -13,8 +13,8 @@ export class SharedReads {
   #changesFinished = 0;
 
   /** `run` returns the text of the answer. It finishes even if every caller has left: a read takes no signal. */
-  read({ route, path, query, viewer }: SharedRead, run: () => Promise<string>): Promise<string> {
-    return this.#underWay.run(JSON.stringify([this.#changesFinished, route, path, query, viewer]), run);
+  read({ route, params, query, viewer }: SharedRead, run: () => Promise<string>): Promise<string> {
+    return this.#underWay.run(JSON.stringify([this.#changesFinished, route, params, query, viewer]), run);
   }
 
   /** Called before a change is answered, also when it failed: a part of it may be stored. */

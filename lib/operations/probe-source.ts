@@ -3,6 +3,7 @@ import { parseSourceConfig, redactConfig, type SourceConfig } from "@/lib/contra
 import type { ProbeOut, ProbeRequest } from "@/lib/contract/sources";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Clock } from "@/lib/platform/clock";
+import type { CachePolicy, ResponseCache } from "@/lib/retry/cache/response-cache";
 import type { Db } from "@/lib/store/db";
 import type { LowRateStore } from "@/lib/store/prisma";
 import { unknownSource } from "@/lib/store/read/sources";
@@ -11,23 +12,29 @@ import { appendAudit } from "@/lib/store/write/audit";
 /** A person waits for the answer: a broker that is silent for longer counts as unreachable. */
 const PROBE_MS_MAX = 10_000;
 
+/** A second press of the button opens no second connection. A broker that was just repaired is seen after this time. */
+export const PROBES_KEPT: CachePolicy = { entriesMax: 100, ttlMs: 2_000, staleMs: 0 };
+
 export type ProbeDeps = {
   db: Db;
   lowRate: LowRateStore;
   clock: Clock;
+  probes: ResponseCache<ProbeOut>;
   probe(source: SourceConfig, signal: AbortSignal): Promise<ProbeResult>;
 };
 
 /**
- * Reports whether a stored source can be reached, and what Parkade would read from it. Throws DomainError
- * `unknown-source` or `invalid-config`.
+ * Reports whether a stored source can be reached, and what Parkade would read from it. A viewer who asks again within two
+ * seconds gets the same answer, unless the source was changed. Throws DomainError `unknown-source` or `invalid-config`.
  */
 export async function probeStoredSource(deps: ProbeDeps, name: string, viewer: Viewer): Promise<ProbeOut> {
   assertMay(viewer, "change-source", [name]);
   const stored = await deps.lowRate.read((client) => client.source.findUnique({ where: { name } }));
   if (!stored) throw unknownSource(name);
   const source = parseSourceConfig(stored.kind, stored.config);
-  return probe(deps, { source, name }, viewer);
+  // The viewer's name: the audit names everybody who got an answer.
+  const key = JSON.stringify([stored.id, stored.updatedAt, viewer.name]);
+  return (await deps.probes.through(key, () => probe(deps, { source, name }, viewer))).value;
 }
 
 /** The same for a configuration that is not stored yet. */

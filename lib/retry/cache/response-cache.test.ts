@@ -49,6 +49,15 @@ describe("a response cache", () => {
     expect(load).toHaveBeenCalledTimes(2);
   });
 
+  it("loads once for all who wait for the same key", async () => {
+    const { responses } = cache();
+    const load = vi.fn(async (value: string) => value);
+    const waiting = [responses.through("k", () => load("1")), responses.through("k", () => load("2"))];
+    const other = responses.through("other", () => load("3"));
+    expect((await Promise.all([...waiting, other])).map(({ value }) => value)).toEqual(["1", "1", "3"]);
+    expect(load).toHaveBeenCalledTimes(2);
+  });
+
   it("lets a stale answer stand in for a failure, and says so", async () => {
     const { clock, responses } = cache();
     const broken = () => Promise.reject(new Error("down"));

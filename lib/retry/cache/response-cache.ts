@@ -1,4 +1,5 @@
 import type { Clock } from "@/lib/retry/clock";
+import { Coalescer } from "@/lib/retry/coalesce";
 
 export type CachePolicy = {
   entriesMax: number;
@@ -21,6 +22,7 @@ export class ResponseCache<T> {
   #policy: CachePolicy;
   #clock: Clock;
   #entries = new Map<string, Entry<T>>();
+  #loads = new Coalescer<T>();
 
   constructor(policy: CachePolicy, clock: Clock) {
     this.#policy = policy;
@@ -51,13 +53,19 @@ export class ResponseCache<T> {
     this.#entries.delete(key);
   }
 
-  /** A fresh entry, or what `load` answers; when that rejects, a stale entry if there is one, else the rejection. */
+  /**
+   * A fresh entry, or the answer of `load`, which runs once for all who wait for the same key. When it rejects, a stale
+   * entry if there is one, else the rejection.
+   */
   async through(key: string, load: () => Promise<T>): Promise<Cached<T>> {
     const cached = this.get(key);
     if (cached?.fresh) return cached;
     try {
-      const value = await load();
-      this.set(key, value);
+      const value = await this.#loads.run(key, async () => {
+        const loaded = await load();
+        this.set(key, loaded);
+        return loaded;
+      });
       return { value, ageMs: 0, fresh: true };
     } catch (error) {
       if (cached !== null) return cached;
