@@ -19,7 +19,7 @@ const apiLintStage: Stage = {
 
 /** What needs no server and must hold before every commit. */
 export const CHECKS: Stage[] = [
-  toolStage("format and lint", [bin("@biomejs/biome/bin/biome"), "check", "."]),
+  toolStage("format and lint", [bin("@biomejs/biome/bin/biome"), "check", "--error-on-warnings", "."]),
   toolStage("types", [bin("typescript/bin/tsc"), "--noEmit"]),
   toolStage("files, exports and packages in use", [bin("knip/bin/knip.js"), "--no-progress"]),
   vitestStage("unit"),

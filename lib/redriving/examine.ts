@@ -221,7 +221,7 @@ function routeFacts({ target, health, standIn }: Exclude<FoundTarget, NoTarget>,
 }
 
 function takes(health: TargetHealth | undefined): boolean {
-  return health !== undefined && health.reachable && health.forcedOpenMs === 0 && health.breakerWaitMs === 0;
+  return health?.reachable === true && health.forcedOpenMs === 0 && health.breakerWaitMs === 0;
 }
 
 /** Kept with the item: a person who reads its history sees why it went elsewhere. */

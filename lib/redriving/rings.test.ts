@@ -10,7 +10,7 @@ function queueOf(queued: Queued[] | null) {
   const rung: LaneJob[] = [];
   const lane = {
     jobs: async (_: string, states?: readonly JobState[]) =>
-      queued && queued.filter(({ state }) => states?.includes(state) ?? true).map(({ job }) => job),
+      queued?.filter(({ state }) => states?.includes(state) ?? true).map(({ job }) => job) ?? null,
     ring: async (_: string, jobs: readonly LaneJob[]) => void rung.push(...jobs),
   } as unknown as LaneQueue;
   return { lane, rung };

@@ -160,9 +160,9 @@ test("a fold without anything new writes nothing", async () => {
   ]);
   const rows = () =>
     db.query(
-      [...TABLES, "dlq_group_levels"]
+      `${[...TABLES, "dlq_group_levels"]
         .map((table) => `select '${table}' as name, xmin::text, ctid::text from ${table}`)
-        .join(" union all ") + " order by 1, 3",
+        .join(" union all ")} order by 1, 3`,
     );
   await foldRollups(db);
   const folded = await rows();
