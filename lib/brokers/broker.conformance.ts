@@ -13,7 +13,7 @@ export type BrokerHarness<Config> = {
   proxy: TcpProxy;
   /** Fields of an outbound message that make it go to this harness's target. */
   origin: OutboundMessage["origin"];
-  /** Takes away everything that has arrived at the target, in order. */
+  /** Returns and removes all messages that have arrived at the target, in order. */
   arrived(): Promise<Arrived[]>;
   /** A configuration whose address is right and whose destination does not exist or refuses. */
   refusing: Config;
@@ -43,7 +43,7 @@ export function outbound(origin: OutboundMessage["origin"], change: Partial<Outb
   };
 }
 
-/** Polls for as long as a busy machine may need; the fast case ends at once. */
+/** Polls for as long as a busy machine may need. */
 export function eventually<T>(probe: () => T | Promise<T>) {
   return expect.poll(probe, { timeout: 20_000, interval: 50 });
 }
@@ -141,7 +141,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         harness.proxy.cut();
         await harness.proxy.refuse();
         phases.length = 0;
-        // The first may still find the connection that is going; once it is gone, none is told.
+        // The first publish may still use the connection that is being closed; no later one does.
         await eventually(async () => {
           phases.length = 0;
           await failureOf(target.publish(outbound(harness.origin), never, tell));
@@ -192,7 +192,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         const before = harness.proxy.bytes("toServer");
         const publishing = failureOf(target.publish(outbound(harness.origin), never));
         await eventually(() => harness.proxy.bytes("toServer")).toBeGreaterThan(before);
-        // It did arrive, so "no" would be a lie.
+        // The message did arrive: "no" would be wrong.
         await eventually(async () => (await harness.arrived()).length).toBe(1);
         harness.proxy.cut();
         const error = await publishing;

@@ -3,7 +3,7 @@ import type { Broker, Consumer } from "@/lib/brokers/port";
 import type { HttpConfig } from "@/lib/contract/source-config";
 import type { Clock } from "@/lib/platform/clock";
 
-/** HTTP ingest is pushed to us: there is nothing to read, so nothing can lag or fail. */
+/** HTTP producers send events to Parkade's API: there is no queue to read, so no reader can lag or fail. */
 function nothingToConsume(): Consumer {
   let stopped = false;
   return {
@@ -18,8 +18,8 @@ export type HttpOptions = { clock: Clock };
 
 /**
  * HTTP: events arrive through our own API; a redrive posts them to the URL an operator configured. Any http or https
- * address may be configured, private ones too, because the systems to redrive to usually are private: who may edit
- * sources decides what this server can reach.
+ * address may be configured, private ones too, because the systems to redrive to usually are private: a person who may edit
+ * sources decides which systems this server can reach.
  */
 export function httpBroker({ clock }: HttpOptions): Broker<HttpConfig> {
   return {

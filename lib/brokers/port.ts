@@ -1,6 +1,6 @@
 import type { DeadLetter, Header, Origin } from "@/lib/core/dead-letter";
 
-/** What is sent out for one attempt. Payload and content type are those parked, byte for byte. */
+/** The message of one attempt. Payload and content type are equal to the parked ones, byte for byte. */
 export type OutboundMessage = {
   eventId: string;
   payload: Uint8Array;
@@ -13,8 +13,8 @@ export type OutboundMessage = {
   /** 1-based count of sends of this event within this redrive. */
   attempt: number;
   /**
-   * How often this message has been repeated on its way, by whoever sent it before and by us. Above 0 it goes out as
-   * x-retry-count, in place of a parked one: the layers behind us count it against their own limit. Absent = unknown.
+   * How often this message has been repeated, by its senders before and by Parkade. Above 0 it goes out as x-retry-count, in
+   * place of a parked one: the services behind Parkade count it against their own limits. Absent = unknown.
    */
   retryCount?: number;
   /** `<source name>`; goes out as x-redrive-from. */

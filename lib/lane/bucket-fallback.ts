@@ -4,8 +4,8 @@ import { assertAffordable, assertTakeable, TOKEN_EPSILON, upToAnswer, waitMsUnti
 import type { BucketSpec, TokenBucket } from "./port";
 
 /**
- * What holds while the shared bucket does not answer. `closed`: nothing is sent, the rate is a promise. `local`: each
- * worker goes on with a bucket of its own that holds its share of the rate.
+ * What workers do while the shared bucket does not answer. `closed`: send nothing, so that the rate holds. `local`: each
+ * worker sends at its share of the rate, from a bucket of its own.
  */
 export type BucketFallback = "closed" | "local";
 
@@ -17,7 +17,7 @@ export type BucketChange = {
   state: BucketState;
   /** What this worker sends by itself now; null unless `state` is local. */
   ratePerSecond: number | null;
-  /** What the shared bucket said when it went away; null when it is back. */
+  /** The error of the shared bucket when its outage began; null when the outage is over. */
   error: unknown;
 };
 
@@ -33,24 +33,24 @@ export type BucketFallbackOptions = {
   /** Workers alive as far as known, this one included, 1 or more: each sends a share of the rate. */
   workers: () => number;
   clock: Clock;
-  /** Told when an outage of a bucket begins and when it ends. */
+  /** Called when an outage of a bucket begins and when it ends. */
   onChange: (change: BucketChange) => void;
 };
 
 /** A shared bucket that is silent for longer does not answer: sends must not wait for a dead connection's timeout. */
 const PATIENCE_MS = 1_000;
 
-/** First and longest pause between two looks whether the shared bucket is back. */
+/** First and longest pause between two tries of the shared bucket during an outage. */
 const LOOK_MS = 250;
 const LOOK_MS_MAX = 2_000;
 
-/** A bucket nobody has asked for this long says nothing about now: its redrive is over. */
+/** A bucket without a take for this long is left out of the state: its redrive is over. */
 const ASKED_MS = 10_000;
 const FORGET_MS = 600_000;
 
 type Outage = {
   local: TokenBucketState;
-  /** Tokens handed out here and not yet paid for at the shared bucket. */
+  /** Tokens issued here and not yet taken from the shared bucket. */
   owed: number;
   askedMs: number;
   lookAtMs: number;
@@ -89,7 +89,7 @@ export function guardBucket(bucket: TokenBucket, options: BucketFallbackOptions)
     return outage;
   }
 
-  /** Outages of buckets that nobody will ask for again. */
+  /** Ends outages of buckets without a take for a long time. */
   function forget(nowMs: number): void {
     for (const [key, { askedMs }] of outages) if (nowMs - askedMs > FORGET_MS) outages.delete(key);
   }
@@ -137,7 +137,7 @@ export function guardBucket(bucket: TokenBucket, options: BucketFallbackOptions)
     return answer;
   }
 
-  /** Is the shared bucket back? Then it is paid first, as far as it has something. Never rejects. */
+  /** Tries the shared bucket. When it answers, the tokens issued here are taken from it first. Never rejects. */
   async function look(spec: BucketSpec, outage: Outage): Promise<void> {
     outage.looking = true;
     try {
@@ -146,7 +146,7 @@ export function guardBucket(bucket: TokenBucket, options: BucketFallbackOptions)
       else if ((await patiently(clock, bucket.level(spec))) === null) throw new Error("the bucket does not answer");
       end(spec.key);
     } catch {
-      // Still away, which the beginning of the outage has told already.
+      // The outage goes on: it was reported when it began.
       outage.looks++;
       outage.lookAtMs = clock.nowMs() + Math.min(LOOK_MS * 2 ** outage.looks, LOOK_MS_MAX);
     } finally {
@@ -195,7 +195,7 @@ function shareOf({ ratePerSecond, burst }: BucketSpec, workers: number) {
   return { ratePerSecond: ratePerSecond / share, capacity: Math.max(1, burst / share), warmUpMs: 0 };
 }
 
-/** Rejects when the answer takes longer than PATIENCE_MS. What a late answer grants is given up: fewer sends, never more. */
+/** Rejects when the answer takes longer than PATIENCE_MS. Tokens of a late answer are given up: fewer sends, never more. */
 async function patiently<T>(clock: Clock, answer: Promise<T>): Promise<T> {
   const timer = new AbortController();
   const silence = clock.sleep(PATIENCE_MS, timer.signal).then(() => {
@@ -204,7 +204,7 @@ async function patiently<T>(clock: Clock, answer: Promise<T>): Promise<T> {
   try {
     return await Promise.race([answer, silence]);
   } finally {
-    // The loser of the race is nobody's any more: neither its late failure nor the sleep's own abort is news.
+    // The promise that lost the race may still reject, with a late failure or with the abort of the sleep: neither is an error.
     answer.catch(() => undefined);
     silence.catch(() => undefined);
     timer.abort();

@@ -42,7 +42,7 @@ const WORKER_CONNECTIONS_MAX = 5;
 
 /**
  * `attempts: 1`: our engine retries, BullMQ only carries. Finished jobs go at once, Postgres holds their history;
- * the last failed ones stay for a look.
+ * the last failed ones are kept for a person to read.
  */
 const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { age: 86_400, count: 500 } } as const;
 
@@ -59,7 +59,7 @@ export type OpenQueues = {
   close(): Promise<void>;
 };
 
-/** The key that a write probe sets; Redis forgets it by itself. */
+/** The key that a write probe sets; it expires by itself. */
 const PROBE_KEY = "write-probe";
 const PROBE_KEPT_MS = 60_000;
 

@@ -10,18 +10,18 @@ import type { LaneName, LaneQueue, LaneWorker, RunJob } from "./port";
 import { createLaneQueue } from "./queue";
 import { type LaneWorkerOptions, startLaneWorker } from "./worker";
 
-/** One server that carries the lanes, and what the suite must be able to do to it. */
+/** One server that carries the lanes, with the faults that the suite causes. */
 export type LaneServer = {
   connection: LaneConnection;
   /** Takes the lock of every active job, as if it had expired and somebody else had the job. */
   stealLocks(): Promise<void>;
-  /** Loses everything that is queued. */
+  /** Loses all queued jobs. */
   flush(): Promise<void>;
   /** Puts a job with this payload onto a lane, past the producer. */
   addRaw(lane: LaneName, data: unknown): Promise<void>;
   /** Jobs kept in any state, finished ones too. */
   jobsKept(lane: LaneName): Promise<number>;
-  /** Nobody can connect, and who was connected is not any more. */
+  /** Closes all connections and refuses new ones. */
   goAway(): Promise<void>;
   comeBack(): Promise<void>;
   close(): Promise<void>;
@@ -426,7 +426,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await server.goAway();
       await expect.poll(() => errors.length, { timeout: 5_000 }).toBeGreaterThan(0);
       await tick(1_500);
-      // An outage shows in few kinds (cut, refused), each told once, however many commands and reconnects fail.
+      // An outage has few kinds of errors (cut, refused), each reported once, however many commands and reconnects fail.
       expect(errors.length).toBeLessThanOrEqual(4);
       expect(log.length).toBeLessThanOrEqual(4);
       await server.comeBack();
@@ -493,7 +493,7 @@ const untilAborted: RunJob = (_job, signal) =>
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
 
-/** The work of a slice, or the length of an outage; never a wait for something to happen. */
+/** The work of a slice, or the length of an outage; never a wait for an event of the test. */
 const tick = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const forMs =
@@ -503,7 +503,7 @@ const forMs =
     return { kind: "done" };
   };
 
-/** The same kind of connection to a port where nobody listens. */
+/** The same kind of connection to a port where no server listens. */
 function unreachable(connection: LaneConnection): LaneConnection {
   return connection.kind === "redis"
     ? { kind: "redis", url: "redis://127.0.0.1:1" }

@@ -1,6 +1,6 @@
 import type { Clock } from "@/lib/platform/clock";
 
-/** Between two checks whether an outage is over. */
+/** Pause between two checks whether an outage is over. */
 const PROBE_MS = 1_000;
 
 export type OutageOptions = {
@@ -20,8 +20,8 @@ export type Outages = {
 };
 
 /**
- * Makes one report of the thousand errors of an outage: a lost Redis makes every reconnect and every command fail. Each kind
- * of error (by code, else by name) is passed on once per outage; a probe finds out when the outage is over.
+ * Reports an outage once: a lost Redis makes every reconnect and every command fail. Each kind of error (by code, else by
+ * name) is passed on once per outage; a probe finds the end of the outage.
  */
 export function watchOutages(options: OutageOptions): Outages {
   const kinds = new Set<string>();

@@ -9,12 +9,12 @@ const REFILLED = `least($3::float8,
 /**
  * $1 key, $2 rate per second, $3 burst, $4 cost, $5 all or none, $6 tokens lent. One row if the bucket exists, else none.
  *
- * First a look without a lock: most takes come too early, and then nothing is locked, written or synced to disk. If
- * there seems to be enough, the row is locked and everything is computed anew, with the clock read after the lock was
- * got: `now()` or the first reading would be older than what the holder before us wrote.
+ * First a read without a lock: most takes come too early, and then nothing is locked, written or synced to disk. If
+ * there seem to be enough tokens, the row is locked and all is computed anew, with the clock read after the lock: `now()`
+ * or the first reading would be older than the row of the holder before.
  *
- * A clock that is set back credits nothing for that interval and must be written down, or the bucket would wait for
- * it to come round again; one that is set forward credits at most the burst.
+ * A clock that is set back credits nothing for that interval, and its time must be written, or the bucket would wait until
+ * the clock reaches the old time again; one that is set forward credits at most the burst.
  */
 const TAKE_SQL = `
 with seen as materialized (
@@ -59,7 +59,7 @@ from (select tokens, updated_at, clock_timestamp() as at from rate_buckets where
  * rate * t + burst. A crash of the server keeps it: a token counts as issued when its statement is committed. The time
  * since tokens were last taken is credited at the rate of the take that follows.
  *
- * Rejects with what pg says when Postgres is away: no token without Postgres. The pool stays the caller's.
+ * Rejects with pg's error when Postgres is away: no token without Postgres. The caller closes the pool.
  */
 export function createPostgresTokenBucket(pool: Pool): TokenBucket {
   async function call({ key, ratePerSecond, burst, lent = 0 }: BucketSpec, cost: number, all: boolean) {
@@ -85,7 +85,7 @@ export function createPostgresTokenBucket(pool: Pool): TokenBucket {
       const { granted, tokens } = await call(spec, cost, false);
       return upToAnswer(spec, granted, tokens);
     },
-    // For display only, so unknown instead of an error.
+    // The value is for display only: unknown instead of an error.
     level: (spec) =>
       pool.query<{ tokens: number }>(LEVEL_SQL, [spec.key, spec.ratePerSecond, spec.burst]).then(
         ({ rows }) => Math.max(0, rows[0]?.tokens ?? 0),

@@ -6,7 +6,7 @@ const PLACE: Record<LaneConnection["kind"], string> = {
   postgres: "Postgres at DATABASE_URL",
 };
 
-/** The queue does not answer. What was asked for is stored, so the person is told that nothing is lost. */
+/** The queue does not answer. The request is stored all the same, and the message says so. */
 export function queueUnreachable(kind: LaneConnection["kind"], cause: unknown): DomainError {
   return new DomainError(
     "queue-unavailable",

@@ -25,14 +25,14 @@ const WAIT_FOREVER = { enableOfflineQueue: true, maxRetriesPerRequest: null, soc
 /**
  * ioredis 6 forgets a client that is disconnected between two attempts to reconnect: it tries no more, but never says
  * `end`, and what waits in its queue never settles. BullMQ waits for both when a worker closes, so a worker could not
- * stop while Redis is away. One last attempt brings the client to its end whatever comes of it.
+ * stop while Redis is away. One last attempt to connect ends the client, whether it succeeds or fails.
  */
 class EndingRedis extends Redis {
   override disconnect(reconnect = false): void {
     const betweenAttempts = this.status === "reconnecting";
     super.disconnect(reconnect);
     if (!betweenAttempts || reconnect) return;
-    // A refusal is what is expected, and ends the client.
+    // A refusal is expected, and ends the client.
     this.connect().then(
       () => super.disconnect(),
       () => {},
@@ -80,7 +80,7 @@ export async function connectRedis(
 
 /**
  * With an evicting policy Redis drops keys of the queue under memory pressure, and slices stop without a trace. A
- * server that does not name its policy (Dragonfly, some managed ones) is taken as it is.
+ * server that does not name its policy (Dragonfly, some managed ones) is accepted.
  */
 function assertFit(info: string): void {
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];

@@ -3,7 +3,7 @@ import { assertAffordable, assertTakeable, TOKEN_EPSILON, upToAnswer, waitMsUnti
 import { REDIS_PREFIX_DEFAULT } from "./connection";
 import type { BucketSpec, TokenBucket } from "./port";
 
-/** A bucket that nobody used for a day is forgotten; the next use starts it empty. */
+/** A bucket without a take for a day is deleted; the next take starts it empty. */
 const IDLE_MS = 86_400_000;
 
 /**
@@ -62,7 +62,7 @@ type BucketRedis = Redis & {
  * failover keep the bound, since the bucket then starts empty. The time since the last take is credited at the rate of
  * the take that follows it.
  *
- * Rejects with what ioredis says when Redis is away: no token without Redis.
+ * Rejects with ioredis' error when Redis is away: no token without Redis.
  */
 export function createRedisTokenBucket(client: Redis, prefix: string = REDIS_PREFIX_DEFAULT): TokenBucket {
   client.defineCommand("parkadeTake", { numberOfKeys: 1, lua: TAKE_LUA });
@@ -92,7 +92,7 @@ export function createRedisTokenBucket(client: Redis, prefix: string = REDIS_PRE
       const { granted, tokens } = await call(spec, cost, "some");
       return upToAnswer(spec, granted, tokens);
     },
-    // For display only, so unknown instead of an error.
+    // The value is for display only: unknown instead of an error.
     level: (spec) =>
       call(spec, 0, "peek").then(
         ({ tokens }) => Math.max(0, tokens),

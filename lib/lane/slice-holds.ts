@@ -1,6 +1,6 @@
 import type { Clock } from "@/lib/platform/clock";
 
-/** Why a running slice must stop. `lock-lost`: somebody else may run it already. `stopping`: hand it back. */
+/** Why a running slice must stop. `lock-lost`: another worker may run it already. `stopping`: this worker stops. */
 export type AbortCause = "lock-lost" | "stopping";
 
 /** Reason of a slice's AbortSignal. */
@@ -21,9 +21,9 @@ export type SliceHolds = {
   begin(jobId: string): SliceHold;
   /** The server extended these locks. */
   renewed(jobIds: string[]): void;
-  /** The server says that these locks are gone, or somebody else's. */
+  /** The server says that these locks have expired, or that another worker holds them. */
   lost(jobIds: string[]): void;
-  /** From now on a slice that begins is aborted at once: it was fetched when the stop was asked for already. */
+  /** From now on a slice that begins is aborted at once: it was fetched before the stop and starts after it. */
   refuse(): void;
   stopAll(): void;
   count(): number;
@@ -34,12 +34,12 @@ export type SliceHolds = {
 type Held = { abort: AbortController; cancelExpiry: () => void };
 
 /**
- * The slices that run in this process and their locks. A lock lasts `lockMs` on the server; when no renewal was heard
- * of for that long (the server is unreachable, or says nothing), it may have expired and another worker may have
+ * The slices that run in this process and their locks. A lock lasts `lockMs` on the server; when no renewal was
+ * confirmed for that long (the server is unreachable or silent), it may have expired and another worker may have
  * started the slice, so the run here is aborted although no answer of the server says so.
  */
 export function createSliceHolds(clock: Clock, lockMs: number): SliceHolds {
-  /** The holder of each job's lock, as far as we know. */
+  /** The run that holds each job's lock, by the last answer of the server. */
   const held = new Map<string, Held>();
   /** The runs that have not ended, aborted ones too. */
   const running = new Set<Held>();
@@ -51,7 +51,7 @@ export function createSliceHolds(clock: Clock, lockMs: number): SliceHolds {
 
   return {
     begin: (jobId) => {
-      // Given the same job again: the earlier run lost its lock, or the queue would not have handed it out.
+      // The queue has given the same job again: the earlier run has lost its lock.
       abort(jobId, "lock-lost");
       held.get(jobId)?.cancelExpiry();
       const mine: Held = { abort: new AbortController(), cancelExpiry: armExpiry(jobId) };

@@ -4,13 +4,13 @@ import type { BucketSpec, TokenBucket } from "./port";
 import { type Issue, worstWindowExcess } from "./testing/window-excess";
 import type { OpenTokenBucket } from "./token-bucket";
 
-/** One store, and what the suite must be able to do to it. */
+/** One store, with the faults that the suite causes. */
 export type BucketStore = {
   /** A client of its own, as a further worker process has. */
   connect(): Promise<OpenTokenBucket>;
   /** Lets time pass for one bucket: moves its last take into the past; negative, as if the clock had been set back. */
   age(key: string, ms: number): Promise<void>;
-  /** Loses every bucket. */
+  /** Deletes every bucket. */
   wipe(): Promise<void>;
   close(): Promise<void>;
 };
@@ -298,7 +298,7 @@ async function hammer(
       const fromMs = systemClock.nowMs();
       const { granted } = await client.bucket.takeUpTo(spec, cost);
       if (granted > 0) issues.push({ fromMs, toMs: systemClock.nowMs(), tokens: granted });
-      // Room for the other workers and for the store on the same cores; not a wait for anything.
+      // Leaves processor time to the other workers and the store; it waits for no event.
       await systemClock.sleep(1);
     }
     await client.close();

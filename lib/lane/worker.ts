@@ -9,12 +9,12 @@ import { createSliceHolds, type SliceHold, type SliceHolds } from "./slice-holds
 
 /**
  * Longest time a slice keeps its place while it waits to run again: shorter waits are not worth two round trips. A
- * redrive has up to thousands of slices, a worker eight places: were all of those to wait here for the items of another
- * redrive, nothing would be left to send them.
+ * redrive has up to thousands of slices, a worker eight places: if slices that wait for the items of another redrive held
+ * all eight, no place would be left to send those items.
  */
 const INSIDE_MS_MAX = 300;
 
-/** A wait without end (a rate of 0) is looked at again after this long. */
+/** A slice whose wait has no end (a rate of 0) runs again after this long. */
 const DELAY_MS_MAX = 3_600_000;
 
 /** A worker that died is noticed within LOCK_MS plus twice STALLED_CHECK_MS; its slices then start elsewhere. */
@@ -22,7 +22,7 @@ const LOCK_MS = 30_000;
 const STALLED_CHECK_MS = 10_000;
 
 /**
- * Deaths of its workers after which BullMQ gives a slice up. Above what a rough deploy causes: the reconciler would
+ * Deaths of its workers after which BullMQ gives a slice up. A deploy that kills workers causes fewer: the reconciler would
  * ring it again anyway.
  */
 const STALLED_COUNT_MAX = 10;
@@ -56,7 +56,7 @@ export type LaneWorkerOptions = {
 
 /**
  * Takes slices of one lane and runs them. Rejects with DomainError `queue-unavailable` when the queue cannot be reached
- * at start or is unfit; afterwards it outlives every outage and takes up work again by itself.
+ * at start or is unfit; later it survives every outage and takes slices again by itself.
  *
  * A slice that throws is logged and dropped from the queue: its items are still open in Postgres, from where the
  * reconciler rings it again.
@@ -208,7 +208,7 @@ async function stop(
   const closed = opened.worker.close();
   await holds.idle();
   cancelGrace();
-  // With the server away the hand back would wait for it for ever.
+  // While the server is away, handing the jobs back would wait without end.
   const cancelCut = clock.timer(HAND_BACK_MS, () => {
     // Commands that are cut off now fail: that is not reported.
     silence();

@@ -20,7 +20,7 @@ export class AmqpError extends Error {
   }
 }
 
-/** Reply codes with a name that people meet; the others go by their number (`AMQP_530`). */
+/** Reply codes with a name that is in use; any other code is given by its number (`AMQP_530`). */
 const REPLY_NAMES: Record<number, string> = {
   311: "AMQP_CONTENT_TOO_LARGE",
   320: "AMQP_CONNECTION_FORCED",
@@ -86,11 +86,11 @@ export async function openConnection(
     model.on("error", () => undefined); // `close` follows with the same error
     return model;
   } catch (error) {
-    // The handshake may still succeed after we gave up; nobody would close that connection.
+    // The handshake may still succeed after this call has ended: its connection must be closed then.
     opening.then(dropConnection, () => undefined);
     if (error instanceof AmqpError || signal.aborted) throw error;
     const code = amqpCode(error);
-    // What a server that is no AMQP broker sent says nothing to a person, and much to a scanner of ports.
+    // The bytes that another kind of server has sent help no person, and may help a person who scans ports.
     const why = code === "AMQP_NOT_CONNECTED" ? "it does not answer as an AMQP broker" : textOf(error);
     throw new AmqpError(code, `cannot connect to ${addressText(url)}: ${why}`, error);
   } finally {
@@ -112,7 +112,7 @@ export async function closeConnection(model: ChannelModel, clock: Clock): Promis
   const late = Promise.withResolvers<void>();
   const stopTimer = clock.timer(CLOSE_TIMEOUT_MS, () => late.resolve());
   try {
-    // A connection that is already gone rejects here, and is exactly what was wanted.
+    // A connection that is closed already rejects here: there is nothing to close.
     await Promise.race([model.close().catch(() => undefined), late.promise]);
   } finally {
     stopTimer();

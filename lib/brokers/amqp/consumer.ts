@@ -14,13 +14,13 @@ import type { RabbitmqConfig } from "@/lib/contract/source-config";
 import type { Clock } from "@/lib/platform/clock";
 
 const PREFETCH_DEFAULT = 500;
-/** How long a batch waits for company once its first message is there. */
+/** How long a batch waits for further messages after its first one. */
 const LINGER_MS = 20;
 /** Full-jitter bounds of the pause after a lost connection or a batch that could not be committed. */
 const BACKOFF_MS = { first: 500, max: 30_000 };
-/** How often the depth of the queue is asked for. */
+/** How often the depth of the queue is read. */
 const LAG_EVERY_MS = 5_000;
-/** How long a broker may take to confirm, on stop, that it has everything back. */
+/** How long, on stop, a broker may take to confirm that it has all unacknowledged messages back. */
 const HAND_BACK_MS = 2_000;
 /** How often a message that alone cannot be committed is tried again. */
 const SET_ASIDE_MS = 60_000;
@@ -59,12 +59,12 @@ function plural(count: number): string {
   return count === 1 ? "1 message" : `${count} messages`;
 }
 
-/** One connection's worth of consuming. */
+/** The consumption over one connection, until the connection ends. */
 type Session = {
   channel: Channel;
   /** Fails when the connection, the channel or the queue is gone. */
   inbox: Inbox<ConsumeMessage>;
-  /** Kept unacknowledged because they alone could not be committed; tried again at `retryAtMs`. */
+  /** Messages that could not be committed while others could: kept unacknowledged, tried again at `retryAtMs`. */
   setAside: InHand[];
   retryAtMs: number;
 };
@@ -131,7 +131,7 @@ export class RabbitmqConsumer implements Consumer {
   private async pause(signal: AbortSignal): Promise<void> {
     const ceiling = Math.min(BACKOFF_MS.first * 2 ** Math.min(this.failures, 16), BACKOFF_MS.max);
     this.failures += 1;
-    // Never nothing: a broker that accepts and drops us must not be hammered.
+    // Never 0: a broker that accepts a connection and closes it must not get a stream of connections.
     const ms = BACKOFF_MS.first / 2 + this.deps.random() * ceiling;
     await this.deps.clock.sleep(Math.min(ms, BACKOFF_MS.max), signal).catch(() => undefined); // stopped
   }
@@ -244,14 +244,14 @@ export class RabbitmqConsumer implements Consumer {
   }
 
   /**
-   * One bad message must not hold up its neighbours: each is committed alone. False when none could be, which is an
-   * outage. Those that fail while others succeed are set aside and tried again later.
+   * One bad message must not hold up the others: each message is committed alone. False when no message could be
+   * committed, which is an outage. Messages that fail while others succeed are set aside and tried again later.
    */
   private async oneByOne(session: Session, batch: InHand[], signal: AbortSignal): Promise<boolean> {
     const failed: InHand[] = [];
     let succeeded = 0;
     for (const one of batch) {
-      if (signal.aborted) return true; // the rest goes back with the channel
+      if (signal.aborted) return true; // the other messages go back with the channel
       try {
         await this.park([one.letter]);
       } catch (error) {
@@ -267,7 +267,7 @@ export class RabbitmqConsumer implements Consumer {
     session.setAside.push(...failed);
     session.retryAtMs = this.deps.clock.nowMs() + SET_ASIDE_MS;
     this.committed(session);
-    // A window full of them would stop the reading: then the session ends, and begins anew after the pause.
+    // A prefetch window full of messages set aside would stop the reading: the session ends, and begins anew after the pause.
     if (session.setAside.length >= (this.config.prefetch ?? PREFETCH_DEFAULT)) throw new ParkRejected();
     return true;
   }
@@ -298,7 +298,7 @@ export class RabbitmqConsumer implements Consumer {
     for (;;) {
       await this.pause(signal);
       if (signal.aborted) return;
-      session.inbox.throwIfFailed(); // the broker has them back and hands them out again
+      session.inbox.throwIfFailed(); // the broker has the messages back and delivers them again
       try {
         await this.park(batch.map((one) => one.letter));
       } catch (error) {
@@ -311,7 +311,7 @@ export class RabbitmqConsumer implements Consumer {
     }
   }
 
-  /** Returns what was not acknowledged. True when the broker has answered, so that everything before it is done. */
+  /** Returns unacknowledged messages. True when the broker has answered: it has then done all commands before this one. */
   private async handBack({ channel }: Session): Promise<boolean> {
     const late = Promise.withResolvers<false>();
     const stopTimer = this.deps.clock.timer(HAND_BACK_MS, () => late.resolve(false));
@@ -319,7 +319,7 @@ export class RabbitmqConsumer implements Consumer {
       channel.nackAll(true);
       return await Promise.race([channel.close().then(() => true), late.promise]);
     } catch {
-      return false; // already closed: the broker has everything back that was not acknowledged
+      return false; // already closed: the broker has all unacknowledged messages back
     } finally {
       stopTimer();
     }

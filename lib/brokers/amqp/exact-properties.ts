@@ -7,7 +7,7 @@ import { type BasicProperties, decodeProperties, encodeProperties } from "@/lib/
  * back as they came, so content header frames of our connections are read and written here, and amqplib does the rest.
  *
  * This hooks two methods of one connection object, `recvFrame` and `sendMessage`, that amqplib calls through `this`.
- * They are not public: `openExact` refuses a version of amqplib that lacks them, instead of losing headers quietly.
+ * They are not public: `openExact` refuses a version of amqplib that lacks them, which would lose parts of headers.
  */
 type Internals = {
   rest: Buffer;
@@ -39,12 +39,12 @@ type Carrier = { [EXACT]?: BasicProperties };
 const FRAME_METHOD = 1;
 const FRAME_HEADER = 2;
 const FRAME_END = 0xce;
-/** type, channel, size before the payload; end octet after it. */
+/** Bytes of type, channel and size before the payload, and of the end octet after it. */
 const FRAME_PREFIX = 7;
 const FRAME_OVERHEAD = 8;
 const CLASS_BASIC = 60;
 const METHOD_PUBLISH = 40;
-/** class id, weight, body size: what precedes the property flags in a content header. */
+/** Bytes of class id, weight and body size, which precede the property flags in a content header. */
 const CONTENT_HEADER_PREFIX = 12;
 
 function frame(type: number, channel: number, payload: Buffer): Buffer {
@@ -57,7 +57,7 @@ function frame(type: number, channel: number, payload: Buffer): Buffer {
   return bytes;
 }
 
-/** Reads a content header's properties. Never throws: a message nobody can parse must still be parked. */
+/** Reads a content header's properties. Never throws: a message that cannot be parsed must still be parked. */
 function readProperties(list: Buffer): ReceivedProperties {
   try {
     return { readable: true, properties: decodeProperties(list) };

@@ -1,12 +1,12 @@
 import { encodeValue, type FieldTable, FieldTableError, type FieldValue } from "@/lib/brokers/amqp/field-table";
 import type { Header } from "@/lib/core/dead-letter";
 
-// JSON form of a typed value, kept in the third kind of Header. Text, booleans, null, arrays and plain tables look as
-// one expects; everything whose type JSON would lose is `{ "!": type, "value": ... }`.
+// JSON form of a typed value, kept in the third kind of Header. Text, booleans, null, arrays and plain tables are JSON
+// values; a value whose type JSON would lose is `{ "!": type, "value": ... }`.
 
 const TYPE_KEY = "!";
 
-/** Finite numbers as they are; the rest as the hex of their bits, since JSON has no NaN, infinity or -0. */
+/** Finite numbers as numbers; NaN, infinity and -0, which JSON does not have, as the hex of their bits. */
 function floatToJson(type: "float" | "double", value: number): unknown {
   if (Number.isFinite(value) && !Object.is(value, -0)) return value;
   return encodeValue({ type, value }).subarray(1).toString("hex");

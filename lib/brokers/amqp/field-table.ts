@@ -116,7 +116,7 @@ class Reader {
   }
 }
 
-/** Deeper nesting than this is an attack on the stack, not a header. */
+/** Deeper nesting would overflow the call stack. */
 const DEPTH_MAX = 64;
 
 function arrayIn(bytes: Buffer, depth: number): FieldValue[] {

@@ -2,7 +2,7 @@ import type { Clock } from "@/lib/platform/clock";
 
 /**
  * Deliveries between the socket and the batch in work, with one reader. Bounded by the channel's prefetch, not here.
- * Waiting makes no promise that outlives the wait: a session may last for weeks.
+ * No promise outlives the wait that made it: a session may last for weeks, and promises would fill the memory.
  */
 export class Inbox<T> {
   private items: T[] = [];
@@ -18,7 +18,7 @@ export class Inbox<T> {
     if (this.waiter !== null && this.items.length >= this.waiter.count) this.wake();
   }
 
-  /** Ends every wait, now and later, with this error. */
+  /** Ends the present wait and each later one with this error. */
   fail(error: unknown): void {
     this.failure ??= { error };
     this.waiter?.wake.reject(this.failure.error);

@@ -20,7 +20,7 @@ function refuse(code: string, message: string, cause?: unknown): PublishError {
   return new PublishError(code, message, { sent: "no", cause });
 }
 
-/** Where a message goes. The default exchange reaches one queue by its name and nobody else. */
+/** Where a message goes. The default exchange delivers to the one queue that the routing key names. */
 function destinationOf(message: OutboundMessage, config: RabbitmqConfig, lane: "main" | "slow"): Destination {
   const { origin } = message;
   const { redriveTo, slowLaneQueue } = config;
@@ -53,14 +53,14 @@ function octet(value: unknown): number | undefined {
   return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 255 ? value : undefined;
 }
 
-/** RabbitMQ's direct reply-to names a channel that is long gone. */
+/** RabbitMQ's direct reply-to names a channel that is closed by now. */
 function lastingReplyTo(value: ShortText | undefined): ShortText | undefined {
   return shortText(value)?.startsWith("amq.rabbitmq.reply-to") ? undefined : value;
 }
 
 /**
  * Properties as received, except: persistent, so that a broker restart does not lose it; no `user_id`, which the broker
- * checks against our own login; no `expiration`, which would kill it again on its way; no `cluster_id`, which is not ours.
+ * checks against our own login; no `expiration`, by which the message would expire again; no `cluster_id`, which is another broker's.
  */
 function restoredProperties({ origin, contentType }: OutboundMessage): BasicProperties {
   const stored = origin.properties ?? {};
@@ -90,7 +90,7 @@ function routedHeaders(headers: FieldTable, { origin }: OutboundMessage, to: Des
   if (!toOriginExchange) return headers.filter(([name]) => name !== "CC" && name !== "BCC");
   const others = (origin.routingKeys ?? []).slice(1);
   const lost = others.length > 0 && !headers.some(([name]) => name === "CC");
-  // The broker removes CC when it dead-letters with a key of its own; x-death remembers the keys.
+  // The broker removes CC when it dead-letters with a key of its own; x-death holds the keys.
   if (!lost || config.redriveTo?.routingKey !== undefined) return headers;
   return [
     ...headers,
@@ -117,7 +117,7 @@ function countLike(parked: FieldValue | undefined, count: number): FieldValue {
     case "uint8":
     case "int16":
     case "uint16":
-      // Whatever fits the smallest of them fits them all.
+      // A value that fits the smallest type fits all of them.
       return count <= 127 ? { type: parked.type, value: count } : { type: "int32", value: count };
     default:
       return { type: "longstr", value: String(count) };

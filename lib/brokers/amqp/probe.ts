@@ -6,12 +6,12 @@ import type { RabbitmqConfig } from "@/lib/contract/source-config";
 import type { Clock } from "@/lib/platform/clock";
 
 const SAMPLE_MAX = 3;
-/** A quorum queue counts every look as a delivery; from here on a message is not looked at again. */
+/** A quorum queue counts each read of a probe as a delivery. A message with this many deliveries is not read by a probe. */
 const DELIVERY_COUNT_MAX = 3;
 
 type Peek = { sample: ProbeSample[]; note: string };
 
-/** Reads the first messages and leaves them: closing the channel returns them to where they were. */
+/** Reads the first messages without consuming them: closing the channel returns them to their places in the queue. */
 async function peek(channel: Channel, config: RabbitmqConfig): Promise<Peek> {
   const sample: ProbeSample[] = [];
   while (sample.length < SAMPLE_MAX) {
@@ -36,7 +36,7 @@ async function peek(channel: Channel, config: RabbitmqConfig): Promise<Peek> {
 async function inspect(channel: Channel, config: RabbitmqConfig): Promise<ProbeResult> {
   const { messageCount, consumerCount } = await channel.checkQueue(config.queue);
   const detail = `connected to ${addressText(config.url)}, queue ${config.queue}`;
-  // A running consumer holds the head of the queue; taking from behind it would only reorder what it gets.
+  // A running consumer holds the head of the queue: reading behind it would change the order in which it gets messages.
   if (consumerCount > 0)
     return {
       reachable: true,
@@ -58,7 +58,7 @@ function unreachable(config: RabbitmqConfig, error: unknown): ProbeResult {
   return { reachable: false, detail: error instanceof AmqpError ? error.message : `lost ${where} (${code})` };
 }
 
-/** Can the queue be read, how deep is it, what would be read? Consumes nothing and changes no order. */
+/** Whether the queue can be read, how deep it is, and its first messages. Consumes nothing and changes no order. */
 export async function probeQueue(config: RabbitmqConfig, clock: Clock, signal: AbortSignal): Promise<ProbeResult> {
   try {
     const model = await openConnection(config.url, { name: "parkade probe", clock, signal });

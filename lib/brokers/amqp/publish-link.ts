@@ -7,32 +7,32 @@ import type { PublishError, PublishReceipt } from "@/lib/brokers/port";
 /** One publish that waits for its confirm. */
 export type Pending = {
   sentAtMs: number;
-  /** Set when the broker returned the message; the confirm that follows then means nothing. */
+  /** Set when the broker returned the message; the confirm that follows then is no delivery. */
   returned: string | null;
-  /** Its caller has gone; whatever becomes of it, nobody waits. */
+  /** Its caller no longer waits for the confirm. */
   abandoned: boolean;
   settle(outcome: PublishReceipt | PublishError): void;
 };
 
-/** One connection with its confirm channel, and what waits for confirms on it. */
+/** One connection with its confirm channel, and the publishes that wait for confirms on it. */
 export type Link = {
   model: ChannelModel;
   channel: ConfirmChannel;
   pending: Map<string, Pending[]>;
   /** Publishes whose caller still waits for the confirm. */
   awaited: number;
-  /** Why the broker takes nothing at the moment (memory or disk alarm), or null. */
+  /** Why the broker takes no message now (memory or disk alarm), or null. */
   blocked: string | null;
   /** Resolves when the write buffer has room again; null while it has. */
   draining: PromiseWithResolvers<void> | null;
   /** When the broker last confirmed anything, on the monotonic clock. */
   confirmedAtMs: number;
-  /** amqplib is just now handling a nack: it reports one and a lost channel by the same callback. */
+  /** amqplib handles a nack now: it reports a nack and a lost channel by the same callback. */
   nacking: boolean;
-  /** Why the link ended, as the broker or the socket said it. */
+  /** Why the link ended, in the words of the broker or the socket. */
   failure: Error | null;
   open: boolean;
-  /** Called when nobody waits for a confirm any more. */
+  /** Called when no caller waits for a confirm any more. */
   idle: () => void;
 };
 
@@ -49,7 +49,7 @@ function keyOfReturned(message: Message): string | null {
   return id && attempt && eventId ? keyOf({ id, attempt, eventId }) : null;
 }
 
-/** Follows a fresh connection and its channel. `ended` is called once or more when it can carry nothing any longer. */
+/** Watches a new connection and its channel. `ended` is called once or more when the link can carry no message any more. */
 export function openLink(
   model: ChannelModel,
   channel: ConfirmChannel,
@@ -92,7 +92,7 @@ export function openLink(
   channel.on("close", end);
   channel.on("drain", drained);
   channel.on("return", (message: Message) => markReturned(link, message));
-  // These two frame amqplib's own handling of a nack.
+  // These two listeners run before and after amqplib's own handling of a nack.
   channel.prependListener("nack", () => {
     link.nacking = true;
   });
@@ -121,7 +121,7 @@ export function noLongerAwaited(link: Link): void {
   if (link.awaited === 0) link.idle();
 }
 
-/** A returned message precedes its confirm, so the oldest one with that key that is not yet marked is meant. */
+/** A returned message precedes its confirm: it is the oldest publish with that key that is not marked yet. */
 function markReturned(link: Link, message: Message): void {
   const key = keyOfReturned(message);
   const pending = key === null ? undefined : link.pending.get(key)?.find((one) => one.returned === null);

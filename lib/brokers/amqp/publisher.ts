@@ -22,11 +22,11 @@ import {
 import type { RabbitmqConfig } from "@/lib/contract/source-config";
 import type { Clock } from "@/lib/platform/clock";
 
-/** How long an exchange that was found is taken to exist: publishing to a missing one closes the whole channel. */
+/** For how long an exchange that was found counts as existing: a publish to a missing one closes the whole channel. */
 const EXCHANGE_KNOWN_MS = 30_000;
 /**
- * A publish that is given up after at least this long, with no confirm for anybody meanwhile, puts its connection under
- * suspicion: the next publish opens another one instead of waiting for the heartbeat to notice.
+ * A publish whose caller gives up after at least this long, with no confirm of any publish meanwhile, makes its connection
+ * suspect: the next publish opens another one, and does not wait until the heartbeat ends this one.
  */
 const SILENT_MS = 1_000;
 /** How long `close` waits for confirms that are on their way. */
@@ -66,7 +66,7 @@ export class RabbitmqPublisher implements Publisher {
     this.clock = deps.clock;
   }
 
-  /** A confirm is the whole of a broker's answer: there is no `answering` before it. */
+  /** A broker answers with the confirm alone: there is no `answering` before it. */
   async publish(
     message: OutboundMessage,
     signal: AbortSignal,
@@ -137,11 +137,11 @@ export class RabbitmqPublisher implements Publisher {
     }
     if (link.nacking)
       return new PublishError("AMQP_NACK", `the broker refused the message for ${to.routingKey || to.exchange}`, {
-        // One queue refused it. Behind an exchange others may have taken it.
+        // One queue has refused it. Other queues of the exchange may have taken it.
         sent: to.exchange === "" ? "no" : "maybe",
         cause: error,
       });
-    // Whatever ended the link, this message may have arrived; the reason may be the fault of another one.
+    // This message may have arrived before the link ended, and another message may have ended the link.
     return new PublishError(
       "AMQP_CONFIRM_LOST",
       `the connection to ${addressText(this.config.url)} was lost before the broker confirmed the message`,
@@ -153,7 +153,7 @@ export class RabbitmqPublisher implements Publisher {
     const text = error instanceof Error ? error.message : String(error);
     if (error instanceof HeadersTooLargeError)
       return new PublishError("AMQP_HEADERS_TOO_LARGE", text, { sent: "no", cause: error });
-    // amqplib refuses to write on a channel that closed between our look and the write.
+    // amqplib refuses to write on a channel that was closed after the check above.
     if (!link.open) return new PublishError("AMQP_NOT_CONNECTED", text, { sent: "no", cause: error });
     return new PublishError("AMQP_INVALID_MESSAGE", text, { sent: "no", cause: error });
   }
@@ -199,7 +199,7 @@ export class RabbitmqPublisher implements Publisher {
     void closeConnection(link.model, this.clock);
   }
 
-  /** No new publishes on this link; those in flight keep it. */
+  /** Starts no new publish on this link; publishes under way keep it. */
   private retire(link: Link): void {
     const current = this.opening;
     if (current === null) return;
@@ -215,7 +215,7 @@ export class RabbitmqPublisher implements Publisher {
     const silentMs = this.clock.nowMs() - Math.max(pending.sentAtMs, link.confirmedAtMs);
     if (silentMs < SILENT_MS || link.blocked !== null) return;
     this.retire(link);
-    // What others still wait for gets the time of an ordinary close, then counts as lost.
+    // Publishes under way get the time of an ordinary close, then count as lost.
     void this.finish(link);
   }
 
@@ -274,7 +274,7 @@ export class RabbitmqPublisher implements Publisher {
     }
   }
 
-  /** The one queue this lane delivers to, when the configuration names it. */
+  /** The queue that this lane delivers to, when the configuration names one. */
   private fixedQueue(): string | null {
     const { redriveTo, slowLaneQueue } = this.config;
     if (this.lane === "slow" && slowLaneQueue !== undefined) return slowLaneQueue;

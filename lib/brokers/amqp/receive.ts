@@ -11,7 +11,7 @@ export type Received = {
   deliveryCount: number;
 };
 
-/** Reads a message from a hooked connection. Never throws: what cannot be parsed becomes a raw dead letter. */
+/** Reads a message from a hooked connection. Never throws: a message that cannot be parsed becomes a raw dead letter. */
 export function receive(message: Message, config: RabbitmqConfig): Received {
   const properties = receivedProperties(message);
   const { exchange, routingKey } = message.fields;

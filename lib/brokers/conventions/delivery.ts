@@ -2,7 +2,7 @@ import { type BasicProperties, shortText } from "@/lib/brokers/amqp/basic-proper
 import { type FieldTable, type FieldValue, textOrNull } from "@/lib/brokers/amqp/field-table";
 import type { DeadLetterError, Origin } from "@/lib/core/dead-letter";
 
-/** What a broker handed over, before anyone knows which framework wrote it. */
+/** A message as a broker delivered it, before its convention is detected. */
 export type Delivery = {
   /** Exchange and routing key it reached the dead-letter queue with, not those it was first published with. */
   exchange: string;
@@ -11,22 +11,22 @@ export type Delivery = {
   body: Uint8Array;
 };
 
-/** What one convention makes of a delivery. Facts that the wire does not state are null or absent. */
+/** A delivery as one convention reads it. Facts that the message does not state are null or absent. */
 export type Reading = {
   convention: string;
   origin: Origin;
   error: DeadLetterError;
   /** Exception types from the outermost to the innermost, for the error code. */
   exceptionTypes: string[];
-  /** Why it died, in the broker's or framework's own word: `rejected`, `expired`, `dead-letter` ... */
+  /** Why it was dead-lettered, in the word of the broker or framework: `rejected`, `expired`, `dead-letter` ... */
   reason: string | null;
-  /** Deliveries a consumer had made, as far as the headers tell. */
+  /** Deliveries to a consumer before it was dead-lettered, by its headers. */
   attempts: number;
   failedAtMs: number | null;
   /** The framework's own message id and message type; they precede the AMQP properties. */
   messageId: string | null;
   eventType: string | null;
-  /** Set when the original message was wrapped: what was inside, to be parked instead of the wrapper. */
+  /** Set when the original message was wrapped: the message inside, to be parked instead of the wrapper. */
   inner: { properties: BasicProperties; body: Uint8Array } | null;
 };
 

@@ -21,7 +21,7 @@ function wrapperOf({ delivery }: DeliveryView): Json | null {
   const { body } = delivery;
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const declared = /\bEasyNetQ\b.*\bError\b/.test(shortText(delivery.properties.type) ?? "");
-  // A cheap look before parsing: every message of every queue comes through here.
+  // A cheap check before parsing: this code runs for every message of every queue.
   if (!declared && !bytes.includes('"BasicProperties"')) return null;
   let wrapper: unknown;
   try {
@@ -56,7 +56,7 @@ function parses(text: string): boolean {
  */
 function innerBody(message: string, contentType: string | null): { body: Uint8Array; lossless: boolean } {
   const text = Buffer.from(message, "utf8");
-  // .NET put U+FFFD where the original was no UTF-8: those bytes are gone from the text.
+  // .NET has replaced bytes that are no UTF-8 by U+FFFD: the text does not hold them any more.
   const lossless = !message.includes("\uFFFD");
   if (!STRICT_BASE64.test(message)) return { body: text, lossless };
   const decoded = Buffer.from(message, "base64");
@@ -75,7 +75,7 @@ function fieldOf(value: unknown): FieldValue {
   if (typeof value === "string") return { type: "longstr", value };
   if (typeof value === "boolean") return { type: "bool", value };
   if (isLosslessNumber(value)) {
-    // JSON kept no width: 32 bits is what .NET writes for an int, 64 for a long.
+    // JSON keeps no width: .NET writes 32 bits for an int, 64 for a long.
     if (!/^-?\d+$/.test(value.value)) return { type: "double", value: Number(value.value) };
     const integer = BigInt(value.value);
     if (BigInt.asIntN(32, integer) === integer) return { type: "int32", value: Number(integer) };
@@ -168,7 +168,7 @@ function read(view: DeliveryView): Reading | null {
 }
 
 /**
- * EasyNetQ: queue `EasyNetQ_Default_Error_Queue`, the original wrapped into a JSON `Error`. The inner message is what
- * is parked. When its text shows that bytes were already lost, the wrapper is kept in `origin.wrapper` (base64).
+ * EasyNetQ: queue `EasyNetQ_Default_Error_Queue`, the original wrapped into a JSON `Error`. The inner message is
+ * parked. When its text shows that bytes were lost before, the wrapper is kept in `origin.wrapper` (base64).
  */
 export const easyNetQ: Convention = { name: "easynetq", owns: () => false, read };

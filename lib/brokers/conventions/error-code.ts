@@ -2,10 +2,10 @@ import { simpleName } from "@/lib/brokers/conventions/exception-text";
 
 /** Exception recorded, but of no known kind. */
 const UNHANDLED_EXCEPTION = "UNHANDLED_EXCEPTION";
-/** Nothing on the wire says why. */
+/** The message states no reason. */
 export const UNKNOWN_ERROR = "UNKNOWN";
 
-/** The broker's or framework's own word for why a message died. */
+/** By the word of the broker or framework for why a message was dead-lettered. */
 const BY_REASON: Record<string, string> = {
   rejected: "REJECTED",
   expired: "EXPIRED",

@@ -21,7 +21,7 @@ const WRAPPERS = new Set([
   "ConsumerException",
 ]);
 
-/** Longer is no type: a header may hold a megabyte. */
+/** Longer text is no type: a header may hold a megabyte. */
 const TYPE_CHARS_MAX = 1_000;
 
 /** `org.acme.Outer$BadAmount` -> `BadAmount`; .NET generics and nested types likewise. */
@@ -35,7 +35,7 @@ export function simpleName(type: string): string {
   );
 }
 
-/** The failure a person wants to see: the first link that is no mere wrapper, else the innermost. */
+/** The failure of the consumer itself: the first link that is no wrapper, else the innermost. */
 export function significant(chain: readonly ExceptionLink[]): ExceptionLink | null {
   return chain.find((link) => !WRAPPERS.has(simpleName(link.type))) ?? chain.at(-1) ?? null;
 }

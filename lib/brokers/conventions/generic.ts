@@ -64,5 +64,5 @@ function read({ delivery, headers }: DeliveryView): Reading {
   };
 }
 
-/** Anything else that lies in a dead-letter queue. Reads everything, so it comes last. */
+/** Any other message of a dead-letter queue. Reads every message, so it comes last. */
 export const generic: Convention = { name: "generic", owns: isConsumerErrorHeader, read };

@@ -5,7 +5,7 @@ import { clean, type Delivery, type HeaderView, type Reading } from "@/lib/broke
 import type { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import type { Mapping } from "@/lib/contract/source-config";
 
-/** Everything a mapping may draw from. `delivery` is the original message, unwrapped. */
+/** All parts of a message that a mapping may read. `delivery` is the original message, unwrapped. */
 export type MappingInput = {
   delivery: Delivery;
   headers: HeaderView;
@@ -35,17 +35,17 @@ const EVENT_ID_HEADERS = ["idempotency-key", "event-id", "x-event-id", "eventid"
 /** Debezium's outbox router writes the event id under this bare name. */
 const DEBEZIUM_ID_HEADER = "id";
 
-/** Where the business object may lie: the body itself, CloudEvents `data`, MassTransit's envelope. */
+/** Where the business object may be: the body itself, CloudEvents `data`, MassTransit's envelope. */
 const PAYLOAD_ROOTS = ["", "/data", "/message"];
 
-/** Index entries have a size limit, and an id this long was no id. */
+/** Index entries have a size limit. */
 const ID_CHARS_MAX = 400;
 const CODE_CHARS_MAX = 100;
 const TAG_CHARS_MAX = 256;
 
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** `Idempotency-Key` is a structured-field string: with quotes by its draft, without by habit. */
+/** `Idempotency-Key` is a structured-field string: its draft demands quotes, many clients send none. */
 function unquoted(text: string): string {
   const match = /^"(.*)"$/.exec(text.trim());
   return match === null ? text.trim() : match[1]!.replace(/\\(["\\])/g, "$1");

@@ -3,7 +3,7 @@ import { elementsOf, endOfValue, isObjectAt, membersOf, skipSpace } from "@/lib/
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Largest payload that is parsed for mapping; a bigger one is parked all the same, without values from inside. */
+/** Largest payload that is parsed for mapping; a larger one is parked, too, without values from its payload. */
 const PARSE_BYTES_MAX = 4 * 1024 * 1024;
 
 function keysOf(pointer: string): string[] {
@@ -23,7 +23,7 @@ function walk(document: unknown, pointer: string): unknown {
   return at;
 }
 
-/** A payload read as JSON, when first asked. Numbers come out with all their digits. */
+/** A payload that is parsed as JSON at its first use. Numbers keep all their digits. */
 export class PayloadJson {
   private readonly bytes: Buffer;
   private parsed: { document: unknown } | null | undefined;
@@ -43,7 +43,7 @@ export class PayloadJson {
         .toString("latin1")
         .replace(/^\u00EF\u00BB\u00BF/, "")
         .trimStart()[0];
-      // Only objects and arrays have something to point into; this also skips compressed and binary bodies cheaply.
+      // A pointer leads into objects and arrays alone; this also skips compressed and binary bodies without parsing them.
       const worthIt = (first === "{" || first === "[") && this.bytes.length <= PARSE_BYTES_MAX;
       this.parsed = worthIt ? attempt(() => JSON.parse(this.text())) : null;
     }
@@ -55,7 +55,7 @@ export class PayloadJson {
     return this.document() !== null;
   }
 
-  /** The raw parsed value, for callers that look at structure, not at numbers. */
+  /** The parsed value, for callers that read its structure and no numbers. */
   value(pointer: string): unknown {
     const document = this.document();
     return document === null ? undefined : walk(document.document, pointer);
@@ -68,11 +68,11 @@ export class PayloadJson {
     if (typeof value === "boolean") return String(value);
     if (typeof value !== "number") return null;
     if (Number.isSafeInteger(value)) return String(value);
-    // JSON.parse has rounded it: its digits are read where they stand.
+    // JSON.parse has rounded the number: its digits are read from the text.
     return this.digits(pointer);
   }
 
-  /** The text of the value at `pointer`, which is there. Only what encloses it is scanned, and nothing is built. */
+  /** The text of the value at `pointer`, which must exist. Scans the objects and arrays that enclose it, and builds none. */
   private digits(pointer: string): string | null {
     const { bytes } = this;
     let at = skipSpace(bytes, bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0);

@@ -24,9 +24,9 @@ export type ReadContext = {
 export const UNREADABLE = "unreadable";
 
 /**
- * Id of a message that carries none: a hash of all that is known of it, its death included. Two messages are taken for
- * one only when they are equal in every byte and died in the same second in the same place; a broker that delivers one
- * message twice gives the same id twice.
+ * Id of a message that carries none: a hash of all its facts, including when and where it was dead-lettered. Two messages
+ * get one id only when they are equal in every byte and were dead-lettered in the same second in the same place; a message
+ * that is delivered twice gets the same id twice.
  */
 function fingerprintId(delivery: Delivery, list: Uint8Array): string {
   const hash = createHash("sha256");
@@ -39,7 +39,7 @@ function storedProperties({ headers: _, timestamp, ...rest }: BasicProperties): 
   return { ...rest, ...(timestamp === undefined ? {} : { timestamp: String(timestamp) }) };
 }
 
-/** What an absent content type must be, for display. The redrive leaves the property absent again. */
+/** The content type that is shown for an absent one. The redrive leaves the property absent again. */
 function assumedContentType(payload: PayloadJson, body: Uint8Array): string {
   if (payload.isDocument) return "application/json";
   return textOrNull(body) === null ? "application/octet-stream" : "text/plain";
@@ -128,8 +128,8 @@ function unreadable(received: Received, context: ReadContext, problem: string): 
 }
 
 /**
- * A delivery as DeadLetter, whatever it holds: what no parser can read is parked raw, with its property list in
- * `origin.rawProperties` (base64), so that nothing is lost and nothing blocks the queue.
+ * Any delivery as DeadLetter: a message that no parser can read is parked raw, with its property list in
+ * `origin.rawProperties` (base64), so that no message is lost or blocks the queue.
  */
 export function readDeadLetter(received: Received, context: ReadContext): DeadLetter {
   const { properties, ...rest } = received;

@@ -20,7 +20,7 @@ export function isRedriveHeader(headerName: string): boolean {
   return headerName.startsWith("x-redrive-");
 }
 
-/** null: Parkade did not send it. An id that is no UUID was not ours and is ignored. */
+/** null: Parkade did not send it. An id that is no UUID was not written by Parkade, and is ignored. */
 export function redriveMarkIn(headers: HeaderView): RedriveMark | null {
   const redriveId = headers.text(REDRIVE_ID)?.trim() ?? "";
   if (!UUID.test(redriveId)) return null;

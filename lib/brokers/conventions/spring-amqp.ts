@@ -64,8 +64,8 @@ export const springCloudStream: Convention = {
 };
 
 /**
- * Spring AMQP's RepublishMessageRecoverer. Its headers name the exchange, not the queue: only what was sent through
- * the default exchange tells the queue, everything else needs `redriveTo` in the source's configuration.
+ * Spring AMQP's RepublishMessageRecoverer. Its headers name the exchange, not the queue: only a message sent through
+ * the default exchange states its queue, any other needs `redriveTo` in the source's configuration.
  */
 export const springAmqp: Convention = {
   name: "spring-amqp",

@@ -8,7 +8,7 @@ const OWNERS = new Map(CONVENTIONS.map((convention) => [convention.name, convent
 
 /**
  * Headers that go back with a redrive: the application's own. Left out are the broker's death records, earlier redrive
- * marks, the error headers Parkade documents, and what the convention that was detected when parking had added.
+ * marks, the error headers Parkade documents, and headers of the convention that was detected when the message was parked.
  * Another framework's names stay: `exception-type` or `original-topic` are words an application may use.
  */
 export function stripFailureHeaders(headers: readonly Header[], convention: string | undefined): Header[] {

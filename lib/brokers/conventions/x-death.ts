@@ -57,7 +57,7 @@ export function deathsOf(headers: HeaderView): Death[] {
   return field.value.flatMap((entry) => (entry.type === "table" ? (deathOf(entry.value) ?? []) : []));
 }
 
-/** Deaths that followed a delivery to a consumer; expiry and overflow happen to messages nobody has seen. */
+/** Deaths that followed a delivery to a consumer; expiry and overflow happen to messages that no consumer has got. */
 const AFTER_DELIVERY = new Set(["rejected", "delivery_limit"]);
 
 /** Deliveries a consumer had made, by the broker's count over all queues the message went through. */

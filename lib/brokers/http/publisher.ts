@@ -18,10 +18,10 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const SILENCE_TIMEOUT_MS = 60_000;
 /** Below the 5 s after which common servers close an idle connection, so that we rarely write into a closing one. */
 const KEEP_ALIVE_MS = 4_000;
-/** Of an answer's body, kept for the error text. */
+/** Characters of an answer's body that are kept for the error text. */
 const EXCERPT_BYTES_MAX = 2_048;
 const EXCERPT_CHARS_MAX = 300;
-/** A bigger answer is cut off: its connection is cheaper than its bytes. */
+/** A larger answer is cut off: a new connection costs less than reading it. */
 const BODY_BYTES_MAX = 256 * 1024;
 
 /** Codes of undici by the names of the system errors they stand for. */
@@ -40,7 +40,7 @@ function codeOf(error: Error): string {
   return first instanceof Error ? codeOf(first) : "HTTP_REQUEST_FAILED";
 }
 
-/** What an answer asks of the next send, as raw header values. */
+/** Headers of an answer that ask for a wait before the next send, as raw values. */
 type Hints = { retryAfter: string | null; retryAfterMs: string | null; pushback: string | string[] | null };
 
 type Answer = Hints & { status: number; excerpt: string };
@@ -62,7 +62,7 @@ function hintsOf(received: Record<string, string | string[] | undefined>): Hints
   };
 }
 
-/** Readable start of an error body; binary and markup noise is not shown. */
+/** Readable start of an error body; binary data and markup are not shown. */
 function excerptOf(chunks: Buffer[]): string {
   const text = Buffer.concat(chunks).subarray(0, EXCERPT_BYTES_MAX).toString("utf8");
   return text
@@ -109,7 +109,7 @@ function send(request: Request, address: string, signal: AbortSignal): Promise<A
   pool.dispatch(
     { path, method, headers, body, headersTimeout: SILENCE_TIMEOUT_MS, bodyTimeout: SILENCE_TIMEOUT_MS },
     {
-      // Called when a connected socket is about to carry the request: before, nothing can have been sent.
+      // Called when a connected socket is about to carry the request: no byte was sent before.
       onRequestStart: (started) => {
         controller = started;
         if (settled) started.abort(new Error("given up"));
@@ -123,7 +123,7 @@ function send(request: Request, address: string, signal: AbortSignal): Promise<A
         if (bytes < EXCERPT_BYTES_MAX) chunks.push(chunk);
         bytes += chunk.length;
         if (bytes <= BODY_BYTES_MAX || settled) return;
-        answered(); // the status is what counts
+        answered(); // the status decides
         started.abort(new Error("answer too long"));
       },
       onResponseEnd: () => {
@@ -131,7 +131,7 @@ function send(request: Request, address: string, signal: AbortSignal): Promise<A
       },
       onResponseError: (_, error) => {
         if (settled) return;
-        // The head of the answer has decided; a body that breaks off changes nothing.
+        // The head of the answer has decided; a body that ends early changes nothing.
         if (answer.status >= 200) return answered();
         const sent = controller === null ? "no" : "maybe";
         const code = codeOf(error);

@@ -45,7 +45,7 @@ export function structuredString(text: string): string {
   return `"${printable.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** A value as it goes over the wire: UTF-8 bytes, each as one char. null: a header cannot carry it. */
+/** A value as HTTP sends it: UTF-8 bytes, each as one character. null: a header cannot carry it. */
 function wireValue(text: string): string | null {
   // Line breaks and other controls would end the header, or start another one.
   if (/[^\P{Cc}\t]/u.test(text)) return null;
