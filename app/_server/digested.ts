@@ -1,20 +1,20 @@
 import { createHash } from "node:crypto";
 
-/** Besides the body, what says which events a request brings. */
-const TELLING = /^(content-type|x-parkade-source|ce-.+)$/;
+/** Headers that change which events a request brings. */
+const EVENT_HEADERS = /^(content-type|x-parkade-source|ce-.+)$/;
 
 export type Digested = {
   /** The same request; its body is hashed as it is read. */
   request: Request;
-  /** Hex SHA-256 of the whole request: what nobody has read of its body is read now, and forgotten. Call it once. */
+  /** Hex SHA-256 of the whole request. Reads a body that was not read, and drops its bytes. Call it once. */
   digest(): Promise<string>;
 };
 
-/** A request whose body may be too long to hold: its fingerprint comes with the reading. */
+/** Hashes a body while it is read: it may be too long to hold in memory. */
 export function digested(request: Request): Digested {
   const { pathname, search } = new URL(request.url);
-  const telling = [...request.headers].filter(([name]) => TELLING.test(name));
-  const hash = createHash("sha256").update(JSON.stringify([request.method, pathname, search, telling]));
+  const eventHeaders = [...request.headers].filter(([name]) => EVENT_HEADERS.test(name));
+  const hash = createHash("sha256").update(JSON.stringify([request.method, pathname, search, eventHeaders]));
   const hashing = new TransformStream<Uint8Array, Uint8Array>({
     transform: (chunk, controller) => {
       hash.update(chunk);

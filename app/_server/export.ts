@@ -32,7 +32,7 @@ export async function exportResponse(
 
 const FILE_NAME_MAX = 80;
 
-/** `events-orders-TIMEOUT-20261122T0244Z`: two exports of one day are told apart by what is in them. */
+/** `events-orders-TIMEOUT-20261122T0244Z`: the name holds the filter, so that two exports of one day differ. */
 export function fileName({ source, errorCode, status }: EventFilter, nowMs: number): string {
   const named = ["events", ...(source ?? []), ...(errorCode ?? []), ...(status ?? [])].join("-");
   const minute = iso(nowMs).slice(0, 16).replaceAll(/[-:]/g, "");

@@ -124,7 +124,7 @@ function textOf(route: Operation, result: unknown): string | undefined {
   return JSON.stringify(result);
 }
 
-/** An answer whose text is at hand: the web server sends it as it is, without reading it back from the body's stream. */
+/** An answer with its text: the web server sends it as it is, without reading it back from the body's stream. */
 class WholeAnswer extends Response {
   readonly wholeText: string;
 

@@ -23,7 +23,7 @@ export function idempotencyKeyOf(request: Request): string | null {
   return key;
 }
 
-/** Tells one request with a JSON body from another: the same key with another of these is an error, not a repeat. */
+/** Hash of a request with a JSON body. The same key with another hash is an error, not a repeat. */
 export function fingerprintOf(request: Request, body: unknown): string {
   const path = new URL(request.url).pathname;
   return createHash("sha256")

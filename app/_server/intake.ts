@@ -10,21 +10,21 @@ import type { Deps } from "./deps";
 import { mapFacts } from "./map-facts";
 
 const STORING_MAX = 2;
-/** Bytes of one batch as they stood in the request: what a request holds is STORING_MAX of them, and the one that is read. */
+/** Bytes of one batch as sent. A request holds STORING_MAX batches that are being stored, and one that is read. */
 const BATCH_BYTES_MAX = 2 * 1024 * 1024;
-/** Refusals that are told one by one; a stream of a million broken lines must not become an answer of as many. */
+/** Refusals that the answer lists: a stream of a million broken lines must not make an answer of a million entries. */
 const REJECTED_LISTED_MAX = 1_000;
-/** Whoever sends this many bad events in a row sends something else than events: the rest is not read. */
+/** A body with this many refused events in a row holds something else than events: the rest is not read. */
 const REFUSED_IN_A_ROW_MAX = 10_000;
 
 type Batch = {
   arrivals: Arrival[];
   indexes: number[];
-  /** As they stood in the request, with everything that came with the payloads. */
+  /** Bytes of the events in the request, metadata included. */
   bytes: number;
-  room: Buffer | null;
-  /** Of the room. */
-  roomUsed: number;
+  buffer: Buffer | null;
+  /** Bytes of `buffer` that are in use. */
+  bufferUsed: number;
 };
 
 /**
@@ -35,7 +35,7 @@ export class Intake {
   private readonly deps: Deps;
   private readonly viewer: Viewer;
   private batch: Batch;
-  private readonly rooms: Buffer[] = [];
+  private readonly freeBuffers: Buffer[] = [];
   private readonly streams: boolean;
   private storing: Promise<void>[] = [];
   private lastAtMs = 0;
@@ -49,9 +49,9 @@ export class Intake {
   private readonly answer: ParkAnswer = { accepted: 0, duplicates: 0, bounced: 0, rejected: [], rejectedTotal: 0 };
 
   /**
-   * `streams`: the request is long, and its payloads are moved into rooms that are used in turn. Left where they came,
-   * each would hold the piece of the stream around it until its batch is stored, and the collector is late to see that
-   * they are gone: they are not on its heap.
+   * `streams`: the request is long, and its payloads are copied into reused buffers. A payload that is not copied keeps
+   * its whole chunk of the stream in memory until its batch is stored, and garbage collection frees chunks late: they
+   * lie outside of the JavaScript heap.
    */
   constructor(deps: Deps, viewer: Viewer, { streams = false } = {}) {
     this.deps = deps;
@@ -62,14 +62,14 @@ export class Intake {
   }
 
   private newBatch(): Batch {
-    const room = this.streams ? (this.rooms.pop() ?? Buffer.allocUnsafeSlow(BATCH_BYTES_MAX)) : null;
-    return { arrivals: [], indexes: [], bytes: 0, room, roomUsed: 0 };
+    const buffer = this.streams ? (this.freeBuffers.pop() ?? Buffer.allocUnsafeSlow(BATCH_BYTES_MAX)) : null;
+    return { arrivals: [], indexes: [], bytes: 0, buffer, bufferUsed: 0 };
   }
 
   /**
-   * Takes the next event, which has `bytes` in the request; what `read` refuses is listed. A promise is to be awaited
-   * before the next is taken: others wait for their turn, or the batch is full and those before it are still being
-   * stored. Throws DomainError `too-many-refusals`.
+   * Takes the next event, which has `bytes` in the request; an event that `read` refuses is listed. The caller awaits a
+   * returned promise before it takes the next event: another request waits for the processor, or the batch is full and
+   * earlier batches are still being stored. Throws DomainError `too-many-refusals`.
    */
   take(read: () => Arrival, bytes: number): Promise<void> | undefined {
     const index = this.index++;
@@ -82,7 +82,7 @@ export class Intake {
 
   private add(index: number, arrival: Arrival, bytes: number): void {
     this.refusedInARow = 0;
-    this.moveIn(arrival);
+    this.copyPayload(arrival);
     this.batch.arrivals.push(arrival);
     this.batch.indexes.push(index);
     this.batch.bytes += bytes;
@@ -99,7 +99,7 @@ export class Intake {
     );
   }
 
-  /** Stores what is left, and sums up. */
+  /** Stores the last batch and answers the counts. */
   async finish(): Promise<ParkAnswer> {
     await this.flush();
     await Promise.all(this.storing);
@@ -107,9 +107,9 @@ export class Intake {
     return this.answer;
   }
 
-  /** The error of a stream that broke off: it says what had been stored by then, which stays stored. */
+  /** The error of a stream that broke off, with the number of events that were stored before. They stay stored. */
   async interrupted(error: unknown): Promise<unknown> {
-    // Its own failure is the error at hand, or comes after it.
+    // A batch that failed caused `error`, or failed later.
     await Promise.allSettled(this.storing);
     const stored = this.answer.accepted + this.answer.bounced + this.answer.duplicates;
     if (!(error instanceof DomainError) || stored === 0) return error;
@@ -118,7 +118,7 @@ export class Intake {
   }
 
   private async flush(): Promise<void> {
-    // One that failed stays in its place, and fails this.
+    // A batch that failed stays first in `storing`, so that each later flush rejects too.
     while (this.storing.length >= STORING_MAX) {
       await this.storing[0];
       this.storing.shift();
@@ -128,7 +128,7 @@ export class Intake {
     this.batch = this.newBatch();
     const stored = this.store(batch);
     this.storing.push(stored);
-    // Whoever awaits it next gets the failure; until then it is not unhandled.
+    // The next flush rejects with this failure. Until then Node must not report an unhandled rejection.
     stored.catch(() => undefined);
   }
 
@@ -143,10 +143,10 @@ export class Intake {
       arrivals.push({ source, letter: mapping ? mapFacts(letter, mapping) : letter });
       if (turns.due()) await turns.give();
     }
-    // The order of the request is that of the ids, whichever of two batches is committed first.
+    // Ids keep the order of the request, whichever batch is committed first.
     this.lastAtMs = Math.max(this.deps.clock.wallMs(), this.lastAtMs + 1);
     this.count(batch, await parkEvents(this.deps, arrivals, this.viewer, { atMs: this.lastAtMs }));
-    if (batch.room) this.rooms.push(batch.room);
+    if (batch.buffer) this.freeBuffers.push(batch.buffer);
   }
 
   private countSources({ arrivals }: Batch): void {
@@ -157,14 +157,14 @@ export class Intake {
     }
   }
 
-  /** One that does not fit any more stays where it is: it is the last of its batch. */
-  private moveIn({ letter }: Arrival): void {
-    const { room, roomUsed } = this.batch;
-    const end = roomUsed + letter.payload.byteLength;
-    if (room === null || end > room.length) return;
-    room.set(letter.payload, roomUsed);
-    letter.payload = room.subarray(roomUsed, end);
-    this.batch.roomUsed = end;
+  /** Copies the payload into the buffer of the batch. A payload that does not fit stays in its chunk of the stream. */
+  private copyPayload({ letter }: Arrival): void {
+    const { buffer, bufferUsed } = this.batch;
+    const end = bufferUsed + letter.payload.byteLength;
+    if (buffer === null || end > buffer.length) return;
+    buffer.set(letter.payload, bufferUsed);
+    letter.payload = buffer.subarray(bufferUsed, end);
+    this.batch.bufferUsed = end;
   }
 
   private count(batch: Batch, outcomes: ParkOutcome[]): void {

@@ -5,8 +5,8 @@ import type { DeadLetter } from "@/lib/core/dead-letter";
 import { TAGS_MAX } from "@/lib/core/storable";
 
 /**
- * Fills what an HTTP event did not say from its payload and headers, where the source's mapping says to look. What the
- * sender said stands. (A broker's messages say nothing beside themselves: their adapter applies the mapping itself.)
+ * Fills fields that an HTTP event lacks from its payload and headers, by the mapping of its source. Fields that the
+ * sender has set stay. The adapters of brokers apply the mapping to messages themselves.
  */
 export function mapFacts(letter: DeadLetter, mapping: Mapping): DeadLetter {
   const payload = new PayloadJson(letter.payload);

@@ -91,7 +91,7 @@ export const TITLE: Record<ProblemCode, string> = {
   internal: "Something went wrong inside Parkade",
 };
 
-/** Codes that a later identical request may not meet. */
+/** Seconds after which the same request may succeed, by code. */
 const RETRY_AFTER_S: Partial<Record<ProblemCode, number>> = {
   "too-busy": 1,
   "read-timeout": 5,
@@ -122,7 +122,7 @@ export function problemResponse(error: DomainError, requestId: string): Response
   return new Response(body, { status: problem.status, headers });
 }
 
-/** What a person may be told of any error: a zod error becomes `invalid-request`, an unknown one loses its text. */
+/** A zod error becomes `invalid-request`, an unknown error `internal` without its text. */
 export function toDomainError(error: unknown, code: ProblemCode = "invalid-request"): DomainError {
   if (error instanceof DomainError) return error;
   if (error instanceof z.core.$ZodError) {

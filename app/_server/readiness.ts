@@ -8,7 +8,7 @@ type ReadyCheck = { ok: boolean; detail: string };
 export type Readiness = { ready: boolean; checks: Record<"store" | "queue" | "migrations" | "worker", ReadyCheck> };
 type ReadinessDeps = Pick<Deps, "db" | "lane" | "clock">;
 
-/** A dependency that is silent for longer counts as away: a probe must not hang. */
+/** A dependency that is silent for longer counts as unreachable: the answer must not hang. */
 const CHECK_MS_MAX = 3_000;
 /** Anybody may ask, by any host name, and each answer costs a commit. An answer serves all who ask within this time. */
 export const READINESS_KEPT: CachePolicy = { entriesMax: 1, ttlMs: 1_000, staleMs: 0 };
@@ -18,7 +18,6 @@ export async function readiness(deps: ReadinessDeps & Pick<Deps, "readiness">): 
   return (await deps.readiness.through("", () => askAll(deps))).value;
 }
 
-/** All at the same time. */
 async function askAll(deps: ReadinessDeps): Promise<Readiness> {
   const [store, queue, migrations, worker] = await Promise.all([
     check(deps, async () => {

@@ -5,7 +5,7 @@ import { createPayloadChecker } from "@/lib/redriving/check-payload";
 import type { TargetRow } from "@/lib/store/read/targets";
 import type { Deps } from "./deps";
 
-/** Somebody waits for the preview: a target that is silent for longer is not known to be away. */
+/** A person waits for the preview: of a target that is silent for longer, the preview says that nothing is known. */
 const PROBE_MS_MAX = 800;
 /** A dialog asks again with each change: a target is not asked each time. */
 const PROBE_FRESH_MS = 5_000;

@@ -3,7 +3,7 @@ import { refusalOf } from "@/lib/core/local-only";
 import { DomainError } from "@/lib/core/problem";
 import { localViewer, type Viewer } from "@/lib/core/viewer";
 
-/** What tells who asks: the headers of a request, or of a page that is rendered. */
+/** The headers of a request, or of a page that is rendered. */
 export type SentHeaders = { get(name: string): string | null };
 
 /** Knows the viewer by the headers. Part of `Deps`. */

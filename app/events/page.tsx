@@ -19,7 +19,7 @@ export default async function EventsPage({ searchParams }: { searchParams: Promi
 
 /**
  * The first page of the list, so that rows are in the HTML. Best effort: null when the filter is wrong or the read
- * fails; the browser then asks for itself and says what it was told.
+ * fails; the browser then asks the API and shows its error.
  */
 async function firstPage(given: SearchParams): Promise<InitialEvents | null> {
   const { deps, viewer, sent, nowMs: readAtMs } = await pageCall();

@@ -36,7 +36,7 @@ import { ATTEMPTS_MAX, isInstant, isStorableText, TEXT_MAX, UNSTORABLE_TEXT } fr
 
 type Attributes = Map<string, string>;
 
-/** They tell of the failure, not of the event: a redrive without them is the event as it was sent. */
+/** Attributes of the failure, not of the event: a redrive leaves them out and sends the event as its producer did. */
 const ABOUT_THE_FAILURE = new Set([
   "errorcode",
   "errortype",

@@ -173,7 +173,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export type ReadOptions = ArrivalLimits & { defaultSource: string | null };
 
-/** More than there are names: whoever sends more does not send an event. */
+/** More than an event has names: an object with more members is no event. */
 const MEMBERS_MAX = 64;
 /** Beside its headers an envelope holds few values: what it costs to read is bounded before it is read. */
 const VALUES_MAX = 10_000;

@@ -38,7 +38,7 @@ export const namePageQuery: QueryOf<{ limit: number; after: string | null }> = t
   ({ limit, cursor }) => ({ limit, after: cursor }),
 );
 
-/** Cuts a page read with one row too many; that row tells whether there is a next page. */
+/** Cuts a page read with one row too many; that row shows whether there is a next page. */
 export function cutPage<Item>(rows: Item[], limit: number, idOf: (item: Item) => string) {
   const items = rows.slice(0, limit);
   return { items, nextCursor: rows.length > limit ? idOf(items.at(-1)!) : null };

@@ -25,7 +25,7 @@ export class JsonSyntax {
   }
 }
 
-/** Deeper values are refused: whoever reads them later may recurse. */
+/** Deeper values are refused: a later reader may recurse, and its stack may overflow. */
 export const JSON_DEPTH_MAX = 256;
 
 /** A millisecond or less of scanning. */

@@ -21,7 +21,7 @@ export const selectionSchema = z.union([
 ]);
 export type Selection = z.infer<typeof selectionSchema>;
 
-/** Why somebody does something: kept in the audit for ever. */
+/** The reason for a change: kept in the audit for ever. */
 export const reasonSchema = z
   .string("say why: the reason is kept in the audit")
   .check(z.regex(/\S/, "say why: the reason is kept in the audit"), z.maxLength(2_000, "at most 2,000 characters"));

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { countsOut, idOut, named, nullableNumber, nullableTime, timeOut } from "@/lib/contract/schemas";
 import { bucketStateSchema } from "@/lib/contract/sources";
 
-/** Every stats answer says what it is and how old: from the rollups, exact unless said otherwise. */
+/** Every statistics answer has its kind and age: counted from the rollups, exact unless `kind` differs. */
 const stamp = { asOf: timeOut, kind: z.enum(["exact", "estimated"]) };
 const count = z.int();
 const STAMP = { asOf: "2026-11-22T02:45:00.000Z", kind: "exact" } as const;

@@ -33,8 +33,9 @@ export type Situation = {
 };
 
 /**
- * What follows a failed attempt; a cancelled one is followed by nothing and never comes here. The order is part of the contract: what makes a repeat wrong comes before what makes
- * it unaffordable, and a Retry-After that does not fit defers instead of failing.
+ * The next step after a failed attempt. Callers end a cancelled attempt without asking. The order of the checks is part
+ * of the contract: reasons against any repeat come before limits and budgets, and a Retry-After that does not fit
+ * defers instead of failing.
  */
 export function decide(situation: Situation): NextStep {
   const { verdict, call, policy, attempt, lastAttempt } = situation;

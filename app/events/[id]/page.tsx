@@ -17,7 +17,7 @@ export default async function Page({ params }: { params: Promise<{ id: string }>
   return <EventPage id={id} initial={await readFirst(id)} />;
 }
 
-/** The event as it is now, so that it stands in the HTML. Best effort: null makes the browser ask, and say what it is told. */
+/** The event as it is now, for the HTML. Best effort: on null the browser asks the API and shows its error. */
 async function readFirst(id: string): Promise<InitialDetail> {
   if (!UUID.test(id)) return null;
   const { deps, viewer, nowMs: readAtMs } = await pageCall();
