@@ -12,8 +12,8 @@ import { randomOf } from "./demo/random";
 import { HISTORY_DAYS, timelineOf } from "./demo/timeline";
 
 /**
- * The demo: nine days of believable dead letters, with what operators did about some of them. Everything is written the
- * way the product writes it, so that counters, audit and history agree. A second run adds nothing.
+ * The demo: nine days of realistic dead letters, and the actions of operators on some of them. The seed writes through
+ * the product's own functions, so that counters, audit and history agree. A second run adds nothing.
  */
 
 const EVENTS = Number(process.env.PARKADE_DEMO_EVENTS ?? 12_000);
@@ -155,7 +155,10 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** `loading` is also what an interrupted run left: it goes on, and the events it had parked are duplicates. */
+/**
+ * `loading` is also the state after an interrupted run: the seed continues, and the events that it had parked are
+ * duplicates.
+ */
 async function begin(db: Db): Promise<"loaded" | "loading" | "foreign"> {
   const [marked] = await db.query<{ value: string }>("select value from settings where key = $1", [MARK]);
   if (marked) return marked.value === "loaded" ? "loaded" : "loading";

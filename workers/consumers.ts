@@ -11,9 +11,9 @@ import type { Db } from "@/lib/store/db";
 import { type ConsumedSource, readConsumedSources } from "@/lib/store/read/consumed-sources";
 import { writeSourceState } from "@/lib/store/write/source-state";
 
-/** A source that was made, changed or switched off is taken up this soon. */
+/** A new, changed or disabled source is noticed within this time. */
 const REFRESH_MS = 2_000;
-/** A broker that says nothing any more holds up the end of its own consumer, and this long that of the worker. */
+/** A silent broker delays the end of its own consumer, and of the worker, by at most this long. */
 const STOP_MS_MAX = 15_000;
 
 export type ConsumersOptions = {
@@ -21,13 +21,13 @@ export type ConsumersOptions = {
   clock: Clock;
   log: Log;
   brokers: Pick<BrokerRegistry, "consume">;
-  /** Names this worker among those that report the state of a source. */
+  /** The name of this worker among the workers that report the state of a source. */
   workerId: string;
 };
 
 export type Consumers = {
   running(): number;
-  /** Lets the batches that were taken finish or go back to their broker. */
+  /** Waits until the received batches are finished or given back to their broker. */
   stop(): Promise<void>;
 };
 
@@ -116,9 +116,9 @@ function parkFor(source: ConsumedSource, { db, clock, log }: ConsumersOptions): 
         letters.map((letter) => ({ source: source.name, letter })),
         systemViewer(`source:${source.name}`),
       );
-      // Not committed: the source was removed between. The broker keeps the messages.
+      // Not committed: the source was removed meanwhile. The broker keeps the messages.
       if (outcomes.includes("unknown-source")) throw new DomainError("unknown-source", `${source.name} was removed`);
-      // Thrown, so that the consumer parks them one by one and sets aside those that the store refuses.
+      // Thrown, so that the consumer parks the messages one by one and sets aside those that the store refuses.
       if (outcomes.includes("rejected")) {
         throw new DomainError("invalid-request", "the store refuses a message's values");
       }

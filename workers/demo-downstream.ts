@@ -3,11 +3,13 @@ import { hash64 } from "@/lib/core/hash";
 import { systemClock } from "@/lib/platform/clock";
 
 /**
- * The flaky downstream that the demo's sources deliver to. It honours Idempotency-Key like a good consumer, and fails
- * like a real one: by the key, so that the same event fares the same at every try.
+ * The unreliable consumer service that the demo's sources deliver to. It honours Idempotency-Key, and its failures
+ * depend on the key, so that the same event gets the same answers at every try.
  *
- *   4 %  422: it will never take this one           8 %  503 with Retry-After at first, fine from the second send on
- *   3 %  503 now and then                           2 %  so slow that the first send times out
+ * - 4 %: 422, always;
+ * - 3 %: 503 sometimes;
+ * - 8 %: 503 with Retry-After at first, success from the second send on;
+ * - 2 %: so slow that the first send times out.
  */
 
 /** Keys remembered; beyond it the oldest are forgotten. */
@@ -90,7 +92,7 @@ if (!Number.isInteger(port) || port < 0 || port > 65_535 || !process.env.PARKADE
 }
 
 const server = createServer((request, response) => {
-  // A sender that gave up meanwhile is what the slow answers are for.
+  // The sender may have given up meanwhile: the slow answers are made for that.
   handle(request, response).catch(() => response.destroy());
 });
 server.on("error", (error) => {

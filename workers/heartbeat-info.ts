@@ -3,7 +3,9 @@ import type { TargetReport } from "@/lib/redriving/target-directory";
 import type { TargetSnapshot } from "@/lib/retry/target";
 import type { HeartbeatInfo } from "@/lib/store/read/target-list";
 
-/** What the console and the metrics show of a worker: its slices, its token buckets, its engine's state by target. */
+/**
+ * The report of a worker for the console and the metrics: its slices, its token buckets, its engine's state by target.
+ */
 export function heartbeatInfo(
   running: number,
   reports: Record<string, TargetReport>,

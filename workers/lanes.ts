@@ -8,7 +8,7 @@ import type { Clock } from "@/lib/platform/clock";
 import type { Redriver } from "@/lib/redriving/redriver";
 import { runSlice, whileStoreAway } from "@/lib/redriving/run-slice";
 
-/** Jobs at a time. The slow lane is narrow on purpose: it must not take the main lane's place. */
+/** Jobs at a time. The slow lane has few, so that it does not take capacity from the main lane. */
 const CONCURRENCY: Record<LaneName, number> = { main: 8, slow: 4 };
 
 export type Lanes = { running(): number; stop(graceMs: number): Promise<void> };

@@ -6,7 +6,8 @@ import { startWorker } from "./worker";
 async function main(): Promise<void> {
   const env = readEnv();
   const log = createLog({ level: env.logLevel, process: "worker" });
-  // A defect of one slice must not end the others': what it held is given back by its own error path or its lease.
+  // A defect in one slice must not stop the others: its items are given back by its own error handling or when its
+  // lease ends.
   process.on("unhandledRejection", (error) => log.error({ err: error }, "a promise failed and nobody handled it"));
   const { stop } = await startWorker(env, log);
   stopOnSignal(stop, (error) => log.error({ err: error }, "worker did not stop in good order"));
@@ -14,7 +15,7 @@ async function main(): Promise<void> {
   process.send?.({ kind: "ready" });
 }
 
-/** The first signal stops in good order; the launcher or the orchestrator decides on a second one. */
+/** The first signal stops the worker regularly; the launcher or the orchestrator decides on a second signal. */
 function stopOnSignal(stop: (why: string) => Promise<void>, onError: (error: unknown) => void): void {
   let _stopping: Promise<void> | null = null;
   const begin = (why: string) => {

@@ -11,8 +11,8 @@ export type RegularWork = {
 export type Running = { stop(): Promise<void> };
 
 /**
- * Runs each piece of work again and again, never beside itself. A round that fails is logged once for each run of
- * failures and tried again: each piece of work is idempotent.
+ * Runs each piece of work repeatedly, never twice at the same time. Consecutive failures are logged once, and the work
+ * is tried again: each piece of work is idempotent.
  */
 export function startRegularWork(rounds: readonly RegularWork[], { clock, log }: { clock: Clock; log: Log }): Running {
   const stopping = new AbortController();
@@ -39,7 +39,7 @@ async function repeat(
       if (!failing) log.warn({ round: round.name, err: error }, "round failed, it is tried again");
       failing = true;
     }
-    // Ends early, with a rejection, only on stop.
+    // The sleep rejects early only on stop.
     await clock.sleep(round.everyMs, signal).catch(() => undefined);
   }
 }

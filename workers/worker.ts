@@ -26,26 +26,26 @@ import { heartbeatInfo } from "./heartbeat-info";
 import { startLanes } from "./lanes";
 import { type RegularWork, startRegularWork } from "./regular-work";
 
-/** Attempts in flight get this long to end before their slices are aborted and handed back. */
+/** Attempts in flight may take this long to end before their slices are aborted and given back. */
 const GRACE_MS = 10_000;
 
 /**
- * Of the steps of stopping: longer than sends in flight and consumers get, then as long as a server that is well needs.
- * Together less than the 30 s after which the launcher kills the process.
+ * Time limits of the steps of stopping: the first is longer than sends in flight and consumers may take, the second is
+ * enough for a healthy server. Together less than the 30 s after which the launcher kills the process.
  */
 const END_WORK_MS_MAX = 16_000;
 const CLOSE_MS_MAX = 4_000;
 
 /**
- * Of the statements that a redrive waits for; they take milliseconds. A connection that falls silent holds its slice this
- * long, and work is to go on within 10 s of the store being well.
+ * Time limit of the statements that a redrive waits for; they take milliseconds. A silent connection holds its slice
+ * this long, and work must continue within 10 s of the store's recovery.
  */
 const STATEMENT_MS_MAX = 4_000;
-/** Of a suspended worker: its locks are gone before others take over its claims. */
+/** For a suspended worker: its locks end before other workers take over its claims. */
 const IDLE_IN_TRANSACTION_MS = 4_000;
-/** A slice that failed is rung again this soon; with a connection that falls silent before, it is two bounds in a row. */
+/** The job of a failed slice is added again within this time; after a silent connection, within twice the time. */
 const RECONCILE_MS = 2_500;
-/** Upkeep reads and removes whole tables, and no redrive waits for it. */
+/** Upkeep reads whole tables and removes partitions of them, and no redrive waits for it. */
 const UPKEEP_STATEMENT_MS_MAX = 120_000;
 
 const DAY_MS = 86_400_000;
@@ -116,7 +116,8 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
   const stop = async (why: string) => {
     log.info({ why, running: lanes.running() }, "worker stopping");
     stopping.abort(new Error(why));
-    // In steps, for each uses parts that are closed after it; a part that fails or hangs keeps no other open.
+    // In steps: each step uses parts that a later step closes. A part that fails or hangs does not keep another part
+    // open.
     const work = [lanes.stop(GRACE_MS), consumers.stop(), regular.stop()];
     await endAll("work", work, END_WORK_MS_MAX, { clock, log });
     await endAll("heartbeat and targets", [removeHeartbeat(db, id), redriver.close()], CLOSE_MS_MAX, { clock, log });
@@ -136,7 +137,7 @@ async function openStore(env: Env, log: Log, machine: Clock) {
     applicationName: "parkade-worker",
     onIdleError,
   });
-  // The lane keeps the machine's own clock: BullMQ compares its delays with that.
+  // The lane uses the machine's own clock: BullMQ compares its delays with that clock.
   const clock = databaseClock(machine, db);
   await clock.sync();
   const upkeepDb = createDb(env.databaseUrl, {
@@ -148,12 +149,15 @@ async function openStore(env: Env, log: Log, machine: Clock) {
   return { db, upkeepDb, clock };
 }
 
-/** The shared token buckets, and how to go on without them. */
+/** The shared token buckets, with the local fallback for the time without them. */
 async function openBuckets(env: Env, connection: LaneConnection, { clock, log }: { clock: Clock; log: Log }) {
   const { bucket: shared, close } = await openTokenBucket(connection, (error) =>
     log.warn({ err: error }, "an idle bucket connection broke"),
   );
-  /** As the last heartbeat found: a worker that is gone since is still counted, which sends less. */
+  /**
+   * From the last heartbeat: a worker that stopped since is still counted, so the rate is lower than allowed, never
+   * higher.
+   */
   let workersAlive = 1;
   const bucket = guardBucket(shared, {
     fallback: env.bucketFallback,
@@ -197,7 +201,7 @@ async function ensureDays(upkeepDb: Db, clock: Clock): Promise<void> {
   await ensurePartitions(upkeepDb, clock.wallMs(), clock.wallMs() + DAYS_AHEAD * DAY_MS);
 }
 
-/** Waits for parts that end, for a time. Logs those that fail, and goes on without those that hang. */
+/** Waits for the parts to end, for a limited time. Logs parts that fail, and continues without parts that hang. */
 async function endAll(
   what: string,
   parts: Promise<unknown>[],

@@ -17,9 +17,11 @@ import { answerMsMax, isConnectionLoss, type PoolOptions, PostgresPool, sqlState
 type Values = readonly unknown[];
 
 type QueryOptions = {
-  /** Makes it a named prepared statement: planned once a connection. On partitions planning is the cost. */
+  /**
+   * Makes it a named prepared statement: planned once for each connection. With partitions, planning costs the most.
+   */
   name?: string;
-  /** Times come as ISO 8601 UTC text instead, for rows that go to the wire as they are. */
+  /** Times come as ISO 8601 UTC text instead, for rows that are sent to the client unchanged. */
   isoTimes?: boolean;
 };
 
@@ -32,7 +34,9 @@ export interface Queryable {
 
 const insideTransaction: unique symbol = Symbol("inside a transaction");
 
-/** A transaction. Only `Db.transaction` makes one, so what asks for a Tx cannot run outside. */
+/**
+ * A transaction. Only `Db.transaction` creates it, so a function that takes a Tx cannot run outside of a transaction.
+ */
 export interface Tx extends Queryable {
   readonly [insideTransaction]: true;
   /** `copy ... from stdin` with ready-made data. */
@@ -42,7 +46,10 @@ export interface Tx extends Queryable {
 export type TransactionOptions = { statementTimeoutMs?: number; readOnly?: boolean };
 
 export interface Db extends Queryable {
-  /** Commits when `work` resolves, rolls back when it rejects. Nothing is retried: the caller knows what is safe. */
+  /**
+   * Commits when `work` resolves, rolls back when it rejects. It never retries: only the caller knows whether that is
+   * safe.
+   */
   transaction<T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Resolves when every connection is closed. */
   end(): Promise<void>;
@@ -50,9 +57,9 @@ export interface Db extends Queryable {
 
 export type DbOptions = Partial<Omit<PoolOptions, "onConnect" | "types" | "sessionOptions">> & {
   /**
-   * Named statements are planned once a connection, whatever their values. Left to itself PostgreSQL plans a statement
-   * over many partitions anew each time, which costs more than running it. Only for statements whose plan does not depend
-   * on their values.
+   * Named statements are planned once for each connection, whatever their values. By default PostgreSQL plans a
+   * statement over many partitions anew each time, which costs more than running it. Only for statements whose plan
+   * does not depend on their values.
    */
   genericPlans?: boolean;
 };
@@ -61,8 +68,8 @@ const TIMESTAMPTZ = 1184;
 const INT8 = 20;
 
 /**
- * Server text such as `2026-11-20 09:33:12.123456+00` to epoch milliseconds. A list has hundreds of them: the usual form,
- * in UTC, is read by its places.
+ * Server text such as `2026-11-20 09:33:12.123456+00` to epoch milliseconds. A list has hundreds of them, so the usual
+ * form, in UTC, is read by fixed positions.
  */
 export function timestamptzToMs(text: string): number {
   const ms = text.length >= 22 && text.endsWith("+00") && text[10] === " " ? utcToMs(text) : Number.NaN;
@@ -137,7 +144,7 @@ async function keepPlans(client: pg.ClientBase): Promise<void> {
 
 // --- connections ----------------------------------------------------------------------------------------------------
 
-/** `broken`: the error that says the connection is of no more use. */
+/** `broken`: the error that makes the connection unusable. */
 type Connection = { client: pg.PoolClient; broken: Error | null };
 
 /** Gives the connection back after `work`, or has the pool close it when it is broken. */
@@ -158,7 +165,7 @@ async function withConnection<T>(pool: PostgresPool, work: (connection: Connecti
   }
 }
 
-/** One statement. Its error is translated here, where it is known to come from the server or the wire. */
+/** Runs one statement. Its error is translated here, where it certainly comes from the server or the connection. */
 async function execute(connection: Connection, config: pg.QueryConfig | string): Promise<pg.QueryResult> {
   try {
     return await connection.client.query(config);
@@ -167,7 +174,7 @@ async function execute(connection: Connection, config: pg.QueryConfig | string):
   }
 }
 
-/** The error as the caller gets it. Notes on the connection when it is of no more use. */
+/** The error for the caller. Marks the connection as broken when it cannot be used again. */
 function judge(connection: Connection, error: unknown): unknown {
   if (isConnectionLoss(error)) connection.broken = error instanceof Error ? error : new Error(String(error));
   return translate(error);
@@ -183,8 +190,8 @@ async function transact<T>(
   try {
     result = await work(asTx(connection, settings));
   } catch (error) {
-    // The first error says what went wrong, whoever threw it: a bug of the caller stays a bug. A rollback that fails
-    // means the connection is gone, and so is the transaction.
+    // The first error is passed on, whether the store or the caller threw it: a bug of the caller stays a bug. A
+    // rollback that fails means that the connection is lost, and so is the transaction.
     if (connection.broken === null) await execute(connection, "rollback").catch(() => undefined);
     throw error;
   }
@@ -192,7 +199,7 @@ async function transact<T>(
   return result;
 }
 
-/** One round trip: the texts are ours and the timeout is a number. */
+/** One round trip. The text holds no outside input: the timeout is a number. */
 function opening({ statementTimeoutMs, readOnly }: TransactionOptions): string {
   const begin = readOnly ? "begin read only" : "begin";
   return statementTimeoutMs === undefined ? begin : `${begin}; set local statement_timeout = ${statementTimeoutMs | 0}`;
@@ -221,7 +228,7 @@ async function copyIn(connection: Connection, sink: CopyStreamQuery, data: Itera
   try {
     await pipeline(Readable.from(rows(), { objectMode: false }), connection.client.query(sink));
   } catch (error) {
-    // What the caller's own rows threw says nothing about the connection.
+    // An error of the caller's own rows does not make the connection unusable.
     throw fault === null ? judge(connection, error) : (fault as { error: unknown }).error;
   }
 }
@@ -242,8 +249,8 @@ function queryable(run: (config: pg.QueryConfig) => Promise<pg.QueryResult>): Qu
 }
 
 /**
- * True when the store refused the values of a row (SQLSTATE classes 22, 23 and 54), or our encoder did: the same
- * transaction without that row may succeed, and with it never will.
+ * True when the store refused the values of a row (SQLSTATE classes 22, 23 and 54), or our encoder did: the transaction
+ * can succeed only without that row.
  */
 export function isRowFault(error: unknown): boolean {
   if (error instanceof TypeError || error instanceof RangeError) return true;
@@ -252,7 +259,10 @@ export function isRowFault(error: unknown): boolean {
 
 const QUERY_CANCELED = "57014";
 
-/** Why a server that answers cannot take a write now: the same request may pass later. Class 53: out of something. */
+/**
+ * The reason why a server that answers cannot write now: the same request may succeed later. Class 53: not enough
+ * resources.
+ */
 function cannotWrite(state: string): string | null {
   if (state === "53100") return "The store's disk is full: free some space on the machine of PostgreSQL";
   if (state === "58030") return "The store cannot read or write its disk: look at the log of PostgreSQL";
@@ -261,7 +271,7 @@ function cannotWrite(state: string): string | null {
   return state.startsWith("53") ? "The store lacks memory or another resource: look at the log of PostgreSQL" : null;
 }
 
-/** Of an error that a statement met, never of what a caller's own code threw. */
+/** For an error of a statement, never for an error of the caller's own code. */
 export function translate(error: unknown): unknown {
   if (isConnectionLoss(error)) return unavailable(error);
   const state = sqlState(error);
@@ -282,11 +292,11 @@ function unavailable(error: unknown): DomainError {
   });
 }
 
-/** Names that were made: the texts are a few hundred, and each is a thousand characters to hash. */
+/** Cache of names: there are a few hundred texts, and each has a thousand characters to hash. */
 const names = new Map<string, string>();
 const NAMES_MAX = 1_000;
 
-/** A statement name for SQL that is put together from parts: the same text has the same name on every connection. */
+/** The statement name for composed SQL: the same text has the same name on every connection. */
 export function statementName(prefix: string, text: string): string {
   const known = names.get(text);
   if (known !== undefined) return known;

@@ -1,9 +1,9 @@
 import { type FlowKind, SIZE_EFFECT } from "@/lib/core/flow";
 
 /**
- * The flow of events, folded. `dlq_flow` is the log of deltas that the statements append which change events; the janitor
- * moves each delta into every table here. A row has a column for each kind: what happened to the events of a source and an
- * error code (and a group) in the `widthMs` from `at`. What is in the tables and what is in the log add up to all.
+ * The folded flow of events. Each statement that changes events appends deltas to the log `dlq_flow`; the janitor moves
+ * each delta into every table here. A row has a column for each kind: the changes of the events of a source and an
+ * error code (and a group) in the `widthMs` from `at`. The tables and the log together hold the whole flow.
  */
 
 const MINUTE_MS = 60_000;
@@ -34,7 +34,7 @@ export const DELTA_KINDS = FLOW_KINDS.map((kind) => `case when kind = '${kind}' 
   ", ",
 );
 
-/** What a row does to dlq_size. */
+/** The change of dlq_size by a row. */
 export const SIZE_EFFECT_SQL = FLOW_KINDS.filter((kind) => SIZE_EFFECT[kind] !== 0)
   .map((kind) => `${SIZE_EFFECT[kind] > 0 ? "+" : "-"} ${kind}`)
   .join(" ")

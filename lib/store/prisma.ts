@@ -13,15 +13,15 @@ import { translate } from "@/lib/store/db";
 import type { Prisma, PrismaClient } from "@/lib/store/generated/client";
 import type { AuditEntry } from "@/lib/store/write/audit";
 
-/** What a low-rate write has: the transaction, and the way into the audit of the same transaction. */
+/** The access of a low-rate write: the transaction, and the audit within the same transaction. */
 type LowRateTx = {
   prisma: Prisma.TransactionClient;
   audit(entry: Omit<AuditEntry, "eventIds">): Promise<void>;
 };
 
 /**
- * Prisma for what a person writes a few times a day: sources, targets, policies, controls, settings, views. Its client is
- * loaded on first use, since the query compiler is memory that a console which is only looked at does not need. Rejects
+ * Prisma for rows that a person writes a few times a day: sources, targets, policies, controls, settings, views. The
+ * client is loaded on first use, since a console without writes does not need the memory of the query compiler. Rejects
  * with DomainError `store-unavailable` or `read-timeout` like `Db`, else with Prisma's error.
  */
 export type LowRateStore = {
@@ -33,9 +33,9 @@ export type LowRateStore = {
 
 /** Low rate: two connections beside the pool of `db`. */
 const POOL_MAX = 2;
-/** Of rows that a person edits one at a time. */
+/** Time limit for rows that a person edits one at a time. */
 const STATEMENT_MS_MAX = 5_000;
-/** Above the bounds of the pool, so that the pool says what is wrong. */
+/** Above the limits of the pool, so that the error comes from the pool, which knows the cause. */
 const TRANSACTION = { maxWait: 10_000, timeout: 30_000 };
 
 export function createLowRateStore(url: string): LowRateStore {
@@ -85,12 +85,12 @@ async function appendEntry(
   });
 }
 
-/** As `pg` would send it: without the members that are undefined. */
+/** The value as `pg` would send it: without undefined members. */
 function jsonOf(value: unknown): Prisma.InputJsonValue | null {
   return value === undefined || value === null ? null : JSON.parse(JSON.stringify(value));
 }
 
-/** Prisma's adapter on our pool. What `pg` says is translated here, where it is known to come from `pg`. */
+/** Prisma's adapter on our pool. Errors are translated here, where they certainly come from `pg`. */
 function adapterOn(pool: PostgresPool): SqlDriverAdapterFactory {
   const factory = new PrismaPg(pool);
   const judged = async <T>(asking: Promise<T>): Promise<T> => {
@@ -100,7 +100,7 @@ function adapterOn(pool: PostgresPool): SqlDriverAdapterFactory {
       throw judge(error, pool);
     }
   };
-  /** `alone`: on one connection, so that after its loss nothing waits for it again, such as the rollback. */
+  /** `alone`: on one connection. Once it is lost nothing waits for it again, such as a rollback. */
   const judging = <Q extends SqlQueryable>(queryable: Q, { alone }: { alone: boolean }): Q => {
     let lost: DomainError | null = null;
     const ask = async <T>(asking: () => Promise<T>): Promise<T> => {
@@ -130,11 +130,14 @@ function adapterOn(pool: PostgresPool): SqlDriverAdapterFactory {
   };
 }
 
-/** A DomainError for what the store's callers know; else the adapter's error, of which Prisma makes its own. */
+/**
+ * A DomainError for the errors that callers of the store handle; else the adapter's error, which Prisma turns into its
+ * own.
+ */
 function judge(error: unknown, pool: PostgresPool): unknown {
   const original = originalOf(error);
   if (original === null) return error;
-  // The adapter gives a transaction's connection back to the pool, whatever became of it.
+  // The adapter always gives the connection of a transaction back to the pool, even a broken one.
   if (isConnectionLoss(original)) pool.endGeneration();
   const translated = translate(original);
   return translated instanceof DomainError ? translated : error;
@@ -152,7 +155,7 @@ function originalOf(error: unknown): unknown {
   return LOST.includes(kind) ? new Error(kind) : null;
 }
 
-/** True for a write that met a unique key. */
+/** True when a unique key refused the write. */
 export function isNameTaken(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "P2002";
 }

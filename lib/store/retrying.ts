@@ -2,12 +2,12 @@ import { DomainError } from "@/lib/core/problem";
 import type { Clock } from "@/lib/platform/clock";
 import { sqlState } from "@/lib/platform/postgres-pool";
 
-/** SQLSTATEs of a transaction that the server ended because of another one; its repetition may pass at once. */
+/** SQLSTATEs of a transaction that the server aborted because of another transaction; a repeat may succeed at once. */
 const COLLISIONS: readonly (string | null)[] = ["40P01", "40001"];
 /** More collisions in a row than this have another cause. */
 const TRIES_MAX = 5;
 
-/** True for an error that the same transaction may not meet again: a collision, or a store that is away or too slow. */
+/** True for an error that a repeat of the transaction may avoid: a collision, or a store that is away or too slow. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof DomainError) return error.code === "store-unavailable" || error.code === "read-timeout";
   return COLLISIONS.includes(sqlState(error));
@@ -15,17 +15,17 @@ export function isPassing(error: unknown): boolean {
 
 export type Patience = {
   clock: Clock;
-  /** How long after the first try a lost store is waited for, and how long between two tries. */
+  /** How long after the first try it waits for a lost store, and the pause between two tries. */
   forMs: number;
   everyMs: number;
-  /** Aborted: the next error is passed on. */
+  /** When aborted, the next error is passed on. */
   signal?: AbortSignal;
   onRetry?: (error: unknown) => void;
 };
 
 /**
- * Runs a transaction again when the server ended it for another one: a deadlock, or a serialization failure. `repair`
- * may mend another fault: true when the transaction can run again.
+ * Runs a transaction again when the server aborted it because of another one: a deadlock, or a serialization failure.
+ * `repair` may fix another fault; it returns true when the transaction can run again.
  *
  * With `patience` it also waits for a store that is away or too slow. Only for work that may run twice: when the
  * connection is lost during the commit, the first run may have been committed.

@@ -17,7 +17,7 @@ import {
 
 const quoted = (state: string) => `'${state}'`;
 
-/** `('PENDING', 'QUEUED')`. A list of one is also a value: `('QUEUED')`. */
+/** `('PENDING', 'QUEUED')`. A list with one element is also a value: `('QUEUED')`. */
 const listOf = (states: readonly string[]) => `(${states.map(quoted).join(", ")})`;
 
 function wordsOf<State extends string>(states: readonly State[]): Record<State, string> {
@@ -43,7 +43,7 @@ export const ITEM = wordsOf(ITEM_STATES);
 export const BULK = wordsOf(BULK_STATES);
 export const ATTEMPT = wordsOf(ATTEMPT_STATES);
 
-/** What a compare-and-set compares with and writes. */
+/** The states that a compare-and-set compares with, and the state that it writes. */
 export const EVENT_MOVE = movesOf(EVENT_MOVES);
 export const ITEM_MOVE = movesOf(ITEM_MOVES);
 export const BULK_MOVE = movesOf(BULK_MOVES);

@@ -8,7 +8,7 @@ type Handler = (request: Request, context: { params: Promise<Record<string, stri
 export type TestConsole = {
   deps: Deps;
   database: TestDatabase;
-  /** Calls a route's handler the way the server would. `body` is sent as JSON unless it is bytes, text or a stream. */
+  /** Calls a route's handler as the server does. `body` is sent as JSON unless it is bytes, text or a stream. */
   call<T = Record<string, unknown>>(handler: Handler, options?: CallOptions): Promise<Answer<T>>;
   close(): Promise<void>;
 };

@@ -16,7 +16,7 @@ declare module "vitest" {
 
 export const TEMPLATE = "parkade_template";
 
-/** Nothing here needs to survive a power cut; what a crash of a process may lose is the same with and without fsync. */
+/** No data here must survive a power failure, and fsync does not change the effect of a killed process. */
 const TEST_SETTINGS = {
   fsync: "off",
   full_page_writes: "off",
@@ -29,7 +29,7 @@ const TEST_SETTINGS = {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   generate();
   const dataDir = mkdtempSync(join(tmpdir(), "parkade-test-"));
-  // mkdtemp closes the folder to others; as root the server runs as another user, who must get in.
+  // mkdtemp makes the folder private; run by root, the server runs as another user, who needs access.
   chmodSync(dataDir, 0o755);
   const server = await startPostgres({ dataDir, settings: TEST_SETTINGS, ephemeral: true });
   const teardown = async () => {
@@ -54,7 +54,7 @@ async function makeTemplate(serverUrl: string): Promise<void> {
     const url = new URL(serverUrl);
     url.pathname = `/${TEMPLATE}`;
     await migrate(url.href);
-    // A database with a visitor cannot be cloned.
+    // A database with an open connection cannot be cloned.
     await client.query(`alter database ${TEMPLATE} allow_connections false`);
   } finally {
     await client.end();

@@ -2,7 +2,7 @@ import type { DeadLetter } from "@/lib/core/dead-letter";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Db } from "@/lib/store/db";
 
-/** A dead letter whose every fact differs from what a default would be. */
+/** A dead letter in which every value differs from a default. */
 export function deadLetter(change: Partial<DeadLetter> = {}): DeadLetter {
   return {
     eventId: "event-1",

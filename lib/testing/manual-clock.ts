@@ -1,9 +1,9 @@
 import type { Clock } from "@/lib/platform/clock";
 
 export type ManualClock = Clock & {
-  /** Moves time on by `ms`, firing what falls due in order and letting promises settle after each. */
+  /** Advances time by `ms`, runs the due timers in order and lets promises settle after each. */
   advance(ms: number): Promise<void>;
-  /** Moves the wall clock alone, as an operator or NTP does. */
+  /** Moves only the wall clock, as an operator or NTP does. */
   jumpWall(ms: number): void;
   /** Timers and sleeps that have not ended: 0 at the end of a test shows that nothing leaked. */
   pending(): number;

@@ -13,7 +13,7 @@ export type TestDatabase = {
   drop(options?: { force?: boolean }): Promise<void>;
 };
 
-/** How long a closing connection may take to vanish from the server's list. */
+/** Maximum time until a closing connection disappears from the server's list. */
 const CLOSING_MS = 2_000;
 
 /** A fresh clone of the migrated template, on the PostgreSQL that the global setup started. */

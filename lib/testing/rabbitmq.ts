@@ -11,8 +11,8 @@ import { guardAgainstOrphan } from "../../scripts/orphan-guard.ts";
 import { freePort } from "./free-port.ts";
 
 /**
- * The server's own script. Debian's `/usr/sbin/rabbitmq-server` is a wrapper that insists on the `rabbitmq` user; what
- * it wraps runs as whoever we are.
+ * The server's own script. Debian's `/usr/sbin/rabbitmq-server` is a wrapper that requires the `rabbitmq` user; the
+ * script itself runs as any user.
  */
 const SCRIPT_CANDIDATES = [
   "/usr/lib/rabbitmq/bin/rabbitmq-server",
@@ -38,17 +38,17 @@ const serverScript = SCRIPT_CANDIDATES.find(executable) ?? onPath("rabbitmq-serv
 const epmd = onPath("epmd");
 
 /**
- * False on a machine without RabbitMQ. Say so where it matters: `describe.skipIf(!rabbitmqInstalled)(...)` shows the
- * tests as skipped instead of passing them silently.
+ * False on a machine without RabbitMQ. `describe.skipIf(!rabbitmqInstalled)(...)` shows the tests as skipped instead of
+ * letting them pass silently.
  */
 export const rabbitmqInstalled = serverScript !== null && epmd !== null;
-/** Why tests are skipped, for the title of the skipped suite. */
+/** The reason of the skip, for the title of the skipped suite. */
 export const RABBITMQ_MISSING = "rabbitmq-server is not installed (Debian: apt-get install rabbitmq-server)";
 
 export type TestRabbitmq = {
   url: string;
   port: number;
-  /** An open connection for a test to set things up with. Closed by the test. */
+  /** An open connection for the set-up of a test. The test closes it. */
   connect(): Promise<ChannelModel>;
   /** Runs `rabbitmqctl` against this node (half a second) and resolves with what it printed. */
   ctl(...args: string[]): Promise<string>;
@@ -58,7 +58,7 @@ export type TestRabbitmq = {
   kill(): Promise<void>;
   /** Starts the same node again after `kill`. */
   start(): Promise<void>;
-  /** Ends the server and its port mapper and removes its folder. */
+  /** Stops the server and its port mapper and removes its folder. */
   stop(): Promise<void>;
 };
 
@@ -77,7 +77,7 @@ export async function testRabbitmq(): Promise<TestRabbitmq> {
   const folder = mkdtempSync(join(tmpdir(), "parkade-rabbitmq-"));
   const [port, epmdPort, distributionPort] = [await freePort(), await freePort(), await freePort()];
   const env = environment(folder, { port, epmdPort, distributionPort });
-  // Without one that listens, Erlang starts a port mapper as a daemon, which outlives the test.
+  // If none listens, Erlang starts a port mapper as a daemon, which would outlive the test.
   const mapper = spawn(epmd, ["-port", String(epmdPort), "-address", "127.0.0.1"], { stdio: "ignore" });
   guard(mapper);
   await listening(epmdPort);
@@ -142,7 +142,7 @@ function environment(folder: string, { port, epmdPort, distributionPort }: Ports
     RABBITMQ_SCHEMA_DIR: at("schema"),
     RABBITMQ_GENERATED_CONFIG_DIR: at("schema"),
     RABBITMQ_PID_FILE: at("pid"),
-    // Two cores are shared with everything else that is tested.
+    // The node shares two cores with all other tests.
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: "+S 2:2 +A 16",
   };
 }
@@ -197,7 +197,7 @@ function lastLog(folder: string, env: NodeJS.ProcessEnv): string {
   }
 }
 
-/** A test run that is killed leaves no server behind. A negative id names the whole group. */
+/** A killed test run must not leave a server. A negative id names the whole process group. */
 function guard(child: ChildProcess): void {
   if (child.pid === undefined) return;
   const grouped = child.spawnfile !== epmd;

@@ -8,8 +8,8 @@ import { guardAgainstOrphan } from "../../scripts/orphan-guard.ts";
 import { freePort } from "./free-port.ts";
 
 /**
- * False on a machine without redis-server. Say so where it matters: `describe.skipIf(!redisInstalled)("on Redis", ...)`
- * shows the tests as skipped instead of passing them silently.
+ * False on a machine without redis-server. `describe.skipIf(!redisInstalled)("on Redis", ...)` shows the tests as
+ * skipped instead of letting them pass silently.
  */
 export const redisInstalled = spawnSync("redis-server", ["--version"], { stdio: "ignore" }).status === 0;
 
@@ -20,7 +20,7 @@ export type TestRedis = {
   stop(): Promise<void>;
   /** kill -9: connections break, everything stored is lost. */
   kill(): Promise<void>;
-  /** Starts an empty server on the same port, after `kill` or in place of the running one. */
+  /** Starts an empty server on the same port, after `kill` or as a replacement of the running one. */
   restart(): Promise<void>;
 };
 
@@ -57,7 +57,7 @@ async function start(port: number, folder: string): Promise<ChildProcess> {
     ],
     { stdio: "ignore" },
   );
-  // A test run that is killed leaves no server behind.
+  // A killed test run must not leave a server.
   if (server.pid) server.once("exit", guardAgainstOrphan(server.pid, { signal: "KILL" }));
   const until = performance.now() + READY_MS;
   while (!(await answers(port))) {

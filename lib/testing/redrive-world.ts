@@ -23,7 +23,7 @@ import { type RunningWorker, startWorker } from "@/workers/worker";
 
 type EventRow = Record<string, unknown>;
 
-/** Everything a redrive needs, for real: a store, a queue, workers, and an HTTP sink in the consumer's place. */
+/** All parts of a redrive, none of them simulated: a store, a queue, workers, and an HTTP sink as the consumer. */
 export async function openWorld(options: {
   redisUrl: string | null;
   ratePerSecond?: number | null;
@@ -148,7 +148,7 @@ export async function openWorld(options: {
       ).map((row) => [row.status, row.n]),
     );
 
-  /** The invariants that hold whenever nothing moves: rollups (I13), audit (I12), states (I2), counters. */
+  /** The invariants that hold while no event changes: rollups (I13), audit (I12), states (I2), counters. */
   async function broken(): Promise<unknown[]> {
     return [...(await rollupDrift(db)), ...(await auditGaps(db)), ...(await contradictions(db))];
   }

@@ -18,9 +18,9 @@ function againstFinest({ table, widthMs }: (typeof CODE_FLOW)[number]): string {
 }
 
 /**
- * Where the rollups differ from a full count: empty when they are exact. Flow is checked three times: what was parked is
- * what is there; what all kinds together did to the size is what is parked now, for each source, error code and group; and
- * each table of the flow says the same.
+ * The differences between the rollups and a full count: empty when they are exact. The flow is checked three times: the
+ * parked arrivals equal the stored events; the sum of all kinds equals the events parked now, for each source, error
+ * code and group; and each table of the flow has the same sums.
  */
 export async function rollupDrift(db: Db): Promise<unknown[]> {
   return db.query(`
@@ -80,7 +80,10 @@ export async function auditGaps(db: Db): Promise<unknown[]> {
      group by e.id, e.status, e.bounces having count(a.id) <> 1`);
 }
 
-/** Rows that contradict each other; empty when every event is in exactly one state with what belongs to it. */
+/**
+ * Rows that contradict each other; empty when every event is in exactly one state and its items, attempts and counters
+ * agree.
+ */
 export async function contradictions(db: Db): Promise<unknown[]> {
   return db.query(`
     select 'queued without open item, or open item without queued' as broken, e.event_id, e.status

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** One request a sink got, in order of arrival. */
+/** One request to a sink, in order of arrival. */
 type Arrived = {
   eventId: string;
   key: string;
@@ -11,7 +11,7 @@ type Arrived = {
   status: number;
 };
 
-/** What the sink answers; `hang` never answers, `cut` breaks the connection after reading the request. */
+/** The answer of the sink; `hang` never answers, `cut` breaks the connection after reading the request. */
 export type Answer = number | { status: number; headers?: Record<string, string> } | "hang" | "cut";
 
 export type Sink = {
@@ -26,7 +26,7 @@ export type Sink = {
   stop(): Promise<void>;
 };
 
-/** A real HTTP server in the place of a consumer. Answers 200 until told otherwise. */
+/** A real HTTP server that stands for a consumer. Answers 200 unless the test decides otherwise. */
 export async function startSink(): Promise<Sink> {
   const arrived: Arrived[] = [];
   const server = createServer((request, response) => {

@@ -7,14 +7,14 @@ import { join } from "node:path";
 export type SmallDisk = {
   /** Its folder, which every user may enter. */
   path: string;
-  /** Leaves no byte free. */
+  /** Fills the disk to the last byte. */
   fill(): void;
-  /** Takes away what `fill` wrote. */
+  /** Removes the file that `fill` wrote. */
   makeRoom(): void;
   unmount(): void;
 };
 
-/** False where this process may not mount: guard the test with it, so that it is skipped by name. */
+/** False where this process may not mount: skip the test by it, so that the report names the skip. */
 export const disksMountable = (() => {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
   try {
@@ -26,7 +26,7 @@ export const disksMountable = (() => {
   }
 })();
 
-/** Mounts a file system in memory. It takes memory for what is written, so a large one that stays empty costs nothing. */
+/** Mounts a file system in memory. Only written bytes take memory, so a large empty one costs nothing. */
 export function mountDisk(mebibytes: number): SmallDisk {
   const path = mkdtempSync(join(tmpdir(), "parkade-disk-"));
   chmodSync(path, 0o755);

@@ -2,18 +2,18 @@ import { createServer, connect as dial, type Server, type Socket } from "node:ne
 
 type Direction = "toServer" | "toClient";
 
-/** A TCP proxy in this process, to make a network fail on purpose. */
+/** A TCP proxy in this process that simulates network failures. */
 export type TcpProxy = {
   port: number;
   /** Holds back all bytes of a direction, on open and new connections, until `resume`. Both by default. */
   stall(direction?: Direction): void;
-  /** Delivers what was held back, in order, and passes bytes again. */
+  /** Delivers the held bytes, in order, and passes bytes again. */
   resume(): void;
-  /** Resets every connection (RST to both ends). What was held back is lost. */
+  /** Resets every connection (RST to both ends). Held bytes are lost. */
   cut(): void;
   /**
-   * The server vanishes without a word: its side is closed, the client's stays open and hears nothing more. What a
-   * pulled cable or a dropped NAT entry looks like.
+   * The server disappears silently: its side is closed, the client's side stays open and receives nothing more, as
+   * after a pulled cable or a dropped NAT entry.
    */
   halfOpen(): void;
   /** Closes the port: connecting is refused. Open connections stay. */
@@ -47,7 +47,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     client.setNoDelay(true);
     client.on("data", (chunk) => pass(link, "toServer", chunk));
     server.on("data", (chunk) => pass(link, "toClient", chunk));
-    // A reset is what these tests produce; the close handlers below do what there is to do.
+    // These tests cause resets on purpose; the close handlers below clean up.
     client.on("error", () => undefined);
     server.on("error", () => undefined);
     client.on("close", () => {

@@ -18,12 +18,12 @@ export type WorkQueue = {
   close(): Promise<void>;
 };
 
-/** Rejected deliveries of one message before the broker gives it up. */
+/** Maximum rejected deliveries of one message before the broker dead-letters it. */
 export const DELIVERY_LIMIT = 2;
 
 /**
- * A work queue as a team would run one: a quorum queue with a delivery limit, whose dead letters go through an exchange
- * to a dead-letter queue, and a consumer that acknowledges what it handled and rejects what it did not.
+ * A typical work queue: a quorum queue with a delivery limit, whose dead letters go through an exchange to a
+ * dead-letter queue, and a consumer that acknowledges the messages that it handled and rejects the others.
  */
 export async function openWorkQueue(rabbit: TestRabbitmq, name: string): Promise<WorkQueue> {
   const [queue, dlq, exchange] = [name, `${name}.dlq`, `${name}.dlx`];

@@ -1,8 +1,8 @@
 import type { Random } from "./random";
 
-/** How often a failure comes up over the days. */
+/** The rate of a failure over the days. */
 type Rhythm =
-  /** All the time, more by day than by night. */
+  /** Always, more by day than by night. */
   | { kind: "steady" }
   /** Around one moment, days before now, for some hours. */
   | { kind: "burst"; daysAgo: number; hours: number }
@@ -11,7 +11,7 @@ type Rhythm =
 
 type FailedEvent = { id: number; aggregate: string; version: number; random: Random };
 
-/** One way to fail: every event of it is of one group. */
+/** One kind of failure: all its events belong to one group. */
 export type Failure = {
   source: "orders" | "payments" | "shipping" | "inventory" | "notifications";
   errorCode: string;

@@ -118,7 +118,7 @@ function orderBody(failure: Failure, random: Random) {
   return { items, total };
 }
 
-/** What the dry run checks: the events that are broken by their payload are refused instead of sent. */
+/** Makes some payloads invalid: the dry run refuses these events. */
 export const PAYLOAD_SCHEMAS: Partial<Record<Failure["source"], Record<string, unknown>>> = {
   orders: {
     type: "object",

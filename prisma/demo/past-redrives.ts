@@ -10,7 +10,7 @@ import { appendAudit } from "@/lib/store/write/audit";
 import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 import type { Random } from "./random";
 
-/** A redrive as an operator asked for it, and how it went. */
+/** A redrive as an operator requested it, and its result. */
 export type PastRedrive = {
   hoursAgo: number;
   source: string;
@@ -19,12 +19,12 @@ export type PastRedrive = {
   ratePerSecond: number;
   by: string;
   reason: string;
-  /** At most this many of what was parked then. */
+  /** Maximum number of the events that were parked then. */
   limit: number;
-  /** Share of the sends that failed, of the deliveries that came back. */
+  /** Share of the sends that failed, and of the deliveries that came back. */
   failing: number;
   bouncing: number;
-  /** What the dry run refused, if it did. */
+  /** The refusals of the dry run, if any. */
   refuses?: Finding;
 };
 
@@ -43,7 +43,7 @@ type ParkedEvent = {
   error_code: string;
 };
 
-/** Writes the history that a redrive of that time would have left: items, attempts, states, counters, audit, bounces. */
+/** Writes the history of a redrive at that time: items, attempts, states, counters, audit, bounces. */
 export async function replayRedrive(world: World, past: PastRedrive): Promise<void> {
   const startMs = world.nowMs - past.hoursAgo * HOUR_MS;
   const events = await world.db.query<ParkedEvent>(
@@ -223,7 +223,7 @@ async function attempts(
   );
 }
 
-/** Parks some of what was delivered again, as the consumer that failed once more would have. */
+/** Parks some of the delivered events again, as a consumer that failed once more would. */
 async function bounceSome({ db }: World, run: Run, atMs: number): Promise<Set<string>> {
   const back = run.delivered.filter(() => run.random.next() < run.past.bouncing);
   if (back.length === 0) return new Set();
@@ -307,7 +307,7 @@ async function finish(db: Db, run: Run, { events, atMs }: { events: number; atMs
   });
 }
 
-/** A clock that stands at one moment of the past. */
+/** A clock that always shows the same moment of the past. */
 export function clockAt(wallMs: number): Clock {
   const never = () => {
     throw new TypeError("the demo's past has no timers");

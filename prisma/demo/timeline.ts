@@ -5,12 +5,12 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
 export const HISTORY_DAYS = 9;
-/** Events of one step share a transaction and a moment, as a consumer's batch does. */
+/** Events of one step share a transaction and a time, like the batch of a consumer. */
 const STEP_MS = 15 * 60_000;
 
 export type Step = { atMs: number; failures: Failure[] };
 
-/** Which failures came when, over the last days: about `total` of them, oldest first. */
+/** The times of the failures over the last days: about `total` of them, oldest first. */
 export function timelineOf(nowMs: number, total: number, random: Random): Step[] {
   const steps: number[] = [];
   for (let atMs = nowMs - HISTORY_DAYS * DAY_MS; atMs < nowMs; atMs += STEP_MS) steps.push(atMs);
@@ -34,7 +34,7 @@ function drawn(expected: number, random: Random): number {
   return Math.floor(spread) + (random.next() < spread % 1 ? 1 : 0);
 }
 
-/** How likely a failure is at a moment, in units of its own. */
+/** The likelihood of a failure at a moment, in relative units. */
 function intensity({ rhythm }: Failure, atMs: number, nowMs: number): number {
   switch (rhythm.kind) {
     case "steady": {

@@ -16,8 +16,9 @@ export function sameAggregate(event: string, name: string): string {
 export const PROCESSED = `e.status = ${EVENT.REDRIVEN} and e.confirmed_at is not null and e.version is not null`;
 
 /**
- * The newest version of `name` that its consumer has processed: by its own word, or confirmed. Its aliases are its own:
- * one that is also the caller's `name` would compare the aggregate with itself, and take the versions of all others.
+ * The newest version of `name` that its consumer has processed: reported or confirmed. The aliases in this SQL must
+ * differ from the caller's `name`: with the same alias it would compare the aggregate with itself and take the versions
+ * of all others.
  */
 function versionProcessed(name: string): string {
   return `greatest(
@@ -30,8 +31,8 @@ function versionProcessed(name: string): string {
 }
 
 /**
- * Whether a parked event `e` of the aggregate counts for this redrive, `i` being its item there: one that a verify run
- * has passed goes before; and who passes waits only for what failed, or came back, in this redrive.
+ * Whether a parked event `e` holds its aggregate in this redrive, `i` being its item there. An event that a verify run
+ * has passed does not hold. In a redrive with `pass` only an event that failed or came back in this redrive holds.
  */
 function counts(earlier: Earlier): string {
   return earlier === "pass"
@@ -42,7 +43,7 @@ function counts(earlier: Earlier): string {
 export type AggregateOrder = {
   versionProcessed: bigint | null;
   head: Head | null;
-  /** Parked events that cool down after a failure, in the order of their parking. */
+  /** Parked events that cool down after a failure, in the order in which they were parked. */
   cooling: { id: string; eventId: string; version: bigint | null }[];
   /** The first open item of another redrive; null = none. */
   queued: { id: string; version: bigint | null } | null;
@@ -59,8 +60,8 @@ type OrderRow = {
 };
 
 /**
- * What holds each aggregate at this moment, by `aggregateKey`, as a redrive sees it. `redrive` null: as a redrive would
- * that has sent nothing yet and takes nothing along.
+ * The events that hold each aggregate now, by `aggregateKey`, for one redrive. `redrive` null: for a redrive that has
+ * sent nothing yet and takes no earlier versions along.
  */
 export async function readAggregateOrder(
   db: Queryable,
@@ -119,7 +120,7 @@ function orderOf({ processed, head, cooling, queued }: OrderRow): AggregateOrder
 /** An aggregate of which a redrive sends versions up to `top`. */
 export type WantedAggregate = AggregateName & {
   top: bigint;
-  /** Read the version processed also where nothing is parked outside. */
+  /** Read the processed version even when no event is parked outside of the selection. */
   judged?: boolean;
 };
 
@@ -138,12 +139,12 @@ function wantedValues(wanted: readonly WantedAggregate[]): unknown[] {
   ];
 }
 
-/** Parked versions of the wanted aggregates below what is sent of them, over `w` and `e`. */
+/** Parked versions of the wanted aggregates below the versions that are sent, over `w` and `e`. */
 const EARLIER_PARKED = `${sameAggregate("e", "w")} and e.status in ${HOLDING} and e.version < w.top`;
 
 /**
- * What holds each aggregate from outside of a selection, by `aggregateKey`: the selected events that are PENDING go
- * before, each through the gate. An aggregate of which nothing earlier is parked outside is left out, unless `judged`.
+ * The events outside of a selection that hold each aggregate, by `aggregateKey`. The selected PENDING events go before,
+ * each through the gate. An aggregate without earlier parked events outside is left out, unless `judged`.
  */
 export async function readOutsideOrder(
   db: Queryable,
@@ -152,7 +153,7 @@ export async function readOutsideOrder(
 ): Promise<Map<string, OutsideOrder>> {
   if (wanted.length === 0) return new Map();
   const selected = compileSelection(page.selection, page.asOfMs, 7);
-  // A row an aggregate, so that nothing is joined whose number the planner would have to guess.
+  // One row for each aggregate, so that the planner need not guess the number of rows of a join.
   const text = `with wanted as materialized ${WANTED}, parked as materialized (
        select w.source_id, w.aggregate_type, w.aggregate_id, array_agg(e.id) as ids, array_agg(e.event_id) as event_ids,
               array_agg(e.version) as versions, array_agg(e.status) as statuses
@@ -195,8 +196,8 @@ export async function readOutsideOrder(
 }
 
 /**
- * Parked versions before those that are sent of these aggregates, which no selection names: what `include` takes along.
- * Those that are in the redrive already are left out: an earlier chunk took them. Oldest first, keyset-paged.
+ * Parked versions that come before the sent versions of these aggregates and are not selected: `include` takes them
+ * along. Versions that an earlier chunk took into the redrive are left out. Oldest first, keyset-paged.
  */
 export async function readEarlierVersions(
   db: Queryable,

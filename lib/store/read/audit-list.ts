@@ -13,7 +13,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 type AuditRow = Omit<AuditOut, "at"> & { atMs: number };
 
-/** The log, newest first, keyset-paged by its UUIDv7. */
+/** The audit log, newest first, keyset-paged by its UUIDv7. */
 export async function listAudit(db: Queryable, viewer: Viewer, query: AuditQuery): Promise<AuditList> {
   const params = paramsFrom(1);
   const scope = sourceScope(viewer);
@@ -53,7 +53,7 @@ function conditions(query: AuditQuery, params: ReturnType<typeof paramsFrom>): s
   return all.join(" and ");
 }
 
-/** By our id or by the producer's, which may look like one. */
+/** By our id or by the producer's id, which may look like ours. */
 function entriesOfEvent(eventId: string, params: ReturnType<typeof paramsFrom>): string {
   const given = params.add(eventId);
   const keys = `select k.id from event_keys k where k.event_id = ${given}::text`;

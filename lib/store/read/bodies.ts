@@ -3,7 +3,7 @@ import type { Queryable } from "@/lib/store/db";
 
 export type EventBody = { payload: Uint8Array; contentType: string; headers: Header[]; origin: Origin };
 
-/** Bodies by event id. An id without a body is missing from the map. */
+/** Bodies by event id. The map has no entry for an id without a body. */
 export async function readBodies(db: Queryable, ids: readonly string[]): Promise<Map<string, EventBody>> {
   const rows = await db.query<{
     id: string;

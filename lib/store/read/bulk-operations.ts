@@ -7,7 +7,7 @@ import { seesOperation } from "@/lib/store/read/scope-sql";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 import { BULK } from "@/lib/store/state-sql";
 
-/** Without a committed chunk for this long an operation says why it does not move. */
+/** An operation without a committed chunk for this long shows why it is not moving. */
 const STALLED_S = 15;
 
 type BulkOperationRow = Omit<BulkOperationOut, "expected" | "etaMs" | "stalled"> & {

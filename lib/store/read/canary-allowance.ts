@@ -2,8 +2,8 @@ import type { Queryable } from "@/lib/store/db";
 import { ITEM } from "@/lib/store/state-sql";
 
 /**
- * How many more items a canary lets go now: its step, less what was delivered and did not come back, less what is in a
- * worker's hand. null = no canary holds it back (any more).
+ * How many more items a canary allows now: its step, less the events that were delivered and did not come back, less
+ * the items that workers have claimed. null = no canary limits the redrive.
  */
 export async function canaryAllowance(db: Queryable, redriveId: string): Promise<number | null> {
   const [row] = await db.query<{ released: number | null; sent: number; held: number }>(

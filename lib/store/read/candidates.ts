@@ -8,7 +8,7 @@ import { statementName } from "@/lib/store/db";
 import { type CompiledFilter, compileFilter } from "@/lib/store/read/event-filter-sql";
 import { EVENT } from "@/lib/store/state-sql";
 
-/** An event as a bulk operation meets it: what the gate looks at, and where it would go. */
+/** An event as a bulk operation reads it: the input of the gate, and the target. */
 export type Candidate = GateFacts & {
   id: string;
   sourceId: string;
@@ -16,12 +16,12 @@ export type Candidate = GateFacts & {
   confirmed: boolean;
 };
 
-/** Over `e` (dlq_events): has Parkade itself blacklisted the event's aggregate? */
+/** Over `e` (dlq_events): whether Parkade itself has blacklisted the event's aggregate. */
 export const AGGREGATE_BLACKLISTED = `exists (
   select 1 from aggregates b where b.aggregate_id = e.aggregate_id and b.source_id = e.source_id
      and b.aggregate_type = coalesce(e.aggregate_type, '') and b.blacklist_id is not null)`;
 
-/** The same of one event, at this moment. */
+/** The same for one event, now. */
 export async function isAggregateBlacklisted(db: Queryable, id: string): Promise<boolean> {
   const rows = await db.query(`select 1 from dlq_events e where e.id = $1 and ${AGGREGATE_BLACKLISTED}`, [id], {
     name: "aggregate-blacklisted",
@@ -35,7 +35,7 @@ export const CANDIDATE_COLUMNS = `e.id, e.source_id as "sourceId", s.name as sou
   (extract(epoch from e.cooldown_until) * 1000)::float8 as "cooldownUntilMs",
   ${AGGREGATE_BLACKLISTED} as "aggregateBlacklisted"`;
 
-/** What a selection compiles to, over the alias `e`. Ids are a condition like any other. */
+/** The SQL condition of a selection, over the alias `e`. Ids are a condition like any other. */
 export function compileSelection(selection: ScopedSelection, asOfMs: number, firstParam: number): CompiledFilter {
   if ("filter" in selection) return compileFilter(selection.filter, asOfMs, { firstParam });
   const [named, value] = namedEvents(selection, firstParam);
@@ -64,7 +64,7 @@ function changedBy(operation: string): string {
      where c.entry_id = (select o.audit_id from bulk_operations o where o.id = ${operation}::uuid)`;
 }
 
-/** What a page's events must match, without its cutoff. */
+/** The condition on the events of a page, without its cutoff. */
 export function selectedWhere(
   page: Pick<CandidatePage, "selection" | "asOfMs" | "also">,
   firstParam: number,
@@ -77,8 +77,9 @@ export function selectedWhere(
 const UUID_MAX = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /**
- * Where a selection ends: a filter takes what is there at this moment, later arrivals not. Named events have no such
- * end, nor have those of an operation: one that was parked before the wall clock was set back carries a time that has yet to come.
+ * The cutoff of a selection. A filter takes the events that are stored now, and no later arrival. Named events have no
+ * cutoff, nor have the events of an operation: an event that was parked before the wall clock was set back has a time
+ * in the future.
  */
 export function cutoffOf(selection: Selection | ScopedSelection, nowMs: number): string {
   return "filter" in selection ? uuidv7LowerBound(nowMs + 1) : UUID_MAX;
@@ -86,11 +87,11 @@ export function cutoffOf(selection: Selection | ScopedSelection, nowMs: number):
 
 export type CandidatePage = {
   selection: ScopedSelection;
-  /** The moment relative times refer to. */
+  /** The moment that relative times refer to. */
   asOfMs: number;
   /** Later arrivals are not included: ids above this are left out. */
   cutoff: string;
-  /** Events selected besides. */
+  /** Further selected events. */
   also?: readonly string[];
   /** The last id of the page before; null = start. */
   after: string | null;
@@ -100,7 +101,7 @@ export type CandidatePage = {
 /** Selected events, newest first, keyset-paged: a chunk of a plan. */
 export async function readCandidates(db: Queryable, page: CandidatePage): Promise<Candidate[]> {
   const compiled = compileSelection(page.selection, page.asOfMs, 4);
-  // Of an operation the page is read from the subjects, which lie in this order.
+  // The page of an operation is read from its audit subjects, which are stored in this order.
   const where =
     "operation" in page.selection
       ? `e.id = any(array(${changedBy("$4")} and ($2::uuid is null or c.event_id < $2) order by c.event_id desc limit $3))`
@@ -113,7 +114,7 @@ export async function readCandidates(db: Queryable, page: CandidatePage): Promis
   });
 }
 
-/** Places between the oldest and the newest selected event that a sample also takes events from. */
+/** Number of places between the oldest and the newest selected event from which a sample takes events. */
 const SAMPLE_PLACES = 4;
 
 /** Up to `most` selected events that are PENDING: the newest, the oldest, and some from places between. */
@@ -158,8 +159,8 @@ export const BLACKLISTED_HASHED = `((e.aggregate_id, e.source_id, coalesce(e.agg
   select b.aggregate_id, b.source_id, b.aggregate_type from aggregates b where b.blacklist_id is not null)) is true`;
 
 /**
- * Counts the selection by what the gate looks at, so that a preview of millions is decided by the same gate from a few
- * hundred groups. Events that a control on their eventId or aggregateId may touch are left out: they are decided one by
+ * Counts the selection by the input of the gate, so that the same gate decides a preview of millions of events from a
+ * few hundred groups. Events that a control on their eventId or aggregateId may match are left out and decided one by
  * one, see `readTouched`.
  */
 export async function groupCandidates(
@@ -181,7 +182,7 @@ export async function groupCandidates(
   );
 }
 
-/** How many events with their own or their aggregate's control a preview decides one by one. */
+/** Maximum number of events under a control on the event or its aggregate that a preview decides one by one. */
 export const TOUCHED_MAX = 20_000;
 
 /** Selected events whose eventId or aggregateId stands under a control in force. */
@@ -204,7 +205,7 @@ export async function readTouched(
   );
 }
 
-/** Up to `limit` matches: tells "none", "few" from "many" without counting millions. */
+/** Up to `limit` matches: distinguishes none, few and many without counting millions. */
 export async function countUpTo(
   db: Queryable,
   page: Omit<CandidatePage, "after" | "limit">,

@@ -21,7 +21,7 @@ type ControlRow = StoredScope & {
   catches: number | null;
 };
 
-/** Counting what one control catches stops here: the list must stay quick. */
+/** The count of the events of one control stops here, so that the list stays quick. */
 const CATCHES_MAX = 10_000;
 
 const SOURCE_ID = "(select id from sources where name = c.source)";
@@ -50,14 +50,14 @@ const COLUMNS = `c.id, c.kind, c.scope, c.value, c.source, c.aggregate_type as "
   c.created_by as "createdBy", c.created_at as "createdAtMs", c.expires_at as "expiresAtMs",
   c.lifted_at as "liftedAtMs", c.lifted_by as "liftedBy", c.lift_reason as "liftReason"`;
 
-/** The blacklists that Parkade imposed on aggregates, as the controls they are to a person. */
+/** The blacklists that Parkade imposed on aggregates, in the form of controls. */
 const AUTOMATIC = `select a.blacklist_id, 'blacklist', 'aggregateId', a.aggregate_id, s.name, a.aggregate_type,
     a.blacklist_reason, 'automatic', 'worker', a.blacklisted_at, null::timestamptz, null::timestamptz, null, null, true
   from aggregates a join sources s on s.id = a.source_id`;
 
 const LIVE = "c.lifted_at is null and (c.expires_at is null or c.expires_at > now())";
 
-/** Controls, newest first: those in force, those that ended, or both. */
+/** Controls, newest first: the controls in force, the controls that ended, or both. */
 export async function listControls(
   db: Queryable,
   viewer: Viewer,

@@ -6,8 +6,9 @@ import { readControlsInForce } from "@/lib/store/read/controls";
 import { splitStatuses } from "@/lib/store/read/event-filter-sql";
 
 /**
- * Which events a control blacklists or cools is written in no event, so no index finds them by that state. But a control's
- * scope does: "BLACKLISTED" is the union, over the blacklists in force, of "what this one catches, if it is BLACKLISTED".
+ * No column of an event says that a control blacklists or cools it, so no index finds such events. But an index finds
+ * the scope of a control: "BLACKLISTED" is the union, over the blacklists in force, of the BLACKLISTED events in the
+ * scope of each.
  */
 export type Part = {
   filter: ScopedFilter;
@@ -15,9 +16,9 @@ export type Part = {
   hint?: string;
 };
 
-/** Parts that are read at once; with more controls in force the state is looked for among all PENDING ones. */
+/** Maximum number of parts that are read; with more controls in force all PENDING events are searched. */
 const PARTS_MAX = 64;
-/** Aggregates blacklisted by Parkade itself, that are looked up by their ids. */
+/** Maximum number of aggregates blacklisted by Parkade itself that are looked up by their ids. */
 const AGGREGATES_MAX = 500;
 
 /** The parts of a filter by BLACKLISTED or COOLING; null when the filter itself can be read. Empty: nothing can match. */
@@ -25,7 +26,7 @@ export async function controlledParts(db: Queryable, filter: ScopedFilter): Prom
   const refined = filter.status ? splitStatuses(filter.status).refined : [];
   const asked = refined.filter((status) => status === "BLACKLISTED" || status === "COOLING");
   if (asked.length === 0) return null;
-  // By its id, aggregate or trace a handful of events is read anyway.
+  // A filter by id, aggregate or trace reads only a few events anyway.
   if (filter.eventId || filter.aggregateId || filter.traceId) return null;
   const parts: Part[] = [];
   const others = filter.status!.filter((status) => !(asked as FilterStatus[]).includes(status));
@@ -48,7 +49,7 @@ export async function controlledParts(db: Queryable, filter: ScopedFilter): Prom
   return parts.length > PARTS_MAX ? null : parts;
 }
 
-/** What of the filter lies in a control's scope; null = nothing does. */
+/** The part of the filter within a control's scope; null = no part. */
 function caughtBy(filter: ScopedFilter, { scope, value, source }: Control): ScopedFilter | null {
   const named = narrowed(filter, scope, value);
   return named === null || source === null ? named : narrowed(named, "source", source);

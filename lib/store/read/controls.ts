@@ -6,14 +6,17 @@ const COLUMNS = `c.id, c.kind, c.scope, c.value, c.source, c.aggregate_type as "
 const LIVE = "c.lifted_at is null and (c.expires_at is null or c.expires_at > now())";
 
 /**
- * Controls in force now, all scopes: those that people imposed, so few enough to be read. The blacklists that Parkade
- * imposes on aggregates are rows of `aggregates`.
+ * All controls in force now that people imposed: few enough to read at once. The blacklists that Parkade imposes on
+ * aggregates are rows of `aggregates`.
  */
 export async function readControlsInForce(db: Queryable): Promise<Control[]> {
   return db.query<Control>(`select ${COLUMNS} from controls c where ${LIVE}`, [], { name: "controls-in-force" });
 }
 
-/** Controls in force now that can match one of these events: what it costs depends on the events, not on the controls. */
+/**
+ * Controls in force now that can match one of these events: the cost depends on the events, not on the number of
+ * controls.
+ */
 export async function readControlsOver(
   db: Queryable,
   events: readonly Pick<ControlFacts, "eventId" | "aggregateId" | "errorCode" | "source">[],

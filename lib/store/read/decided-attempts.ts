@@ -1,10 +1,12 @@
 import type { Queryable } from "@/lib/store/db";
 
-/** Why an attempt was not repeated, in a statement that reads `redrive_attempts`; null = it was, or it went well. */
+/**
+ * SQL for the reason why an attempt was not repeated, over `redrive_attempts`; null = it was repeated, or it succeeded.
+ */
 export const STOPPED = `coalesce(decision->'next'->>'reason',
   case decision->'next'->>'kind' when 'defer' then 'retry-after' end)`;
 
-/** An attempt after which something was decided, as the worker recorded it. */
+/** An attempt with a decision, as the worker recorded it. */
 export type DecidedAttempt = {
   /** The event's id. */
   id: string;
@@ -15,7 +17,7 @@ export type DecidedAttempt = {
   decision: object;
 };
 
-/** Of one query: a history of a million attempts is never in memory at once. */
+/** Rows of one query, so that a history of a million attempts is never in memory at once. */
 const PAGE = 1_000;
 
 /** The decided attempts of a redrive, or of one event in it, by event and attempt. */
@@ -42,7 +44,7 @@ export async function* readDecidedAttempts(
   }
 }
 
-/** Attempts of the same, decided or not. */
+/** Attempts of the same redrive or event, with or without a decision. */
 export async function countAttempts(
   db: Queryable,
   { redriveId, eventId }: { redriveId: string; eventId: string | null },

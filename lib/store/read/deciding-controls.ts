@@ -6,8 +6,8 @@ import type { Queryable } from "@/lib/store/db";
 type ControlRow = Control & { reason: string; createdBy: string };
 
 /**
- * The control that decides whether each event may be sent now, for those of a page: null = none. Only PENDING events are
- * ruled by controls. Costs two reads by index for a page, however many controls there are.
+ * The control that decides whether each event of a page may be sent now; null = none. Controls apply to PENDING events
+ * only. Costs two index reads for a page, however many controls there are.
  */
 export async function readDecidingControls(
   db: Queryable,
@@ -54,7 +54,7 @@ async function readImposed(db: Queryable, events: readonly EventOut[]): Promise<
 const aggregateKey = (event: Pick<EventOut, "source" | "aggregateType" | "aggregateId">) =>
   JSON.stringify([event.source, event.aggregateType ?? "", event.aggregateId]);
 
-/** The blacklists that Parkade imposed on the aggregates of these events, as the controls they are to a person. */
+/** The blacklists that Parkade imposed on the aggregates of these events, in the form of controls. */
 async function readAutomatic(db: Queryable, events: readonly EventOut[]): Promise<Map<string, ControlRow>> {
   const ids = [...new Set(events.flatMap((event) => event.aggregateId ?? []))];
   if (ids.length === 0) return new Map();

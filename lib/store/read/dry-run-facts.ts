@@ -9,8 +9,8 @@ import type { CandidatePage } from "@/lib/store/read/candidates";
 type Wanted = OrderedItem & { eventId: string };
 
 /**
- * Facts for a batch, in two statements: what the inbox says of each event; and of each aggregate the newest version
- * processed, and what holds it at this moment.
+ * The order of a batch, in two statements: the consumers that reported each event as processed; and, for each
+ * aggregate, the newest processed version and the event that holds it now.
  */
 export async function readOrderFacts(
   db: Queryable,
@@ -39,8 +39,8 @@ export async function readOrderFacts(
 }
 
 /**
- * The same for events of a selection that nothing has frozen yet. What is selected goes before, so only what is parked
- * outside of it holds; nothing does when the redrive passes by it, or takes it along.
+ * The same for selected events that are not frozen yet. The selected events go before, so only events parked outside of
+ * the selection hold them; nothing holds them when the redrive passes those events or takes them along.
  */
 export async function readPlannedOrderFacts(
   db: Queryable,
@@ -83,7 +83,7 @@ async function readProcessed(db: Queryable, wanted: readonly Wanted[]): Promise<
 
 export type Holder = { id: string; eventId: string; text: string };
 
-/** The head holds later versions; what cools down holds whatever comes behind it, with a version or without. */
+/** The head holds later versions. An event that cools down holds every event behind it, with or without a version. */
 export function holderOf(event: OrderedItem, { head, cooling }: AggregateOrder): Holder | null {
   if (head !== null && isHeldBy(event, head)) return { id: head.id, eventId: head.eventId, text: headText(head) };
   const [first] = cooling

@@ -12,14 +12,14 @@ import { EVENT, HOLDING } from "@/lib/store/state-sql";
 
 /** Selected events looked at, newest first; of a larger selection the numbers are lower bounds. */
 const EARLIER_SELECTED_MAX = 100_000;
-/** Up to so many events their aggregates are looked up by index, partition by partition. */
+/** Up to this many events, aggregates are looked up by index in each partition. */
 const LOOKED_UP_MAX = 5_000;
 const SAMPLES_MAX = 5;
 const BEHIND_MAX = 10;
 /** Earlier versions returned by id, for a preview that takes them along. */
 const EARLIER_IDS_MAX = 20_000;
 
-/** What the gate lets pass of the selection: whole kinds of events, and events under a control of their own one by one. */
+/** The selected events that pass the gate: whole kinds of events, and single events under a control of their own. */
 export type Passing = {
   groups: readonly CandidateGroup[];
   touched: readonly { id: string; passes: boolean }[];
@@ -29,7 +29,7 @@ export type Passing = {
 export type HeldGroup = { source: string; errorCode: string; count: number };
 
 export type EarlierSummary = EarlierOut & {
-  /** Held events by what a preview counts them by. */
+  /** Held events by source and error code, as a preview counts them. */
   held: HeldGroup[];
   /** Earlier versions outside of the selection, at most EARLIER_IDS_MAX. */
   ids: string[];
@@ -51,8 +51,9 @@ type SummaryRow = {
 };
 
 /**
- * What of a selection is behind parked versions that do not go before it: outside of the selection, or refused by the
- * gate within it. The rule of `core/order-gate`, for a set: one statement, its aggregates joined once with what is parked.
+ * The selected events behind parked versions that do not go before them: outside of the selection, or refused by the
+ * gate within it. The rule of `core/order-gate` for a whole selection, in one statement that joins its aggregates once
+ * with the parked events.
  */
 export async function summarizeEarlier(
   db: Tx,
@@ -188,7 +189,7 @@ export async function countEarlierUpTo(
   return row!.n;
 }
 
-/** A number when it is exact as one, else its digits, as everywhere on the wire. */
+/** The version as a number when a number holds it exactly, else its digits, as everywhere in the API. */
 function versionOut(digits: string): number | string {
   const version = Number(digits);
   return Number.isSafeInteger(version) ? version : digits;

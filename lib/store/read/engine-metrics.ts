@@ -2,13 +2,13 @@ import type { BucketState, TargetEngine } from "@/lib/contract/sources";
 import type { Metric } from "@/lib/core/prometheus";
 import type { HeartbeatInfo } from "@/lib/store/read/target-list";
 
-/** One worker's last sign of life. */
+/** The last heartbeat of one worker. */
 export type Beat = { worker: string; info: HeartbeatInfo };
 
 type Engine = Omit<TargetEngine, "asOf">;
 type Sample = Metric["samples"][number];
 
-/** What the engine counts, by its own name. They only grow while a worker lives: one series a worker and target. */
+/** The counters of the engine by name. They only grow while a worker lives: one series for each worker and target. */
 const COUNTERS: Record<string, { name: string; help: string }> = {
   operations: { name: "retry_operations", help: "Events handed to the retry engine." },
   succeeded: { name: "retry_succeeded", help: "Operations that delivered." },
@@ -29,7 +29,7 @@ const COUNTERS: Record<string, { name: string; help: string }> = {
   dedupDropped: { name: "retry_dedup_dropped", help: "Events not sent: their consumer had processed them already." },
 };
 
-/** Worst first: what one worker sees, its target has. */
+/** Worst first: the state that one worker sees is the state of the target. */
 const BREAKER_STATES = ["open", "half-open", "closed"] as const;
 const BUCKET_STATES = ["unreachable", "local", "shared"] as const satisfies readonly BucketState[];
 
@@ -118,7 +118,7 @@ function counterMetrics(beats: readonly Beat[]): Metric[] {
   }));
 }
 
-/** Sums first, then divides: a worker that has sent little weighs little. null before anything has happened. */
+/** Sums first, then divides, so that a worker with few sends weighs little. null before the first send. */
 function ratio(part: string, ...whole: string[]) {
   return (engines: Engine[]): number | null => {
     const total = (name: string) => engines.reduce((sum, { counters }) => sum + (counters[name] ?? 0), 0);

@@ -11,13 +11,13 @@ import { type CompileOptions, compileFilter, paramsFrom, splitStatuses } from "@
 import { isDecidedByKinds, kindConditions } from "@/lib/store/read/event-kinds";
 
 /**
- * How many match. Exact from the rollups where they can tell: any of source, error code and stored status with any
- * window, or the names of kinds. Else counted up to a bound, in bounded time.
+ * The number of matching events. Exact from the rollups where they suffice: any combination of source, error code and
+ * stored status with any window, or the names of kinds. Else counted up to a limit, in limited time.
  */
 
-/** Counting stops here: "at least 10,000" is enough to know that it is many. */
+/** Counting stops here: "at least 10,000" is enough to know that there are many. */
 const COUNT_BOUND = 10_000;
-/** A count is a courtesy beside the list: it gives up rather than make anybody wait. */
+/** Time limit of a count: the list does not need it, so nobody waits longer for it. */
 const COUNT_MS_MAX = 1_500;
 const HOUR_MS = 3_600_000;
 
@@ -38,7 +38,7 @@ export async function countEvents(db: Db, viewer: Viewer, asked: EventFilter, no
   const byStatus: EventCounts["byStatus"] = refinedOut(refined, out);
   for (const [status, n] of counted.byStatus) {
     total += n;
-    // Of a count that stopped, the shares are those of what was met first: they say nothing.
+    // After a count that stopped, the shares depend on the read order and mean nothing.
     if (!counted.bounded) byStatus[status] = out(n, false);
   }
   return { total: out(total, counted.bounded), byStatus };
@@ -61,7 +61,7 @@ function isDecidedByLevels(filter: ScopedFilter): boolean {
   return restrictsOnly(filter, ["source", "errorCode", "status", "from", "to"]);
 }
 
-/** Whole hours from the rollup; the hours that the window cuts, from their events. */
+/** Whole hours come from the rollup; the partial hours at the ends of the window come from their events. */
 async function countLevels(db: Db, filter: ScopedFilter, nowMs: number): Promise<Counted> {
   const { fromMs, toMs } = compileFilter(filter, nowMs);
   const firstHour = fromMs === null ? null : Math.ceil(fromMs / HOUR_MS) * HOUR_MS;
@@ -105,7 +105,7 @@ async function sumLevels(
         and ($2::text[] is null or error_code = any($2)) and ($3::text[] is null or status = any($3))
         ${hours.map((condition) => `and ${condition}`).join(" ")}
       group by status`;
-  const rows = await db.query<StatusRow>(text, values, { name: statementName("sum_levels", text) });
+  const rows = await db.query<StatusRow>(text, values, { name: statementName("sum-levels", text) });
   return toCounts(rows);
 }
 
@@ -134,7 +134,7 @@ async function countRows(
     return `(select e.id, e.status from dlq_event_rows e where ${where} limit ${COUNT_BOUND + 1})`;
   });
   if (met.length === 0) return { byStatus: new Map(), bounded: false };
-  // Parts overlap where two controls catch the same event: a union counts it once.
+  // Parts overlap where two controls match the same event: the union counts it once.
   const rows = await inTime(db, (tx) =>
     tx.query<StatusRow>(
       `select status, count(*) as n from (select * from (${met.join(" union ")}) met limit ${COUNT_BOUND + 1}) counted
@@ -151,7 +151,7 @@ async function countRows(
 const REFINED = ["BOUNCED", "COOLING", "BLACKLISTED", "CONFIRMED"] as const;
 type Refined = Partial<Record<(typeof REFINED)[number], Counted>>;
 
-/** How many of the matches are in each refinement of a status: counted, since no rollup knows them. */
+/** The matches in each refinement of a status. They are counted, since no rollup holds them. */
 async function countRefined(db: Db, filter: ScopedFilter, nowMs: number): Promise<Refined> {
   const asked = filter.status;
   const wanted = REFINED.filter((status) => {
@@ -173,7 +173,7 @@ function refinedOut(refined: Refined, out: (n: number | null, bounded: boolean) 
   return byStatus;
 }
 
-/** Runs a read in the time a count may take; null when that was not enough. */
+/** Runs a read within the time limit of a count; null when the limit was over. */
 async function inTime<T>(db: Db, read: (tx: Queryable) => Promise<T>): Promise<T | null> {
   try {
     return await db.transaction(read, { statementTimeoutMs: COUNT_MS_MAX, readOnly: true });

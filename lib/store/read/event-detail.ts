@@ -41,7 +41,7 @@ function unknownEvent(id: string): DomainError {
   });
 }
 
-/** One event with everything known of it. Throws DomainError `unknown-event`. */
+/** One event with all stored facts. Throws DomainError `unknown-event`. */
 export async function readEventDetail(db: Queryable, viewer: Viewer, id: string, nowMs: number): Promise<EventDetail> {
   const sources = sourceScope(viewer);
   const [row] = await db.query<DetailRow>(
@@ -96,7 +96,7 @@ export async function readEventDetail(db: Queryable, viewer: Viewer, id: string,
   };
 }
 
-/** The answer of a target may repeat what was sent to it. */
+/** The answer of a target may repeat the payload that was sent. */
 function answerFor(textOut: ReturnType<typeof errorTextFor>, entry: HistoryEntry): HistoryEntry {
   const { answer } = entry.detail;
   return typeof answer === "string" ? { ...entry, detail: { ...entry.detail, answer: textOut(answer) } } : entry;
@@ -161,7 +161,7 @@ async function readAggregate(
     readAggregateOrder(db, [{ sourceId, aggregateType, aggregateId }], null),
   ]);
   const order = [...orders.values()][0]!;
-  // By the rule of the engine, so that the page never calls another event the head than the one that holds.
+  // By the same rule as the engine, so that the page and the engine name the same head.
   return {
     members: rows.map((row) => ({ ...row, head: row.id === order.head?.id })),
     heldBy: isParked(event.status) ? holderOf(event, order) : null,

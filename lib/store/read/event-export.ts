@@ -9,8 +9,8 @@ import { scanEvents } from "@/lib/store/read/event-scan";
 const PAGE = 500;
 
 /**
- * All matching events, newest first, page by page: no transaction stays open however slowly they are taken. Those that
- * arrive after the start are not among them.
+ * All matching events, newest first, page by page: no transaction stays open, however slowly the caller reads. Events
+ * that arrive after the start are not included.
  */
 export async function* exportEvents(
   db: Db,

@@ -5,12 +5,13 @@ import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { EVENT } from "@/lib/store/state-sql";
 
 /**
- * The one compiler from the filter to SQL, over the alias `e` of dlq_event_rows. What selects (list, count, export, bulk)
- * uses exactly these conditions; a read may add a way to find the rows faster, never another condition.
+ * The only compiler from the filter to SQL, over the alias `e` of dlq_event_rows. List, count, export and bulk
+ * operations use exactly these conditions; a read may add a condition that finds the rows faster, never one that
+ * changes the result.
  *
  * `q`: every word must occur, case-insensitively, in the event's group (error code, exception type, message pattern,
- * first own stack frame). A word with a digit may also occur in the event's own last error, since patterns have their
- * numbers and ids stripped; such a word scans, so it wants a time window or another name beside it.
+ * first stack frame of the application). A word with a digit may also occur in the event's own last error, since
+ * patterns hold no numbers and ids; such a word scans, so it needs a time window or another name beside it.
  */
 
 export type FilterField = keyof EventFilter | "window";
@@ -20,7 +21,7 @@ export type CompiledFilter = {
   /** A boolean expression, `true` when nothing restricts. Parameters `$first` and up. */
   where: string;
   values: unknown[];
-  /** The same, one by one. */
+  /** The same conditions, one by one. */
   conditions: Condition[];
   /** First seen in [fromMs, toMs), null = open. Part of `where` as a range over the id. */
   fromMs: number | null;
@@ -101,7 +102,10 @@ function valueConditions(filter: EventFilter, params: Params): Condition[] {
   return conditions;
 }
 
-/** Stored statuses asked for, the refinements that no asked status already covers, and the statuses those refine. */
+/**
+ * The requested stored statuses, the refinements that no requested status already covers, and the statuses that they
+ * refine.
+ */
 export function splitStatuses(statuses: readonly FilterStatus[]): {
   stored: EventStatus[];
   refined: Exclude<FilterStatus, EventStatus>[];
@@ -150,8 +154,8 @@ function instant(nowMs: number, params: Params): string {
 const SOURCE_NAME = "(select s.name from sources s where s.id = e.source_id)";
 
 /**
- * Whether a control of this kind is in force over `e`; `origin` null = of any origin. The same rule as `applyingControls`
- * in `core/control.ts`. The values that any control names are read once for the statement: they are few.
+ * SQL: whether a control of this kind is in force for `e`; `origin` null = of any origin. The same rule as
+ * `applyingControls` in `core/control.ts`. The statement reads the values of all controls once: they are few.
  */
 function underControl(
   kind: "blacklist" | "cooldown" | "whitelist",
@@ -172,7 +176,7 @@ function underControl(
          where ${inForce("eventId")} and (c.source is null or c.source = (select s.name from sources s where s.id = k.source_id)))))`;
 }
 
-/** As `ruleControls` decides: a person's blacklist always, Parkade's own unless a whitelist is in force. */
+/** Decides like `ruleControls`: a person's blacklist always applies, Parkade's own unless a whitelist is in force. */
 function blacklisted(now: string): string {
   const own = `exists (select 1 from aggregates a where a.aggregate_id = e.aggregate_id and a.source_id = e.source_id
       and a.aggregate_type = coalesce(e.aggregate_type, '') and a.blacklist_id is not null)`;

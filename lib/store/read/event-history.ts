@@ -11,7 +11,7 @@ import { iso } from "@/lib/core/iso-time";
 import type { Queryable } from "@/lib/store/db";
 import { STOPPED } from "@/lib/store/read/decided-attempts";
 
-/** Entries of each kind: an event that was worked on more often has a story nobody reads to its end. */
+/** Maximum entries of each kind: nobody reads a longer history to its end. */
 const ENTRIES_MAX = 200;
 
 type Subject = {
@@ -24,7 +24,7 @@ type Subject = {
 };
 type Entry = Omit<HistoryEntry, "at"> & { atMs: number };
 
-/** What happened to an event, oldest first: audit entries, dry runs, attempts, and the controls set on it. */
+/** The history of an event, oldest first: audit entries, dry runs, attempts, and its controls. */
 export async function readHistory(db: Queryable, subject: Subject): Promise<HistoryEntry[]> {
   const parts = await Promise.all([
     readAudit(db, subject.id),
@@ -39,8 +39,8 @@ export async function readHistory(db: Queryable, subject: Subject): Promise<Hist
 }
 
 /**
- * A verdict and an attempt carry the store's time, the audit that of the worker: what led to a redrive's end is never
- * shown after it.
+ * A verdict and an attempt have the store's time, an audit entry has the worker's. The cause of a redrive's end is
+ * never shown after the end.
  */
 function causesFirst(entries: Entry[]): Entry[] {
   const ends = new Map<string, number>();
@@ -53,7 +53,7 @@ function causesFirst(entries: Entry[]): Entry[] {
   });
 }
 
-/** Of one moment: the order in which things follow from each other. */
+/** The order of entries with the same time: causes come before effects. */
 const ORDER: HistoryEntry["kind"][] = [
   ...(["parked", "control", "verdict", "attempt", "bounced", "duplicate", "state", "confirmed"] as const),
 ];
@@ -167,7 +167,7 @@ type ControlRow = {
   liftReason: string | null;
 };
 
-/** Controls of this very event or its aggregate; those over a code or a source are no part of its story. */
+/** Controls of this event or its aggregate; controls on an error code or a source are not part of its history. */
 async function readOwnControls(db: Queryable, subject: Subject): Promise<Entry[]> {
   const rows = await db.query<ControlRow>(
     `select id, kind, scope, reason, created_by as "createdBy", created_at as "createdMs", lifted_at as "liftedMs",

@@ -2,11 +2,15 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 import { groupsHolding, type Params, splitStatuses, splitWords } from "@/lib/store/read/event-filter-sql";
 
 /**
- * A kind of events: one fingerprint, source and status. Each is an ordered range of the index `dlq_events_group`, and
- * `dlq_group_levels` counts each exactly, so that a filter by these names reads only the ranges that hold something.
+ * A kind of events has one fingerprint, source and status. Each kind is an ordered range of the index
+ * `dlq_events_group`, and `dlq_group_levels` counts each exactly, so that a filter by these names reads only ranges
+ * with events.
  */
 
-/** Names of a filter that kinds tell. Of `q` only the words without a digit, of `status` only the stored ones. */
+/**
+ * The fields of a filter that kinds decide. Of `q` only the words without a digit, of `status` only the stored
+ * statuses.
+ */
 export const KIND_FIELDS = ["source", "errorCode", "fingerprint", "status", "q"] as const;
 
 /** Over `l` (dlq_group_levels): the kinds that may match. A refinement of a status stands for the status it refines. */

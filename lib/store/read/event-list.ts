@@ -11,8 +11,9 @@ import { scanEvents } from "@/lib/store/read/event-scan";
 export type EventListQuery = { filter: EventFilter; limit: number; cursor: string | null };
 
 /**
- * A page of matching events, newest first. Keyset-paged by id: rows that arrive meanwhile neither shift nor repeat what
- * follows, also when a thousand share a millisecond. `prevCursor` leads to newer rows; null on the first page.
+ * A page of matching events, newest first. Keyset-paged by id: rows that arrive meanwhile neither shift nor repeat the
+ * next pages, even when a thousand rows have the same millisecond. `prevCursor` leads to newer rows; null on the first
+ * page.
  */
 export async function listEvents(
   db: Queryable,
@@ -23,7 +24,7 @@ export async function listEvents(
   const { filter, limit } = query;
   const cursor = query.cursor === null ? null : decodeCursor(query.cursor, filter);
   const towards = cursor?.towards ?? "older";
-  // One more than asked for tells whether there is a further page on that side.
+  // One row more than requested shows whether there is a further page on that side.
   const found = await scanEvents(db, {
     filter: scopeFilter(viewer, filter),
     nowMs,
@@ -36,7 +37,7 @@ export async function listEvents(
   const rows = found.slice(0, limit);
   if (towards === "newer") rows.reverse();
   const controls = rows[0]?.control === true ? await readDecidingControls(db, rows, nowMs) : null;
-  // In place: copying fifty rows takes as long as reading them.
+  // Changed in place: a copy of fifty rows takes as long as the read.
   const items = rows as EventList["items"];
   maskRows(viewer, items);
   for (const item of items) item.control = controls?.get(item.id) ?? null;
@@ -51,7 +52,9 @@ export async function listEvents(
   };
 }
 
-/** The events before (newer) and after (older) an event in the filtered list, whether it matches itself or not. */
+/**
+ * The events before (newer) and after (older) an event in the filtered list, even if the event itself does not match.
+ */
 export async function readNeighbours(
   db: Queryable,
   viewer: Viewer,

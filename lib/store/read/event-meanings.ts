@@ -6,14 +6,17 @@ import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Db, Queryable } from "@/lib/store/db";
 import { compileFilter } from "@/lib/store/read/event-filter-sql";
 
-/** From here on the list counts: a person who pastes an id looks for a handful. */
+/** Maximum matches: a person who pastes an id looks for a few events. */
 const COUNT_BOUND = 1_000;
-/** The search waits for this. */
+/** Time limit: the search waits for this read. */
 const MEANINGS_MS_MAX = 1_000;
 const CODES_MAX = 5;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** What a text may name: an event by our id or its own, an aggregate, a trace, an error code. Reads by indexes, and groups. */
+/**
+ * The possible meanings of a text: our id or the producer's id of an event, an aggregate, a trace, an error code. Reads
+ * by index, and reads groups.
+ */
 export async function readMeanings(db: Db, viewer: Viewer, text: string, nowMs: number): Promise<Meanings> {
   const sources = sourceScope(viewer);
   const [event, errorCodes, ...names] = await Promise.all([
@@ -34,7 +37,7 @@ async function readById(db: Queryable, id: string, sources: string[] | null): Pr
   return row ?? null;
 }
 
-/** Over the groups, which are thousands where events are millions. */
+/** Reads the groups: there are thousands of groups and millions of events. */
 async function readErrorCodes(db: Queryable, text: string, sources: string[] | null): Promise<string[]> {
   const rows = await db.query<{ error_code: string }>(
     `select error_code from (select distinct g.error_code from dlq_groups g where lower(g.error_code) = lower($1)

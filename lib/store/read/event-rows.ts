@@ -2,9 +2,9 @@ import { redactText } from "@/lib/core/redact";
 import { may, type Viewer } from "@/lib/core/viewer";
 
 /**
- * Columns of an event as they go to the wire (`EventOut`), over the aliases `e` (dlq_event_rows) and `s` (sources). Read with
- * `isoTimes`, a row is an answer: a list has fifty of them, and to copy each costs more than to read it. `version` is a
- * number when it is exact as one, else its digits, as every int8 is.
+ * Columns of an event as the API sends them (`EventOut`), over the aliases `e` (dlq_event_rows) and `s` (sources). Read
+ * with `isoTimes`, a row needs no conversion: a list has fifty rows, and copying a row costs more than reading it.
+ * `version` is a number when a number holds it exactly, else its digits, like every int8.
  */
 export const EVENT_COLUMNS = `e.id, s.name as source, e.event_id as "eventId", e.aggregate_id as "aggregateId",
   e.aggregate_type as "aggregateType", e.version, e.event_type as "eventType", e.error_code as "errorCode",
@@ -13,13 +13,13 @@ export const EVENT_COLUMNS = `e.id, s.name as source, e.event_id as "eventId", e
   e.last_operator as "lastOperator", e.redrive_at as "redriveAt", e.confirmed_at as "confirmedAt",
   e.cooldown_until as "cooldownUntil", e.trace_id as "traceId", e.payload_bytes as "payloadBytes", e.tags`;
 
-/** How the viewer sees the text of an error, which often repeats what was sent. */
+/** The error text for the viewer, which often repeats a part of the payload. */
 export function errorTextFor(viewer: Viewer): <Text extends string | null>(text: Text) => Text {
   if (may(viewer, "reveal")) return (text) => text;
   return (text) => (text === null ? text : (redactText(text) as typeof text));
 }
 
-/** Masks the error texts of rows, in place, for a viewer who may not reveal. */
+/** Masks the error texts of rows, in place, for a viewer who may not read credentials and payloads. */
 export function maskRows(viewer: Viewer, rows: readonly { lastError: string | null }[]): void {
   if (may(viewer, "reveal")) return;
   const textOut = errorTextFor(viewer);

@@ -18,9 +18,9 @@ import { EVENT_COLUMNS } from "@/lib/store/read/event-rows";
 /**
  * Reads matching events in the order of their id, a page at a time, at the same cost at any depth.
  *
- * The planner's trap is `order by id limit 50` over a filter it misjudges: it walks the key from the end, or sorts
- * everything. So the plan is fixed here. What is common is found among the newest rows, whatever its name. What is not is
- * read by kind (see event-kinds.ts), one ordered range each, merged: no range without matches is read.
+ * PostgreSQL's planner often misjudges a filter with `order by id limit 50`: it reads the key from the end, or sorts
+ * all matches. So the plan is chosen here. Frequent matches are found among the newest rows, whatever the filter. Rare
+ * matches are read by kind (see event-kinds.ts), one ordered range each, merged: no range without matches is read.
  */
 
 export type Scan = {
@@ -30,25 +30,27 @@ export type Scan = {
   from: string | null;
   towards: "older" | "newer";
   limit: number;
-  /** Look no further than this id. */
+  /** Read no further than this id. */
   until?: string;
   /** See `Part` in controlled-parts.ts. */
   hint?: string;
-  /** Rows have a `control`: whether any is in force at all. A list asks for the controls only when there are some. */
+  /** Rows have a `control`: whether any control is in force. A list reads the controls only when there are some. */
   flagControls?: boolean;
 };
 
 export type ScannedEvent = EventOut & { control?: unknown };
 
-/** Ids are made from the wall clock: nothing lies much further in the future. Keeps the janitor's days ahead out. */
+/**
+ * Ids are made from the wall clock: no id is much further in the future. Keeps the partitions of the days ahead out.
+ */
 const CLOCK_SKEW_MS = 3_600_000;
 
-/** Rows in the order asked for. Rejects with DomainError `invalid-filter` or `read-timeout`. */
+/** Rows in the requested order. Rejects with DomainError `invalid-filter` or `read-timeout`. */
 export async function scanEvents(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
   const parts = await controlledParts(db, scan.filter);
   if (parts === null) return scanOne(db, scan);
   const found = await Promise.all(parts.map((part) => scanOne(db, { ...scan, ...part })));
-  // An event that two controls catch is in two parts.
+  // An event that two controls match is in two parts.
   const rows = [...new Map(found.flat().map((row) => [row.id, row])).values()];
   const order = scan.towards === "newer" ? 1 : -1;
   return rows.sort((a, b) => (a.id < b.id ? -order : order)).slice(0, scan.limit);
@@ -68,13 +70,13 @@ async function scanOne(db: Queryable, scan: Scan): Promise<ScannedEvent[]> {
   return run(db, inOrder(scan, plan));
 }
 
-/** A window without any match among the newest rows, and the longest that is tried before all days. */
+/** The first time window when the newest rows hold no match, and the longest window that is tried before all days. */
 const DAYS_FIRST_MS = 3 * 86_400_000;
 const DAYS_MOST_MS = 20 * 86_400_000;
 
 /**
- * Where a page that the newest rows did not fill is likely to end, by how dense its matches were there: each range then
- * looks into the partitions of a few days instead of all. Null = as well all.
+ * The likely end of a page that the newest rows did not fill, from the density of its matches: each range then reads
+ * the partitions of a few days instead of all. Null = read all days.
  */
 function likelyWindow({ from, towards, limit, nowMs }: Scan, near: readonly ScannedEvent[]): string | null {
   if (from === null && towards === "newer") return null;
@@ -88,9 +90,11 @@ function likelyWindow({ from, towards, limit, nowMs }: Scan, near: readonly Scan
 /** Rows that can be fetched and sorted at once. */
 const RARE_ROWS = 2_000;
 
-/** Whether few events have these tags. Their index has no order: it stops counting early, but reads a partition whole. */
+/**
+ * Whether few events have these tags. The tag index has no order: the count stops early, but reads a partition whole.
+ */
 async function areRare(db: Queryable, tags: NonNullable<ScopedFilter["tags"]>): Promise<boolean> {
-  // How common a tag is, over every source: it chooses the plan, and no row comes of it.
+  // The frequency of a tag over all sources. It only chooses the plan, so no row of a hidden source is returned.
   const { where, values } = compileFilter({ tags } as ScopedFilter, 0);
   const text = `select count(*)::int as n from (select 1 from dlq_event_facts e where ${where} limit ${RARE_ROWS}) few`;
   const [row] = await db.query<{ n: number }>(text, values, { name: statementName("rare", text) });
@@ -104,8 +108,8 @@ function run(db: Queryable, { text, values }: Sql): Promise<ScannedEvent[]> {
 }
 
 /**
- * How the rows are found. `covered`: fields that need no condition then. `sure`: no range is read further than a page, so
- * the newest rows need not be looked at first.
+ * How the rows are found. `covered`: the fields that need no condition because the plan selects by them. `sure`: no
+ * range is read further than a page, so the newest rows need not be tried first.
  */
 type ReadPlan =
   | { kind: "keys"; covered: FilterField[] }
@@ -113,13 +117,13 @@ type ReadPlan =
   | { kind: "kinds"; covered: FilterField[]; sure: boolean }
   | { kind: "order"; covered: FilterField[] };
 
-/** Groups whose kinds are cheaper to read at once than to look for among the newest rows. */
+/** Up to this many groups, reading their kinds is cheaper than searching the newest rows. */
 const GROUPS_FEW = 4;
 const IN_ORDER: ReadPlan = { kind: "order", covered: [] };
 
 async function choosePlan(db: Queryable, filter: ScopedFilter): Promise<ReadPlan> {
   if (filter.eventId) return { kind: "keys", covered: ["eventId"] };
-  // These name a handful of rows each.
+  // Each of these values matches only a few rows.
   if (filter.aggregateId) return column("aggregateId", "found_aggregate_id", filter.aggregateId);
   if (filter.traceId) return column("traceId", "trace_id", filter.traceId);
   const refined = splitStatuses(filter.status ?? []).refined.length > 0;
@@ -130,7 +134,7 @@ async function choosePlan(db: Queryable, filter: ScopedFilter): Promise<ReadPlan
       (field !== "q" || splitWords(filter.q!).plain.length > 0),
   );
   const left = leavesConditions(filter, covered);
-  // The refinements have small indexes of their own, which the planner finds.
+  // The refinements have small partial indexes of their own, which the planner finds.
   const other = filter.eventType ? column("eventType", "event_type", filter.eventType) : refined ? IN_ORDER : null;
   if (other && (covered.length === 0 || (left && (await areMany(db, filter))))) return other;
   if (covered.length === 0 && !filter.tags) return IN_ORDER;
@@ -143,7 +147,7 @@ function column(field: FilterField, name: string, values: readonly string[]): Re
   return { kind: "column", column: name, values: [...new Set(values)], covered: [field] };
 }
 
-/** Whether a condition is left beside the fields covered: a range may then hold few rows that match. */
+/** Whether a condition remains beside the covered fields: a range may then hold few matching rows. */
 function leavesConditions(filter: ScopedFilter, covered: readonly FilterField[]): boolean {
   return (Object.keys(filter) as Exclude<FilterField, "window">[]).some((field) => {
     if (filter[field] === undefined || field === "from" || field === "to") return false;
@@ -151,7 +155,7 @@ function leavesConditions(filter: ScopedFilter, covered: readonly FilterField[])
   });
 }
 
-/** Rows of all kinds together that are read with a condition left, rather than by another plan. */
+/** Up to this many rows of all kinds are read with a condition that remains; beyond, another plan is used. */
 const KIND_ROWS_MAX = 20_000;
 
 async function areMany(db: Queryable, filter: ScopedFilter): Promise<boolean> {
@@ -161,10 +165,11 @@ async function areMany(db: Queryable, filter: ScopedFilter): Promise<boolean> {
   return row!.n > KIND_ROWS_MAX;
 }
 
-/** All conditions except those of the fields covered otherwise, and where the page starts. */
+/** The conditions of the fields that are not covered, and the start of the page. */
 function conditionsOf(scan: Scan, compiled: CompiledFilter, params: Params): string[] {
   const left = compiled.conditions.map(({ field, sql }) =>
-    // In this form no index takes a tag: the planner would read the whole GIN entry of a common one for each range.
+    // This form prevents the use of the tag index: the planner would read the whole GIN entry of a common tag for each
+    // range.
     field === "tags" ? `(${sql}) is true` : sql,
   );
   return [...left, ...boundsOf(scan, params)];
@@ -181,7 +186,7 @@ function boundsOf(scan: Scan, params: Params): string[] {
   return bounds;
 }
 
-/** The conditions of the filter without the fields covered; of `q` the words with a digit are always left. */
+/** The conditions of the filter without the covered fields; the words of `q` with a digit always remain. */
 function start(scan: Scan, covered: readonly FilterField[]): { compiled: CompiledFilter; params: Params } {
   const rest = { ...scan.filter };
   for (const field of covered) if (field !== "window" && field !== "q") delete rest[field];
@@ -228,13 +233,13 @@ function inOrder(scan: Scan, plan: ReadPlan): Sql {
   );
 }
 
-/** Does not depend on the row: PostgreSQL looks once for each statement. */
+/** Does not depend on the row: PostgreSQL evaluates it once for each statement. */
 const ANY_CONTROL = `(exists (select from controls where lifted_at is null)
   or exists (select from aggregates where blacklist_id is not null)) as control`;
 
 /**
- * The columns of a page are read when it is known: of each range they would be read for a whole page. As an array, since
- * the planner takes a limit by parameter for a tenth of the table, and would read both tables whole to join them.
+ * The columns are read only for the rows of the final page, not for the page of each range. The ids come as an array:
+ * the planner expects a limit given as a parameter to return a tenth of the table, and would join two whole tables.
  */
 function page(
   { flagControls }: Scan,
@@ -249,13 +254,13 @@ function page(
   };
 }
 
-/** Rows looked at before something is taken for rare: a few milliseconds' worth. */
+/** Rows searched before a match counts as rare: a few milliseconds of work. */
 const PROBE_ROWS = 4_000;
-/** The same where a condition reads another table for each. */
+/** The same when a condition reads another table for each row. */
 const PROBE_FACTS = 1_000;
 const FACTS = ["aggregateId", "eventType", "traceId", "tags"] as const;
 
-/** The next rows of all, of which those that match. */
+/** Searches the next rows of the table and returns the matching ones. */
 function probe(scan: Scan): Sql {
   const { compiled, params } = start(scan, []);
   const order = orderOf(scan);
@@ -271,7 +276,10 @@ function probe(scan: Scan): Sql {
   return page(scan, from, { order, limit: `${params.add(scan.limit)}::int`, params });
 }
 
-/** Everything that has the tags by their index, then in order. Materialised: a limit would lure the planner away. */
+/**
+ * Reads all rows with the tags by their index, then sorts them. Materialised, because with a limit the planner would
+ * not use the index.
+ */
 function throughTags(scan: Scan): Sql {
   const { compiled, params } = start(scan, []);
   const order = orderOf(scan);

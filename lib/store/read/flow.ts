@@ -4,7 +4,7 @@ import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, type FlowTable, GROUP_FLOW } from "
 
 const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
-/** Later than anything, what a timestamp can hold, and the begin of a day. */
+/** A time later than any other that a timestamp can hold, at the start of a day. */
 export const END_MS = Date.parse("9999-01-01T00:00:00Z");
 
 export const floorHour = (ms: number) => Math.floor(ms / HOUR_MS) * HOUR_MS;
@@ -12,14 +12,14 @@ export const floorHour = (ms: number) => Math.floor(ms / HOUR_MS) * HOUR_MS;
 /** Minutes that begin in [fromMs, toMs), in rows that do not cross a multiple of `bucketMs`. */
 export type FlowSpan = { fromMs: number; toMs: number; bucketMs: number };
 
-/** A part of the flow that counts only as a sum. */
+/** A part of the flow of which only the sum is needed. */
 export const asSum = (fromMs: number, toMs: number = END_MS): FlowSpan => ({ fromMs, toMs, bucketMs: 0 });
 
 export type FlowPiece = FlowTable & { fromMs: number; toMs: number };
 
 /**
- * Cuts a span so that each piece is read from the widest table that fits: a chart reads as many rows as it has buckets,
- * and at each end those of the narrower tables.
+ * Splits a span so that each part is read from the widest table that fits: a chart reads one row for each bucket, and
+ * rows of narrower tables only at each end.
  */
 export function flowPieces(tables: readonly FlowTable[], { fromMs, toMs, bucketMs }: FlowSpan): FlowPiece[] {
   const usable = tables.filter(({ widthMs }) => bucketMs % widthMs === 0);
@@ -40,14 +40,19 @@ export function windowSpan(query: StatsQuery): FlowSpan {
   return { fromMs: bucketStarts(query)[0]!, toMs: query.toMs, bucketMs: query.bucketMs };
 }
 
-/** From the window's first bucket to now: a size is read backwards from now. What came after the window is a sum. */
+/**
+ * From the window's first bucket to now: a size is computed backwards from now. Later changes than the window are one
+ * sum.
+ */
 export function sizeSpans(query: StatsQuery): FlowSpan[] {
   const starts = bucketStarts(query);
   const endMs = starts.at(-1)! + query.bucketMs;
   return [{ fromMs: starts[0]!, toMs: endMs, bucketMs: query.bucketMs }, asSum(endMs)];
 }
 
-/** The same chart over what the viewer sees. Throws DomainError `forbidden` when the viewer may not view. */
+/**
+ * The same chart over the sources that the viewer may see. Throws DomainError `forbidden` when the viewer may not view.
+ */
 export function scopeStats(viewer: Viewer, query: StatsQuery): StatsQuery {
   const source = sourceScope(viewer, query.filter.source);
   return source === null ? query : { ...query, filter: { ...query.filter, source } };
@@ -58,7 +63,7 @@ export function scopeValues({ source, errorCode, fingerprint }: StatsQuery["filt
   return [source ?? null, errorCode ?? null, fingerprint ?? null];
 }
 
-/** The filter's source and error code; a name that is not asked for is no condition that an index must ignore. */
+/** The filter's source and error code. A name that is absent adds no condition, so that indexes can be used. */
 export function inScope({ source, errorCode }: StatsQuery["filter"]): string {
   const ofSource = source ? "source_id = any(array(select id from sources where name = any($1::text[])))" : anyOf("$1");
   return `${ofSource} and ${errorCode ? "error_code = any($2::text[])" : anyOf("$2")}`;
@@ -68,7 +73,7 @@ function inGroup({ fingerprint }: StatsQuery["filter"]): string {
   return fingerprint ? "fingerprint = any($3::text[])" : anyOf("$3");
 }
 
-/** True, and gives a parameter that no condition uses its type. */
+/** Always true; gives a type to a parameter that no condition uses. */
 const anyOf = (param: string) => `${param}::text[] is null`;
 
 type FlowSql = { sql: string; values: unknown[] };

@@ -31,8 +31,8 @@ type GroupRow = {
 };
 
 /**
- * Groups with events that match, the most parked first. Counts are of the matching events: from the rollup where it can
- * tell, else counted.
+ * Groups with matching events, the group with the most parked events first. Counts are of the matching events: from the
+ * rollup where it suffices, else counted.
  */
 export async function listGroups(db: Db, viewer: Viewer, query: GroupQuery, nowMs: number): Promise<GroupList> {
   const filter = scopeFilter(viewer, query.filter);
@@ -44,7 +44,7 @@ export async function listGroups(db: Db, viewer: Viewer, query: GroupQuery, nowM
     ? `where (parked, fingerprint) < (${params.add(after.parked)}::bigint, ${params.add(after.fingerprint)}::text)`
     : "";
   const rows = await db.query<GroupRow>(
-    // The page is chosen by one number of each group; what it shows is gathered for its groups alone.
+    // The page is chosen by one number of each group; the other columns are read for the groups of the page only.
     `with counted as materialized (${counted}), summed as (
        select fingerprint, (coalesce(sum(n) filter (where status in ${PARKED}), 0))::bigint as parked
          from counted where n > 0 group by fingerprint),
@@ -81,7 +81,7 @@ function rolledUp(filter: EventFilter, params: Params): string {
            where ${kindConditions(filter, params)} group by 1, 2, 3`;
 }
 
-/** Bounded by the statement's timeout alone: a window or a name beside it keeps it quick. */
+/** Only the statement timeout limits it: a window or a name beside it keeps it quick. */
 function scanned(filter: ScopedFilter, nowMs: number, params: Params): string {
   const { where, values } = compileFilter(filter, nowMs);
   for (const value of values) params.add(value);
@@ -101,7 +101,7 @@ async function readTrends(
                        sum(parked)::bigint as n
                   from (${flow.sql}) flow group by 1, 2`;
   const rows = await db.query<{ fingerprint: string; hour: number; n: number }>(text, flow.values, {
-    name: statementName("group_trends", text),
+    name: statementName("group-trends", text),
   });
   const trends = new Map(fingerprints.map((fingerprint) => [fingerprint, Array<number>(TREND_HOURS).fill(0)]));
   for (const { fingerprint, hour, n } of rows) {
@@ -128,8 +128,8 @@ function groupOut(row: GroupRow, trend: number[] | undefined, textOut: ReturnTyp
 }
 
 /**
- * The row of a group holds an event and times of any source. A viewer of some sources gets the newest event of those
- * sources, and when the oldest and the newest of their events were parked.
+ * The row of a group holds a sample event and times of any source. A viewer of some sources gets the newest event of
+ * those sources, and the times of the oldest and the newest of their events.
  */
 async function ownSamples(db: Queryable, rows: readonly GroupRow[], scope: string[]): Promise<GroupRow[]> {
   const end = (order: "asc" | "desc", columns: string) => `(

@@ -11,16 +11,16 @@ import { ofSources, seesControl, seesRedrive } from "@/lib/store/read/scope-sql"
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 import { readTargets } from "@/lib/store/read/targets";
 
-/** What a scrape says, all from rollups and heartbeats: it costs the same with a thousand events and a hundred million. */
+/** The values of a scrape, all from rollups and heartbeats: the cost does not grow with the number of events. */
 
 /** Rates are taken over this long, seconds; a rollup row is a minute. */
 const RATE_WINDOW_S = 300;
 const SUCCESS_WINDOW_H = 24;
-/** Error codes are an open set: more would be a series each. */
+/** Maximum error codes: error codes are an open set, and each is a series. */
 const TOP_CODES = 10;
-/** Series of one source: a bug that writes ids as error codes must not become a scrape of megabytes. */
+/** Maximum series of one source: a bug that writes ids as error codes must not make a scrape of megabytes. */
 const SOURCE_CODES = 50;
-/** All codes beyond. */
+/** The label for all further codes. */
 const OTHER = "other";
 
 type Level = { source: string; code: string; n: number };
@@ -79,7 +79,7 @@ export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number):
   ];
 }
 
-/** What the live workers report, of the targets of these sources. */
+/** The reports of the live workers about the targets of these sources. */
 async function readBeats(db: Queryable, scope: string[] | null): Promise<Beat[]> {
   const beats = await db.query<Beat>(
     `select id as worker, info from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s'`,
@@ -120,7 +120,7 @@ function gauge(name: string, help: string, samples: Metric["samples"]): Metric {
   return { name, help, type: "gauge", samples };
 }
 
-/** Seconds. Within an hour of the truth: the rollup knows the hour of first sight. */
+/** Seconds. Exact to an hour: the rollup holds the hour of first sight. */
 function ageMetrics(hours: HourCount[], nowMs: number): Metric[] {
   const seconds = (share: number) => {
     const ms = agePercentile(hours, share, nowMs);
@@ -142,7 +142,7 @@ async function readFlow(db: Queryable, scope: string[] | null, nowMs: number): P
   const sums = FLOW_KINDS.map((kind) => `sum(${kind})::bigint as ${kind}`).join(", ");
   const text = `select at >= to_timestamp($${flow.values.push(recentFromMs)}::float8 / 1000) as recent, ${sums}
                   from (${flow.sql}) flow group by 1`;
-  const rows = await db.query<FlowSums>(text, flow.values, { name: statementName("flow_sums", text) });
+  const rows = await db.query<FlowSums>(text, flow.values, { name: statementName("flow-sums", text) });
   const sumsOf = (wanted: FlowSums[]) =>
     new Map(FLOW_KINDS.map((kind) => [kind as string, wanted.reduce((sum, row) => sum + row[kind], 0)]));
   const day = sumsOf(rows);

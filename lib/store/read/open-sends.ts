@@ -2,7 +2,7 @@ import { CONTROL_COVERS } from "@/lib/store/control-sql";
 import type { Queryable } from "@/lib/store/db";
 import { ATTEMPT, ITEM } from "@/lib/store/state-sql";
 
-/** What was stopped: a redrive, named events (by our ids), or what a control covers. */
+/** The stopped scope: a redrive, named events (by our ids), or the events that a control covers. */
 export type StopScope = { redriveId: string } | { ids: readonly string[] } | { controlId: string };
 
 /** Sends of a worker that is alive and still holds the item. */
@@ -10,7 +10,7 @@ const OPEN_SENDS = `redrive_attempts a
   join redrive_items i on i.id = a.id and i.redrive_id = a.redrive_id and i.state = ${ITEM.open} and i.fence = a.fence
    and i.claimed_until >= now()`;
 
-/** The events of a scope that are being sent now: their intent is on record, and its end is not. */
+/** The events of a scope that are being sent now: their intent is recorded, and their end is not. */
 export async function openSends(db: Queryable, scope: StopScope): Promise<string[]> {
   const [where, value] = conditionOf(scope);
   const rows = await db.query<{ id: string }>(

@@ -2,7 +2,7 @@ import type { RedriveState } from "@/lib/core/redrive-state";
 import type { Queryable } from "@/lib/store/db";
 import { ITEM, LIVE_REDRIVES, OPEN_ITEMS, REDRIVE } from "@/lib/store/state-sql";
 
-/** Slices of a redrive that have open items. At most one number for each 64 items. */
+/** Slices of a redrive with open items. There is at most one slice for each 64 items. */
 export async function openSlices(db: Queryable, redriveId: string): Promise<number[]> {
   const rows = await db.query<{ slice: number }>(
     `select distinct slice from redrive_items where redrive_id = $1 and state = ${ITEM.open} order by slice`,
@@ -11,13 +11,16 @@ export async function openSlices(db: Queryable, redriveId: string): Promise<numb
   return rows.map((row) => row.slice);
 }
 
-/** Operations ring what they start or resume: until then a slice is not missing from the queue. */
+/**
+ * Operations add the jobs of the redrives that they start or resume: before this time a slice is not missing from the
+ * queue.
+ */
 const RUNG_SOON = "2 s";
 
 /**
- * The slices of running redrives whose jobs the queue must hold: with items that nobody holds and that wait for no time. Not
- * those of a redrive that has started or resumed just now, nor those that wait for another redrive, unless `all` are asked
- * for.
+ * The slices of running redrives whose jobs the queue must hold: slices with items that nobody holds and that wait for
+ * no time. Slices of a redrive that started or resumed just now, and slices that wait for another redrive, are included
+ * only with `all`.
  */
 export async function idleSlices(
   db: Queryable,

@@ -2,7 +2,7 @@ import type { PolicyOut } from "@/lib/contract/targets";
 import { assertMay, sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { LowRateStore } from "@/lib/store/prisma";
 
-/** Stored versions, newest first; of one name, or of all. */
+/** Stored versions, newest first, of one policy or of all. */
 export async function readPolicyVersions(
   lowRate: LowRateStore,
   viewer: Viewer,

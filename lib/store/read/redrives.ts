@@ -74,7 +74,7 @@ type ListedRedrive = RedriveCounts & {
   openSources: string[] | null;
 };
 
-/** Redrives, newest first; `live` leaves out those that are DONE or CANCELLED. */
+/** Redrives, newest first; `live` leaves out the redrives that are DONE or CANCELLED. */
 export async function listRedrives(
   db: Queryable,
   viewer: Viewer,
@@ -129,7 +129,7 @@ function stalledOut(
     ...facts,
     state: row.state,
     open: out.open,
-    // A dry run waits for no rate and no breaker, and its passed events are in no tick.
+    // A dry run waits for no rate and no breaker, and the ticks do not count its passed events.
     decidedRecently: row.mode === "verify" ? 1 : row.decidedRecently,
     startedMs: row.startedAtMs,
     nowMs,
@@ -146,7 +146,10 @@ function stalledOut(
   return { ...shown, until: isoOrNull(untilMs) };
 }
 
-/** One that began a moment ago has sent for less than the window: over all of it, its rate would read as a tenth. */
+/**
+ * A redrive that began recently has sent for less than the window: divided by the whole window, its rate would be too
+ * low.
+ */
 function rateWindowS({ startedAtMs }: ListedRedrive, nowMs: number): number {
   const ranS = startedAtMs === null ? RATE_WINDOW_S : (nowMs - startedAtMs) / 1000;
   return Math.min(Math.max(ranS, 1), RATE_WINDOW_S);
@@ -198,7 +201,7 @@ function redriveOut(
   };
 }
 
-/** At the measured rate once there is one; before that, and while a canary holds it back, at the set rate. */
+/** At the measured rate if there is one; before that, and while a canary limits the redrive, at the set rate. */
 function etaMs(
   row: ListedRedrive,
   open: number,
@@ -223,7 +226,9 @@ function canaryLeft(row: ListedRedrive, canary: Canary, released: number, nowMs:
   return { steps: canary.steps, quietMs: canary.quietMs, released, waitMs, total: total - refused - cancelled };
 }
 
-/** Of a failed item also: its last attempt was to be repeated, and its time ended in the wait for that. */
+/**
+ * Also for a failed item whose last attempt was to be repeated, and whose time ended during the wait for the repeat.
+ */
 const ITEM_COLUMNS = `i.id, e.event_id as "eventId", s.name as source, i.aggregate_id as "aggregateId",
   i.version, i.error_code as "errorCode", i.state, i.result, i.detail, i.attempts, coalesce(i.verdict, '[]') as findings,
   i.finished_at as "finishedAtMs",

@@ -8,7 +8,10 @@ export type SentTo = { sentTo: string | null; aggregateSentTo: string | null };
 
 type Item = { id: string; sourceId: string; aggregateType: string | null; aggregateId: string | null };
 
-/** By the item's id. An attempt that certainly failed tells nothing of the aggregate, and all of the item. */
+/**
+ * By the item's id. For the aggregate, an attempt that certainly failed does not count; for the item, every attempt
+ * counts.
+ */
 export async function readSentTo(
   db: Queryable,
   redriveId: string,

@@ -4,7 +4,7 @@ import { seesAll, sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { SavedView as Row } from "@/lib/store/generated/client";
 import type { LowRateStore } from "@/lib/store/prisma";
 
-/** More than a menu can show. */
+/** Maximum number of views: more than a menu can show. */
 const VIEWS_MAX = 500;
 
 export async function listSavedViews(lowRate: LowRateStore, viewer: Viewer): Promise<SavedViewList> {

@@ -1,6 +1,6 @@
 /**
- * What a viewer of some sources sees, as SQL. `scope` is the `$n` of the names from `sourceScope`: null = every source,
- * and then each condition is true.
+ * SQL for the rows that a viewer of some sources may see. `scope` is the `$n` of the names from `sourceScope`: null =
+ * every source, and then each condition is true.
  */
 
 const idsOf = (scope: string) => `select id from sources where name = any(${scope}::text[])`;
@@ -10,7 +10,7 @@ export function ofSources(column: string, scope: string): string {
   return `(${scope}::text[] is null or ${column} = any(array(${idsOf(scope)})))`;
 }
 
-/** Over a row of redrives. Its counters are those of all its events, so it is seen whole or not at all. */
+/** Over a row of redrives. Its counters include all its events, so a viewer sees the whole row or nothing. */
 export function seesRedrive(alias: string, scope: string): string {
   return `(${scope}::text[] is null or ${alias}.sources <@ ${scope}::text[])`;
 }
@@ -21,15 +21,15 @@ export function ofSeenRedrive(column: string, scope: string): string {
     select 1 from redrives seen where seen.id = ${column} and ${seesRedrive("seen", scope)}))`;
 }
 
-/** Over `o`, a row of bulk_operations: its selection names the sources that it cannot leave. */
+/** Over `o`, a row of bulk_operations. Its selection names the sources of all its events. */
 export function seesOperation(scope: string): string {
   const named = "coalesce(o.selection -> 'filter' -> 'source', o.selection -> 'sources')";
   return `(${scope}::text[] is null or ${named} <@ to_jsonb(${scope}::text[]))`;
 }
 
 /**
- * Over `c`, a row of controls. One without a source rules every source: it is seen by whoever has an event that it
- * names, who must know why that event is refused.
+ * Over `c`, a row of controls. A control without a source applies to every source: a viewer sees it when it names an
+ * event of the viewer's sources, so that the viewer knows why that event is refused.
  */
 export function seesControl(scope: string): string {
   const own = ofSources("e.source_id", scope);
@@ -43,7 +43,9 @@ export function seesControl(scope: string): string {
     else exists (select 1 from dlq_level_sums e where e.error_code = c.value and ${own}) end)`;
 }
 
-/** Over `a`, a row of audit_entries. An entry that covers events of several sources is seen by who sees all of them. */
+/**
+ * Over `a`, a row of audit_entries. An entry about events of several sources is visible only to viewers of all of them.
+ */
 export function seesEntry(scope: string): string {
   return `case a.subject_kind
     when 'event' then exists (select 1 from audit_subjects s where s.entry_id = a.id) or exists (

@@ -2,7 +2,7 @@ import { type Settings, settingsFrom } from "@/lib/core/settings";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 
-/** The same for a viewer: settings hold for every source, so whoever may view sees them all. */
+/** The same for a viewer: settings apply to every source, so every viewer sees them all. */
 export async function showSettings(db: Queryable, viewer: Viewer): Promise<Settings> {
   assertMay(viewer, "view");
   return readSettings(db);

@@ -15,7 +15,7 @@ export function unknownSource(name: string): DomainError {
 
 type Stores = { db: Queryable; lowRate: LowRateStore };
 
-/** Sources by name, with what is parked of each. */
+/** Sources by name, each with the number of its parked events. */
 export async function listSources(
   { db, lowRate }: Stores,
   viewer: Viewer,
@@ -51,7 +51,7 @@ async function parkedBySource(db: Queryable): Promise<Map<string, number>> {
   return new Map(rows.map(({ id, n }) => [id, n]));
 }
 
-/** What a consumer wrote into `sources.state`; `{}` until one has. */
+/** The state that a consumer wrote into `sources.state`; `{}` before the first report. */
 type StoredState = { state?: string; lag?: number | null; lastError?: string | null; at?: string };
 
 function sourceOut(source: Source, parked: Map<string, number>): SourceOut {

@@ -3,13 +3,13 @@ import type { Queryable } from "@/lib/store/db";
 import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/store/read/target-list";
 import { ITEM } from "@/lib/store/state-sql";
 
-/** What stops a redrive, as far as it lies outside its own row. */
+/** The causes outside of a redrive's own row that can stop it. */
 export type LiveFacts = Pick<
   StallFacts,
   "workersAlive" | "breakers" | "targets" | "claimed" | "deferred" | "blockedBy"
 >;
 
-/** Open items looked at for one that another redrive holds back: enough to name that redrive. */
+/** Open items searched for an item that another redrive holds back: enough to name that redrive. */
 const BLOCKED_LOOK = 200;
 
 type LiveRedrive = {
@@ -21,7 +21,7 @@ type LiveRedrive = {
   targets: { name: string; force: "open" | "closed" | null }[] | null;
 };
 
-/** Facts by redrive id, for redrives that are not final. Two statements whatever their number. */
+/** The causes by redrive id, for redrives that are not final. Two statements, however many redrives there are. */
 export async function readLiveFacts(
   db: Queryable,
   ids: readonly string[],
@@ -93,7 +93,7 @@ function readBeats(db: Queryable): Promise<LiveBeat[]> {
   );
 }
 
-/** Open for every worker that has used the target: another one would send. */
+/** The breaker is open for every worker that has used the target: otherwise another worker would send. */
 function openBreaker(
   target: { name: string; force: "open" | "closed" | null },
   beats: readonly LiveBeat[],

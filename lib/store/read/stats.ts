@@ -23,9 +23,9 @@ import {
 import { seesControl, seesRedrive } from "@/lib/store/read/scope-sql";
 import { PARKED } from "@/lib/store/state-sql";
 
-/** Charts, all from the rollups: their cost does not grow with the events. */
+/** Charts, all from the rollups: the cost depends on the number of buckets, not on the number of events. */
 
-/** More cannot be told apart in a chart; all that come after them are one. */
+/** Maximum series: a reader cannot distinguish more in a chart. All further codes are one series. */
 const SIZE_CODES_MAX = 50;
 const OTHER_CODES = "other";
 
@@ -36,8 +36,8 @@ const binOf = (at: string, bucketMs: string) =>
 type SizeRow = { bucket: number | null; code: string; n: number };
 
 /**
- * dlq_size at the end of each bucket: what is parked now, less what came since, plus what went since. Level and flow are
- * read by one statement: between two an arrival would be in one of them only.
+ * dlq_size at the end of each bucket: the events parked now, less the later arrivals, plus the later departures. One
+ * statement reads level and flow: with two, an arrival between them would be in only one.
  */
 export async function readSize(db: Queryable, viewer: Viewer, asked: StatsQuery, nowMs: number): Promise<SizeStats> {
   const query = scopeStats(viewer, asked);
@@ -57,7 +57,7 @@ export async function readSize(db: Queryable, viewer: Viewer, asked: StatsQuery,
   const total = [...level.values()].reduce((sum, n) => sum + n, 0);
   const changes = rows.filter((row): row is NetRow => row.bucket !== null);
   const byBucket = Map.groupBy(changes, (row) => row.bucket);
-  // From now backwards: each step takes back what the bucket changed. Buckets behind the window come first.
+  // From now backwards: each step subtracts the change of the bucket. Buckets after the window come first.
   const inWindow = new Set(starts);
   for (const [start, net] of byBucket) if (!inWindow.has(start)) takeBack(level, net);
   const buckets: SizeStats["buckets"] = [];
@@ -71,7 +71,7 @@ export async function readSize(db: Queryable, viewer: Viewer, asked: StatsQuery,
 /** `bucket`: epoch milliseconds of its start. */
 type NetRow = SizeRow & { bucket: number };
 
-/** What is parked, by code. By group only where that is asked for: its rollup does not know the code. */
+/** Parked events by error code. By group only on request: the rollup of groups does not hold the code. */
 function levelsOf(filter: StatsQuery["filter"]): string {
   return filter.fingerprint
     ? `select g.error_code as code, l.n from dlq_group_levels l join dlq_groups g using (fingerprint)
@@ -94,7 +94,7 @@ function sizeBucket(startMs: number, level: Map<string, number>): SizeStats["buc
   return { at: iso(startMs), total, byErrorCode };
 }
 
-/** A chart shows all but the last, which takes back confirmations. */
+/** A chart shows all kinds but the last, which takes back confirmations. */
 const CHARTED = ["parked", "redriven", "confirmed", "failed", "bounced", "ignored", "released", "unconfirmed"] as const;
 type FlowCounts = Record<(typeof CHARTED)[number], number>;
 type FlowRow = FlowCounts & { bucket: number };
@@ -123,7 +123,7 @@ export async function readFlow(db: Queryable, viewer: Viewer, asked: StatsQuery,
   };
 }
 
-/** Confirmed of what is settled: an event that is only sent counts neither way. */
+/** Confirmed events as a share of settled events: an event that is only sent does not count. */
 export async function readRedriveSuccess(
   db: Queryable,
   viewer: Viewer,
@@ -151,8 +151,8 @@ function success({ redriven, confirmed: ever, unconfirmed, bounced, failed }: Fl
 }
 
 /**
- * Ages of what is parked. The rollup knows the hour of first sight: p50 and p95 are within an hour, the oldest is read
- * from its index. Of the past it is estimated what had left by then, see `parkedHoursAt`.
+ * Ages of the parked events. The rollup holds the hour of first sight: p50 and p95 are exact to an hour, and the oldest
+ * event is read from its index. For the past, the events that had left by then are estimated, see `parkedHoursAt`.
  */
 export async function readAge(db: Queryable, viewer: Viewer, asked: StatsQuery, nowMs: number): Promise<AgeStats> {
   const query = scopeStats(viewer, asked);
@@ -175,8 +175,8 @@ export async function readAge(db: Queryable, viewer: Viewer, asked: StatsQuery, 
 type Ages = { p50Ms: number | null; p95Ms: number | null; oldestMs: number | null };
 
 /**
- * The rollup knows hours, the index knows when the oldest event that is parked now was first seen. Where no event of an
- * earlier hour was parked, nothing is taken as older than that event. `hours` come youngest first.
+ * The rollup holds hours; the index holds the exact time of the oldest parked event. Where no event of an earlier hour
+ * was parked, no age is greater than that event's. `hours` come youngest first.
  */
 function agesOf(hours: readonly HourCount[], atMs: number, oldestMs: number | null): Ages {
   const [p50Ms = null, p95Ms = null, oldest = null] = agePercentiles(hours, [0.5, 0.95, 1], atMs);
@@ -191,14 +191,14 @@ function agesOf(hours: readonly HourCount[], atMs: number, oldestMs: number | nu
 async function presentHours(db: Queryable, filter: StatsQuery["filter"]): Promise<HourCount[]> {
   const text = `select hour as "hourMs", sum(n)::bigint as n from dlq_level_ages
       where status in ${PARKED} and ${inScope(filter)} group by 1 having sum(n) > 0`;
-  return db.query<HourCount>(text, scopeValues(filter).slice(0, 2), { name: statementName("present_hours", text) });
+  return db.query<HourCount>(text, scopeValues(filter).slice(0, 2), { name: statementName("present-hours", text) });
 }
 
-/** Before that the past is told by the day: five weeks of hours are what a chart of the past can show. */
+/** Before this time the past is read by day: the hours of five weeks are the most that a chart of the past can show. */
 const HOURS_MS = 35 * 86_400_000;
 const hoursFrom = (nowMs: number) => Math.floor((nowMs - HOURS_MS) / 86_400_000) * 86_400_000;
 
-/** What `hourlyFlow` counts by the day, by the day as well. */
+/** The levels by day, for the days that `hourlyFlow` counts by day. */
 function byDayOnce(hours: readonly HourCount[], nowMs: number): HourCount[] {
   const fromMs = hoursFrom(nowMs);
   const sums = new Map<number, number>();
@@ -218,7 +218,7 @@ async function hourlyFlow(db: Queryable, filter: StatsQuery["filter"], nowMs: nu
      select date_bin('1 hour', at, 'epoch') as "hourMs",
             sum(parked)::bigint as arrived, greatest(0, sum(parked - (${SIZE_EFFECT_SQL})))::bigint as gone
        from flow group by 1`;
-  const rows = await db.query<HourlyRow>(text, flow.values, { name: statementName("hourly_flow", text) });
+  const rows = await db.query<HourlyRow>(text, flow.values, { name: statementName("hourly-flow", text) });
   return {
     arrived: rows.map(({ hourMs, arrived }) => ({ hourMs, n: arrived })),
     left: rows.map(({ hourMs, gone }) => ({ hourMs, n: gone })),
@@ -241,7 +241,7 @@ async function readOldest(db: Queryable, filter: StatsQuery["filter"]): Promise<
 
 const MARKERS_MAX = 200;
 
-/** What a person did in the window, for the charts. */
+/** The actions of people in the window, for the charts. */
 export async function readMarkers(db: Queryable, viewer: Viewer, query: StatsQuery): Promise<Markers> {
   const rows = await db.query<{ atMs: number; kind: "redrive" | "control"; label: string; id: string }>(
     `select created_at as "atMs", 'redrive' as kind, reason as label, id from redrives

@@ -9,7 +9,7 @@ import { BULK, LIVE_REDRIVES, REDRIVE } from "@/lib/store/state-sql";
 
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 30;
-/** Names of each kind of trouble that are worth reading. */
+/** Maximum names of open breakers and of failing sources. */
 const TROUBLES_MAX = 20;
 
 type StatusRow = {
@@ -32,8 +32,8 @@ export type StoredStatus = Pick<
 >;
 
 /**
- * What flows now and who works on it. The set rate of a lane is that of its targets together; null when one of them is
- * unlimited.
+ * The current throughput and the live workers. The set rate of a lane is the sum of its targets' rates; null when one
+ * of them is unlimited.
  */
 export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredStatus> {
   const [row] = await db.query<StatusRow>(

@@ -4,20 +4,20 @@ import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";
 
-/** What a worker writes with its heartbeat: its engine's state by target name, and how its rate tokens are served. */
+/** The data in a worker's heartbeat: its engine's state by target name, and the state of its rate limits. */
 export type HeartbeatInfo = {
   running: number;
   targets: Record<string, Omit<TargetEngine, "asOf">>;
   bucket?: BucketState;
 };
 
-/** A worker that was not heard of for this long is gone. */
+/** A worker without a heartbeat for this long counts as stopped. */
 export const HEARTBEAT_LOST_S = 15;
 
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 10;
 
-/** All targets with what the live workers report of them. `addressOf` names where one sends to, without secrets. */
+/** All targets with the reports of the live workers. `addressOf` returns the address of a target, without secrets. */
 export async function listTargets(
   db: Queryable,
   viewer: Viewer,

@@ -23,7 +23,7 @@ export type TargetRow = {
   warmUpMs: number;
   noBursts: boolean;
   fallback: Fallback | null;
-  /** Changes whenever the source or the target does: a publisher made before is stale. */
+  /** Changes whenever the source or the target changes: a publisher made before is out of date. */
   revision: string;
 };
 

@@ -20,12 +20,12 @@ const CODES_MAX = 50;
 const GROUPS_MAX = 20;
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** What is usual is taken over at least this long before the window: a week has every hour of the week once. */
+/** The usual number is measured over at least this time before the window: a week holds every hour of the week once. */
 const USUAL_MS_MIN = 7 * DAY_MS;
-/** A longer window begins and ends at full hours: its minutes say nothing of its length. */
+/** A longer window begins and ends at full hours, because minutes hardly change its length. */
 const BY_MINUTE_MS_MAX = 2 * DAY_MS;
 
-/** Without a window what is parked now, with one what arrived in it. */
+/** Without a window the list counts the events parked now, with a window the arrivals in it. */
 export async function readTopErrors(
   db: Queryable,
   viewer: Viewer,
@@ -36,7 +36,10 @@ export async function readTopErrors(
   return query.windowed ? readArrived(db, viewer, query, nowMs) : readParked(db, query, nowMs);
 }
 
-/** Error codes by what is parked, largest first. `status` in place of the parked ones, when the filter names any. */
+/**
+ * Error codes by number of parked events, largest first. `status` replaces the parked statuses when the filter names
+ * any.
+ */
 async function readParked(db: Queryable, query: StatsQuery, nowMs: number): Promise<TopErrors> {
   const statuses: readonly string[] = query.filter.status ?? PARKED_STATUSES;
   const text = `select error_code as "errorCode", sum(n)::bigint as count, (sum(sum(n)) over ())::bigint as total from dlq_level_sums
@@ -45,13 +48,13 @@ async function readParked(db: Queryable, query: StatsQuery, nowMs: number): Prom
   const rows = await db.query<{ errorCode: string; count: number; total: number }>(
     text,
     [...scopeValues(query.filter).slice(0, 2), statuses],
-    { name: statementName("top_errors", text) },
+    { name: statementName("top-errors", text) },
   );
   const buckets = rows.map(({ errorCode, count }) => ({ errorCode, count }));
   return { asOf: iso(nowMs), kind: "exact", counts: "parked-now", buckets, total: rows[0]?.total ?? 0 };
 }
 
-/** The window as it is counted, and the time before it that tells what is usual. */
+/** The counted window, and the time before it that gives the usual number. */
 type Times = { fromMs: number; toMs: number; usualFromMs: number | null };
 
 async function readArrived(db: Queryable, viewer: Viewer, query: StatsQuery, nowMs: number): Promise<TopErrors> {
@@ -68,7 +71,7 @@ async function readArrived(db: Queryable, viewer: Viewer, query: StatsQuery, now
   };
 }
 
-/** When the flow begins, epoch milliseconds; null when nothing ever arrived. */
+/** The start of the flow, epoch milliseconds; null when no event ever arrived. */
 async function knownSince(db: Queryable): Promise<number | null> {
   const [row] = await db.query<{ since: number | null }>(
     "select least((select min(at) from dlq_flow_minutes), (select min(minute) from dlq_flow)) as since",
@@ -84,11 +87,11 @@ function timesOf({ fromMs, toMs }: StatsQuery, sinceMs: number | null): Times {
   const end = byHour ? floorHour(toMs - 1) + HOUR_MS : toMs;
   const lengthMs = toMs - fromMs;
   const usualFromMs = floorHour(Math.max(start - Math.max(USUAL_MS_MIN, lengthMs), sinceMs ?? start));
-  // Less history than the window is long does not tell what is usual.
+  // A history shorter than the window gives no usual number.
   return { fromMs: start, toMs: end, usualFromMs: start - usualFromMs >= lengthMs ? usualFromMs : null };
 }
 
-/** What is usual, and the window: each is one sum. */
+/** The usual number and the number in the window are one sum each. */
 function spansOf({ fromMs, toMs, usualFromMs }: Times): FlowSpan[] {
   return [asSum(usualFromMs ?? fromMs, fromMs), asSum(fromMs, toMs)];
 }
@@ -108,7 +111,7 @@ async function arrivedCodes(db: Queryable, query: StatsQuery, times: Times): Pro
               (sum(sum(parked + bounced) filter (where ${inWindow})) over ())::bigint as total
          from flow group by error_code) codes
       where parked + bounced > 0 order by parked + bounced desc, "errorCode" limit ${CODES_MAX}`;
-  const rows = await db.query<CodeRow>(text, flow.values, { name: statementName("arrived_codes", text) });
+  const rows = await db.query<CodeRow>(text, flow.values, { name: statementName("arrived-codes", text) });
   const buckets = rows.map(({ before, total: _, ...row }) => {
     const count = row.parked + row.bounced;
     return { ...row, count, ...against(count, before, times) };
@@ -116,7 +119,7 @@ async function arrivedCodes(db: Queryable, query: StatsQuery, times: Times): Pro
   return { buckets, total: rows[0]?.total ?? 0 };
 }
 
-/** What is usual in as long a time, and how many times as much arrived. */
+/** The usual number in a time of the same length, and the ratio of arrivals to it. */
 function against(count: number, before: number, { fromMs, toMs, usualFromMs }: Times) {
   if (usualFromMs === null) return { usual: null, factor: null };
   const usual = (before * (toMs - fromMs)) / (fromMs - usualFromMs);
@@ -125,7 +128,7 @@ function against(count: number, before: number, { fromMs, toMs, usualFromMs }: T
 
 type GroupRow = { fingerprint: string; errorCode: string; pattern: string; count: number; before: number };
 
-/** The groups that most arrived of. */
+/** The groups with the most arrivals. */
 async function arrivedGroups(db: Queryable, { filter }: StatsQuery, times: Times): Promise<ArrivedGroup[]> {
   const flow = flowRows(filter, spansOf(times), { byGroup: true });
   const inWindow = `at >= to_timestamp($${flow.values.push(times.fromMs)}::float8 / 1000)`;
@@ -137,6 +140,6 @@ async function arrivedGroups(db: Queryable, { filter }: StatsQuery, times: Times
      select a.fingerprint, g.error_code as "errorCode", g.message_pattern as pattern, a.count, a.before
        from arrived a join dlq_groups g using (fingerprint)
       where a.count > 0 order by a.count desc, a.fingerprint limit ${GROUPS_MAX}`;
-  const rows = await db.query<GroupRow>(text, flow.values, { name: statementName("arrived_groups", text) });
+  const rows = await db.query<GroupRow>(text, flow.values, { name: statementName("arrived-groups", text) });
   return rows.map(({ before, ...row }) => ({ ...row, ...against(row.count, before, times) }));
 }

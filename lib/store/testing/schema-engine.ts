@@ -8,7 +8,7 @@ const WASM = "node_modules/@prisma/schema-engine-wasm/schema_engine_bg.wasm";
 /** Columns of PostgreSQL's one-byte type "char" in the engine's queries, which the adapter refuses to read. */
 const CHAR_COLUMN = /\bconstr\.(contype) AS (\w+)|\bcon\.(conf(?:del|upd)type)(?=,\n)/g;
 
-/** The engine of `prisma db pull` and `prisma migrate diff`, without the binary that the CLI fetches from the network. */
+/** The engine of `prisma db pull` and `prisma migrate diff`, without the binary that the CLI downloads. */
 export async function openSchemaEngine(databaseUrl: string): Promise<engine.SchemaEngine> {
   const { instance } = await WebAssembly.instantiate(await readFile(WASM), { "./schema_engine_bg.js": engine });
   engine.__wbg_set_wasm(instance.exports);

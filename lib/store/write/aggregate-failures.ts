@@ -5,8 +5,9 @@ import { INT4_MAX } from "@/lib/store/write/finish-items";
 export type FailedAggregate = AggregateName & { failures: number };
 
 /**
- * Adds bounces to the runs of failures of their aggregates. Returns the aggregates that have failed `limit` times in a row
- * or more. Rows are taken in the order in which claims take them: transactions that share aggregates cannot deadlock.
+ * Adds bounces to the consecutive failures of their aggregates. Returns the aggregates with `limit` or more consecutive
+ * failures. Rows are locked in the same order as claims lock them, so that transactions with common aggregates cannot
+ * deadlock.
  */
 export async function countAggregateFailures(
   tx: Tx,
@@ -36,8 +37,9 @@ export async function countAggregateFailures(
 }
 
 /**
- * Ends the runs of failures of the aggregates of events that were confirmed. `byConsumer`: the consumer has just said that
- * it processed them. An event that only stayed quiet ends what failed before its delivery, not what failed since.
+ * Resets the consecutive failures of the aggregates of events that were confirmed. `byConsumer`: the consumer has just
+ * reported the events as processed. An event that only stayed quiet resets the failures before its delivery, not the
+ * failures since.
  */
 export async function endAggregateFailures(tx: Tx, ids: readonly string[], byConsumer: boolean): Promise<void> {
   if (ids.length === 0) return;

@@ -3,22 +3,25 @@ import { uuidv7 } from "@/lib/platform/ids";
 import type { Tx } from "@/lib/store/db";
 
 export type AuditEntry = {
-  /** Who: a person, `api`, or a part of Parkade such as `worker`. */
+  /** The actor: a person, `api`, or a part of Parkade such as `worker`. */
   actor: string;
   /** `<subject>.<verb>`: event.parked, event.queued, redrive.paused ... */
   action: string;
   subjectKind: AuditSubject;
-  /** Events, redrives, controls: their id. Sources, targets, policies, views: their name. null = covers several. */
+  /**
+   * Events, redrives, controls: their id. Sources, targets, policies, views: their name. null = the entry covers
+   * several.
+   */
   subjectId: string | null;
   redriveId?: string | null;
   reason?: string | null;
-  /** What was and what is: small facts, never a payload, never a secret. */
+  /** The values before and after: small values, never a payload, never a secret. */
   before: unknown;
   after: unknown;
-  /** How many state changes it stands for. */
+  /** The number of state changes that the entry covers. */
   count: number;
   atMs: number;
-  /** The events whose state it changes: each shows up in that event's history. */
+  /** The events whose state the entry covers: the history of each shows the entry. */
   eventIds?: string[];
 };
 
@@ -54,14 +57,14 @@ export async function appendAudit(tx: Tx, entry: AuditEntry): Promise<string> {
   return id;
 }
 
-/** Events that an entry covers besides: of a bulk operation, whose entry stands before its first chunk. */
+/** Adds events to an entry: the entry of a bulk operation is written before its first chunk. */
 export async function appendSubjects(tx: Tx, entryId: string, eventIds: readonly string[]): Promise<void> {
   await tx.run("insert into audit_subjects (event_id, entry_id) select unnest($1::uuid[]), $2", [eventIds, entryId], {
     name: "append-subjects",
   });
 }
 
-/** undefined and null are both "nothing": SQL null rather than JSON null. */
+/** undefined and null both mean no value: SQL null rather than JSON null. */
 function toJson(value: unknown): string | null {
   return value === undefined || value === null ? null : JSON.stringify(value);
 }

@@ -5,8 +5,9 @@ import type { FailedAggregate } from "@/lib/store/write/aggregate-failures";
 import { appendAudit } from "@/lib/store/write/audit";
 
 /**
- * Blacklists an aggregate that keeps failing, until somebody lifts it. It is a fact of the aggregate's own row, so however
- * many aggregates fail, no claim reads more than its own. Does nothing when this blacklist already stands.
+ * Blacklists an aggregate that keeps failing, until somebody lifts the blacklist. It is stored in the aggregate's own
+ * row, so a claim reads only its own aggregates, however many fail. Does nothing when this blacklist is already in
+ * force.
  */
 export async function blacklistAggregate(
   tx: Tx,

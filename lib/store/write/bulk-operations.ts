@@ -4,7 +4,7 @@ import type { Queryable, Tx } from "@/lib/store/db";
 import { BULK, BULK_MOVE } from "@/lib/store/state-sql";
 import { addedReasons } from "@/lib/store/write/redrive";
 
-/** Of a release: failures, redrives and cooldown stay as they were. Of a confirm: who processed them. */
+/** For a release: failures, redrives and cooldown stay unchanged. For a confirm: the name of the consumer. */
 export type BulkOptions = { keepLimits?: boolean | undefined; consumer?: string | undefined };
 
 export type NewBulkOperation = {
@@ -24,7 +24,7 @@ export type NewBulkOperation = {
 
 export type BulkOperationRow = Omit<NewBulkOperation, "expected" | "refused" | "atMs"> & {
   state: BulkState;
-  /** The last event of the last committed chunk; null = none is. */
+  /** The last event of the last committed chunk; null = no chunk is committed. */
   cursor: string | null;
   changed: number;
 };
@@ -62,7 +62,10 @@ export async function readBulkOperationRow(db: Queryable, id: string): Promise<B
   return row ?? null;
 }
 
-/** `lock`: no chunk, cancel or end of it is committed until the caller's transaction ends. */
+/**
+ * `lock`: until the caller's transaction ends, no other transaction commits a chunk, a cancel or the end of the
+ * operation.
+ */
 export async function isBulkRunning(db: Queryable, id: string, { lock = false } = {}): Promise<boolean> {
   const text = `select 1 from bulk_operations where id = $1 and state = ${BULK.RUNNING}${lock ? " for update" : ""}`;
   return (await db.query(text, [id])).length > 0;
@@ -76,8 +79,8 @@ export async function runningBulkOperations(db: Queryable): Promise<string[]> {
 }
 
 /**
- * Compare-and-set on the cursor: of two workers one goes on, and no chunk begins after a cancel. The row stays locked
- * until the chunk is committed. False = another worker has it, or it is no longer RUNNING.
+ * Compare-and-set on the cursor: of two workers one continues, and no chunk begins after a cancel. The row stays locked
+ * until the chunk is committed. False = another worker has the operation, or it is no longer RUNNING.
  */
 export async function advanceBulkOperation(tx: Tx, id: string, from: string | null, to: string): Promise<boolean> {
   const changed = await tx.run(
@@ -88,7 +91,7 @@ export async function advanceBulkOperation(tx: Tx, id: string, from: string | nu
   return changed === 1;
 }
 
-/** Adds to the counters; a number below 0 takes back what a refusal had counted. */
+/** Adds to the counters; a negative number subtracts events that were counted as refused. */
 export async function countBulkOperation(
   tx: Tx,
   id: string,
@@ -103,7 +106,10 @@ export async function countBulkOperation(
   );
 }
 
-/** The first worker begins. `expected`: counted; null = counting took too long, the estimate stands. */
+/**
+ * Called when the first worker begins. `expected`: the counted events; null = counting took too long, the estimate
+ * stays.
+ */
 export async function startBulkOperation(db: Queryable, id: string, expected: number | null): Promise<void> {
   await db.run(
     `update bulk_operations
@@ -114,7 +120,7 @@ export async function startBulkOperation(db: Queryable, id: string, expected: nu
   );
 }
 
-/** Compare-and-set. `by`: who cancels. False = it had ended. */
+/** Compare-and-set. `by`: the actor who cancels. False = the operation had ended. */
 export async function endBulkOperation(
   tx: Tx,
   id: string,

@@ -5,24 +5,29 @@ import { ITEM, OPEN_ITEMS, REDRIVE, WORKED_REDRIVES } from "@/lib/store/state-sq
 import { checked, heldItem } from "@/lib/store/write/fence";
 
 /**
- * How far a claim looks into a slice's open items. The window is a prefix of the slice's order, so what blocks an
- * aggregate within this redrive always lies inside it; a giant aggregate costs one window a claim, not a scan.
+ * The number of open items of a slice that a claim reads. The window is a prefix of the slice's order, so an item that
+ * blocks an aggregate within this redrive is always inside it; a very large aggregate costs one window for each claim,
+ * not a scan.
  */
 const CLAIM_WINDOW = 400;
 
 /** SQL of an item's place in its aggregate; the same order as `compareItems` in core/redrive-plan. */
 export const PLACE = "coalesce(version, 9223372036854775807)";
 
-/** Place and id as one sortable text: PostgreSQL before 18 has no min() over records. Biased, so that it never is negative. */
+/**
+ * Place and id as one sortable text: PostgreSQL before 18 has no min() over records. An offset keeps the number
+ * positive.
+ */
 function placeKey(place: string, id: string): string {
   return `lpad((${place}::numeric + 9223372036854775808)::text, 20, '0') || ${id}::text`;
 }
 
 /**
- * One statement: pick the head of the slice, leave out what must wait (claimed, deferred, behind an earlier item of
- * another open redrive), take the aggregates' leases, and claim with a new fence. Two workers that race meet at the row
- * locks: the loser's re-check finds `claimed_until` in the future and skips. Of an aggregate it takes nothing at all when
- * the lease is not the one that it read: what it knows of the order is old. No two leases end at the same time.
+ * One statement: reads the head of the slice, leaves out the items that must wait (claimed, deferred, behind an earlier
+ * item of another open redrive), takes the leases of the aggregates, and claims with a new fence. Two workers that
+ * claim at the same time wait at the row locks: the second one re-checks, finds `claimed_until` in the future and skips
+ * the row. It takes no item of an aggregate whose lease has changed since it was read, because the order that it read
+ * is then out of date. No two leases end at the same time.
  */
 const CLAIM = `
 with live as (
@@ -117,7 +122,7 @@ type ClaimRow = {
   cooldown_until_ms: number | null;
 };
 
-/** One item in a worker's hand, with what the gate and the send need of its event. */
+/** One claimed item, with the facts of its event that the gate and the send need. */
 export type ClaimedItem = {
   /** The event's id. */
   id: string;
@@ -130,7 +135,7 @@ export type ClaimedItem = {
   eventId: string;
   aggregateType: string | null;
   aggregateId: string | null;
-  /** Parkade had blacklisted its aggregate when it was claimed. */
+  /** True when Parkade had blacklisted the item's aggregate at the claim. */
   aggregateBlacklisted: boolean;
   version: bigint | null;
   errorCode: string;
@@ -149,21 +154,24 @@ export type ClaimRequest = {
   slices: [first: number, last: number];
   limit: number;
   leaseMs: number;
-  /** Who claims: what a lost worker holds is given back. */
+  /** The worker that claims: the items of a lost worker are given back. */
   workerId?: string;
-  /** Sources whose items stay where they are: their targets take no sends now. */
+  /** Sources whose items are not claimed: their targets take no sends now. */
   withoutSources?: readonly string[];
 };
 
 /**
- * Lets one transaction at a time claim for the canary of a redrive. An advisory lock and not the redrive's row: a finish
- * takes that row after its items, and a claim would take it before.
+ * Allows one transaction at a time to claim for the canary of a redrive. An advisory lock and not the redrive's row: a
+ * finish locks that row after its items, and a claim would lock it before them.
  */
 export async function lockCanary(tx: Tx, redriveId: string): Promise<void> {
   await tx.query("select pg_advisory_xact_lock(hashtextextended('canary ' || $1, 0))", [redriveId]);
 }
 
-/** Claims up to `limit` items that may go now. Empty when the redrive does not run, is held, or all open items wait. */
+/**
+ * Claims up to `limit` items that may be sent now. Empty when the redrive does not run, is held, or all open items
+ * wait.
+ */
 export async function claimItems(db: Queryable, request: ClaimRequest): Promise<ClaimedItem[]> {
   const rows = await db.query<ClaimRow>(
     CLAIM,
@@ -201,7 +209,10 @@ export async function claimItems(db: Queryable, request: ClaimRequest): Promise<
   }));
 }
 
-/** Extends the hold on items still in work. Returns the ids that are still ours: the others were taken or closed. */
+/**
+ * Extends the claims of items in work. Returns the ids that this worker still holds: the others were claimed by another
+ * worker or closed.
+ */
 export async function renewClaims(db: Queryable, items: readonly ClaimedItem[], leaseMs: number): Promise<Set<string>> {
   const rows = await db.query<{ id: string }>(
     `with mine as (
@@ -223,8 +234,8 @@ export async function renewClaims(db: Queryable, items: readonly ClaimedItem[], 
 }
 
 /**
- * SQL: ends the leases of the aggregates whose items `freed` has given back. As when an item ends: in the past, at a time
- * of its own, and locked in the order in which claims lock them.
+ * SQL: ends the leases of the aggregates whose items `freed` has given back. As at the end of an item, the lease ends
+ * in the past, at a time that no other lease has; rows are locked in the same order as claims lock them.
  */
 const END_LEASES = `, held as materialized (
   select a.source_id, a.aggregate_type, a.aggregate_id
@@ -240,8 +251,8 @@ const END_LEASES = `, held as materialized (
 )`;
 
 /**
- * Gives items back whose work failed on our side, with the leases of their aggregates: neither this redrive nor another
- * waits for the end of the lease. Those closed are left.
+ * Gives items back after an error of the worker, with the leases of their aggregates: no redrive waits for the end of
+ * the lease. Closed items stay as they are.
  */
 export async function releaseClaims(db: Queryable, items: readonly ClaimedItem[]): Promise<void> {
   await db.query(
@@ -257,12 +268,12 @@ export async function releaseClaims(db: Queryable, items: readonly ClaimedItem[]
   );
 }
 
-/** An item in a worker's hand that its target has asked to leave alone for a while. */
+/** A claimed item whose target asked for a pause. */
 export type ItemHold = { id: string; redriveId: string; fence: bigint; waitMs: number };
 
 /**
- * Writes down what a target asked for, on the store's clock: whoever claims the item next waits at least as long, even
- * if its present holder is killed.
+ * Stores the pause that a target asked for, on the store's clock: the next worker that claims the item waits at least
+ * as long, even if its present holder is killed.
  */
 export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Promise<void> {
   if (holds.length === 0) return;
@@ -280,7 +291,7 @@ export async function holdItems(db: Queryable, holds: readonly ItemHold[]): Prom
   );
 }
 
-/** Redrives whose items may be in a worker's hand. */
+/** Redrives whose items may be claimed. */
 const LIVE = `(r.state in ${WORKED_REDRIVES} or r.state = ${REDRIVE.CANCELLED} and ${OPEN_ITEMS} > 0)`;
 
 /** Gives back claims, and the leases of their aggregates. @param which SQL over `i`, an open item of a live redrive */
@@ -300,9 +311,10 @@ const FREE_FORGOTTEN = giveBack(`i.claimed_by = $1::uuid and i.claimed_until < n
   and not exists (select 1 from unnest($2::uuid[], $3::bigint[]) as held(id, fence) where held.id = i.id and held.fence = i.fence)`);
 
 /**
- * Ends the claims of workers without a sign of life for `lostMs`, with their heartbeats. Only for a worker whose own
- * heartbeat is no older than half of that: else the store was away, for all of them. Returns how many items the lost
- * ones held, null when there is none. A worker that was only slow is fenced off by the next claim of its items.
+ * Ends the claims of workers without a heartbeat for `lostMs`, and removes their heartbeats. Only for a worker whose
+ * own heartbeat is no older than half of that: else the store was away for all of them. Returns the number of items
+ * that the lost workers held, null when no worker is lost. A worker that was only slow is stopped by the fence of the
+ * next claim.
  */
 export async function freeLostClaims(tx: Tx, workerId: string, lostMs: number): Promise<number | null> {
   const lost = await tx.query<{ id: string }>(
@@ -318,8 +330,8 @@ export async function freeLostClaims(tx: Tx, workerId: string, lostMs: number): 
 }
 
 /**
- * Ends the claims of one worker that it does not know of, because the store's answer was lost. `held` are those it has
- * in hand; claims made or renewed in the last `recentMs` are left alone, as their answer may be on its way.
+ * Ends the claims of one worker that it does not know of, because the store's answer was lost. `held` are the items
+ * that it knows of. Claims made or renewed in the last `recentMs` stay, because their answer may still arrive.
  */
 export async function freeForgottenClaims(
   db: Queryable,
@@ -336,12 +348,15 @@ export async function freeForgottenClaims(
   return row!.n;
 }
 
-/** What is left to do in a range of slices, to decide whether and when to come back. */
+/** The remaining work in a range of slices, to decide whether and when the job runs again. */
 export type SliceRest = {
   open: number;
-  /** Open items that nobody holds and that wait for no time: items of another redrive go first. */
+  /** Open items that nobody holds and that wait for no time: items of another redrive must be sent first. */
   blocked: number;
-  /** Milliseconds until the first item that nobody holds may go: a deferral, or the hold; null = none waits for a time. */
+  /**
+   * Milliseconds until the first item that nobody holds may be sent: after a deferral, or the hold; null = no item
+   * waits for a time.
+   */
   waitMs: number | null;
 };
 

@@ -17,7 +17,7 @@ export async function findConfirmable(tx: Tx, sourceId: string, eventIds: string
   );
 }
 
-/** Remembers that a consumer processed these, with aggregate and version where the event is known. */
+/** Stores that a consumer processed these events, with aggregate and version where the event is known. */
 export async function recordProcessed(
   tx: Tx,
   sourceId: string,
@@ -38,8 +38,9 @@ export async function recordProcessed(
 }
 
 /**
- * Confirms the events that are REDRIVEN or PENDING. A PENDING one counts as redriven too: it leaves the parked events.
- * Returns the events that moved, their status before, and the redrive that had delivered it: its `confirmed` counts the event from now on.
+ * Confirms the events that are REDRIVEN or PENDING. A PENDING event counts as redriven too: it leaves the parked
+ * events. Returns the moved events, their status before, and the redrive that had delivered each: its `confirmed`
+ * counts the event from now on.
  */
 export async function confirmEvents(
   tx: Tx,

@@ -7,8 +7,8 @@ export const DELIVERED_BY = `(select i.redrive_id from redrive_items i
   where i.id = e.id and i.state = ${ITEM.delivered} order by i.finished_at desc limit 1)`;
 
 /**
- * Confirms delivered events that stayed quiet for `quietMs`, up to `limit`. Returns them with the redrive that delivered
- * them, so that its counter moves in the same transaction.
+ * Confirms delivered events that stayed quiet for `quietMs`, up to `limit`. Returns them with the redrive that
+ * delivered them, so that its counter changes in the same transaction.
  */
 export async function confirmQuiet(
   tx: Tx,

@@ -23,7 +23,7 @@ const LIFTED = `kind, scope, value, source, aggregate_type as "aggregateType"`;
 
 type Lift = { id: string; actor: string; reason: string; atMs: number };
 
-/** Lifts a control in force by compare-and-set. null = there is none in force with this id. */
+/** Lifts a control in force by compare-and-set. null = no control with this id is in force. */
 export async function liftControl(tx: Tx, lift: Lift): Promise<LiftedControl | null> {
   const [row] = await tx.query<LiftedControl>(
     `update controls set lifted_at = to_timestamp($4::float8 / 1000), lifted_by = $2, lift_reason = $3
@@ -35,8 +35,8 @@ export async function liftControl(tx: Tx, lift: Lift): Promise<LiftedControl | n
 }
 
 /**
- * Lifts the blacklist that Parkade imposed on an aggregate, by compare-and-set, and keeps it among the controls that
- * ended. The aggregate starts a fresh run: the failures before it no longer count.
+ * Lifts the blacklist that Parkade imposed on an aggregate, by compare-and-set, and stores it among the ended controls.
+ * The aggregate's failures before it no longer count.
  */
 async function liftBlacklist(tx: Tx, lift: Lift): Promise<LiftedControl | null> {
   const [row] = await tx.query<LiftedControl>(
@@ -61,7 +61,7 @@ async function liftBlacklist(tx: Tx, lift: Lift): Promise<LiftedControl | null> 
   return row ?? null;
 }
 
-/** A lifted blacklist gives the aggregates it held a fresh run: the failures before it no longer count. */
+/** After a blacklist is lifted, the failures of its aggregates before it no longer count. */
 export async function forgetFailures(tx: Tx, lifted: LiftedControl): Promise<void> {
   if (lifted.kind !== "blacklist" || lifted.scope !== "aggregateId") return;
   await tx.run(

@@ -1,19 +1,19 @@
 /**
- * Rows in PostgreSQL's binary COPY format (manual, "COPY", file formats): the server parses nothing, and a payload is
- * not blown up to hex. The order and types of the fields are the caller's promise.
+ * Rows in PostgreSQL's binary COPY format (manual, "COPY", file formats): the server parses no text, and a payload is
+ * not expanded to hex. The caller must give the fields in the order and types of the columns.
  */
 
 const SIGNATURE = Buffer.from("PGCOPY\n\xff\r\n\0", "latin1");
 /** Epoch milliseconds of 2000-01-01, where PostgreSQL's timestamps start. */
 const POSTGRES_EPOCH_MS = 946_684_800_000;
 const CHUNK_BYTES = 64 * 1024;
-/** A larger value goes out as its own chunk instead of being copied into one. */
+/** A larger value becomes a chunk of its own instead of being copied. */
 const OWN_CHUNK_BYTES = 16 * 1024;
 const JSONB_VERSION = 1;
 
 /**
- * Chunks that were sent, to be filled again. A stream of a gigabyte would otherwise leave a gigabyte of them behind, which
- * the collector takes its time to notice: they are not on its heap.
+ * Sent chunks, for reuse. A stream of a gigabyte would otherwise leave a gigabyte of unused chunks in memory: they are
+ * outside of the V8 heap, so the garbage collector frees them late.
  */
 const spare: Buffer[] = [];
 const SPARE_MAX = 128;
@@ -37,7 +37,7 @@ export class CopyRows {
     this.at = this.buffer.writeInt32BE(0, this.at);
   }
 
-  /** Begins a row: as many fields follow as there are columns. */
+  /** Begins a row. One field for each column must follow. */
   row(): this {
     this.reserve(2);
     this.at = this.buffer.writeInt16BE(this.columns, this.at);
@@ -103,7 +103,7 @@ export class CopyRows {
     return this.chunks;
   }
 
-  /** Gives the chunks back once the server has taken them. What `end` returned must not be used any more. */
+  /** Releases the chunks for reuse, once the server has read them. The result of `end` must not be used any more. */
   release(): void {
     for (const chunk of this.filled) if (chunk.length === CHUNK_BYTES && spare.length < SPARE_MAX) spare.push(chunk);
     this.filled.length = 0;

@@ -14,7 +14,7 @@ import type { ClaimedItem } from "@/lib/store/write/claim-items";
 import { checked, heldItem } from "@/lib/store/write/fence";
 import { rollupOf } from "@/lib/store/write/rollup";
 
-/** One claimed item's end, decided by core, on its way into the store. */
+/** The end of one claimed item, decided by core, to be stored. */
 export type FinishedItem = {
   item: ClaimedItem;
   outcome: ItemOutcome;
@@ -29,13 +29,13 @@ export type AttemptClose = {
   id: string;
   redriveId: string;
   attempt: number;
-  /** Of the claim that opened it. */
+  /** The fence of the claim that opened the attempt. */
   fence: bigint;
   state: Exclude<AttemptState, "open">;
   latencyMs: number;
   code: string;
   detail: string | null;
-  /** What was decided after it and everything that was decided from, as JSON; null = nothing was decided. */
+  /** The decision after the attempt and all its inputs, as JSON; null = nothing was decided. */
   decision: object | null;
 };
 
@@ -57,17 +57,17 @@ function resultOf(outcome: ItemOutcome): { result: string | null; detail: string
   }
 }
 
-/** Longest text kept of an answer: the summary of DESIGN's data model. */
+/** Longest stored text of an answer: a summary. */
 const DETAIL_CHARS_MAX = 2_048;
 
-/** A target's own words are no text that Postgres must accept: cut, then made storable. */
+/** The text of a target may hold characters that PostgreSQL refuses: it is cut, then made storable. */
 function storedDetail(detail: string | null): string | null {
   return detail === null ? null : storableText(detail.slice(0, DETAIL_CHARS_MAX));
 }
 
 /**
- * Closes or hands back items: compare-and-set on the fence. Returns the ids this worker still held; for all others
- * nothing was changed, and nothing that hangs on them may be written.
+ * Closes items or gives them back: compare-and-set on the fence. Returns the ids that this worker still held; nothing
+ * was changed for the others, and the caller must write nothing that depends on them.
  */
 export async function closeItems(tx: Tx, redriveId: string, finished: readonly FinishedItem[]): Promise<Set<string>> {
   const results = finished.map(({ outcome }) => resultOf(outcome));
@@ -96,21 +96,26 @@ export async function closeItems(tx: Tx, redriveId: string, finished: readonly F
   return new Set(rows.map((row) => row.id));
 }
 
-/** Largest value of an `integer` column: counters of events stop there, since an overflow would refuse the whole batch. */
+/**
+ * Largest value of an `integer` column: the counters of events stop there, since an overflow would refuse the whole
+ * batch.
+ */
 export const INT4_MAX = 2_147_483_647;
 
-/** `cameBack`: its bounce was parked before this finish. */
+/** `cameBack`: the bounce was parked before this finish. */
 export type MovedEvent = { id: string; status: EventStatus; cameBack: boolean };
 
 const QUEUED = EVENT_MOVES.freeze.to;
 const CAME_BACK = "coalesce($1 = any(e.bounced_redrives), false)";
 
 /**
- * Moves the events of closed items, with their rollups, in one statement. A delivery whose bounce was parked before this
- * finish (`bounced_redrives` holds the redrive) gets `statusIfBounced`. That bounce has counted the delivery, the failure
- * and the cooldown: they stay.
- * All sends of the redrive count as attempts of the event, also those of earlier claims: an item that goes back to wait
- * leaves its event as it is. `last_operator` stays the person who asked for the redrive. Returns where each went.
+ * Moves the events of closed items, with their rollups, in one statement. A delivery whose bounce was parked before
+ * this finish (`bounced_redrives` holds the redrive) gets `statusIfBounced`. That bounce has already counted the
+ * delivery, the failure and the cooldown, so they stay unchanged.
+ *
+ * All sends of the redrive count as attempts of the event, also sends of earlier claims: an item that waits again
+ * leaves its event unchanged. `last_operator` stays the person who requested the redrive. Returns the status of each
+ * event.
  */
 export async function moveFinishedEvents(
   tx: Tx,
@@ -179,8 +184,8 @@ async function recordErrors(tx: Tx, finished: readonly FinishedItem[], moved: Re
 }
 
 /**
- * Closes attempt rows, by compare-and-set: one that was never opened in the store, or that the next holder has marked
- * ambiguous, stays as it is.
+ * Closes attempt rows, by compare-and-set: an attempt that was never opened in the store, or that the next holder has
+ * marked ambiguous, stays as it is.
  */
 export async function closeAttempts(tx: Tx, closes: readonly AttemptClose[]): Promise<void> {
   if (closes.length === 0) return;
@@ -208,7 +213,7 @@ export async function closeAttempts(tx: Tx, closes: readonly AttemptClose[]): Pr
   );
 }
 
-/** Decided items, as the redrive's counters and its chart need them. */
+/** Counts of decided items, for the redrive's counters and its chart. */
 export type RedriveDelta = Record<ItemEnd, number> & {
   refusedByReason: Record<string, number>;
   failedByReason: Record<string, number>;
@@ -238,10 +243,10 @@ export function deltaOf(finished: readonly FinishedItem[]): RedriveDelta {
 }
 
 /**
- * Applies each aggregate's result to its run of failures, and releases the lease once this redrive holds nothing of the
- * aggregate: it ends in the past, at a time of its own, so that a claim sees whether the lease is still the one it read.
- * Rows are locked in the order in which claims lock them: transactions that share aggregates cannot deadlock. Returns the
- * aggregates that have failed `limit` times in a row or more.
+ * Applies each aggregate's result to its consecutive failures, and releases the lease once this redrive holds no item
+ * of the aggregate. The lease ends in the past, at a time that no other lease has, so that a claim sees whether the
+ * lease has changed since it was read. Rows are locked in the same order as claims lock them: transactions with common
+ * aggregates cannot deadlock. Returns the aggregates with `limit` or more consecutive failures.
  */
 export async function settleAggregates(
   tx: Tx,

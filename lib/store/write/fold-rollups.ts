@@ -1,12 +1,12 @@
 import type { Db, Tx } from "@/lib/store/db";
 import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/store/flow-tables";
 
-/** Of one statement, so that a log that grew while no worker lived is folded within the statement's time. */
+/** Rows of one statement, so that a log that grew while no worker lived is folded within the statement's time limit. */
 const ROWS_MAX = 50_000;
 
 /**
- * Moves the log of the flow into each of its tables, in one statement: a reader sees a delta in the log or in the tables. A
- * delta that is appended meanwhile stays in the log.
+ * Moves the log of the flow into each of its tables, in one statement: a reader sees a delta either in the log or in
+ * the tables. A delta that is appended meanwhile stays in the log.
  */
 function foldFlow(): string {
   const sums = FLOW_KINDS.map((kind) => `sum(${kind})`).join(", ");
@@ -26,7 +26,7 @@ function foldFlow(): string {
     select count(*)::int as n from gone`;
 }
 
-/** Moves the log of the levels into totals and hours; `emptied` are the hours in which something came to nothing. */
+/** Moves the log of the levels into totals and hours; `emptied` are the hours with a level that became zero. */
 const FOLD_LEVELS = `
   with gone as (
     delete from dlq_levels where ctid = any(array(select ctid from dlq_levels limit ${ROWS_MAX})) returning *),
@@ -42,7 +42,7 @@ const FOLD_LEVELS = `
     returning hour, n)
   select (select count(*)::int from gone) as n, array(select distinct hour::text from hours where n = 0) as emptied`;
 
-/** Folds the groups that have several rows, or whose rows add up to nothing. */
+/** Folds the groups that have several rows, or whose rows sum to zero. */
 const FOLD_GROUP_LEVELS = `
   with several as (
     select fingerprint, source_id, status from dlq_group_levels group by fingerprint, source_id, status
@@ -53,14 +53,12 @@ const FOLD_GROUP_LEVELS = `
   insert into dlq_group_levels (fingerprint, source_id, status, n)
   select fingerprint, source_id, status, sum(n) from gone group by fingerprint, source_id, status having sum(n) <> 0`;
 
-/** Only one folder at a time: two would wait for each other's rows. Any constant of our own. */
+/** Only one process folds at a time: two would wait for each other's rows. The number is arbitrary. */
 const FOLD_LOCK = 7_305_102;
 
 const FOLD_FLOW = foldFlow();
 
-/**
- * Folds all rollups. A store in which nothing happens writes nothing. False = somebody else folds right now.
- */
+/** Folds all rollups. Without new deltas it writes nothing. False = another process folds now. */
 export async function foldRollups(db: Db): Promise<boolean> {
   let rest = await alone(db, async (tx) => {
     await tx.run(FOLD_GROUP_LEVELS);

@@ -6,12 +6,12 @@ import { EVENT_MOVE, REDRIVE } from "@/lib/store/state-sql";
 import { checked } from "@/lib/store/write/fence";
 import { rollupOf } from "@/lib/store/write/rollup";
 
-/** A candidate with its place in the plan and the gate's word; refusal null = freeze it. */
+/** A candidate with its place in the plan and the decision of the gate; refusal null = freeze it. */
 export type PlannedItem = { candidate: Candidate; slice: number; refusal: Refusal | null; detail: string | null };
 
 /**
- * Moves PENDING events to QUEUED and writes their open items, in one statement: compare-and-set, so of two redrives that
- * overlap one gets the event. Returns the ids that this call moved.
+ * Moves PENDING events to QUEUED and writes their open items, in one statement: compare-and-set, so that only one of
+ * two overlapping redrives gets the event. Returns the ids that this call moved.
  */
 export async function freezeEvents(
   tx: Tx,
@@ -67,7 +67,10 @@ export async function insertItems(tx: Tx, redriveId: string, items: readonly Pla
   );
 }
 
-/** Compare-and-set on the plan's cursor: of two planners one goes on. False = not ours, or no longer PLANNING. */
+/**
+ * Compare-and-set on the plan's cursor: of two planners one continues. False = another planner moved it, or the redrive
+ * is no longer PLANNING.
+ */
 export async function advancePlan(tx: Tx, redriveId: string, from: string | null, to: string): Promise<boolean> {
   const changed = await tx.run(
     `update redrives set plan_cursor = $3

@@ -2,8 +2,8 @@ import type { Db } from "@/lib/store/db";
 import { HEARTBEAT_LOST_S, type HeartbeatInfo } from "@/lib/store/read/target-list";
 
 /**
- * Writes a worker's sign of life with what it reports of itself. Answers how many workers are alive, this one too, and
- * the store's time.
+ * Writes a worker's heartbeat with its report. Returns the number of live workers, including this one, and the store's
+ * time.
  */
 export async function writeHeartbeat(
   db: Db,
@@ -23,7 +23,7 @@ export async function writeHeartbeat(
   return { alive: row!.others + 1, storeMs: row!.storeMs };
 }
 
-/** A worker that stops in good order takes its sign of life with it. */
+/** A worker that stops regularly removes its heartbeat. */
 export async function removeHeartbeat(db: Db, id: string): Promise<void> {
   await db.run("delete from worker_heartbeats where id = $1", [id]);
 }

@@ -1,9 +1,9 @@
 import { DomainError } from "@/lib/core/problem";
 import type { Queryable, Tx } from "@/lib/store/db";
 
-/** How long a repeated request gets the first answer. */
+/** The time for which a repeated request gets the first answer. */
 const ANSWER_KEPT_MS = 24 * 3_600_000;
-/** A process that died in mid-request gives its key back after this long; a live process renews in time. */
+/** The claim of a process that died during a request ends after this time; a live process renews it before. */
 export const KEY_LEASE_MS = 30_000;
 
 type RequestKey = {
@@ -13,14 +13,14 @@ type RequestKey = {
 };
 
 export type IdempotentRequest = RequestKey & {
-  /** Hash of method, path and body: the same key with another request is an error, not an answer. */
+  /** Hash of method, path and body: the same key with another request is an error. */
   fingerprint: string;
 };
 
 /** `answer` is undefined while the first request still runs, in this process or another. */
 type Known<Answer> = { fingerprint: string | null; answer: Answer | undefined };
 
-/** A row that stands for nothing any more: its answer is too old, or its holder died. `$3` = now, epoch milliseconds. */
+/** A row that is no longer valid: its answer is too old, or its holder died. `$3` = now, epoch milliseconds. */
 const GONE = `k.expires_at <= to_timestamp($3::float8 / 1000)
   or (k.response is null and k.lease_until <= to_timestamp($3::float8 / 1000))`;
 
@@ -36,9 +36,9 @@ async function readKnown<Answer>(db: Queryable, { actor, key }: RequestKey): Pro
 }
 
 /**
- * Claims an Idempotency-Key inside the transaction of the work it guards. null = new: do the work and `rememberAnswer`.
- * Else the first answer. A second request that comes while the first still runs waits at the unique index, then reads
- * its answer. Throws DomainError `idempotency-key-reused` when the key came with another request,
+ * Claims an Idempotency-Key inside the transaction of the work. null = new: do the work and call `rememberAnswer`. Else
+ * returns the first answer. A second request that comes while the first still runs waits at the unique index, then
+ * reads its answer. Throws DomainError `idempotency-key-reused` when the key came with another request,
  * `idempotency-key-in-progress` while a request that holds it by a lease runs.
  */
 async function claimRequest<Answer>(tx: Tx, request: IdempotentRequest, nowMs: number): Promise<Answer | null> {
@@ -85,7 +85,7 @@ export async function rememberAnswer(tx: Tx, request: IdempotentRequest, answer:
   ]);
 }
 
-/** Who holds a key by a lease: a UUID made for one request. */
+/** The holder of a key by a lease: a UUID made for one request. */
 export type HeldKey = RequestKey & { holder: string };
 
 /** Holds a key for a request that is no single transaction. null = held. Throws `idempotency-key-in-progress`. */
@@ -134,7 +134,7 @@ export async function answerKey(
   return changed === 1;
 }
 
-/** Gives a held key back: its request failed, and may be sent again. */
+/** Releases a held key: its request failed, and may be sent again. */
 export async function releaseKey(db: Queryable, { actor, key, holder }: HeldKey): Promise<void> {
   await db.run(`delete from idempotency_keys where ${HELD}`, [actor, key, holder]);
 }

@@ -7,8 +7,8 @@ import { flowSql, rollupOf } from "@/lib/store/write/rollup";
 type IgnoredFrom = (typeof EVENT_MOVES.ignore.from)[number];
 
 /**
- * PENDING or (its item just withdrawn) QUEUED to IGNORED. `attempts`: sends of the item, which count as the event's.
- * Returns what moved, and from where.
+ * Moves events from PENDING, or from QUEUED when their item was just withdrawn, to IGNORED. `attempts`: sends of the
+ * item, which count as the event's. Returns the moved events, with their status before.
  */
 export async function ignoreEvents(
   tx: Tx,

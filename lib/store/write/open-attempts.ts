@@ -18,7 +18,7 @@ export type AttemptIntent = {
   errorCode: string;
   sourceId: string;
   source: string;
-  /** A whitelist lets the event past an automatic blacklist, never past a person's. */
+  /** A whitelist overrides an automatic blacklist, never a person's. */
   whitelisted: boolean;
 };
 
@@ -38,9 +38,9 @@ const STOPPED = `(
       and a.aggregate_type = coalesce(w.aggregate_type, '') and a.blacklist_id is not null)))`;
 
 /**
- * The last gate, in the statement that records the intent: a row is written only while nothing stops it, the item is open
- * and the fence is ours. `for share` waits for whoever takes the item out meanwhile, and then sees that it is gone; the
- * items are locked in the order of their ids, as ignoring and cancelling do.
+ * The last gate, in the statement that records the intent: a row is written only while nothing stops the event, the
+ * item is open and the fence is ours. `for share` waits for a transaction that takes the item out meanwhile, and then
+ * sees that the item is gone. The items are locked in the order of their ids, as ignoring and cancelling do.
  */
 const OPEN = `
 with want as (
@@ -60,9 +60,9 @@ on conflict (id, redrive_id, attempt) do nothing
 returning id, attempt`;
 
 /**
- * The second look, with intents that everybody can see by now. A stop commits and then looks for open intents; an intent
- * commits and then looks for stops: whichever commits last, one of the two looks finds the other. An intent that a stop
- * overtook is taken back: nothing was sent.
+ * The second check, once every transaction can see the intents. A stop commits and then reads the open intents; an
+ * intent commits and then reads the stops: whichever commits last, one of the two reads finds the other. An intent that
+ * a stop overtook is taken back: nothing was sent.
  */
 const LOOK_AGAIN = `
 with opened as (
@@ -151,8 +151,9 @@ export function attemptKey(id: string, attempt: number): string {
 }
 
 /**
- * Attempts found open under an older fence were cut off between send and mark: they may have been delivered. They are
- * marked ambiguous; the next attempt repeats with the same idempotency key. Returns the highest attempt number an item.
+ * An attempt that is open under an older fence was cut off between intent and end: the target may have received it. It
+ * is marked ambiguous; the next attempt repeats with the same idempotency key. Returns the highest attempt number of
+ * each item.
  */
 export async function markAmbiguous(
   db: Queryable,

@@ -10,7 +10,7 @@ import { CopyRows } from "@/lib/store/write/copy-binary";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
 import { rollupOf } from "@/lib/store/write/rollup";
 
-/** One letter on its way in, with what is derived from it. `id` is used when the event is new. */
+/** One letter to be parked, with its derived values. `id` is used when the event is new. */
 export type Parking = {
   id: string;
   sourceId: string;
@@ -22,7 +22,7 @@ export function parkingOf(id: string, sourceId: string, letter: DeadLetter): Par
   return { id, sourceId, letter, group: fingerprintOf(letter) };
 }
 
-/** Ids of the sources by name, held against deletion until the transaction ends. */
+/** Ids of the sources by name. The sources are locked against deletion until the transaction ends. */
 export async function holdSources(tx: Tx, names: string[]): Promise<Map<string, string>> {
   const rows = await tx.query<{ id: string; name: string }>(
     "select id, name from sources where name = any($1::text[]) for key share",
@@ -33,8 +33,8 @@ export async function holdSources(tx: Tx, names: string[]): Promise<Map<string, 
 }
 
 /**
- * Claims the deduplication keys. Returns the ids whose key was free: exactly those events are new, also while others
- * park them. Keys are claimed in one order, so that two batches wait for each other but never in a circle.
+ * Claims the deduplication keys. Returns the ids whose key was free: exactly these events are new, even while other
+ * transactions park them. Keys are claimed in one order, so that two batches wait for each other but never deadlock.
  */
 export async function claimKeys(tx: Tx, parkings: Parking[]): Promise<Set<string>> {
   const sorted = [...parkings].sort(
@@ -93,7 +93,7 @@ export const COPY_EVENTS = `copy dlq_events (${EVENT_COLUMNS}) from stdin (forma
 export const COPY_FACTS = `copy dlq_event_facts (${FACT_COLUMNS}) from stdin (format binary)`;
 export const COPY_BODIES = `copy dlq_event_bodies (${BODY_COLUMNS}) from stdin (format binary)`;
 
-/** After a failure the chunks are left to the collector: the broken connection may still hold them. */
+/** After a failure the chunks are not reused: the broken connection may still hold them. */
 async function copyRows(tx: Tx, text: string, rows: CopyRows): Promise<void> {
   await tx.copyIn(text, rows.end());
   rows.release();
@@ -161,7 +161,7 @@ function addBody(rows: CopyRows, { id, letter }: Parking): void {
     .jsonb(JSON.stringify(letter.origin));
 }
 
-/** The counters of new events. Counted here rather than by the server: a batch has few groups, and the rows are new. */
+/** The counters of new events, summed here and not by the server: a batch has few groups, and the rows are new. */
 async function countParked(tx: Tx, parkings: Parking[], nowMs: number): Promise<void> {
   const counts = new Map<string, { sourceId: string; errorCode: string; fingerprint: string; n: number }>();
   for (const { sourceId, letter, group } of parkings) {
@@ -196,12 +196,12 @@ async function countParked(tx: Tx, parkings: Parking[], nowMs: number): Promise<
 }
 
 /**
- * How old a group's `last_seen` may be. Every batch of a storm would otherwise wait for the one before it on the same
+ * Maximum age of a group's `last_seen`. Otherwise every batch of a storm would wait for the batch before it at the same
  * few rows.
  */
 const GROUP_STALE_MS = 5_000;
 
-/** Makes the groups of these events known, and their last sight and sample recent. */
+/** Stores the groups of these events, and keeps their `last_seen` and sample recent. */
 export async function touchGroups(tx: Tx, parkings: Parking[], nowMs: number): Promise<void> {
   const groups = new Map(parkings.map((parking) => [parking.group.fingerprint, parking]));
   const fresh = await tx.query<{ fingerprint: string }>(
@@ -235,7 +235,7 @@ export async function touchGroups(tx: Tx, parkings: Parking[], nowMs: number): P
   );
 }
 
-/** A known event as an arrival finds it. */
+/** A stored event whose key is the key of an arrival. */
 export type StoredEvent = KnownEvent & {
   id: string;
   sourceId: string;
@@ -248,14 +248,14 @@ export type StoredEvent = KnownEvent & {
   bounces: number;
   failures: number;
   confirmed: boolean;
-  /** The redrive that counts it as confirmed. */
+  /** The redrive that counts the event as confirmed. */
   confirmedRedrive: string | null;
-  /** Redrives of it whose item ended as failed. */
+  /** Redrives in which the event's item ended as failed. */
   failedRedrives: string[];
 };
 
 /**
- * The known events of these keys. A key whose event has left the store (retention) has none: its letter is new again,
+ * The stored events of these keys. A key whose event has left the store (retention) has none: its letter is new again,
  * see `reviveKeys`.
  */
 export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEvent[]> {
@@ -279,7 +279,7 @@ export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEven
   );
 }
 
-/** Points keys whose event is gone to the ids given. Returns the ids that now hold their key. */
+/** Assigns keys whose event no longer exists to the given ids. Returns the ids that now hold their key. */
 export async function reviveKeys(tx: Tx, parkings: Parking[]): Promise<Set<string>> {
   const rows = await tx.query<{ id: string }>(
     `update event_keys k set id = w.id from unnest($1::uuid[], $2::text[], $3::uuid[]) as w (source_id, event_id, id)
@@ -296,7 +296,7 @@ export async function reviveKeys(tx: Tx, parkings: Parking[]): Promise<Set<strin
   return new Set(rows.map((row) => row.id));
 }
 
-/** Which of these redrives are on record: a mark of any other is not ours. */
+/** The stored redrives among these: a mark of any other redrive is not ours. */
 export async function knownRedrives(tx: Tx, ids: string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const rows = await tx.query<{ id: string }>("select id from redrives where id = any($1::uuid[])", [ids], {
@@ -306,11 +306,13 @@ export async function knownRedrives(tx: Tx, ids: string[]): Promise<Set<string>>
 }
 
 /**
- * Counts the kinds of flow beside `bounced` (see `flowBesideBounce`), each under the error code and group that it belongs to.
- * - An event that had not left (its send had counted as failed, or is not committed yet) left now: from where it was parked.
- * - One that was ignored meanwhile left and is not parked again: both under the new error.
- * - One that came back at the redrive limit is ignored at once.
- * - One that was confirmed no longer is: under the error that it was confirmed with.
+ * Counts the kinds of flow beside `bounced` (see `flowBesideBounce`), each under the error code and group that it
+ * belongs to:
+ * - an event that had not left the parked events (its send had counted as failed, or is not committed yet) leaves them
+ *   now: under its old error;
+ * - an event that was ignored meanwhile leaves and is not parked again: both under the new error;
+ * - an event that came back at the redrive limit is ignored at once;
+ * - an event that was confirmed no longer is: under the error that it was confirmed with.
  */
 const BOUNCE_FLOW = `, moved_beside as (
   insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
@@ -323,7 +325,7 @@ const BOUNCE_FLOW = `, moved_beside as (
    group by source_id, code, print, kind
 )`;
 
-/** `counts`: it is a failure that nothing has counted yet. `cooldownMs` runs from now, by the store's clock. */
+/** `counts`: the bounce is a failure that is not counted yet. `cooldownMs` runs from now, by the store's clock. */
 export type Bounce = {
   found: StoredEvent;
   parking: Parking;
@@ -334,8 +336,8 @@ export type Bounce = {
 };
 
 /**
- * Records bounces by compare-and-set on what was found, with counters. Returns the ids that it moved; the others were
- * changed by somebody meanwhile and must be looked at again.
+ * Records bounces by compare-and-set on the values that were read, with counters. Returns the ids that it moved;
+ * another transaction has changed the others, and they must be read again.
  */
 export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): Promise<Set<string>> {
   const column = <T>(of: (bounce: Bounce) => T) => bounces.map(of);
@@ -409,8 +411,8 @@ async function updateFacts(tx: Tx, bounces: Bounce[]): Promise<void> {
 }
 
 /**
- * Brings the bodies of bounced events up to date: the error always, payload and content type when they differ from what
- * is stored. Headers and origin stay those of the first arrival: that is where a redrive sends. Returns the ids whose
+ * Updates the bodies of bounced events: always the error, payload and content type only when they differ from the
+ * stored ones. Headers and origin stay those of the first arrival, because a redrive sends there. Returns the ids whose
  * payload was replaced.
  */
 export async function updateBodies(tx: Tx, bounces: Bounce[]): Promise<Set<string>> {
@@ -441,8 +443,8 @@ export async function updateBodies(tx: Tx, bounces: Bounce[]): Promise<Set<strin
 export type RedriveBounces = { redriveId: string; sampled: number };
 
 /**
- * Counts for each redrive which of its deliveries came back, and takes back the confirmations that it had counted of them.
- * In one order: see `claimKeys`.
+ * For each redrive, counts its deliveries that came back, and subtracts the confirmations that it had counted of them.
+ * The redrives are locked in one order: see `claimKeys`.
  */
 export async function countBounces(tx: Tx, bounces: Bounce[]): Promise<RedriveBounces[]> {
   const bounced = Map.groupBy(bounces, ({ redriveId }) => redriveId);

@@ -3,22 +3,31 @@ import { sqlState } from "@/lib/platform/postgres-pool";
 import type { Db, Tx } from "@/lib/store/db";
 
 /**
- * A partition a day, by the time within the UUIDv7 key. There is no default partition (the planner would have to merge
- * all of them), so a day must exist before its first event: the janitor keeps days ahead, ingest makes a missing one.
+ * One partition for each day, by the time within the UUIDv7 key. There is no default partition (with one, the planner
+ * would have to merge all partitions), so a day must exist before its first event: the janitor makes days ahead, ingest
+ * makes a missing day.
  */
 
 const DAY_MS = 86_400_000;
-/** A page of dlq_events keeps room for new versions of its rows, which an update on another page would log twice over. */
+/**
+ * A page of dlq_events keeps free space for new versions of its rows: an update on another page would double its WAL.
+ */
 const PARTITIONED = { dlq_events: " with (fillfactor = 70)", dlq_event_facts: "", dlq_event_bodies: "" };
-/** SQLSTATE of a row that no partition takes, and of a check constraint that refuses a row: that one is named. */
+/**
+ * SQLSTATE of a row without a partition, and of a row that a check constraint refuses: only the second names a
+ * constraint.
+ */
 const CHECK_VIOLATION = "23514";
 
-/** True when no partition takes a row: the partition can be made, and the statement repeated. */
+/** True when no partition exists for a row: the partition can be made, and the statement repeated. */
 export function isMissingPartition(error: unknown): boolean {
   return sqlState(error) === CHECK_VIOLATION && !(error as { constraint?: string }).constraint;
 }
 
-/** One maker at a time: two that create the same table would fail on each other. Any constant of our own. */
+/**
+ * Only one transaction makes partitions at a time: two that create the same table would both fail. The number is
+ * arbitrary.
+ */
 const MAKER_LOCK = 7_305_101;
 
 /** Start of the UTC day, epoch milliseconds. */
@@ -44,8 +53,8 @@ export async function partitionDays(db: Db | Tx): Promise<number[]> {
 }
 
 /**
- * Makes the missing days of [fromMs, toMs]. A day is built aside and then attached, which does not block readers or
- * writers of the other days (`create table ... partition of` would). Returns the days it made.
+ * Makes the missing days of [fromMs, toMs]. The table of a day is created alone and then attached, which does not block
+ * readers or writers of the other days (`create table ... partition of` would). Returns the days that it made.
  */
 export async function ensurePartitions(db: Db, fromMs: number, toMs: number = fromMs): Promise<number[]> {
   return db.transaction(async (tx) => {

@@ -26,11 +26,11 @@ export type NewRedrive = {
   createdBy: string;
   reason: string;
   atMs: number;
-  /** How long nothing of it is sent, from now on. 0 = no hold. */
+  /** The hold: the time from now in which nothing of the redrive is sent. 0 = no hold. */
   holdMs: number;
 };
 
-/** Returns until when it is held, ISO 8601 by the database's clock; null = no hold. */
+/** Returns the end of the hold, ISO 8601 by the database's clock; null = no hold. */
 export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string | null> {
   const [row] = await tx.query<{ hold_until: string | null }>(
     `insert into redrives (id, state, mode, lane, rate_per_second, selection, cutoff, slices, canary, released, policies,
@@ -64,7 +64,7 @@ export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string
   return row!.hold_until;
 }
 
-/** A live redrive as the worker and the operations need it. */
+/** A redrive with the columns that the worker and the operations read. */
 export type RedriveRow = RedriveCounts & {
   id: string;
   state: RedriveState;
@@ -77,11 +77,13 @@ export type RedriveRow = RedriveCounts & {
   cutoff: string;
   planCursor: string | null;
   slices: number;
-  /** When it began to send, epoch ms of the store's clock: its start, or the end of its hold. null = it has not. */
+  /**
+   * The time when it began to send, epoch ms of the store's clock: its start, or the end of its hold. null = not yet.
+   */
   beganAtMs: number | null;
   canary: Canary | null;
   released: number | null;
-  /** Of the canary's step: whether its quiet window has begun, and is over by the store's clock. */
+  /** Whether the quiet window of the canary's step has begun, and is over by the store's clock. */
   quiet: CanaryStand["quiet"];
   brake: Brake | null;
   recent: string;
@@ -109,7 +111,7 @@ export async function readRedriveRow(db: Queryable, id: string): Promise<Redrive
   return row ?? null;
 }
 
-/** The same, locked until the transaction ends: no other transaction decides on its counters or state meanwhile. */
+/** The same, locked until the transaction ends: no other transaction can change its counters or state meanwhile. */
 export async function lockRedrive(tx: Tx, id: string): Promise<RedriveRow | null> {
   const [row] = await tx.query<RedriveRow>(`select ${COLUMNS} from redrives where id = $1 for update`, [id], {
     name: "lock-redrive",
@@ -117,7 +119,7 @@ export async function lockRedrive(tx: Tx, id: string): Promise<RedriveRow | null
   return row ?? null;
 }
 
-/** Compare-and-set on the state. False = the move is not legal from its state. */
+/** Compare-and-set on the state. False = the move is not allowed from the current state. */
 export async function moveRedrive(
   tx: Tx,
   id: string,
@@ -138,7 +140,9 @@ export async function moveRedrive(
   return changed === 1;
 }
 
-/** jsonb `{reason: n}` plus another, as SQL over a column and a parameter; a sum of 0 leaves. */
+/**
+ * SQL: the sum of a jsonb `{reason: n}` column and a parameter of the same form; a reason with the sum 0 is removed.
+ */
 export function addedReasons(column: string, parameter: string): string {
   return `(select coalesce(jsonb_object_agg(key, n), '{}') from (
              select key, sum(value::bigint) as n
@@ -183,7 +187,7 @@ export async function countItems(
   );
 }
 
-/** Where the canary stands now. A wait that has begun keeps its end. */
+/** Stores the state of the canary. A wait that has begun keeps its end. */
 export async function setCanary(tx: Tx, id: string, { released, waits }: CanaryMove, quietMs: number): Promise<void> {
   await tx.run(
     `update redrives

@@ -3,8 +3,8 @@ import { flowOf } from "@/lib/core/flow";
 import { EVENT } from "@/lib/store/state-sql";
 
 /**
- * SQL that keeps the rollups exact: appended to the very statement that changes events, so that no change can be
- * committed without its counters. Deltas only; the janitor folds them.
+ * SQL that keeps the rollups exact: it is part of the statement that changes events, so that no change is committed
+ * without its counters. It writes deltas only; the janitor folds them.
  */
 
 export type RollupOptions = {

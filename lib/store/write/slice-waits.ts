@@ -4,8 +4,8 @@ import { PLACE } from "@/lib/store/write/claim-items";
 import { checked } from "@/lib/store/write/fence";
 
 /**
- * A slice of which every open item waits for items of another redrive. The finish of those rings it; the reconciler rings it
- * only after `forMs`.
+ * Stores that every open item of a slice waits for items of another redrive. When those items are finished, the slice
+ * gets its job; otherwise the reconciler adds the job only after `forMs`.
  */
 export async function rememberSliceWait(db: Queryable, redriveId: string, slice: number, forMs: number): Promise<void> {
   await db.run(
@@ -17,8 +17,9 @@ export async function rememberSliceWait(db: Queryable, redriveId: string, slice:
 }
 
 /**
- * SQL: the slices of other running redrives that hold the first open item of an aggregate of which `ids` (items of redrive
- * $1) were closed. The items behind the first one wait for it. A canary looks by itself.
+ * SQL: the slices of other running redrives that hold the first open item of an aggregate of which `ids` (items of
+ * redrive $1) were closed. The items behind the first one wait for it. A slice of a canary is left out: the canary adds
+ * its own job.
  */
 const NEXT_IN_LINE = `
   from (select distinct source_id, aggregate_type, aggregate_id from redrive_items
@@ -44,7 +45,7 @@ export async function slicesNextInLine(
   );
 }
 
-/** The slices that waited for these items are rung by the next round of the reconciler. */
+/** The reconciler's next round adds the jobs of the slices that waited for these items. */
 export async function endSliceWaits(tx: Tx, redriveId: string, ids: readonly string[]): Promise<void> {
   await tx.run(
     `with ended as materialized (

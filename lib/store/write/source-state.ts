@@ -1,14 +1,14 @@
 import type { Db } from "@/lib/store/db";
 
-/** What a consumer reports of itself. */
+/** The report of a consumer about its source. */
 export type SourceState = { state: string; lag: number | null; lastError: string | null };
 
-/** Without a word for this long a worker no longer speaks for a source. Consumers report every two seconds. */
+/** After this time without a report a worker no longer reports for a source. Consumers report every two seconds. */
 const WORD_KEPT_S = 10;
 
 /**
- * Stores the state of a source as one worker sees it. Each worker consumes every source, so one of them speaks for it
- * until it falls silent; another takes over at once only to say that it fails. The time is the store's.
+ * Stores the state of a source as one worker sees it. Each worker consumes every source, so only one of them reports it
+ * until it falls silent; another worker replaces it at once only to report a failure. The time is the store's.
  */
 export async function writeSourceState(
   db: Db,

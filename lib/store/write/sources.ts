@@ -1,7 +1,7 @@
 import type { SourceConfig } from "@/lib/contract/source-config";
 import type { Prisma, Source } from "@/lib/store/generated/client";
 
-/** Rates a new source begins with, events per second. */
+/** Initial rates of a new source, events per second. */
 const MAIN_RATE = 50;
 const SLOW_RATE = 5;
 
@@ -57,13 +57,13 @@ export async function updateSource(
   });
 }
 
-/** Imported when it is needed: by then the client is loaded, and a console that writes nothing never loads it. */
+/** Imported on use: the client is then loaded, and a console that writes nothing never loads it. */
 async function jsonOrNull(value: Record<string, unknown> | null) {
   if (value !== null) return value as Prisma.InputJsonObject;
   return (await import("@/lib/store/generated/client")).Prisma.DbNull;
 }
 
-/** Takes the row for itself: ingest holds it while it parks, so that no event can arrive in between. */
+/** Locks the row: ingest locks it while it parks, so that no event can arrive in between. */
 export async function lockSource(
   client: Prisma.TransactionClient,
   name: string,

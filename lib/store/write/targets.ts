@@ -13,7 +13,7 @@ export type TargetSettings = {
   fallback: Fallback | null;
 };
 
-/** `resetAtMs`: asks the workers to forget the history of breaker and latency before it; null = as it was. */
+/** `resetAtMs`: the workers forget the history of breaker and latency before this time; null = no change. */
 export async function updateTarget(
   client: Prisma.TransactionClient,
   id: string,

@@ -1,10 +1,10 @@
 import type { Db } from "@/lib/store/db";
 
-/** Buckets nobody asked for this long are of finished redrives; a new take starts one afresh, empty. */
+/** A bucket without a request for this long belongs to a finished redrive; a new request starts an empty one. */
 const BUCKET_IDLE = "1 day";
 const HEARTBEAT_KEPT = "1 hour";
 
-/** Removes what only lives for a while: answers under an Idempotency-Key, idle buckets, heartbeats of gone workers. */
+/** Removes expired rows: answers under an Idempotency-Key, idle buckets, heartbeats of stopped workers. */
 export async function removeExpired(db: Db): Promise<void> {
   await db.run("delete from idempotency_keys where expires_at < now()");
   await db.run(`delete from rate_buckets where updated_at < now() - interval '${BUCKET_IDLE}'`);

@@ -4,12 +4,12 @@ import { ATTEMPT, EVENT_MOVE, ITEM_MOVE } from "@/lib/store/state-sql";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
 import { rollupOf } from "@/lib/store/write/rollup";
 
-/** An item that was taken out of its redrive. `attempts`: sends that it made there before. */
+/** An item that was taken out of its redrive. `attempts`: earlier sends in that redrive. */
 export type WithdrawnItem = { id: string; redriveId: string; attempts: number };
 
 /**
- * Takes back open items of one redrive that nobody holds: items cancelled, events PENDING again, up to `limit`. Items
- * that a worker holds stay with it: its next attempt finds the redrive cancelled, and gives them back.
+ * Cancels open items of one redrive that no worker holds, and makes their events PENDING again, up to `limit`. Items
+ * that a worker holds stay: the worker's next attempt finds the redrive cancelled, and the worker gives them back.
  */
 export async function cancelOpenItems(tx: Tx, redriveId: string, limit: number, actor: string): Promise<string[]> {
   // A statement of its own: PostgreSQL 18 crashes where a row that it waited for is looked at again in a statement that
@@ -43,17 +43,18 @@ export async function cancelOpenItems(tx: Tx, redriveId: string, limit: number, 
 }
 
 /**
- * Takes named events out of whatever open redrive holds them, as refused: ignoring beats a queued redrive. Not those with
- * a send in flight (an open attempt): what was sent cannot be unsent. The items' fence moves on, so a worker that holds
- * one finds its next attempt denied. The items are locked in the order of their ids, as intents lock them.
+ * Takes named events out of the open redrive that holds them, as refused, since a person's ignore takes precedence over
+ * a queued redrive. Events with a send in flight (an open attempt) stay: a send cannot be undone. The items' fence is
+ * raised, so that a worker that holds one is denied its next attempt. The items are locked in the order of their ids,
+ * as intents lock them.
  */
 export async function refuseQueuedItems(
   tx: Tx,
   eventIds: readonly string[],
   refusal: GateRefusal,
 ): Promise<WithdrawnItem[]> {
-  // A statement of its own: what records a send at this moment waits for these locks, or has committed before the next
-  // statement looks for it.
+  // A statement of its own: a transaction that records a send now either waits for these locks, or has committed before
+  // the next statement reads the open attempts.
   await tx.query(
     `select id from redrive_items where id = any($1::uuid[]) and state in ${ITEM_MOVE.refuse.from} order by id for no key update`,
     [eventIds],
