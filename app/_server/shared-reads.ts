@@ -1,7 +1,7 @@
 import type { Viewer } from "@/lib/core/viewer";
 import { Coalescer } from "@/lib/retry/coalesce";
 
-export type SharedRead = { route: string; params: unknown; query: string; viewer: Viewer };
+type SharedRead = { route: string; params: unknown; query: string; viewer: Viewer };
 
 /**
  * Identical reads of this process that are under way at the same time share one run and its answer, also when the run
