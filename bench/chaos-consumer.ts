@@ -19,12 +19,12 @@ export type ChaosConsumer = {
   arrivals: Arrival[];
   /** Answers every request so for a while, then as before. Resolves when it does. */
   fail(how: 500 | 503 | "hang", ms: number): Promise<void>;
-  /** Called with what was taken and then rejected: it must be parked again, with the headers of the redrive. */
+  /** Called with an event that was taken and then rejected: it must be parked again, with the headers of the redrive. */
   onBounce: (arrival: Arrival) => void;
   stop(): Promise<void>;
 };
 
-/** Sources whose events it always takes: they tell when the product works again. */
+/** Sources whose events it always takes: a delivery of one shows that the product works again. */
 export const PULSE = "pulse";
 
 /**

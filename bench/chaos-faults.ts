@@ -3,10 +3,10 @@ import type { Random } from "../prisma/demo/random.ts";
 import type { ChaosConsumer } from "./chaos-consumer.ts";
 import type { Product } from "./chaos-product.ts";
 
-/** One fault: what it breaks, and how. Resolves when the cause is gone; what it broke may still be coming back. */
+/** One fault. Resolves when its cause is gone; the processes may still be recovering. */
 export type Fault = { name: string; strike(): Promise<void> };
 
-/** Part of a fault's name: only such faults strike, to study one. */
+/** Part of a fault's name: only such faults are caused, to study one. */
 const ONLY = process.env.PARKADE_BENCH_FAULTS ?? "";
 
 /** The next fault of the schedule. The same seed gives the same faults in the same order. */

@@ -12,7 +12,7 @@ export type Acked = {
   ackedMs: number;
 };
 
-/** What a person stopped, and when the answer came: from then on at most `underWay` sends may still arrive. */
+/** A stop by a person, and when its answer came: after it at most `underWay` sends may arrive. */
 export type Stop = {
   kind: "cancel" | "pause" | "ignore";
   redriveId: string | null;
@@ -26,7 +26,7 @@ export type ChaosLoad = {
   acked: Map<string, Acked>;
   confirmed: Set<string>;
   stops: Stop[];
-  /** Requests by what came of them. */
+  /** Counts of requests by their results. */
   counts: Record<string, number>;
   /** Answers of 5xx that are no 503: each is a fault of the product. */
   faults: string[];
@@ -190,7 +190,7 @@ export function startLoad(url: string, consumer: ChaosConsumer, random: Random):
     count(action);
   }
 
-  /** What was paused may send again from the moment it is asked to resume. */
+  /** A paused redrive may send again from the moment of the request to resume it. */
   function resumed(id: string): void {
     for (const stop of stops) {
       if (stop.redriveId === id && stop.kind === "pause") stop.untilMs = Math.min(stop.untilMs, Date.now());
@@ -278,7 +278,7 @@ export function startLoad(url: string, consumer: ChaosConsumer, random: Random):
     [3, () => change("cancel")],
   ];
 
-  /** Some work side by side, as clients do: one that waits for an answer does not hold the others. */
+  /** Several clients at the same time: one that waits for an answer does not delay the others. */
   async function client(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       let left = random.next() * ACTIONS.reduce((sum, [weight]) => sum + weight, 0);

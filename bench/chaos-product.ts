@@ -25,7 +25,7 @@ export type Product = {
   stop(): Promise<void>;
 };
 
-/** One process that an orchestrator would start again: it comes back by itself after a death. */
+/** One process that is started again after its death, as an orchestrator does. */
 export type Program = {
   name: string;
   pid(): number | null;
@@ -33,7 +33,7 @@ export type Program = {
   end(): Promise<void>;
 };
 
-/** What an orchestrator waits before it starts a dead process again. */
+/** Pause of an orchestrator before it starts a dead process again. */
 const RESTART_MS = 500;
 
 export async function startProduct(backend: Backend, dir: string): Promise<Product> {

@@ -12,10 +12,10 @@ import { nextFault } from "./chaos-faults.ts";
 import { type ChaosLoad, SOURCES, type Stop, startLoad } from "./chaos-load.ts";
 import { type Backend, startProduct } from "./chaos-product.ts";
 
-/** How long faults strike, on each backend. */
+/** How long faults are caused, on each backend. */
 const SECONDS = Number(process.env.PARKADE_BENCH_SECONDS ?? 300);
 const BACKENDS = (process.env.PARKADE_BENCH_BACKENDS ?? "redis,postgres").split(",") as Backend[];
-/** The same seed makes the same load and the same faults; how they meet is up to the machine. */
+/** The same seed makes the same load and the same faults; the machine decides at which moment of the load a fault comes. */
 const SEED = Number(process.env.PARKADE_BENCH_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 /** Work goes on this soon after everything is well again. */
@@ -60,7 +60,7 @@ export async function run(): Promise<ChaosResult[]> {
 
 async function chaosOn(backend: Backend): Promise<ChaosResult> {
   const dir = mkdtempSync(join(tmpdir(), "parkade-chaos-"));
-  // mkdtemp closes the folder to others; as root the server runs as another user, who must get in.
+  // mkdtemp closes the folder to other users; under root the server runs as another user, who must enter it.
   chmodSync(dir, 0o755);
   console.log(`chaos on ${backend}, ${SECONDS} s, seed ${SEED}, logs in ${dir}`);
   const consumer = await startConsumer(SEED);

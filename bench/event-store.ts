@@ -16,8 +16,8 @@ export const TYPES = ["OrderCreated", "OrderPaid", "LabelRequested", "StockAdjus
 
 /**
  * Fills a migrated store with events of a believable skew, made by the server itself: a quarter has the commonest error
- * code, 2 % the rarest; 81 % are PENDING; 60 groups; 100,000 aggregates. Error codes and sources go together, as they do
- * in life: RATE_LIMITED never comes from orders, DESERIALIZATION_ERROR is never IGNORED.
+ * code, 2 % the rarest; 81 % are PENDING; 60 groups; 100,000 aggregates. Error codes depend on
+ * sources: RATE_LIMITED never comes from orders, DESERIALIZATION_ERROR is never IGNORED.
  */
 export async function fillStore(db: Db, { events, days }: StoreShape): Promise<void> {
   const nowMs = Date.now();

@@ -11,7 +11,7 @@ import { runTool } from "../scripts/run-tool.ts";
 const ROOT = join(import.meta.dirname, "..");
 const NEXT = join(ROOT, "node_modules/next/dist/bin/next");
 const PAGE = "/events";
-/** What the list page may cost beside a page that does nothing. */
+/** Bound of the list page's JavaScript over that of a page that does nothing. */
 const BOUND = 1.35;
 const READY_MS = 30_000;
 
@@ -27,7 +27,7 @@ export type FirstLoadResult = {
 /**
  * First-load JavaScript of the list page over that of an empty Next page, built in the same run with the same Next. It
  * counts what a browser fetches before anything happens: every script of the served HTML, gzipped, but not `noModule`
- * ones, which no current browser loads. What is loaded later (panel, dialogs, palette) is the point and not counted.
+ * ones, which no current browser loads. Scripts that are loaded later (panel, dialogs, palette) are not counted.
  */
 export async function run(): Promise<FirstLoadResult> {
   const empty = await buildEmpty();
@@ -54,7 +54,7 @@ async function buildEmpty(): Promise<string> {
   mkdirSync(join(dir, "app"));
   symlinkSync(join(ROOT, "node_modules"), join(dir, "node_modules"));
   writeFileSync(join(dir, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  // The root must hold what the link points to, or Turbopack does not follow it.
+  // The root must hold the target of the link, or Turbopack does not follow it.
   writeFileSync(join(dir, "next.config.mjs"), 'export default { turbopack: { root: "/" } };\n');
   writeFileSync(
     join(dir, "app/layout.jsx"),

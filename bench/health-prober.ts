@@ -3,8 +3,8 @@ import { Agent, get } from "node:http";
 
 /**
  * Asks /healthz again and again over one connection, in a process of its own: the longest round trip is how long the event
- * loop of web answered nobody, and how long the machine let web or this process wait for a processor. Linux counts that
- * wait: less it, the round trip is what web itself took. `start` forgets, `stop` reports.
+ * loop of web answered no request, and how long web or this process waited for a processor. Linux counts that wait:
+ * the round trip without it is the time of web itself. `start` resets, `stop` reports.
  */
 const [url, webPid] = process.argv.slice(2) as [string, string];
 const PAUSE_MS = 4;

@@ -9,11 +9,11 @@ import { firstMessage, forkBench, rssBytes, startWorkerProcess } from "./process
 import { startBenchStack } from "./stack.ts";
 
 /**
- * The worst that may be sent or configured, against the production build: how long web answered nobody, and how large it
- * grew, beside an honest body of the same size in the same run. The block is the longest round trip of /healthz as seen by
- * another process that asks every few milliseconds, less the time that the two waited for a processor: on a busy machine
- * the trip itself says what the machine did. BENCH_LARGE_BYTES (60,000,000) makes a quick run, BENCH_CASES (a regular
- * expression over their names) a partial one.
+ * The worst input and configuration that are allowed, against the production build: how long web answered no request,
+ * and how large it grew, beside an honest body of the same size in the same run. The block is the longest round trip of
+ * /healthz as seen by another process that asks every few milliseconds, less the time that the two waited for a
+ * processor: on a busy machine the trip itself holds the machine's delays. BENCH_LARGE_BYTES (60,000,000) makes a quick
+ * run, BENCH_CASES (a regular expression over their names) a partial one.
  */
 
 const SMALL_BYTES = 1_000_000;
@@ -98,7 +98,7 @@ export type HostileFigure = {
   name: string;
   status: number;
   ms: number;
-  /** The longest round trip of /healthz, and what of it was no waiting for a processor. */
+  /** The longest round trip of /healthz, and its part without the wait for a processor. */
   tripMs: number;
   blockMs: number;
   rssMb: number;
@@ -127,7 +127,7 @@ export async function run(): Promise<{ figures: HostileFigure[]; met: boolean }>
         const body = one.body();
         const once = () => web.measure(one.name, () => post(web.url, "/api/v1/events?source=shop", body, one.type));
         const first = await once();
-        // A miss is measured again: what the machine did meanwhile does not come twice, what the body does comes always.
+        // A case above its bound is measured again: a delay of the machine does not come twice, the cost of the body does.
         const again = first.blockMs > BLOCK_MS_MAX ? await once() : first;
         const figure = again.blockMs < first.blockMs ? again : first;
         honest ??= figure;

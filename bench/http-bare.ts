@@ -11,7 +11,7 @@ export type Recording = {
 };
 
 process.once("message", ({ url, recordings }: { url: string; recordings: Recording[] }) => {
-  // The same plans as the console's lists have: the ratio is about what lies above them.
+  // The same plans as the console's lists have: the ratio measures the layers above them.
   const onConnect = (client: pg.ClientBase) => client.query("set plan_cache_mode = force_generic_plan");
   const pool = new pg.Pool({
     connectionString: url,

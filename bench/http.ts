@@ -38,7 +38,7 @@ const RATIO_AIM = 0.75;
 const PAGE_MS_AIM = 30;
 const REST_MB_AIM = 200;
 const PEAK_MB_AIM = 600;
-/** How long after a load the memory is given to come back. */
+/** After a load the memory must be down again within this time. */
 const REST_MS = 60_000;
 
 export async function run() {
@@ -119,7 +119,7 @@ async function pathsOf(db: Db): Promise<string[]> {
   ];
 }
 
-/** What each path sends to the store, and what the web process answers. */
+/** The statements that each path sends to the store, and the answer of the web process. */
 async function recorded(databaseUrl: string, origin: string, paths: string[]): Promise<Recording[]> {
   const env = readEnv({ DATABASE_URL: databaseUrl });
   const deps = createDeps(env, createLog({ process: "bench", level: "silent" }));
@@ -169,7 +169,7 @@ function record(db: Db, statements: Recording["statements"]): void {
 type Load = { perSecond: number; cpuUs: number };
 type Rate = { path: string; web: Load; bare: Load; ratio: number };
 
-/** Turn by turn, so that both meet the same machine. */
+/** In turns, so that delays of the machine affect both. */
 async function compare(path: string, web: Server, bare: Server): Promise<Rate> {
   const total = { web: { perSecond: 0, cpuUs: 0 }, bare: { perSecond: 0, cpuUs: 0 } };
   for (let turn = 0; turn <= TURNS; turn++) {

@@ -8,7 +8,7 @@ import { type Stack, startStack } from "../scripts/stack.ts";
 import { rssBytes } from "./processes.ts";
 import { startBenchStack } from "./stack.ts";
 
-/** As long as it takes until everything that runs now and then has run once. */
+/** Long enough for each periodic task to run once. */
 const SETTLE_SECONDS = Number(process.env.PARKADE_BENCH_IDLE_SECONDS ?? 30);
 
 const AIM_MB = { web: 250, worker: 150 };

@@ -113,7 +113,7 @@ async function empty(db: Db): Promise<void> {
   await db.run("checkpoint");
 }
 
-/** Turn by turn, so that both meet the same machine. Events per second. */
+/** In turns, so that delays of the machine affect both. Events per second. */
 async function compare(db: Db, sourceId: string): Promise<{ ingest: number; copy: number }> {
   const encoder = new TextEncoder();
   const chunks: Uint8Array[] = [];
@@ -141,7 +141,7 @@ async function ingestAll(chunks: Uint8Array[]): Promise<void> {
   const rest = [...chunks];
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      // As a socket hands them out: in turns of the event loop.
+      // As a socket gives chunks: in turns of the event loop.
       await setImmediate();
       const chunk = rest.shift();
       if (chunk) controller.enqueue(chunk);

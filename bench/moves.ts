@@ -5,7 +5,7 @@ import { cpuByLabel } from "./processes";
 import { startBenchStack } from "./stack";
 
 /**
- * What a change of an event's state costs, in bytes of the log and in processor time of the server, against the same
+ * The cost of a change of an event's state, in bytes of the log and in processor time of the server, against the same
  * changes of the same events in a copy of the table as it was first released: wide, with status in eight indexes.
  *
  * PARKADE_BENCH_EVENTS (300,000) and PARKADE_BENCH_MOVES (20,000, for each step) make a quick run.

@@ -25,7 +25,7 @@ export async function startWorkerProcess({ databaseUrl, redisUrl }: WorkerServer
         DATABASE_URL: databaseUrl,
         ...(redisUrl ? { REDIS_URL: redisUrl } : {}),
       },
-      // Its log is written, as in production, and read by nobody.
+      // Its log is written, as in production, and not read.
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     },
   );

@@ -56,7 +56,7 @@ async function onRedis(seconds: number): Promise<RateResult> {
 
 async function onPostgres(seconds: number): Promise<RateResult> {
   const dataDir = mkdtempSync(join(tmpdir(), "parkade-bench-"));
-  // mkdtemp closes the folder to others; as root the server runs as another user, who must get in.
+  // mkdtemp closes the folder to other users; under root the server runs as another user, who must enter it.
   chmodSync(dataDir, 0o755);
   const server = await startPostgres({ dataDir, ephemeral: true });
   try {

@@ -27,7 +27,7 @@ const BACKENDS = (process.env.PARKADE_BENCH_BACKENDS ?? "redis,postgres").split(
 
 const AIM_PER_SECOND = { redis: 3_500, postgres: 2_500 };
 const AIM_PLAN_SECONDS = 30;
-/** What the garbage collector may leave lying about counts as flat. */
+/** Growth up to this much uncollected garbage counts as flat. */
 const AIM_PLAN_GROWTH_BYTES = 64 * 2 ** 20;
 
 /** The bulkhead of a target: as many requests at a time as the worker makes. */
@@ -40,7 +40,7 @@ export type DeliverResult = {
   /** Bare undici POSTs of one process to the same sink in the same run. */
   baselinePerSecond: number;
   ratio: number;
-  /** Processor time for one event by process, milliseconds: what holds on a machine that others use too. */
+  /** Processor time for one event by process, milliseconds: it holds on a shared machine, too. */
   cpuMsPerEvent: Record<string, number>;
   met: boolean;
 };
@@ -158,7 +158,7 @@ async function received(sink: Awaited<ReturnType<typeof forkBench>>["child"]): P
   return (await answer).received;
 }
 
-/** POSTs per second of nothing but undici, with as many at a time as the worker makes. */
+/** POSTs per second of undici alone, with as many at a time as the worker makes. */
 async function postBare(url: string): Promise<number> {
   const dispatcher = new Agent({ connections: CONCURRENCY, pipelining: 1 });
   const body = Buffer.from(`{"orderId": 7, "currency": "EUR", "lines": "${"x".repeat(250)}"}`);

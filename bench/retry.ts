@@ -23,11 +23,11 @@ const ROUNDS = 9;
 const CALLS_PER_ROUND = 60_000;
 const HEAP_CALLS = 1_000_000;
 
-/** What a round must not exceed, from the engine's own promises. */
+/** Bounds of a round. */
 const RATIO_MAX = 0.5;
 const MICROSECONDS_MAX = 10;
 const CONTENTION_TOLERANCE = 0.1;
-/** Noise of a collected heap between two looks; one leaked object per call would show as tens of megabytes. */
+/** Noise of a collected heap between two readings; one leaked object per call would show as tens of megabytes. */
 const HEAP_GROWTH_BYTES_MAX = 1_000_000;
 
 /**

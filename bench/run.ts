@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
  * in the same run and prints ratios. Without a name it lists them; `all` runs each in turn.
  */
 
-/** What makes a file a bench; its helpers and the processes it starts lie beside it and have none. */
+/** The export of each bench; files beside it without this export are its helpers and processes. */
 const RUN = /^export (async )?(function|const) run\b/m;
 
 type Bench = { run: () => Promise<unknown> };

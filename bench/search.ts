@@ -125,7 +125,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 const context = { params: Promise.resolve({}) };
 
-/** One page. Its bytes are made when the handler answers; what to do with them is the client's affair. */
+/** One page. Its bytes are made when the handler answers; a client's work with them is not measured. */
 async function list(query: string): Promise<void> {
   const response = await events.GET(new Request(`http://localhost:3000/api/v1/events?${query}`), context);
   if (!response.ok) throw new Error(`${query}: ${await response.text()}`);
@@ -158,7 +158,7 @@ function cursorsAt(query: (i: number) => string, depth: number): string[] {
 }
 
 async function measure(name: string, query: (i: number) => string): Promise<SearchResult["cases"][number]> {
-  // Plans are cached per connection after a handful of calls: what is measured is a running server.
+  // Plans are cached per connection after a few calls: the bench measures a server that has run for a while.
   for (let i = 0; i < 30; i++) await list(query(i));
   const times: number[] = [];
   for (let i = 0; i < REQUESTS; i++) times.push(await timed(() => list(query(i))));
@@ -178,7 +178,7 @@ const SECONDS = Number(process.env.BENCH_SECONDS ?? 8);
 async function compareRates(db: Db, url: string): Promise<Rates> {
   const query = (i: number) => `errorCode=${pick(CODES, i)}&status=PENDING`;
   const sent = await recorded(db, () => list(query(0)));
-  // The same plans as the console has: the ratio is about what lies above them.
+  // The same plans as the console has: the ratio measures the layers above them.
   const onConnect = (client: pg.ClientBase) => client.query("set plan_cache_mode = force_generic_plan");
   const pool = new pg.Pool({ connectionString: url, max: 10, ...{ onConnect } });
   const plain = async (i: number) => {
@@ -189,7 +189,7 @@ async function compareRates(db: Db, url: string): Promise<Rates> {
   };
   try {
     const rates: Rates = { api: 0, pg: 0, apiCpuUs: 0, pgCpuUs: 0 };
-    // Turn by turn, so that both meet the same machine.
+    // In turns, so that delays of the machine affect both.
     for (let turn = 0; turn < TURNS; turn++) {
       const api = await rate((i) => list(query(i)));
       const pure = await rate(plain);

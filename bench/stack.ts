@@ -18,7 +18,7 @@ export type BenchStack = {
 export async function startBenchStack({ redis = false }: { redis?: boolean } = {}): Promise<BenchStack> {
   generate();
   const dataDir = mkdtempSync(join(tmpdir(), "parkade-bench-"));
-  // mkdtemp closes the folder to others; as root the server runs as another user, who must get in.
+  // mkdtemp closes the folder to other users; under root the server runs as another user, who must enter it.
   chmodSync(dataDir, 0o755);
   const postgres = await startPostgres({ dataDir });
   const server = redis && redisInstalled ? await testRedis() : null;

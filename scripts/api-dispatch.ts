@@ -6,7 +6,7 @@ import { createGzip, gzip } from "node:zlib";
 
 type Handler = (request: Request, context: { params: Promise<Record<string, string>> }) => Promise<Response> | Response;
 
-/** What a route file of `app` exports: one handler for each method, of the shape that Next calls. */
+/** The exports of a route file of `app`: one handler for each method, of the shape that Next calls. */
 export type RouteModule = Partial<Record<string, Handler>>;
 
 /** One route file: its path, with `[name]` for a part that varies, and its module. */
@@ -124,7 +124,7 @@ function mayCompress(headers: Headers, incoming: IncomingMessage): "yes" | "no" 
   return /\bgzip\b(?!\s*;\s*q=0(\.0+)?\s*(,|$))/.test(String(accepted ?? "")) ? "yes" : "no";
 }
 
-/** A handler answers its own failures: what arrives here failed while the answer was sent, or is a fault of a route. */
+/** A handler answers its own failures: an error here came while the answer was sent, or is a fault of a route. */
 function breakOff(error: unknown, response: ServerResponse): void {
   if (response.headersSent || response.destroyed) {
     response.destroy();

@@ -2,7 +2,7 @@ import pg from "pg";
 import { connectPostgres } from "./servers.ts";
 import { StartError } from "./start-error.ts";
 
-/** What the app may add to and read, and never change: who did what. */
+/** The audit: the app may add to it and read it, and never change it. */
 const APPEND_ONLY = ["audit_entries", "audit_subjects"];
 /** Written by migrations alone. */
 const READ_ONLY = ["_prisma_migrations"];
@@ -24,8 +24,8 @@ export function roleOf(databaseUrl: string): AppRole {
 /**
  * Makes the role that web and worker run as, or brings an existing one in step. It owns the schema, because a worker
  * makes a partition for each day and BullMQ keeps its own tables; it is no superuser, and may only add to the audit.
- * `ownerUrl`: a superuser, or a role with CREATEROLE that owns the database. Runs after each migration; what is in step
- * already costs a few reads.
+ * `ownerUrl`: a superuser, or a role with CREATEROLE that owns the database. Runs after each migration; a role that is
+ * in step already costs a few reads.
  */
 export async function prepareAppRole(ownerUrl: string, role: AppRole): Promise<void> {
   const client = await connectPostgres(ownerUrl);
@@ -83,7 +83,7 @@ async function handOver(client: pg.Client, name: string): Promise<void> {
   }
 }
 
-/** Everything in our schemas that does not belong to the role yet, quoted, but for what it must not own. */
+/** All objects of our schemas that the role must own and does not own yet, quoted. */
 async function foreignObjects(client: pg.Client, role: string): Promise<{ kind: string; name: string }[]> {
   const { rows } = await client.query<{ kind: string; name: string }>(
     `select 'schema' as kind, quote_ident(n.nspname) as name

@@ -34,7 +34,7 @@ const apiRoutes: Plugin = {
   },
 };
 
-/** Next finds its own files beside itself. The others are optional accelerators that their packages do without. */
+/** Next finds its own files beside itself. The other modules are optional accelerators. */
 const EXTERNAL = ["next", "pg-native", "msgpackr-extract"];
 
 const WEB_INPUTS = ["app", "components", "lib", "public", "next.config.ts", "postcss.config.mjs", "tsconfig.json"];
@@ -86,7 +86,7 @@ async function bundleAll(): Promise<void> {
       platform: "node",
       target: "node22",
       format: "esm",
-      // What is imported on first use is read on first use: a console that is only looked at loads no broker's client.
+      // A module that is imported at its first use is read then: a web process that only serves pages loads no broker's client.
       splitting: true,
       chunkNames: "chunk-[hash]",
       // Neither minified nor mapped: a trace names the functions as written, and reading the maps costs each process

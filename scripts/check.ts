@@ -17,7 +17,7 @@ const apiLintStage: Stage = {
   },
 };
 
-/** What needs no server and must hold before every commit. */
+/** Checks that need no server and must pass before every commit. */
 export const CHECKS: Stage[] = [
   toolStage("format and lint", [bin("@biomejs/biome/bin/biome"), "check", "--error-on-warnings", "."]),
   toolStage("types", [bin("typescript/bin/tsc"), "--noEmit"]),

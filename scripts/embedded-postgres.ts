@@ -35,7 +35,7 @@ const READY_MS = 60_000;
 const STOP_MS = 60_000;
 /** A backend without a postmaster has nothing to write: SIGQUIT ends it at once unless it hangs in the kernel. */
 const ORPHAN_STOP_MS = 2_000;
-/** After the death of the launcher web and worker get this long to put down what they hold before the store goes. */
+/** After the death of the launcher web and worker get this long to end their work before the store stops. */
 const ORPHAN_GRACE_S = 10;
 /** Below this the first checkpoint or initdb would fail halfway through: refuse before anything is written. */
 const FREE_BYTES_MIN = { create: 300 * 2 ** 20, start: 64 * 2 ** 20 };
@@ -51,7 +51,7 @@ const SETTINGS: Record<string, string> = {
   max_connections: "100",
   random_page_cost: "1.1",
   jit: "off",
-  // Queue-like tables turn over in minutes: look often, and do not throttle the cleaning to a spinning disk's pace.
+  // The rows of a queue live for minutes: vacuum often, without the delays that spare a spinning disk.
   autovacuum_naptime: "15s",
   autovacuum_vacuum_cost_limit: "1000",
   log_checkpoints: "off",
@@ -92,13 +92,13 @@ export type EmbeddedOptions = {
   samePort?: boolean;
 };
 
-/** What must outlive a start. Mode 0600: it holds the passwords of the superuser and of the role of web and worker. */
+/** Facts that the next start needs. Mode 0600: it holds the passwords of the superuser and of the role of web and worker. */
 type Remembered = { clusterDir: string; port: number; password: string; appPassword: string };
 
 /**
  * Starts PostgreSQL 18 on the cluster of `dataDir`, making it on first use. A server left over by a killed launcher is
  * stopped first, so the data has one owner. Throws StartError with one sentence when the disk, a permission, another
- * launcher or the platform stands in the way.
+ * launcher or the platform prevents the start.
  */
 export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const { dataDir } = options;
@@ -197,8 +197,8 @@ function prepareFolder(dataDir: string): void {
 }
 
 /**
- * A new folder is its owner's alone; below root the server runs as another user, who must get in, though not look
- * around. A folder that was there keeps its mode.
+ * Only its owner may enter a new folder. Under root the server runs as another user, who may enter it and not list it. An
+ * existing folder keeps its mode.
  */
 export function makeDataFolder(dataDir: string): void {
   if (existsSync(dataDir)) return;
@@ -289,7 +289,7 @@ function openLogFile(dataDir: string): string {
 
 type Making = { binaries: Binaries; user: RunAs; password: string; ephemeral: boolean };
 
-/** initdb beside the final place and a rename: a start killed halfway leaves nothing that looks like a cluster. */
+/** initdb in another folder and a rename: a start that is killed halfway leaves no half cluster in the final place. */
 function initialise(clusterDir: string, { binaries, user, password, ephemeral }: Making): void {
   const parent = dirname(clusterDir);
   const prefix = `${basename(clusterDir)}.part-`;
@@ -339,7 +339,7 @@ function serverEnv(): NodeJS.ProcessEnv {
   return env;
 }
 
-/** PostgreSQL's own words for the known troubles, as one sentence with the fix; else its last words. */
+/** A known fault of a start as one sentence with the fix; else the last lines of PostgreSQL's output. */
 function serverError(log: string, dir: string): StartError {
   if (/No space left on device|Disk quota exceeded/.test(log)) {
     return new StartError(
@@ -358,7 +358,7 @@ function serverError(log: string, dir: string): StartError {
   );
 }
 
-// --- a server that outlived its launcher ----------------------------------------------------------------------------
+// --- the server of a killed launcher --------------------------------------------------------------------------------
 
 /** Stops the postmaster of this cluster that a killed launcher left; a foreign process with the same id is left alone. */
 async function stopLeftover(clusterDir: string): Promise<void> {
@@ -440,7 +440,7 @@ const SHARED_MEMORY_IN_USE = /pre-existing shared memory block/;
 const PORT_TAKEN = /could not bind|Address already in use/;
 const TRIES_MAX = 10;
 
-/** Keeps the remembered port while it is free, so that a connection string noted yesterday still works. */
+/** Keeps the port of the start before while it is free, so that a connection string stays valid. */
 async function launch(options: Launch): Promise<Running> {
   const { dataDir, memory, samePort } = options;
   let portTaken = memory.port === 0;
@@ -452,7 +452,7 @@ async function launch(options: Launch): Promise<Running> {
     }
     const outcome = await runOnce(options, memory.port);
     if (typeof outcome !== "string") return outcome;
-    // The processes of a killed server still hold its memory for a moment: they have no claim to the port.
+    // The processes of a killed server hold its memory for a moment, and not its port.
     const passing = PORT_TAKEN.test(outcome) || SHARED_MEMORY_IN_USE.test(outcome);
     if (!passing || attempt === TRIES_MAX) throw serverError(outcome, dirname(memory.clusterDir));
     portTaken = PORT_TAKEN.test(outcome);

@@ -12,7 +12,7 @@ export function isPortFree(port: number, host = "127.0.0.1"): Promise<boolean> {
   });
 }
 
-/** A TCP port of 127.0.0.1 that was free a moment ago; the caller still handles losing it to somebody else. */
+/** A TCP port of 127.0.0.1 that was free a moment ago. Another program may take it: the caller handles that. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

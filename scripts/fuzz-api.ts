@@ -16,9 +16,9 @@ const VERSION = "4.32.5";
 const READY_MS = 60_000;
 
 /**
- * Schemathesis reads the served OpenAPI document and sends what the document allows and what it forbids: no answer may be
- * a 500, a request that the document allows may not be refused as malformed, one that it forbids may not be taken.
- * The web process runs alone: without a worker nothing connects to an address that was made up.
+ * Schemathesis reads the served OpenAPI document and sends requests that it allows and requests that it forbids: no
+ * answer may be a 500, a request that the document allows may not be refused as malformed, one that it forbids may not
+ * be taken. The web process runs alone: without a worker nothing connects to an address that was made up.
  */
 export const fuzzStage: Stage = {
   name: "API fuzz",
@@ -53,7 +53,7 @@ async function installed(): Promise<Program | null> {
 
 async function withWeb<Result>(work: (url: string) => Promise<Result>): Promise<Result> {
   const dataDir = mkdtempSync(join(tmpdir(), "parkade-fuzz-"));
-  // mkdtemp closes the folder to others; as root the server runs as another user, who must get in.
+  // mkdtemp closes the folder to other users; under root the server runs as another user, who must enter it.
   chmodSync(dataDir, 0o755);
   const postgres = await startPostgres({ dataDir, settings: { fsync: "off" }, ephemeral: true });
   try {
@@ -89,7 +89,7 @@ async function withWeb<Result>(work: (url: string) => Promise<Result>): Promise<
   }
 }
 
-/** Something of each kind, so that lists, pages and statistics have what to answer. */
+/** One object of each kind, so that no list, page or statistic is empty. */
 async function seed(url: string): Promise<void> {
   const send = async (path: string, body: unknown) => {
     for (let tries = 0; ; tries++) {

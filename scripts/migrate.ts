@@ -12,7 +12,7 @@ const FOLDER = join(import.meta.dirname, "..", "prisma", "migrations");
 const LOCK_KEY = 72707369;
 /** Two machines that deploy at once: the second waits for the first, but not for ever. */
 const LOCK_TIMEOUT_MS = 120_000;
-/** A migration of a large store rewrites tables; one that takes longer than an hour is given up, and nothing is kept. */
+/** A migration of a large store rewrites tables; one that takes longer than an hour ends without a change. */
 const STATEMENT_MS_MAX = 3_600_000;
 
 /** Prisma's own bookkeeping, column for column, so that `prisma migrate deploy` and `status` keep working. */

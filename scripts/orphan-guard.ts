@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 
 export type GuardOptions = {
   signal: "INT" | "TERM" | "KILL";
-  /** Seconds between our death and the signal: time for other children to put down what they hold. */
+  /** Seconds between our death and the signal: time for other children to end their work. */
   graceSeconds?: number;
   /** File whose first line must still be the process id, so that a server taken over meanwhile is left alone. */
   pidFile?: string;
@@ -17,7 +17,7 @@ kill -"$2" "$1"`;
 
 /**
  * Ends a server when this process dies in any way, kill -9 included: a shell waits on a pipe that only we hold.
- * Returns the function that calls the guard off.
+ * Returns the function that ends the guard.
  */
 export function guardAgainstOrphan(pid: number, options: GuardOptions): () => void {
   const { signal, graceSeconds = 0, pidFile = "", user } = options;
@@ -27,7 +27,7 @@ export function guardAgainstOrphan(pid: number, options: GuardOptions): () => vo
     { ...user, cwd: "/", detached: true, stdio: ["pipe", "ignore", "ignore"] },
   );
   const pipe = guard.stdin as Socket;
-  // Called off with the pipe still open: an error on it says nothing new.
+  // The guard was ended while its pipe was open: an error of the pipe changes nothing.
   pipe.on("error", () => undefined);
   pipe.unref();
   guard.unref();

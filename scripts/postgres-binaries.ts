@@ -22,7 +22,7 @@ export type RunAs = { uid: number; gid: number } | undefined;
 
 export type Binaries = { postgres: string; initdb: string };
 
-/** Where copies for another user go: the one place that is kept over reboots and that every user may enter. */
+/** Folder of copies for another user: it is kept over reboots, and every user may enter it. */
 const SYSTEM_DIR = "/var/lib/parkade";
 
 /**
@@ -51,7 +51,7 @@ export function canEnter(dir: string, user: RunAs): boolean {
   return succeeds('cd "$1"', dir, user);
 }
 
-/** True when that user can also look around in it. */
+/** True when that user can also list it. */
 function canRead(dir: string, user: RunAs): boolean {
   return succeeds('cd "$1" && test -r . && test -x .', dir, user);
 }
@@ -100,7 +100,7 @@ function restoreSymlinks(root: string): void {
   }
 }
 
-/** One copy per version of the programs, made beside and renamed so that a killed start leaves no half of it. */
+/** One copy per version of the programs, made in another folder and renamed: a killed start leaves no half copy. */
 function copyOf(root: string): string {
   const version: { version: string } = JSON.parse(readFileSync(join(dirname(root), "package.json"), "utf8"));
   const home = join(makeSystemDir(), `postgres-${version.version}`);
@@ -115,7 +115,7 @@ function copyOf(root: string): string {
   try {
     renameSync(part, home);
   } catch (error) {
-    // Another start made the same copy a moment earlier: use theirs.
+    // Another start made the same copy a moment earlier: use that copy.
     if (errorCode(error) !== "ENOTEMPTY" && errorCode(error) !== "EEXIST") throw error;
     rmSync(part, { recursive: true, force: true });
   }

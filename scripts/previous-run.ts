@@ -4,24 +4,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { commandLine, isAlive, parentOf, releaseLock, takeLock } from "./process-identity.ts";
 import { StartError } from "./start-error.ts";
 
-/** What a start leaves in the data folder for the next one. `marker` is part of the command line of each child. */
+/** The file of a start in the data folder, for the next start. `marker` is part of the command line of each child. */
 type Run = { launcher: number; ancestors: (number | null)[]; children: { pid: number; marker: string }[] };
 
-/** A launcher whose terminal is gone stops by itself, in order; this is longer than that takes. */
+/** A launcher whose terminal is closed stops its processes in order, which takes less than this. */
 const ENDING_MS = 45_000;
-/** Children notice the death of their launcher at once and get a few seconds to put down what they hold. */
+/** Children notice the death of their launcher at once, and get a few seconds to end their work. */
 const CHILDREN_MS = 12_000;
 
 export type RunRecord = {
   /** Notes the processes of this run, for the start after a kill -9. */
   note(children: Run["children"]): void;
-  /** Gives the data folder back. */
+  /** Releases the lock on the data folder. */
   end(): void;
 };
 
 /**
- * Makes this process the only launcher of `dataDir`: waits for the processes a killed launcher left behind, ends those
- * that do not go, and refuses when another launcher is at work.
+ * Makes this process the only launcher of `dataDir`: waits until the processes of a killed launcher have ended, ends the
+ * others, and refuses when another launcher runs.
  */
 export async function takeOver(dataDir: string, say: (line: string) => void): Promise<RunRecord> {
   const lock = join(dataDir, "launcher.lock");
@@ -32,7 +32,7 @@ export async function takeOver(dataDir: string, say: (line: string) => void): Pr
   rmSync(path, { force: true });
   const write = (children: Run["children"]) => {
     const run: Run = { launcher: process.pid, ancestors: ancestorsOf(process.pid), children };
-    // Beside and renamed: a full disk leaves the last list whole.
+    // Written to another file and renamed: a full disk keeps the last list whole.
     writeFileSync(`${path}.new`, JSON.stringify(run), { mode: 0o600 });
     renameSync(`${path}.new`, path);
   };
@@ -54,7 +54,7 @@ export function ancestorsOf(pid: number): (number | null)[] {
 
 async function takeLauncherLock(lock: string, path: string, say: (line: string) => void): Promise<void> {
   const until = performance.now() + ENDING_MS;
-  let told = false;
+  let said = false;
   for (;;) {
     const holder = takeLock(lock);
     if (holder === null) return;
@@ -65,8 +65,8 @@ async function takeLauncherLock(lock: string, path: string, say: (line: string) 
         `Parkade already runs on this data folder (process ${holder}): stop it, or set PARKADE_DATA_DIR (and PORT) to start another beside it.`,
       );
     }
-    if (!told) say(`Waiting for the previous Parkade (process ${holder}) to end`);
-    told = true;
+    if (!said) say(`Waiting for the previous Parkade (process ${holder}) to end`);
+    said = true;
     await sleep(200);
   }
 }
@@ -77,7 +77,7 @@ function readRun(path: string): Run | null {
     const run: Run = JSON.parse(readFileSync(path, "utf8"));
     return run;
   } catch {
-    // Cut off by a kill in the middle of the write: it told of processes that are found by the port check instead.
+    // A kill has cut the file off in the middle of the write: the port check finds the processes of that start.
     return null;
   }
 }

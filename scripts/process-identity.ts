@@ -55,7 +55,7 @@ function fact(pid: number, { statField, psColumn }: { statField: number; psColum
  * holds it. A holder that was killed leaves a file whose pid and start time match no process: such a file is taken over.
  */
 export function takeLock(path: string): number | null {
-  // Written apart and linked: a lock that exists always has its content, so nobody takes a fresh one for a stale one.
+  // Written to another file and linked: a lock file always has its content, so no start takes a new lock for a stale one.
   const ours = `${path}.${process.pid}`;
   writeFileSync(ours, `${process.pid} ${startMark(process.pid)}\n`);
   try {
@@ -89,7 +89,7 @@ function lockHolder(path: string): number | null {
   return startMark(id) === mark.join(" ") ? id : null;
 }
 
-/** Gives the lock back, only if it is still ours. */
+/** Releases the lock if this process still holds it. */
 export function releaseLock(path: string): void {
   if (lockHolder(path) === process.pid) rmSync(path, { force: true });
 }

@@ -11,7 +11,7 @@ export type ProcessLog = {
 
 /**
  * The log file of a supervised process, readable by its owner alone. Written at once and not through a stream: a stream
- * that the disk refuses raises an error with nobody to take it, which would end the launcher and with it everything.
+ * that the disk refuses raises an unhandled error, which would end the launcher and all its processes.
  */
 export function openProcessLog(path: string): ProcessLog {
   let file: number | null = null;
@@ -43,7 +43,7 @@ export function openProcessLog(path: string): ProcessLog {
         }
         put(`${line}\n`);
       } catch {
-        // Best effort: a log is no reason to end what it tells about.
+        // A log that cannot be closed must not end the launcher.
         dropped++;
       }
     },

@@ -1,4 +1,4 @@
-/** What the decision needs of a request, as Node gives it. */
+/** The parts of a request that the decision needs, as Node gives them. */
 export type RequestShape = {
   method: string;
   /** The request target, as it stood in the first line. */

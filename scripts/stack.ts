@@ -25,7 +25,7 @@ export type StackOptions = {
   env?: Record<string, string>;
   /** Ends a start that is under way. */
   signal?: AbortSignal;
-  /** Receives what a person should see of the processes. */
+  /** Receives lines for the screen. */
   say: (line: string) => void;
 };
 
@@ -112,13 +112,13 @@ async function settled<T>(starts: Promise<T>[]): Promise<T[]> {
   return outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
 }
 
-/** What a Node process needs of its surroundings: where things are, language and time zone, proxies, certificates. */
+/** Variables that a Node process needs: paths, language and time zone, proxies, certificates. */
 const INHERITED =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TMP|TEMP|TZ|LANG|LANGUAGE|LC_.*|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|NODE_.*|SSL_CERT_(?:FILE|DIR)|(?:HTTPS?|NO|ALL)_PROXY|PARKADE_.*|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT|USERPROFILE|APPDATA|LOCALAPPDATA|PROGRAMDATA)$/i;
 /** The launcher's own: with it web and worker could change the audit. */
 const WITHHELD = new Set(["PARKADE_OWNER_DATABASE_URL"]);
 
-/** Of the launcher's environment what web and worker need, and what their sources may name. */
+/** The variables of the launcher's environment that web and worker need, and those that their sources may name. */
 export function inheritedEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const listed = new Set((env.PARKADE_ENV_REFERENCES ?? "").split(/[\s,]+/));
   const kept = Object.entries(env).filter(
@@ -133,7 +133,7 @@ function childEnv(options: StackOptions): NodeJS.ProcessEnv {
     NODE_ENV: options.dev ? "development" : "production",
     NEXT_TELEMETRY_DISABLED: "1",
     PORT: String(options.port),
-    // No sign-in yet: never further than this machine, whatever the environment says.
+    // No sign-in yet: listens on this machine alone, whatever the environment says.
     PARKADE_HOST: "127.0.0.1",
     PARKADE_DATA_DIR: options.dataDir,
     DATABASE_URL: options.databaseUrl,

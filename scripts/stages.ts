@@ -105,7 +105,7 @@ function verdict(code: number, counts: Counts | null): Omit<Outcome, "name" | "s
   return { ...numbers, note };
 }
 
-/** Runs the stages in order, each whatever became of the one before, and prints the table and the line of totals. */
+/** Runs the stages in order, also after one that failed, and prints the table and the line of totals. */
 export async function runStages(stages: Stage[]): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const { name, run } of stages) {

@@ -1,4 +1,4 @@
-/** What a person at the terminal must be told: one sentence with the fix, printed without a stack. */
+/** An error for the person at the terminal: one sentence with the fix, printed without a stack. */
 export class StartError extends Error {
   override name = "StartError";
 }

@@ -20,7 +20,7 @@ const PARENT_CHECK_MS = 500;
 const NOTE_MS = 1_000;
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-// Output into a file on a full disk, or into a pipe whose reader has gone, is no reason to end the store.
+// Output into a file on a full disk, or into a pipe without a reader, must not end the store.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 
 type Options = { demo: boolean; dev: boolean };
@@ -31,7 +31,7 @@ type Launcher = {
   stack: Stack | null;
 };
 
-/** `npm start`: everything from a fresh clone to two running processes and one URL. */
+/** `npm start`: all steps from a new clone to two running processes and one URL. */
 async function main(): Promise<void> {
   const options: Options = { demo: process.argv.includes("--demo"), dev: process.argv.includes("--dev") };
   const unknown = process.argv.slice(2).filter((argument) => argument !== "--demo" && argument !== "--dev");
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
     await bringUp(env, options, launcher, signal);
     await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   } catch (error) {
-    // Whatever a Ctrl-C broke off in the middle is no news.
+    // An error of a step that Ctrl-C has ended is not shown.
     if (!signal.aborted) throw fullDisk(error, env.dataDir) ?? error;
     process.exitCode = 130;
   } finally {
@@ -55,7 +55,7 @@ async function bringUp(env: StartEnv, options: Options, launcher: Launcher, sign
   makeDataDir(env.dataDir);
   launcher.record = await takeOver(env.dataDir, say);
   await checkPort(env.port);
-  // Whatever can be refused is refused before the minutes of a build.
+  // All checks come before the build, which takes minutes.
   if (env.redisUrl) await checkRedis(env.redisUrl);
   const given = env.ownerDatabaseUrl ?? env.databaseUrl;
   if (given) await (await connectPostgres(given)).end();
@@ -127,7 +127,7 @@ async function loadDemo(databaseUrl: string, { demoPort, dataDir, signal }: Demo
   if (run.code !== 0) throw new StartError(`The demo data could not be loaded:\n${run.output.trim()}`);
 }
 
-/** Keeps the list of processes current, so that a start after a kill -9 knows whom to wait for. */
+/** Keeps the list of processes current, so that a start after a kill -9 knows which processes it must wait for. */
 function noteChildren(launcher: Launcher): void {
   let noted = "";
   const note = () => {
@@ -160,7 +160,7 @@ function restartOnChange(stack: Stack): void {
 
 // --- the end --------------------------------------------------------------------------------------------------------
 
-/** The signal aborts on the first Ctrl-C (or the death of npm), for an orderly stop; a second does it the hard way. */
+/** The signal aborts on the first Ctrl-C (or the death of npm), for an orderly stop; a second one ends all at once. */
 function stopOnSignals(launcher: Launcher): AbortController {
   const stop = new AbortController();
   let firstMs = 0;
@@ -172,12 +172,12 @@ function stopOnSignals(launcher: Launcher): AbortController {
     } else if (performance.now() - firstMs > SAME_SIGNAL_MS) {
       say("Stopping at once");
       launcher.stack?.force();
-      // What it could not write down it recovers at the next start; an error changes nothing any more.
+      // The next start recovers unwritten data from the log; an error changes nothing any more.
       void launcher.postgres?.force().finally(() => process.exit(130));
     }
   };
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, onSignal);
-  // npm killed with -9 cannot pass anything on: without this check the console would run on with nobody to stop it.
+  // npm killed with -9 passes no signal on: without this check the console would run on, and no person could stop it.
   if (process.env.npm_lifecycle_event) {
     const ancestors = ancestorsOf(process.pid).join();
     const check = setInterval(() => {
@@ -197,5 +197,5 @@ async function stopAll(launcher: Launcher): Promise<void> {
 }
 
 await runCommand(main);
-// Whatever timer or pipe is left has nothing more to do.
+// Timers and pipes that are left have no work any more.
 process.exit();

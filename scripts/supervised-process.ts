@@ -26,7 +26,7 @@ export type ProcessOptions = {
   stopMs: number;
   /** Ends the first start before it is ready. */
   signal?: AbortSignal;
-  /** Receives what a person should see: warnings, errors, restarts. */
+  /** Receives lines for the screen: warnings, errors, restarts. */
   say: (line: string) => void;
 };
 
@@ -43,8 +43,8 @@ export type SupervisedProcess = {
 
 /**
  * Starts a Node process and resolves when it says that it is ready: by the IPC message `{ kind: "ready" }` or a JSON log
- * line whose `msg` is `<name> ready`. One that ends before is an error with its last words; one that ends later is
- * started again, with a growing pause.
+ * line whose `msg` is `<name> ready`. A process that ends before is an error with its last output; one that ends
+ * later is started again, with a growing pause.
  */
 export async function superviseProcess(options: ProcessOptions): Promise<SupervisedProcess> {
   const log = openProcessLog(options.logFile);
@@ -66,7 +66,7 @@ export async function superviseProcess(options: ProcessOptions): Promise<Supervi
 
   const ended = (code: number | null, signal: NodeJS.Signals | null) => {
     child = null;
-    // Before the first readiness the caller hears of it as an error and nothing is tried again.
+    // Before the first readiness the caller gets an error, and the process is not started again.
     if (stopping || !wasReady) return;
     if (restartNow) {
       restartNow = false;
@@ -81,7 +81,7 @@ export async function superviseProcess(options: ProcessOptions): Promise<Supervi
   const relaunch = () => {
     launch().then(
       () => options.say(`${options.name}: running again`),
-      // It ended, which has planned the next start, or it is slow, which its log tells better.
+      // Either it has ended, and its next start is planned, or it is slow, and its log says why.
       (error: Error) => options.say(`${options.name}: ${error.message}`),
     );
   };
@@ -129,7 +129,7 @@ export async function superviseProcess(options: ProcessOptions): Promise<Supervi
 
 /**
  * Pause before the next start of a process that ended after `ranMs`, milliseconds. It doubles while the process hardly
- * runs, and begins anew after a run that was worth its pause: one that crashes each half minute is back at once.
+ * runs, and begins anew after a run that was twice as long as its pause: one that crashes each half minute is back at once.
  */
 export function nextPauseMs(lastPauseMs: number, ranMs: number): number {
   const healthy = ranMs >= Math.max(HEALTHY_MS_MIN, 2 * lastPauseMs);
@@ -140,7 +140,7 @@ function run({ args, env, cwd }: ProcessOptions): ChildProcess {
   return spawn(process.execPath, ["--import", TIED, ...args], {
     cwd,
     env,
-    // Its own process group: Ctrl-C reaches the launcher alone, which then stops everything in order.
+    // Its own process group: Ctrl-C reaches the launcher alone, which then stops its processes in order.
     detached: true,
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
@@ -169,7 +169,7 @@ function untilReady(child: ChildProcess, options: ProcessOptions, record: (line:
     linesOf(child.stdout, onLine);
     linesOf(child.stderr, onLine);
     child.once("error", (error) => settle(() => reject(error)));
-    // `close` and not `exit`: the last words may still be on their way.
+    // `close` and not `exit`: the last output may not have arrived yet.
     child.once("close", (code, signal) =>
       settle(() => {
         const words = parseLog(lastLine)?.msg ?? lastLine;
@@ -196,7 +196,7 @@ function linesOf(stream: Readable | null, onLine: (line: string) => void): void 
 function record(options: ProcessOptions, log: ProcessLog, line: string, last: { line: string }): void {
   log.write(line);
   const shown = important(line);
-  // A failing loop says the same thing for hours: once is enough on the screen, the file has them all.
+  // A loop that fails may repeat a line for hours: the screen shows it once, the file has each.
   if (shown === null || shown === last.line) return;
   last.line = shown;
   options.say(`${options.name}: ${shown}`);
@@ -207,7 +207,7 @@ type LogLine = { level?: number | string; msg?: string; err?: { message?: string
 /** pino's numbers; 40 is a warning. */
 const WARN = 40;
 
-/** What of a log line a person should see at once; null for the ordinary. Output that is no JSON is Next's or Node's. */
+/** The text of a warning or error for the screen; null for other log lines. Output that is no JSON is Next's or Node's. */
 export function important(line: string): string | null {
   const parsed = parseLog(line);
   if (!parsed) return /^\s*(⨯|Error\b|\w*Error:|Uncaught|FATAL)/.test(line) ? printable(line.trim()) : null;
@@ -219,10 +219,10 @@ export function important(line: string): string | null {
 }
 
 const SHOWN_CHARS_MAX = 500;
-/** Controls, line separators and marks that reorder text: a terminal obeys them, and a broker's words may hold them. */
+/** Controls, line separators and marks that reorder text: a terminal obeys them, and the error of a broker may hold them. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
-/** Text of a stranger as one line of visible characters: an escape is shown as `\x1b`, not obeyed. */
+/** Untrusted text as one line of visible characters: an escape is shown as `\x1b`, not obeyed. */
 function printable(text: string): string {
   const cut = text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}...` : text;
   return cut.replace(UNPRINTABLE, (mark) => {

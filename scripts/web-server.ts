@@ -73,7 +73,7 @@ export function keepUpgrades(server: Server, how: { dev: boolean; allowedHosts: 
   const forNext = createServer();
   if (!how.dev) return forNext;
   server.on("upgrade", (request, socket, head) => {
-    // Held to the rules of a change: a page of another site may not listen in.
+    // The rules of a change apply: a page of another site may not read it.
     const facts = { ...factsOf(request), method: "POST" };
     if (refusalOf(facts, how.allowedHosts) !== null) socket.destroy();
     else forNext.emit("upgrade", request, socket, head);
@@ -87,11 +87,11 @@ function header(request: IncomingMessage, name: string): string | undefined {
 }
 
 /**
- * Tells the handlers the query string as it came: the framework rebuilds the URL and drops the name `__proto__`, and a
- * condition that is dropped selects more. Whatever a client sends under this name is overwritten.
+ * The header that gives handlers the query string as received: the framework rebuilds the URL and drops the name
+ * `__proto__`, and a condition that is dropped selects more. A client's own header of this name is overwritten.
  */
 const RAW_QUERY_HEADER = "x-parkade-query";
-/** Tells the handlers the address that a request came from: its limits are counted by it. Overwritten likewise. */
+/** The header that gives handlers the address of the client, by which requests are counted. Overwritten likewise. */
 const ADDRESS_HEADER = "x-parkade-address";
 
 type Refusal = { status: number; code: string; title: string; detail: string; allow?: string };
@@ -145,7 +145,7 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex
  * editor set them from script.
  */
 function secure(request: IncomingMessage, response: ServerResponse): void {
-  // Data is no page: whatever a payload or a name in it says, nothing of it runs or loads. Next keeps the header that is
+  // Data is no page: no script or resource of a payload or a name runs or loads. Next keeps the header that is
   // set first, so a handler cannot set its own.
   const nonce = isData((request.url ?? "/").split("?", 1)[0]!) ? null : randomBytes(16).toString("base64");
   const policy = nonce === null ? DATA_POLICY : pagePolicy(nonce);
@@ -215,7 +215,7 @@ async function serve(): Promise<void> {
   const answer = await withRoutes((request, response) => void handle(request, response), dev);
   server.on("request", guarded(answer, allowedHosts, knownRoutes()));
   server.on("clientError", answerBrokenRequest);
-  // An ingest stream takes as long as it takes; a client that stalls in its headers is still cut by headersTimeout.
+  // An ingest stream has no time limit; headersTimeout still cuts a client that stalls in its headers.
   server.requestTimeout = 0;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.listen(port, hostname, () => process.send?.({ kind: "ready" }));

@@ -77,7 +77,7 @@ export type PublishPhase = "connected" | "answering";
 /** Sends messages to one target. Safe for concurrent use. */
 export interface Publisher {
   /**
-   * Rejects with PublishError, or with `signal.reason` when aborted. `onPhase` is told of each phase as it begins, once
+   * Rejects with PublishError, or with `signal.reason` when aborted. `onPhase` is called with each phase as it begins, once
    * and in order: a policy may bound the time to connect and to the first byte of an answer.
    */
   publish(

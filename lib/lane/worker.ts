@@ -172,7 +172,7 @@ async function processSlice(processing: Processing): Promise<void> {
       throw new WaitingError();
     case "lock-lost":
       log.warn({ lane, ...parsed.data }, "slice aborted: its lock was lost");
-      // The job is no longer ours to move: this error tells BullMQ to leave it as it is.
+      // Another worker may hold the job: with this error BullMQ leaves it as it is.
       throw new DelayedError();
   }
 }

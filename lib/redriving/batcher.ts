@@ -20,7 +20,7 @@ export function createBatcher<Item, Result>(
   let running: Promise<void> | null = null;
 
   async function run(): Promise<void> {
-    // One turn of the event loop: calls made together travel together.
+    // After one turn of the event loop: calls of the same turn make one batch.
     await Promise.resolve();
     while (waiting.length > 0) {
       const batch = waiting.slice(0, options.max);

@@ -44,14 +44,14 @@ async function advanceCanary(tx: Tx, redrive: RedriveRow): Promise<void> {
   await setCanary(tx, redrive.id, move, canary.quietMs);
 }
 
-/** The outcomes the brake looks at, with those of a batch. */
+/** The outcomes that the brake judges, with the outcomes of a batch. */
 export function recentWith(redrive: RedriveRow, marks: string): string {
   return redrive.brake === null ? redrive.recent : appendOutcomes(redrive.recent, marks, redrive.brake.window);
 }
 
 /**
- * Tells a redrive of `bounces` that were just counted for it, `sampled` of which were sent since it last started or
- * resumed: a bounce may be what pulls the brake, and takes its event out of the canary's step.
+ * Counts `bounces` of a redrive in its brake and canary. `sampled` of them were sent since it last started or resumed. A
+ * bounce may pull the brake, and takes its event out of the canary's step.
  */
 export async function bounceRedrive(tx: Tx, redriveId: string, sampled: number, nowMs: number): Promise<void> {
   const redrive = await lockRedrive(tx, redriveId);

@@ -208,7 +208,7 @@ function routeFacts({ target, health, standIn }: Exclude<FoundTarget, NoTarget>,
   const { name, fallback } = target.row;
   const { reachable, forcedOpenMs, breakerWaitMs } = health;
   const away = !reachable || forcedOpenMs > 0 || breakerWaitMs > 0;
-  // One that cannot be reached may be restarting; a breaker that is open says that it is not.
+  // A target that cannot be reached may be restarting; an open breaker shows that it has failed for longer.
   const blip = !reachable && health.unreachableMs < UNREACHABLE_HOLD_MS;
   return {
     fallback,

@@ -9,7 +9,7 @@ export const HEARTBEAT_MS = 2_000;
 /** A worker that has missed two heartbeats is lost: its claims are given to others. A shorter time doubles its sends. */
 const LOST_MS = 6_000;
 
-/** After a longer pause between its own heartbeats a worker cannot tell whether others are lost or the store was away. */
+/** After a longer pause between its own heartbeats a worker does not know whether others are lost or the store was away. */
 const GAP_MS = 5_000;
 
 /** A claim that is younger may have its answer on the way. */

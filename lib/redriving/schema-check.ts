@@ -4,15 +4,15 @@ import type { Clock } from "@/lib/platform/clock";
 import type { SchemaAnswer, SchemaJob, SchemaResult } from "@/lib/redriving/schema-thread";
 
 /**
- * The first thread is shared by all schemas, and none may hold it longer than this: the others wait. One that does goes
- * on in the second thread, among its like.
+ * The first thread is shared by all schemas, and none may hold it longer than this: the others wait. A schema that does
+ * goes on in the second thread, with other slow schemas.
  */
 const QUICK_MS = 80;
 /** One payload, in the second thread. */
 export const SCHEMA_MS_MAX = 1_000;
-/** After this many payloads in a row that took that long, the rest of a call is taken for the same. */
+/** After this many overruns in a row, all further payloads of a call count as overruns. */
 const OVERRUNS_IN_A_ROW = 5;
-/** Of one call, whatever lies between: a claim must not outlive its lease. */
+/** Overruns of one call, in a row or not: a claim must not outlive its lease. */
 const OVERRUNS_MAX = 10;
 /** A schema that was slow is tried in the first thread again after this long. */
 const SLOW_MS = 600_000;
@@ -22,13 +22,13 @@ const BOOT_MS = 15_000;
 /** A schema that builds large values ends its thread instead of the process. */
 const THREAD_MEMORY_MB = 192;
 
-/** What is known of one payload; null: it took too long. */
+/** The result of one payload; null: it took too long. */
 export type SchemaOutcome = SchemaResult | null;
 
 export type SchemaCheck = {
   /**
-   * Checks payloads against one schema, in their order. Never rejects for what schema or payload do. `overrunsMax`: after
-   * so many the rest is not tried.
+   * Checks payloads against one schema, in their order. Never rejects because of a schema or a payload. `overrunsMax`:
+   * after so many overruns no further payload is tried.
    */
   check(schema: string, payloads: readonly Uint8Array[], options?: { overrunsMax?: number }): Promise<SchemaOutcome[]>;
   close(): Promise<void>;
@@ -100,12 +100,12 @@ async function checkSlow(
     const { results, stuckAt } = await slow.run(schema, payloads.slice(from));
     add(results);
     if (stuckAt === null || results.length > stuckAt) continue;
-    // Checked before the stuck one, and lost with the thread: once more, without it.
+    // Results before the stuck payload were lost with the thread: those payloads are checked once more, without it.
     const lost = payloads.slice(outcomes.length, from + stuckAt);
     if (lost.length > 0) add((await slow.run(schema, lost)).results);
     outcomes.push(...Array<null>(from + stuckAt + 1 - outcomes.length).fill(null));
     overruns++;
-    // Also of the calls before: an endless schema costs each of them one try.
+    // Counted over all calls: an endless schema costs each call one try.
     if (++known.inARow >= OVERRUNS_IN_A_ROW) break;
   }
   return [...outcomes, ...Array<null>(payloads.length - outcomes.length).fill(null)];
@@ -119,14 +119,14 @@ type SlowSchema = {
 };
 
 type ThreadRun = {
-  /** Those that were sent before the thread ended: all of them when it did not. */
+  /** Results that came before the thread ended: one for each payload when it did not end. */
   results: SchemaResult[];
   /** The payload that took too long or ended the thread. */
   stuckAt: number | null;
 };
 
 type Thread = {
-  /** `skip` is asked when its turn has come: true = it is no longer wanted here, nothing is checked. */
+  /** `skip` is called before the run begins: true = nothing is checked here. */
   run(schema: string, payloads: readonly Uint8Array[], skip?: () => boolean): Promise<ThreadRun>;
   close(): Promise<void>;
 };
@@ -142,7 +142,7 @@ function createThread(clock: Clock, limitMs: number): Thread {
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
     });
-    // It must not keep a process alive that has nothing else to do.
+    // The thread alone must not keep the process alive.
     started.unref();
     return started;
   }
@@ -163,7 +163,7 @@ function createThread(clock: Clock, limitMs: number): Thread {
     const ended = Promise.withResolvers<void>();
     const fail = (error: unknown) => {
       if (worker === running) worker = null;
-      // Before it began it is the thread that is at fault, after that what it was given.
+      // Before the first payload the thread itself has failed, later a schema or payload has ended it.
       if (begun() === 0 || closed) ended.reject(new Error("the thread that checks schemas ended", { cause: error }));
       else ended.resolve();
     };

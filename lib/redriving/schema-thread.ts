@@ -3,15 +3,15 @@ import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 
 /**
- * A thread that checks payloads against JSON Schemas (2020-12). A schema is a program of whoever wrote it: its patterns
- * and references may take for ever, so it runs where it can be ended, see `schema-check.ts`. Runs under Node alone (from
+ * A thread that checks payloads against JSON Schemas (2020-12). A schema is a program: its patterns and references may
+ * run without end, so it runs in a thread that can be ended, see `schema-check.ts`. Runs under Node alone (from
  * source, or bundled as dist/schema-thread.mjs) and imports nothing of this project.
  */
 
 export type SchemaJob = {
   /** Text of the schema: the same text is compiled once. */
   schema: string;
-  /** Payloads one behind the other, and where each ends. */
+  /** All payloads in one buffer, and the end of each. */
   bytes: Uint8Array<ArrayBuffer>;
   ends: number[];
   /** [0]: 1 while the first payload is checked, 2 while the second is ... 0 = not begun. */
@@ -24,7 +24,7 @@ export type SchemaResult = { parses: Finding; schema: Finding };
 /** Results of the payloads that were checked since the message before. */
 export type SchemaAnswer = { results: SchemaResult[] };
 
-/** Results of one message: those that are lost with a thread that is ended are checked again. */
+/** Results of one message. Results that are lost with a thread are checked again. */
 const RESULTS_MAX = 16;
 const COMPILED_MAX = 64;
 
@@ -68,7 +68,7 @@ function matches(validate: ValidateFunction | string, value: unknown): Finding {
   if (typeof validate === "string") return { ok: false, detail: `the source's JSON Schema is not usable: ${validate}` };
   const valid: unknown = validate(value);
   if (valid === true) return { ok: true, detail: "matches the source's JSON Schema" };
-  // An asynchronous validator answers with a promise, which says nothing.
+  // An asynchronous validator answers with a promise, which decides nothing.
   if (valid instanceof Promise) valid.catch(() => undefined);
   if (valid !== false) return { ok: false, detail: "the source's JSON Schema is not usable: it is asynchronous" };
   const [error] = validate.errors ?? [];

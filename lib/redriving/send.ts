@@ -29,7 +29,7 @@ const LATER_MS_MAX = 15 * 60_000;
 /** The order of an aggregate is good for this long after it was read: a send that has waited longer reads it again. */
 const ORDER_AGE_MS_MAX = 1_000;
 
-/** The intent was refused: paused, cancelled, ignored, blacklisted, not its turn any more, or the item is not ours. */
+/** The intent was refused: paused, cancelled, ignored, blacklisted, overtaken, or another worker holds the item. */
 class IntentDenied extends Error {}
 
 /** The ends of the work on a slice: `halt` of its waits, `sends` of the sends under way, too. */
@@ -136,7 +136,7 @@ async function send(
     }
     return conclude(outcomeOf(outcome, redriver.clock.wallMs()));
   } catch (error) {
-    if (error instanceof IntentDenied) return conclude(await whyDenied(redriver, session, examined));
+    if (error instanceof IntentDenied) return conclude(await outcomeOfDeniedIntent(redriver, session, examined));
     // The attempts and the wait that the target has asked for must reach the store, with the end of the item.
     if (halt.aborted || isPassing(error)) return conclude({ kind: "back" });
     throw error;
@@ -242,7 +242,7 @@ function outcomeOf(outcome: Outcome<PublishReceipt>, nowMs: number): ItemOutcome
       if (outcome.untilMs - nowMs <= LATER_MS_MAX) return { kind: "later", waitMs: outcome.untilMs - nowMs };
       return { kind: "failed", code: outcome.code, detail: textOf(outcome.error), untilMs: outcome.untilMs };
     case "failed": {
-      // Its attempts are not used up: it keeps its place, and goes on with them when the target takes sends again.
+      // Its attempts are not used up: the item stays open, and goes on with them when the target takes sends again.
       if (outcome.reason === "breaker-open") return { kind: "back" };
       if (outcome.reason === "bulkhead-full" && outcome.attempts === 0) return { kind: "back" };
       const detail = outcome.error === null || outcome.error === undefined ? outcome.reason : textOf(outcome.error);
@@ -251,8 +251,12 @@ function outcomeOf(outcome: Outcome<PublishReceipt>, nowMs: number): ItemOutcome
   }
 }
 
-/** A denied intent: stopped as a whole, or this event was taken out or blacklisted meanwhile. */
-async function whyDenied(redriver: Redriver, session: Session, examined: ExaminedItem): Promise<ItemOutcome> {
+/** Outcome of an item whose intent was denied: its redrive has stopped, or its event was taken out or blacklisted meanwhile. */
+async function outcomeOfDeniedIntent(
+  redriver: Redriver,
+  session: Session,
+  examined: ExaminedItem,
+): Promise<ItemOutcome> {
   const rules = await readRulesOver(redriver.db, [examined.item]);
   const aggregateBlacklisted = await isAggregateBlacklisted(redriver.db, examined.item.id);
   const ruling = gate(

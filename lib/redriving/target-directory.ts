@@ -67,7 +67,7 @@ export type OpenTargetDirectory = TargetDirectory & {
   reports(): Record<string, TargetReport>;
   /** Takes due self-healing steps. */
   heal(): void;
-  /** While something is being sent, an operator's orders must arrive between two claims, too. */
+  /** During sends, an operator's orders must arrive between two claims, too. */
   refreshIfSending(): Promise<void>;
   close(): Promise<void>;
 };
@@ -98,7 +98,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
     await refreshing;
   }
 
-  /** A reading that begins now: one under way may have been taken before the change that is looked for. */
+  /** Reads the targets anew: a reading under way may have begun before the change that the caller expects. */
   async function reread(): Promise<void> {
     await refreshing;
     refreshedMs = Number.NEGATIVE_INFINITY;
@@ -169,7 +169,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
     return [...lines.values()].find(({ row }) => row.sourceId === sourceId && row.lane === redrive.lane);
   }
 
-  /** The target as sends of one redrive see it: what is not the redrive's own policy is read live from the line. */
+  /** The target for sends of one redrive: all but the redrive's own policy is read live from the line. */
   function use(line: Line, redrive: RedriveRow): SliceTarget | NoTarget {
     try {
       const { name, version, policy } = policyAmong(redrive.policies, line.row.policyName);
@@ -224,7 +224,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
   }
 
   async function heldSources(redrive: RedriveRow): Promise<HeldSources> {
-    // While everything is held nothing else reads the targets, and a person may have closed a breaker.
+    // While all items are held no other code reads the targets, and a person may have closed a breaker.
     await refreshed();
     const found: HeldSources = { sourceIds: [], waitMs: Number.POSITIVE_INFINITY };
     for (const line of lines.values()) {
@@ -233,7 +233,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
       // Its sends go to the target that stands in.
       if (other && breakerWaitMs(other.state, clock) === 0) continue;
       const waitMs = row.lane === redrive.lane ? breakerWaitMs(state, clock) : 0;
-      // What a person holds open, or would wait for too long, is examined and refused by name.
+      // Items of a breaker that a person holds open, or that waits for too long, are examined and refused by name.
       if (waitMs === null || waitMs === 0 || waitMs > BREAKER_WAIT_MS_MAX) continue;
       found.sourceIds.push(row.sourceId);
       found.waitMs = Math.min(found.waitMs, waitMs);
@@ -278,7 +278,7 @@ const REMOVED = {
   breakerWaitMs: 0,
 };
 
-/** Milliseconds until another send may begin, as the breaker has it; null = when a person says so. */
+/** Milliseconds until the breaker lets another send begin; null = until a person orders it. */
 function breakerWaitMs({ breaker }: TargetState, clock: Clock): number | null {
   if (breaker === null) return 0;
   const { state, waitMs } = breaker.snapshot(clock.nowMs());
@@ -300,7 +300,7 @@ function bucketKey(targetId: string): string {
   return `target:${targetId}`;
 }
 
-/** A publisher that is replaced or left behind: its failure to close changes nothing any more. */
+/** Closes a publisher that is no longer used: a failure to close is logged. */
 async function closeQuietly(publisher: Publisher | null, log: Log): Promise<void> {
   await publisher?.close().catch((error: unknown) => log.warn({ err: error }, "publisher did not close"));
 }

@@ -37,8 +37,8 @@ type Waiter = { pass: () => void; fail: (error: unknown) => void };
 
 /**
  * Feeds the attempts of one process from one distributed bucket. It asks for as many tokens as there are waiters and
- * hands each out at once, so it holds none: a token that arrives when its waiter has left goes to the next one, or,
- * with nobody left, is given up (fewer sends than allowed, never more).
+ * gives each to a waiter at once, so it holds none: a token that arrives when its waiter has left goes to the next one. With
+ * no waiter left it is lost (fewer sends than allowed, never more).
  */
 export function createTokenFeeder(options: TokenFeederOptions): TokenFeeder {
   const waiters = new Set<Waiter>();
@@ -51,7 +51,7 @@ export function createTokenFeeder(options: TokenFeederOptions): TokenFeeder {
   };
 
   async function feed(): Promise<void> {
-    // Let everyone who asks in this turn of the event loop share the first round trip.
+    // All takes of this turn of the event loop share the first round trip.
     await Promise.resolve();
     let failures = 0;
     while (waiters.size > 0) {
@@ -76,7 +76,7 @@ export function createTokenFeeder(options: TokenFeederOptions): TokenFeeder {
     }
     const { granted, waitMs, dueMs } = await options.bucket.takeUpTo(spec, Math.min(waiters.size, BATCH_MAX));
     const takenMs = options.clock.nowMs();
-    // Tokens that were lent are handed out when they are due; one whose waiter has left goes to the next.
+    // A lent token is given when it is due; when its waiter has left it goes to the next.
     for (let token = 0; token < granted; token++) {
       if (spec.lent && !(await rest(spec, takenMs + dueMs + (token * 1000) / spec.ratePerSecond))) return 0;
       passFirst(waiters, 1);
@@ -97,7 +97,7 @@ export function createTokenFeeder(options: TokenFeederOptions): TokenFeeder {
   async function nap(ms: number): Promise<void> {
     wake = new AbortController();
     if (waiters.size === 0) return;
-    // The only rejection is our own wake call.
+    // Rejects only when `wake` aborts.
     await options.clock.sleep(ms, wake.signal).catch(() => undefined);
   }
 

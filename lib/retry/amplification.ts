@@ -1,7 +1,7 @@
 /**
  * Retries at every layer multiply: three layers of three attempts make 27 calls of one fault. Only the layer nearest
- * to the fault repeats; the others learn from the request how much has been repeated already, and from the answer
- * that somebody below has given up. Source: Google SRE book, "Addressing Cascading Failures".
+ * to the fault repeats; the request states how often it has been repeated already, and the answer states that a layer below
+ * has stopped repeating. Source: Google SRE book, "Addressing Cascading Failures".
  */
 
 /** Header that carries how often a request has been repeated so far. */
@@ -18,7 +18,7 @@ export function attemptsAllowed(maxAttempts: number, incomingRetryCount: number)
   return Math.max(1, maxAttempts - incomingRetryCount);
 }
 
-/** What to pass on with attempt `attempt` (1-based) of this layer. */
+/** The retry count to send with attempt `attempt` (1-based) of this layer. */
 export function outgoingRetryCount(incomingRetryCount: number, attempt: number): number {
   return incomingRetryCount + attempt - 1;
 }

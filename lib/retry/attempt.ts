@@ -36,13 +36,13 @@ export class Attempt<T> implements AttemptContext {
   timeoutMs = 0;
 
   #operation: Operation<T>;
-  /** What the budget was paid for it. */
+  /** The amount that the budget was paid for it. */
   #withdrawn: number;
   #alarm: Alarm;
   #controller: AbortController | null = null;
-  /** Why it was stopped from outside: a timeout's code, or the cancellation. */
+  /** Why it was stopped: a timeout's code, or the cancellation. */
   #stop: { code: TimeoutCode | "CANCELLED" | "BREAKER_OPEN"; reason: unknown } | null = null;
-  /** Ends the wait that is on, if any. */
+  /** Ends the present wait, if there is one. */
   #wake: (() => void) | null = null;
   #timedOut = false;
   #phase: Phase = "connecting";
@@ -137,7 +137,7 @@ export class Attempt<T> implements AttemptContext {
     this.waitedMs = afterMs - nowMs;
     const halted = this.#halted();
     if (halted !== null || breaker === null || breaker.holds(this.#permit, afterMs)) return halted;
-    // The breaker has moved while this call waited: its answer of then does not hold any more.
+    // The breaker has changed its state while this call waited: its earlier answer does not hold any more.
     return this.#askBreaker(afterMs);
   }
 
@@ -226,7 +226,7 @@ export class Attempt<T> implements AttemptContext {
     const wake = this.#wake;
     this.#wake = null;
     wake?.();
-    // After the wait is over, so that the transport's own rejection on abort comes too late to be heard.
+    // After the end of the wait, so that the transport's own rejection on abort is ignored.
     this.#controller?.abort(reason);
   }
 
@@ -240,7 +240,7 @@ export class Attempt<T> implements AttemptContext {
     return { kind: "failed", verdict: sent === "no" ? { ...answer, sent } : answer, error: reason };
   }
 
-  /** Tells the shared state what this attempt has shown about the target. */
+  /** Records in the shared state what this attempt has shown about the target. */
   #report(end: AttemptEnd<T>): void {
     const { breaker, counters, healer, latency } = this.#operation.target;
     const nowMs = this.#operation.clock.nowMs();
@@ -256,19 +256,19 @@ export class Attempt<T> implements AttemptContext {
     healer?.observe({ retry: this.attempt > this.#operation.firstAttempt, timeout: this.#timedOut }, nowMs);
     if (end.kind === "failed" && end.verdict.kind === "throttled") counters.throttled++;
     if (breaker === null) return;
-    if (tells(end)) breaker.record(this.#permit, countsAsFailure(end), elapsedMs, nowMs);
+    if (judgesTarget(end)) breaker.record(this.#permit, countsAsFailure(end), elapsedMs, nowMs);
     else breaker.release(this.#permit);
   }
 }
 
-/** What a rejection comes to: a failure, unless the client's own side has stopped it. */
+/** A rejection is a failure, unless the client's own side has cancelled the send. */
 function failure(error: unknown): Extract<AttemptEnd<never>, { kind: "failed" | "cancelled" }> {
   const judged = classify(error);
   return { kind: judged.kind === "cancelled" ? "cancelled" : "failed", verdict: judged, error };
 }
 
-/** Whether an end says anything about the target: not when we stopped it ourselves, or were short of something. */
-function tells(end: AttemptEnd<unknown>): boolean {
+/** Whether the breaker counts an end: not when our own side stopped the attempt or lacked a resource. */
+function judgesTarget(end: AttemptEnd<unknown>): boolean {
   if (end.kind === "ok") return true;
   return end.kind === "failed" && end.verdict.blame === "target" && end.verdict.code !== "TIMEOUT_DEADLINE";
 }

@@ -4,15 +4,15 @@ import type { Policy } from "@/lib/retry/policy";
 import type { TargetState } from "@/lib/retry/target";
 import type { Phase } from "@/lib/retry/timeout/phases";
 
-/** What one attempt is given. */
+/** The arguments of one attempt. */
 export type AttemptContext = {
   /** 1-based; goes on counting where `firstAttempt` says. */
   readonly attempt: number;
   /** Aborts on the attempt's timeout, on the deadline, and when the operation is cancelled. Made on first reading. */
   readonly signal: AbortSignal;
-  /** What to pass on as x-retry-count: the incoming count plus the repeats made here. */
+  /** The value of x-retry-count to send: the incoming count plus the repeats made here. */
   readonly retryCount: number;
-  /** Tells how far the transport has come, for phased timeouts. Optional to call. */
+  /** Reports the phase that the transport has reached, for timeouts of phases. Optional to call. */
   reached(phase: Exclude<Phase, "connecting">): void;
 };
 
@@ -22,7 +22,7 @@ export type Call<T> = {
   idempotencyKey: string | null;
   /** The target is on the whitelist of those that may be called again. */
   retryable: boolean;
-  /** Sends. Everything it throws or rejects with is classified. */
+  /** Sends. Each error that it throws or rejects with is classified. */
   attempt(context: AttemptContext): Promise<T>;
   /** Waits for a token of the caller's own rate; once per attempt, before it takes a place in the bulkhead. */
   takeOwnToken?(signal: AbortSignal): Promise<void>;
@@ -50,13 +50,13 @@ export type ExecuteOptions = {
   /** Ends every wait at once and lets no further send begin. A send under way runs to its own end. */
   halt?: AbortSignal;
   /**
-   * Nobody waits for the answer: the wait for the first attempt's turn spends no deadline and counts nowhere, and a breaker
+   * No caller waits for the answer: the wait for the first attempt's turn spends no deadline and counts nowhere, and a breaker
    * that lets nothing pass before the first attempt answers `held` instead of a failure. Default false.
    */
   patient?: boolean;
 };
 
-/** What follows an attempt. `delayMs` is the wait before the next one. */
+/** The step after an attempt. `delayMs` is the wait before the next attempt. */
 export type NextStep =
   | { kind: "retry"; delayMs: number; withdrawn: number; honored: boolean }
   | { kind: "give-up"; reason: FailureReason }
@@ -73,7 +73,7 @@ export type FailureReason =
   | "not-retryable"
   | "amplified";
 
-/** Everything about one attempt, for the attempt's row and for one wide log line. Never contains a payload. */
+/** All facts of one attempt, for the attempt's row and for one log line. Never contains a payload. */
 export type AttemptRecord = {
   attempt: number;
   result: "ok" | "failed" | "cancelled";
@@ -90,13 +90,13 @@ export type AttemptRecord = {
   waitedMs: number;
   /** Milliseconds the send was allowed to take. */
   timeoutMs: number;
-  /** null after success, or when something else ended the operation. */
+  /** null after success, or when the operation was ended otherwise. */
   next: NextStep | null;
-  /** What `next` was decided from, so that a replay can decide again; null when nothing was decided. */
+  /** The inputs of the decision, so that a replay can decide again; null when nothing was decided. */
   inputs: DecisionInputs | null;
 };
 
-/** Everything but policy, call and verdict that a decision has seen, as plain values. */
+/** The inputs of a decision apart from policy, call and verdict, as plain values. */
 export type DecisionInputs = {
   /** The attempt it was decided at: beside hedges, the latest one sent and not the one that failed. */
   attempt: number;
@@ -108,7 +108,7 @@ export type DecisionInputs = {
   previousDelayMs: number | null;
   blocked: boolean;
   backoffFactor: number;
-  /** The budget's answer: the amount taken, null = refused or not asked. */
+  /** The budget's answer: the amount taken, null = refused or not requested. */
   withdrawn: number | null;
   /** The random number that was drawn, null = none was. */
   draw: number | null;
@@ -128,7 +128,7 @@ export type Success<T> = Spent & { kind: "ok"; value: T };
 export type Failure = Spent & {
   kind: "failed";
   reason: FailureReason;
-  /** Code of the last attempt, or of what refused the first. */
+  /** Code of the last attempt, or of the guard that refused the first. */
   code: string;
   error: unknown;
   sent: Sent;
@@ -137,7 +137,7 @@ export type Failure = Spent & {
 };
 
 /**
- * Not failed, only not now: the target asked for more patience than the deadline has, no permit came in time, or a patient
+ * Not failed: the target asked for a longer wait than the deadline allows, no permit came in time, or a patient
  * operation was held by the breaker before its first attempt (nothing was tried, nothing was counted).
  */
 export type Deferral = Spent & {

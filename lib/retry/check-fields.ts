@@ -1,7 +1,7 @@
-/** One thing that is wrong: `field` is a path such as `backoff.jitter.fraction`, `bound` what would be right. */
+/** One violation: `field` is a path such as `backoff.jitter.fraction`, `bound` the values that are allowed. */
 export type Violation = { field: string; value: unknown; bound: string };
 
-/** What a field must be. `Infinity` and NaN never pass a number rule. */
+/** The values that a field may have. `Infinity` and NaN never pass a number rule. */
 export type Rule =
   | { kind: "number"; min: number; max: number; above?: boolean; integer?: boolean; nullable?: boolean }
   | { kind: "choice"; of: readonly string[] }
@@ -30,7 +30,7 @@ export function orNull<R extends Rule & { nullable?: boolean }>(rule: R): R {
   return { ...rule, nullable: true };
 }
 
-/** Everything in `value` that breaks a rule. A field nobody knows is a violation too: it is usually a misspelt one. */
+/** All parts of `value` that break a rule. An unknown field is a violation, too: it is usually a misspelt one. */
 export function checkFields(value: unknown, fields: Fields, path = ""): Violation[] {
   if (!isRecord(value)) return [{ field: path || "policy", value, bound: "an object" }];
   const at = (name: string) => (path ? `${path}.${name}` : name);

@@ -1,4 +1,4 @@
-/** What has happened at one target since its state was made; only grows. Names follow the exported metrics. */
+/** Counts of one target since its state was made; they only grow. Names follow the exported metrics. */
 export type Counters = {
   operations: number;
   succeeded: number;

@@ -33,7 +33,7 @@ export type Situation = {
 };
 
 /**
- * The next step after a failed attempt. Callers end a cancelled attempt without asking. The order of the checks is part
+ * The next step after a failed attempt. A cancelled attempt has none: its caller ends it. The order of the checks is part
  * of the contract: reasons against any repeat come before limits and budgets, and a Retry-After that does not fit
  * defers instead of failing.
  */

@@ -1,7 +1,7 @@
-import { type History, nextStep, refused, remember, stopped } from "@/lib/retry/aftermath";
 import { Attempt } from "@/lib/retry/attempt";
 import type { Call, ExecuteOptions, Outcome } from "@/lib/retry/call";
 import { hedged } from "@/lib/retry/hedge/hedged";
+import { type History, nextStep, refused, remember, stopped } from "@/lib/retry/next-step";
 import { Operation } from "@/lib/retry/operation";
 import { assertPolicy } from "@/lib/retry/policy";
 
@@ -18,11 +18,11 @@ export { createTargetState, type TargetState } from "@/lib/retry/target";
  * Runs one operation on a target under its policy.
  *
  * Once: policy assertion, deadline. Per attempt: breaker permit, the caller's token, bulkhead, the target's token, open,
- * timeout, call, classify, record, budget, backoff. A backoff holds no place in the bulkhead. Every wait ends at once when `signal` or `halt` aborts, and either wins over a pending
- * retry. When it returns, no timer and no listener is left.
+ * timeout, call, classify, record, budget, backoff. A backoff holds no place in the bulkhead. Every wait ends at once when
+ * `signal` or `halt` aborts, and no retry begins after that. When it returns, no timer and no listener is left.
  *
- * Resolves with how it ended. Rejects only for accidents on our own side: a PolicyError before anything is sent, or
- * whatever `takeToken`, `onOpen` or `onClose` reject with.
+ * Resolves with how it ended. Rejects only for faults of our own side: a PolicyError before the first send, or an
+ * error of `takeToken`, `onOpen` or `onClose`.
  */
 export async function execute<T>(call: Call<T>, options: ExecuteOptions): Promise<Outcome<T>> {
   assertPolicy(options.policy);

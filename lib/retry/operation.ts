@@ -1,4 +1,3 @@
-import type { Decided } from "@/lib/retry/aftermath";
 import { attemptsAllowed } from "@/lib/retry/amplification";
 import type { Attempt, AttemptEnd } from "@/lib/retry/attempt";
 import type { Budget } from "@/lib/retry/budget/budget";
@@ -15,13 +14,14 @@ import type {
 import type { Sent } from "@/lib/retry/classify/verdict";
 import type { Clock, Random } from "@/lib/retry/clock";
 import { Alarm } from "@/lib/retry/deadline/alarm";
+import type { Decided } from "@/lib/retry/next-step";
 import type { Policy } from "@/lib/retry/policy";
 import type { TargetState } from "@/lib/retry/target";
 
 type Undecided = { next: null; inputs: null };
 const UNDECIDED: Undecided = { next: null, inputs: null };
 
-/** Something that is to end when the operation is cancelled. `cancelWait` leaves a send under way alone. */
+/** A wait or a send that ends when the operation is cancelled. `cancelWait` does not end a send under way. */
 export type Halt = { cancel(reason: unknown): void; cancelWait(reason: unknown): void };
 
 /**
@@ -86,7 +86,7 @@ export class Operation<T> {
     this.budget.begin(nowMs);
   }
 
-  /** Nothing was tried yet, and nobody waits for the answer. */
+  /** No attempt was made yet, and no caller waits for the answer. */
   get waits(): boolean {
     return !this.#begun;
   }
@@ -107,7 +107,7 @@ export class Operation<T> {
     return this.cancelled !== null && !this.#signal?.aborted;
   }
 
-  /** Puts a wait under this operation's cancellation. It may be cancelled after its end, which must do nothing. */
+  /** The operation's cancellation ends this wait. It may be cancelled after its end, which must do nothing. */
   join(halt: Halt): void {
     this.#halts.add(halt);
   }
@@ -143,7 +143,7 @@ export class Operation<T> {
     });
   }
 
-  /** Writes an attempt's record, when somebody wants it. */
+  /** Writes an attempt's record, when the caller has an `onClose`. */
   async close(
     attempt: Attempt<T>,
     end: Exclude<AttemptEnd<T>, { kind: "unopened" }>,

@@ -20,7 +20,7 @@ export type Policy = {
   backoff: Backoff;
   /** Used instead of `backoff` after a throttled attempt without Retry-After; null = the same. */
   throttledBackoff: Backoff | null;
-  /** Longest Retry-After that is believed; a longer one defers by this much. */
+  /** Longest Retry-After that is followed; a longer one defers by this much. */
   retryAfterMsMax: number;
   budget: BudgetPolicy;
   breaker: BreakerPolicy | null;
@@ -42,7 +42,7 @@ export class PolicyError extends Error {
 }
 
 /**
- * Everything that is wrong with a policy from outside (a form, a JSON column), each by field, value and bound; empty
+ * All violations of a policy from outside (a form, a JSON column), each by field, value and bound; empty
  * when it may run. Checks the shape first and only then whether the attempts fit the deadline.
  */
 export function validatePolicy(candidate: unknown): Violation[] {
@@ -60,7 +60,7 @@ export function parsePolicy(candidate: unknown): Policy {
 const asserted = new WeakSet<Policy>();
 
 /**
- * Refuses to run a policy that cannot keep its own promise: sum of the backoff bounds + maxAttempts * attemptTimeoutMs
+ * Refuses a policy whose attempts do not fit its deadline: sum of the backoff bounds + maxAttempts * attemptTimeoutMs
  * must be <= deadlineMs - marginMs. Throws PolicyError. A policy that passed is remembered by identity: do not change
  * it afterwards.
  */
@@ -125,7 +125,7 @@ const HEALING: HealingPolicy = {
 
 /** Ready-made policies. Each fits its deadline; `assertPolicy` accepts all three. */
 export const POLICY_PRESETS = {
-  /** Somebody waits: one retry soon, another a little later, an answer within 10 s. */
+  /** A person waits: one retry soon, another a little later, an answer within 10 s. */
   interactive: {
     ...SHARED,
     maxAttempts: 3,
@@ -137,7 +137,7 @@ export const POLICY_PRESETS = {
     breaker: BREAKER,
     healing: null,
   },
-  /** Nobody waits: patience before pressure. */
+  /** No person waits: long backoffs spare the target. */
   "slow-lane": {
     ...SHARED,
     maxAttempts: 5,
@@ -149,7 +149,7 @@ export const POLICY_PRESETS = {
     breaker: BREAKER,
     healing: HEALING,
   },
-  /** Delays that can be told in advance, for targets whose owners want to know them. */
+  /** Delays that are known in advance, for targets whose owners want to know them. */
   ladder: {
     ...SHARED,
     maxAttempts: 6,

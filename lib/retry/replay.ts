@@ -35,7 +35,7 @@ export function replay(recorded: RecordedOperation, policy: Policy = recorded.po
   return differences;
 }
 
-/** Compares by what would happen: the kind, and the reason or the wait. */
+/** Compares the effects: the kind, and the reason or the wait. */
 function sameStep(recorded: NextStep | null, replayed: NextStep): boolean {
   if (recorded === null) return false;
   switch (replayed.kind) {

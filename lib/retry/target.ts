@@ -9,9 +9,9 @@ import type { Policy } from "@/lib/retry/policy";
 import { type LatencyHistory, type LatencySnapshot, latencyHistory } from "@/lib/retry/timeout/latency";
 
 /**
- * What all operations on one target share within a process, whichever version of a policy each of them runs under. Owned
- * by the composition root, passed to every `execute` on that target. It lives as long as the process: a restart begins
- * with a closed breaker, a fresh budget and no latency.
+ * The state that all operations on one target share within a process, whichever version of a policy each of them runs
+ * under. The composition root makes it and passes it to every `execute` on that target. It lives as long as the process: a
+ * restart begins with a closed breaker, a new budget and no latency.
  */
 export type TargetState = {
   /** null = the policy has none. */
@@ -29,7 +29,7 @@ export type TargetState = {
    * policy is the same; a breaker stays open also under another trip. Operations under way keep the budget they began with.
    */
   adopt(policy: SharedPolicy): void;
-  /** Takes the next self-healing step if one is due; the caller audits what is answered. Call it every few seconds. */
+  /** Takes the next self-healing step if one is due; the caller audits the step. Call it every few seconds. */
   heal(): HealingStep | null;
   /** An operator's order to the breaker; `auto` ends one. false when the policy has no breaker. */
   force(order: "open" | "closed" | "auto"): boolean;

@@ -49,7 +49,7 @@ function readRepublished(view: DeliveryView, convention: string, queue: string |
 
 /**
  * Spring Cloud Stream's Rabbit binder with `republishToDlq`. The binder republishes with the consumer's queue as
- * routing key (unless configured otherwise), so partitioned queues `<base>-<n>` that share one DLQ are told apart.
+ * routing key (unless configured otherwise), so partitioned queues `<base>-<n>` that share one DLQ are distinguished.
  */
 export const springCloudStream: Convention = {
   name: "spring-cloud-stream",

@@ -83,7 +83,7 @@ type Request = {
 };
 
 /**
- * One request. Resolves with any answer; rejects with PublishError whose `sent` tells whether a byte of it may have
+ * One request. Resolves with any answer; rejects with PublishError whose `sent` says whether a byte of it may have
  * left, or with `signal.reason`.
  */
 function send(request: Request, address: string, signal: AbortSignal): Promise<Answer> {
@@ -153,9 +153,9 @@ function mayHaveActed(status: number): boolean {
 }
 
 function refusal({ status, retryAfter, retryAfterMs, pushback, excerpt }: Answer, address: string): PublishError {
-  const told = excerpt === "" ? "" : `: ${excerpt}`;
+  const excerptText = excerpt === "" ? "" : `: ${excerpt}`;
   const redirect = status >= 300 && status < 400 ? " (redirects are not followed: configure the final address)" : "";
-  return new PublishError(`HTTP_${status}`, `${address} answered ${status}${redirect}${told}`, {
+  return new PublishError(`HTTP_${status}`, `${address} answered ${status}${redirect}${excerptText}`, {
     status,
     sent: mayHaveActed(status) ? "maybe" : "no",
     retryAfter,

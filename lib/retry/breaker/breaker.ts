@@ -12,7 +12,7 @@ export type BreakerPolicy = {
   probeMsMax: number;
 };
 
-/** `forced-*` are an operator's: nothing but `force` and `reset` leaves them. */
+/** An operator orders `forced-*`: only `force` and `reset` end them. */
 export type BreakerState = "closed" | "open" | "half-open" | "forced-open" | "forced-closed";
 
 /** Why the state moved: a threshold, the end of the open time, probes, or an operator. */
@@ -111,7 +111,7 @@ export class Breaker {
     }
   }
 
-  /** Hands a permit back unused: the call was cancelled or says nothing about the target. */
+  /** Returns an unused permit: the call was cancelled, or its end has no cause at the target. */
   release(permit: number): void {
     this.#probes.release(permit);
   }
@@ -127,7 +127,7 @@ export class Breaker {
     if (to !== this.#state) this.#start(to, nowMs);
   }
 
-  /** Closes it with an empty window, whatever its state: an operator says the target is well. */
+  /** Closes it with an empty window, whatever its state: an operator has found the target well. */
   reset(nowMs: number): void {
     this.#start("closed", nowMs);
   }
@@ -162,7 +162,7 @@ export class Breaker {
     return this.#state === "open" || this.#state === "forced-open";
   }
 
-  /** A lost probe opened the breaker at the moment it expired, not when somebody next looked. */
+  /** A lost probe opens the breaker at the moment it expired, not at the next call. */
   #settle(nowMs: number): void {
     if (this.#state !== "half-open") return;
     const expiredMs = this.#probes.expiredMs(nowMs);

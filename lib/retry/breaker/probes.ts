@@ -5,7 +5,7 @@ export type Probes = {
   has(id: number): boolean;
   /** The probe has an answer: its slot stays used until the state moves. */
   report(id: number): void;
-  /** The probe says nothing: its slot is free again. */
+  /** The probe decides nothing: its slot is free again. */
   release(id: number): void;
   /** When the first lost probe ran out, null when none has by `nowMs`. */
   expiredMs(nowMs: number): number | null;

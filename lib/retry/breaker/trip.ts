@@ -18,7 +18,7 @@ export type Trip =
   | ({ kind: "count"; size: number } & TripRates)
   | ({ kind: "time"; windowMs: number } & TripRates);
 
-/** What a window has seen. `consecutive` counts the failures since the last success as `failures`. */
+/** The counts of a window. `consecutive` counts the failures since the last success as `failures`. */
 export type TripCounts = { calls: number; failures: number; slow: number };
 
 /** Remembers results and says after each whether the breaker should open. */

@@ -9,7 +9,7 @@ export type CachePolicy = {
   staleMs: number;
 };
 
-/** An answer and how old it is: a stale one is only for when nothing better can be had. */
+/** An answer and its age: a stale answer serves only when the target fails. */
 export type Cached<T> = { value: T; ageMs: number; fresh: boolean };
 
 type Entry<T> = { value: T; atMs: number };

@@ -42,7 +42,7 @@ const CODES = tableOf<CodeRule>({
   AMQP_ACCESS_REFUSED: PERMANENT,
   AMQP_PRECONDITION_FAILED: PERMANENT,
   AMQP_CONTENT_TOO_LARGE: PERMANENT,
-  // The message cannot be written, or does not tell where it belongs: a person must edit it or configure its source.
+  // The message cannot be written, or does not state its destination: a person must edit it or configure its source.
   AMQP_HEADERS_TOO_LARGE: PERMANENT,
   AMQP_INVALID_MESSAGE: PERMANENT,
   AMQP_UNREADABLE: PERMANENT,

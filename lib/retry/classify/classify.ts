@@ -20,11 +20,11 @@ import { parseRetryAfter } from "@/lib/retry/retry-after";
 type Judgement = { code: string; rule: CodeRule };
 
 /**
- * Decides what a thrown value means, by code, status and type along its chain of causes, never by message text.
+ * Judges a thrown value by code, status and type along its chain of causes, never by message text.
  *
  * The outermost link that one of the tables knows decides. `sent`, each hint when to repeat and a request not to repeat are taken
- * from the outermost link that states them: an adapter knows better than a table whether its bytes left. An error
- * nobody knows is permanent, because repeating what is not understood can do harm; one whose adapter states `sent`
+ * from the outermost link that states them: an adapter knows better than a table whether its bytes left. An unknown
+ * error is permanent, because a repeat of it can do harm; one whose adapter states `sent`
  * is transient when nothing was sent and ambiguous otherwise.
  */
 export function classify(error: unknown): Verdict {

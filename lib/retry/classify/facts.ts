@@ -2,14 +2,14 @@ import type { Sent } from "@/lib/retry/classify/verdict";
 import { parseDelayMs } from "@/lib/retry/retry-after";
 
 /**
- * What one link of an error chain says of itself, whoever threw it. Read by shape, so that no client library is
+ * The facts that one link of an error chain states. Read by shape, so that no client library is
  * imported: a broker adapter's PublishError, a Node system error, an AWS SDK exception, an amqplib close frame.
  */
 export type Facts = {
   name: string;
   code: string | number | null;
   status: number | null;
-  /** Stated by our own adapters; null from anyone else. */
+  /** Stated by our own adapters; null in any other error. */
   sent: Sent | null;
   retryAfter: string | null;
   /** A hint in whole milliseconds, as an adapter reads it from `retry-after-ms` and the like. */

@@ -1,7 +1,7 @@
 /**
- * What a failure means for the next step.
+ * The meaning of a failure for the next step.
  * - transient: may pass on its own. - throttled: the target asks for less. - permanent: repeating cannot help.
- * - cancelled: our own side stopped it. - ambiguous: it was sent and nothing is known of the answer.
+ * - cancelled: our own side stopped it. - ambiguous: it was sent and its answer is unknown.
  */
 type VerdictKind = "transient" | "throttled" | "permanent" | "cancelled" | "ambiguous";
 
@@ -27,7 +27,7 @@ export type Verdict = {
   stop: boolean;
 };
 
-/** What a table of codes says of one code; the rest is filled in. */
+/** An entry of a table of codes; `verdict` adds the other fields. */
 export type CodeRule = {
   kind: VerdictKind;
   sent: Sent;

@@ -1,8 +1,8 @@
 import type { Clock } from "@/lib/retry/clock";
 
 /**
- * One timer for a sequence of limits. Moving the limit later leaves the armed timer alone: when it fires early it looks
- * again and re-arms for the rest. A call that passes a queue, a token and a send within its limits costs one timer.
+ * One timer for a sequence of limits. Moving the limit later leaves the armed timer alone: when it fires early it is
+ * armed again for the rest. A call that passes a queue, a token and a send within its limits costs one timer.
  */
 export class Alarm {
   #clock: Clock;

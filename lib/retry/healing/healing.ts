@@ -21,7 +21,7 @@ export type HealingState = { steps: number; steppedAtMs: number | null };
 
 export type HealingRates = { attempts: number; retries: number; timeouts: number };
 
-/** A step to be audited: what it was, why, and what holds from now on. */
+/** A step to be audited: its direction, its reason, and the factors in force after it. */
 export type HealingStep = {
   direction: "slow-down" | "speed-up";
   cause: "retry-ratio" | "timeout-ratio" | "quiet";
@@ -54,7 +54,7 @@ export function heal(
   return { state: { steps, steppedAtMs: nowMs }, step: { ...turn, retryRatio, timeoutRatio, steps, ...factors } };
 }
 
-/** What `steps` amount to: delays times stepFactor^steps, rate divided by the same. */
+/** The factors after `steps`: delays times stepFactor^steps, rate divided by the same. */
 export function healingFactors(policy: HealingPolicy, steps: number): { backoffFactor: number; rateFactor: number } {
   const factor = policy.stepFactor ** steps;
   return { backoffFactor: factor, rateFactor: 1 / factor };

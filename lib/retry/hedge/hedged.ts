@@ -1,13 +1,13 @@
-import { type Failed, type History, nextStep, refused, remember, stopped } from "@/lib/retry/aftermath";
 import { Attempt, type AttemptEnd } from "@/lib/retry/attempt";
 import type { Outcome } from "@/lib/retry/call";
 import type { HedgePolicy } from "@/lib/retry/hedge/hedge-policy";
 import { Inbox } from "@/lib/retry/hedge/inbox";
+import { type Failed, type History, nextStep, refused, remember, stopped } from "@/lib/retry/next-step";
 import type { Operation } from "@/lib/retry/operation";
 
 type Sent<T> = { attempt: Attempt<T>; end: AttemptEnd<T> };
 
-/** How to answer, once nothing is under way any more. */
+/** Makes the answer, once no send is under way any more. */
 type Verdict<T> = () => Outcome<T>;
 
 const NEVER_MS = Number.POSITIVE_INFINITY;
@@ -44,7 +44,7 @@ class Race<T> {
   #lastNumber: number;
   /** When the next send starts, monotonic ms. */
   #nextMs = NEVER_MS;
-  /** What was paid for a send that a Retry-After holds back; null = none is. */
+  /** The amount paid for a send that a Retry-After delays; null = no send is delayed. */
   #held: number | null = null;
   #history: History = { last: null, sameCode: 0, delayMs: null };
 
@@ -72,7 +72,7 @@ class Race<T> {
     this.#inbox.expect(this.#operation.run(attempt, nowMs).then((end) => ({ attempt, end })));
   }
 
-  /** Nobody has answered for a while: another send, if time and budget allow. */
+  /** No answer has come for a while: starts another send, if time and budget allow. */
   silence(): Verdict<T> | null {
     const { budget, cancelled, clock, deadlineMs, halted, policy } = this.#operation;
     if (halted && this.#live.size > 0) {
@@ -113,7 +113,7 @@ class Race<T> {
     return () => (end.kind === "ok" ? this.#operation.succeed(end.value) : this.#operation.cancel(end.error));
   }
 
-  /** Cancels what is under way and lets each write its record. A success that was just too late still counts. */
+  /** Cancels the sends under way and lets each write its record. A success that came a moment too late still counts. */
   async finish(answer: Verdict<T>): Promise<Outcome<T>> {
     let final = answer;
     for (const attempt of this.#live) attempt.cancel(SUPERSEDED);
@@ -128,13 +128,13 @@ class Race<T> {
     return final();
   }
 
-  /** Leaves nothing running, also when a hook has rejected. */
+  /** Ends all sends, also when a hook has rejected. */
   dispose(): void {
     for (const attempt of this.#live) attempt.cancel(SUPERSEDED);
     this.#giveBack();
   }
 
-  /** The permission for a send that will not be made. */
+  /** Returns the payment for a send that will not be made. */
   #giveBack(): void {
     if (this.#held !== null) this.#operation.budget.settle(false, this.#held, this.#operation.clock.nowMs());
     this.#held = null;

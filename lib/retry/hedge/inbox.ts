@@ -42,7 +42,7 @@ export class Inbox<T> {
     });
   }
 
-  /** Ends a wait that is on: `take` answers null. */
+  /** Ends the present wait: `take` answers null. */
   cancel(): void {
     const notify = this.#notify;
     this.#notify = null;

@@ -1,4 +1,4 @@
-/** What a store remembers of a key. `fence` grows with every claim, so that a holder who lost it can be told apart. */
+/** What a store remembers of a key. `fence` grows with every claim, so that a holder that has lost it is recognised. */
 export type ClaimEntry<R> =
   | { state: "claimed"; fence: number; leaseUntilMs: number; expiresMs: number }
   | { state: "done"; fence: number; result: R; expiresMs: number };

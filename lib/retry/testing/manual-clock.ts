@@ -1,6 +1,6 @@
 import type { Clock } from "@/lib/retry/clock";
 
-/** A clock that stands still until it is told to move. Wall and monotonic time can be set apart. */
+/** A clock that moves only when a test calls it. Wall and monotonic time can be moved separately. */
 export type ManualClock = Clock & {
   /** Moves both times by `ms`, firing timers in order, each at its own moment, and lets promises settle in between. */
   advance(ms: number): Promise<void>;
@@ -17,7 +17,7 @@ type Timer = { dueMs: number; fire: () => void };
 /** Turns of the microtask queue that are given to promises between timers: more than any chain in the engine is long. */
 const TURNS = 50;
 
-/** Lets everything that is ready to run, run. */
+/** Lets all settled promises run their callbacks. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn++) await Promise.resolve();
 }

@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 
 /**
  * The tests of the retry engine as mutation testing runs them. The contract matrix stays out: it covers everything at
- * the price of seconds per mutant, so the score is what the unit tests alone can tell.
+ * the price of seconds per mutant, so the score is that of the unit tests alone.
  */
 export default defineConfig({
   resolve: { alias: { "@": fileURLToPath(new URL("../../..", import.meta.url)) } },

@@ -8,10 +8,10 @@ import type { Operation } from "@/lib/retry/operation";
 /** An attempt that was sent and failed. */
 export type Failed = Extract<AttemptEnd<unknown>, { kind: "failed" }>;
 
-/** What an operation remembers from one attempt to the next. */
+/** Facts of an operation that the decision after its next attempt needs. */
 export type History = {
   last: Failed | null;
-  /** How often in a row the last code has come. */
+  /** How many attempts in a row have failed with the last code. */
   sameCode: number;
   /** The delay before the last attempt, null before the first. */
   delayMs: number | null;
@@ -22,10 +22,10 @@ export function remember(history: History, end: Failed): void {
   history.last = end;
 }
 
-/** A decision with what it was made from. */
+/** A decision with its inputs. */
 export type Decided = { next: NextStep; inputs: DecisionInputs };
 
-/** Puts the operation's situation before `decide`. @param bounds what a hedge decides differently */
+/** Collects the inputs of `decide` and calls it. @param bounds other values for a hedge */
 export function nextStep(
   operation: Operation<unknown>,
   attempt: number,
@@ -68,7 +68,7 @@ export function stopped<T>(
   next: Exclude<NextStep, { kind: "retry" }>,
 ): Outcome<T> {
   if (next.kind === "defer") return operation.defer("retry-after", verdict.code, error, next.waitMs);
-  // An attempt that the operation's own deadline cut has not used up its tries, it has run out of time.
+  // The operation's own deadline has ended the attempt: its attempts are not used up.
   const reason = verdict.code === "TIMEOUT_DEADLINE" && next.reason === "exhausted" ? "deadline" : next.reason;
   return operation.fail(reason, verdict.code, error, waitOf(operation, verdict, reason));
 }
@@ -84,7 +84,7 @@ export function refused<T>(
     case "cancelled":
       return operation.cancel(operation.cancelled?.reason);
     case "deadline":
-      // Nothing was tried, so nothing has failed: the caller may simply come again.
+      // Nothing was sent, so nothing has failed: the caller may try again.
       if (last === null) return operation.defer("no-permit", "NO_PERMIT", null, 0);
       return operation.fail("deadline", last.verdict.code, error);
     case "breaker-open":
@@ -95,7 +95,7 @@ export function refused<T>(
   }
 }
 
-/** Milliseconds after which trying again could make sense, as far as anybody has said. */
+/** Milliseconds until the breaker or the target allows another try; null = unknown. */
 function waitOf(operation: Operation<unknown>, verdict: Verdict, reason: string): number | null {
   if (reason === "breaker-open") return breakerWaitMs(operation);
   return hintOf({ verdict, policy: operation.policy, wallMs: operation.clock.wallMs() })?.delayMs ?? null;
