@@ -75,9 +75,11 @@ describe("layers of retries", () => {
       const counts = world.sink.of(name(index)).map((entry) => entry.headers["x-retry-count"]);
       expect(counts).toEqual([undefined, "1", "2", "3"]);
     }
-    await expect.poll(metrics, { timeout: 10_000 }).toMatch(/^retry_attempts\{target="orders",worker="[^"]+"\} 24$/m);
+    await expect
+      .poll(metrics, { timeout: 10_000 })
+      .toMatch(/^retry_attempts_total\{target="orders",worker="[^"]+"\} 24$/m);
     expect(await metrics()).toMatch(/^retry_rate\{target="orders"\} 0\.75$/m);
-    expect(await metrics()).toMatch(/^retry_exhausted\{target="orders",worker="[^"]+"\} 6$/m);
+    expect(await metrics()).toMatch(/^retry_exhausted_total\{target="orders",worker="[^"]+"\} 6$/m);
     expect(await metrics()).toMatch(/^bucket_state\{target="orders",state="shared"\} 1$/m);
   });
 

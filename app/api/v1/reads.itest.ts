@@ -328,7 +328,8 @@ test("metrics are Prometheus text from the rollups", async () => {
   expect(headers.get("content-type")).toContain("version=0.0.4");
   expect(text).toMatch(/^dlq_size\{source="billing",error_code="TIMEOUT"\} 10$/m);
   expect(text).toMatch(/^top_error_code\{error_code="TIMEOUT"\} 40$/m);
-  expect(text).toMatch(/^message_age_p95 \d+$/m);
+  const p95 = /^message_age_p95 (\d+)$/m.exec(text)![1];
+  expect(text).toContain(`\nmessage_age_seconds{quantile="0.95"} ${p95}\n`);
   expect(text).toMatch(/^workers_alive 0$/m);
   for (const line of text.trim().split("\n")) expect(line).toMatch(/^(# (HELP|TYPE) \w+ .+|\w+(\{.*\})? [\d.e+-]+)$/);
 });

@@ -42,12 +42,12 @@ test("counts are a series a worker and target; shares are pooled over the worker
     },
   );
   expect(metrics).toMatchObject({
-    'retry_attempts{target="orders",worker="w1"}': "90",
-    'retry_attempts{target="orders",worker="w2"}': "10",
-    'retry_allowed{target="orders",worker="w1"}': "7",
-    'retry_exhausted{target="orders",worker="w1"}': "2",
-    'retry_after_honored{target="orders",worker="w2"}': "5",
-    'retry_hedges{target="orders",worker="w1"}': "4",
+    'retry_attempts_total{target="orders",worker="w1"}': "90",
+    'retry_attempts_total{target="orders",worker="w2"}': "10",
+    'retry_allowed_total{target="orders",worker="w1"}': "7",
+    'retry_exhausted_total{target="orders",worker="w1"}': "2",
+    'retry_after_honored_total{target="orders",worker="w2"}': "5",
+    'retry_hedges_total{target="orders",worker="w1"}': "4",
     'retry_rate{target="orders"}': "0.1",
     'retry_timeout_rate{target="orders"}': "0.1",
     'retry_dedup_drop_rate{target="orders"}': "0.25",
@@ -106,7 +106,8 @@ test("what is unknown or not there is left out, and no budget is no bound", () =
 test("every metric has a help text and its type, also before any worker has sent", () => {
   const text = prometheusText(engineMetrics([]));
   const names = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => `${name} ${type}`);
-  expect(names).toContain("retry_allowed counter");
+  for (const name of names) expect(name.endsWith(" counter"), name).toBe(name.includes("_total "));
+  expect(names).toContain("retry_allowed_total counter");
   expect(names).toContain("breaker_state gauge");
   expect(new Set(names).size).toBe(names.length);
   for (const [, name] of text.matchAll(/^# TYPE (\S+)/gm))

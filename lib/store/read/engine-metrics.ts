@@ -10,23 +10,32 @@ type Sample = Metric["samples"][number];
 
 /** The counters of the engine by name. They only grow while a worker lives: one series for each worker and target. */
 const COUNTERS: Record<string, { name: string; help: string }> = {
-  operations: { name: "retry_operations", help: "Events handed to the retry engine." },
-  succeeded: { name: "retry_succeeded", help: "Operations that delivered." },
-  failed: { name: "retry_failed", help: "Operations that failed." },
-  deferred: { name: "retry_deferred", help: "Operations put off: Retry-After beyond the deadline, or no permit." },
-  cancelled: { name: "retry_cancelled", help: "Operations that were cancelled." },
-  attempts: { name: "retry_attempts", help: "Sends." },
-  retries: { name: "retry_retries", help: "Sends that repeated another, without hedges." },
-  hedges: { name: "retry_hedges", help: "Sends made beside a silent one." },
-  timeouts: { name: "retry_timeouts", help: "Sends that a timeout ended." },
-  throttled: { name: "retry_throttled", help: "Sends that the target refused as too many." },
-  retryAllowed: { name: "retry_allowed", help: "Repeats the engine decided on." },
-  retryExhausted: { name: "retry_exhausted", help: "Operations that used up their attempts." },
-  retryAfterHonored: { name: "retry_after_honored", help: "Waits and deferrals that a Retry-After set." },
-  budgetDenied: { name: "retry_budget_denied", help: "Operations that ended because the retry budget was empty." },
-  breakerDenied: { name: "retry_breaker_denied", help: "Operations that an open breaker ended." },
-  bulkheadDenied: { name: "retry_bulkhead_denied", help: "Operations that found no place in the bulkhead." },
-  dedupDropped: { name: "retry_dedup_dropped", help: "Events not sent: their consumer had processed them already." },
+  operations: { name: "retry_operations_total", help: "Events handed to the retry engine." },
+  succeeded: { name: "retry_succeeded_total", help: "Operations that delivered." },
+  failed: { name: "retry_failed_total", help: "Operations that failed." },
+  deferred: {
+    name: "retry_deferred_total",
+    help: "Operations put off: Retry-After beyond the deadline, or no permit.",
+  },
+  cancelled: { name: "retry_cancelled_total", help: "Operations that were cancelled." },
+  attempts: { name: "retry_attempts_total", help: "Sends." },
+  retries: { name: "retry_retries_total", help: "Sends that repeated another, without hedges." },
+  hedges: { name: "retry_hedges_total", help: "Sends made beside a silent one." },
+  timeouts: { name: "retry_timeouts_total", help: "Sends that a timeout ended." },
+  throttled: { name: "retry_throttled_total", help: "Sends that the target refused as too many." },
+  retryAllowed: { name: "retry_allowed_total", help: "Repeats the engine decided on." },
+  retryExhausted: { name: "retry_exhausted_total", help: "Operations that used up their attempts." },
+  retryAfterHonored: { name: "retry_after_honored_total", help: "Waits and deferrals that a Retry-After set." },
+  budgetDenied: {
+    name: "retry_budget_denied_total",
+    help: "Operations that ended because the retry budget was empty.",
+  },
+  breakerDenied: { name: "retry_breaker_denied_total", help: "Operations that an open breaker ended." },
+  bulkheadDenied: { name: "retry_bulkhead_denied_total", help: "Operations that found no place in the bulkhead." },
+  dedupDropped: {
+    name: "retry_dedup_dropped_total",
+    help: "Events not sent: their consumer had processed them already.",
+  },
 };
 
 /** Worst first: the state that one worker sees is the state of the target. */

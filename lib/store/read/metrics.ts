@@ -120,16 +120,21 @@ function gauge(name: string, help: string, samples: Metric["samples"]): Metric {
   return { name, help, type: "gauge", samples };
 }
 
-/** Seconds. Exact to an hour: the rollup holds the hour of first sight. */
+/** Exact to an hour: the rollup holds the hour of first sight. */
 function ageMetrics(hours: HourCount[], nowMs: number): Metric[] {
   const seconds = (share: number) => {
     const ms = agePercentile(hours, share, nowMs);
-    return [{ value: ms === null ? null : Math.round(ms / 1000) }];
+    return ms === null ? null : Math.round(ms / 1000);
   };
   return [
-    gauge("message_age_p50", "Median age of parked events, seconds.", seconds(0.5)),
-    gauge("message_age_p95", "95th percentile of the age of parked events, seconds.", seconds(0.95)),
-    gauge("message_age_oldest", "Age of the oldest parked event, seconds.", seconds(1)),
+    gauge(
+      "message_age_seconds",
+      "Age of parked events by quantile; quantile 1 is the oldest.",
+      [0.5, 0.95, 1].map((share) => ({ labels: { quantile: String(share) }, value: seconds(share) })),
+    ),
+    gauge("message_age_p95", 'message_age_seconds{quantile="0.95"} under a name of its own.', [
+      { value: seconds(0.95) },
+    ]),
   ];
 }
 
