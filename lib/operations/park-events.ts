@@ -17,22 +17,18 @@ import { retrying } from "@/lib/store/retrying";
 import { countAggregateFailures, type FailedAggregate } from "@/lib/store/write/aggregate-failures";
 import { appendAudit } from "@/lib/store/write/audit";
 import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
+import { claimKeys, reviveKeys } from "@/lib/store/write/event-keys";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
+import { holdSources, insertEvents, type Parking, touchGroups } from "@/lib/store/write/park";
+import { ensurePartitions, isMissingPartition } from "@/lib/store/write/partitions";
 import {
   type Bounce,
-  claimKeys,
   countBounces,
   findKnown,
-  holdSources,
-  insertEvents,
   knownRedrives,
-  type Parking,
   recordBounces,
-  reviveKeys,
-  touchGroups,
   updateBodies,
-} from "@/lib/store/write/park";
-import { ensurePartitions, isMissingPartition } from "@/lib/store/write/partitions";
+} from "@/lib/store/write/record-bounces";
 
 /** Events of one transaction: large enough that a commit costs little, small enough that a refusal wastes little. */
 export const PARK_BATCH_MAX = 1_000;

@@ -1,0 +1,44 @@
+import type { Tx } from "@/lib/store/db";
+import type { Parking } from "@/lib/store/write/park";
+
+/**
+ * Claims the deduplication keys. Returns the ids whose key was free: exactly these events are new, even while other
+ * transactions park them. Keys are claimed in one order, so that two batches wait for each other but never deadlock.
+ */
+export async function claimKeys(tx: Tx, parkings: Parking[]): Promise<Set<string>> {
+  const sorted = [...parkings].sort(
+    (a, b) => compare(a.letter.eventId, b.letter.eventId) || compare(a.sourceId, b.sourceId),
+  );
+  const rows = await tx.query<{ id: string }>(
+    `insert into event_keys (source_id, event_id, id)
+     select * from unnest($1::uuid[], $2::text[], $3::uuid[]) on conflict do nothing returning id`,
+    [
+      sorted.map((parking) => parking.sourceId),
+      sorted.map((parking) => parking.letter.eventId),
+      sorted.map((parking) => parking.id),
+    ],
+    { name: "claim-keys" },
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Assigns keys whose event no longer exists to the given ids. Returns the ids that now hold their key. */
+export async function reviveKeys(tx: Tx, parkings: Parking[]): Promise<Set<string>> {
+  const rows = await tx.query<{ id: string }>(
+    `update event_keys k set id = w.id from unnest($1::uuid[], $2::text[], $3::uuid[]) as w (source_id, event_id, id)
+      where k.event_id = w.event_id and k.source_id = w.source_id
+        and not exists (select 1 from dlq_events e where e.id = k.id)
+     returning k.id`,
+    [
+      parkings.map((parking) => parking.sourceId),
+      parkings.map((parking) => parking.letter.eventId),
+      parkings.map((parking) => parking.id),
+    ],
+    { name: "revive-keys" },
+  );
+  return new Set(rows.map((row) => row.id));
+}

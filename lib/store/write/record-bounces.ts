@@ -1,0 +1,225 @@
+import type { KnownEvent } from "@/lib/core/bounce";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { EventStatus } from "@/lib/core/event-state";
+import { flowBesideBounce } from "@/lib/core/flow";
+import { errorSummary } from "@/lib/core/storable";
+import type { Tx } from "@/lib/store/db";
+import { ITEM, PARKED } from "@/lib/store/state-sql";
+import { INT4_MAX } from "@/lib/store/write/finish-items";
+import type { Parking } from "@/lib/store/write/park";
+import { rollupOf } from "@/lib/store/write/rollup";
+
+/** A stored event whose key is the key of an arrival. */
+export type StoredEvent = KnownEvent & {
+  id: string;
+  sourceId: string;
+  eventId: string;
+  errorCode: string;
+  fingerprint: string;
+  aggregateType: string | null;
+  aggregateId: string | null;
+  attempts: number;
+  bounces: number;
+  failures: number;
+  confirmed: boolean;
+  /** The redrive that counts the event as confirmed. */
+  confirmedRedrive: string | null;
+  /** Redrives in which the event's item ended as failed. */
+  failedRedrives: string[];
+};
+
+/**
+ * The stored events of these keys. A key whose event has left the store (retention) has none: its letter is new again,
+ * see `reviveKeys`.
+ */
+export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEvent[]> {
+  return tx.query<StoredEvent>(
+    `select e.id, e.source_id as "sourceId", e.event_id as "eventId", e.error_code as "errorCode", e.fingerprint,
+            e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.attempts, e.bounces, e.failures,
+            e.confirmed_at is not null as confirmed, e.confirmed_redrive as "confirmedRedrive",
+            e.status, e.redrives, coalesce(e.bounced_redrives, '{}') as "bouncedRedrives",
+            array(select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.failed}) as "failedRedrives",
+            (select i.redrive_id from redrive_items i
+              where i.id = e.id and i.state = ${ITEM.open}
+                and exists (select 1 from redrive_attempts t where t.id = i.id and t.redrive_id = i.redrive_id))
+              as "sendingRedrive",
+            (select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.delivered}
+              order by i.finished_at desc limit 1) as "deliveredRedrive"
+       from unnest($1::uuid[], $2::text[]) as w (source_id, event_id)
+       join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id
+       join dlq_events e on e.id = k.id`,
+    [parkings.map((parking) => parking.sourceId), parkings.map((parking) => parking.letter.eventId)],
+    { name: "find-known" },
+  );
+}
+
+/** The stored redrives among these: a mark of any other redrive is not ours. */
+export async function knownRedrives(tx: Tx, ids: string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await tx.query<{ id: string }>("select id from redrives where id = any($1::uuid[])", [ids], {
+    name: "known-redrives",
+  });
+  return new Set(rows.map((row) => row.id));
+}
+
+/**
+ * Counts the kinds of flow beside `bounced` (see `flowBesideBounce`), each under the error code and group that it
+ * belongs to:
+ * - an event that had not left the parked events (its send had counted as failed, or is not committed yet) leaves them
+ *   now: under its old error;
+ * - an event that was ignored meanwhile leaves and is not parked again: both under the new error;
+ * - an event that came back at the redrive limit is ignored at once;
+ * - an event that was confirmed no longer is: under the error that it was confirmed with.
+ */
+const BOUNCE_FLOW = `, moved_beside as (
+  insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
+  select date_trunc('minute', to_timestamp($12::float8 / 1000), 'UTC'), source_id, code, print, kind, count(*)
+    from (select source_id,
+                 case when old_status in ${PARKED} or kind = 'unconfirmed' then old_error_code else error_code end as code,
+                 case when old_status in ${PARKED} or kind = 'unconfirmed' then old_fingerprint else fingerprint end as print,
+                 kind
+            from moved cross join lateral unnest(string_to_array(beside, ',')) as kind) beside
+   group by source_id, code, print, kind
+)`;
+
+/** `counts`: the bounce is a failure that is not counted yet. `cooldownMs` runs from now, by the store's clock. */
+export type Bounce = {
+  found: StoredEvent;
+  parking: Parking;
+  status: EventStatus;
+  redriveId: string | null;
+  counts: boolean;
+  cooldownMs: number;
+};
+
+/**
+ * Records bounces by compare-and-set on the values that were read, with counters. Returns the ids that it moved;
+ * another transaction has changed the others, and they must be read again.
+ */
+export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): Promise<Set<string>> {
+  const column = <T>(of: (bounce: Bounce) => T) => bounces.map(of);
+  const rows = await tx.query<{ id: string }>(
+    `with moved as (
+       update dlq_events e set
+         status = w.status, bounces = e.bounces + 1, attempts = least(e.attempts::bigint + w.attempts, ${INT4_MAX}),
+         error_code = w.error_code, fingerprint = w.fingerprint,
+         last_attempt_at = to_timestamp(coalesce(w.failed_at, $12::float8) / 1000), confirmed_at = null, confirmed_redrive = null,
+         bounced_redrives = case when w.redrive is null then e.bounced_redrives
+                                 else e.bounced_redrives || w.redrive end,
+         failures = e.failures + w.failed,
+         cooldown_until = greatest(e.cooldown_until, now() + make_interval(secs => w.cooldown_ms / 1000))
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[],
+                   $9::text[], $10::int[], $11::float8[], $13::int[], $14::float8[], $15::text[], $16::boolean[])
+         as w (id, old_status, status, old_bounces, redrive, old_error_code, error_code, old_fingerprint, fingerprint,
+               attempts, failed_at, failed, cooldown_ms, beside, confirmed)
+       where e.id = w.id and e.status = w.old_status and e.bounces = w.old_bounces
+         and (e.confirmed_at is not null) = w.confirmed
+       returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, w.old_status,
+                 e.status as new_status, w.old_error_code, w.old_fingerprint, w.beside
+     )${rollupOf("moved", { flow: { kinds: "'{bounced}'::text[]", at: "to_timestamp($12::float8 / 1000)" }, regrouped: true })}${BOUNCE_FLOW}
+     select id from moved`,
+    [
+      column(({ found }) => found.id),
+      column(({ found }) => found.status),
+      column(({ status }) => status),
+      column(({ found }) => found.bounces),
+      column(({ redriveId }) => redriveId),
+      column(({ found }) => found.errorCode),
+      column(({ parking }) => parking.letter.errorCode),
+      column(({ found }) => found.fingerprint),
+      column(({ parking }) => parking.group.fingerprint),
+      column(({ parking }) => parking.letter.attempts),
+      column(({ parking }) => parking.letter.failedAtMs),
+      nowMs,
+      column(({ counts }) => (counts ? 1 : 0)),
+      column(({ counts, cooldownMs }) => (counts ? cooldownMs : null)),
+      column(({ found, status }) => flowBesideBounce(found.status, status, found.confirmed).join()),
+      column(({ found }) => found.confirmed),
+    ],
+    { name: "record-bounces" },
+  );
+  const moved = new Set(rows.map((row) => row.id));
+  await updateFacts(
+    tx,
+    bounces.filter(({ found }) => moved.has(found.id)),
+  );
+  return moved;
+}
+
+async function updateFacts(tx: Tx, bounces: Bounce[]): Promise<void> {
+  if (bounces.length === 0) return;
+  const column = <T>(of: (letter: DeadLetter) => T) => bounces.map(({ parking }) => of(parking.letter));
+  await tx.run(
+    `update dlq_event_facts f
+        set last_error_code = w.error_code, last_error = w.error, payload_bytes = w.payload_bytes,
+            failed_at = coalesce(to_timestamp(w.failed_at / 1000), f.failed_at)
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::int[], $5::float8[])
+         as w (id, error_code, error, payload_bytes, failed_at)
+      where f.id = w.id`,
+    [
+      bounces.map(({ found }) => found.id),
+      column((letter) => letter.errorCode),
+      column((letter) => errorSummary(letter.error)),
+      column((letter) => letter.payload.byteLength),
+      column((letter) => letter.failedAtMs),
+    ],
+    { name: "update-facts" },
+  );
+}
+
+/**
+ * Updates the bodies of bounced events: always the error, payload and content type only when they differ from the
+ * stored ones. Headers and origin stay those of the first arrival, because a redrive sends there. Returns the ids whose
+ * payload was replaced.
+ */
+export async function updateBodies(tx: Tx, bounces: Bounce[]): Promise<Set<string>> {
+  const ids = bounces.map(({ found }) => found.id);
+  const payloads = bounces.map(({ parking }) => Buffer.from(parking.letter.payload));
+  await tx.run(
+    `update dlq_event_bodies b set error_type = w.type, error_message = w.message, error_detail = w.stack
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as w (id, type, message, stack) where b.id = w.id`,
+    [
+      ids,
+      bounces.map(({ parking }) => parking.letter.error.type),
+      bounces.map(({ parking }) => parking.letter.error.message),
+      bounces.map(({ parking }) => parking.letter.error.stack),
+    ],
+    { name: "update-body-errors" },
+  );
+  const rows = await tx.query<{ id: string }>(
+    `update dlq_event_bodies b set payload = w.payload, content_type = w.content_type
+       from unnest($1::uuid[], $2::bytea[], $3::text[]) as w (id, payload, content_type)
+      where b.id = w.id and b.payload <> w.payload returning b.id`,
+    [ids, payloads, bounces.map(({ parking }) => parking.letter.contentType)],
+    { name: "update-payloads" },
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
+/** Bounces of one redrive; `sampled` of them were delivered since it last started or resumed. */
+export type RedriveBounces = { redriveId: string; sampled: number };
+
+/**
+ * For each redrive, counts its deliveries that came back, and subtracts the confirmations that it had counted of them.
+ * The redrives are locked in one order: see `claimKeys`.
+ */
+export async function countBounces(tx: Tx, bounces: Bounce[]): Promise<RedriveBounces[]> {
+  const bounced = Map.groupBy(bounces, ({ redriveId }) => redriveId);
+  const confirmed = Map.groupBy(bounces, ({ found }) => found.confirmedRedrive);
+  const redriveIds = new Set([...bounced.keys(), ...confirmed.keys()].filter((id) => id !== null));
+  const counted: RedriveBounces[] = [];
+  for (const redriveId of [...redriveIds].sort()) {
+    const ids = (bounced.get(redriveId) ?? []).map(({ found }) => found.id);
+    const [row] = await tx.query<{ sampled: number }>(
+      `update redrives r set bounced = bounced + cardinality($2::uuid[]), confirmed = confirmed - $3
+        where id = $1
+       returning (select count(*) from redrive_items i
+                   where i.id = any($2::uuid[]) and i.redrive_id = r.id and i.state = ${ITEM.delivered}
+                     and i.finished_at >= r.sampled_from) as sampled`,
+      [redriveId, ids, confirmed.get(redriveId)?.length ?? 0],
+      { name: "count-bounces" },
+    );
+    if (row) counted.push({ redriveId, sampled: Number(row.sampled) });
+  }
+  return counted;
+}
