@@ -2,9 +2,9 @@
 
 import { X } from "lucide-react";
 import { useSearchParams } from "next/navigation";
-import { Button } from "@/components/ui/button";
+import { Button, NextPageButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ReadError } from "@/components/ui/error-panel";
 import { PageHeader } from "@/components/ui/page-header";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { AUDIT_FILTER_NAMES, type AuditFilter, auditParams, useAudit } from "@/lib/browser/audit";
@@ -40,9 +40,7 @@ export function AuditPage() {
       <PageHeader title="Audit" meta="every change, who made it and why" />
       <AuditFilterBar key={params.toString()} filter={filter} onFilter={setAddress} />
       <FixedTerms filter={filter} />
-      {audit.isError ? (
-        <ErrorPanel error={audit.error} onRetry={() => audit.refetch()} inline={items.length > 0} />
-      ) : null}
+      <ReadError read={audit} stale={items.length > 0} />
       {audit.isPending ? <SkeletonRows rows={12} columns={["w-24", "w-28", "w-36", "flex-1"]} /> : null}
       {audit.isSuccess && items.length === 0 ? (
         filtered ? (
@@ -65,13 +63,7 @@ export function AuditPage() {
           ))}
         </ul>
       ) : null}
-      {audit.hasNextPage ? (
-        <div className="flex justify-center p-3">
-          <Button busy={audit.isFetchingNextPage} onClick={() => audit.fetchNextPage()}>
-            Older entries
-          </Button>
-        </div>
-      ) : null}
+      <NextPageButton read={audit}>Older entries</NextPageButton>
     </>
   );
 }

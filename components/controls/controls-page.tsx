@@ -3,9 +3,9 @@
 import Link from "next/link";
 import { useState } from "react";
 import { LongText } from "@/components/redrives/long-text";
-import { Button } from "@/components/ui/button";
+import { Button, NextPageButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
@@ -57,27 +57,13 @@ export function ControlsPage() {
           <Control key={control.id} control={control} />
         ))}
       </ul>
-      {live.hasNextPage ? (
-        <More busy={live.isFetchingNextPage} onMore={() => live.fetchNextPage()}>
-          More controls
-        </More>
-      ) : null}
+      <NextPageButton read={live}>More controls</NextPageButton>
       <div className="px-3 pt-6">
         <LimitsPanel />
       </div>
       <Ended />
       {imposing ? <ControlDialog kind={imposing} onClose={() => setImposing(null)} /> : null}
     </>
-  );
-}
-
-function More({ busy, onMore, children }: { busy: boolean; onMore: () => void; children: string }) {
-  return (
-    <div className="flex justify-center p-3">
-      <Button busy={busy} onClick={onMore}>
-        {children}
-      </Button>
-    </div>
   );
 }
 
@@ -162,7 +148,7 @@ function EndedList() {
   const items = ended.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <Panel className="mt-2">
-      {ended.isError ? <ErrorPanel error={ended.error} onRetry={() => ended.refetch()} /> : null}
+      <ReadError read={ended} />
       {ended.isPending ? <SkeletonRows rows={3} columns={["w-28", "flex-1", "w-40"]} /> : null}
       {ended.isSuccess && items.length === 0 ? <p className="px-3 py-4 text-muted">None has ended yet.</p> : null}
       <ul>
@@ -196,11 +182,7 @@ function EndedList() {
           </li>
         ))}
       </ul>
-      {ended.hasNextPage ? (
-        <More busy={ended.isFetchingNextPage} onMore={() => ended.fetchNextPage()}>
-          Older
-        </More>
-      ) : null}
+      <NextPageButton read={ended}>Older</NextPageButton>
     </Panel>
   );
 }

@@ -2,7 +2,7 @@
 
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
@@ -25,9 +25,7 @@ export function LimitsPanel() {
         </Button>
       }
     >
-      {settings.isError ? (
-        <ErrorPanel error={settings.error} onRetry={() => settings.refetch()} inline={settings.data !== undefined} />
-      ) : null}
+      <ReadError read={settings} stale={settings.data !== undefined} />
       {settings.isPending ? <SkeletonRows rows={3} columns={["w-20", "flex-1"]} /> : null}
       {settings.data ? (
         <dl className="grid gap-x-8 gap-y-1.5 px-3 pt-1 pb-3 sm:grid-cols-2 lg:grid-cols-3">

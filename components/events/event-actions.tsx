@@ -5,7 +5,7 @@ import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { ActionButton } from "@/components/ui/action-button";
 import { lazily } from "@/components/ui/lazily";
-import { MenuButton } from "@/components/ui/menu-button";
+import { MenuButton } from "@/components/ui/popup-button";
 import { showToast } from "@/components/ui/toast";
 import { useNow } from "@/lib/browser/clock-zone";
 import { useHotkeys } from "@/lib/browser/hotkeys";

@@ -1,12 +1,12 @@
 "use client";
 
-import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type RefObject, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 import { classNames } from "@/components/ui/class-names";
+import { SkeletonRows } from "@/components/ui/skeleton";
 import { isPicked, type Picked } from "@/lib/browser/selection";
 import { EventRow, type RowActions, rowDomId } from "./event-row";
 import styles from "./event-table.module.css";
 import type { ListRow } from "./list-rows";
-import { useIsPhone } from "./use-is-phone";
 import { scrollTopFor, useRowWindow } from "./use-window";
 
 const ROW_PX = 32;
@@ -171,5 +171,43 @@ export function EventTable({
         </tbody>
       </table>
     </div>
+  );
+}
+
+export function ListSkeleton() {
+  return (
+    <div className="min-h-0 flex-1 overflow-hidden pt-8">
+      <SkeletonRows
+        rows={48}
+        columns={[
+          "w-5",
+          "w-32",
+          "w-16",
+          "w-40",
+          "hidden w-40 lg:block",
+          "w-36",
+          "hidden w-28 lg:block",
+          "w-14",
+          "hidden flex-1 md:block",
+        ]}
+      />
+    </div>
+  );
+}
+
+/** The theme's `sm`: below this width the rows of the table are cards. */
+const PHONE = "(width < 641px)";
+
+function onPhoneChange(listener: () => void) {
+  const media = window.matchMedia(PHONE);
+  media.addEventListener("change", listener);
+  return () => media.removeEventListener("change", listener);
+}
+
+function useIsPhone(): boolean {
+  return useSyncExternalStore(
+    onPhoneChange,
+    () => window.matchMedia(PHONE).matches,
+    () => false,
   );
 }

@@ -31,10 +31,9 @@ import { whyNotRedrive } from "./action-rules";
 import { type BulkAction, commonScope, holdsNone, mayHoldIgnored } from "./bulk-action";
 import { BulkBar } from "./bulk-bar";
 import { CountsLine } from "./counts-line";
-import { EventTable, type TableHandle } from "./event-table";
+import { EventTable, ListSkeleton, type TableHandle } from "./event-table";
 import { FilterBar } from "./filter-bar";
 import { placeToReturnTo, rememberPlace } from "./list-place";
-import { ListSkeleton } from "./list-skeleton";
 import { MeaningsLine } from "./meanings-line";
 import { useEventRows } from "./use-event-rows";
 

@@ -1,6 +1,6 @@
 "use client";
 
-import { MenuButton } from "@/components/ui/menu-button";
+import { MenuButton } from "@/components/ui/popup-button";
 import { exportHref } from "@/lib/browser/events";
 import type { EventFilter } from "@/lib/contract/event-filter";
 

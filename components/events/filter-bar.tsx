@@ -1,10 +1,10 @@
 "use client";
 
 import { X } from "lucide-react";
-import { editInSearch } from "@/components/shell/search-edit";
+import { editInSearch } from "@/components/shell/search-box";
 import { Button } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
-import { PopoverButton } from "@/components/ui/popover-button";
+import { PopoverButton } from "@/components/ui/popup-button";
 import { useZone } from "@/lib/browser/clock-zone";
 import { withPart } from "@/lib/browser/filter-read";
 import { shortenId } from "@/lib/browser/format";

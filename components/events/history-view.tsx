@@ -6,7 +6,6 @@ import { Shape, type ShapeName } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
 import type { HistoryEntry } from "@/lib/contract/events";
 import type { Finding } from "@/lib/contract/redrives";
-import { findingsOf } from "./history-findings";
 
 const LOOKS: Record<HistoryEntry["kind"], { shape: ShapeName; colour: string }> = {
   parked: { shape: "disc", colour: "text-pending" },
@@ -82,5 +81,19 @@ export function HistoryView({ eventId, history }: { eventId: string; history: Hi
         ))}
       </ol>
     </div>
+  );
+}
+
+/** The checks of a dry run, from the detail of its history entry. */
+function findingsOf(detail: HistoryEntry["detail"]): Finding[] {
+  const { findings } = detail;
+  if (!Array.isArray(findings)) return [];
+  return findings.filter(
+    (entry): entry is Finding =>
+      typeof entry === "object" &&
+      entry !== null &&
+      typeof entry.check === "string" &&
+      typeof entry.ok === "boolean" &&
+      typeof entry.detail === "string",
   );
 }

@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { lazily } from "@/components/ui/lazily";
 import type { MenuEntry } from "@/components/ui/menu";
-import { MenuButton } from "@/components/ui/menu-button";
+import { MenuButton } from "@/components/ui/popup-button";
 import { isEmptyFilter } from "@/lib/browser/qualified-search";
 import { isSameFilter, useSavedViews } from "@/lib/browser/views";
 import type { EventFilter } from "@/lib/contract/event-filter";

@@ -2,9 +2,9 @@
 
 import { useState } from "react";
 import { FilteredBy } from "@/components/overview/filtered-by";
-import { Button, LinkButton } from "@/components/ui/button";
+import { Button, LinkButton, NextPageButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { SkeletonRows } from "@/components/ui/skeleton";
@@ -57,9 +57,7 @@ function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: Ev
         }
       />
       <FilteredBy filter={filter} onFilter={onFilter} />
-      {groups.isError ? (
-        <ErrorPanel error={groups.error} onRetry={() => groups.refetch()} inline={items.length > 0} />
-      ) : null}
+      <ReadError read={groups} stale={items.length > 0} />
       {groups.isPending ? <SkeletonRows rows={10} columns={["flex-1", "w-24", "w-24", "w-32"]} /> : null}
       {groups.isSuccess && items.length === 0 ? <NoGroups filter={filter} onFilter={onFilter} /> : null}
       <ul className="border-t border-line empty:hidden">
@@ -67,13 +65,7 @@ function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: Ev
           <GroupCard key={group.fingerprint} group={group} filter={filter} onAct={setAct} />
         ))}
       </ul>
-      {groups.hasNextPage ? (
-        <div className="flex justify-center p-3">
-          <Button busy={groups.isFetchingNextPage} onClick={() => groups.fetchNextPage()}>
-            More groups
-          </Button>
-        </div>
-      ) : null}
+      <NextPageButton read={groups}>More groups</NextPageButton>
       {act && act.kind !== "ignore" ? (
         <RedriveDialog
           selection={{ filter: groupFilter(filter, act.group, "PENDING") }}

@@ -3,9 +3,9 @@
 import Link from "next/link";
 import { selectionWords } from "@/components/redrives/redrive-title";
 import { RedrivesTabs } from "@/components/redrives/redrives-tabs";
-import { Button, LinkButton } from "@/components/ui/button";
+import { Button, LinkButton, NextPageButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ReadError } from "@/components/ui/error-panel";
 import { PageHeader } from "@/components/ui/page-header";
 import { Select } from "@/components/ui/select";
 import { SkeletonRows } from "@/components/ui/skeleton";
@@ -43,9 +43,7 @@ export function OperationsPage() {
         }
       />
       <RedrivesTabs current="/operations" />
-      {operations.isError ? (
-        <ErrorPanel error={operations.error} onRetry={() => operations.refetch()} inline={items.length > 0} />
-      ) : null}
+      <ReadError read={operations} stale={items.length > 0} />
       {operations.isPending ? (
         <SkeletonRows rows={8} columns={["w-24", "flex-1", "w-40", "w-24"]} />
       ) : items.length > 0 ? (
@@ -53,13 +51,7 @@ export function OperationsPage() {
       ) : operations.isError ? null : (
         <None filtered={state !== "all"} onClear={() => setParam(null)} />
       )}
-      {operations.hasNextPage ? (
-        <div className="flex justify-center p-3">
-          <Button busy={operations.isFetchingNextPage} onClick={() => operations.fetchNextPage()}>
-            Older changes
-          </Button>
-        </div>
-      ) : null}
+      <NextPageButton read={operations}>Older changes</NextPageButton>
     </>
   );
 }

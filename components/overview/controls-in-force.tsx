@@ -4,7 +4,7 @@ import Link from "next/link";
 import { ControlBadge } from "@/components/controls/control-badge";
 import { ControlUntil } from "@/components/controls/control-until";
 import { scopeOf } from "@/components/controls/scope-words";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ReadError } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useControls } from "@/lib/browser/controls";
@@ -25,9 +25,7 @@ export function ControlsInForce({ className }: { className?: string }) {
         </Link>
       }
     >
-      {controls.isError ? (
-        <ErrorPanel error={controls.error} onRetry={() => controls.refetch()} inline={items.length > 0} />
-      ) : null}
+      <ReadError read={controls} stale={items.length > 0} />
       {controls.isPending ? <SkeletonRows rows={2} columns={["flex-1", "w-12"]} /> : null}
       {controls.isSuccess && items.length === 0 ? <p className="px-3 pb-3 text-muted">None is in force.</p> : null}
       <ul className="pb-1">

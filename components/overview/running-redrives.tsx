@@ -5,7 +5,7 @@ import { paceWords } from "@/components/redrives/eta-words";
 import { outcomeWords, went } from "@/components/redrives/progress-segments";
 import { redriveTitle } from "@/components/redrives/redrive-title";
 import { SegmentedBar } from "@/components/redrives/segmented-bar";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ReadError } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { RedriveBadge } from "@/components/ui/state-badge";
@@ -27,9 +27,7 @@ export function RunningRedrives({ className }: { className?: string }) {
         </Link>
       }
     >
-      {running.isError ? (
-        <ErrorPanel error={running.error} onRetry={() => running.refetch()} inline={items.length > 0} />
-      ) : null}
+      <ReadError read={running} stale={items.length > 0} />
       {running.isPending ? <SkeletonRows rows={2} columns={["flex-1", "w-12"]} /> : null}
       {running.isSuccess && items.length === 0 ? <p className="px-3 pb-3 text-muted">None is under way.</p> : null}
       <ul>

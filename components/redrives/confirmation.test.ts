@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { confirmationFor, isConfirmed } from "@/components/redrives/confirmation";
+import { confirmationFor, isConfirmed } from "@/components/redrives/redrive-draft";
 
 describe("confirming a batch", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pinSelection } from "@/components/redrives/pin-selection";
+import { pinSelection } from "@/components/redrives/redrive-draft";
 import type { EventFilter } from "@/lib/contract/event-filter";
 
 const cutoff = "2026-11-20T14:02:11.249Z";

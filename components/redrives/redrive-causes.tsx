@@ -3,7 +3,7 @@
 import Link from "next/link";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
 import { Shape } from "@/components/ui/shape";
@@ -41,7 +41,7 @@ export function RedriveCauses({
       title={redrive.mode === "verify" ? "Why some would not go" : "What did not go out"}
       meta="by cause"
     >
-      {causes.isError ? <ErrorPanel error={causes.error} onRetry={() => causes.refetch()} /> : null}
+      <ReadError read={causes} />
       {causes.isPending ? <SkeletonRows rows={2} columns={["w-16", "flex-1"]} /> : null}
       {causes.isSuccess && views.length === 0 ? (
         <p className="px-3 pb-3 text-muted">Nothing failed and nothing was refused so far.</p>

@@ -1,9 +1,9 @@
-import { type Confirmation, confirmationFor, isConfirmed } from "@/components/redrives/confirmation";
 import { strandWords } from "@/components/redrives/earlier-words";
 import { spanWords } from "@/components/redrives/eta-words";
-import { pinSelection } from "@/components/redrives/pin-selection";
 import { refusedTotal } from "@/components/redrives/refusal-words";
 import { formatNumber, plural } from "@/lib/browser/format";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import { resolveInstant } from "@/lib/contract/filter-params";
 import type { PreviewOut, RedriveOut, RedriveRequest } from "@/lib/contract/redrives";
 import type { Selection } from "@/lib/contract/selection";
 import { CANARY_STEPS } from "@/lib/core/canary";
@@ -121,4 +121,55 @@ export function eligibleShare(preview: PreviewOut): number {
 export function canaryWords(eligible: number | null): string {
   const steps = CANARY_STEPS.filter((step) => eligible === null || step < eligible);
   return steps.length === 0 ? "all at once" : `${steps.join(", ")}, then all`;
+}
+
+/** Above this many events the count is typed: a slip of the hand must not start it. */
+const TYPED_ABOVE = 1_000;
+
+export type Confirmation =
+  | { kind: "click" }
+  /** `expected` is what must be typed, as shown; grouping marks do not matter. */
+  | { kind: "typed"; expected: string };
+
+/**
+ * How a batch is confirmed. An unknown or not exact count may be larger than it reads, so it is always typed: the
+ * number when there is one, a phrase when there is none.
+ */
+export function confirmationFor(count: number | null, kind: "exact" | "estimated" | "atLeast"): Confirmation {
+  if (count === null) return { kind: "typed", expected: "all matching" };
+  if (kind === "exact" && count <= TYPED_ABOVE) return { kind: "click" };
+  return { kind: "typed", expected: count.toLocaleString("en-US") };
+}
+
+export function isConfirmed(confirmation: Confirmation, typed: string): boolean {
+  if (confirmation.kind === "click") return true;
+  return bare(typed) === bare(confirmation.expected);
+}
+
+/** Grouping marks and case are the reader's habit: `12,300`, `12 300`, `12.300` and `12300` are one number. */
+function bare(text: string): string {
+  return text.replaceAll(/[\s,.'’_]/g, "").toLowerCase();
+}
+
+/**
+ * The same selection with its window fixed at the preview's cutoff, so that what is confirmed is what was counted:
+ * later arrivals stay out, and a relative start does not slide while the dialog is read. Other selections need no window.
+ *
+ * @param cutoff ISO 8601, from the preview
+ */
+export function pinSelection(selection: Selection, cutoff: string): Selection {
+  if (!("filter" in selection)) return selection;
+  // `to` is exclusive and the preview counted the cutoff's own millisecond.
+  const cutoffMs = Date.parse(cutoff) + 1;
+  const { from, to } = selection.filter;
+  const filter: EventFilter = { ...selection.filter, to: pinned(to ?? "now", cutoffMs, true) };
+  if (from !== undefined) filter.from = pinned(from, cutoffMs, false);
+  return { filter };
+}
+
+/** An end after the cutoff would let later arrivals in. What is no instant is the server's to refuse. */
+function pinned(instant: string, cutoffMs: number, isEnd: boolean): string {
+  const ms = resolveInstant(instant, cutoffMs);
+  if (ms === null) return instant;
+  return new Date(isEnd ? Math.min(ms, cutoffMs) : ms).toISOString();
 }

@@ -1,6 +1,7 @@
 "use client";
 
-import { type RefObject, useId } from "react";
+import { type ReactNode, type RefObject, useId } from "react";
+import { classNames } from "@/components/ui/class-names";
 import { Checkbox, Field, Input, Radio, Textarea } from "@/components/ui/input";
 import { Skeleton } from "@/components/ui/skeleton";
 import { useZone } from "@/lib/browser/clock-zone";
@@ -8,7 +9,6 @@ import { formatClock, formatNumber, formatRate } from "@/lib/browser/format";
 import type { PreviewOut, RedriveOut } from "@/lib/contract/redrives";
 import { EarlierChoice } from "./earlier-choice";
 import { etaBefore, rateWords } from "./eta-words";
-import { LabelledRow } from "./labelled-row";
 import { RateField } from "./rate-field";
 import { RATE_MAX_UNLIMITED } from "./rate-scale";
 import {
@@ -100,6 +100,18 @@ export function RedriveForm(props: RedriveFormProps) {
         )}
       </Field>
       {mode === "deliver" ? <TypedCount {...props} set={set} /> : null}
+    </div>
+  );
+}
+
+/** `tall`: the first line of the row holds an input, which is higher than text. */
+function LabelledRow({ label, tall, children }: { label: ReactNode; tall?: boolean; children: ReactNode }) {
+  return (
+    <div className="grid gap-x-4 gap-y-1 sm:grid-cols-[5.5rem_1fr]">
+      <div className={classNames("text-sm font-medium text-muted", tall ? "sm:leading-7" : "sm:leading-5")}>
+        {label}
+      </div>
+      <div className="min-w-0">{children}</div>
     </div>
   );
 }

@@ -2,9 +2,9 @@
 
 import Link from "next/link";
 import { Fragment, useState } from "react";
-import { Button } from "@/components/ui/button";
+import { Button, NextPageButton } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ReadError } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
 import { Shape } from "@/components/ui/shape";
 import { ShortId } from "@/components/ui/short-id";
@@ -45,21 +45,13 @@ export function RedriveItems({ redrive, live, className }: { redrive: RedriveOut
           </button>
         ))}
       </fieldset>
-      {items.isError ? (
-        <ErrorPanel error={items.error} inline={rows.length > 0} onRetry={() => items.refetch()} />
-      ) : null}
+      <ReadError read={items} stale={rows.length > 0} />
       {items.isPending ? <SkeletonRows rows={5} columns={["w-28", "w-28", "flex-1", "w-16"]} /> : null}
       {items.isSuccess && rows.length === 0 ? (
         <p className="px-3 py-6 text-center text-muted">No event is {chosen.label}.</p>
       ) : null}
       {rows.length > 0 ? <Items rows={rows} /> : null}
-      {items.hasNextPage ? (
-        <div className="flex justify-center p-3">
-          <Button busy={items.isFetchingNextPage} onClick={() => items.fetchNextPage()}>
-            More events
-          </Button>
-        </div>
-      ) : null}
+      <NextPageButton read={items}>More events</NextPageButton>
     </Panel>
   );
 }

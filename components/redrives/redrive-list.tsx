@@ -1,9 +1,9 @@
 "use client";
 
 import Link from "next/link";
-import { Button, LinkButton } from "@/components/ui/button";
+import { Button, LinkButton, NextPageButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ReadError } from "@/components/ui/error-panel";
 import { PageHeader } from "@/components/ui/page-header";
 import { Select } from "@/components/ui/select";
 import { SkeletonRows } from "@/components/ui/skeleton";
@@ -53,9 +53,7 @@ export function RedrivesPage() {
         }
       />
       <RedrivesTabs current="/redrives" />
-      {redrives.isError ? (
-        <ErrorPanel error={redrives.error} onRetry={() => redrives.refetch()} inline={items.length > 0} />
-      ) : null}
+      <ReadError read={redrives} stale={items.length > 0} />
       {redrives.isPending ? (
         <SkeletonRows rows={8} columns={["w-24", "flex-1", "w-40", "w-24"]} />
       ) : items.length > 0 ? (
@@ -63,13 +61,7 @@ export function RedrivesPage() {
       ) : redrives.isError ? null : (
         <NoRedrives filtered={state !== "all"} onClear={() => setParam(null)} />
       )}
-      {redrives.hasNextPage ? (
-        <div className="flex justify-center p-3">
-          <Button busy={redrives.isFetchingNextPage} onClick={() => redrives.fetchNextPage()}>
-            Older redrives
-          </Button>
-        </div>
-      ) : null}
+      <NextPageButton read={redrives}>Older redrives</NextPageButton>
     </>
   );
 }

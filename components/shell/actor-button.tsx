@@ -4,7 +4,7 @@ import { UserRound } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Field, Input } from "@/components/ui/input";
-import { PopoverButton } from "@/components/ui/popover-button";
+import { PopoverButton } from "@/components/ui/popup-button";
 import { actorFault, setActorName, useActorName } from "@/lib/browser/actor";
 
 function ActorForm({ onDone }: { onDone: () => void }) {

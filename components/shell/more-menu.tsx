@@ -2,7 +2,7 @@
 
 import { usePathname } from "next/navigation";
 import type { ReactNode } from "react";
-import { MenuButton } from "@/components/ui/menu-button";
+import { MenuButton } from "@/components/ui/popup-button";
 import { BAR_PAGES, isPage, PAGES } from "./navigation";
 
 export function MoreMenu({ children }: { children: ReactNode }) {

@@ -9,13 +9,25 @@ import { pushAddress, useEventFilter } from "@/lib/browser/filter-url";
 import { useHotkeys } from "@/lib/browser/hotkeys";
 import { parseSearch } from "@/lib/browser/qualified-search";
 import { searchHref } from "@/lib/browser/search";
-import { onSearchEdit } from "./search-edit";
 
 const SearchSuggestions = lazily(() =>
   import("./search-suggestions").then(({ SearchSuggestions }) => SearchSuggestions),
 );
 
 export type SuggestionKeys = (key: "ArrowDown" | "ArrowUp" | "Enter" | "Tab") => boolean;
+
+const EDIT_EVENT = "parkade:edit-search";
+
+/** Puts a text into the search box. It is a DOM event, because chips of the filter and the box share no React parent. */
+export function editInSearch(text: string): void {
+  document.dispatchEvent(new CustomEvent(EDIT_EVENT, { detail: text }));
+}
+
+function onSearchEdit(listener: (text: string) => void): () => void {
+  const onEvent = (event: Event) => listener(String((event as CustomEvent).detail));
+  document.addEventListener(EDIT_EVENT, onEvent);
+  return () => document.removeEventListener(EDIT_EVENT, onEvent);
+}
 
 /**
  * Search from anywhere: an id that was pasted leads to what it names, qualifiers become chips of the events filter, words

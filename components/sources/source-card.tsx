@@ -7,7 +7,7 @@ import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
-import { MenuButton } from "@/components/ui/menu-button";
+import { MenuButton } from "@/components/ui/popup-button";
 import { Shape } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { showToast } from "@/components/ui/toast";

@@ -3,11 +3,10 @@
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
-import { Panel } from "@/components/ui/panel";
-import { Skeleton } from "@/components/ui/skeleton";
+import { CardSkeletons } from "@/components/ui/skeleton";
 import { plural } from "@/lib/browser/format";
 import { useSources } from "@/lib/browser/sources";
 import type { SourceOut } from "@/lib/contract/sources";
@@ -32,10 +31,8 @@ export function SourcesPage() {
           </Button>
         }
       />
-      {sources.isError ? (
-        <ErrorPanel error={sources.error} onRetry={() => sources.refetch()} inline={items.length > 0} />
-      ) : null}
-      {sources.isPending ? <CardSkeletons /> : null}
+      <ReadError read={sources} stale={items.length > 0} />
+      {sources.isPending ? <CardSkeletons body="h-12!" /> : null}
       {sources.isSuccess && items.length === 0 ? (
         <EmptyState title="No source is connected" action={<Button onClick={connect}>Connect a source…</Button>}>
           A source is one dead-letter queue of a broker that Parkade reads, or a service that posts its dead letters
@@ -49,18 +46,5 @@ export function SourcesPage() {
       </ul>
       {editing ? <SourceDialog source={editing === "new" ? null : editing} onClose={() => setEditing(null)} /> : null}
     </>
-  );
-}
-
-function CardSkeletons() {
-  return (
-    <div role="status" aria-label="Loading" className="grid gap-3 px-3 lg:grid-cols-2">
-      {[0, 1].map((card) => (
-        <Panel key={card} bodyClassName="grid gap-3 p-3">
-          <Skeleton className="h-4! w-40" />
-          <Skeleton className="h-12!" />
-        </Panel>
-      ))}
-    </div>
   );
 }

@@ -3,7 +3,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
@@ -32,9 +32,7 @@ export function PolicySection({ policies }: { policies: Policies }) {
         </Button>
       }
     >
-      {policies.isError ? (
-        <ErrorPanel error={policies.error} onRetry={() => policies.refetch()} inline={items.length > 0} />
-      ) : null}
+      <ReadError read={policies} stale={items.length > 0} />
       {policies.isPending ? <SkeletonRows rows={3} columns={["w-28", "flex-1", "w-24"]} /> : null}
       <ul>
         {items.map((policy) => (

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { lazily } from "@/components/ui/lazily";
-import { MenuButton } from "@/components/ui/menu-button";
+import { MenuButton } from "@/components/ui/popup-button";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { formatDuration, formatNumber, formatRate, formatShare, plural } from "@/lib/browser/format";

@@ -3,10 +3,9 @@
 import dynamic from "next/dynamic";
 import { LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
-import { ErrorPanel } from "@/components/ui/error-panel";
+import { ReadError } from "@/components/ui/error-panel";
 import { PageHeader } from "@/components/ui/page-header";
-import { Panel } from "@/components/ui/panel";
-import { Skeleton, SkeletonRows } from "@/components/ui/skeleton";
+import { CardSkeletons, SkeletonRows } from "@/components/ui/skeleton";
 import { plural } from "@/lib/browser/format";
 import { usePolicies, useTargets } from "@/lib/browser/targets";
 import { byTrouble } from "./engine-view";
@@ -26,10 +25,8 @@ export function TargetsPage() {
   return (
     <>
       <PageHeader title="Targets" meta={targets.data ? plural(items.length, "target") : undefined} />
-      {targets.isError ? (
-        <ErrorPanel error={targets.error} onRetry={() => targets.refetch()} inline={items.length > 0} />
-      ) : null}
-      {targets.isPending ? <CardSkeletons /> : null}
+      <ReadError read={targets} stale={items.length > 0} />
+      {targets.isPending ? <CardSkeletons body="h-16!" /> : null}
       {targets.isSuccess && items.length === 0 ? (
         <EmptyState title="No target yet" action={<LinkButton href="/sources">Connect a source</LinkButton>}>
           Each source brings two targets: its main lane and its slow lane.
@@ -52,18 +49,5 @@ export function TargetsPage() {
         </div>
       )}
     </>
-  );
-}
-
-function CardSkeletons() {
-  return (
-    <div role="status" aria-label="Loading" className="grid gap-3 px-3 lg:grid-cols-2">
-      {[0, 1].map((card) => (
-        <Panel key={card} bodyClassName="grid gap-3 p-3">
-          <Skeleton className="h-4! w-40" />
-          <Skeleton className="h-16!" />
-        </Panel>
-      ))}
-    </div>
   );
 }

@@ -42,6 +42,21 @@ export function Button({ variant, size, busy, className, disabled, children, ...
   );
 }
 
+/** The button below a list that reads its next page; absent after the last page. */
+export function NextPageButton(props: {
+  read: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown };
+  children: string;
+}) {
+  if (!props.read.hasNextPage) return null;
+  return (
+    <div className="flex justify-center p-3">
+      <Button busy={props.read.isFetchingNextPage} onClick={() => props.read.fetchNextPage()}>
+        {props.children}
+      </Button>
+    </div>
+  );
+}
+
 export function LinkButton({ variant, size, className, ...rest }: ComponentProps<typeof Link> & ButtonLook) {
   return <Link {...rest} className={buttonClass({ variant, size }, className)} />;
 }

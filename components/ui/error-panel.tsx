@@ -22,6 +22,17 @@ const TITLES: Partial<Record<ApiErrorCode, string>> = {
 
 const READ_TIMEOUT_HINT = "Narrow the time window or add a filter; what is shown elsewhere is not affected.";
 
+/** The error of a failed read, above the rows that an earlier read has left (`stale`) or in their place. */
+export function ReadError({
+  read,
+  stale = false,
+}: {
+  read: { isError: boolean; error: unknown; refetch: () => unknown };
+  stale?: boolean;
+}) {
+  return read.isError ? <ErrorPanel error={read.error} onRetry={() => read.refetch()} inline={stale} /> : null;
+}
+
 /**
  * A failed read in the place of its data, or (`inline`) as a banner above data that is still there. Shows the server's
  * public sentence and each wrong field, never a stack.

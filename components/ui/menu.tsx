@@ -4,7 +4,7 @@ import { Menu } from "@base-ui/react/menu";
 import Link from "next/link";
 import type { ReactNode } from "react";
 import { classNames } from "./class-names";
-import { type AnchoredPopup, POPUP_CLASS, pressedAnchor } from "./overlay-anchor";
+import { type AnchoredPopup, besideAnchor, closeUnlessAnchorPressed, POPUP_CLASS } from "./overlay-anchor";
 
 export type MenuEntry =
   | {
@@ -71,34 +71,14 @@ function Entry({ entry }: { entry: MenuEntry }) {
   }
 }
 
-/** An open menu beside its anchor. Mount it to open, unmount it to close; load it lazily with `MenuButton`. */
-export function MenuPanel({
-  anchor,
-  onClose,
-  label,
-  entries,
-  align = "start",
-  side = "bottom",
-}: AnchoredPopup & { label: string; entries: MenuEntry[] }) {
+/** An open menu beside its button. `MenuButton` mounts it to open it and unmounts it to close it. */
+export function MenuPanel(props: AnchoredPopup & { label: string; entries: MenuEntry[] }) {
+  const { anchor, label, entries } = props;
   return (
-    <Menu.Root
-      open
-      onOpenChange={(open, details) => {
-        if (open || (details.reason === "outside-press" && pressedAnchor(anchor, details.event))) return;
-        onClose();
-      }}
-    >
+    <Menu.Root open onOpenChange={closeUnlessAnchorPressed(props)}>
       {/* Inside the landmark of its button: a menu at the end of <body> belongs to no part of the page. */}
       <Menu.Portal container={anchor.current?.closest<HTMLElement>("main, header, nav, aside")}>
-        <Menu.Positioner
-          positionMethod="fixed"
-          anchor={anchor}
-          align={align}
-          side={side}
-          sideOffset={4}
-          collisionPadding={8}
-          className="z-50"
-        >
+        <Menu.Positioner {...besideAnchor(props)} positionMethod="fixed">
           <Menu.Popup
             aria-label={label}
             finalFocus={anchor}

@@ -1,4 +1,5 @@
 import { classNames } from "./class-names";
+import { Panel } from "./panel";
 
 /** A grey bar of the true size, while the first data is on its way. */
 export function Skeleton({ className }: { className?: string }) {
@@ -21,6 +22,20 @@ export function SkeletonRows({ rows, columns, className }: { rows: number; colum
             </div>
           ))}
         </div>
+      ))}
+    </div>
+  );
+}
+
+/** Two cards of sources or targets; `body` is the height of a card's content as a class. */
+export function CardSkeletons({ body }: { body: string }) {
+  return (
+    <div role="status" aria-label="Loading" className="grid gap-3 px-3 lg:grid-cols-2">
+      {[0, 1].map((card) => (
+        <Panel key={card} bodyClassName="grid gap-3 p-3">
+          <Skeleton className="h-4! w-40" />
+          <Skeleton className={body} />
+        </Panel>
       ))}
     </div>
   );

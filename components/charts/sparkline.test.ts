@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sparkPoints } from "@/components/charts/spark-points";
+import { sparkPoints } from "@/components/charts/sparkline";
 
 describe("sparkline", () => {
   it("fills its box: the largest at the top, zero at the bottom", () => {
