@@ -32,26 +32,54 @@ export type SizeChartProps = {
 
 const GLYPH = { redrive: "▲", control: "■" } as const;
 
-/** dlq_size as stacked areas, one an error code. Drag across it to choose a window. */
-export default function SizeChart({ data, markers, chosen, onChoose, onPick }: SizeChartProps) {
-  const zone = useZone();
-  const colours = seriesColours(data.series.map((series) => series.key));
+type ChartPointer = { activeLabel?: string | number | undefined };
+
+/** A drag over the chart chooses a window; a press without a drag picks the error codes of the pressed area. */
+function useWindowDrag({ onChoose, onPick }: Pick<SizeChartProps, "onChoose" | "onPick">) {
   const [drag, setDrag] = useState<{ fromMs: number; toMs: number } | null>(null);
-  // Where the button went down. A drawing that changes in between gets another element under the pointer, and the
-  // browser then sends no click: down and up are told apart here.
+  // A chart that is drawn again between press and release has another element under the pointer. The browser then sends
+  // no click, so press and release are read here.
   const down = useRef<{ atMs: number; codes: string[] | null } | null>(null);
-  const shaded = drag ?? chosen;
   const leave = () => {
     down.current = null;
     if (drag) onChoose(draggedWindow(drag.fromMs, drag.toMs));
     setDrag(null);
   };
-  const release = () => {
-    const pressed = down.current;
-    if (pressed?.codes && !drag) onPick(pressed.codes);
-    else if (pressed && !drag) onChoose(null);
-    leave();
+  return {
+    window: drag,
+    pressArea: (codes: string[]) => {
+      down.current = { atMs: Number.NaN, codes };
+    },
+    chart: {
+      onMouseDown: (state: ChartPointer) => {
+        // The area under the pointer has had the event before the chart.
+        const codes = down.current?.codes ?? null;
+        const atMs = Number(state.activeLabel);
+        down.current = Number.isFinite(atMs) ? { atMs, codes } : null;
+      },
+      onMouseMove: (state: ChartPointer) => {
+        const atMs = Number(state.activeLabel);
+        const fromMs = down.current?.atMs;
+        if (fromMs === undefined || !Number.isFinite(atMs) || (atMs === fromMs && !drag)) return;
+        setDrag({ fromMs, toMs: atMs });
+      },
+      onMouseUp: () => {
+        const pressed = down.current;
+        if (pressed?.codes && !drag) onPick(pressed.codes);
+        else if (pressed && !drag) onChoose(null);
+        leave();
+      },
+      onMouseLeave: leave,
+    },
   };
+}
+
+/** dlq_size as stacked areas, one an error code. Drag across it to choose a window. */
+export default function SizeChart({ data, markers, chosen, onChoose, onPick }: SizeChartProps) {
+  const zone = useZone();
+  const colours = seriesColours(data.series.map((series) => series.key));
+  const drag = useWindowDrag({ onChoose, onPick });
+  const shaded = drag.window ?? chosen;
 
   return (
     <ResponsiveContainer width="100%" height="100%">
@@ -59,20 +87,7 @@ export default function SizeChart({ data, markers, chosen, onChoose, onPick }: S
         data={data.rows}
         margin={CHART_MARGIN}
         style={{ cursor: "crosshair", userSelect: "none" }}
-        onMouseDown={(state) => {
-          // The area under the pointer hears of it first.
-          const codes = down.current?.codes ?? null;
-          const atMs = Number(state.activeLabel);
-          down.current = Number.isFinite(atMs) ? { atMs, codes } : null;
-        }}
-        onMouseMove={(state) => {
-          const atMs = Number(state.activeLabel);
-          const fromMs = down.current?.atMs;
-          if (fromMs === undefined || !Number.isFinite(atMs) || (atMs === fromMs && !drag)) return;
-          setDrag({ fromMs, toMs: atMs });
-        }}
-        onMouseUp={release}
-        onMouseLeave={leave}
+        {...drag.chart}
       >
         <CartesianGrid {...GRID} />
         <XAxis {...timeAxis(data.rows, zone)} />
@@ -97,9 +112,7 @@ export default function SizeChart({ data, markers, chosen, onChoose, onPick }: S
             fillOpacity={0.9}
             isAnimationActive={false}
             activeDot={false}
-            onMouseDown={() => {
-              down.current = { atMs: Number.NaN, codes: series.codes };
-            }}
+            onMouseDown={() => drag.pressArea(series.codes)}
           />
         ))}
         {markers.map((group) => (
@@ -130,31 +143,38 @@ export default function SizeChart({ data, markers, chosen, onChoose, onPick }: S
           cursor={CURSOR}
           content={({ active, label }) => {
             const row = active ? data.rows.find((candidate) => candidate.atMs === label) : undefined;
-            if (!row) return null;
-            const near = markers
-              .filter((group) => Math.abs(group.atMs - row.atMs) <= data.bucketMs)
-              .flatMap((group) => group.items);
-            return (
-              <ChartTooltip
-                title={`${formatAbsolute(row.atMs, zone)} · ${formatNumber(row.total)} parked`}
-                lines={data.series
-                  .map((series) => ({
-                    key: series.key,
-                    label: series.key,
-                    value: formatNumber(row.values[series.key] ?? 0),
-                    colour: colours.get(series.key)!,
-                  }))
-                  .reverse()}
-                note={near.slice(0, 3).map((marker) => (
-                  <p key={marker.id} className="mt-1 truncate text-muted">
-                    {GLYPH[marker.kind]} {marker.label}
-                  </p>
-                ))}
-              />
-            );
+            return row ? <SizeTooltip row={row} data={data} markers={markers} colours={colours} /> : null;
           }}
         />
       </AreaChart>
     </ResponsiveContainer>
+  );
+}
+
+function SizeTooltip(
+  props: Pick<SizeChartProps, "data" | "markers"> & { row: SizeSeries["rows"][number]; colours: Map<string, string> },
+) {
+  const { row, data, markers, colours } = props;
+  const zone = useZone();
+  const near = markers
+    .filter((group) => Math.abs(group.atMs - row.atMs) <= data.bucketMs)
+    .flatMap((group) => group.items);
+  return (
+    <ChartTooltip
+      title={`${formatAbsolute(row.atMs, zone)} · ${formatNumber(row.total)} parked`}
+      lines={data.series
+        .map(({ key }) => ({
+          key,
+          label: key,
+          value: formatNumber(row.values[key] ?? 0),
+          colour: colours.get(key)!,
+        }))
+        .reverse()}
+      note={near.slice(0, 3).map((marker) => (
+        <p key={marker.id} className="mt-1 truncate text-muted">
+          {GLYPH[marker.kind]} {marker.label}
+        </p>
+      ))}
+    />
   );
 }

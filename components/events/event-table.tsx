@@ -31,6 +31,24 @@ const COLUMNS = [
 
 export type TableHandle = { scrollToRow: (index: number) => void; scrollToTop: () => void };
 
+type EventTableProps = {
+  rows: ListRow[];
+  picked: Picked;
+  activeId: string | null;
+  openId: string | null;
+  /** How many match in all, for `aria-rowcount`; null = unknown. */
+  total: number | null;
+  actions: RowActions;
+  hasMore: boolean;
+  handle: RefObject<TableHandle | null>;
+  onToggleLoaded: () => void;
+  onNearEnd: () => void;
+  onFirstVisible: (index: number) => void;
+  /** Where the list begins, px: where it was when the person comes back to it. */
+  startAt: number;
+  onScrolled: (scrollTop: number) => void;
+};
+
 /**
  * The list: rows of equal height, of which only those in view exist. It is a grid with one focus: arrow keys (or j, k)
  * move the active row, space (or x) selects it.
@@ -49,56 +67,13 @@ export function EventTable({
   onFirstVisible,
   startAt,
   onScrolled,
-}: {
-  rows: ListRow[];
-  picked: Picked;
-  activeId: string | null;
-  openId: string | null;
-  /** How many match in all, for `aria-rowcount`; null = unknown. */
-  total: number | null;
-  actions: RowActions;
-  hasMore: boolean;
-  handle: RefObject<TableHandle | null>;
-  onToggleLoaded: () => void;
-  onNearEnd: () => void;
-  onFirstVisible: (index: number) => void;
-  /** Where the list begins, px: where it was when the person comes back to it. */
-  startAt: number;
-  onScrolled: (scrollTop: number) => void;
-}) {
+}: EventTableProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const phone = useIsPhone();
   const rowPx = phone ? CARD_PX : ROW_PX;
   const { first, start, end } = useRowWindow(scroller, { rowPx, rows: rows.length, assumedPx: ASSUMED_PX });
 
-  useLayoutEffect(() => {
-    handle.current = {
-      scrollToRow: (index) => {
-        const element = scroller.current;
-        if (!element) return;
-        const { scrollTop, clientHeight } = element;
-        const to = scrollTopFor(index, { scrollTop, viewPx: clientHeight, headPx: phone ? 0 : ROW_PX, rowPx });
-        if (to !== null) element.scrollTop = to;
-      },
-      scrollToTop: () => scroller.current?.scrollTo({ top: 0 }),
-    };
-    return () => {
-      handle.current = null;
-    };
-  }, [handle, phone, rowPx]);
-
-  const [beginAt] = useState(startAt);
-  useLayoutEffect(() => {
-    if (beginAt > 0) scroller.current?.scrollTo({ top: beginAt });
-  }, [beginAt]);
-  // For who comes back to it: the row that was open may lie far down.
-  const beginId = useRef(openId);
-  useLayoutEffect(() => {
-    const at = beginId.current === null ? -1 : rows.findIndex(({ event }) => event.id === beginId.current);
-    beginId.current = null;
-    if (at !== -1) handle.current?.scrollToRow(at);
-  }, [rows, handle]);
-
+  useTableScroll({ scroller, handle, rows, startAt, openId, headPx: phone ? 0 : ROW_PX, rowPx });
   useEffect(() => onFirstVisible(first), [first, onFirstVisible]);
   useEffect(() => {
     if (hasMore && end >= rows.length - FETCH_AHEAD_ROWS) onNearEnd();
@@ -125,30 +100,7 @@ export function EventTable({
         // The row that is active shows it; a frame around all rows would look like an edge of each.
         className={classNames("block min-h-full text-left", activeShown ? "outline-none" : "-outline-offset-2")}
       >
-        <thead className={classNames(styles.head, "sticky top-0 z-10 block bg-surface")}>
-          <tr aria-rowindex={1} className={classNames(styles.line, "h-8 border-b border-line text-sm text-faint")}>
-            <th className={styles.select}>
-              <label className="-m-2 flex size-9 items-center justify-center">
-                <input
-                  type="checkbox"
-                  checked={every}
-                  ref={(box) => {
-                    if (box) box.indeterminate = some && !every;
-                  }}
-                  aria-label={some ? "Clear the selection" : "Select all loaded events"}
-                  data-tip={some ? "Clear the selection" : "Select all loaded events"}
-                  onChange={onToggleLoaded}
-                  className="size-3.5"
-                />
-              </label>
-            </th>
-            {COLUMNS.map(([name, label]) => (
-              <th key={name} className={classNames(styles[name], "truncate font-medium")}>
-                {label}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <HeadRow some={some} every={every} onToggleLoaded={onToggleLoaded} />
         <tbody className="relative block" style={{ height: rows.length * rowPx }}>
           {made.map((row, at) => {
             const { id } = row.event;
@@ -171,6 +123,80 @@ export function EventTable({
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** Scrolls the table to its first position, and on the calls of `handle`. */
+function useTableScroll({
+  scroller,
+  handle,
+  rows,
+  startAt,
+  openId,
+  headPx,
+  rowPx,
+}: Pick<EventTableProps, "handle" | "rows" | "startAt" | "openId"> & {
+  scroller: RefObject<HTMLDivElement | null>;
+  headPx: number;
+  rowPx: number;
+}) {
+  useLayoutEffect(() => {
+    handle.current = {
+      scrollToRow: (index) => {
+        const element = scroller.current;
+        if (!element) return;
+        const { scrollTop, clientHeight } = element;
+        const to = scrollTopFor(index, { scrollTop, viewPx: clientHeight, headPx, rowPx });
+        if (to !== null) element.scrollTop = to;
+      },
+      scrollToTop: () => scroller.current?.scrollTo({ top: 0 }),
+    };
+    return () => {
+      handle.current = null;
+    };
+  }, [scroller, handle, headPx, rowPx]);
+
+  const [beginAt] = useState(startAt);
+  useLayoutEffect(() => {
+    if (beginAt > 0) scroller.current?.scrollTo({ top: beginAt });
+  }, [scroller, beginAt]);
+  // On return to the list the row that was open may lie far down.
+  const beginId = useRef(openId);
+  useLayoutEffect(() => {
+    const at = beginId.current === null ? -1 : rows.findIndex(({ event }) => event.id === beginId.current);
+    beginId.current = null;
+    if (at !== -1) handle.current?.scrollToRow(at);
+  }, [rows, handle]);
+}
+
+type HeadRowProps = Pick<EventTableProps, "onToggleLoaded"> & { some: boolean; every: boolean };
+
+function HeadRow({ some, every, onToggleLoaded }: HeadRowProps) {
+  return (
+    <thead className={classNames(styles.head, "sticky top-0 z-10 block bg-surface")}>
+      <tr aria-rowindex={1} className={classNames(styles.line, "h-8 border-b border-line text-sm text-faint")}>
+        <th className={styles.select}>
+          <label className="-m-2 flex size-9 items-center justify-center">
+            <input
+              type="checkbox"
+              checked={every}
+              ref={(box) => {
+                if (box) box.indeterminate = some && !every;
+              }}
+              aria-label={some ? "Clear the selection" : "Select all loaded events"}
+              data-tip={some ? "Clear the selection" : "Select all loaded events"}
+              onChange={onToggleLoaded}
+              className="size-3.5"
+            />
+          </label>
+        </th>
+        {COLUMNS.map(([name, label]) => (
+          <th key={name} className={classNames(styles[name], "truncate font-medium")}>
+            {label}
+          </th>
+        ))}
+      </tr>
+    </thead>
   );
 }
 

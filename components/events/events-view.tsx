@@ -94,6 +94,21 @@ function ClearFilter({ onClear }: { onClear: () => void }) {
   );
 }
 
+/** The active row: its id, its last place in the list (-1 = none), and the place `step` rows further. */
+function useActiveRow(order: string[], startId: string | null) {
+  const [activeId, setActiveId] = useState(startId);
+  const lastAt = useRef(-1);
+  const at = activeId === null ? -1 : order.indexOf(activeId);
+  if (at !== -1) lastAt.current = at;
+  const next = (step: number) => {
+    // A row that left the list stood before the row that now has its place.
+    const from = at === -1 && activeId !== null && lastAt.current >= 0 ? lastAt.current - (step > 0 ? 1 : 0) : at;
+    if (at === -1 && from === -1 && step < 0) return order.length - 1;
+    return Math.min(Math.max(from + step, 0), order.length - 1);
+  };
+  return { activeId, setActiveId, activeAt: lastAt.current, next };
+}
+
 function EventsList({
   query,
   filter,
@@ -113,10 +128,7 @@ function EventsList({
   const counts = useEventCounts(filter);
   const [openId, setOpenId] = usePageParam("open");
   const [place] = useState(() => (typeof window === "undefined" ? null : placeToReturnTo(query)));
-  const [activeId, setActiveId] = useState<string | null>(openId ?? place?.activeId ?? null);
   const scrollTop = useRef(place?.scrollTop ?? 0);
-  /** Where the active row was last: when it leaves the list, j and k go on from there. */
-  const activeAt = useRef(-1);
   const [picked, setPicked] = useState<Picked>(NOTHING);
   const [action, setAction] = useState<BulkAction | null>(null);
   const [confirming, setConfirming] = useState<ListedEvent | null>(null);
@@ -126,6 +138,7 @@ function EventsList({
   const { rows } = list;
   const order = useMemo(() => rows.map((row) => row.event.id), [rows]);
   const events = useMemo(() => rows.map((row) => row.event), [rows]);
+  const { activeId, setActiveId, activeAt, next } = useActiveRow(order, openId ?? place?.activeId ?? null);
   const latest = useRef({ order, picked, filter });
   latest.current = { order, picked, filter };
 
@@ -142,7 +155,7 @@ function EventsList({
       if (window.innerWidth < PANEL_FROM_PX) goToPage(id);
       else setOpenId(id);
     },
-    [goToPage, setOpenId],
+    [goToPage, setOpenId, setActiveId],
   );
   const actions = useMemo(
     () => ({
@@ -152,21 +165,15 @@ function EventsList({
         setPicked((now) => (range ? extendTo(now, id, latest.current.order) : toggle(now, id)));
       },
     }),
-    [open],
+    [open, setActiveId],
   );
 
   const move = (step: number) => {
-    if (order.length === 0) return;
-    const found = activeId === null ? -1 : order.indexOf(activeId);
-    // A row that left stood before the one that took its place.
-    const at =
-      found === -1 && activeId !== null && activeAt.current >= 0 ? activeAt.current - (step > 0 ? 1 : 0) : found;
-    const next =
-      found === -1 && at === -1 && step < 0 ? order.length - 1 : Math.min(Math.max(at + step, 0), order.length - 1);
-    const id = order[next];
+    const at = next(step);
+    const id = order[at];
     if (id === undefined) return;
     setActiveId(id);
-    table.current?.scrollToRow(next);
+    table.current?.scrollToRow(at);
     if (openId !== null) setOpenId(id);
   };
 
@@ -204,8 +211,6 @@ function EventsList({
     actOn(event?.status === "IGNORED" ? "release" : "ignore");
   };
 
-  const activeFound = activeId === null ? -1 : order.indexOf(activeId);
-  if (activeFound !== -1) activeAt.current = activeFound;
   const keepPlace = () => rememberPlace(query, { scrollTop: scrollTop.current, activeId });
 
   const toggleActive = (range: boolean) => {
@@ -244,10 +249,6 @@ function EventsList({
   const counted = counts.isPlaceholderData ? undefined : counts.data;
   const matching = counted?.total;
   const total = matching?.value ?? null;
-  const selection = selectionOf(picked, filter);
-  const closeDialog = () => setAction(null);
-  // Done is done: "all matching" would otherwise arm the same action over whatever matches next.
-  const endSelection = () => setPicked(NOTHING);
   const wrongFilter = list.error instanceof ApiError && list.error.code === "invalid-filter";
 
   return (
@@ -313,20 +314,23 @@ function EventsList({
         {openId === null ? null : (
           <SidePanel
             id={openId}
-            position={order.indexOf(openId) === -1 ? activeAt.current : order.indexOf(openId)}
+            position={order.indexOf(openId) === -1 ? activeAt : order.indexOf(openId)}
             onMove={move}
             onClose={() => setOpenId(null)}
             onPage={() => goToPage(openId)}
           />
         )}
       </div>
-      {selection && (action === "redrive" || action === "verify") ? (
-        <RedriveDialog
-          selection={selection}
-          total={pickedCount(picked, total)}
-          initialMode={action === "verify" ? "verify" : "deliver"}
-          onClose={closeDialog}
-          onDone={endSelection}
+      {action ? (
+        <ActionDialog
+          action={action}
+          picked={picked}
+          filter={filter}
+          events={events}
+          total={total}
+          onClose={() => setAction(null)}
+          // The same action over "all matching" would otherwise act on the events that match next.
+          onDone={() => setPicked(NOTHING)}
         />
       ) : null}
       {heldId === null ? null : (
@@ -340,24 +344,36 @@ function EventsList({
           onClose={() => setConfirming(null)}
         />
       ) : null}
-      {selection && (action === "ignore" || action === "release" || action === "confirm") ? (
-        <BulkDialog
-          kind={action}
-          selection={selection}
-          total={pickedCount(picked, total)}
-          onClose={closeDialog}
-          onDone={endSelection}
-        />
-      ) : null}
-      {action === "cooldown" || action === "blacklist" ? (
-        <ControlDialog
-          kind={action}
-          scope={commonScope(picked, filter, events) ?? undefined}
-          onClose={closeDialog}
-          onDone={endSelection}
-        />
-      ) : null}
     </>
+  );
+}
+
+function ActionDialog({
+  action,
+  picked,
+  filter,
+  events,
+  total,
+  ...dialog
+}: {
+  action: BulkAction;
+  picked: Picked;
+  filter: EventFilter;
+  events: ListedEvent[];
+  total: number | null;
+  onClose: () => void;
+  onDone: () => void;
+}) {
+  if (action === "cooldown" || action === "blacklist") {
+    return <ControlDialog {...dialog} kind={action} scope={commonScope(picked, filter, events) ?? undefined} />;
+  }
+  const selection = selectionOf(picked, filter);
+  if (!selection) return null;
+  const selected = { ...dialog, selection, total: pickedCount(picked, total) };
+  return action === "redrive" || action === "verify" ? (
+    <RedriveDialog {...selected} initialMode={action === "verify" ? "verify" : "deliver"} />
+  ) : (
+    <BulkDialog {...selected} kind={action} />
   );
 }
 

@@ -60,20 +60,17 @@ function OriginFacts({ origin }: { origin: Origin }) {
   );
 }
 
+const CONTROL_LOOKS = {
+  blacklist: { name: "triangle", className: "shrink-0 text-blacklisted" },
+  cooldown: { name: "clock", className: "shrink-0 text-cooling" },
+  whitelist: { name: "check", className: "shrink-0 text-ok" },
+} as const;
+
 function ControlLine({ control }: { control: AppliedControl }) {
   return (
     <li className="mb-2 last:mb-0">
       <p className="flex flex-wrap items-center gap-1.5">
-        <Shape
-          name={control.kind === "blacklist" ? "triangle" : control.kind === "cooldown" ? "clock" : "check"}
-          className={
-            control.kind === "blacklist"
-              ? "shrink-0 text-blacklisted"
-              : control.kind === "cooldown"
-                ? "shrink-0 text-cooling"
-                : "shrink-0 text-ok"
-          }
-        />
+        <Shape {...CONTROL_LOOKS[control.kind]} />
         <Link href="/controls" prefetch={false} className="text-accent hover:underline">
           {control.kind}
         </Link>
@@ -94,6 +91,68 @@ function ControlLine({ control }: { control: AppliedControl }) {
   );
 }
 
+function EventSection({ event }: { event: EventDetail }) {
+  const times = [
+    ["first seen", event.firstSeen],
+    ["failed", event.failedAt],
+    ["last attempt", event.lastAttemptAt],
+    ["redriven", event.redriveAt],
+    ["confirmed", event.confirmedAt],
+    ["cools until", event.cooldownUntil],
+  ] as const;
+  return (
+    <Section title="Event">
+      <dl>
+        <Fact name="event id">
+          <ShortId id={event.eventId} label="event id" head={14} tail={6} />
+        </Fact>
+        <Fact name="type">
+          {event.eventType ? <Only filter={{ eventType: [event.eventType] }}>{visible(event.eventType)}</Only> : "–"}
+        </Fact>
+        <Fact name="aggregate">
+          {event.aggregateId ? (
+            <>
+              {event.aggregateType ? <span className="text-muted">{event.aggregateType} </span> : null}
+              <Only filter={{ aggregateId: [event.aggregateId] }}>{visible(event.aggregateId)}</Only>
+              {event.version === null ? null : <span className="text-muted"> v{event.version}</span>}
+            </>
+          ) : (
+            "–"
+          )}
+        </Fact>
+        {times.map(([name, at]) =>
+          at === null ? null : (
+            <Fact key={name} name={name}>
+              <TimeAgo at={at} />
+            </Fact>
+          ),
+        )}
+        <Fact name="tries">
+          {formatNumber(event.attempts)}
+          {event.bounces > 0 ? (
+            <span className="text-bounced"> · came back {plural(event.bounces, "time")}</span>
+          ) : null}
+        </Fact>
+        <Fact name="payload">{formatBytes(event.payloadBytes)}</Fact>
+        {event.lastOperator ? <Fact name="last operator">{event.lastOperator}</Fact> : null}
+        <Fact name="trace">
+          {event.traceId ? (
+            <span className="flex items-center gap-2">
+              <ShortId id={event.traceId} label="trace id" />
+              <Only filter={{ traceId: [event.traceId] }}>its events</Only>
+            </span>
+          ) : (
+            "–"
+          )}
+        </Fact>
+        <Fact name="id">
+          <ShortId id={event.id} label="id" head={8} tail={6} />
+        </Fact>
+      </dl>
+    </Section>
+  );
+}
+
 /** What is known of an event beside its payload and its error. */
 export function Facts({ event }: { event: EventDetail }) {
   const tags = Object.entries(event.tags);
@@ -108,76 +167,7 @@ export function Facts({ event }: { event: EventDetail }) {
           </ul>
         </Section>
       ) : null}
-      <Section title="Event">
-        <dl>
-          <Fact name="event id">
-            <ShortId id={event.eventId} label="event id" head={14} tail={6} />
-          </Fact>
-          <Fact name="type">
-            {event.eventType ? <Only filter={{ eventType: [event.eventType] }}>{visible(event.eventType)}</Only> : "–"}
-          </Fact>
-          <Fact name="aggregate">
-            {event.aggregateId ? (
-              <>
-                {event.aggregateType ? <span className="text-muted">{event.aggregateType} </span> : null}
-                <Only filter={{ aggregateId: [event.aggregateId] }}>{visible(event.aggregateId)}</Only>
-                {event.version === null ? null : <span className="text-muted"> v{event.version}</span>}
-              </>
-            ) : (
-              "–"
-            )}
-          </Fact>
-          <Fact name="first seen">
-            <TimeAgo at={event.firstSeen} />
-          </Fact>
-          {event.failedAt ? (
-            <Fact name="failed">
-              <TimeAgo at={event.failedAt} />
-            </Fact>
-          ) : null}
-          {event.lastAttemptAt ? (
-            <Fact name="last attempt">
-              <TimeAgo at={event.lastAttemptAt} />
-            </Fact>
-          ) : null}
-          {event.redriveAt ? (
-            <Fact name="redriven">
-              <TimeAgo at={event.redriveAt} />
-            </Fact>
-          ) : null}
-          {event.confirmedAt ? (
-            <Fact name="confirmed">
-              <TimeAgo at={event.confirmedAt} />
-            </Fact>
-          ) : null}
-          {event.cooldownUntil ? (
-            <Fact name="cools until">
-              <TimeAgo at={event.cooldownUntil} />
-            </Fact>
-          ) : null}
-          <Fact name="tries">
-            {formatNumber(event.attempts)}
-            {event.bounces > 0 ? (
-              <span className="text-bounced"> · came back {plural(event.bounces, "time")}</span>
-            ) : null}
-          </Fact>
-          <Fact name="payload">{formatBytes(event.payloadBytes)}</Fact>
-          {event.lastOperator ? <Fact name="last operator">{event.lastOperator}</Fact> : null}
-          <Fact name="trace">
-            {event.traceId ? (
-              <span className="flex items-center gap-2">
-                <ShortId id={event.traceId} label="trace id" />
-                <Only filter={{ traceId: [event.traceId] }}>its events</Only>
-              </span>
-            ) : (
-              "–"
-            )}
-          </Fact>
-          <Fact name="id">
-            <ShortId id={event.id} label="id" head={8} tail={6} />
-          </Fact>
-        </dl>
-      </Section>
+      <EventSection event={event} />
       <Section title="Delivery">
         <dl>
           <Fact name="source">

@@ -1,6 +1,6 @@
 "use client";
 
-import { useState } from "react";
+import { type ComponentProps, useState } from "react";
 import { Checkbox, Field, Input } from "@/components/ui/input";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
@@ -40,98 +40,11 @@ export function TargetDialog(props: {
     >
       {(pressed) => {
         const result = targetChange(target, draft, "");
-        const errors = pressed && !result.ok ? result.errors : {};
+        const part: Part = { draft, set, errors: pressed && !result.ok ? result.errors : {} };
         return (
           <>
-            <div className="grid gap-4 sm:grid-cols-3">
-              <Field label="Rate, events per second" error={errors.rate}>
-                {(control) => (
-                  <Input
-                    {...control}
-                    inputMode="decimal"
-                    disabled={draft.unlimited}
-                    value={draft.unlimited ? "" : draft.rate}
-                    placeholder={draft.unlimited ? "unlimited" : undefined}
-                    onChange={(event) => set({ rate: event.target.value })}
-                  />
-                )}
-              </Field>
-              <Field label="Burst, events" hint="empty: by the rate" error={errors.burst}>
-                {(control) => (
-                  <Input
-                    {...control}
-                    inputMode="decimal"
-                    value={draft.burst}
-                    onChange={(event) => set({ burst: event.target.value })}
-                  />
-                )}
-              </Field>
-              <Field label="Bulkhead, permits" hint="calls at once, a worker" error={errors.bulkhead}>
-                {(control) => (
-                  <Input
-                    {...control}
-                    inputMode="numeric"
-                    value={draft.bulkhead}
-                    onChange={(event) => set({ bulkhead: event.target.value })}
-                  />
-                )}
-              </Field>
-            </div>
-            <Toggle
-              id="target-unlimited"
-              checked={draft.unlimited}
-              onChecked={(unlimited) => set({ unlimited })}
-              label="No rate limit"
-              hint="Only the bulkhead and the target itself slow it down."
-            />
-            <div className="grid gap-4 sm:grid-cols-3">
-              <Field label="Warm-up, seconds" hint="a redrive begins at a third" error={errors.warmUp}>
-                {(control) => (
-                  <Input
-                    {...control}
-                    inputMode="decimal"
-                    disabled={draft.unlimited}
-                    value={draft.warmUp}
-                    onChange={(event) => set({ warmUp: event.target.value })}
-                  />
-                )}
-              </Field>
-              <div className="sm:col-span-2 sm:self-center">
-                <Toggle
-                  id="target-no-bursts"
-                  checked={draft.noBursts}
-                  onChecked={(noBursts) => set({ noBursts })}
-                  label="No bursts"
-                  hint="One send after the other at an even rate, also after a rest."
-                />
-              </div>
-            </div>
-            <div className="grid gap-4 sm:grid-cols-3">
-              <div className="sm:col-span-2">
-                <Field label="While it takes nothing" hint="breaker open, unreachable, or no retry budget">
-                  {(control) => (
-                    <Select
-                      {...control}
-                      options={fallbackOptions(target, others)}
-                      value={draft.fallback}
-                      onChange={(event) => set({ fallback: event.target.value })}
-                    />
-                  )}
-                </Field>
-              </div>
-              {draft.fallback === "defer" ? (
-                <Field label="Look again after, minutes" error={errors.deferMinutes}>
-                  {(control) => (
-                    <Input
-                      {...control}
-                      inputMode="decimal"
-                      value={draft.deferMinutes}
-                      onChange={(event) => set({ deferMinutes: event.target.value })}
-                    />
-                  )}
-                </Field>
-              ) : null}
-            </div>
+            <PaceFields {...part} />
+            <FallbackFields {...part} target={target} others={others} />
             <Field label="Policy">
               {(control) => (
                 <Select
@@ -153,6 +66,113 @@ export function TargetDialog(props: {
         );
       }}
     </ReasonDialog>
+  );
+}
+
+type Part = {
+  draft: TargetDraft;
+  errors: Partial<Record<string, string>>;
+  set: (part: Partial<TargetDraft>) => void;
+};
+
+type NumberName = "rate" | "burst" | "bulkhead" | "warmUp" | "deferMinutes";
+
+function NumberField(
+  props: Part &
+    Pick<ComponentProps<"input">, "inputMode" | "disabled" | "placeholder"> & {
+      name: NumberName;
+      label: string;
+      hint?: string;
+    },
+) {
+  const { draft, errors, set, name, label, hint, inputMode = "decimal", disabled, placeholder } = props;
+  return (
+    <Field label={label} hint={hint} error={errors[name]}>
+      {(control) => (
+        <Input
+          {...control}
+          inputMode={inputMode}
+          disabled={disabled}
+          placeholder={placeholder}
+          value={name === "rate" && draft.unlimited ? "" : draft[name]}
+          onChange={(event) => set({ [name]: event.target.value })}
+        />
+      )}
+    </Field>
+  );
+}
+
+function PaceFields(part: Part) {
+  const { draft, set } = part;
+  return (
+    <>
+      <div className="grid gap-4 sm:grid-cols-3">
+        <NumberField
+          {...part}
+          name="rate"
+          label="Rate, events per second"
+          disabled={draft.unlimited}
+          placeholder={draft.unlimited ? "unlimited" : undefined}
+        />
+        <NumberField {...part} name="burst" label="Burst, events" hint="empty: by the rate" />
+        <NumberField
+          {...part}
+          name="bulkhead"
+          label="Bulkhead, permits"
+          hint="calls at once, a worker"
+          inputMode="numeric"
+        />
+      </div>
+      <Toggle
+        id="target-unlimited"
+        checked={draft.unlimited}
+        onChecked={(unlimited) => set({ unlimited })}
+        label="No rate limit"
+        hint="Only the bulkhead and the target itself slow it down."
+      />
+      <div className="grid gap-4 sm:grid-cols-3">
+        <NumberField
+          {...part}
+          name="warmUp"
+          label="Warm-up, seconds"
+          hint="a redrive begins at a third"
+          disabled={draft.unlimited}
+        />
+        <div className="sm:col-span-2 sm:self-center">
+          <Toggle
+            id="target-no-bursts"
+            checked={draft.noBursts}
+            onChecked={(noBursts) => set({ noBursts })}
+            label="No bursts"
+            hint="One send after the other at an even rate, also after a rest."
+          />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function FallbackFields(props: Part & { target: TargetOut; others: readonly string[] }) {
+  const { target, others, ...part } = props;
+  const { draft, set } = part;
+  return (
+    <div className="grid gap-4 sm:grid-cols-3">
+      <div className="sm:col-span-2">
+        <Field label="While it takes nothing" hint="breaker open, unreachable, or no retry budget">
+          {(control) => (
+            <Select
+              {...control}
+              options={fallbackOptions(target, others)}
+              value={draft.fallback}
+              onChange={(event) => set({ fallback: event.target.value })}
+            />
+          )}
+        </Field>
+      </div>
+      {draft.fallback === "defer" ? (
+        <NumberField {...part} name="deferMinutes" label="Look again after, minutes" />
+      ) : null}
+    </div>
   );
 }
 
