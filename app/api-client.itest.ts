@@ -17,7 +17,7 @@ import { guarded } from "@/scripts/web-server";
 const GIVE_TYPESCRIPT_6 = `data:text/javascript,import { registerHooks } from "node:module";
 registerHooks({ resolve: (name, context, next) => next(name === "typescript" ? "typescript-6" : name, context) });`;
 
-/** What somebody writes against the generated client. The errors that it expects show that its types say something. */
+/** A program that uses the generated client. Its expected type errors prove that the types restrict it. */
 const PROGRAM = `
 import * as api from "./client";
 import { createClient } from "./client/client";

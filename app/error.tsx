@@ -5,7 +5,7 @@ import { useSelfHealing } from "@/components/shell/use-self-healing";
 import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 
-/** Shown when a page itself fails. What fails inside a page is said in its own place. */
+/** Shown when a whole page fails. A part of a page that fails shows its own error. */
 export default function PageError({ error, retry }: { error: unknown; retry: () => void }) {
   useEffect(() => {
     console.error(error);

@@ -4,7 +4,7 @@ import "./globals.css";
 import { useEffect } from "react";
 import { useSelfHealing } from "@/components/shell/use-self-healing";
 
-/** Shown in place of everything when the frame around the pages fails. Never an empty page, and not for longer than it must. */
+/** Shown in place of the whole document when the frame around the pages fails. It reloads by itself. */
 export default function GlobalError({ error, retry }: { error: unknown; retry: () => void }) {
   useEffect(() => {
     console.error(error);

@@ -133,13 +133,13 @@ describe("POST /api/v1/redrives", () => {
     });
   });
 
-  test("preview tells what the redrive then does", async () => {
+  test("the preview counts the same events as the redrive", async () => {
     const ids = await park(5);
     await call(ignore.POST, { body: { select: { ids: ids.slice(0, 1) }, reason: "a test order" } });
     await call(controls.POST, { body: { kind: "blacklist", scope: { aggregateId: "order-4" }, reason } });
     const select = { filter: { source: ["orders"] } };
-    const told = await call(preview.POST, { body: { select, lane: "main" } });
-    expect(told.body).toMatchObject({
+    const previewed = await call(preview.POST, { body: { select, lane: "main" } });
+    expect(previewed.body).toMatchObject({
       total: 5,
       eligible: 3,
       kind: "exact",

@@ -22,7 +22,7 @@ const letter = (source: string, eventId: string, payload: unknown = {}) => ({
   payload,
 });
 
-test("the sixth request of a client is told when to come again; another client is not affected", async () => {
+test("the sixth request of a client gets a Retry-After; another client is not affected", async () => {
   for (let request = 0; request < 5; request++) {
     const { status, headers } = await web.call(events.GET);
     expect(status).toBe(200);

@@ -1,6 +1,6 @@
 import type { Routes } from "@/app/_server/openapi";
 
-/** Every route that answers programs, by its path. A test holds the list against the files. */
+/** Every route of the API, by its path. A test compares the list with the files. */
 export const ROUTES: Routes = {
   "/api/v1/audit": () => import("@/app/api/v1/audit/route"),
   "/api/v1/audit/{id}/events": () => import("@/app/api/v1/audit/[id]/events/route"),

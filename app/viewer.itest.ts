@@ -38,7 +38,7 @@ async function idOf(text: string, values: unknown[] = []): Promise<string> {
   return (await web.deps.db.query<{ id: string }>(text, values))[0]!.id;
 }
 
-/** What each source has one of: events, a redrive, controls, a view, an operation. Returns their ids. */
+/** Creates events, a redrive, controls, a view and an operation of a source. Returns their ids. */
 async function furnish(source: string): Promise<Record<string, string>> {
   const mark = source;
   const arrivals = Array.from({ length: 3 }, (_, index) => ({
@@ -111,7 +111,7 @@ beforeAll(async () => {
 });
 afterAll(() => web.close());
 
-/** Asked of each GET: what names something of the other source, and what names nothing. */
+/** The requests of each GET: with a name from the other source, and without a name. */
 const READS: Record<string, () => Case[]> = {
   "audit/[id]/events": () => [other.entry!, other.spanningEntry!].map((id) => ({ params: { id } })),
   audit: () => [
@@ -171,7 +171,7 @@ const READS: Record<string, () => Case[]> = {
   targets: () => [{}],
 };
 
-/** Each change, aimed at the other source. `alone`: what the other viewer, who may only view, is refused as well. */
+/** Each change of the other source. `alone`: the viewer with read access is refused too. */
 const CHANGES: Record<string, () => Case[]> = {
   "POST api/v1/controls/route.ts": () =>
     [{ source: "zzb" }, { errorCode: "X", source: "zzb" }, { errorCode: "X" }, { aggregateId: "X" }].map((scope) =>
@@ -219,7 +219,7 @@ const CHANGES: Record<string, () => Case[]> = {
   "POST ops/dlq/redrive/route.ts": () => [{ query: "?source=zzb" }, { query: "?eventId=zzb-event-1" }],
 };
 
-/** By anybody, for it changes no event, source or setting, and opens a connection that its body names. */
+/** Open to every viewer: it changes no event, source or setting, and opens a connection that its body names. */
 const OF_NO_SOURCE: Record<string, () => Case[]> = {
   "POST api/v1/sources/probe/route.ts": () => [post({ kind: "http", config: {} })],
 };
@@ -267,7 +267,7 @@ describe("a viewer of one source", () => {
     expect(everythingShown || OF_EVERY_VIEWER.includes(path)).toBe(true);
   });
 
-  /** What an answer repeats of its question is no news. */
+  /** A text that the answer repeats from its request is no leak. */
   const withoutAsked = (text: string) => text.replace(/"text":"[^"]*",/, "");
 
   test.each([

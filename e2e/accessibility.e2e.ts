@@ -2,7 +2,7 @@ import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 import { expect, openBeside, test } from "./support/parkade.ts";
 
-/** Each violation as one line a person can act on. */
+/** Each violation as one line. */
 async function violations(page: Page): Promise<string[]> {
   const found = await new AxeBuilder({ page }).analyze();
   return found.violations.flatMap((violation) =>
@@ -10,7 +10,7 @@ async function violations(page: Page): Promise<string[]> {
   );
 }
 
-// A theme changes colours, a phone the layout: each is looked at with one of the other.
+// A theme changes colours and a phone changes the layout, so each is tested with one of the other.
 const LOOKS = [
   { colorScheme: "light", tag: "@phone" },
   { colorScheme: "dark", tag: "" },
@@ -55,7 +55,7 @@ for (const { colorScheme, tag } of LOOKS) {
       for (const path of pages) {
         await page.goto(path);
         await expect(page.getByRole("heading", { level: 1 })).toBeAttached();
-        // What is being read is a skeleton; axe is to see what people see.
+        // While the page loads it shows a skeleton; axe must test the loaded page.
         await expect(page.getByRole("status", { name: /Loading|Counting/ })).toHaveCount(0);
         const complaints = await violations(page);
         if (complaints.length > 0) found[path] = complaints;
@@ -85,7 +85,7 @@ for (const { colorScheme, tag } of LOOKS) {
         await page.keyboard.press("Escape");
         await expect(dialog).toBeHidden();
       }
-      // Before it is open its focus guards stand alone, and axe takes them for hidden content that can be focused.
+      // Before the dialog is open axe reports its focus guards as hidden content that can take the focus.
       const popup = page.getByRole("menu").or(page.getByRole("dialog"));
       await page.getByRole("button", { name: "+ filter" }).click();
       await expect(popup).toBeVisible();

@@ -4,7 +4,7 @@ test("every change is in the audit with who, why, before and after", async ({ pa
   const source = await parkade.source("audit");
   await source.park([{ eventId: "a-1" }]);
 
-  // Who acts says so once; the console remembers it.
+  // The person sets a name once; the browser stores it.
   await page.goto(source.href);
   await page.getByRole("button", { name: "Say who you are" }).click();
   await page.getByRole("textbox", { name: /name/i }).fill("maria");
@@ -30,7 +30,7 @@ test("every change is in the audit with who, why, before and after", async ({ pa
   await expect(entry.getByRole("deletion")).toHaveText('"PENDING"');
   await expect(entry.getByRole("insertion")).toHaveText('"IGNORED"');
 
-  // From the event the way leads to its entry, and from the entry to the event.
+  // The event links to its entry, and the entry links to the event.
   await entry.getByRole("link", { name: /^event/ }).click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("a-1");
   await page.getByRole("tab", { name: /^History/ }).click();

@@ -2,7 +2,7 @@ import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 import { expect, type Source, test, toast } from "./support/parkade.ts";
 
-/** More than a request changes by itself. */
+/** More events than one request changes by itself. */
 const MANY = 2_105;
 
 const worker = (signal: "SIGSTOP" | "SIGCONT") => process.kill(Number(process.env.PARKADE_E2E_WORKER_PID), signal);

@@ -11,7 +11,7 @@ test("a blacklist keeps an aggregate back until it is lifted", async ({ page, pa
   await page.goto(`${source.href}&aggregateId=${aggregate}`);
   await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
   await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Blacklist…" }).click();
-  // The rule is proposed from what the selected events share.
+  // The dialog proposes the scope that the selected events share.
   const dialog = page.getByRole("dialog", { name: "Blacklist" });
   await expect(dialog.getByRole("textbox", { name: "aggregate" })).toHaveValue(aggregate);
   await expect(dialog).toContainText("Catches 2 parked now, and what comes.");
@@ -66,7 +66,7 @@ test("a cooldown over an error code makes its events wait", async ({ page, parka
   await expect(rule).toContainText("cooldown");
   await expect(rule).toContainText(/min left/);
 
-  // Its events say why they wait; the others go.
+  // The events of the control say why they wait; the other events are sent.
   await rule.getByRole("link", { name: "catches 1 event" }).click();
   const held = await openBeside(page, "c-1");
   await expect(held.getByRole("button", { name: "Redrive", exact: true })).toHaveAttribute("aria-disabled", "true");

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** How the downstream answers requests: the first rule that matches decides; without one it answers 200. */
+/** The answer to a request: the first matching rule decides; without one it is 200. */
 export type Rule = {
   /** Matches a path that begins with it. Absent: any. */
   path?: string;
@@ -12,7 +12,7 @@ export type Rule = {
   headers?: Record<string, string>;
   body?: string;
   delayMs?: number;
-  /** After so many matches the rule is spent and the next one decides. Absent: never. */
+  /** After this many matches the rule no longer matches. Absent: no limit. */
   times?: number;
 };
 
@@ -27,9 +27,9 @@ export type Delivery = {
 };
 
 /**
- * A receiver of redrives that a journey scripts over HTTP. `PUT /_rules` replaces the rules (JSON array of Rule),
- * `GET /_deliveries` lists what came, `DELETE /_deliveries` forgets it; any other POST is a delivery. Requests that carry
- * none (the worker asks whether anybody is there) are answered 204 and forgotten.
+ * A receiver of redrives that a journey controls over HTTP. `PUT /_rules` replaces the rules (JSON array of Rule), `GET
+ * /_deliveries` lists the deliveries, `DELETE /_deliveries` deletes the list; any other POST is a delivery. A request
+ * without a payload (the worker's probe) is answered with 204 and not listed.
  */
 export async function startDownstream(): Promise<{ url: string; stop(): Promise<void> }> {
   let rules: (Rule & { used: number })[] = [];

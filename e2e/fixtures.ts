@@ -2,18 +2,18 @@ import { test as base } from "@playwright/test";
 import type { Delivery, Rule } from "./downstream.ts";
 
 export type Downstream = {
-  /** Base of `redriveUrl`: add a path of your own, deliveries are found by it. */
+  /** The base of `redriveUrl`: add a path of your own, by which `deliveries` finds the requests. */
   url: string;
   /** Replaces all rules. */
   rules(rules: Rule[]): Promise<void>;
-  /** What came so far, oldest first; with `path`, what came to paths that begin with it. */
+  /** The deliveries, oldest first; with `path`, only deliveries to paths that begin with it. */
   deliveries(path?: string): Promise<Delivery[]>;
   forget(): Promise<void>;
 };
 
-/** Playwright's `test` with the scripted receiver; it starts each journey without rules and without memory. */
+/** Playwright's `test` with the scripted receiver; each journey starts without rules and without deliveries. */
 export const test = base.extend<{ downstream: Downstream }>({
-  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures a fixture needs from it
+  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the needed fixtures from it
   downstream: async ({}, use) => {
     const url = process.env.PARKADE_E2E_DOWNSTREAM;
     if (!url) throw new Error("PARKADE_E2E_DOWNSTREAM is not set: e2e/global-setup.ts sets it");

@@ -15,7 +15,7 @@ import { startDownstream } from "./downstream.ts";
  * on free ports, an empty migrated PostgreSQL, and Redis when redis-server is installed (PARKADE_E2E_QUEUE=postgres runs
  * the queue on PostgreSQL instead). Logs of web and worker: reports/e2e/logs.
  *
- * What a journey gets:
+ * A journey has:
  * - `baseURL`: `page.goto("/events")` and `request.post("/api/v1/events", ...)` reach the console and its API
  * - `process.env.PARKADE_E2E_DOWNSTREAM`: URL of a scripted receiver (e2e/downstream.ts); give it as `redriveUrl` of an
  *   HTTP source. `test` of e2e/fixtures.ts offers it as the fixture `downstream` { url, rules(...), deliveries(), forget() }
@@ -54,7 +54,7 @@ export default async function setup(): Promise<() => Promise<void>> {
   }
 }
 
-/** The steps of a canary wait a minute by default: longer than most journeys take. */
+/** The steps of a canary wait a minute by default, which is longer than most journeys. */
 async function shortenCanaries(url: string): Promise<void> {
   const answer = await fetch(`${url}/api/v1/settings`, {
     method: "PATCH",
@@ -68,13 +68,13 @@ type Cleanups = (() => Promise<void> | void)[];
 
 async function freshDatabase(cleanups: Cleanups): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), "parkade-e2e-"));
-  // mkdtemp closes the folder to others; as root the server runs as another user, who must get in.
+  // mkdtemp makes the folder private; under root the PostgreSQL server runs as another user, who must read it.
   chmodSync(dataDir, 0o755);
   cleanups.push(() => rmSync(dataDir, { recursive: true, force: true }));
   const postgres = await startPostgres({ dataDir, settings: { fsync: "off" }, ephemeral: true });
   cleanups.push(() => postgres.stop());
   await migrate(postgres.url);
-  // As `npm start` does: the console under test runs as the role that cannot change the audit.
+  // As under `npm start`, the console runs as the database role that cannot change the audit.
   await prepareAppRole(postgres.url, roleOf(postgres.appUrl));
   return postgres.appUrl;
 }

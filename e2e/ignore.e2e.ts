@@ -21,7 +21,7 @@ test("events are ignored with a reason, are not redriven, and are released again
   await expect(rowOf(page, "i-1")).toContainText("IGNORED");
   await expect(rowOf(page, "i-3")).toContainText("PENDING");
 
-  // A redrive of everything leaves them out, and says so before it starts.
+  // A redrive of all events leaves the ignored events out, and says so before it starts.
   await page.keyboard.press("a");
   await selection.getByRole("button", { name: "Redrive…" }).click();
   const redriving = page.getByRole("dialog", { name: "Redrive 1 of 3" });

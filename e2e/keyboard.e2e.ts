@@ -11,7 +11,7 @@ test.describe("one key alone", () => {
     await page.goto(source.href);
     const dialog = page.getByRole("dialog");
 
-    // A row is highlighted, as after a few steps with j; then the person types as if the search had the focus.
+    // A row is active, as after a few steps with j; then the person types as if the search box had the focus.
     await expect(async () => {
       await page.keyboard.press("j");
       await expect(page.getByRole("grid", { name: "Events" })).toHaveAttribute("aria-activedescendant", /event-/);
@@ -20,14 +20,14 @@ test.describe("one key alone", () => {
     await page.keyboard.type("river invoice", { delay: 40 });
     await openBeside(page, "k-1");
     await page.keyboard.type("error", { delay: 120 });
-    // Enter opens the page of the event, as it would alone; its keys ask as well.
+    // Enter opens the page of the event; the keys of that page ask as well.
     await page.keyboard.press("Enter");
     await expect(page.getByRole("tab", { name: "Payload" })).toBeVisible();
     await page.keyboard.type("retry", { delay: 90 });
     await page.goBack();
 
     const panel = await openBeside(page, "k-1");
-    // A letter pressed alone is a command, and asks.
+    // A letter pressed alone is a command, and it asks first.
     await expect(async () => {
       await page.keyboard.press("r");
       await expect(dialog).toBeVisible({ timeout: 2_000 });

@@ -17,7 +17,7 @@ test.describe("the list of events", () => {
     await expect(toast(page, "Redrive started")).toBeVisible();
     await expect(selection).toBeHidden();
     await expect.poll(() => source.statuses(), { timeout: 30_000 }).toEqual({ PENDING: 6 });
-    // They failed and are PENDING again: the list shows them or offers to, and nothing is armed.
+    // The events failed and are PENDING again: the list shows them or offers them, and nothing is selected.
     const announced = page.getByRole("button", { name: /new — show$/ });
     await expect(async () => {
       if (await announced.isVisible()) await announced.click();

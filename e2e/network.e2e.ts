@@ -16,7 +16,7 @@ test.describe("a browser that loses its network", () => {
     await source.park([{ eventId: "n-1" }, { eventId: "n-2" }]);
     await page.goto(source.href);
     await expect(rowOf(page, "n-1")).toBeVisible();
-    // What opens on demand is fetched once the page is on the screen.
+    // The code of dialogs and panels is fetched after the page is painted.
     await page.waitForLoadState("networkidle");
     let loads = 0;
     page.on("load", () => {
@@ -31,13 +31,13 @@ test.describe("a browser that loses its network", () => {
     await expect(redrive).toHaveAttribute("aria-disabled", "true");
     await expect(redrive).toHaveAttribute("data-tip", /does not answer/);
     await page.keyboard.press("Escape");
-    // Opened for the first time with no network: its code is here, its data is not.
+    // Opened for the first time without a network: its code is loaded, its data is not.
     await rowOf(page, "n-2").getByRole("gridcell").nth(3).click();
     await expect(page.getByRole("complementary", { name: "Event" })).toContainText("This browser is offline");
     await page.keyboard.press("?");
     await expect(page.getByRole("dialog", { name: "Keyboard" })).toBeVisible();
     await page.keyboard.press("Escape");
-    // A way to another page is kept until it can be gone.
+    // A navigation waits until the network is back.
     await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Controls" }).first().click();
     await expect(page.getByRole("grid", { name: "Events" })).toBeVisible();
 

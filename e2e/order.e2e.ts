@@ -22,7 +22,7 @@ test("a later version is not sent alone by one press: what becomes of the earlie
   await expect(earlier.getByRole("radio", { name: /^Take the 2 earlier versions along/ })).toBeChecked();
   expect(await downstream.deliveries(source.path)).toEqual([]);
 
-  // Ahead of them only with a typed word.
+  // Sending ahead of the earlier versions needs a typed word.
   await earlier.getByRole("radio", { name: /^Send all the same/ }).check();
   await dialog.getByRole("textbox", { name: "Reason" }).fill("in order");
   await dialog.getByRole("button", { name: "Redrive 1 event", exact: true }).click();

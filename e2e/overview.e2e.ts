@@ -19,7 +19,7 @@ test("every number of the overview leads to the events behind it", async ({ page
   expect(params.getAll("source")).toEqual([source.name]);
   expect(params.getAll("status").sort()).toEqual(["PENDING", "QUEUED"]);
 
-  // The legend names each area and leads to it, and so does the bar of the error code.
+  // The legend names each area and links to its events, and so does the bar of the error code.
   await page.goto(overview);
   const chart = main.getByRole("figure", { name: /^dlq_size over time/ });
   await expect(chart).toContainText(`${code} 2`);
@@ -30,7 +30,7 @@ test("every number of the overview leads to the events behind it", async ({ page
   await top.getByRole("link", { name: /^VALIDATION_ERROR.*1$/ }).click();
   await expect.poll(() => listed(page)).toEqual(["o-3"]);
 
-  // The same numbers as a table, for whoever cannot see a chart.
+  // The same numbers as a table.
   await page.goBack();
   await main.getByRole("button", { name: "Table" }).first().click();
   const table = main.getByRole("region", { name: "Parked over time, by error code as a table" });
@@ -43,7 +43,7 @@ test("an area of the chart is pressed to see its events, and dragged over to cho
 }) => {
   const source = await parkade.source("area");
   await source.park([{ eventId: "a-1" }, { eventId: "a-2" }]);
-  // The area of what came just now is as wide as the running minute is old: late in it there is something to aim at.
+  // The newest area grows with the running minute: late in the minute it is wide enough for a press.
   await expect.poll(() => new Date().getUTCSeconds(), { timeout: 40_000 }).toBeGreaterThan(25);
   await page.goto(`/?source=${source.name}&from=-15m`);
   const drawing = page.getByRole("figure", { name: /^dlq_size over time/ }).getByRole("application");
@@ -88,7 +88,7 @@ test("the last hour is the last hour: what arrived in it, by code and by group, 
   await expect.poll(() => listed(page)).toEqual(["h-3"]);
   expect(new URL(page.url()).searchParams.get("from")).toBe("-1h");
 
-  // A window of the past, before anything arrived.
+  // A window in the past, before any event arrived.
   await page.goto(`/?source=${source.name}&from=-3h&to=-2h`);
   await expect(arrived).toContainText("Nothing arrived in this window.");
   const parked = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "parked now" }) });

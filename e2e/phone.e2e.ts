@@ -3,7 +3,7 @@ import { expect, listed, rowOf, test, toast } from "./support/parkade.ts";
 
 const PAGES = ["/", "/events", "/groups", "/redrives", "/controls", "/targets", "/sources", "/audit"];
 
-/** A page that is wider than the window makes the thumb hunt for its edges. */
+/** No page may be wider than the window of a phone. */
 async function expectNoSidewaysScroll(page: Page): Promise<void> {
   const width = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   expect(width, `${page.url()} is wider than the window, pixels`).toBeLessThanOrEqual(0);

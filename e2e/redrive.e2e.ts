@@ -40,7 +40,7 @@ test.describe("redriving one event", () => {
     await expect(toast(page, "Cancelled before it was sent")).toBeVisible();
     await expect(rowOf(page, "regretted")).toContainText("PENDING");
     expect((await source.event("regretted")).status).toBe("PENDING");
-    // Past the hold, as a redrive of another event shows that was pressed after it.
+    // The hold is over when a redrive that was pressed later has ended.
     await source.park([{ eventId: "wanted" }]);
     await page.getByRole("button", { name: "+1 new — show" }).click();
     const other = await openBeside(page, "wanted");
@@ -123,7 +123,7 @@ test.describe("redriving a batch", () => {
     await expect(main).toContainText("unknown article");
     expect(await downstream.deliveries(source.path)).toHaveLength(30);
 
-    // What failed can be sent again from here; it cools down first, and the preview says so.
+    // A failed event can be sent again from here; it cools down first, and the preview says so.
     await main.getByRole("button", { name: "Redrive these…" }).click();
     await expect(page.getByRole("dialog")).toContainText("1 will be refused:");
     await expect(page.getByRole("dialog")).toContainText("cooling 1");
@@ -176,7 +176,7 @@ test.describe("redriving a batch", () => {
     await expect(main.getByText("PAUSED", { exact: true })).toBeVisible();
     await expect(main).toContainText("paused: nothing is sent");
     const id = page.url().split("/").at(-1)!;
-    // In hand when it was paused: finished, or handed back.
+    // Sends under way at the pause have ended or went back to open.
     await expect
       .poll(async () => (await parkade.redrive(id)).delivered === (await downstream.deliveries(source.path)).length)
       .toBe(true);

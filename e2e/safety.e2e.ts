@@ -36,7 +36,7 @@ test.describe("the console until sign-in exists", () => {
   });
 
   test("refuses a name that was bent to this machine, and a foreign page that posts", async ({ baseURL, request }) => {
-    // Chromium does not let a page set Host; a client does.
+    // Chromium does not let a page set Host; another client can.
     const rebound = await request.get("/api/v1/events", { headers: { host: "rebound.example" } });
     expect(rebound.status()).toBe(403);
     expect(await rebound.json()).toMatchObject({ code: "not-local" });

@@ -139,7 +139,7 @@ test.describe("one event", () => {
     await expect(panel).toContainText("9007199254740993");
     await expect(panel).toContainText("<img src=x onerror=alert(1)>");
 
-    // The list keeps the keyboard: k and j walk on with the panel open.
+    // The list keeps the keyboard: k and j still move while the panel is open.
     await page.keyboard.press("j");
     await expect(panel.getByRole("button", { name: "head: copy the event id" })).toBeVisible();
     await page.keyboard.press("k");

@@ -8,7 +8,7 @@ import { AUDIT_EVENTS_SHOWN, useAuditEvents } from "@/lib/browser/audit";
 import { eventsHref } from "@/lib/browser/filter-read";
 import { formatNumber, plural, shortenId } from "@/lib/browser/format";
 
-/** The very events that an entry covers, with their state now. */
+/** The events that an audit entry covers, with their present states. */
 export function AuditEvents({ entryId, count }: { entryId: string; count: number }) {
   const events = useAuditEvents(entryId);
   if (events.isError) return <ErrorPanel error={events.error} onRetry={() => events.refetch()} inline />;

@@ -12,7 +12,7 @@ const SUBJECTS = [
   ...AUDIT_SUBJECTS.map((subject) => ({ value: subject, label: subject })),
 ];
 
-/** Actions people look for; any other can be typed. */
+/** Suggested actions; any other action can be typed. */
 const ACTIONS = [
   "event.parked",
   "event.queued",
@@ -25,7 +25,7 @@ const ACTIONS = [
   "control.lifted",
 ];
 
-/** Fields apply when they are left or on Enter: a log that changes with every letter cannot be read. */
+/** A field applies on Enter or when it loses the focus: a log that changes with every letter cannot be read. */
 export function AuditFilterBar({ filter, onFilter }: { filter: AuditFilter; onFilter: (filter: AuditFilter) => void }) {
   const [actor, setActor] = useState(filter.actor ?? "");
   const [action, setAction] = useState(filter.action ?? "");
@@ -71,7 +71,7 @@ export function AuditFilterBar({ filter, onFilter }: { filter: AuditFilter; onFi
           onFilter({ ...filter, subjectKind: (event.target.value || undefined) as AuditSubject | undefined })
         }
       />
-      {/* Enter in a field submits: the button is what says so to a screen reader and to a thumb. */}
+      {/* Enter in a field submits; a screen reader and a phone need a button for it. */}
       <Button type="submit" size="sm">
         Apply
       </Button>

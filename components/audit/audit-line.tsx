@@ -13,7 +13,7 @@ import { AuditEvents } from "./audit-events";
 import { subjectHref, subjectWords } from "./audit-words";
 import { diffSummary, type FieldChange, fieldDiff } from "./field-diff";
 
-/** One line of the log; opened it shows before and after, field by field. */
+/** One entry of the log. Opened, it shows each field before and after the change. */
 export function AuditLine({ entry }: { entry: AuditOut }) {
   const [open, setOpen] = useState(false);
   const changes = fieldDiff(entry.before, entry.after);
@@ -95,7 +95,7 @@ const MARK = {
   same: { shape: "ring", colour: "text-faint", word: "same" },
 } as const;
 
-/** Before and after beside each other; what did not change stays, but quiet. */
+/** Before and after beside each other; unchanged fields are grey. */
 function FieldDiff({ changes }: { changes: FieldChange[] }) {
   return (
     <ul className="grid gap-px rounded-md border border-line bg-surface py-1 font-mono text-sm">

@@ -13,7 +13,7 @@ import { shortenId } from "@/lib/browser/format";
 import { AuditFilterBar } from "./audit-filter-bar";
 import { AuditLine } from "./audit-line";
 
-/** The filter of the address. A subject kind that does not exist is left to the server to refuse. */
+/** The filter of the address. The server refuses an unknown subject kind. */
 function filterOf(params: URLSearchParams): AuditFilter {
   const filter: Record<string, string> = {};
   for (const name of AUDIT_FILTER_NAMES) {
@@ -28,7 +28,6 @@ function setAddress(filter: AuditFilter) {
   pushAddress(query === "" ? "/audit" : `/audit?${query}`);
 }
 
-/** Who did what, when and why: a plain log, newest first. */
 export function AuditPage() {
   const params = useSearchParams();
   const filter = filterOf(new URLSearchParams(params));
@@ -68,7 +67,7 @@ export function AuditPage() {
   );
 }
 
-/** Restrictions that come by a link from elsewhere and have no field of their own. */
+/** Restrictions that other pages link to; the filter bar has no field for them. */
 function FixedTerms({ filter }: { filter: AuditFilter }) {
   const names = (["subjectId", "eventId", "redriveId", "operationId"] as const).filter(
     (name) => filter[name] !== undefined,

@@ -2,7 +2,7 @@ import { plural } from "@/lib/browser/format";
 import type { AuditOut } from "@/lib/contract/audit";
 import type { AuditSubject } from "@/lib/core/audit-subject";
 
-/** Where the subject of an entry is shown, or else what changed it; null where neither has a page. */
+/** The page of an entry's subject, or else of the operation that changed it; null when neither has a page. */
 export function subjectHref(
   entry: Pick<AuditOut, "subjectKind" | "subjectId" | "redriveId" | "operationId">,
 ): string | null {

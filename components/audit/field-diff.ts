@@ -6,13 +6,13 @@ export type FieldChange = {
   after: string | null;
 };
 
-/** Deeper or wider values are shown as one JSON text: a diff of a payload is not the place to unfold a megabyte. */
+/** A value deeper or wider than these bounds is shown as one JSON text: a diff must not unfold a megabyte. */
 const DEPTH_MAX = 8;
 const FIELDS_MAX = 500;
 
 /**
- * Before and after, field by field, in the order of `before` and then what is new. `null`, `undefined` and an absent
- * whole mean "there was nothing": creating lists only additions, deleting only removals.
+ * Before and after, field by field: the fields of `before` in their order, then the new fields. `null`, `undefined` and
+ * an absent value all mean "no value": a creation lists only additions, a deletion only removals.
  */
 export function fieldDiff(before: unknown, after: unknown): FieldChange[] {
   const old = leaves(before);
@@ -44,7 +44,7 @@ function collect(found: Map<string, string>, path: string, value: unknown, depth
   }
 }
 
-/** What changed in one line: `state: "RUNNING" → "PAUSED"`, `note: was "too slow"`; at most `most` fields. */
+/** The changed fields in one line: `state: "RUNNING" → "PAUSED"`, `note: was "too slow"`; at most `most` fields. */
 export function diffSummary(changes: FieldChange[], most = 2): string {
   const real = changes.filter((change) => change.kind !== "same");
   const shown = real.slice(0, most).map((change) => {

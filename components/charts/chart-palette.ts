@@ -2,7 +2,7 @@ import { OTHER } from "@/components/charts/size-series";
 
 const COLOURS = 6;
 
-/** The codes that every store has: each keeps its colour whatever stands beside it. */
+/** Common error codes. Each has a fixed colour in every chart. */
 const PLACES: Record<string, number> = {
   VALIDATION_ERROR: 0,
   UPSTREAM_5XX: 1,
@@ -13,9 +13,9 @@ const PLACES: Record<string, number> = {
 };
 
 /**
- * The colour of each series of a chart, by its name and not by its rank, so that a code keeps its colour when the window
- * changes. Two names that would share one are told apart: the later one takes the next that is free. `other` is grey: it
- * is not one thing.
+ * The colour of each series of a chart. It follows from the name, not from the rank, so that a code keeps its colour
+ * when the window changes. When two names have the same colour, the later name takes the next free colour. `other` is
+ * grey, because it is not one code.
  */
 export function seriesColours(keys: readonly string[]): Map<string, string> {
   const colours = new Map<string, string>();

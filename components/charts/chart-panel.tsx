@@ -9,24 +9,24 @@ import { Skeleton } from "@/components/ui/skeleton";
 import { Td, Th, Tr } from "@/components/ui/table";
 import { useZone } from "@/lib/browser/clock-zone";
 import { formatAbsolute, formatClock } from "@/lib/browser/format";
-// Here and not with the drawings: the legend shows its colours before recharts is there.
+// Imported here and not with the drawing: the legend shows its colours before recharts is loaded.
 import "./charts.css";
 
 export type ChartPanelProps<Row extends { atMs: number }> = {
   title: string;
-  /** What the chart shows, in one sentence: its text alternative. */
+  /** The text alternative of the chart, in one sentence. */
   summary: string;
-  /** What the numbers are and how old; undefined while they are read for the first time. */
+  /** The kind and the age of the numbers; undefined during the first read. */
   stamp: { asOf: string; kind: "exact" | "estimated" } | undefined;
-  /** undefined while they are read for the first time. */
+  /** undefined during the first read. */
   rows: Row[] | undefined;
   error: unknown;
   onRetry: () => void;
-  /** With `href` an entry leads to the events behind it. */
+  /** An entry with `href` links to its events. */
   legend?: readonly { key: string; label: string; colour: string; dash?: string; href?: string }[];
   /** The same numbers as a table. */
   columns: { label: string; value: (row: Row) => ReactNode }[];
-  /** What to say when there is nothing to draw. */
+  /** Shown when the chart has no data. */
   empty: string;
   height?: string;
   actions?: ReactNode;
@@ -35,8 +35,8 @@ export type ChartPanelProps<Row extends { atMs: number }> = {
 };
 
 /**
- * The frame of every chart: title, legend, age, and the same numbers as a table. A chart that cannot be read says so in
- * its own place; the last good one stays, with a line above it.
+ * The frame of every chart: title, legend, age, and the same numbers as a table. After a failed read the last data
+ * stays, with the error above it.
  */
 export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<Row>) {
   const { rows, error } = props;
@@ -69,7 +69,7 @@ export function ChartPanel<Row extends { atMs: number }>(props: ChartPanelProps<
       {error && rows !== undefined ? <ErrorPanel error={error} onRetry={props.onRetry} inline /> : null}
       {rows === undefined ? (
         error ? (
-          // As high as the chart would be: the page must not jump when a part fails or comes back.
+          // As high as the chart: the page must not jump when the chart fails or comes back.
           <div className={`overflow-y-auto ${props.height ?? "h-48"}`}>
             <ErrorPanel error={error} onRetry={props.onRetry} />
           </div>
@@ -127,7 +127,7 @@ function ChartTable<Row extends { atMs: number }>({
 }: Pick<ChartPanelProps<Row>, "columns" | "title"> & { rows: Row[] }) {
   const zone = useZone();
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls and holds no link must take the focus itself
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region without a link must take the focus itself
     <section className="h-64 overflow-auto" aria-label={`${title} as a table`} tabIndex={0}>
       <table className="w-full border-collapse text-left">
         <thead className="sticky top-0 bg-surface">

@@ -3,14 +3,14 @@ import type { Markers } from "@/lib/contract/stats";
 export type MarkerGroup = {
   atMs: number;
   items: Markers["items"];
-  /** Shown beside the line: the kinds present. */
+  /** The kinds of the markers in the group, shown beside the line. */
   kinds: Markers["items"][number]["kind"][];
 };
 
 /**
- * Markers that would be drawn on top of each other share one: twenty redrives in a minute are one line that says so.
+ * Markers that would overlap become one group: twenty redrives in a minute are one line.
  *
- * @param nearMs markers closer than this to the first of a group join it
+ * @param nearMs markers closer than this to the first marker of a group join the group
  */
 export function groupMarkers(items: Markers["items"], nearMs: number): MarkerGroup[] {
   const ordered = [...items].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
@@ -26,7 +26,7 @@ export function groupMarkers(items: Markers["items"], nearMs: number): MarkerGro
   return groups;
 }
 
-/** What a pointer was dragged over, as a window; null for a click that did not move. */
+/** The window of a drag; null for a press without a movement. */
 export function draggedWindow(fromMs: number | null, toMs: number | null) {
   if (fromMs === null || toMs === null || fromMs === toMs) return null;
   return { fromMs: Math.min(fromMs, toMs), toMs: Math.max(fromMs, toMs) };

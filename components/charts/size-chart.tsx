@@ -23,10 +23,10 @@ import { formatAbsolute, formatCompact, formatNumber } from "@/lib/browser/forma
 export type SizeChartProps = {
   data: SizeSeries;
   markers: MarkerGroup[];
-  /** Window chosen by dragging, drawn until it is dropped; null = none. */
+  /** The window of the last drag, drawn until it is dropped; null = none. */
   chosen: { fromMs: number; toMs: number } | null;
   onChoose: (window: { fromMs: number; toMs: number } | null) => void;
-  /** An area was pressed without dragging: the error codes it stands for. */
+  /** Called after a press on an area without a drag, with the error codes of the area. */
   onPick: (codes: string[]) => void;
 };
 
@@ -74,7 +74,7 @@ function useWindowDrag({ onChoose, onPick }: Pick<SizeChartProps, "onChoose" | "
   };
 }
 
-/** dlq_size as stacked areas, one an error code. Drag across it to choose a window. */
+/** The number of parked events as stacked areas, one an error code. A drag across the chart chooses a window. */
 export default function SizeChart({ data, markers, chosen, onChoose, onPick }: SizeChartProps) {
   const zone = useZone();
   const colours = seriesColours(data.series.map((series) => series.key));

@@ -1,22 +1,23 @@
 import type { SizeStats } from "@/lib/contract/stats";
 
-/** How many error codes get an area of their own; more cannot be told apart. */
+/** The number of error codes that get an area of their own; the eye cannot tell more areas apart. */
 const SERIES_MAX = 6;
-/** Also what the server calls the codes that it does not tell apart. */
+/** The server uses the same name for the codes that it adds up. */
 export const OTHER = "other";
 
-/** A row a chart can draw: the bucket's end and one number per series, by the series' key. */
+/** One row of a chart: the end of the bucket, and one number a series, by the key of the series. */
 type SizeRow = { atMs: number; total: number; values: Record<string, number> };
 export type SizeSeries = {
   rows: SizeRow[];
-  /** Bottom of the stack first. `codes` is what the series stands for: one code, or several under `other`. */
+  /** The bottom of the stack first. `codes`: the error codes of the series, several under `other`. */
   series: { key: string; codes: string[]; last: number }[];
   bucketMs: number;
 };
 
 /**
- * dlq_size ready to draw: the largest codes by their sum over the window get an area each, the rest share `other` on
- * top. What the codes do not explain (a rounding of the rollup) is never invented: rows show the sum of their codes.
+ * The number of parked events, ready to draw: the codes with the largest sums over the window get an area each, the
+ * other codes share `other` on top. A row shows the sum of its codes, also when the rollup's total differs by a
+ * rounding.
  */
 export function sizeSeries(stats: Pick<SizeStats, "buckets" | "bucketMs" | "asOf">, max = SERIES_MAX): SizeSeries {
   const weights = new Map<string, number>();
@@ -34,7 +35,7 @@ export function sizeSeries(stats: Pick<SizeStats, "buckets" | "bucketMs" | "asOf
     const values: Record<string, number> = {};
     for (const code of own) values[code] = bucket.byErrorCode[code] ?? 0;
     if (rest.length > 0) values[OTHER] = rest.reduce((sum, code) => sum + (bucket.byErrorCode[code] ?? 0), 0);
-    // A size is that of the bucket's end; the running bucket ends now.
+    // A size is measured at the end of its bucket. The running bucket ends now.
     return { atMs: Math.min(Date.parse(bucket.at) + stats.bucketMs, asOfMs), total: bucket.total, values };
   });
   const last = rows.at(-1);
@@ -44,9 +45,8 @@ export function sizeSeries(stats: Pick<SizeStats, "buckets" | "bucketMs" | "asOf
 }
 
 /**
- * Change of the parked total over the last `spanMs`: now minus the size at the end of the newest bucket
- * that old. null when the
- * window does not reach back so far: unknown is not zero.
+ * Change of the parked total over the last `spanMs`: the total now minus the size at the end of the newest bucket of at
+ * least that age. null when the window is shorter: unknown is not zero.
  */
 export function changeOver(
   stats: Pick<SizeStats, "buckets" | "bucketMs" | "asOf" | "now">,

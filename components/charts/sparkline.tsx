@@ -15,7 +15,7 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** A trend without axes. What it says in words stands beside it, so it is hidden from readers of the screen. */
+/** A trend without axes. Text beside it says the same, so it is hidden from screen readers. */
 export function Sparkline({ values, width = 72, height = 18 }: { values: number[]; width?: number; height?: number }) {
   const points = sparkPoints(values, width - 2, height - 3);
   if (points === "") return <span className="inline-block" style={{ width, height }} />;

@@ -5,12 +5,12 @@ import { formatClock, formatShort } from "@/lib/browser/format";
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-/** East of UTC, ms, of the zone shown at that moment. */
+/** The offset of the shown zone at that time, ms east of UTC. */
 function zoneOffsetMs(atMs: number, zone: Zone): number {
   return zone === "utc" ? 0 : -new Date(atMs).getTimezoneOffset() * 60_000;
 }
 
-/** What every time axis here shares; spread into recharts' XAxis. */
+/** The common properties of every time axis, for the XAxis of recharts. */
 export function timeAxis(rows: { atMs: number }[], zone: Zone, most = 7) {
   const fromMs = rows[0]?.atMs ?? 0;
   const toMs = rows.at(-1)?.atMs ?? 1;

@@ -10,7 +10,7 @@ type LineSeries = {
   key: string;
   label: string;
   colour: string;
-  /** A dash tells lines apart without colour. */
+  /** A dash distinguishes lines without colour. */
   dash?: string;
   step?: boolean;
 };
@@ -21,14 +21,14 @@ export type TimeLinesProps = {
   rows: LineRow[];
   series: readonly LineSeries[];
   format: (value: number) => string;
-  /** `log` needs values above zero and its own ticks. */
+  /** `log` needs values above zero and ticks of its own. */
   scale?: "linear" | "log";
   ticks?: number[];
-  /** A level drawn across; its name stands in the legend, where no line runs through it. */
+  /** A horizontal line. Its name stands in the legend, because a line of data could run through a label. */
   level?: number | null;
 };
 
-/** Lines over time: ages, flows, rates. Gaps stay gaps. */
+/** Lines over time: ages, flows, rates. A bucket without a value is a gap in the line. */
 export default function TimeLines({ rows, series, format, scale = "linear", ticks, level }: TimeLinesProps) {
   const zone = useZone();
   return (

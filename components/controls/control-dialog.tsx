@@ -16,10 +16,10 @@ import { KIND_EFFECT, scopeOf } from "./scope-words";
 
 export type ControlDialogProps = {
   kind: ControlRequest["kind"];
-  /** Where the dialog starts: the scope of what was selected. */
+  /** The scope that the dialog proposes. */
   scope?: ControlRequest["scope"];
   onClose: () => void;
-  /** The control is in force. */
+  /** Called when the control is in force. */
   onDone?: () => void;
 };
 
@@ -36,7 +36,6 @@ async function liftAgain(client: QueryClient, { id, kind }: ControlOut): Promise
   }
 }
 
-/** Imposes a control: kind, scope with what it catches now, reason and end. */
 export function ControlDialog({ kind, scope, onClose, onDone }: ControlDialogProps) {
   const [draft, setDraft] = useState<ControlDraft>(() => startingDraft(kind, scope));
   const client = useQueryClient();
@@ -104,7 +103,7 @@ function startingDraft(kind: ControlRequest["kind"], scope: ControlRequest["scop
   };
 }
 
-/** A cooldown has an end; the others keep what was chosen. */
+/** A cooldown must end; a blacklist and a whitelist keep the chosen end. */
 function untilFor(kind: ControlRequest["kind"], until: string): Pick<ControlDraft, "until"> {
   return { until: kind === "cooldown" && until === "never" ? "60" : until };
 }

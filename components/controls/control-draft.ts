@@ -4,23 +4,23 @@ export type ControlDraft = {
   kind: ControlRequest["kind"];
   scopeName: ControlScopeName;
   scopeValue: string;
-  /** The one source it is narrowed to; empty = all. Not read when the scope is a source. */
+  /** The control holds in this source only; empty = in all sources. Not read when the scope is a source. */
   source: string;
-  /** The one type it is narrowed to, of the scope aggregate; empty = all. */
+  /** The only aggregate type of the control; empty = all types. Read only for the scope aggregate. */
   aggregateType: string;
   /** `never`, minutes from now as text, or `at` with a local date-time. */
   until: string;
   untilAt: string;
 };
 
-/** Offered ends, in minutes: how long outages last, and over the weekend. */
+/** The offered ends of a control, in minutes. */
 export const UNTIL_MINUTES = [15, 60, 240, 1_440, 4_320] as const;
 
 export type DraftResult =
   | { ok: true; request: ControlRequest }
   | { ok: false; errors: Partial<Record<"scopeValue" | "until", string>> };
 
-/** What the dialog would send, or what is still missing, per field. The server checks again. */
+/** The request of the dialog, or the missing parts by field. The server checks again. */
 export function controlRequest(draft: ControlDraft, reason: string, nowMs: number): DraftResult {
   const errors: Partial<Record<"scopeValue" | "until", string>> = {};
   const scopeValue = draft.scopeValue.trim();
@@ -41,7 +41,7 @@ export function controlRequest(draft: ControlDraft, reason: string, nowMs: numbe
   };
 }
 
-/** The scope as the server takes it. */
+/** The scope in the form of the API. */
 export function draftScope({
   scopeName,
   scopeValue,

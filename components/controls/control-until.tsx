@@ -4,7 +4,7 @@ import { TimeAgo } from "@/components/ui/time-ago";
 import { useNow, useZone } from "@/lib/browser/clock-zone";
 import { formatAbsolute, formatDuration } from "@/lib/browser/format";
 
-/** `until lifted`, or what is left: `41 min left`, with the moment on hover. */
+/** `until lifted`, or the time left: `41 min left`, with the end on hover. */
 export function ControlUntil({ expiresAt }: { expiresAt: string | null }) {
   const now = useNow();
   const zone = useZone();

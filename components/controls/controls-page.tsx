@@ -25,7 +25,7 @@ import { controlEnd, SCOPE_LABEL, scopeFilter, scopeLimits, scopeOf } from "./sc
 const ControlDialog = lazily(() => import("./control-dialog").then(({ ControlDialog }) => ControlDialog));
 const LiftDialog = lazily(() => import("./lift-dialog").then(({ LiftDialog }) => LiftDialog));
 
-/** What is in force now, over how many events; and below it what once was. */
+/** The controls in force, each with its number of events; below them the limits and the ended controls. */
 export function ControlsPage() {
   const live = useControls("live");
   const [imposing, setImposing] = useState<ControlRequest["kind"] | null>(null);
@@ -129,7 +129,7 @@ function Why({ control }: { control: ControlOut }) {
   );
 }
 
-/** Lifted and expired ones: asked for only when somebody looks. */
+/** Lifted and expired controls. They are read only after a click. */
 function Ended() {
   const [open, setOpen] = useState(false);
   return (

@@ -14,7 +14,7 @@ const LIFTED: Record<ControlOut["kind"], string> = {
   whitelist: "What it let through waits for its cooldown again.",
 };
 
-/** Takes a lift back: a control of the same kind, scope, reason and end. It is a new one, by the person who undid it. */
+/** Undoes a lift: imposes a new control of the same kind, scope, reason and end, by the person who undoes. */
 async function imposeAgain(client: QueryClient, { kind, scope, reason, expiresAt }: ControlOut): Promise<void> {
   try {
     await imposeControl(client, { kind, scope: scope as ControlRequest["scope"], reason, expiresAt });

@@ -1,7 +1,7 @@
 import { formatBytes, formatNumber } from "@/lib/browser/format";
 import type { SettingOut } from "@/lib/contract/targets";
 
-/** The unit a limit is typed in: its name ends in the stored one. */
+/** The unit of the text field. The name of a limit ends in the stored unit. */
 const UNITS: { ends: RegExp; factor: number; unit: string }[] = [
   { ends: /Ms(Max)?$/, factor: 60_000, unit: "min" },
   { ends: /Bytes(Max)?$/, factor: 1_024, unit: "KB" },
@@ -16,12 +16,12 @@ export function limitUnit(name: string): string {
   return unitOf(name).unit;
 }
 
-/** The stored value as it is typed. */
+/** The stored value in the unit of the text field. */
 export function limitText(name: string, value: number): string {
   return String(Number((value / unitOf(name).factor).toFixed(3)));
 }
 
-/** What was typed, stored; null when it is no number within the bounds. */
+/** The typed text as the stored value; null when it is no number within the bounds. */
 export function limitValue(setting: SettingOut, text: string): number | null {
   const typed = Number(text.trim().replace(",", "."));
   if (text.trim() === "" || !Number.isFinite(typed)) return null;

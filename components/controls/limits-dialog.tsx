@@ -7,7 +7,7 @@ import { useChangeSettings } from "@/lib/browser/settings";
 import type { SettingOut } from "@/lib/contract/targets";
 import { limitText, limitUnit, limitValue, limitWords } from "./limit-values";
 
-/** Only what was changed is sent: two operators who change two limits do not undo each other. */
+/** Only changed limits are sent, so that two operators who change two limits do not undo each other. */
 export function LimitsDialog({ settings, onClose }: { settings: SettingOut[]; onClose: () => void }) {
   const [typed, setTyped] = useState<Record<string, string>>({});
   const save = useChangeSettings();

@@ -11,7 +11,7 @@ import { limitWords } from "./limit-values";
 
 const LimitsDialog = lazily(() => import("./limits-dialog").then(({ LimitsDialog }) => LimitsDialog));
 
-/** What Parkade does by itself: the limits that make a control or refuse a send without anybody asking. */
+/** The limits by which Parkade imposes a control or refuses a send by itself. */
 export function LimitsPanel() {
   const settings = useSettings();
   const [editing, setEditing] = useState(false);

@@ -12,7 +12,7 @@ import { type ControlDraft, draftScope } from "./control-draft";
 import { SCOPE_LABEL, SCOPE_NAMES, scopeFilter, scopeOf } from "./scope-words";
 
 const OPTIONS = SCOPE_NAMES.map((name) => ({ value: name, label: SCOPE_LABEL[name] }));
-/** Long enough not to count for every letter, short enough to answer before the hand leaves the keys. */
+/** Long enough that typing a word counts once, short enough that the count seems immediate. */
 const COUNT_AFTER_MS = 300;
 
 const EXAMPLE: Record<ControlScopeName, string> = {
@@ -24,7 +24,7 @@ const EXAMPLE: Record<ControlScopeName, string> = {
 
 type Scope = Pick<ControlDraft, "scopeName" | "scopeValue" | "source" | "aggregateType">;
 
-/** Which events a control holds for, and how many of those are parked now. */
+/** The scope of a control, and the number of parked events in it. */
 export function ScopePicker(props: {
   scope: Scope;
   error?: string | undefined;
@@ -101,7 +101,7 @@ function Narrowing(props: { label: string; empty: string; value: string; onChang
   );
 }
 
-/** The value once it stopped changing. */
+/** The value after it has not changed for a while. */
 function useSettled(value: string): string {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
@@ -111,7 +111,7 @@ function useSettled(value: string): string {
   return settled;
 }
 
-/** @param scope as JSON, so that it settles as one value */
+/** @param scope as JSON, so that an equal scope is an equal value */
 function Caught({ scope }: { scope: string }) {
   const filter = scopeFilter(JSON.parse(scope));
   const value = scopeOf(JSON.parse(scope))?.value ?? "";

@@ -17,7 +17,7 @@ export const KIND_EFFECT: Record<ControlOut["kind"], string> = {
   cooldown: "What it catches waits until the time set, then may be redriven again.",
 };
 
-/** The one scope a control has. A control without one cannot be made; null keeps the page standing if it ever was. */
+/** The scope of a control. Every control has one; null keeps the page working if a stored control has none. */
 export function scopeOf(scope: ControlOut["scope"]): { name: ControlScopeName; value: string } | null {
   for (const name of SCOPE_NAMES) {
     const value = scope[name];
@@ -26,7 +26,7 @@ export function scopeOf(scope: ControlOut["scope"]): { name: ControlScopeName; v
   return null;
 }
 
-/** What narrows a scope, in words: ` of type order, in orders only`; a control without a source holds in all of them. */
+/** The restrictions of a scope: ` of type order, in orders only`. A control without a source holds in all sources. */
 export function scopeLimits(scope: ControlOut["scope"]): string {
   const type = scope.aggregateType === undefined ? [] : [`of type ${scope.aggregateType}`];
   const name = scopeOf(scope)?.name;
@@ -34,13 +34,13 @@ export function scopeLimits(scope: ControlOut["scope"]): string {
   return [...type, scope.source === undefined ? "in all sources" : `in ${scope.source} only`].join(", ");
 }
 
-/** The parked events a scope catches, as the filter of the list and of the count. */
+/** The parked events of a scope, as a filter for the list and the count. */
 export function scopeFilter(scope: ControlOut["scope"]): EventFilter {
   const filter = Object.fromEntries(Object.entries(scope).map(([name, value]) => [name, [value]]));
   return { ...filter, status: [...PARKED_STATUSES] };
 }
 
-/** `in force`, or how it ended. A control past its expiry has ended also before the janitor has marked it. */
+/** `in force`, or how the control ended. An expired control has ended, even if it is not marked yet. */
 export function controlEnd(
   control: Pick<ControlOut, "expiresAt" | "liftedAt">,
   nowMs: number,

@@ -4,7 +4,7 @@ import { controlCause } from "./event-state";
 
 type Facts = Pick<ListedEvent, "status" | "control" | "cooldownUntil">;
 
-/** Why a redrive of this event would be refused at once, as a sentence; null when it would go. The server decides. */
+/** Why a redrive of this event would be refused at once, as a sentence; null = unknown. The server decides. */
 export function whyNotRedrive(event: Facts, nowMs: number): string | null {
   switch (event.status) {
     case "QUEUED":

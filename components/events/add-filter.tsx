@@ -10,10 +10,10 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 
 const NAMES = [...NAME_SUGGESTIONS.map(({ value }) => value), "tag", "q"];
 const LABELS: Record<string, string> = { tag: "tag…", q: "words of the error" };
-/** A status is one of a few: nothing to type. */
+/** A status is chosen from a list. */
 const CLOSED = new Set(["status"]);
 
-/** One restriction at a time: a name, then values that are known, or one that is typed. */
+/** Adds one restriction: the person chooses a name, then known values or a typed value. */
 export function AddFilter({
   filter,
   onAdd,

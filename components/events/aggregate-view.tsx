@@ -11,7 +11,7 @@ import type { EventDetail } from "@/lib/contract/events";
 import { isBehind } from "./aggregate-order";
 import { stateOf } from "./event-state";
 
-/** The parked events of its aggregate in their order. The head goes first; while it fails or cools, the others wait. */
+/** The parked events of the aggregate in their order. The others wait while the head fails or cools. */
 export function AggregateView({ event }: { event: EventDetail }) {
   const now = useNow();
   if (event.aggregateId === null) {

@@ -8,9 +8,9 @@ import type { EventStatus } from "@/lib/core/event-state";
 export type BulkAction = "verify" | "redrive" | BulkKind | "cooldown" | "blacklist";
 
 /**
- * The scope a control over the selection most likely means. A control is a rule, not a list: it holds for what comes
- * later too. So it is the one aggregate, else the one error code, else the one source that all selected events share;
- * null when they share none, and the person chooses. It is narrowed to their source and type, when they share them.
+ * The scope that a control over the selection probably means. A control is a rule and holds for later events too. The
+ * scope is the aggregate that all selected events share, else their error code, else their source; null when they share
+ * none, and the person chooses. It is limited to their source and type when they share these.
  */
 export function commonScope(
   picked: Picked,
@@ -32,7 +32,7 @@ export function commonScope(
   }
   const events = loaded.filter((event) => picked.ids.has(event.id));
   const [first] = events;
-  // Rows that are not loaded any more may differ: nothing is known to be common then.
+  // Rows that are no longer loaded may differ, so no common value is known.
   if (!first || events.length < picked.ids.size) return null;
   if (events.length === 1) return { eventId: first.eventId, source: first.source };
   const shared = (value: (event: EventOut) => string | null) =>
@@ -47,7 +47,7 @@ export function commonScope(
   return source === null ? null : { source };
 }
 
-/** Whether the selection may hold ignored events. For all matching the filter decides, not what is loaded. */
+/** Whether the selection may hold ignored events. For "all matching" the filter decides, not the loaded rows. */
 export function mayHoldIgnored(picked: Picked, filter: EventFilter, loaded: readonly EventOut[]): boolean {
   if (picked.kind === "none") return false;
   if (picked.kind === "all") return filter.status === undefined || filter.status.includes("IGNORED");
@@ -55,8 +55,8 @@ export function mayHoldIgnored(picked: Picked, filter: EventFilter, loaded: read
 }
 
 /**
- * Whether the selection certainly holds no event in one of these states: all of it is loaded, or all that match are
- * counted exactly. Not knowing is no.
+ * Whether the selection certainly holds no event in one of these states: all its events are loaded, or all matching
+ * events are counted exactly. Unknown is false.
  */
 export function holdsNone(
   picked: Picked,

@@ -7,7 +7,7 @@ import type { Picked } from "@/lib/browser/selection";
 import type { CountOut } from "@/lib/contract/events";
 import type { BulkAction } from "./bulk-action";
 
-/** What may be done with the selection. Appears with the first selected event and stays where it is. */
+/** The actions on the selection. The bar appears with the first selected event and does not move. */
 export function BulkBar({
   picked,
   total,
@@ -20,11 +20,11 @@ export function BulkBar({
 }: {
   picked: Exclude<Picked, { kind: "none" }>;
   total: CountOut | undefined;
-  /** Whether something ignored may be among them: then Release is offered. */
+  /** Some selected events may be ignored: the bar offers Release. */
   someIgnored: boolean;
-  /** Certainly none of them is PENDING: then there is nothing to redrive. */
+  /** Certainly no selected event is PENDING: a redrive would send nothing. */
   nonePending: boolean;
-  /** Certainly none of them is PENDING or QUEUED: then there is nothing to ignore. */
+  /** Certainly no selected event is PENDING or QUEUED: an ignore would change nothing. */
   noneOpen: boolean;
   onAll: () => void;
   onClear: () => void;

@@ -28,7 +28,7 @@ function StateCount({ shown, onOnly }: { shown: ShownCount; onOnly: (status: Fil
   );
 }
 
-/** How many match, by state; each number narrows the list to it. At the right, what came since the list was read. */
+/** The matching events by state, each count with a link; at the right, the events newer than the list. */
 export function CountsLine({
   counts,
   failed,
@@ -38,7 +38,7 @@ export function CountsLine({
   onShowNew,
 }: {
   counts: EventCounts | undefined;
-  /** Counting failed: it says so and takes nothing away from the list. */
+  /** The count failed: the line says so, and the list stays. */
   failed: boolean;
   filter: EventFilter;
   newcomers: { count: number; more: boolean };

@@ -1,7 +1,7 @@
 import type { CountOut, EventCounts } from "@/lib/contract/events";
 import type { FilterStatus } from "@/lib/contract/filter-params";
 
-/** In the order in which an event lives. A refinement is counted in its state too: of 11,902 pending 37 came back. */
+/** In the order of an event's life. A subset is counted in its state too: 37 of the 11,902 pending events came back. */
 const STATES: { status: FilterStatus; refinements: FilterStatus[] }[] = [
   { status: "PENDING", refinements: ["BOUNCED", "COOLING", "BLACKLISTED"] },
   { status: "QUEUED", refinements: [] },
@@ -11,7 +11,7 @@ const STATES: { status: FilterStatus; refinements: FilterStatus[] }[] = [
 
 export type ShownCount = { status: FilterStatus; count: CountOut };
 
-/** The states worth a number, those that have any or whose number is not known, with what they consist of. */
+/** The states that have events or whose number is unknown, with their subsets. */
 export function countsShown(counts: EventCounts): { state: ShownCount | null; of: ShownCount[] }[] {
   const shown = (status: FilterStatus): ShownCount[] => {
     const count = counts.byStatus[status];

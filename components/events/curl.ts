@@ -1,30 +1,29 @@
 import type { EventDetail } from "@/lib/contract/events";
 
-/** A text as one word of a POSIX shell, whatever it holds. */
+/** A text as one quoted word of a POSIX shell. */
 export function shellQuote(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 const join = (words: string[]) => words.join(" \\\n  ");
 
-/** Reads the event with everything Parkade knows of it. */
 export function curlRead(origin: string, id: string): string {
   return `curl -sS ${shellQuote(`${origin}/api/v1/events/${id}`)}`;
 }
 
-/** Redrives the event: the one call for scripts and runbooks. Running it twice redrives nothing twice. */
+/** Redrives the event. A second run of the same command sends nothing again. */
 export function curlRedrive(origin: string, event: Pick<EventDetail, "eventId" | "source">): string {
   const query = new URLSearchParams({ eventId: event.eventId, source: event.source });
   return join(["curl -sS -X POST", shellQuote(`${origin}/ops/dlq/redrive?${query}`)]);
 }
 
-/** Headers that describe a transport or a death, and would be wrong on a request made by hand. */
+/** Headers that describe a transport or a failed delivery; they would be wrong on a request made by hand. */
 const NOT_SENT =
   /^(host|content-length|content-type|connection|transfer-encoding|x-death|x-first-death.*|x-redrive-.*)$/i;
 
 /**
- * Sends the payload to a service of one's own, to see it fail there: content type and text headers as parked, the
- * exact bytes read from Parkade, since a shell cannot hold all of them.
+ * Sends the payload to a service of the reader, to see the failure there: content type and text headers as parked. The
+ * bytes are read from Parkade, because a shell cannot hold every byte.
  */
 export function curlReplay(origin: string, event: EventDetail): string {
   const headers = event.headers.flatMap(([name, value, encoding]) =>

@@ -7,7 +7,7 @@ import { formatNumber, plural, visible } from "@/lib/browser/format";
 import type { EventDetail } from "@/lib/contract/events";
 import { STACK_CHARS, stackLines } from "@/lib/core/fingerprint";
 
-/** A message longer than this is folded: a 10,000-character error must not push everything else away. */
+/** A longer message is folded: an error of 10,000 characters must not push the rest off the screen. */
 const MESSAGE_CHARS = 600;
 
 function Message({ text }: { text: string }) {
@@ -26,8 +26,9 @@ function Message({ text }: { text: string }) {
 }
 
 /**
- * The stack with the application's own frames bright and the rest of it quiet, or only its own. What lies behind the
- * lines that are read for frames is one text, shown on request: a stack may have a million characters.
+ * The stack, with the frames of the application bright and the other frames grey, or only the application's frames.
+ * Only the first lines are read for frames; the text after them is shown on request, because a stack may have a million
+ * characters.
  */
 function Stack({ stack }: { stack: string }) {
   const lines = useMemo(() => stackLines(stack), [stack]);
@@ -53,14 +54,14 @@ function Stack({ stack }: { stack: string }) {
         <CopyButton text={stack} label="stack" />
       </header>
       <pre
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, which the keyboard must be able to
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must be able to scroll long lines
         tabIndex={0}
         className="overflow-x-auto rounded-md border border-line bg-canvas px-3 py-2 font-mono text-sm leading-5"
       >
         {lines.map((line, index) =>
           ownOnly && line.kind === "foreign" ? null : (
             <div
-              // biome-ignore lint/suspicious/noArrayIndexKey: lines of one text, which repeat and never move
+              // biome-ignore lint/suspicious/noArrayIndexKey: lines of one text repeat and never move
               key={index}
               className={classNames(line.kind === "foreign" && "text-faint", line.kind === "own" && "font-medium")}
             >
@@ -79,7 +80,7 @@ function Stack({ stack }: { stack: string }) {
   );
 }
 
-/** Why it was parked: type, message and stack as the consumer reported them. */
+/** The reason why the event was parked: type, message and stack as the consumer reported them. */
 export function ErrorView({ event }: { event: EventDetail }) {
   const { type, message, stack } = event.errorDetail;
   const text = message ?? event.lastError;

@@ -34,7 +34,7 @@ function copyText(text: string, what: string): void {
   );
 }
 
-/** What may be done with one event. Redrive is one click, with Undo in the toast; its key asks first. */
+/** The actions on one event. Redrive is one click, with Undo in the toast; its key asks first. */
 export function EventActions({
   event,
   keyboard,
@@ -64,7 +64,7 @@ export function EventActions({
     );
     setBusy(false);
   };
-  // An earlier version that is parked would hold it: what becomes of that one is asked first, and nothing is sent.
+  // A parked earlier version would hold the event, so a dialog asks about that version and nothing is sent.
   const behind = isBehind(
     event,
     event.aggregate.find((member) => member.head),

@@ -29,7 +29,7 @@ import { PayloadView } from "./payload/payload-view";
 
 const TAB_IDS = ["payload", "headers", "error", "history", "aggregate"] as const;
 
-/** Everything about one event. The filter in its address is that of the list it was opened from. */
+/** One event. The filter in its address is the filter of the list that opened it. */
 export function EventPage({ id, initial }: { id: string; initial: InitialDetail }) {
   const { data: event, error, refetch } = useEventDetail(id, initial);
   if (!event) {
@@ -96,7 +96,7 @@ function Header({ event }: { event: EventDetail }) {
   );
 }
 
-/** Previous and next within the list this event was opened from. */
+/** Links to the previous and the next event of the list that opened this event. */
 function Walk({ id }: { id: string }) {
   const router = useRouter();
   const { filter } = useEventFilter();

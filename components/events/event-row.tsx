@@ -17,24 +17,24 @@ export type RowActions = {
   toggle: (id: string, range: boolean) => void;
 };
 
-/** DOM id of a row: what `aria-activedescendant` of the grid points to. */
+/** The DOM id of a row, for `aria-activedescendant` of the grid. */
 export const rowDomId = (id: string) => `event-${id}`;
 
 type Props = {
   row: ListRow;
   index: number;
-  /** Distance from the top of the list and height, px. */
+  /** The distance from the top of the list and the height, px. */
   top: number;
   height: number;
   selected: boolean;
-  /** All matching are selected: single boxes say so and cannot change it. */
+  /** All matching events are selected: a single box is checked and cannot be changed. */
   locked: boolean;
   active: boolean;
   opened: boolean;
   actions: RowActions;
 };
 
-/** One event in the list. Cells are found by the grid's names, so a narrow list can lay them out as a card. */
+/** One event in the list. CSS places the cells by the names of the grid, so a narrow list can show them as a card. */
 export const EventRow = memo(function EventRow({
   row,
   index,
@@ -67,7 +67,7 @@ export const EventRow = memo(function EventRow({
       )}
     >
       <td className={styles.select}>
-        {/* The whole cell takes the click, so that a near miss does not open the event. */}
+        {/* The whole cell takes the click, so that a click beside the box does not open the event. */}
         {/* biome-ignore lint/a11y/useKeyWithClickEvents: only keeps the click from the row */}
         <label className="-m-2 flex size-9 items-center justify-center" onClick={(click) => click.stopPropagation()}>
           <input

@@ -4,16 +4,16 @@ import { type ShownState, shownState } from "@/lib/core/event-state";
 type Facts = Pick<EventOut | AggregateMember, "status" | "bounces" | "confirmedAt" | "cooldownUntil"> &
   Partial<Pick<ListedEvent, "control">>;
 
-/** When an event stops cooling, epoch ms: by its own cooldown or by a control's, the later of them; null = it does not cool. */
+/** The end of the cooling, epoch ms: the later of the event's cooldown and a control's; null = not cooling. */
 function coolingUntilMs({ cooldownUntil, control }: Facts): number | null {
-  // A whitelist lets it through whatever it waits for.
+  // A whitelist overrides every cooldown.
   if (control?.kind === "whitelist") return null;
   const ends = [cooldownUntil, control?.kind === "cooldown" ? control.expiresAt : null];
   const known = ends.flatMap((end) => (end == null ? [] : [Date.parse(end)]));
   return known.length === 0 ? null : Math.max(...known);
 }
 
-/** The state the surface shows for an event of the wire, and how long it still cools (ms, null when it does not). */
+/** The shown state of an event, and how long it still cools (ms; null when it does not cool). */
 export function stateOf(event: Facts, nowMs: number): { state: ShownState; remainingMs: number | null } {
   const cooldownUntilMs = coolingUntilMs(event);
   const state = shownState(
@@ -29,13 +29,13 @@ export function stateOf(event: Facts, nowMs: number): { state: ShownState; remai
   return { state, remainingMs: state === "COOLING" && cooldownUntilMs !== null ? cooldownUntilMs - nowMs : null };
 }
 
-/** `order-77 v3`; the version alone when there is no aggregate makes no sense and is left out. */
+/** `order-77 v3`. null without an aggregate: a version alone means nothing. */
 export function aggregateText(event: Pick<EventOut, "aggregateId" | "version">): string {
   if (event.aggregateId === null) return "";
   return event.version === null ? event.aggregateId : `${event.aggregateId} v${event.version}`;
 }
 
-/** Why an event is in the state it shows, where a control is the cause: `blacklisted by maria: broken producer`. */
+/** The control that causes the shown state: `blacklisted by maria: broken producer`. */
 export function controlCause(control: ListedEvent["control"] | undefined): string | null {
   if (!control) return null;
   const done = { blacklist: "blacklisted", cooldown: "cooling", whitelist: "let through its cooldown" }[control.kind];

@@ -11,10 +11,10 @@ import { scrollTopFor, useRowWindow } from "./use-window";
 
 const ROW_PX = 32;
 const CARD_PX = 84;
-/** Rows before the end at which the next page is fetched: about a screen and a half. */
+/** The next page is fetched this many rows before the end: about a screen and a half. */
 const FETCH_AHEAD_ROWS = 40;
 
-/** Height for which the server makes rows, before that of the window is known. */
+/** The assumed height of the window, for the rows that the server renders. */
 const ASSUMED_PX = 900;
 
 const COLUMNS = [
@@ -36,7 +36,7 @@ type EventTableProps = {
   picked: Picked;
   activeId: string | null;
   openId: string | null;
-  /** How many match in all, for `aria-rowcount`; null = unknown. */
+  /** The number of all matching events, for `aria-rowcount`; null = unknown. */
   total: number | null;
   actions: RowActions;
   hasMore: boolean;
@@ -44,14 +44,14 @@ type EventTableProps = {
   onToggleLoaded: () => void;
   onNearEnd: () => void;
   onFirstVisible: (index: number) => void;
-  /** Where the list begins, px: where it was when the person comes back to it. */
+  /** The first scroll position, px: the position that the person left. */
   startAt: number;
   onScrolled: (scrollTop: number) => void;
 };
 
 /**
- * The list: rows of equal height, of which only those in view exist. It is a grid with one focus: arrow keys (or j, k)
- * move the active row, space (or x) selects it.
+ * The list: rows of equal height, of which only those in view are rendered. It is a grid with one focus: the arrow keys
+ * (or j, k) move the active row, space (or x) selects it.
  */
 export function EventTable({
   rows,
@@ -90,14 +90,14 @@ export function EventTable({
       className={classNames(styles.scroller, "min-h-0 min-w-0 flex-1 overflow-x-hidden overflow-y-auto")}
     >
       <table
-        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a table whose rows are chosen is a grid
+        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a table with selectable rows is a grid
         role="grid"
         tabIndex={0}
         aria-label="Events"
         aria-multiselectable
         aria-rowcount={total === null ? -1 : total + 1}
         aria-activedescendant={activeShown ? rowDomId(activeId) : undefined}
-        // The row that is active shows it; a frame around all rows would look like an edge of each.
+        // The active row shows the focus; a frame around all rows would look like the edge of each.
         className={classNames("block min-h-full text-left", activeShown ? "outline-none" : "-outline-offset-2")}
       >
         <HeadRow some={some} every={every} onToggleLoaded={onToggleLoaded} />

@@ -50,13 +50,13 @@ const BulkDialog = lazily(() => import("@/components/operations/bulk-dialog").th
 const loadOneClick = () => import("./one-click");
 loadAfterPaint(loadOneClick);
 
-/** Below this width the panel would leave no list: an event opens on its own page. */
+/** Below this width the side panel would cover the list, so an event opens on its own page. */
 const PANEL_FROM_PX = 900;
 
-/** What the server read for the page, and for which filter. */
+/** The first page that the server read, and the query of its filter. */
 export type InitialEvents = NonNullable<InitialList> & { query: string };
 
-/** The list of parked events: filter, select, act. The filter and the open event live in the address. */
+/** The list of parked events. The filter and the open event are in the address. */
 export function EventsView({ initial }: { initial: InitialEvents | null }) {
   const { filter, fault, setFilter } = useEventFilter();
   if (fault) {
@@ -74,7 +74,7 @@ export function EventsView({ initial }: { initial: InitialEvents | null }) {
     <div className="flex h-full min-h-0 flex-col">
       <h1 className="sr-only">Events</h1>
       <FilterBar filter={filter} onFilter={setFilter} />
-      {/* A new filter is a new list: selection, active row and scroll position begin again. */}
+      {/* A new filter is a new list with a new selection, active row and scroll position. */}
       <EventsList
         key={query}
         query={query}
@@ -115,7 +115,7 @@ function EventsList({
   setFilter,
   initial,
 }: {
-  /** The filter as it stands in the address. */
+  /** The filter as the query of the address. */
   query: string;
   filter: EventFilter;
   setFilter: (next: EventFilter) => void;
@@ -194,7 +194,7 @@ function EventsList({
     );
   };
 
-  /** With nothing selected a key means the active event. */
+  /** Without a selection a key acts on the active event. */
   const actOn = (wanted: BulkAction) => {
     if (picked.kind === "none") {
       if (activeId === null || !order.includes(activeId)) return;
@@ -262,7 +262,7 @@ function EventsList({
         onFilter={setFilter}
         onShowNew={() => void showNew()}
       />
-      {/* That nothing answers at all says the strip above every page. */}
+      {/* A strip above every page shows that the server does not answer. */}
       {list.error && rows.length > 0 && !isOffline(list.error) ? (
         <ErrorPanel error={list.error} inline onRetry={list.retry} />
       ) : null}
@@ -381,7 +381,7 @@ function isOffline(error: unknown): boolean {
   return error instanceof ApiError && error.code === "offline";
 }
 
-/** Two different sentences: nothing is parked at all, or the filter hides all there is. */
+/** Two different sentences: no event is parked, or the filter hides all events. */
 function NothingHere({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
   if (isEmptyFilter(filter)) {
     return (

@@ -4,7 +4,7 @@ import { MenuButton } from "@/components/ui/popup-button";
 import { exportHref } from "@/lib/browser/events";
 import type { EventFilter } from "@/lib/contract/event-filter";
 
-/** All that match as a file, not what is loaded. */
+/** Downloads all matching events, not only the loaded ones. */
 export function ExportMenu({ filter }: { filter: EventFilter }) {
   return (
     <MenuButton

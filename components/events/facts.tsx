@@ -32,7 +32,7 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-/** A value that is also a way to the events that share it. */
+/** A value that links to the events with the same value. */
 function Only({ filter, children }: { filter: EventFilter; children: ReactNode }) {
   return (
     <Link
@@ -153,7 +153,6 @@ function EventSection({ event }: { event: EventDetail }) {
   );
 }
 
-/** What is known of an event beside its payload and its error. */
 export function Facts({ event }: { event: EventDetail }) {
   const tags = Object.entries(event.tags);
   return (

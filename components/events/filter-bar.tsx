@@ -60,7 +60,7 @@ function Chip({
   );
 }
 
-/** What restricts the list, each part to be taken out or changed, and the way to restrict it further. */
+/** The restrictions of the list. Each can be removed or changed, and others can be added. */
 export function FilterBar({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
   const zone = useZone();
   const terms = termsOf(filter);

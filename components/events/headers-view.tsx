@@ -7,7 +7,7 @@ import type { Header } from "@/lib/core/dead-letter";
 
 const ENCODINGS = { text: "", bytes: "base64", amqp: "AMQP value" } as const;
 
-/** Headers as they were on the wire: in order, doubles kept. */
+/** The headers as received: in their order, with repeated names. */
 export function HeadersView({ headers }: { headers: Header[] }) {
   if (headers.length === 0) return <p className="px-3 py-4 text-muted">It came without headers.</p>;
   return (
@@ -23,7 +23,7 @@ export function HeadersView({ headers }: { headers: Header[] }) {
       </thead>
       <tbody>
         {headers.map(([name, value, encoding], index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: names repeat; the order is the identity
+          // biome-ignore lint/suspicious/noArrayIndexKey: names repeat; the position identifies a header
           <Tr key={index}>
             <Td className="align-top font-mono text-sm whitespace-nowrap text-muted">
               <bdi>{visible(name)}</bdi>

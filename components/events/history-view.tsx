@@ -62,7 +62,7 @@ function Entry({ entry }: { entry: HistoryEntry }) {
   );
 }
 
-/** Everything that happened to it, one line a fact, the latest first. */
+/** The history of an event, the latest entry first. */
 export function HistoryView({ eventId, history }: { eventId: string; history: HistoryEntry[] }) {
   const latestFirst = history.toReversed();
   return (
@@ -76,7 +76,7 @@ export function HistoryView({ eventId, history }: { eventId: string; history: Hi
       </p>
       <ol aria-label="History">
         {latestFirst.map((entry, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: facts are only ever added; equal ones may share a millisecond
+          // biome-ignore lint/suspicious/noArrayIndexKey: entries are only added; equal entries may share a millisecond
           <Entry key={history.length - index} entry={entry} />
         ))}
       </ol>

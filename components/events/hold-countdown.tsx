@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 
 const STEP_MS = 250;
 
-/** `Sent in 4 s.`, counting down. A screen reader hears the whole wait once, not each second of it. */
+/** `Sent in 4 s.`, counting down. A screen reader reads the whole wait once, not each second. */
 export function HoldCountdown({ untilMs }: { untilMs: number }) {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -1,15 +1,15 @@
 import type { EventList, ListedEvent } from "@/lib/contract/events";
 
-/** `gone`: it matched when it was read and does not any more. It stays where it is until the person asks for a new list. */
+/** `gone`: the event no longer matches. Its row stays until the person reads the list again. */
 export type ListRow = { event: ListedEvent; gone: boolean };
 
-/** A page read later than the list: what became of its rows. `before`: id of the last row above it, null = the newest page. */
+/** A page that was read after the list. `before`: the id of the last row above the page, null = the newest page. */
 export type FreshPage = { list: EventList; before: string | null };
 
 /**
- * The rows to show. Ids are UUIDv7 and lists are newest first, so ids alone say what lies where. Newcomers (above
- * `topId`, the newest row at the time of reading) are held back, changed rows change in place, and rows that no longer
- * match are marked: nothing moves by itself.
+ * The rows to show. Ids are UUIDv7 and lists are newest first, so ids give the order. New events (above `topId`, the
+ * newest row when the list was read) are not shown, changed rows change in place, and rows that no longer match are
+ * marked: no row moves by itself.
  */
 export function shownRows(pages: readonly EventList[], fresh: readonly FreshPage[], topId: string | null): ListRow[] {
   const now = new Map<string, ListedEvent>();
@@ -27,7 +27,7 @@ export function shownRows(pages: readonly EventList[], fresh: readonly FreshPage
   return rows;
 }
 
-/** Whether a fresh page spans the place of an id, so that its absence there says something. */
+/** Whether a fresh page covers the place of an id, so that the absence of the id means something. */
 function covers({ list, before }: FreshPage, id: string): boolean {
   if (before !== null && id >= before) return false;
   const last = list.items.at(-1)?.id;
@@ -35,8 +35,8 @@ function covers({ list, before }: FreshPage, id: string): boolean {
 }
 
 /**
- * How many the list lacks: those that came since it was read, and those that left it and are back, as after a redrive that
- * failed. `more` when the page that was looked at holds nothing else.
+ * The number of events that the list lacks: events that came after it was read, and events that left it and are back,
+ * as after a failed redrive. `more` when the fresh page holds nothing else.
  */
 export function newcomers(
   fresh: EventList | undefined,
@@ -46,7 +46,7 @@ export function newcomers(
   if (!fresh) return { count: 0, more: false };
   const known = new Set(pages.flatMap((page) => page.items.map((event) => event.id)));
   const lastPage = pages.at(-1);
-  // Below the last row that is loaded nothing is missing: it is not read yet.
+  // Rows below the last loaded row are not missing: they are not read yet.
   const reachesTo = lastPage?.nextCursor === null ? "" : (lastPage?.items.at(-1)?.id ?? null);
   const isBack = (id: string) => reachesTo !== null && id > reachesTo && !known.has(id);
   const count = fresh.items.filter(({ id }) => topId === null || id > topId || isBack(id)).length;

@@ -12,7 +12,7 @@ const NAME_WORDS: Record<IdName, string> = { eventId: "event id", aggregateId: "
 
 type Meaning = { key: string; words: string; count: string | null; href: string };
 
-/** What else the text of a search means, without the meaning that the list already shows. */
+/** The other meanings of a search text, without the meaning that the list shows. */
 function otherMeanings({ text, event, names, errorCodes }: Meanings, shown: IdName | "q"): Meaning[] {
   const meanings: Meaning[] = [];
   if (event) meanings.push({ key: "id", words: "the event of this id", count: null, href: `/events/${event.id}` });
@@ -34,7 +34,7 @@ function otherMeanings({ text, event, names, errorCodes }: Meanings, shown: IdNa
   return meanings;
 }
 
-/** A text may name an aggregate and stand in error texts too: the list shows one meaning, this line offers the others. */
+/** A text may name an aggregate and occur in error texts. The list shows one meaning, this line the others. */
 export function MeaningsLine({ filter }: { filter: EventFilter }) {
   const searched = searchedText(filter);
   const { data } = useMeanings(searched?.text ?? null);

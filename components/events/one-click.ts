@@ -11,17 +11,17 @@ import { changeRedrive, type RedriveAccepted, readItems, readRedrive, requestRed
 import { HoldCountdown } from "./hold-countdown";
 import { outcomeState, outcomeWords } from "./outcome-words";
 
-/** The audit keeps a reason for everything; one click has no place to ask for one. */
+/** Every audit entry has a reason. A click without a dialog cannot ask for one, so it uses this text. */
 const REASONS = { deliver: "one click in the console", verify: "verified with one click in the console" };
 
-/** How long the server keeps a one-click redrive back before anything is sent: the time in which Undo is certain. */
+/** The server waits this long before it sends a one-click redrive; until then Undo always works. */
 export const HOLD_MS = 5_000;
 
-/** How often the end of a one-click redrive is looked for: at first often, then seldom. */
+/** The times between two reads of a one-click redrive: short at first, then longer. */
 const FOLLOW_MS = 700;
 const FOLLOW_LATER_MS = 5_000;
 const FOLLOW_OFTEN_MS = 30_000;
-/** After this nobody waits for the message any more; the event's history has the outcome. */
+/** After this time no message is shown; the history of the event has the outcome. */
 const FOLLOW_MAX_MS = 30 * 60_000;
 
 type Mode = keyof typeof REASONS;
@@ -37,7 +37,7 @@ type OneClick = {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Why the one event was refused; null when it was accepted. */
+/** The reason why the event was refused; null when it was accepted. */
 function refusalOf({ refusedByReason }: RedriveAccepted): string | null {
   return Object.keys(refusedByReason).find((name) => (refusedByReason[name] ?? 0) > 0) ?? null;
 }
@@ -48,12 +48,12 @@ async function undo(click: OneClick): Promise<void> {
   try {
     await changeRedrive(click.client, click.redriveId, { action: "cancel", reason: "undone in the console" });
   } catch (error) {
-    // Too late, or no answer: what became of it is said when it is known.
+    // Too late, or no answer: a later toast shows the outcome.
     failureToast("It could not be undone", error);
   }
 }
 
-/** The item of a redrive of one event once it is decided; null while it is open. */
+/** The item of a redrive of one event after its decision; null while it is open. */
 async function readOutcome(redriveId: string) {
   const state = outcomeState(await readRedrive(redriveId));
   if (state === null) return null;
@@ -61,7 +61,7 @@ async function readOutcome(redriveId: string) {
   return items[0] ?? null;
 }
 
-/** Waits for the end of the redrive and says it, on whatever page the person is by then. */
+/** Waits for the end of the redrive and shows it in a toast, on every page. */
 async function sayOutcome(click: OneClick): Promise<void> {
   const startedMs = Date.now();
   let waitingSaid = click.mode === "verify";
@@ -78,7 +78,7 @@ async function sayOutcome(click: OneClick): Promise<void> {
     try {
       item = await readOutcome(click.redriveId);
     } catch (error) {
-      // Without an answer the outcome is not known yet; the strip says that nothing answers.
+      // Without an answer the outcome is unknown; the strip shows that the server does not answer.
       if (error instanceof ApiError && error.passing) continue;
       return failureToast(`What became of ${click.name} could not be read`, error);
     }
@@ -93,15 +93,15 @@ async function sayOutcome(click: OneClick): Promise<void> {
 }
 
 /**
- * Redrives (or only verifies) one event, on the slow lane. The server holds a redrive back for HOLD_MS; until then Undo
- * in the toast takes it back. The toast then says how it ended: delivered, refused or failed, and why.
+ * Redrives (or only verifies) one event on the slow lane. The server waits HOLD_MS before it sends; until then Undo in
+ * the toast cancels the redrive. The toast then shows the outcome: delivered, refused or failed, and why.
  */
 export async function redriveOne(
   client: QueryClient,
   event: { id: string; eventId: string },
   mode: Mode,
   open: (href: string) => void,
-  /** An earlier version of its aggregate is parked: nothing was sent, and a person decides what becomes of it. */
+  /** An earlier version of the aggregate is parked: nothing was sent, and a person must decide about it. */
   onHeld?: () => void,
 ): Promise<void> {
   if (freshness() !== "fresh") {
@@ -109,7 +109,7 @@ export async function redriveOne(
     return;
   }
   const name = event.eventId.length > 20 ? shortenId(event.eventId) : event.eventId;
-  // Counted from the press, so that Undo is offered a little shorter than the server holds.
+  // Counted from the click, so that Undo ends a little before the server's wait.
   const untilMs = Date.now() + HOLD_MS;
   try {
     const accepted = await requestRedrive(client, {
@@ -147,7 +147,7 @@ export async function redriveOne(
           title: `Redriving ${name}`,
           detail: createElement(HoldCountdown, { untilMs }),
           action: { label: "Undo", onSelect: () => void undo(click) },
-          // Replaced by what comes after the wait.
+          // The toast after the wait replaces this one.
           durationMs: Number.POSITIVE_INFINITY,
         });
       }

@@ -4,7 +4,7 @@ const NAMES: Record<string, string> = {
   routingKeys: "routing keys",
   messageGroup: "message group",
 };
-/** Coordinates first, in the order in which one finds the message with them. */
+/** The coordinates first, in the order in which a person uses them to find the message. */
 const ORDER = [
   "queue",
   "exchange",
@@ -22,7 +22,7 @@ function valueText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** The origin as lines of name and value: known coordinates, then what else the convention knew. Properties unfold. */
+/** The origin as lines: the known coordinates, then the other fields. A nested property gets its own line. */
 export function originRows(origin: Origin): { name: string; value: string }[] {
   const { properties, ...rest } = origin;
   const rank = (name: string) => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length);

@@ -7,7 +7,7 @@ export type OutcomeWords = { title: string; detail?: string; tone: "neutral" | "
 
 type Item = Pick<RedriveItemOut, "state" | "result" | "detail" | "attempts" | "findings">;
 
-/** The outcome of a redrive of one event, null while it is open: the one counter that is not zero. */
+/** The outcome of a redrive of one event: the only counter that is not zero. null while the item is open. */
 export function outcomeState(
   redrive: Pick<RedriveOut, "state" | "open" | "delivered" | "passed" | "failed" | "refused" | "cancelled">,
 ): Item["state"] | null {
@@ -20,7 +20,7 @@ function why(item: Item): string {
   return item.detail?.trim() || wrong || item.result || "no reason was recorded";
 }
 
-/** How the redrive (or dry run) of one event ended, as a toast says it. */
+/** The outcome of the redrive (or dry run) of one event, in the words of a toast. */
 export function outcomeWords(name: string, mode: RedriveOut["mode"], item: Item): OutcomeWords {
   switch (item.state) {
     case "delivered":
@@ -36,7 +36,7 @@ export function outcomeWords(name: string, mode: RedriveOut["mode"], item: Item)
       return { title, detail: found ? `${sentence} ${found}` : sentence, tone: "error" };
     }
     case "cancelled":
-      // Only an event for which no attempt was opened certainly stayed here.
+      // Only an event without an attempt certainly did not leave.
       return item.attempts === 0
         ? { title: "Cancelled before it was sent", detail: `${name} stays parked.`, tone: "success" }
         : {

@@ -7,7 +7,7 @@ import { shortenId } from "@/lib/browser/format";
 import { useStaleReason } from "@/lib/browser/freshness";
 import { HOLD_MS } from "./one-click";
 
-/** What the key `r` opens for one event: the key alone sends nothing, Enter or a click does. */
+/** Opened by the key `r` for one event: the key alone sends nothing; Enter or a click sends. */
 export function RedriveConfirm({
   event,
   refusal,
@@ -15,7 +15,7 @@ export function RedriveConfirm({
   onClose,
 }: {
   event: { eventId: string; errorCode: string };
-  /** Why it would be refused at once; null when it would go, or when only the server knows. */
+  /** The reason why the redrive would be refused at once; null when none is known. */
   refusal: string | null;
   onConfirm: () => void;
   onClose: () => void;

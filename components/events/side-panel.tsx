@@ -17,7 +17,7 @@ import { EventActions } from "./event-actions";
 import { aggregateText, controlCause, stateOf } from "./event-state";
 import { PayloadView } from "./payload/payload-view";
 
-/** One event beside the list: why it died and what it carries. The list keeps the keyboard: j and k walk on. */
+/** One event beside the list: its error and its payload. The list keeps the keyboard, so j and k still move. */
 export function SidePanel({
   id,
   position,
@@ -26,7 +26,7 @@ export function SidePanel({
   onPage,
 }: {
   id: string;
-  /** Its place among the loaded rows; -1 when it is not in the list. */
+  /** The place among the loaded rows; -1 when the event is not in the list. */
   position: number;
   onMove: (step: number) => void;
   onClose: () => void;
@@ -58,7 +58,7 @@ export function SidePanel({
       </header>
       {error ? <ErrorPanel error={error} onRetry={() => void refetch()} inline={event !== undefined} /> : null}
       {event ? (
-        // The key brings a new event to its top.
+        // The `key` scrolls a new event to its top.
         <div key={event.id} className="min-h-0 flex-1 overflow-y-auto">
           <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-3 py-2">
             <p className="flex min-w-0 flex-wrap items-baseline gap-x-3 text-muted">
@@ -86,7 +86,7 @@ export function SidePanel({
   );
 }
 
-/** What keeps the event from being sent, and the way to it. */
+/** The cause that holds the event, with a link to its page. */
 function ControlCause({ event }: { event: ListedEvent }) {
   const cause = controlCause(event.control);
   if (cause === null || !event.control || event.status !== "PENDING") return null;

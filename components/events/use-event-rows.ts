@@ -6,16 +6,16 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 import { type FreshPage, newcomers, pageOfRow, shownRows } from "./list-rows";
 
 /**
- * The rows of one filter and how they change: read once, then kept up to date in place. Newcomers wait until they are
- * asked for, and what no longer matches stays where it is, marked. A change made here (an own redrive, an ignore)
- * invalidates the list and is the one case in which rows leave.
+ * The rows of one filter: read once, then updated in place. New events wait until the person asks for them, and a row
+ * that no longer matches stays, marked. Only a change made in this browser (a redrive, an ignore) invalidates the list
+ * and removes rows.
  */
 export function useEventRows(filter: EventFilter, initial: InitialList) {
   const list = useEventList(filter, initial);
   const pages = list.data?.pages;
   const firstId = pages?.[0]?.items[0]?.id ?? null;
 
-  // The newest row when the list was first read; `undefined` until then.
+  // The newest row of the first read; `undefined` before it.
   const [topId, setTopId] = useState<string | null | undefined>(() => (pages ? firstId : undefined));
   if (topId === undefined && pages) setTopId(firstId);
   const top = topId ?? null;
@@ -30,7 +30,7 @@ export function useEventRows(filter: EventFilter, initial: InitialList) {
   const before = visiblePage > 0 ? (pages?.[visiblePage - 1]?.items.at(-1)?.id ?? null) : null;
   const rows = useMemo(() => {
     const fresh: FreshPage[] = [];
-    // What was read before the list itself was read again has nothing new to say.
+    // A page that was read before the list is older than the list.
     if (newest.data && newest.dataUpdatedAt > list.dataUpdatedAt) fresh.push({ list: newest.data, before: null });
     if (cursor !== null && visible.data && visible.dataUpdatedAt > list.dataUpdatedAt) {
       fresh.push({ list: visible.data, before });
@@ -54,14 +54,14 @@ export function useEventRows(filter: EventFilter, initial: InitialList) {
     if (read.data) setTopId(read.data.pages[0]?.items[0]?.id ?? null);
   }, [refetch]);
   const fetchMore = useCallback(() => {
-    // After a failure the banner offers another try: scrolling on must not hammer a store that is in trouble.
+    // After a failure the banner offers another try: scrolling must not repeat requests to a failing store.
     if (!isFetchingNextPage && !isFetchNextPageError) void fetchNextPage();
   }, [fetchNextPage, isFetchingNextPage, isFetchNextPageError]);
 
-  // What was read before the list knows less than the list.
+  // A count that was read before the list is older than the list.
   const readSince = newest.dataUpdatedAt > list.dataUpdatedAt ? newest.data : undefined;
   const news = newcomers(readSince, top, pages);
-  // Nothing stands there that could move: the first ones show themselves.
+  // An empty list has no rows that could move, so its first events appear by themselves.
   const arrivedAtNone = topId !== undefined && rows.length === 0 && news.count > 0;
   useEffect(() => {
     if (arrivedAtNone) void showNew();
@@ -71,7 +71,7 @@ export function useEventRows(filter: EventFilter, initial: InitialList) {
     rows,
     newcomers: rows.length === 0 ? { count: 0, more: false } : news,
     isLoading: list.isLoading,
-    // A failed look for news matters only while the list itself is fine.
+    // A failed read of new events matters only while the list itself is fine.
     error: list.error ?? newest.error,
     hasMore: list.hasNextPage,
     retry: () => {

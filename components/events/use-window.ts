@@ -1,16 +1,16 @@
 import { type RefObject, useLayoutEffect, useState } from "react";
 
-/** Rows made beyond what is in view, on each side: a flick of the wheel must not show white. */
+/** Rows rendered beyond the visible ones, on each side: a fast scroll must not show white. */
 const OVERSCAN_ROWS = 12;
 
 export type RowWindow = {
-  /** First row in view, and the rows to make: from `start` up to, not including, `end`. */
+  /** The first visible row, and the rows to render: from `start` to `end`, without `end`. */
   first: number;
   start: number;
   end: number;
 };
 
-/** Which rows of equal height are in view, and which of them to make. */
+/** The visible rows and the rows to render, when all rows have one height. */
 export function rowWindow(scrollTop: number, viewPx: number, rowPx: number, rows: number): RowWindow {
   const first = Math.min(Math.max(0, Math.floor(scrollTop / rowPx)), Math.max(0, rows - 1));
   const inView = Math.ceil(viewPx / rowPx) + 1;
@@ -21,7 +21,7 @@ export function rowWindow(scrollTop: number, viewPx: number, rowPx: number, rows
   };
 }
 
-/** Where to scroll so that a row is wholly in view below the sticky head; null when it is. */
+/** The scroll position that shows a row completely below the sticky head; null when the row is visible. */
 export function scrollTopFor(row: number, view: { scrollTop: number; viewPx: number; headPx: number; rowPx: number }) {
   const { scrollTop, viewPx, headPx, rowPx } = view;
   const top = row * rowPx;
@@ -31,8 +31,8 @@ export function scrollTopFor(row: number, view: { scrollTop: number; viewPx: num
 }
 
 /**
- * Follows the scrolling of an element whose rows all have one height. Before the element is there (on the server) it
- * assumes a window of `assumedPx`. Own code, since a general virtualiser is ten times as large as the list needs.
+ * Follows the scrolling of an element whose rows have one height. Before the element exists (on the server) a window of
+ * `assumedPx` is assumed. Own code: a general virtualiser is ten times as large as the list needs.
  */
 export function useRowWindow(
   scroller: RefObject<HTMLElement | null>,
@@ -45,7 +45,7 @@ export function useRowWindow(
     const look = () =>
       setView((now) => {
         const next = { scrollTop: element.scrollTop, viewPx: element.clientHeight };
-        // Another row at the top, or another height: everything between would render the same rows again.
+        // Only another first row or another height needs a render.
         const same = Math.floor(now.scrollTop / rowPx) === Math.floor(next.scrollTop / rowPx);
         return same && now.viewPx === next.viewPx ? now : next;
       });

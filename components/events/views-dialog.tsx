@@ -17,7 +17,7 @@ function filterText(filter: EventFilter): string {
   return [...termsOf(filter).map(writeTerm), ...window].join("  ");
 }
 
-/** Keeps the present filter under a name, and lets go of old ones. */
+/** Saves the present filter under a name, and deletes saved filters. */
 export function ViewsDialog({ filter, onClose }: { filter: EventFilter; onClose: () => void }) {
   const client = useQueryClient();
   const { data } = useSavedViews();

@@ -10,7 +10,7 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 
 const ViewsDialog = lazily(() => import("./views-dialog").then(({ ViewsDialog }) => ViewsDialog));
 
-/** Named filters: choose one, or keep the present one under a name. */
+/** Saved filters: the menu opens one, or saves the present filter. */
 export function ViewsMenu({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
   const { data } = useSavedViews();
   const [managing, setManaging] = useState<"save" | "manage" | null>(null);
@@ -24,7 +24,7 @@ export function ViewsMenu({ filter, onFilter }: { filter: EventFilter; onFilter:
     onSelect: () => onFilter(view.filter),
   }));
   if (views.length > 0) entries.push({ kind: "separator", id: "separator" });
-  // A filter that is saved already, and an empty one, are not offered again.
+  // An empty filter and an already saved filter are not offered.
   const savable = !isEmptyFilter(filter) && current === undefined;
   if (savable) entries.push({ id: "save", label: "Save this filter…", onSelect: () => setManaging("save") });
   entries.push({

@@ -24,10 +24,10 @@ const TREND_COLOUR = {
   quiet: "text-faint",
 };
 
-/** One group: what went wrong, how often, which way it goes, and what can be done with all of it. */
+/** One group: its pattern, its counts, its trend and its actions. */
 export function GroupCard(props: { group: GroupOut; filter: EventFilter; onAct: (act: GroupAct) => void }) {
   const { group, filter, onAct } = props;
-  // What is queued belongs to another redrive already, and what is redriven or ignored is decided.
+  // Only pending events count: a queued event belongs to another redrive, and a redriven or ignored event is decided.
   const parked = group.counts.PENDING;
   const trend = trendOf(group.trend);
   return (

@@ -3,7 +3,7 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 import type { GroupOut } from "@/lib/contract/events";
 import type { EventStatus } from "@/lib/core/event-state";
 
-/** The group's events within what the page is narrowed to. */
+/** The events of a group that also match the filter of the page. */
 export function groupFilter(
   filter: EventFilter,
   group: Pick<GroupOut, "fingerprint">,
@@ -13,7 +13,7 @@ export function groupFilter(
   return status === undefined ? narrowed : withPart(narrowed, { status: [status] });
 }
 
-/** Pages are cut by counts that move: a group that shrank between two pages is in both. The first one stays. */
+/** A group whose count fell between the reads of two pages is in both pages. The first copy stays. */
 export function eachOnce<Group extends Pick<GroupOut, "fingerprint">>(groups: readonly Group[]): Group[] {
   const seen = new Set<string>();
   return groups.filter(({ fingerprint }) => !seen.has(fingerprint) && seen.add(fingerprint));

@@ -24,7 +24,7 @@ const BulkDialog = lazily(() => import("@/components/operations/bulk-dialog").th
 
 export type GroupAct = { kind: "redrive" | "verify" | "ignore"; group: GroupOut };
 
-/** Events that failed the same way, together: one fault, one decision. */
+/** Groups of events that failed in the same way. */
 export function GroupsPage() {
   const { filter, fault, setFilter } = useEventFilter();
   if (filter === null) {

@@ -1,13 +1,13 @@
 export type Trend = { kind: "new" | "rising" | "falling" | "steady" | "quiet"; words: string };
 
-/** A factor between the last hour and the usual one below which a change is noise. */
+/** A change of the hourly count below this factor is noise. */
 const NOTABLE = 2;
 
 /**
- * What the last whole hour is against the hours before it. The running hour is not over: it can show that something
- * rises, never that it falls.
+ * The last complete hour compared with the hours before it. The running hour is incomplete: it can show a rise, never a
+ * fall.
  *
- * @param hourly parked per hour, oldest first; the last is the running hour
+ * @param hourly parked events per hour, oldest first; the last is the running hour
  */
 export function trendOf(hourly: number[]): Trend {
   const running = hourly.at(-1) ?? 0;

@@ -13,7 +13,7 @@ import type { BulkKind } from "@/lib/core/bulk-operation";
 import { mustType, VERBS } from "./bulk-words";
 import { answerToast } from "./say-changed";
 
-/** Ignores, releases or confirms events, with a reason. A large set is confirmed by typing its number. */
+/** Ignores, releases or confirms events, with a reason. For a large set the person types its number. */
 export function BulkDialog({
   kind,
   selection,
@@ -23,7 +23,7 @@ export function BulkDialog({
 }: {
   kind: BulkKind;
   selection: Selection;
-  /** How many are selected; null when their number is not known. */
+  /** The number of selected events; null = unknown. */
   total: number | null;
   onClose: () => void;
   onDone?: () => void;

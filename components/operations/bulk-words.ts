@@ -6,7 +6,7 @@ import type { BulkAnswer } from "@/lib/contract/events";
 import { type BulkKind, bulkShare } from "@/lib/core/bulk-operation";
 import { REFUSAL_TEXT, type Refusal } from "@/lib/core/refusal";
 
-/** From here on a number is typed: nobody ignores thousands by a slip of the hand. */
+/** From this number on the person types the number: one wrong click must not ignore thousands of events. */
 const TYPED_FROM = 1_000;
 
 export const VERBS: Record<BulkKind, { verb: string; doing: string; done: string }> = {
@@ -15,7 +15,7 @@ export const VERBS: Record<BulkKind, { verb: string; doing: string; done: string
   confirm: { verb: "Confirm", doing: "Confirming", done: "Confirmed" },
 };
 
-/** What must be typed to confirm a set of this size: its number, `all` when it is not known, null for a small one. */
+/** The text that confirms a set of this size: its number, `all` for an unknown number, null for a small set. */
 export function mustType(total: number | null): string | null {
   if (total === null) return "all";
   return total > TYPED_FROM ? String(total) : null;
@@ -31,7 +31,7 @@ const REFUSALS: Record<string, string> = {
   "store-refused": "refused by the store, see the log of the worker",
 };
 
-/** What was left alone for one reason: `2 not PENDING`, `3 sends already under way`. */
+/** The number of unchanged events for one reason: `2 not PENDING`, `3 sends already under way`. */
 function leftText(reason: string, count: number): string {
   if (reason === "in-flight") return `${plural(count, "send")} already under way`;
   return `${formatNumber(count)} ${reasonText(reason)}`;
@@ -43,7 +43,7 @@ function reasonText(reason: string): string {
   return reason;
 }
 
-/** `2 not PENDING · 3 sends already under way`; empty when nothing was left alone. */
+/** `2 not PENDING · 3 sends already under way`; empty when every event was changed. */
 export function leftAlone(refused: Record<string, number>): string {
   return Object.entries(refused)
     .filter(([, count]) => count > 0)
@@ -51,7 +51,7 @@ export function leftAlone(refused: Record<string, number>): string {
     .join(" · ");
 }
 
-/** `Ignored 37 events`, and what was left alone and why. */
+/** `Ignored 37 events`, and the unchanged events with their reasons. */
 export function changedText(
   kind: BulkKind,
   { changed, refused }: Pick<BulkAnswer, "changed"> & { refused: Record<string, number> },
@@ -77,7 +77,7 @@ export function operationTitle({ kind, state, changed, expected }: Progress): st
   return `${done} ${formatNumber(changed)} of ${countText(expected)} events`;
 }
 
-/** `62 %`. An operation that has ended has no share: its numbers say what it did. */
+/** `62 %`; empty for an ended operation, whose numbers show its result. */
 export function shareWords(operation: Progress): string {
   return formatShare(bulkShare({ ...operation, expected: operation.expected.value }));
 }

@@ -29,7 +29,7 @@ const CancelDialog = lazily(() =>
   import("./cancel-operation-dialog").then(({ CancelOperationDialog }) => CancelOperationDialog),
 );
 
-/** One ignore, release or confirm of many events: live while it runs, a record for ever after. */
+/** One operation over many events: live while it runs, and a record afterwards. */
 export function OperationPage({ id }: { id: string }) {
   const { data, error, isPending, refetch } = useBulkOperation(id);
   if (data) {

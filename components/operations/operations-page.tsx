@@ -22,7 +22,7 @@ import { OperationBar } from "./operation-bar";
 
 const STATES = [{ value: "all", label: "any state" }, ...BULK_STATES.map((state) => ({ value: state, label: state }))];
 
-/** Every ignore, release and confirm that a worker did, newest first. */
+/** The operations that a worker ran, newest first. */
 export function OperationsPage() {
   const [param, setParam] = usePageParam("state");
   const state = BULK_STATES.find((each) => each === param) ?? "all";
@@ -114,7 +114,7 @@ function Operations({ items }: { items: BulkOperationOut[] }) {
   );
 }
 
-/** Green is for an operation that left no event alone. */
+/** Green only for an operation that changed all its events. */
 export function OperationBadge({ operation }: { operation: BulkOperationOut }) {
   return <RedriveBadge state={operation.state} allWent={operation.refused === 0} />;
 }

@@ -19,7 +19,7 @@ const CancelDialog = lazily(() =>
   import("./cancel-operation-dialog").then(({ CancelOperationDialog }) => CancelOperationDialog),
 );
 
-/** The bulk operations that run now, below every page, each with its progress; says how those ended that this tab began. */
+/** The running bulk operations with their progress, below every page. A toast shows an end. */
 export function RunningOperations() {
   const status = useStatus();
   const [followed, unfollow] = useFollowedOperations();
@@ -67,7 +67,7 @@ function Running({ operation, onCancel }: { operation: BulkOperationOut; onCance
   );
 }
 
-/** Waits for the end of an operation and says it, with Undo. Who cancelled it has had an answer. */
+/** Shows the end of an operation in a toast with Undo. After a cancel the person has seen an answer already. */
 function End({ id, onEnd }: { id: string; onEnd: (id: string) => void }) {
   const client = useQueryClient();
   const { data } = useBulkOperation(id);

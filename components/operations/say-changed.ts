@@ -9,16 +9,16 @@ import { BULK_EFFECT, type BulkKind, INVERSE } from "@/lib/core/bulk-operation";
 import { changedText, VERBS } from "./bulk-words";
 
 type Changed = Pick<BulkAnswer, "state" | "changed" | "refused" | "underWay"> & {
-  /** Selects what was changed, for Undo; null = nothing was. */
+  /** Selects the changed events, for Undo; null = no event was changed. */
   select: Selection | null;
 };
 
-/** Says what was changed, with Undo over exactly these events where the kind has an inverse. */
+/** Shows the result in a toast, with Undo for exactly the changed events where the operation has an inverse. */
 export function changedToast(client: QueryClient, kind: BulkKind, changed: Changed): Toast {
   const { title, detail } = changedText(kind, changed);
   const inverse = INVERSE[kind];
   const { select } = changed;
-  // A number of them stands among those left alone.
+  // The sends under way are already a reason among the unchanged events.
   const unknown = changed.underWay === null ? underWayWords(null) : undefined;
   return {
     title,
@@ -30,7 +30,7 @@ export function changedToast(client: QueryClient, kind: BulkKind, changed: Chang
   };
 }
 
-/** Says what a request began or did. The strip below the page shows an operation's progress and its end. */
+/** Shows the answer to a request in a toast. The strip below the page shows an operation's progress. */
 export function answerToast(client: QueryClient, kind: BulkKind, answer: BulkAnswer): Toast {
   if (answer.id !== null) return { title: `${VERBS[kind].doing} them`, detail: "You can leave this page." };
   const { ids } = answer;
@@ -48,7 +48,7 @@ export async function takeBack(
       kind: inverse,
       select,
       reason: `undone: they had been ${VERBS[kind].done.toLowerCase()}`,
-      // As if they had never been ignored: a release by a person would let failures and cooldown start anew.
+      // Undo restores failures and cooldown; a release by a person would reset them.
       ...(inverse === "release" ? { keepLimits: true } : {}),
     });
     if (answer.id !== null) return void showToast(answerToast(client, inverse, answer));

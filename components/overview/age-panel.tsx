@@ -15,7 +15,7 @@ const SERIES = [
   { key: "p50", label: "p50", colour: "var(--series-1)", dash: "1 3" },
 ] as const;
 
-/** How long events have been parked, over time. Logarithmic: minutes and weeks stand in one picture. */
+/** The time that events have been parked, on a logarithmic axis: minutes and weeks fit in one chart. */
 export function AgePanel({
   age,
   onRetry,

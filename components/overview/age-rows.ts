@@ -2,10 +2,10 @@ import type { AgeStats } from "@/lib/contract/stats";
 
 export type AgeRow = { atMs: number; values: { p50: number | null; p95: number | null; oldest: number | null } };
 
-/** A logarithm needs more than zero; below a second an age says nothing anyway. */
+/** A logarithmic axis needs values above zero, and ages below a second carry no information. */
 const AGE_MS_MIN = 1_000;
 
-/** Ages per bucket; a bucket in which nothing was parked is a gap, never zero. Empty when nothing ever was. */
+/** Ages per bucket. A bucket without parked events is a gap, never zero. Empty when no bucket has any. */
 export function ageRows(stats: Pick<AgeStats, "buckets">): AgeRow[] {
   const rows = stats.buckets.map((bucket) => ({
     atMs: Date.parse(bucket.at),

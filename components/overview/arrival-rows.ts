@@ -6,15 +6,15 @@ export type ArrivalRow = {
   key: string;
   name: string;
   count: number;
-  /** `12 × usual`, `as usual`, `new`; empty when the history is too short to tell. */
+  /** `12 × usual`, `as usual`, `new`; empty when the history is too short. */
   against: string;
   unusual: boolean;
   tip: string;
-  /** What the row adds to the page's filter: its link keeps the window. */
+  /** The row's addition to the filter of the page; the link keeps the window. */
   part: Partial<EventFilter>;
 };
 
-/** From this factor on a count stands out; below it is the noise of a day. */
+/** A smaller factor is the normal variation of a day. */
 const NOTABLE = 2;
 
 /** The rows of "What arrived", the largest first. */

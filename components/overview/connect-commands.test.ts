@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { connectCommands } from "@/components/overview/connect-commands";
 
-/** What a shell hands to curl. */
+/** The arguments that a shell passes to curl. */
 function args(command: string): string[] {
   const print = 'for part in "$@"; do printf "%s\\0" "$part"; done';
   const script = `curl() { ${print}; }\n${command}`;

@@ -1,5 +1,5 @@
 /**
- * What to type to see the first dead letter. Without a source the first command makes one.
+ * The shell commands that park a first dead letter. Without a source the first command creates one.
  *
  * @param origin of this console: `http://127.0.0.1:3000`
  */
@@ -27,7 +27,7 @@ export function connectCommands(origin: string, source: string | null): { what: 
   return [make, park];
 }
 
-/** One argument of a POSIX shell, whatever a source may be called. */
+/** One argument of a POSIX shell, with any characters. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

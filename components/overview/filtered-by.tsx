@@ -6,7 +6,7 @@ import { shortenId } from "@/lib/browser/format";
 import { removeTerm, termsOf } from "@/lib/browser/qualified-search";
 import type { EventFilter } from "@/lib/contract/event-filter";
 
-/** What the page is narrowed to, each part to be taken out. Nothing when it is not. */
+/** The restrictions of the page; each can be removed. Nothing without a restriction. */
 export function FilteredBy({ filter, onFilter }: { filter: EventFilter; onFilter: (next: EventFilter) => void }) {
   const terms = termsOf(filter);
   if (terms.length === 0) return null;

@@ -13,7 +13,7 @@ const SERIES = [
   { key: "out", label: "out: redriven, ignored", colour: "var(--state-redriven)", dash: "5 3" },
 ] as const;
 
-/** What comes in against what goes out: where the lines cross, the backlog turns. */
+/** Inflow and outflow over time. Where the lines cross, the number of parked events starts to rise or to fall. */
 export function FlowPanel({ filter, className }: { filter: EventFilter; className?: string }) {
   const flow = useStats("flow", filter);
   const rows = useMemo(() => {

@@ -2,19 +2,19 @@ import type { FlowStats } from "@/lib/contract/stats";
 
 type FlowBucket = FlowStats["buckets"][number];
 
-/** What makes dlq_size grow: parked for the first time, come back, or released by an operator. */
+/** Flows that increase the number of parked events: parked for the first time, bounced, or released by an operator. */
 function inflow(bucket: FlowBucket): number {
   return bucket.parked + bucket.bounced + bucket.released;
 }
 
-/** What makes dlq_size shrink: delivered or ignored. A failed send stays parked. */
+/** Flows that decrease the number of parked events. After a failed send the event stays parked. */
 export function outflow(bucket: FlowBucket): number {
   return bucket.redriven + bucket.ignored;
 }
 
 export type FlowRow = { atMs: number; in: number; out: number };
 
-/** Inflow against outflow per bucket, as a chart draws it. */
+/** Inflow and outflow per bucket, as rows of a chart. */
 export function flowRows(stats: Pick<FlowStats, "buckets">): FlowRow[] {
   return stats.buckets.map((bucket) => ({ atMs: Date.parse(bucket.at), in: inflow(bucket), out: outflow(bucket) }));
 }
@@ -28,8 +28,8 @@ export type FlowTile = {
 };
 
 /**
- * Rate over the last few minutes: one minute alone jumps between zero and a burst. The running bucket counts for the
- * part of it that has passed, so that a rate does not drop at each full minute.
+ * The rate over the last few minutes, because a single minute varies between zero and a burst. The running bucket
+ * counts for its elapsed part, so that the rate does not drop at each full minute.
  */
 export function flowTile(stats: Pick<FlowStats, "buckets" | "bucketMs" | "asOf">, minutes = 5): FlowTile {
   const whole = Math.max(1, Math.round((minutes * 60_000) / stats.bucketMs));
@@ -41,14 +41,14 @@ export function flowTile(stats: Pick<FlowStats, "buckets" | "bucketMs" | "asOf">
   return { inPerMinute: perMinute(inflow), outPerMinute: perMinute(outflow), spark: stats.buckets.map(inflow) };
 }
 
-/** `41`, `0.4`, `< 0.1`: small rates keep a digit, so that a trickle does not read as none. */
+/** `41`, `0.4`, `< 0.1`: small rates keep a digit, so that a small rate does not read as zero. */
 export function perMinuteWords(rate: number): string {
   if (rate === 0) return "0";
   if (rate < 0.1) return "< 0.1";
   return rate.toLocaleString("en-US", { maximumFractionDigits: rate < 10 ? 1 : 0 });
 }
 
-/** `98.2 %`; never 100 % while one is missing. null rate = none is settled yet. */
+/** `98.2 %`; never 100 % while one event is missing. A null rate means that no event is decided yet. */
 export function successWords(rate: number | null): string {
   if (rate === null) return "none settled";
   const percent = rate * 100;

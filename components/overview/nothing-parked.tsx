@@ -8,10 +8,10 @@ import { useStats } from "@/lib/browser/stats";
 import { connectCommands } from "./connect-commands";
 import { outflow } from "./flow-view";
 
-/** As far back as flow is kept. */
+/** The store keeps flow for this long. */
 const LOOK_BACK = "-30d";
 
-/** The good news, when it became so, and for a new console how dead letters get here. */
+/** Shown when no event is parked: since when, and for a new console the commands that connect a source. */
 export function NothingParked() {
   const sources = useSources();
   const flow = useStats("flow", { from: LOOK_BACK });

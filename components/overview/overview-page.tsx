@@ -20,7 +20,6 @@ import { SizePanel } from "./size-panel";
 import { Tiles } from "./tiles";
 import { TopErrors } from "./top-errors";
 
-/** How much is parked, how old, which way it goes, and what is being done about it. */
 export function OverviewPage() {
   const { filter, fault, setFilter, patch } = useEventFilter();
   if (filter === null) {
@@ -42,7 +41,7 @@ export function OverviewPage() {
   );
 }
 
-/** A filter that was shared with other names than charts know. */
+/** The filter in the address has names that charts cannot restrict by. */
 function NotNarrowed({ filter, names }: { filter: EventFilter; names: string[] }) {
   return (
     <p className="mx-3 mb-3 flex flex-wrap items-center gap-x-3 gap-y-1 rounded-md border border-l-2 border-warning px-3 py-2">
@@ -70,7 +69,7 @@ function Overview({ filter, setFilter, patch, children }: Props) {
       {children}
       {nothing && !restricted ? <NothingParked /> : null}
       {nothing && restricted ? <HiddenByFilter onClear={() => patchAway(filter, setFilter)} /> : null}
-      {/* What was parked and redriven within one bucket leaves no area, but its success still counts. */}
+      {/* Events parked and redriven within one bucket leave no area, but their success still counts. */}
       {nothing && !hadSome && restricted ? (
         <div className="px-3 pb-4">
           <Tiles filter={filter} age={age} />
@@ -97,7 +96,7 @@ function Overview({ filter, setFilter, patch, children }: Props) {
   );
 }
 
-/** The window stays: it is not what hides. */
+/** The window stays: it does not hide parked events. */
 function patchAway({ from, to }: EventFilter, setFilter: Props["setFilter"]) {
   setFilter({ ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) });
 }

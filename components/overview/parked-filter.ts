@@ -2,41 +2,42 @@ import { withPart } from "@/lib/browser/filter-read";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
 
-/** The window of the overview when its address has none. */
+/** The window of the overview without one in the address. */
 const WINDOW_DEFAULT = "-24h";
 
-/** The filter with a start, so that a chart has one. */
+/** The filter with a start, which every chart needs. */
 export function windowed(filter: EventFilter): EventFilter {
   return filter.from === undefined && filter.to === undefined ? { ...filter, from: WINDOW_DEFAULT } : filter;
 }
 
-/** The same filter over a short window up to now, for what is a rate. */
+/** The same filter over a short window up to now, for rates. */
 export function lately(filter: EventFilter, from: string): EventFilter {
   return withPart(filter, { from, to: undefined });
 }
 
 /**
- * What is parked now and matches, as the events list shows it. A size has no window: an event parked a week ago counts
- * as much as one of today, so the window is left out and the list has the tile's number of rows.
+ * The matching events that are parked now, as the events list shows them. The window is left out, because a size has no
+ * window: an event parked a week ago counts as much as an event of today. The list then has as many rows as the tile
+ * says.
  */
 export function parkedNow(filter: EventFilter, part: Partial<EventFilter> = {}): EventFilter {
   return withPart(filter, { from: undefined, to: undefined, status: [...PARKED_STATUSES], ...part });
 }
 
-/** Parked now and at least this old. */
+/** The events parked now that are at least this old. */
 export function parkedBefore(filter: EventFilter, ageMs: number, nowMs: number): EventFilter {
   return parkedNow(filter, { to: new Date(nowMs - ageMs + 1).toISOString() });
 }
 
-/** Whether anything but the window restricts: "nothing parked" and "your filters hide all" are two things. */
+/** Whether the filter restricts beyond the window: "nothing parked" and "all hidden" are two messages. */
 export function isRestricted(filter: EventFilter): boolean {
   return Object.keys(withPart(filter, { from: undefined, to: undefined })).length > 0;
 }
 
-/** What charts can be narrowed by: the rollups know no more, and a chart by anything else would be a scan. */
+/** The names that charts can restrict by. The rollups hold no others; a chart by another name would scan the events. */
 const CHARTED = ["source", "errorCode", "from", "to"] as const;
 
-/** The part of a filter that the overview shows, and the names it cannot. Nothing is silently wider than it says. */
+/** The part of a filter that the overview can show, and the names that it cannot show, so that the page can say so. */
 export function chartable(filter: EventFilter): { shown: EventFilter; unknown: string[] } {
   const shown: EventFilter = {};
   const unknown: string[] = [];

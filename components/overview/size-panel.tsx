@@ -24,10 +24,10 @@ function windowOf({ from, to }: EventFilter): EventFilter {
   return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
 }
 
-/** Markers nearer than this share of the window to each other are drawn as one. */
+/** Markers closer than this share of the window are drawn as one. */
 const MARKER_SHARE = 1 / 80;
 
-/** dlq_size over time by error code; drag over it to choose a window, press an area or its name to list the events. */
+/** Parked events over time by error code. A drag chooses a window, a press on an area lists its events. */
 export function SizePanel(props: {
   filter: EventFilter;
   size: Part<SizeStats>;
@@ -43,7 +43,7 @@ export function SizePanel(props: {
   const colours = useMemo(() => seriesColours(data?.series.map((series) => series.key) ?? []), [data]);
   const spanMs = data ? (data.rows.at(-1)?.atMs ?? 0) - (data.rows[0]?.atMs ?? 0) : 0;
   const groups = useMemo(
-    // Markers are a help, not the data: a chart without them is still right, so their failure stays silent.
+    // A chart without markers is still correct, so a failed read of the markers shows no error.
     () => groupMarkers(markers.data?.items ?? [], spanMs * MARKER_SHARE),
     [markers.data, spanMs],
   );
@@ -107,7 +107,7 @@ function Chosen(props: {
   const zone = useZone();
   const window = { from: new Date(props.window.fromMs).toISOString(), to: new Date(props.window.toMs).toISOString() };
   return (
-    // Over the drawing, not above it: choosing a window must not move what was chosen from.
+    // Over the drawing, not above it: the chart must not move when a window is chosen.
     <div className="absolute top-0 right-0 flex max-w-full flex-wrap items-center justify-end gap-1 rounded-md border border-line-strong bg-raised p-1 shadow-pop">
       <span className="px-1 text-sm whitespace-nowrap text-muted">
         {formatShort(props.window.fromMs, zone)} – {formatShort(props.window.toMs, zone)}

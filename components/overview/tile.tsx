@@ -4,10 +4,10 @@ import { Shape } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
 import type { ApiError } from "@/lib/browser/fetch-json";
 
-/** What one part of the overview is read with; the last good answer stays while a poll fails. */
+/** The read of one part of the overview; the last good answer stays while a poll fails. */
 export type Part<Data> = { data: Data | undefined; error: ApiError | null };
 
-/** One number and where it leads. A part that cannot be read says so here and takes nothing else with it. */
+/** One number with a link. A failed read shows its error in the tile only. */
 export function Tile<Data>({
   title,
   part,
@@ -16,7 +16,7 @@ export function Tile<Data>({
 }: {
   title: string;
   part: Part<Data>;
-  /** How old and of what kind, on hover. */
+  /** The age and the kind of the number, on hover. */
   tip?: (data: Data) => string;
   children: (data: Data) => { href: string; value: ReactNode; detail?: ReactNode };
 }) {
@@ -40,7 +40,7 @@ export function Tile<Data>({
   return (
     <li className="relative grid min-h-18 content-start gap-1 px-3 py-2 hover:bg-hover">
       <h2 className="text-sm text-muted">
-        {/* An address that moves with the clock would be fetched ahead again at each poll. */}
+        {/* No prefetch: the address changes with the clock and would be fetched again at each poll. */}
         <Link href={shown.href} prefetch={false} className="after:absolute after:inset-0">
           {title}
         </Link>

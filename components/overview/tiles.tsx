@@ -17,7 +17,6 @@ const HOUR_MS = 3_600_000;
 
 type Props = { filter: EventFilter; age: Part<AgeStats> };
 
-/** The five numbers somebody looks at first. */
 export function Tiles({ filter, age }: Props) {
   return (
     <ul className="grid grid-cols-2 rounded-lg border border-line md:grid-cols-3 lg:grid-cols-5 max-md:[&>li:last-child]:col-span-2 max-md:[&>li:nth-child(even)]:border-l max-md:[&>li:nth-child(n+3)]:border-t md:max-lg:[&>li:not(:nth-child(3n+1))]:border-l md:max-lg:[&>li:nth-child(n+4)]:border-t lg:[&>li+li]:border-l">
@@ -30,13 +29,13 @@ export function Tiles({ filter, age }: Props) {
   );
 }
 
-/** `exact, as of 14:02:11`: every number says what it is and how old. */
+/** `exact, as of 14:02:11`: the kind and the age of a number. */
 function useStamp() {
   const zone = useZone();
   return ({ kind, asOf }: { kind: string; asOf: string }) => `${kind}, as of ${formatClock(Date.parse(asOf), zone)}`;
 }
 
-/** Now and against an hour ago, whatever window the page shows: the chart below has the window. */
+/** The number now and its change in an hour, whatever the window of the page; the chart below shows the window. */
 function ParkedTile({ filter }: Pick<Props, "filter">) {
   const stamp = useStamp();
   const size = useStats("size", lately(filter, "-70m"), { bucket: "5m" });

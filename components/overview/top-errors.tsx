@@ -19,7 +19,7 @@ const SHOWN = 9;
 
 type By = "code" | "group";
 
-/** What arrived in the window of the page, by error code or by group; each bar opens its events of that window. */
+/** The events that arrived in the window of the page, by error code or by group; each bar links to its events. */
 export function TopErrors({ filter, className }: { filter: EventFilter; className?: string }) {
   const zone = useZone();
   const [by, setBy] = useState<By>("code");

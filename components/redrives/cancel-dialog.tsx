@@ -6,7 +6,7 @@ import { formatNumber, plural } from "@/lib/browser/format";
 import { useChangeRedrive } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 
-/** Cancelling cannot be undone, so it says what becomes of what is open and of what is sent. */
+/** A cancel cannot be undone, so the dialog says what happens to the open and to the sent events. */
 export function CancelDialog({ redrive, onClose }: { redrive: RedriveOut; onClose: () => void }) {
   const change = useChangeRedrive(redrive.id);
   return (

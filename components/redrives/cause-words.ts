@@ -7,21 +7,21 @@ export type CauseView = {
   key: string;
   outcome: "failed" | "refused";
   result: string;
-  /** What a person reads: `412 answered UPSTREAM_5XX`, `120 blacklisted: lift the control first`. */
+  /** `412 answered UPSTREAM_5XX`, `120 blacklisted: lift the control first`. */
   title: string;
   count: number;
-  /** Share of all that did not go out, 0..1. */
+  /** The share of all events that were not sent, 0..1. */
   share: number;
   samples: RedriveItemOut[];
-  /** Distinct texts among the samples, most frequent first: one long stack repeated five times is one line. */
+  /** The distinct texts of the samples, most frequent first: a stack that occurs five times is one line. */
   texts: { text: string; count: number }[];
-  /** Why sending these again now is not likely to help; null when it may. */
+  /** The reason why another send would probably fail again; null when it may succeed. */
   advice: string | null;
-  /** Why the samples were not tried again, each reason once. */
+  /** The reasons why the samples were not retried, each once. */
   stops: string[];
 };
 
-/** Causes that stay until somebody acts: sending again would only be refused again. */
+/** Causes that stay until a person acts: another send would be refused again. */
 const NEEDS_ACTION = new Set([
   "ignored",
   "blacklisted",
@@ -35,7 +35,7 @@ const NEEDS_ACTION = new Set([
   "version-superseded",
 ]);
 
-/** Causes of what failed or was refused, merged by outcome and result, failures first, then by count. */
+/** The causes of failures and refusals, merged by outcome and result: failures first, then by count. */
 export function causeViews(causes: RedriveCauses["causes"]): CauseView[] {
   const merged = new Map<
     string,
@@ -85,7 +85,7 @@ function distinctTexts(samples: RedriveItemOut[]): { text: string; count: number
 
 export type OutcomeTab = { state: RedriveItemOut["state"]; label: string; count: number };
 
-/** Outcomes whose items can be listed, with how many there are. A dry run delivers nothing, a delivery passes nothing. */
+/** Outcomes with items to list, and their counts. A dry run delivers nothing, a delivery passes nothing. */
 export function outcomeTabs(
   redrive: Pick<RedriveOut, "delivered" | "passed" | "failed" | "refused" | "cancelled" | "open" | "mode">,
 ): OutcomeTab[] {

@@ -12,15 +12,15 @@ export type EarlierChoiceProps = {
   earlier: EarlierOut;
   choice: Earlier;
   onChoice: (choice: Earlier) => void;
-  /** What was typed to strand the earlier versions. */
+  /** The text that the person typed to leave the earlier versions behind. */
   typed: string;
   onTyped: (text: string) => void;
   error: string | undefined;
-  /** A dry run sends nothing, so nothing is typed. */
+  /** False for a dry run: it sends nothing, so nothing must be typed. */
   sends: boolean;
 };
 
-/** Earlier versions that the selection leaves parked, by name, and what shall become of them. */
+/** The earlier versions that the selection leaves parked, and the choices about them. */
 export function EarlierChoice({ earlier, choice, onChoice, typed, onTyped, error, sends }: EarlierChoiceProps) {
   const name = useId();
   return (

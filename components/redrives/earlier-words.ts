@@ -13,7 +13,7 @@ export function earlierSentence({ heldEvents, heldAggregates, earlierEvents, bou
   return `${capital(selected)} behind ${versions} that the selection leaves parked, in ${plural(heldAggregates, "aggregate")}.`;
 }
 
-/** What may be done about it, the advised one first. */
+/** The choices about the earlier versions, the recommended one first. */
 export function earlierOptions({ heldEvents, earlierEvents }: EarlierOut): EarlierOption[] {
   const versions = plural(earlierEvents, "earlier version");
   return [
@@ -35,7 +35,7 @@ export function earlierOptions({ heldEvents, earlierEvents }: EarlierOut): Earli
   ];
 }
 
-/** What is typed before later versions are sent ahead of earlier ones. */
+/** The text to type before later versions are sent ahead of earlier ones. */
 export function strandWords({ earlierEvents }: Pick<EarlierOut, "earlierEvents">): string {
   return `strand ${earlierEvents}`;
 }

@@ -6,8 +6,8 @@ const UNITS = [
 ] as const;
 
 /**
- * A span in its two largest units, rounded so that it never promises less than a second: `41 min`, `3 h 20 min`.
- * Above ten of the larger unit the smaller one is noise and is left out.
+ * A duration in its two largest units, rounded up to at least a second: `41 min`, `3 h 20 min`. Above ten of the larger
+ * unit the smaller unit is left out.
  */
 export function spanWords(ms: number): string {
   const seconds = Math.max(1, Math.round(ms / 1000)) * 1000;
@@ -30,13 +30,13 @@ function carry(whole: number, index: number): string {
   return larger && whole * unit.ms >= larger.ms ? `1 ${larger.word}` : `${whole} ${unit.word}`;
 }
 
-/** What a person reads before the send: `takes about 41 min`. */
+/** Before the redrive: `takes about 41 min`. */
 export function etaBefore(ms: number | null): string {
   if (ms === null) return "as fast as the targets take them";
   return ms < 1_500 ? "takes about a second" : `takes about ${spanWords(ms)}`;
 }
 
-/** What a person reads while it runs: `about 41 min left`. */
+/** While it runs: `about 41 min left`. */
 export function etaLeft(ms: number | null): string {
   if (ms === null) return "time left unknown";
   return ms < 1_500 ? "about a second left" : `about ${spanWords(ms)} left`;
@@ -49,10 +49,10 @@ export function rateWords(ratePerSecond: number | null): string {
 }
 
 /**
- * How a running redrive goes: `4.9/s · about 15 min left`. A rate of zero is not a start: something is in its way (no
- * worker, an open breaker), and an ETA from the set rate would promise what does not happen.
+ * The speed of a running redrive: `4.9/s · about 15 min left`. At a rate of zero something blocks it (no worker, an
+ * open breaker), and a remaining time from the set rate would be wrong.
  *
- * @param rateNow sends per second over the last 30 s; null = nothing ran yet
+ * @param rateNow sends per second over the last 30 s; null = it has sent nothing yet
  */
 export function paceWords(rateNow: number | null, etaMs: number | null): string {
   if (rateNow === null) return "starting";

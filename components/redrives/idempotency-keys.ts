@@ -1,7 +1,6 @@
 /**
- * The keys of one dialog opening. The same request has the same key however often it is sent: a double click, or a
- * repeat after a lost answer, starts one redrive. A request that was changed in between is another one and gets its
- * own key, since a key that comes back with another body is refused.
+ * The keys of one opened dialog. Equal requests have equal keys, so a double click, or a repeat after a lost answer,
+ * starts one redrive. A changed request gets a new key, because the server refuses a known key with another body.
  */
 export function idempotencyKeys(random: () => string): (request: unknown) => string {
   const known = new Map<string, string>();

@@ -4,12 +4,12 @@ import { useState } from "react";
 import { classNames } from "@/components/ui/class-names";
 import { formatNumber } from "@/lib/browser/format";
 
-/** Characters that fit the clamped lines on a phone; below it there is nothing to open. */
+/** A text up to this length fits the visible lines on a phone, so it needs no button. */
 const SHORT_CHARS = 160;
 
 /**
- * A text that may be ten thousand characters long: its first lines, and the whole of it on request. Not a box that
- * scrolls inside the page: that one cannot be reached by keyboard, and two scroll bars fight under one thumb.
+ * A text of up to 10,000 characters: its first lines, and the whole text after a click. Not a scrolling box: the
+ * keyboard cannot reach one, and on a phone it takes the page's scrolling.
  */
 export function LongText({ text, className }: { text: string; className?: string }) {
   const [open, setOpen] = useState(false);

@@ -17,9 +17,9 @@ export type Segment = {
   kind: SegmentKind;
   label: string;
   count: number;
-  /** Share of the total, 0..1. */
+  /** The share of the total, 0..1. */
   share: number;
-  /** Width to draw, percent: what is there is seen, so that one failure in a million is not invisible. */
+  /** The width to draw, percent. It has a minimum, so that one failure in a million is visible. */
   widthPercent: number;
 };
 
@@ -50,7 +50,7 @@ const LABELS: Record<SegmentKind, string> = {
   open: "open",
 };
 
-/** A dry run sends nothing: its words are verdicts. */
+/** A dry run sends nothing, so its words are verdicts. */
 const VERDICTS: Partial<Record<SegmentKind, string>> = {
   passed: "would be sent",
   refused: "would be refused",
@@ -65,8 +65,9 @@ export function segmentLabel(kind: SegmentKind, mode: RedriveOut["mode"]): strin
 const WIDTH_PERCENT_MIN = 0.6;
 
 /**
- * The bar of a redrive: every item in exactly one segment, empty ones left out. Delivered splits into confirmed,
- * bounced and not yet known; refused splits into held by an earlier event of its aggregate and the rest.
+ * The bar of a redrive: every item is in exactly one segment; empty segments are left out. Delivered items are
+ * confirmed, bounced or not yet known; refused items are held by an earlier event of the aggregate or refused for
+ * another reason.
  */
 export function progressSegments(counts: ProgressCounts): Segment[] {
   const held = Math.min(counts.refusedByReason["held-by-head"] ?? 0, counts.refused);
@@ -96,7 +97,7 @@ export function progressSegments(counts: ProgressCounts): Segment[] {
   );
 }
 
-/** Lifts slivers to the minimum and takes it from the wide ones in proportion, so that the bar stays 100 %. */
+/** Raises small segments to the minimum and shrinks large segments in proportion, so that the bar stays 100 %. */
 function widened(segments: Segment[]): Segment[] {
   const isSliver = (segment: Segment) => segment.share * 100 < WIDTH_PERCENT_MIN;
   const slivers = segments.filter(isSliver).length;
@@ -108,25 +109,25 @@ function widened(segments: Segment[]): Segment[] {
   }));
 }
 
-/** Items decided so far, any way. */
+/** The items with a decision. */
 export function decided(counts: Pick<RedriveOut, "total" | "open">): number {
   return Math.max(0, counts.total - counts.open);
 }
 
-/** Events that went out, or that a dry run found nothing against. */
+/** The sent events, or the events that a dry run found sendable. */
 export function went(counts: Pick<ProgressCounts, "mode" | "delivered" | "passed">): number {
   return counts.mode === "verify" ? counts.passed : counts.delivered;
 }
 
-/** The outcome in a few words, never the mere fact of a decision: `63 of 453 sent`, `0 of 453 would go`. */
+/** The outcome in a few words: `63 of 453 sent`, `0 of 453 would go`. */
 export function outcomeWords(counts: Pick<ProgressCounts, "mode" | "delivered" | "passed" | "total" | "open">): string {
   const number = (count: number) => count.toLocaleString("en-US");
   if (counts.mode === "deliver") return `${number(counts.delivered)} of ${number(counts.total)} sent`;
-  // Of those checked so far: the others may go or not.
+  // Of the checked events only: the others may be sendable or not.
   return `${number(counts.passed)} of ${number(decided(counts))} would go`;
 }
 
-/** Rounded so that it is 0 % only when nothing and 100 % only when everything is there. */
+/** Rounded so that 0 % means none and 100 % means all. */
 export function percentWords(part: number, total: number): string {
   if (total <= 0) return "0 %";
   const percent = (part / total) * 100;
@@ -135,7 +136,7 @@ export function percentWords(part: number, total: number): string {
   return `${Math.round(percent)} %`;
 }
 
-/** The bar in one sentence, for `aria-label` and for the live region. Never reads as solved when it is only decided. */
+/** The bar in one sentence, for `aria-label` and the live region. */
 export function progressSentence(counts: ProgressCounts): string {
   if (counts.total === 0) return "No items.";
   const parts = progressSegments(counts).map((segment) => `${segment.count.toLocaleString("en-US")} ${segment.label}`);

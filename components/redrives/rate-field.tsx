@@ -6,8 +6,8 @@ import { formatRate } from "@/lib/browser/format";
 import { POSITIONS, parseRate, positionOf, RATE_MAX_UNLIMITED, stepRate } from "./rate-scale";
 
 /**
- * Slider and number for one rate, events per second. The slider calls `onChange` while it moves and `onCommit` when it
- * is let go; the number commits on Enter and when it is left.
+ * A slider and a number for one rate, events per second. The slider calls `onChange` while it moves and `onCommit` when
+ * it is released; the number commits on Enter and when it loses the focus.
  */
 export function RateField({
   rate,
@@ -18,7 +18,7 @@ export function RateField({
   onCommit,
 }: {
   rate: number;
-  /** Right end of the slider; null = unlimited. */
+  /** The right end of the slider; null = unlimited. */
   laneRate: number | null;
   label?: string;
   disabled?: boolean;

@@ -3,8 +3,8 @@ import type { RedriveRate } from "@/lib/contract/redrives";
 export type RateRow = { atMs: number; values: { delivered: number; failed: number; refused: number } };
 
 /**
- * Outcomes per second and bucket, so that the set rate is a line in the same unit. Buckets in which nothing happened are
- * absent from the answer and are zero here: a line drawn across a pause would claim sends.
+ * Outcomes per second and bucket, in the unit of the set rate. The answer has no bucket without outcomes; such a bucket
+ * is zero here, because a line across a pause would show sends that did not happen.
  */
 export function rateRows({ buckets, bucketMs, asOf }: Pick<RedriveRate, "buckets" | "bucketMs" | "asOf">): RateRow[] {
   const perSecond = (count: number) => (count * 1000) / bucketMs;
@@ -21,7 +21,7 @@ export function rateRows({ buckets, bucketMs, asOf }: Pick<RedriveRate, "buckets
       },
     });
   }
-  // The running bucket is not full: as a rate it would dip at the end of every line.
+  // The running bucket is incomplete: its rate would fall at the end of every line.
   const runs = rows.length > 1 && rows.at(-1)!.atMs + bucketMs > Date.parse(asOf);
   return runs ? rows.slice(0, -1) : rows;
 }

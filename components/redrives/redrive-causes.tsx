@@ -21,7 +21,7 @@ const TEXTS_SHOWN = 5;
 
 type Chosen = { ids: string[]; more: boolean };
 
-/** What did not go out, grouped by cause, each with samples and a way to send it again. */
+/** The events that were not sent, grouped by cause, each group with samples and a button that sends it again. */
 export function RedriveCauses({
   redrive,
   live,

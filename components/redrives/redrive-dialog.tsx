@@ -18,12 +18,12 @@ import { RedriveForm, RedriveFormSkeleton } from "./redrive-form";
 import { refusalSummary } from "./refusal-words";
 
 export type RedriveDialogProps = {
-  /** Named events, or all that match a filter. */
+  /** Named events, or all events that match a filter. */
   selection: Selection;
-  /** How many the caller shows, for the title until the preview has counted; null = unknown. */
+  /** The count for the title until the preview has counted; null = unknown. */
   total: number | null;
   onClose: () => void;
-  /** The redrive was accepted: what was selected for it has had its action. */
+  /** Called when the redrive was accepted. */
   onDone?: () => void;
   initialMode?: RedriveOut["mode"];
 };
@@ -39,8 +39,8 @@ const DRAFT: RedriveDraft = {
 };
 
 /**
- * Preview, then start a redrive or a dry run over a selection. What was started runs on whether this stays open or
- * not; a double click starts one (see idempotency-keys).
+ * Previews and starts a redrive or a dry run over a selection. A started redrive runs on when the dialog closes; a
+ * double click starts one redrive (see idempotency-keys).
  */
 export function RedriveDialog({ selection, total, onClose, onDone, initialMode = "deliver" }: RedriveDialogProps) {
   const router = useRouter();
@@ -54,11 +54,11 @@ export function RedriveDialog({ selection, total, onClose, onDone, initialMode =
 
   const previewOf = (lane: RedriveDraft["lane"]) => ({ select: selection, mode, lane });
   const held = useRedrivePreview(previewOf(draft.lane));
-  // The first preview finds earlier versions; what is chosen about them makes another set, which is counted anew.
+  // The first preview finds the earlier versions. The choice about them changes the set, so it is counted again.
   const earlier = earlierOf(draft, held.data);
   const chosen = useRedrivePreview({ ...previewOf(draft.lane), earlier }, earlier !== "hold" && held.isSuccess);
   const current = earlier === "hold" ? held : chosen;
-  // Only for the rate beside its name, of the same set; so it waits until the count that matters is there.
+  // Only for the rate beside the other lane, so it waits until the main preview is ready.
   const other = useRedrivePreview(
     { ...previewOf(draft.lane === "slow" ? "main" : "slow"), earlier, sample: false },
     current.isSuccess,
@@ -120,7 +120,7 @@ export function RedriveDialog({ selection, total, onClose, onDone, initialMode =
         </>
       }
     >
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: a shortcut for the button that is also there */}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: a shortcut for the button */}
       <div
         onKeyDown={(event) => {
           if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void start(mode);

@@ -10,26 +10,26 @@ import { CANARY_STEPS } from "@/lib/core/canary";
 import type { Earlier } from "@/lib/core/order-gate";
 import { canaryAhead, redriveTimeMs } from "@/lib/core/redrive-rate";
 
-/** What the dialog holds until it is sent. */
+/** The values of the dialog before it is sent. */
 export type RedriveDraft = {
   lane: "main" | "slow";
-  /** null = the lane's own rate, also when that changes later. */
+  /** null = the rate of the lane, also when that rate changes later. */
   ratePerSecond: number | null;
   canary: boolean;
   reason: string;
   typed: string;
-  /** What becomes of earlier versions that the selection leaves parked; null = nobody has chosen, see `earlierOf`. */
+  /** The choice about the earlier versions that the selection leaves parked; null = no choice, see `earlierOf`. */
   earlier: Earlier | null;
-  /** What was typed to strand them. */
+  /** The text typed to send ahead of the earlier versions. */
   typedStrand: string;
 };
 
-/** The choice that holds: without one, earlier versions are taken along where there are any. */
+/** The effective choice: without one, existing earlier versions are included. */
 export function earlierOf(draft: RedriveDraft, preview: Pick<PreviewOut, "earlier"> | undefined): Earlier {
   return draft.earlier ?? ((preview?.earlier?.heldEvents ?? 0) > 0 ? "include" : "hold");
 }
 
-/** A dry run changes nothing, so nobody is made to explain it. */
+/** A dry run changes nothing, so it needs no reason from the person. */
 const VERIFY_REASON = "Dry run before a redrive";
 
 export function redriveRequest(
@@ -71,7 +71,7 @@ export function confirmationOf(preview: PreviewOut): Confirmation {
   return confirmationFor(preview.eligible, preview.kind);
 }
 
-/** How long the draft would take, ms: by the same rule as the server's own answer. null when that cannot be known. */
+/** The duration of the redrive, ms, by the server's own formula; null = unknown. */
 export function draftEtaMs(draft: RedriveDraft, preview: PreviewOut): number | null {
   const { canaryQuietMs, eligible, sources } = preview;
   if (eligible === null) return null;
@@ -83,7 +83,7 @@ export function draftEtaMs(draft: RedriveDraft, preview: PreviewOut): number | n
   });
 }
 
-/** What slows the start: `warms up for 30 s`; null = no target does. */
+/** The warm-up of the targets: `warms up for 30 s`; null = no target warms up. */
 export function warmUpWords({ sources }: Pick<PreviewOut, "sources">): string | null {
   const longestMs = Math.max(0, ...Object.values(sources).map(({ warmUpMs }) => warmUpMs));
   return longestMs === 0 ? null : `warms up for ${spanWords(longestMs)}`;
@@ -96,44 +96,44 @@ function countWords(count: number | null, kind: PreviewOut["kind"]): string {
   return sign + plural(count, "event");
 }
 
-/** What the button does, said on it. A dry run looks at the refused ones too: it is how one learns why. */
+/** The label of the button. A dry run also checks the refused events, to show their reasons. */
 export function buttonWords(mode: RedriveOut["mode"], preview: PreviewOut): string {
   return mode === "verify"
     ? `Verify ${countWords(preview.total, preview.kind)}`
     : `Redrive ${countWords(preview.eligible, preview.kind)}`;
 }
 
-/** `Redrive 12,300 of 12,481`; without refusals only the one number. */
+/** `Redrive 12,300 of 12,481`; without refusals only one number. */
 export function titleWords(mode: RedriveOut["mode"], preview: PreviewOut): string {
   if (mode === "verify" || preview.eligible === null || preview.total === null || preview.eligible === preview.total)
     return buttonWords(mode, preview);
   return `Redrive ${formatNumber(preview.eligible)} of ${formatNumber(preview.total)}`;
 }
 
-/** Share that will be sent, 0..1, for the bar. */
+/** The share of the set that will be sent, 0..1, for the bar. */
 export function eligibleShare(preview: PreviewOut): number {
   const refused = refusedTotal(preview.refused);
   const eligible = preview.eligible ?? 0;
   return eligible + refused === 0 ? 0 : eligible / (eligible + refused);
 }
 
-/** `1, 10, 100, then all`: only the stages that are smaller than the set. */
+/** `1, 10, 100, then all`: only the steps smaller than the set. */
 export function canaryWords(eligible: number | null): string {
   const steps = CANARY_STEPS.filter((step) => eligible === null || step < eligible);
   return steps.length === 0 ? "all at once" : `${steps.join(", ")}, then all`;
 }
 
-/** Above this many events the count is typed: a slip of the hand must not start it. */
+/** Above this number of events the person types the count: one wrong click must not start the redrive. */
 const TYPED_ABOVE = 1_000;
 
 export type Confirmation =
   | { kind: "click" }
-  /** `expected` is what must be typed, as shown; grouping marks do not matter. */
+  /** `expected`: the text to type, as shown; grouping marks do not matter. */
   | { kind: "typed"; expected: string };
 
 /**
- * How a batch is confirmed. An unknown or not exact count may be larger than it reads, so it is always typed: the
- * number when there is one, a phrase when there is none.
+ * How a person confirms a redrive. An unknown or inexact count may be larger than it reads, so the person types the
+ * number, or a phrase when there is no number.
  */
 export function confirmationFor(count: number | null, kind: "exact" | "estimated" | "atLeast"): Confirmation {
   if (count === null) return { kind: "typed", expected: "all matching" };
@@ -146,20 +146,21 @@ export function isConfirmed(confirmation: Confirmation, typed: string): boolean 
   return bare(typed) === bare(confirmation.expected);
 }
 
-/** Grouping marks and case are the reader's habit: `12,300`, `12 300`, `12.300` and `12300` are one number. */
+/** `12,300`, `12 300`, `12.300` and `12300` are one number; case does not matter. */
 function bare(text: string): string {
   return text.replaceAll(/[\s,.'’_]/g, "").toLowerCase();
 }
 
 /**
- * The same selection with its window fixed at the preview's cutoff, so that what is confirmed is what was counted:
- * later arrivals stay out, and a relative start does not slide while the dialog is read. Other selections need no window.
+ * The selection with its window fixed at the preview's cutoff, so that the confirmed set is the counted set: later
+ * arrivals are excluded, and a relative start does not move while the dialog is open. A selection by ids needs no
+ * window.
  *
  * @param cutoff ISO 8601, from the preview
  */
 export function pinSelection(selection: Selection, cutoff: string): Selection {
   if (!("filter" in selection)) return selection;
-  // `to` is exclusive and the preview counted the cutoff's own millisecond.
+  // `to` is exclusive, and the preview counted the millisecond of the cutoff.
   const cutoffMs = Date.parse(cutoff) + 1;
   const { from, to } = selection.filter;
   const filter: EventFilter = { ...selection.filter, to: pinned(to ?? "now", cutoffMs, true) };
@@ -167,7 +168,7 @@ export function pinSelection(selection: Selection, cutoff: string): Selection {
   return { filter };
 }
 
-/** An end after the cutoff would let later arrivals in. What is no instant is the server's to refuse. */
+/** An end after the cutoff would include later arrivals. The server refuses a text that is no instant. */
 function pinned(instant: string, cutoffMs: number, isEnd: boolean): string {
   const ms = resolveInstant(instant, cutoffMs);
   if (ms === null) return instant;

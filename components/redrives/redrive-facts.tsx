@@ -10,7 +10,7 @@ import type { RedriveOut } from "@/lib/contract/redrives";
 import { LongText } from "./long-text";
 import { selectionTerms } from "./redrive-title";
 
-/** Who, why, what and when: what somebody asks a month later. */
+/** The creator, the reason, the selection and the times of a redrive. */
 export function RedriveFacts({ redrive, className }: { redrive: RedriveOut; className?: string }) {
   const { startedAt, finishedAt } = redrive;
   return (
@@ -61,7 +61,7 @@ export function RedriveFacts({ redrive, className }: { redrive: RedriveOut; clas
   );
 }
 
-/** A bound of the window that is a fixed moment; a relative one (`-24h`) stays as it was asked. */
+/** A fixed bound of the window in the shown zone; a relative bound (`-24h`) unchanged. */
 function isMoment(term: { name: string; values: string[] }): boolean {
   return (term.name === "from" || term.name === "to") && !Number.isNaN(Date.parse(term.values[0] ?? ""));
 }

@@ -27,7 +27,7 @@ export type RedriveFormProps = {
   draft: RedriveDraft;
   onDraft: (draft: RedriveDraft) => void;
   preview: PreviewOut;
-  /** Rate of the lane that is not chosen; undefined while it is read. */
+  /** The rate of the other lane; undefined during the read. */
   otherLaneRate: number | null | undefined;
   filtered: boolean;
   problems: DraftProblems;
@@ -35,7 +35,7 @@ export type RedriveFormProps = {
   typedRef: RefObject<HTMLInputElement | null>;
 };
 
-/** What a person reads and decides before a redrive, top to bottom in the order it matters. */
+/** The preview and the choices of a redrive, the most important first. */
 export function RedriveForm(props: RedriveFormProps) {
   const { mode, draft, onDraft, preview } = props;
   const set = (part: Partial<RedriveDraft>) => onDraft({ ...draft, ...part });
@@ -74,7 +74,7 @@ export function RedriveForm(props: RedriveFormProps) {
       <LabelledRow label="Frozen">
         <Cutoff preview={preview} filtered={props.filtered} />
       </LabelledRow>
-      {/* Where nothing can be sent there is no lane, rate or canary to choose. */}
+      {/* A redrive that can send nothing has no lane, rate or canary. */}
       {mode === "deliver" && nothing ? null : (
         <LabelledRow label="Lane">
           <LaneChoice {...props} set={set} />
@@ -163,11 +163,11 @@ function LaneChoice({ draft, preview, otherLaneRate, set }: RedriveFormProps & P
               id={`${name}-${lane}`}
               name={name}
               checked={draft.lane === lane}
-              // The other lane has another limit: a rate chosen for this one means nothing there.
+              // The other lane has another limit, so the chosen rate no longer applies.
               onChange={() => set({ lane, ratePerSecond: null })}
             />
             {lane}
-            {/* The rate is that of the targets which would be sent to: of none when nothing would. */}
+            {/* The rate of the targets that would receive the events; none when no event would be sent. */}
             {preview.eligible === 0 ? null : (
               <span className="text-muted">{rate === undefined ? "…" : rateWords(rate)}</span>
             )}

@@ -49,7 +49,7 @@ export function RedriveHeader({ redrive }: { redrive: RedriveOut }) {
           {redrive.mode === "verify" ? "dry run, sends nothing" : `${redrive.lane} lane`}
         </span>
         <div className="ml-auto flex gap-2">
-          {/* One button that changes its word: the focus stays where the hand is. */}
+          {/* One button that changes its label, so that the focus stays on it. */}
           {may("pause") || may("resume") ? (
             <Button
               variant={may("resume") ? "primary" : "secondary"}

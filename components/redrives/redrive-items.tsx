@@ -20,7 +20,7 @@ import { stopText } from "@/lib/core/history-text";
 import { type OutcomeTab, outcomeTabs } from "./cause-words";
 import { LongText } from "./long-text";
 
-/** Every event of the redrive, by what became of it. */
+/** The events of a redrive, by outcome. */
 export function RedriveItems({ redrive, live, className }: { redrive: RedriveOut; live: boolean; className?: string }) {
   const [param, setParam] = usePageParam("tab");
   const tabs = outcomeTabs(redrive);
@@ -56,7 +56,7 @@ export function RedriveItems({ redrive, live, className }: { redrive: RedriveOut
   );
 }
 
-/** What went wrong is what somebody comes for; only then what went well. */
+/** Failures first, then successes. */
 function firstLook(tabs: OutcomeTab[]): OutcomeTab {
   const order = ["failed", "refused"] as const;
   const troubled = order.map((state) => tabs.find((tab) => tab.state === state)).find((tab) => tab && tab.count > 0);

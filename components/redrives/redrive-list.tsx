@@ -32,7 +32,7 @@ function asState(value: string | null): RedriveState | "all" | "live" {
   return REDRIVE_STATES.find((state) => state === value) ?? "all";
 }
 
-/** Every redrive there ever was, newest first; what runs moves by itself. */
+/** All redrives, newest first; running redrives update by themselves. */
 export function RedrivesPage() {
   const [param, setParam] = usePageParam("state");
   const state = asState(param);
@@ -105,7 +105,7 @@ function Row({ redrive }: { redrive: RedriveOut }) {
         <RedriveBadge state={redrive.state} allWent={went(redrive) === redrive.total} />
       </Td>
       <Td className="max-w-96">
-        {/* The link covers the row, so the whole row opens it and it is still one link to a keyboard. */}
+        {/* The link covers the row, so a click anywhere opens the redrive, and the keyboard stops at one link. */}
         <Link href={`/redrives/${redrive.id}`} className="block truncate font-medium after:absolute after:inset-0">
           {redriveTitle(redrive)}
         </Link>

@@ -12,16 +12,16 @@ import { etaBefore, rateWords } from "./eta-words";
 import { RateField } from "./rate-field";
 import { RATE_MAX_UNLIMITED } from "./rate-scale";
 
-/** Rate and lane, changed while it runs. Each change is sent when the hand lets go, and takes effect within seconds. */
+/** The rate and the lane of a running redrive. A change holds within seconds of the slider's release. */
 export function RedrivePace({ redrive, className }: { redrive: RedriveOut; className?: string }) {
   const change = useChangeRedrive(redrive.id);
   const laneRate = redrive.laneRatePerSecond;
   const set = redrive.ratePerSecond ?? redrive.effectiveRatePerSecond ?? RATE_MAX_UNLIMITED;
-  // null = nobody holds the slider: it follows the server, where another operator may have moved it.
+  // null = the slider is not held and follows the server, where another operator may have changed the rate.
   const [held, setHeld] = useState<number | null>(null);
   const rate = held ?? set;
   const name = useId();
-  // The choice shows at once; the answer confirms it or, when it fails, takes it back.
+  // The choice shows at once; a failed answer reverts it.
   const [asked, setAsked] = useState<RedriveOut["lane"] | null>(null);
   const lane = asked ?? redrive.lane;
   const switchTo = (next: RedriveOut["lane"]) => {
@@ -39,7 +39,7 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
         onChange={setHeld}
         onCommit={(next) => {
           if (next === set) return setHeld(null);
-          // Held until the answer is there, so that it does not jump back in between.
+          // Held until the answer, so that the slider does not jump back meanwhile.
           change.mutate({ ratePerSecond: next }, { onSettled: () => setHeld(null) });
         }}
       />

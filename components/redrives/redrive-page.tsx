@@ -18,7 +18,7 @@ import { RedrivePace } from "./redrive-pace";
 import { RedriveProgress } from "./redrive-progress";
 import { RedriveRateChart } from "./redrive-rate-chart";
 
-/** One redrive: live while it runs, a record for ever after. */
+/** One redrive: live while it runs, and a record afterwards. */
 export function RedrivePage({ id }: { id: string }) {
   const redrive = useRedrive(id);
   useLastLook(id, redrive.data?.state);
@@ -55,7 +55,7 @@ function Loaded({ redrive }: { redrive: RedriveOut }) {
   return (
     <>
       <RedriveHeader redrive={redrive} />
-      {/* On a phone one column, in the order somebody needs it: how far, how fast, what failed, who and why. */}
+      {/* On a phone one column: progress, rate, failures, then creator and reason. */}
       <div className="flex flex-col gap-3 px-3 pb-4 lg:grid lg:grid-cols-[minmax(0,1fr)_20rem] lg:items-start">
         <div className="contents lg:flex lg:flex-col lg:gap-3">
           <RedriveProgress redrive={redrive} />

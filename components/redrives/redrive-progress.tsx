@@ -64,10 +64,10 @@ function stateWords(redrive: RedriveOut): string {
   }
 }
 
-/** Spoken at every tenth and when the state changes: a voice that talks each second cannot be worked beside. */
+/** For screen readers: changes at every tenth and with the state, because speech each second disturbs. */
 function Announcement({ redrive }: { redrive: RedriveOut }) {
   const tenth = redrive.total === 0 ? 0 : Math.floor((decided(redrive) / redrive.total) * 10);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: renewed by tenth and state only, on purpose
+  // biome-ignore lint/correctness/useExhaustiveDependencies: changes only by tenth and state
   const text = useMemo(() => `${redrive.state}. ${progressSentence(redrive)}`, [tenth, redrive.state]);
   return (
     <p aria-live="polite" className="sr-only">

@@ -47,7 +47,7 @@ export function RedriveRateChart({
         label: series.label,
         value: (row: RateRow) => formatRate(row.values[series.key]),
       }))}
-      // The samples of the rate are kept for a while, the counts for ever.
+      // The samples of the rate are deleted after a while; the counts stay.
       empty={
         live ? "Nothing was sent yet." : went(redrive) > 0 ? "Its rate over time is not kept." : "Nothing was sent."
       }

@@ -1,7 +1,7 @@
 import { plural } from "@/lib/browser/format";
 import type { RedriveOut } from "@/lib/contract/redrives";
 
-/** What a redrive is called: its reason is why somebody looks for it; the id says nothing. */
+/** The title of a redrive: its reason, because an id says nothing to a reader. */
 export function redriveTitle(redrive: Pick<RedriveOut, "mode" | "reason" | "total">): string {
   const reason = redrive.reason.trim();
   const verb = redrive.mode === "verify" ? "Verify" : "Redrive";
@@ -11,8 +11,8 @@ export function redriveTitle(redrive: Pick<RedriveOut, "mode" | "reason" | "tota
 type Term = { name: string; values: string[] };
 
 /**
- * What was selected, as terms to show: `errorCode: UPSTREAM_5XX`. A selection is stored as it was asked and older
- * builds may have asked otherwise, so anything that is no filter and no id list has no terms.
+ * The selection as terms: `errorCode: UPSTREAM_5XX`. An older version may have stored another form; a selection that is
+ * neither a filter nor a list of ids has no terms.
  */
 export function selectionTerms(
   selection: unknown,
@@ -31,7 +31,7 @@ export function selectionTerms(
   return { kind: "filter", terms };
 }
 
-/** What was selected, in one line: `source orders · errorCode UPSTREAM_5XX`, `20 events, one by one`. */
+/** The selection in one line: `source orders · errorCode UPSTREAM_5XX`, `20 events, one by one`. */
 export function selectionWords(selection: unknown): string {
   const selected = selectionTerms(selection);
   if (selected.kind === "ids") return `${plural(selected.count, "event")}, one by one`;

@@ -5,7 +5,7 @@ const PAGES = [
   { href: "/operations", label: "Bulk changes" },
 ] as const;
 
-/** What Parkade does to many events: sends, and changes of their state. */
+/** Tabs of the two kinds of bulk work: redrives and bulk changes of status. */
 export function RedrivesTabs({ current }: { current: (typeof PAGES)[number]["href"] }) {
   return (
     <nav aria-label="Operations" className="flex gap-1 border-b border-line px-2">

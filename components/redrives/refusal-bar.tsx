@@ -8,7 +8,7 @@ import { eligibleShare } from "./redrive-draft";
 import { refusalLines, refusalSummary, refusedTotal } from "./refusal-words";
 import { SampleLines } from "./sample-lines";
 
-/** How much of the set would be sent, and why the rest would not. */
+/** The share of the set that would be sent, and the refused events by reason. */
 export function RefusalBar({ preview }: { preview: PreviewOut }) {
   const [open, setOpen] = useState(false);
   const refused = refusedTotal(preview.refused);

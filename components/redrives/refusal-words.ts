@@ -1,6 +1,6 @@
 import { REFUSAL_TEXT, type Refusal } from "@/lib/core/refusal";
 
-/** Short names for a line of counts; the full text is in REFUSAL_TEXT. */
+/** Short names for a line of counts; REFUSAL_TEXT has the full texts. */
 const SHORT: Record<Refusal, string> = {
   "already-queued": "in another redrive",
   "already-redriven": "already redriven",
@@ -24,7 +24,7 @@ function isRefusal(reason: string): reason is Refusal {
   return Object.hasOwn(REFUSAL_TEXT, reason);
 }
 
-/** A reason that this build does not know is shown as it came: better odd than hidden. */
+/** A reason that this version does not know is shown unchanged. */
 export function refusalShort(reason: string): string {
   return isRefusal(reason) ? SHORT[reason] : reason.replaceAll("-", " ");
 }
@@ -47,7 +47,7 @@ export function refusedTotal(refused: Record<string, number>): number {
   return Object.values(refused).reduce((sum, count) => sum + count, 0);
 }
 
-/** `blacklisted 120 · cooling 41 · ignored 20`, the smaller ones past `most` folded into one. */
+/** `blacklisted 120 · cooling 41 · ignored 20`; reasons after the first `most` are added up. */
 export function refusalSummary(refused: Record<string, number>, most = 4): string {
   const lines = refusalLines(refused);
   const shown = lines.slice(0, most).map((line) => `${line.short} ${line.count.toLocaleString("en-US")}`);

@@ -3,9 +3,9 @@
 import Link from "next/link";
 import { ControlUntil } from "@/components/controls/control-until";
 import type { PreviewOut } from "@/lib/contract/redrives";
-import { sampleView, targetTroubles } from "./sample-words";
+import { sampleView, targetProblems } from "./sample-words";
 
-/** What was checked of the selection and what not, and what is wrong with its targets. */
+/** The checked and the unchecked parts of the selection, and the states of its targets. */
 export function SampleLines({ preview }: { preview: PreviewOut }) {
   if (preview.total === 0 || preview.eligible === 0) return null;
   const view = sampleView(preview);
@@ -15,7 +15,7 @@ export function SampleLines({ preview }: { preview: PreviewOut }) {
         <span className={view.bad ? "text-warning" : undefined}>{view.found}</span>{" "}
         <span className="text-muted">{view.unchecked}</span>
       </p>
-      {targetTroubles(preview.sample?.targets ?? []).map((trouble) => (
+      {targetProblems(preview.sample?.targets ?? []).map((trouble) => (
         <p key={trouble.name} className="wrap-anywhere text-warning">
           <span className="font-mono text-sm">{trouble.name}</span>: {trouble.text}
           {trouble.until ? (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sampleView, targetTroubles } from "@/components/redrives/sample-words";
+import { sampleView, targetProblems } from "@/components/redrives/sample-words";
 import type { SampleOut } from "@/lib/contract/redrives";
 
 const sample = (change: Partial<SampleOut>): SampleOut => ({
@@ -43,7 +43,7 @@ describe("what a preview says of its checks", () => {
   it("names what is wrong with a target before anything is sent", () => {
     const target = { name: "orders", reachable: true, detail: "200", breaker: "closed", breakerUntil: null } as const;
     expect(
-      targetTroubles([
+      targetProblems([
         target,
         { ...target, name: "a", reachable: false, detail: "ECONNREFUSED" },
         { ...target, name: "b", breaker: "held-open" },

@@ -3,15 +3,15 @@ import type { PreviewOut, SampleTarget } from "@/lib/contract/redrives";
 import { refusalSummary, refusedTotal } from "./refusal-words";
 
 export type SampleView = {
-  /** What the checks found, and over how many. */
+  /** The findings of the checks, and the number of checked events. */
   found: string;
-  /** Some would be refused. */
+  /** Whether some events would be refused. */
   bad: boolean;
-  /** What was not checked. */
+  /** The part that was not checked. */
   unchecked: string;
 };
 
-/** What a preview checked, and what it did not: "nothing found" is said only of what was looked at. */
+/** The checked and the unchecked parts of a preview: "nothing found" refers only to checked events. */
 export function sampleView({ sample, eligible }: Pick<PreviewOut, "sample" | "eligible">): SampleView {
   if (sample === null || (sample.checked === 0 && eligible !== 0)) {
     return {
@@ -43,8 +43,8 @@ function countOf(eligible: number | null): string {
   return eligible === null ? "all that match" : formatNumber(eligible);
 }
 
-/** What is wrong with the targets now, one line each; the time that is left stands beside it. */
-export function targetTroubles(
+/** The targets that take nothing now, one line each, with the time left. */
+export function targetProblems(
   targets: readonly SampleTarget[],
 ): { name: string; text: string; until: string | null }[] {
   return targets.flatMap(({ name, reachable, detail, breaker, breakerUntil }) => {

@@ -10,7 +10,7 @@ import {
   type SegmentKind,
 } from "./progress-segments";
 
-/** Colour and shape of each outcome; the same as the event's state where it has one. */
+/** The colour and the shape of each outcome; equal to the event's state where one exists. */
 const LOOKS: Record<SegmentKind, { fill: string; text: string; shape: ShapeName }> = {
   confirmed: { fill: "bg-confirmed", text: "text-confirmed", shape: "check" },
   delivered: { fill: "bg-redriven", text: "text-redriven", shape: "arrow" },
@@ -23,7 +23,7 @@ const LOOKS: Record<SegmentKind, { fill: string; text: string; shape: ShapeName 
   open: { fill: "bg-line", text: "text-muted", shape: "ring" },
 };
 
-/** The bar of a redrive; its sentence is its name, so that it needs no colour to be read. */
+/** The bar of a redrive; its accessible name says the numbers, so that it can be read without colour. */
 export function SegmentedBar({ counts, className }: { counts: ProgressCounts; className?: string }) {
   return (
     <div
@@ -44,7 +44,7 @@ export function SegmentedBar({ counts, className }: { counts: ProgressCounts; cl
   );
 }
 
-/** What the colours mean, with the exact numbers. */
+/** The legend of the bar, with the exact numbers. */
 export function SegmentLegend({ counts, extra }: { counts: ProgressCounts; extra?: ReactNode }) {
   return (
     <ul className="flex flex-wrap gap-x-5 gap-y-1">

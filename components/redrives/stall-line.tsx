@@ -4,7 +4,7 @@ import Link from "next/link";
 import { ControlUntil } from "@/components/controls/control-until";
 import type { RedriveOut } from "@/lib/contract/redrives";
 
-/** Why a redrive does not move, until when, and the page where that is changed. */
+/** The reason why a redrive does not advance, its end, and a link to the page that can change it. */
 export function StallLine({ stalled }: { stalled: NonNullable<RedriveOut["stalled"]> }) {
   const way = wayOut(stalled);
   return (

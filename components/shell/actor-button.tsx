@@ -33,7 +33,7 @@ function ActorForm({ onDone }: { onDone: () => void }) {
   );
 }
 
-/** Who acts here. Until sign-in exists it is the person's word. */
+/** The name of the person in this browser. Without sign-in Parkade cannot verify it. */
 export function ActorButton() {
   const actor = useActorName();
   return (
@@ -43,7 +43,7 @@ export function ActorButton() {
       label={
         <>
           <UserRound size={14} aria-hidden />
-          {/* What the audit will say, also while nobody said a name. */}
+          {/* The name in the audit, `local` without one. */}
           <span className={`hidden max-w-24 truncate lg:inline ${actor ? "" : "text-warning"}`}>
             {actor ?? "local"}
           </span>

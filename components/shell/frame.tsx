@@ -9,8 +9,8 @@ import { LazyToaster } from "./toaster";
 import { TopBar } from "./top-bar";
 
 /**
- * What stands around every page. The page scrolls inside `main`, so that the strip with what flows now is always in
- * view; on a phone the rail lies at the bottom.
+ * The frame around every page. The page scrolls inside `main`, so that the status strip stays visible; on a phone the
+ * navigation is at the bottom.
  */
 export function Frame({ children }: { children: ReactNode }) {
   return (

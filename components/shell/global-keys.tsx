@@ -9,7 +9,7 @@ import { PAGES, pageHref } from "./navigation";
 const Palette = lazily(() => import("./palette").then(({ Palette }) => Palette));
 const KeyboardHelp = lazily(() => import("./keyboard-help").then(({ KeyboardHelp }) => KeyboardHelp));
 
-/** Keys that work on every page, and the two overlays they open. */
+/** The keys that work on every page, and the two overlays that they open. */
 export function GlobalKeys() {
   const router = useRouter();
   const [open, setOpen] = useState<"palette" | "help" | null>(null);

@@ -7,7 +7,7 @@ import { isPage, type PageHref, pageHref } from "./navigation";
 
 type Props = { href: PageHref; tip?: string; className: string; children: ReactNode };
 
-/** The link to a page; it keeps the time window of the page that is left. */
+/** A link to a page that keeps the time window of the present page. */
 export function NavLink(props: Props) {
   return (
     // A prerendered page does not know its address.
@@ -24,7 +24,7 @@ function WindowedLink(props: Props) {
 function PageLink({ href, to, tip, className, children }: Props & { to: string }) {
   const current = isPage(usePathname(), href);
   return (
-    // Prefetching eight pages on every load would cost more than it saves: only what the pointer comes near to.
+    // Only a link under the pointer is prefetched: eight prefetches on every load cost more than they save.
     <Link href={to} prefetch={false} aria-current={current ? "page" : undefined} data-tip={tip} className={className}>
       {children}
     </Link>

@@ -12,10 +12,10 @@ export const PAGES = [
 
 export type PageHref = (typeof PAGES)[number]["href"];
 
-/** Pages whose data has a time window. */
+/** Pages with a time window. */
 const WITH_WINDOW: readonly PageHref[] = ["/", "/events", "/groups", "/audit"];
 
-/** The way to a page with the window of the one that is left: who looks at the last hour looks at it everywhere. */
+/** The address of a page with the time window of the present page. */
 export function pageHref(href: PageHref, current: { get(name: string): string | null }): string {
   if (!WITH_WINDOW.includes(href)) return href;
   const kept = new URLSearchParams();
@@ -26,7 +26,7 @@ export function pageHref(href: PageHref, current: { get(name: string): string | 
   return kept.size === 0 ? href : `${href}?${kept}`;
 }
 
-/** How many the bottom bar of a phone holds; the rest is under More. */
+/** The number of pages in the bottom bar of a phone; the others are under More. */
 export const BAR_PAGES = 5;
 
 /** The page an address belongs to: `/redrives/41` and `/operations` are Redrives, `/` only itself. */

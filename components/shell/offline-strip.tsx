@@ -9,7 +9,7 @@ import { useStatus } from "@/lib/browser/status";
 import type { StatusOut } from "@/lib/contract/stats";
 
 /**
- * While what the page shows is old: says so, since when and why. The page below stays, greyed. Amber from 15 s on (at
+ * Shown while the data of the page is old: since when and why. The page below stays, in grey. Amber from 15 s on (at
  * once when the server cannot be reached), red after a minute.
  */
 export function OfflineStrip() {

@@ -1,4 +1,4 @@
-/** How well a command answers to what was typed: 0 best; null = not at all. */
+/** How well a command matches the typed text: 0 best; null = no match. */
 function rankOf(command: string, typed: string): number | null {
   const name = command.toLowerCase();
   const wanted = typed.trim().toLowerCase();
@@ -7,12 +7,12 @@ function rankOf(command: string, typed: string): number | null {
   return name.includes(wanted) ? 2 : null;
 }
 
-/** From here on the text is more likely a search that happens to occur within a command's name. */
+/** A longer text is probably a search, even if a command's name contains it. */
 const LOOSE_FROM = 2;
 
 /**
- * The commands that match, best first, in two parts: those that stand before the offers to search for the text, and those
- * behind them. `contr` and Enter opens Controls; `order-77` searches.
+ * The matching commands, best first, in two parts: the commands before the offers to search for the text, and the
+ * commands after them. `contr` and Enter opens Controls; `order-77` searches.
  */
 export function rankCommands<Command extends { name: string }>(
   commands: readonly Command[],

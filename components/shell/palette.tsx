@@ -19,7 +19,7 @@ const GROUP =
 
 type PaletteCommand = { id: string; name: string; hint?: string; run: () => void };
 
-/** Everything by name: pages, a search, an id that was pasted, settings of this browser. The best match comes first. */
+/** Pages, searches, ids and settings of this browser, by name. The best match comes first. */
 export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () => void }) {
   const router = useRouter();
   const zone = useZone();
@@ -71,9 +71,9 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
       onOpenChange={(open) => (open ? undefined : onClose())}
       label="Commands"
       loop
-      // Ranked here: its own order puts a search before the page that was meant.
+      // Ranked here: the library's own order would put a search before a page.
       shouldFilter={false}
-      // Ctrl K closes what it opened; with these bindings it would move the selection.
+      // Ctrl K closes the palette; with the library's vim bindings it would move the selection.
       vimBindings={false}
       overlayClassName="fixed inset-0 z-40 bg-[rgb(10_11_14/0.45)]"
       contentClassName={`${POPUP_CLASS} fixed top-[12dvh] left-1/2 z-50 w-[min(560px,94vw)] -translate-x-1/2 overflow-hidden`}
@@ -102,7 +102,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
   );
 }
 
-/** What the text may be looked for as. */
+/** The possible searches for the text. */
 function findsOf(typed: string, qualified: boolean, go: (href: string) => void): PaletteCommand[] {
   const finds: PaletteCommand[] = [
     {

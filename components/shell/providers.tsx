@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { RenderedAt } from "@/lib/browser/clock-zone";
 import { QueryProvider } from "@/lib/browser/query-client";
 
-/** What every component of the console may ask for: the server's state, and the time at which it was rendered. */
+/** The react-query client and the server's render time, for every component. */
 export function Providers({ renderedAtMs, children }: { renderedAtMs: number; children: ReactNode }) {
   return (
     <RenderedAt value={renderedAtMs}>

@@ -26,7 +26,7 @@ const ICONS: Record<PageHref, LucideIcon> = {
   "/audit": ScrollText,
 };
 
-/** The way to every page: words beside their icon; icons alone where the window is narrow. */
+/** The links to every page: icons with words, only icons in a narrow window. */
 export function Rail() {
   return (
     <nav
@@ -63,7 +63,7 @@ export function Rail() {
   );
 }
 
-/** The rail of a phone: five pages under the thumb, and the others behind More. */
+/** The navigation of a phone: five pages, and the others behind More. */
 export function BottomBar() {
   return (
     <nav aria-label="Pages" className="flex border-t border-line bg-canvas pb-[env(safe-area-inset-bottom)] sm:hidden">
@@ -88,7 +88,7 @@ export function BottomBar() {
   );
 }
 
-/** A bay with one parked car in it. */
+/** The logo: a parking bay with one car. */
 function Mark() {
   return (
     <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden className="shrink-0">

@@ -30,8 +30,8 @@ function onSearchEdit(listener: (text: string) => void): () => void {
 }
 
 /**
- * Search from anywhere: an id that was pasted leads to what it names, qualifiers become chips of the events filter, words
- * look in the error texts. On the events page words and qualifiers add to what is there; elsewhere they open that page.
+ * The search on every page: an id opens its object, qualifiers become restrictions of the events filter, words search
+ * the error texts. On the events page qualifiers and words are added to the filter; elsewhere they open that page.
  */
 export function SearchBox() {
   const id = useId();
@@ -68,7 +68,7 @@ export function SearchBox() {
   const submit = async () => {
     if (text.trim() === "" || busy) return;
     const { unread } = parseSearch(text);
-    // Said once; a second Enter means the words as they stand.
+    // The notice appears once; a second Enter searches the text as words.
     if (unread.length > 0 && notice === null) {
       setNotice(`${unread.join("; ")}. Enter again looks for it as words in error texts.`);
       return;

@@ -7,7 +7,7 @@ import { typedToken, writeTerm } from "@/lib/browser/qualified-search";
 import { matching, NAME_SUGGESTIONS, type Suggestion, useValueSuggestions } from "@/lib/browser/suggestions";
 import type { SuggestionKeys } from "./search-box";
 
-/** What may come next at the caret: names of qualifiers, then their known values. The box keeps the focus. */
+/** Suggestions at the caret: names of qualifiers, then their known values. The focus stays in the search box. */
 export function SearchSuggestions({
   listId,
   text,
@@ -18,9 +18,9 @@ export function SearchSuggestions({
 }: {
   listId: string;
   text: string;
-  /** What of the text was not understood; null = all of it was. */
+  /** The part of the text that was not understood; null = none. */
   notice: string | null;
-  /** Set to a handler that says whether it used the key. */
+  /** A handler of keys; it returns whether it used the key. */
   keys: RefObject<SuggestionKeys | null>;
   onActive: (optionId: string | undefined) => void;
   onPick: (text: string) => void;
@@ -49,7 +49,7 @@ export function SearchSuggestions({
         setIndex((now) => (now + step + offered.length + (now < 0 && step < 0 ? 1 : 0)) % offered.length);
         return true;
       }
-      // Tab takes the first only once something was typed, so that it can still leave the box.
+      // In an empty search box Tab must still move the focus.
       const chosen = offered[index >= 0 ? index : key === "Tab" && part !== "" ? 0 : -1];
       if (!chosen) return false;
       pick(chosen.value);

@@ -8,7 +8,7 @@ import { formatAgo, formatClock, formatRate, plural } from "@/lib/browser/format
 import { lastAnswerMs, useFreshness } from "@/lib/browser/freshness";
 import { useStatus } from "@/lib/browser/status";
 import type { StatusOut } from "@/lib/contract/stats";
-import { gaugeLevel, lanesInOrder, troublesOf, workerHealth } from "./status-view";
+import { gaugeLevel, lanesInOrder, problemsOf, workerHealth } from "./status-view";
 
 type Lane = StatusOut["lanes"][number];
 
@@ -37,7 +37,7 @@ function LaneGauge({ lane }: { lane: Lane }) {
   );
 }
 
-/** What flows now, and whether the machine behind it is well. Always there, on every page. */
+/** The present flow and the health of the parts of Parkade, on every page. */
 export function StatusStrip() {
   const { data, error } = useStatus();
   const level = useFreshness();
@@ -52,7 +52,7 @@ export function StatusStrip() {
   }
   const asOf = lastAnswerMs() || Date.parse(data.asOf);
   const worker = workerHealth(data.worker);
-  // What was well when it last answered is not known to be well now.
+  // Old data cannot show health.
   const old = level !== "fresh";
   return (
     <section aria-label="Status" className={STRIP}>
@@ -71,7 +71,7 @@ export function StatusStrip() {
           )}
         </Link>
       </div>
-      {old ? null : <Troubles status={data} />}
+      {old ? null : <Problems status={data} />}
       <div className="ml-auto flex shrink-0 items-center gap-3">
         {old ? (
           <span
@@ -101,9 +101,9 @@ export function StatusStrip() {
   );
 }
 
-/** Trouble that would otherwise show on its own page alone. */
-function Troubles({ status }: { status: StatusOut }) {
-  return troublesOf(status).map(({ key, words, href }) => (
+/** Problems that would otherwise show on their own page only. */
+function Problems({ status }: { status: StatusOut }) {
+  return problemsOf(status).map(({ key, words, href }) => (
     <Link
       key={key}
       href={href}

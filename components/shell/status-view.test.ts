@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gaugeLevel, troublesOf, workerHealth } from "./status-view";
+import { gaugeLevel, problemsOf, workerHealth } from "./status-view";
 
 describe("the gauge of a lane", () => {
   it.each([
@@ -22,12 +22,12 @@ it("tells a dead worker from an unknown one", () => {
   expect(workerHealth({ alive: 2, lastSeenAt: null })).toMatchObject({ ok: true, detail: "2 workers run" });
 });
 
-describe("trouble that the strip names", () => {
+describe("problems in the status strip", () => {
   const well = { worker: { alive: 2, lastSeenAt: null }, trouble: { openBreakers: [], failingSources: [] } };
 
   it("is nothing when all is well, or when it is not known", () => {
-    expect(troublesOf(well)).toEqual([]);
-    expect(troublesOf({ worker: null, trouble: null })).toEqual([]);
+    expect(problemsOf(well)).toEqual([]);
+    expect(problemsOf({ worker: null, trouble: null })).toEqual([]);
   });
 
   it("is each cause, with the page where it is mended", () => {
@@ -35,7 +35,7 @@ describe("trouble that the strip names", () => {
       worker: { alive: 0, lastSeenAt: null },
       trouble: { openBreakers: ["orders.slow", "orders"], failingSources: ["billing"] },
     };
-    expect(troublesOf(status)).toEqual([
+    expect(problemsOf(status)).toEqual([
       { key: "worker", words: "no worker runs: nothing is sent", href: "/targets" },
       { key: "breakers", words: "breaker open: orders.slow and 1 more", href: "/targets" },
       { key: "sources", words: "source fails: billing", href: "/sources" },

@@ -1,15 +1,15 @@
 import type { StatusOut } from "@/lib/contract/stats";
 
-/** How many of five bars are lit: none only when nothing flows, all only at the set rate. */
+/** The number of lit bars out of five: none only without flow, all only at the set rate. */
 export function gaugeLevel(lane: Pick<StatusOut["lanes"][number], "ratePerSecondNow" | "ratePerSecondSet">): number {
   const { ratePerSecondNow: now, ratePerSecondSet: set } = lane;
   if (now === null || now <= 0) return 0;
-  // Without a limit there is no share to show: one bar says that something flows.
+  // Without a limit there is no share; one bar shows that something flows.
   if (set === null || set <= 0) return 1;
   return Math.min(5, Math.max(1, Math.floor((now / set) * 5 + 0.05)));
 }
 
-/** The slow lane first: it is the one people wait for. */
+/** The slow lane first, because people watch it. */
 export function lanesInOrder(lanes: StatusOut["lanes"]): StatusOut["lanes"] {
   return lanes.toSorted((a, b) => Number(a.lane === "main") - Number(b.lane === "main"));
 }
@@ -25,23 +25,23 @@ export function workerHealth(worker: StatusOut["worker"]): { ok: boolean; unknow
   };
 }
 
-export type Trouble = { key: string; words: string; href: "/targets" | "/sources" };
+export type StatusProblem = { key: string; words: string; href: "/targets" | "/sources" };
 
 function named(names: readonly string[]): string {
   return names.length === 1 ? names[0]! : `${names[0]} and ${names.length - 1} more`;
 }
 
-/** What keeps events from going out or coming in, each with the page on which it can be mended. */
-export function troublesOf(status: Pick<StatusOut, "trouble" | "worker">): Trouble[] {
-  const troubles: Trouble[] = [];
+/** The problems that stop events from being sent or parked, each with the page that can solve it. */
+export function problemsOf(status: Pick<StatusOut, "trouble" | "worker">): StatusProblem[] {
+  const problems: StatusProblem[] = [];
   const { openBreakers = [], failingSources = [] } = status.trouble ?? {};
   if (status.worker?.alive === 0)
-    troubles.push({ key: "worker", words: "no worker runs: nothing is sent", href: "/targets" });
+    problems.push({ key: "worker", words: "no worker runs: nothing is sent", href: "/targets" });
   if (openBreakers.length > 0) {
-    troubles.push({ key: "breakers", words: `breaker open: ${named(openBreakers)}`, href: "/targets" });
+    problems.push({ key: "breakers", words: `breaker open: ${named(openBreakers)}`, href: "/targets" });
   }
   if (failingSources.length > 0) {
-    troubles.push({ key: "sources", words: `source fails: ${named(failingSources)}`, href: "/sources" });
+    problems.push({ key: "sources", words: `source fails: ${named(failingSources)}`, href: "/sources" });
   }
-  return troubles;
+  return problems;
 }

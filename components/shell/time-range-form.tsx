@@ -97,7 +97,7 @@ export function TimeRangeForm({
   );
 }
 
-/** undefined = left empty, null = typed and no time. */
+/** undefined = empty, null = typed and not a time. */
 function boundOf(text: string, zone: Zone): string | null | undefined {
   return text.trim() === "" ? undefined : fromTyped(text, zone);
 }

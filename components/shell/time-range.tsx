@@ -10,7 +10,7 @@ import { windowLabel } from "@/lib/browser/time-window";
 
 const TimeRangeForm = lazily(() => import("./time-range-form").then(({ TimeRangeForm }) => TimeRangeForm));
 
-/** Pages whose data has a window, and what none in the address means there. */
+/** Pages with a time window, and the meaning of an address without one. */
 const OPEN_WINDOW: Record<string, string> = {
   "/": "Last 24 h",
   "/events": "Any time",
@@ -18,7 +18,7 @@ const OPEN_WINDOW: Record<string, string> = {
   "/audit": "Any time",
 };
 
-/** The time window of the page, in its address like the rest of the filter. */
+/** The time window of the page, stored in its address. */
 export function TimeRange() {
   const zone = useZone();
   const open = OPEN_WINDOW[usePathname()];

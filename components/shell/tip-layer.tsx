@@ -16,8 +16,8 @@ function placeOf(element: Element, text: string): Tip {
 }
 
 /**
- * One tooltip for the whole console: whatever has `data-tip` shows it on hover and on keyboard focus. A thousand rows
- * with times and ids then cost no component, no listener and no JavaScript of their own.
+ * One tooltip for the whole console: an element with `data-tip` shows it on hover and on keyboard focus. A thousand
+ * rows with times and ids then need no component and no listener of their own.
  */
 export function TipLayer() {
   const [tip, setTip] = useState<Tip | null>(null);
@@ -41,7 +41,7 @@ export function TipLayer() {
       shown = element;
       timer = setTimeout(() => {
         if (!element.isConnected) return;
-        // A screen reader hears the text with the element, unless something else describes it or it is its name anyway.
+        // A screen reader reads the tip, unless the element has a description or the tip is its name.
         if (!element.hasAttribute("aria-describedby") && element.getAttribute("aria-label") !== text) {
           element.setAttribute("aria-describedby", TIP_ID);
         }
@@ -53,7 +53,7 @@ export function TipLayer() {
     const onFocus = (event: FocusEvent) => {
       if (event.target instanceof Element && event.target.matches(":focus-visible")) show(nearest(event), DELAY_MS);
     };
-    // What a press changes (`Copied`) is shown at once, in place of what stood there.
+    // A tip that a press changes (`Copied`) is shown at once, in place of the old text.
     const observer = new MutationObserver(() => {
       const text = shown?.getAttribute("data-tip");
       if (shown && text) setTip((now) => (now && shown ? placeOf(shown, text) : now));

@@ -7,7 +7,7 @@ import { onToasterWanted, toasterWanted } from "@/components/ui/toast";
 
 const ToastRegion = lazily(() => import("./toast-region").then(({ ToastRegion }) => ToastRegion));
 
-/** The place of toasts, and of every page: what opens on demand is fetched once the page is on the screen. */
+/** Renders toasts, and starts loading the code of dialogs and panels after the first page is painted. */
 export function LazyToaster() {
   useEffect(startLoadingAfterPaint, []);
   const wanted = useSyncExternalStore(onToasterWanted, toasterWanted, () => false);

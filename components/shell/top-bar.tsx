@@ -8,7 +8,7 @@ import { ZoneToggle } from "./zone-toggle";
 export function TopBar() {
   return (
     <header className="flex h-12 min-w-0 items-center gap-2 border-b border-line bg-canvas px-2 sm:px-3">
-      {/* Both read the address, which a prerendered page does not know. */}
+      {/* Both parts read the address, which a prerendered page does not know. */}
       <Suspense fallback={<div className="h-8 flex-1 rounded-md border border-control bg-surface sm:max-w-160" />}>
         <SearchBox />
       </Suspense>

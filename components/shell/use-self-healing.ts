@@ -4,7 +4,7 @@ import { useEffect } from "react";
 import { isChunkFailure } from "@/components/ui/load-chunk";
 
 const ASK_MS = 2_000;
-/** One reload by itself in this time: a page that breaks each time must not reload without end. */
+/** At most one automatic reload in this time: a page that fails each time must not reload without end. */
 const RELOAD_AGAIN_MS = 60_000;
 const RELOADED_AT = "parkade.reloadedAtMs";
 
@@ -15,15 +15,15 @@ function mayReload(): boolean {
     window.sessionStorage.setItem(RELOADED_AT, String(Date.now()));
     return true;
   } catch {
-    // Without storage nothing would bound it.
+    // Without storage nothing would limit the reloads.
     return false;
   }
 }
 
 /**
- * For a page that broke because its code or data could not be fetched: asks until the server answers, then tries once
- * more, and if the code is still missing (another version was installed) loads the page anew. What broke for another
- * reason is left to the person. Returns whether it waits.
+ * For a page whose code or data could not be fetched: polls until the server answers, then renders the page again, and
+ * reloads it if the code is still missing (another version was installed). After any other failure the person decides.
+ * Returns whether it waits.
  */
 export function useSelfHealing(error: unknown, retry: () => void): boolean {
   const passing = isChunkFailure(error) || (error instanceof TypeError && /fetch/i.test(error.message));
@@ -37,7 +37,7 @@ export function useSelfHealing(error: unknown, retry: () => void): boolean {
         if (isChunkFailure(error) && mayReload()) window.location.reload();
         else retry();
       } catch {
-        // No answer yet: asked again.
+        // No answer yet; it polls again.
       }
     };
     const timer = setInterval(() => void ask(), ASK_MS);

@@ -3,7 +3,7 @@
 import { Button } from "@/components/ui/button";
 import { setZone, useZone } from "@/lib/browser/clock-zone";
 
-/** The zone of every absolute time: UTC as in the logs, or this machine's. */
+/** The zone of every absolute time: UTC as in logs, or the zone of this machine. */
 export function ZoneToggle() {
   const zone = useZone();
   const other = zone === "utc" ? "local" : "utc";

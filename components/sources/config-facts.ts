@@ -1,6 +1,6 @@
 import type { SourceOut } from "@/lib/contract/sources";
 
-/** A configuration as lines to read, nested settings by their path: `redriveTo.queue`. Secrets come masked. */
+/** A configuration as lines, nested settings by their paths: `redriveTo.queue`. The server masks secrets. */
 export function configFacts(source: Pick<SourceOut, "config" | "payloadSchema">): { name: string; value: string }[] {
   const facts = lines(source.config, "");
   return source.payloadSchema === null
@@ -8,7 +8,7 @@ export function configFacts(source: Pick<SourceOut, "config" | "payloadSchema">)
     : [...facts, { name: "payload schema", value: "checked before a redrive" }];
 }
 
-/** As the dialog calls them. */
+/** The same labels as in the dialog. */
 const NAMES: Record<string, string> = { redriveUrl: "redrive URL", slowLaneUrl: "slow-lane URL" };
 
 function lines(config: Record<string, unknown>, path: string): { name: string; value: string }[] {

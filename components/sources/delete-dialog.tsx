@@ -6,7 +6,7 @@ import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { useDeleteSource } from "@/lib/browser/sources";
 import type { SourceOut } from "@/lib/contract/sources";
 
-/** Deleting a source takes its targets with it, so its name is typed. */
+/** Deleting a source deletes its targets too, so the person types its name. */
 export function DeleteDialog({ source, onClose }: { source: SourceOut; onClose: () => void }) {
   const remove = useDeleteSource();
   const [typed, setTyped] = useState("");

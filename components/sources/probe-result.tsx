@@ -7,7 +7,7 @@ import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { formatBytes, formatNumber, shortenId } from "@/lib/browser/format";
 import type { ProbeOut } from "@/lib/contract/sources";
 
-/** Whether it can be reached, and what would be read. Nothing was taken from the queue. */
+/** Whether the source can be reached, and a sample of its messages. The messages stay in the queue. */
 export function ProbeResult({ probe, onClose }: { probe: ProbeOut; onClose?: () => void }) {
   return (
     <div role="status" className="grid grid-cols-[minmax(0,1fr)] gap-2 rounded-md bg-canvas px-3 py-2">
@@ -35,7 +35,7 @@ export function ProbeResult({ probe, onClose }: { probe: ProbeOut; onClose?: () 
           </thead>
           <tbody>
             {probe.sample.map((sample, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: a sample may hold one id twice, and is never reordered
+              // biome-ignore lint/suspicious/noArrayIndexKey: a sample may hold one id twice and is never reordered
               <Tr key={index}>
                 <Td className="font-mono text-sm whitespace-nowrap">{shortenId(sample.eventId, 16, 6)}</Td>
                 <Td className="font-mono text-sm">{sample.errorCode}</Td>

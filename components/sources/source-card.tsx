@@ -23,7 +23,7 @@ import { sourceState } from "./source-state";
 
 const DeleteDialog = lazily(() => import("./delete-dialog").then(({ DeleteDialog }) => DeleteDialog));
 
-/** One source: how it is doing, what lies in it, and a look at what it would read. */
+/** One source: its state, its numbers, its configuration and a probe. */
 export function SourceCard({ source, onEdit }: { source: SourceOut; onEdit: () => void }) {
   const now = useNow();
   const probe = useProbe();

@@ -11,7 +11,7 @@ import { ProbeResult } from "./probe-result";
 import { errorsOf, type SourceErrors, sourceBody, sourceDraft } from "./source-draft";
 import { Check, type FieldsProps, Further, HttpFields, NameAndKind, RabbitFields } from "./source-fields";
 
-/** Makes or edits a source. Its name and kind never change: events and targets are named after it. */
+/** Creates or edits a source. Its name and kind never change: events and targets carry them. */
 export function SourceDialog({ source, onClose }: { source: SourceOut | null; onClose: () => void }) {
   const [draft, setDraft] = useState(() => sourceDraft(source));
   const [pressed, setPressed] = useState(false);
@@ -51,7 +51,7 @@ export function SourceDialog({ source, onClose }: { source: SourceOut | null; on
       onClose={onClose}
       footer={
         <>
-          {/* Masked values are known to the server only by the stored source: an edited one is probed from its card. */}
+          {/* The server knows masked values only by the stored source, so an edited source is probed from its card. */}
           {source === null ? (
             <ActionButton busy={probe.isPending} onClick={look}>
               Probe

@@ -3,7 +3,7 @@ import type { SourceOut } from "@/lib/contract/sources";
 export const KINDS = ["http", "rabbitmq"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** A source's form: what was typed. Text that is empty means "not set". */
+/** The fields of a source's form. An empty text means "not set". */
 export type SourceDraft = {
   name: string;
   kind: Kind;
@@ -17,9 +17,9 @@ export type SourceDraft = {
   redriveQueue: string;
   slowLaneQueue: string;
   prefetch: string;
-  /** Everything else of the configuration (mapping, headers, exchange), as JSON. */
+  /** The rest of the configuration (mapping, headers, exchange), as JSON. */
   more: string;
-  /** JSON Schema of payloads; empty = only "parses". */
+  /** JSON Schema of payloads; empty = a payload must only be valid JSON. */
   payloadSchema: string;
 };
 
@@ -40,7 +40,7 @@ const EMPTY: SourceDraft = {
   payloadSchema: "",
 };
 
-/** Settings that have a field of their own; the rest is edited as JSON. */
+/** Settings with a field of their own; the rest is edited as JSON. */
 const OWN: Record<Kind, readonly string[]> = {
   http: ["redriveUrl", "slowLaneUrl", "forwardCredentials"],
   rabbitmq: ["url", "queue", "slowLaneQueue", "prefetch"],
@@ -85,7 +85,7 @@ type SourceBody = {
 };
 export type SourceResult = { ok: true; source: SourceBody } | { ok: false; errors: SourceErrors };
 
-/** What the form would store. Only what cannot be sent at all is found here; the server knows the rest. */
+/** The request of the form. Only errors that make a request impossible are found here; the server checks the rest. */
 export function sourceBody(draft: SourceDraft): SourceResult {
   const errors: SourceErrors = {};
   const more = jsonObject(draft.more);
@@ -135,13 +135,13 @@ function rabbitmqConfig(draft: SourceDraft, further: Record<string, unknown>): R
   });
 }
 
-/** Without what is empty: an absent setting has a default, an empty one is wrong. */
+/** Removes empty values: an absent setting has a default, an empty setting is an error. */
 function present(fields: Record<string, unknown>): Record<string, unknown> {
   const kept = Object.entries(fields).map(([name, value]) => [name, typeof value === "string" ? value.trim() : value]);
   return Object.fromEntries(kept.filter(([, value]) => value !== undefined && value !== ""));
 }
 
-/** {} for empty text, null for what is no JSON object. */
+/** {} for an empty text, null for a text that is no JSON object. */
 function jsonObject(source: string): Record<string, unknown> | null {
   if (source.trim() === "") return {};
   try {
@@ -162,7 +162,7 @@ function text(value: unknown): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-/** The server's complaints beside the fields they are about: `config.url` belongs to `url`. */
+/** The errors of the server by field of the form: `config.url` belongs to `url`. */
 export function errorsOf(fields: { field: string; detail: string }[], kind: Kind): SourceErrors {
   const errors: SourceErrors = {};
   for (const { field, detail } of fields) {

@@ -3,7 +3,7 @@ import type { SourceOut } from "@/lib/contract/sources";
 
 export type StateLook = { word: string; shape: ShapeName; colour: string };
 
-/** A consumer that has not reported for this long is not known to be well. */
+/** The state of a consumer that has not reported for this long is unknown. */
 const STALE_MS = 60_000;
 
 const LOOKS: Record<string, Omit<StateLook, "word">> = {
@@ -14,9 +14,9 @@ const LOOKS: Record<string, Omit<StateLook, "word">> = {
 };
 
 /**
- * How a source is doing, as a word with its shape. An HTTP source is pushed to and has no consumer that could be down.
+ * The state of a source, as a word with its shape. An HTTP source has no consumer that could fail.
  *
- * @param nowMs 0 while the clock is not known
+ * @param nowMs 0 while the clock is unknown
  */
 export function sourceState(source: Pick<SourceOut, "enabled" | "kind" | "state">, nowMs: number): StateLook {
   if (!source.enabled) return { word: "OFF", shape: "pause", colour: "text-muted" };

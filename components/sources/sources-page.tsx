@@ -14,7 +14,6 @@ import { SourceCard } from "./source-card";
 
 const SourceDialog = lazily(() => import("./source-dialog").then(({ SourceDialog }) => SourceDialog));
 
-/** Where dead letters come from, and whether they do. */
 export function SourcesPage() {
   const sources = useSources();
   const [editing, setEditing] = useState<SourceOut | "new" | null>(null);

@@ -2,7 +2,7 @@ import type { TargetEngine, TargetOut } from "@/lib/contract/sources";
 
 export type BreakerWord = "closed" | "half-open" | "open" | "none";
 
-/** What the workers together say of one target. Sums where they share a load, the worst where one is enough. */
+/** The reports of all workers on one target: sums for a shared load, the worst value for a state. */
 export type EngineView = {
   workers: number;
   breaker: { state: BreakerWord; forced: boolean; waitMs: number | null };
@@ -14,13 +14,13 @@ export type EngineView = {
   };
   latency: { p50Ms: number | null; p95Ms: number | null; p99Ms: number | null; samples: number };
   counters: { name: string; value: number }[];
-  /** The oldest report: nothing shown is younger. */
+  /** The time of the oldest report: no shown number is older. */
   asOf: string;
 };
 
 const WORSE: Record<BreakerWord, number> = { none: 0, closed: 1, "half-open": 2, open: 3 };
 
-/** null when no live worker has used the target: unknown, which is not the same as well. */
+/** null when no live worker has used the target: unknown, not healthy. */
 export function engineView(engines: TargetEngine[]): EngineView | null {
   const [first] = engines;
   if (!first) return null;
@@ -54,7 +54,7 @@ function breakerWord(engine: TargetEngine): BreakerWord {
   return engine.breaker?.state ?? "none";
 }
 
-/** Infinity does not survive JSON: an unlimited budget arrives as null. */
+/** JSON has no Infinity: an unlimited budget arrives as null. */
 function budgetLeft(engines: TargetEngine[]): number | null {
   const left = engines.map((engine) => engine.budget.left as number | null);
   return left.some((each) => each === null || !Number.isFinite(each))
@@ -62,7 +62,7 @@ function budgetLeft(engines: TargetEngine[]): number | null {
     : left.reduce<number>((total, each) => total + (each ?? 0), 0);
 }
 
-/** Only whole counts add up; shares (`retryRate`) are shown elsewhere and left out. */
+/** Only counts can be added; shares (`retryRate`) are shown elsewhere. */
 function summedCounters(engines: TargetEngine[]): { name: string; value: number }[] {
   const sums = new Map<string, number>();
   for (const engine of engines)
@@ -76,8 +76,8 @@ export function counterWords(name: string): string {
   return name.replaceAll(/([A-Z])/g, " $1").toLowerCase();
 }
 
-/** Targets that take nothing first, then those in use, then those that no worker has used; by name among equals. */
-export function byTrouble(targets: readonly TargetOut[]): TargetOut[] {
+/** Open targets first, then used targets, then targets that no worker has used; each part by name. */
+export function openBreakersFirst(targets: readonly TargetOut[]): TargetOut[] {
   const rank = (target: TargetOut) => {
     const state = target.breakerForce ?? engineView(target.engine)?.breaker.state;
     if (state === undefined) return 3;

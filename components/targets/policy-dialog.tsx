@@ -11,7 +11,7 @@ import { parseBody, policyView } from "./policy-view";
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
-/** A new version of a policy, as JSON, with its promises worked out while it is typed. */
+/** Creates a version of a policy, as JSON, and shows its limits while the person types. */
 export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: string[]; onClose: () => void }) {
   const { from, isNew, taken, onClose } = props;
   const [name, setName] = useState(isNew ? "" : from.name);
@@ -19,7 +19,7 @@ export function PolicyDialog(props: { from: PolicyOut; isNew: boolean; taken: st
   const versions = usePolicyVersions(from.name, !isNew);
   const save = useSavePolicy();
 
-  // Typing stays quick also where a thousand attempts are to be laid out.
+  // Deferred, so that typing stays fast even when a thousand attempts are drawn.
   const parsed = parseBody(useDeferredValue(text));
   const view = parsed.ok ? policyView(parsed.body) : null;
   const nameError = NAME.test(name)

@@ -18,7 +18,7 @@ const PolicyDialog = lazily(() => import("./policy-dialog").then(({ PolicyDialog
 
 type Policies = UseQueryResult<{ items: PolicyOut[] }, ApiError>;
 
-/** How targets are called: attempts, timeouts, backoff. Versioned; a redrive keeps the version it began with. */
+/** The versioned policies: attempts, timeouts, backoff. A redrive keeps the version that it began with. */
 export function PolicySection({ policies }: { policies: Policies }) {
   const [editing, setEditing] = useState<PolicyOut | "new" | null>(null);
   const items = policies.data?.items ?? [];

@@ -5,7 +5,7 @@ import { formatShare } from "@/lib/browser/format";
 import { oddsAt, type PolicyView, preciseDuration } from "./policy-view";
 import { ScheduleChart } from "./schedule-chart";
 
-/** What a policy promises: W, the odds for a failure rate that can be moved, and when each attempt may run. */
+/** The limits of a policy: W, the odds for an adjustable failure rate, and the times of each attempt. */
 export function PolicySummary({ view }: { view: PolicyView }) {
   const id = useId();
   const [failPercent, setFailPercent] = useState(30);

@@ -13,16 +13,16 @@ export type PolicyView =
   | {
       ok: true;
       policy: Policy;
-      /** W: the longest a call can take by its own policy, ms. */
+      /** W: the longest time of a call by the policy, ms. */
       upperBoundMs: number;
-      /** What the deadline leaves beyond W and the margin, ms. */
+      /** The part of the deadline beyond W and the margin, ms. */
       slackMs: number;
       steps: ScheduleStep[];
-      /** Load on a target that fails everything, per original call. */
+      /** The load on a target that fails every call, per original call. */
       loadFactor: number;
     };
 
-/** What a policy promises, or every field that keeps it from running. */
+/** The limits of a policy, or the errors of its fields. */
 export function policyView(body: unknown): PolicyView {
   const violations = validatePolicy(body);
   if (violations.length > 0) {
@@ -48,7 +48,7 @@ export function policyView(body: unknown): PolicyView {
 
 export type Odds = { success: number; attempts: number };
 
-/** Success and expected attempts when each attempt fails with `pDrop`, independently of the others. */
+/** Success and expected attempts when each attempt fails with the probability `pDrop`, independently of the others. */
 export function oddsAt(policy: Policy, pDrop: number): Odds {
   return {
     success: successProbability(pDrop, policy.maxAttempts),
@@ -76,7 +76,7 @@ export function backoffWords(backoff: Policy["backoff"], duration: (ms: number) 
   }
 }
 
-/** `250 ms`, `1.2 s`, `2.5 min`: a policy's times are compared, so nothing is rounded away that a person set. */
+/** `250 ms`, `1.2 s`, `2.5 min`: not rounded, because a person compares the times of a policy. */
 export function preciseDuration(ms: number): string {
   if (ms === 0) return "0";
   if (ms < 1_000) return `${Number(ms.toFixed(1))} ms`;
@@ -87,7 +87,7 @@ export function preciseDuration(ms: number): string {
 
 export type ParsedBody = { ok: true; body: Record<string, unknown> } | { ok: false; detail: string };
 
-/** What was typed as a policy's JSON. */
+/** Reads the typed JSON of a policy. */
 export function parseBody(text: string): ParsedBody {
   let body: unknown;
   try {

@@ -3,12 +3,12 @@
 import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { type PolicyView, preciseDuration } from "./policy-view";
 
-/** A thousand attempts are a policy's right; as rows they are a wall. */
+/** A policy may have a thousand attempts; only this many get a row. */
 const ROWS_MAX = 20;
 
 /**
- * When each attempt may begin and must have ended: a table whose last column draws it. Light: the attempt may begin
- * here, by the draw of the jitter. Dark: the last possible run.
+ * The earliest start and the latest end of each attempt: a table whose last column draws them. Light: the possible
+ * starts, by the jitter. Dark: the last possible run.
  */
 export function ScheduleChart({ view }: { view: Extract<PolicyView, { ok: true }> }) {
   const span = Math.max(view.policy.deadlineMs, view.upperBoundMs);

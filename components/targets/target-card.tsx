@@ -23,7 +23,7 @@ const BREAKER_LOOKS: Record<BreakerWord, { shape: ShapeName; colour: string; wor
   none: { shape: "ring", colour: "text-muted", word: "NO BREAKER" },
 };
 
-/** One target: breaker, rate, bulkhead, budget and latency, live; and what an operator may change. */
+/** One target: live breaker, rate, bulkhead, budget and latency, and the changes that an operator may make. */
 export function TargetCard({
   target,
   others,
@@ -98,7 +98,7 @@ export function TargetCard({
 }
 
 function Breaker({ target, engine }: { target: TargetOut; engine: EngineView | null }) {
-  // An operator's order holds also where no worker has reported yet.
+  // An operator's order holds before any worker has reported.
   const state = target.breakerForce ?? engine?.breaker.state;
   if (state === undefined) {
     return <p className="text-muted">No live worker has sent to it yet: its state is not known.</p>;

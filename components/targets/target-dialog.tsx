@@ -9,10 +9,10 @@ import type { TargetOut } from "@/lib/contract/sources";
 import type { PolicyOut } from "@/lib/contract/targets";
 import { changesSomething, type TargetDraft, targetChange, targetDraft } from "./target-draft";
 
-/** Rate, burst, bulkhead, policy: changed live for everything that sends there. */
+/** Changes rate, burst, bulkhead and policy of a target, also for running redrives. */
 export function TargetDialog(props: {
   target: TargetOut;
-  /** Names of the other targets; the server refuses one of another kind. */
+  /** Names of the other targets; the server refuses a target of another kind. */
   others: readonly string[];
   policies: PolicyOut[] | undefined;
   onClose: () => void;

@@ -4,11 +4,11 @@ import type { TargetOut } from "@/lib/contract/sources";
 import type { TargetChange } from "@/lib/contract/targets";
 import type { Fallback } from "@/lib/core/fallback";
 
-/** A target's form: what was typed, so that nothing is lost while it is not yet a number. */
+/** The fields of a target's form, as typed text. */
 export type TargetDraft = {
   unlimited: boolean;
   rate: string;
-  /** Empty = the default of the rate. */
+  /** Empty = the default for the rate. */
   burst: string;
   bulkhead: string;
   policyName: string;
@@ -40,7 +40,7 @@ export function targetDraft(target: TargetOut): TargetDraft {
 type Fields = Partial<Record<"rate" | "burst" | "bulkhead" | "warmUp" | "deferMinutes", string>>;
 export type TargetResult = { ok: true; change: TargetChange } | { ok: false; errors: Fields };
 
-/** Only what differs from the target is sent: two operators who change two things do not undo each other. */
+/** Only changed fields are sent, so that two operators who change two fields do not undo each other. */
 export function targetChange(target: TargetOut, draft: TargetDraft, reason: string): TargetResult {
   const errors: Fields = {};
   const rate = draft.unlimited ? null : parseRate(draft.rate);
@@ -48,7 +48,7 @@ export function targetChange(target: TargetOut, draft: TargetDraft, reason: stri
   const bulkhead = Number(draft.bulkhead);
   if (!draft.unlimited && rate === null) errors.rate = "Events per second, above 0 and at most 100,000.";
   if (draft.burst.trim() !== "" && burst === null) errors.burst = "A number above 0, or empty.";
-  // Below one event a second a bucket still holds one, or nothing would ever fit it.
+  // The smallest bucket holds one event; a smaller bucket would never let an event through.
   if (burst !== null && rate !== null && burst > Math.max(1, rate))
     errors.burst = "At most one second's worth of the rate.";
   if (!Number.isInteger(bulkhead) || bulkhead < 1 || bulkhead > 1_000) errors.bulkhead = "A whole number, 1 to 1,000.";
@@ -73,14 +73,14 @@ function fallbackOf(choice: string, deferMs: number): Fallback | null {
   return choice === "slow-lane" ? { kind: "slow-lane" } : { kind: "target", target: choice.slice("target:".length) };
 }
 
-/** `waits 5 min`, `goes to the slow lane`; null = there is none. */
+/** `waits 5 min`, `goes to the slow lane`; null = no fallback. */
 export function fallbackWords(fallback: Fallback | null): string | null {
   if (fallback === null) return null;
   if (fallback.kind === "defer") return `waits ${formatDuration(fallback.deferMs)}`;
   return fallback.kind === "slow-lane" ? "goes to the slow lane" : `goes to ${fallback.target}`;
 }
 
-/** Whether anything beside the reason would change. */
+/** Whether a field other than the reason changes. */
 export function changesSomething(change: TargetChange): boolean {
   return Object.keys(change).some((name) => name !== "reason");
 }

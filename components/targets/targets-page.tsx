@@ -8,20 +8,19 @@ import { PageHeader } from "@/components/ui/page-header";
 import { CardSkeletons, SkeletonRows } from "@/components/ui/skeleton";
 import { plural } from "@/lib/browser/format";
 import { usePolicies, useTargets } from "@/lib/browser/targets";
-import { byTrouble } from "./engine-view";
+import { openBreakersFirst } from "./engine-view";
 import { TargetCard } from "./target-card";
 
-/** The engine's arithmetic comes with the section that shows it, after the cards. */
+/** The code of the policies is large, so it is loaded after the cards. */
 const PolicySection = dynamic(() => import("./policy-section").then((module) => module.PolicySection), {
   ssr: false,
   loading: () => <SkeletonRows rows={3} columns={["w-28", "flex-1", "w-24"]} />,
 });
 
-/** Where redrives deliver, how they are doing there, and by which policy. */
 export function TargetsPage() {
   const targets = useTargets();
   const policies = usePolicies();
-  const items = byTrouble(targets.data?.items ?? []);
+  const items = openBreakersFirst(targets.data?.items ?? []);
   return (
     <>
       <PageHeader title="Targets" meta={targets.data ? plural(items.length, "target") : undefined} />
@@ -42,7 +41,7 @@ export function TargetsPage() {
           />
         ))}
       </ul>
-      {/* Below the cards, so it waits for them: what stood there already would jump when they come. */}
+      {/* Rendered after the cards above it: otherwise it would move down when the cards appear. */}
       {targets.isPending ? null : (
         <div className="p-3 pt-6">
           <PolicySection policies={policies} />

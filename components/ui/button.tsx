@@ -3,7 +3,7 @@ import type { ComponentProps, ReactNode } from "react";
 import { classNames } from "./class-names";
 
 export type ButtonLook = {
-  /** `primary`: what the page or dialog is for, at most one in view. `danger`: takes something away. */
+  /** `primary`: the main action of the page or dialog, at most one in view. `danger`: removes something. */
   variant?: "primary" | "secondary" | "ghost" | "danger";
   size?: "sm" | "md";
 };
@@ -61,7 +61,7 @@ export function LinkButton({ variant, size, className, ...rest }: ComponentProps
   return <Link {...rest} className={buttonClass({ variant, size }, className)} />;
 }
 
-/** A square button that shows only an icon; its label is its name and its tooltip. */
+/** A square button with an icon; its label is its accessible name and its tooltip. */
 export function IconButton({
   label,
   shortcut,

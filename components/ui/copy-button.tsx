@@ -6,7 +6,7 @@ import { classNames } from "./class-names";
 
 const SHOWN_MS = 1_200;
 
-/** Copies and says so for a moment. `failed` when the browser refuses the clipboard (an insecure origin). */
+/** Copies a text and confirms it; `failed` when the browser refuses the clipboard (an insecure origin). */
 export function useCopy(): { state: "idle" | "copied" | "failed"; copy: (text: string) => void } {
   const [state, setState] = useState<"idle" | "copied" | "failed">("idle");
   useEffect(() => {
@@ -30,9 +30,9 @@ export function CopyButton({
   className,
   children,
 }: {
-  /** A function when the text is costly to make. */
+  /** A function when the text is expensive to build. */
   text: string | (() => string);
-  /** What is copied: `event id`, `payload`. */
+  /** The name of the copied value: `event id`, `payload`. */
   label: string;
   className?: string;
   children?: ReactNode;

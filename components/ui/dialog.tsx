@@ -10,8 +10,8 @@ import { classNames } from "./class-names";
 const WIDTHS = { sm: "sm:w-[440px]", md: "sm:w-[640px]", lg: "sm:w-[880px]" };
 
 /**
- * A modal dialog. Mount it to open, unmount it to close: what dies with it is its state. On a phone it fills the
- * bottom of the screen. Load files that use it lazily (`lazily`).
+ * A modal dialog. Mount it to open it, unmount it to close it; its state ends with it. On a phone it fills the bottom
+ * of the screen. Load files that use it lazily (`lazily`).
  */
 export function Dialog({
   title,
@@ -26,14 +26,14 @@ export function Dialog({
   description?: ReactNode;
   size?: keyof typeof WIDTHS;
   onClose: () => void;
-  /** Enter while no control inside has the focus: for a dialog that only asks. */
+  /** Called on Enter while no control inside has the focus: for a dialog that only asks. */
   onEnter?: () => void;
-  /** Buttons, right-aligned; the one that does it comes last. */
+  /** Buttons, right-aligned; the main action is last. */
   footer?: ReactNode;
   children?: ReactNode;
 }) {
   const body = useRef<HTMLDivElement>(null);
-  // What is to be filled in comes first; a dialog that only tells keeps the focus to itself, not on its close button.
+  // The first field takes the focus. A dialog without fields takes it itself, not its close button.
   const firstField = () =>
     body.current?.querySelector<HTMLElement>("input:not(:disabled), textarea, select") ??
     body.current?.closest<HTMLElement>("[role=dialog]");
@@ -76,7 +76,7 @@ export function Dialog({
   );
 }
 
-/** A dialog acts on what stands behind it: when that is old it says so, beside the buttons that then do nothing. */
+/** While the data behind the dialog is old the dialog says so, and its buttons do nothing. */
 function StaleNotice() {
   const reason = useStaleReason();
   return reason === null ? null : (

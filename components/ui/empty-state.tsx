@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** Says plainly that there is nothing, why, and what to do. "None exist" and "your filters hide all" are two of these. */
+/** Says why there is no data and what to do. "None exist" and "your filters hide all" are two messages. */
 export function EmptyState({
   title,
   level = 2,
@@ -8,7 +8,7 @@ export function EmptyState({
   action,
 }: {
   title: string;
-  /** 1 where it is all there is of a page. */
+  /** 1 when it is the whole page. */
   level?: 1 | 2;
   children?: ReactNode;
   action?: ReactNode;

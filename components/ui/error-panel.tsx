@@ -7,7 +7,7 @@ import { Button } from "./button";
 import { classNames } from "./class-names";
 import { Shape } from "./shape";
 
-/** What a person calls it. Everything else goes by the server's own sentence. */
+/** Titles of the common errors. Every other error has the server's own sentence. */
 const TITLES: Partial<Record<ApiErrorCode, string>> = {
   offline: "Parkade does not answer",
   "read-timeout": "That took too long",
@@ -34,7 +34,7 @@ export function ReadError({
 }
 
 /**
- * A failed read in the place of its data, or (`inline`) as a banner above data that is still there. Shows the server's
+ * An error in the place of the data, or (`inline`) as a banner above data that is still there. Shows the server's
  * public sentence and each wrong field, never a stack.
  */
 export function ErrorPanel({
@@ -45,7 +45,7 @@ export function ErrorPanel({
   children,
 }: {
   error: unknown;
-  /** What failed, where it was not a read. */
+  /** The title for an error that is not a failed read. */
   title?: string;
   onRetry?: () => void;
   inline?: boolean;
@@ -53,7 +53,7 @@ export function ErrorPanel({
 }) {
   const api = error instanceof ApiError ? error : null;
   const title = (api && TITLES[api.code]) ?? fallback;
-  // A list of wrong fields says it better than the sentence that joins them.
+  // The list of wrong fields already contains the sentence.
   const repeated =
     api !== null && api.fields.length > 0 && api.fields.every(({ detail }) => api.detail.includes(detail));
   return (

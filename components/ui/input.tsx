@@ -31,8 +31,8 @@ export function Radio({ className, ...rest }: Omit<ComponentProps<"input">, "typ
 export type FieldControl = { id: string; "aria-describedby": string | undefined; "aria-invalid": true | undefined };
 
 /**
- * A labelled control with its hint and its error tied to it. The control is made by the child function, which spreads
- * what it is given.
+ * A label with its control, its hint and its error, connected by ids. The child function renders the control and
+ * spreads its argument on it.
  */
 export function Field({
   label,

@@ -4,9 +4,9 @@ import { type ComponentType, lazy, Suspense } from "react";
 import { loadAfterPaint, loadChunk } from "./load-chunk";
 
 /**
- * A component whose code is fetched after the page is painted, or when it is first shown, if that is earlier; until then
- * nothing stands in its place. For what opens on demand (dialogs, panels, popups): the list page must not wait for it.
- * Offline it opens as soon as its code could be fetched. `next/dynamic` knows neither.
+ * A component whose code is fetched after the page is painted, or when it is first shown, if that is earlier; until
+ * then nothing is rendered. For dialogs, panels and popups, which must not delay the page. Offline it opens when its
+ * code could be fetched. `next/dynamic` can do neither.
  */
 export function lazily<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   const Loaded = lazy(async () => ({ default: await loadChunk(load) }));

@@ -1,16 +1,16 @@
 import { freshness } from "@/lib/browser/freshness";
 
 /**
- * Code that is fetched after the page: dialogs, panels, toasts. It must exist when the network is gone, so it is fetched
- * as soon as the page has been painted; and a fetch that failed is repeated until it succeeds.
+ * Loads the code of dialogs, panels and toasts after the page. It must be present when the network is gone, so it is
+ * fetched as soon as the page is painted, and a failed fetch is repeated until it succeeds.
  */
 type Load = () => Promise<unknown>;
 
 const RETRY_MS = [500, 1_000, 2_000, 5_000];
-/** While the server answers, code that still does not come is not there any more: another version was installed. */
+/** While the server answers, code that still cannot be fetched no longer exists: another version was installed. */
 const FAILURES_WHILE_ANSWERING = 3;
 
-/** How a chunk that could not be fetched fails, in Chromium, Firefox and Safari. */
+/** The messages of a failed chunk fetch in Chromium, Firefox and Safari. */
 export function isChunkFailure(error: unknown): boolean {
   return (
     error instanceof Error &&
@@ -19,7 +19,7 @@ export function isChunkFailure(error: unknown): boolean {
   );
 }
 
-/** Waits for a while, or until the browser finds its network again. */
+/** Waits, at most until the browser is online again. */
 function untilWorthTrying(ms: number): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -32,7 +32,7 @@ function untilWorthTrying(ms: number): Promise<void> {
   });
 }
 
-/** Loads, again and again while nothing answers. Rejects when the code itself fails, or is not there any more. */
+/** Repeats a load while the server does not answer. Rejects when the code itself fails or no longer exists. */
 export async function loadChunk<Module>(load: () => Promise<Module>): Promise<Module> {
   let answering = 0;
   for (let tries = 0; ; tries += 1) {
@@ -55,7 +55,7 @@ async function run(): Promise<void> {
   if (running) return;
   running = true;
   for (let load = later.shift(); load; load = later.shift()) {
-    // Best effort: what does not come now comes when it is used.
+    // A failed load is repeated when the code is used.
     await load().catch(() => undefined);
   }
   running = false;
@@ -64,14 +64,14 @@ async function run(): Promise<void> {
 const whenIdle = (then: () => void) =>
   "requestIdleCallback" in window ? window.requestIdleCallback(then, { timeout: 3_000 }) : setTimeout(then, 1_000);
 
-/** To be fetched once the page is painted and the browser has nothing better to do. */
+/** Fetches code once the page is painted and the browser is idle. */
 export function loadAfterPaint(load: Load): void {
   if (typeof window === "undefined") return;
   later.push(load);
   if (painted) whenIdle(() => void run());
 }
 
-/** The first page is on the screen: what was asked for by then, and from now on, is fetched. */
+/** Called after the first paint: starts every registered load, and later loads at once. */
 export function startLoadingAfterPaint(): void {
   painted = true;
   whenIdle(() => void run());

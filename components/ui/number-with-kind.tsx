@@ -11,14 +11,14 @@ const KINDS: Record<CountOut["kind"], string> = {
   atLeast: "at least: counting stopped here",
 };
 
-/** A number that says what it is: `12,481`, `≈ 3.2 M`, `≥ 10,000`, and how old on hover. Unknown is `?`, never 0. */
+/** A number with its kind: `12,481`, `≈ 3.2 M`, `≥ 10,000`; its age on hover. Unknown is `?`, never 0. */
 export function NumberWithKind({
   count,
   label,
   className,
 }: {
   count: CountOut;
-  /** What is counted, for the tooltip. */
+  /** The counted things, for the tooltip. */
   label?: string;
   className?: string;
 }) {

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { classNames } from "./class-names";
 
-/** A titled surface: a tile, a chart, a list beside a list. */
+/** A surface with a title. */
 export function Panel({
   title,
   meta,
@@ -19,7 +19,7 @@ export function Panel({
   children: ReactNode;
 }) {
   return (
-    // Named, so that a reader of the screen can go from part to part.
+    // The name makes it a landmark for screen readers.
     <section
       aria-label={typeof title === "string" ? title : undefined}
       className={classNames("flex min-w-0 flex-col rounded-lg border border-line bg-surface", className)}

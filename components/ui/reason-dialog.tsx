@@ -10,7 +10,7 @@ import { type Submitted, useSubmit } from "./use-submit";
 
 const SAY_WHY = "Say why: the reason is kept in the audit.";
 
-/** A dialog that does one thing, for a reason that the audit keeps. Ctrl Enter in the reason does it too. */
+/** A dialog for one action with a reason, which the audit keeps. Ctrl Enter in the reason field submits. */
 export function ReasonDialog({
   verb,
   variant = "primary",
@@ -23,18 +23,18 @@ export function ReasonDialog({
   children,
   ...dialog
 }: Pick<ComponentProps<typeof Dialog>, "title" | "description" | "size" | "onClose"> & {
-  /** The button that does it. */
+  /** The label of the submit button. */
   verb: ReactNode;
   variant?: "primary" | "danger";
-  /** The button that leaves everything as it is. */
+  /** The label of the button that closes the dialog without a change. */
   keep?: string;
   reason?: "required" | "optional" | "none";
   reasonHint?: string;
-  /** It stops something, so it may be pressed on old data. */
+  /** The action stops something, so it is allowed on old data. */
   stops?: boolean;
-  /** False disables the button. A missing reason does not: pressing says that it is missing. */
+  /** False disables the submit button. A missing reason does not disable it: a press shows the error. */
   ready?: (reason: string) => boolean;
-  /** Does it. "stay" keeps the dialog open: a field is wrong, which has `aria-invalid` once it was pressed. */
+  /** "stay" keeps the dialog open: a field is wrong, and has `aria-invalid` after the first press. */
   onSubmit: (reason: string) => Promise<Submitted>;
   children?: ReactNode | ((pressed: boolean) => ReactNode);
 }) {

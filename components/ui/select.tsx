@@ -3,7 +3,7 @@ import { classNames } from "./class-names";
 
 export type SelectOption = { value: string; label: string; disabled?: boolean };
 
-/** The browser's own select: known by every keyboard, screen reader and phone, and free of JavaScript. */
+/** The browser's own select: it works with every keyboard, screen reader and phone, and needs no JavaScript. */
 export function Select({
   options,
   className,

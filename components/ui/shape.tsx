@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 
 /**
- * The shapes that stand for states. Drawn, not typed: fonts differ in how they draw ◐ or ⊘, and a state must look the
+ * The shapes of states. They are drawings, not characters: fonts draw ◐ or ⊘ differently, and a state must look the
  * same on every machine.
  */
 export type ShapeName =

@@ -4,7 +4,7 @@ import { shortenId, visible } from "@/lib/browser/format";
 import { classNames } from "./class-names";
 import { useCopy } from "./copy-button";
 
-/** An id with its middle cut out: whole on hover and to a screen reader, copied by a click. */
+/** An id without its middle. The whole id is shown on hover, read by a screen reader and copied by a click. */
 export function ShortId({
   id,
   label = "id",
@@ -14,11 +14,11 @@ export function ShortId({
   className,
 }: {
   id: string;
-  /** What it is: `event id`, `trace id`. */
+  /** The name of the id: `event id`, `trace id`. */
   label?: string;
   head?: number;
   tail?: number;
-  /** Inside a grid row: not a stop of the tab key, which would pass through hundreds of them. */
+  /** Inside a grid row: the Tab key skips it, because a list has hundreds of them. */
   inRow?: boolean;
   className?: string;
 }) {

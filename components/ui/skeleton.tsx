@@ -1,14 +1,14 @@
 import { classNames } from "./class-names";
 import { Panel } from "./panel";
 
-/** A grey bar of the true size, while the first data is on its way. */
+/** A grey bar in the size of the text that is being loaded. */
 export function Skeleton({ className }: { className?: string }) {
   return <div aria-hidden className={classNames("skeleton h-3", className)} />;
 }
 
 const WIDTHS = ["w-3/4", "w-1/2", "w-5/6", "w-2/3", "w-2/5"];
 
-/** Rows of the true height; `columns` are the widths of their cells as classes (`w-24`, `flex-1`). */
+/** Grey rows in the height of the real rows; `columns` are the widths of their cells as classes (`w-24`, `flex-1`). */
 export function SkeletonRows({ rows, columns, className }: { rows: number; columns: string[]; className?: string }) {
   return (
     <div role="status" aria-label="Loading" className={className}>

@@ -6,7 +6,7 @@ import { Shape, type ShapeName } from "./shape";
 
 type Look = { shape: ShapeName; colour: string };
 
-/** Word, shape and colour of each state of an event: the same everywhere. */
+/** The word, the shape and the colour of each state of an event, equal on every page. */
 export const STATE_LOOKS: Record<ShownState, Look> = {
   PENDING: { shape: "disc", colour: "text-pending" },
   QUEUED: { shape: "half", colour: "text-queued" },
@@ -43,7 +43,7 @@ function Badge({ look, word, detail, className }: { look: Look; word: string; de
   );
 }
 
-/** `remainingMs`: how long a cooling event still cools. */
+/** `remainingMs`: the time until a cooling event has cooled. */
 export function StateBadge({
   state,
   remainingMs,
@@ -57,7 +57,7 @@ export function StateBadge({
   return <Badge look={STATE_LOOKS[state]} word={state} detail={detail} className={className} />;
 }
 
-/** Green is for a redrive of which everything went: DONE alone says only that each event is decided. */
+/** Green only for a redrive that sent every event: DONE says only that each event is decided. */
 export function RedriveBadge({
   state,
   allWent,
@@ -71,7 +71,7 @@ export function RedriveBadge({
   return <Badge look={look} word={state} className={className} />;
 }
 
-/** A dot with its word: `worker ● alive`. For health, where there is no state of an event. */
+/** A dot with its word: `worker ● alive`. For health, not for states of events. */
 export function Health({ ok, word, unknown }: { ok: boolean; word: string; unknown?: boolean }) {
   return (
     <span

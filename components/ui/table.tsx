@@ -1,17 +1,17 @@
 import type { ComponentProps } from "react";
 import { classNames } from "./class-names";
 
-/** A plain table of 32 px rows for lists that fit a page. The events list has its own, virtualised one. */
+/** A table with rows of 32 px, for lists that fit a page. The events list has its own virtual table. */
 export function Table({
   className,
   focusable,
   ...rest
 }: ComponentProps<"table"> & {
-  /** For a table without a link or button: the region itself then takes the focus, to be scrolled by keyboard. */
+  /** For a table without a link or button: the region itself takes the focus, so that the keyboard can scroll it. */
   focusable?: boolean;
 }) {
   return (
-    // Wide tables scroll inside themselves. `relative` keeps what is only for screen readers inside, too.
+    // Wide tables scroll inside themselves. `relative` also keeps text for screen readers inside.
     <div className="relative overflow-x-auto" tabIndex={focusable ? 0 : undefined}>
       <table {...rest} className={classNames("w-full border-collapse text-left", className)} />
     </div>

@@ -17,7 +17,7 @@ export function Tabs({
   onChange,
   panelClassName,
 }: {
-  /** Accessible name of the tab list. */
+  /** The accessible name of the tab list. */
   label: string;
   tabs: TabEntry[];
   value: string;

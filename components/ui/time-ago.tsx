@@ -3,7 +3,7 @@
 import { useNow, useZone } from "@/lib/browser/clock-zone";
 import { formatAbsolute, formatAgo, formatShort } from "@/lib/browser/format";
 
-/** `3m ago`, and the whole time in the chosen zone on hover. Where no clock is known yet: `20 Nov 14:02`. */
+/** `3m ago`, with the absolute time in the chosen zone on hover. While the clock is unknown: `20 Nov 14:02`. */
 export function TimeAgo({ at, className }: { at: string | null; className?: string }) {
   const now = useNow();
   const zone = useZone();
@@ -16,7 +16,7 @@ export function TimeAgo({ at, className }: { at: string | null; className?: stri
   );
 }
 
-/** The whole time in the chosen zone, and how long ago on hover. */
+/** The absolute time in the chosen zone, with its age on hover. */
 export function TimeAbsolute({ at, className }: { at: string; className?: string }) {
   const now = useNow();
   const zone = useZone();

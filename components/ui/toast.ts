@@ -3,18 +3,18 @@ import { ApiError } from "@/lib/browser/fetch-json";
 import { loadAfterPaint, loadChunk } from "./load-chunk";
 
 /**
- * Toasts, by sonner, which is fetched after the page is painted. A toast confirms or offers Undo; an error that needs
- * reading belongs in an `ErrorPanel`.
+ * Toasts, by sonner, whose code is fetched after the page is painted. A toast confirms or offers Undo; an error that
+ * must be read belongs in an `ErrorPanel`.
  */
 export type Toast = {
-  /** A later toast of the same id takes the place of the earlier one. */
+  /** A later toast with the same id replaces the earlier toast. */
   id?: string;
   title: string;
   detail?: ReactNode;
   tone?: "neutral" | "success" | "error";
   /** A button in the toast: Undo, View. */
   action?: { label: string; onSelect: () => void };
-  /** How long it stays, ms; one with an action stays 10 s, so that Undo can be reached. */
+  /** The duration, ms; a toast with an action stays 10 s, so that there is time for Undo. */
   durationMs?: number;
 };
 
@@ -24,7 +24,7 @@ loadAfterPaint(loadSonner);
 let wanted = false;
 const listeners = new Set<() => void>();
 
-/** Whether a toast was ever asked for: the frame then mounts sonner's region. */
+/** Whether any toast was shown: the frame then mounts sonner's region. */
 export function toasterWanted(): boolean {
   return wanted;
 }
@@ -49,7 +49,7 @@ export async function showToast({ id, title, detail, tone = "neutral", action, d
   });
 }
 
-/** An action without a dialog of its own failed: what did, and the server's sentence. */
+/** Shows that an action without a dialog failed: its title, and the server's sentence. */
 export function failureToast(title: string, error: unknown): void {
   const detail = error instanceof ApiError ? error.detail : undefined;
   void showToast({ title, detail, tone: "error", durationMs: 10_000 });

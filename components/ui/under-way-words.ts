@@ -1,8 +1,8 @@
 import { plural } from "@/lib/browser/format";
 
 /**
- * What a stop could not take back, as a sentence for its toast: `3 sends were already under way.` Nothing when all had
- * ended by the time it answered.
+ * The sends that a stop could not cancel, as a sentence for a toast: `3 sends were already under way.` undefined when
+ * there were none.
  *
  * @param underWay null = the server could not read it
  */

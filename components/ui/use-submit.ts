@@ -1,17 +1,17 @@
 import { useRef, useState } from "react";
 import { showToast, type Toast } from "./toast";
 
-/** What a submitted dialog ends in: a toast, nothing to say, or "stay": its fields are not right yet. */
+/** The result of a submitted dialog: a toast, nothing, or "stay" while its fields are wrong. */
 export type Submitted = Toast | "stay" | undefined;
 
 /**
- * Runs the work of a dialog once at a time. When it resolves the dialog closes and the toast is shown; an error it
- * rejects with is kept for the dialog to show, which stays with everything that was typed.
+ * Runs the action of a dialog, one call at a time. After success the dialog closes and the toast is shown; after an
+ * error the dialog stays open, shows the error and keeps its fields.
  */
 export function useSubmit(onClose: () => void) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  // Two clicks can come before the state of the first is rendered.
+  // A second click can come before the state of the first is rendered.
   const running = useRef(false);
   const submit = async (work: () => Promise<Submitted>): Promise<void> => {
     if (running.current) return;

@@ -4,7 +4,7 @@ import type { EventDetail, EventList, EventOut } from "../../lib/contract/events
 import type { PreviewOut, RedriveList, RedriveOut } from "../../lib/contract/redrives.ts";
 import { test as withDownstream } from "../fixtures.ts";
 
-/** What a journey parks: everything but the id has a believable default. */
+/** An event to park: only the id is required. */
 type Parked = {
   eventId: string;
   aggregateId?: string;
@@ -13,20 +13,20 @@ type Parked = {
   errorCode?: string;
   error?: { type?: string; message?: string; stack?: string };
   payload?: unknown;
-  /** In place of `payload`: its bytes as they shall be kept. */
+  /** The exact bytes of the body, in place of `payload`. */
   payloadText?: string;
   tags?: Record<string, string>;
 };
 
 type SourceOptions = {
-  /** Of both lanes, events per second; null = unlimited. */
+  /** The rate of both lanes, events per second; null = unlimited. */
   ratePerSecond?: number | null;
   payloadSchema?: object;
 };
 
 export type Source = {
   name: string;
-  /** Path at the downstream that belongs to this source alone. */
+  /** A path at the downstream for this source alone. */
   path: string;
   /** The list, filtered to this source. */
   href: string;
@@ -34,26 +34,26 @@ export type Source = {
   event(eventId: string): Promise<EventOut>;
   detail(eventId: string): Promise<EventDetail>;
   statuses(): Promise<Record<string, number>>;
-  /** The rate of both its lanes, from now on. */
+  /** Changes the rate of both lanes. */
   setRate(ratePerSecond: number | null): Promise<void>;
 };
 
 export type Parkade = {
-  /** A source of its own for the journey, whose redrives reach the scripted downstream. */
+  /** Creates a source for the journey; its redrives go to the scripted downstream. */
   source(prefix: string, options?: SourceOptions): Promise<Source>;
   redrive(id: string): Promise<RedriveOut>;
   /** The newest redrives, newest first. */
   redrives(): Promise<RedriveOut[]>;
-  /** Redrives everything of a source on its main lane. */
+  /** Redrives all events of a source on its main lane. */
   redriveAll(source: string): Promise<void>;
-  /** Why a redrive of what is left PENDING in a source would be refused now. */
+  /** The reason why a redrive of the source's PENDING events would be refused now. */
   refusalsOf(source: string): Promise<string[]>;
   impose(control: ControlRequest): Promise<void>;
-  /** What a consumer says when it has processed events. */
+  /** Confirms processed events, as a consumer does. */
   confirm(source: string, eventIds: string[]): Promise<void>;
 };
 
-/** Playwright's `test` with the product's API beside the page, to set the scene and to look behind it. */
+/** Playwright's `test` with the product's API, to park events and to read results. */
 export const test = withDownstream.extend<{ parkade: Parkade }>({
   parkade: async ({ request, downstream }, use) => {
     const api = (method: "GET" | "POST" | "PATCH", path: string, data?: unknown) => call(request, method, path, data);
@@ -106,7 +106,7 @@ async function call(request: APIRequestContext, method: string, path: string, da
 
 let made = 0;
 
-/** A name that no other journey has, also when the product is kept for several runs. */
+/** A name that no other journey uses, also when the product is kept for several runs. */
 function unique(prefix: string): string {
   return `${prefix}-${process.pid.toString(36)}${(Date.now() % 1e8).toString(36)}${made++}`;
 }
@@ -170,7 +170,7 @@ export function rowOf(page: Page, eventId: string): Locator {
     .filter({ has: page.getByRole("checkbox", { name: `Select event ${eventId}`, exact: true }) });
 }
 
-/** The events the list shows, top to bottom. */
+/** The events in the list, top to bottom. */
 export async function listed(page: Page): Promise<string[]> {
   const boxes = page.getByRole("grid", { name: "Events" }).getByRole("checkbox", { name: /^Select event / });
   return (await boxes.evaluateAll((all) => all.map((box) => box.getAttribute("aria-label") ?? ""))).map((label) =>
@@ -186,10 +186,10 @@ export async function openBeside(page: Page, eventId: string): Promise<Locator> 
   return panel;
 }
 
-/** Types into the search box, as `/` brings it, and searches. */
+/** Types into the search box after `/`, and searches. */
 export async function search(page: Page, text: string): Promise<void> {
   const box = page.getByRole("combobox", { name: "Search events" });
-  // Rows are there before the scripts are: a key pressed too early goes nowhere.
+  // The server renders the rows before the scripts run: an earlier key press would have no effect.
   await expect(async () => {
     await page.keyboard.press("/");
     await expect(box).toBeFocused({ timeout: 500 });
@@ -198,7 +198,7 @@ export async function search(page: Page, text: string): Promise<void> {
   await box.press("Enter");
 }
 
-/** The message that appears at the corner. */
+/** The text of a toast. */
 export function toast(page: Page, text: string | RegExp): Locator {
   return page
     .getByRole("region", { name: /Notifications/ })

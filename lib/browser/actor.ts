@@ -3,20 +3,20 @@ import { storedValue, useStoredValue } from "./stored-value";
 
 const stored = storedValue("parkade.actor");
 
-/** Why a name cannot be used, or null. Nothing at all is allowed: then the audit says `local`. */
+/** The reason why a name cannot be used, or null. An empty name is valid: the audit then says `local`. */
 export function actorFault(name: string): string | null {
   const clean = cleanActor(name);
   const fault = clean === "" ? null : coreFault(clean);
   return fault === null ? null : `The name ${fault}`;
 }
 
-/** Who acts in this browser, as it will stand in the audit; null until somebody said so. */
+/** The name of the person in this browser, as the audit records it; null before a person has set it. */
 function actorName(): string | null {
   const name = stored.get();
   return name !== null && coreFault(name) === null ? name : null;
 }
 
-/** The name as a header carries it: a character for each byte of its UTF-8, which `fetch` takes. null = no name. */
+/** The name in a header: a character for each UTF-8 byte, because `fetch` takes no others. null = no name. */
 export function actorHeader(): string | null {
   const name = actorName();
   return name === null ? null : String.fromCharCode(...new TextEncoder().encode(name));

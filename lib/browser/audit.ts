@@ -7,7 +7,7 @@ import { keys } from "./keys";
 const POLL_MS = 10_000;
 const PAGE = 100;
 
-/** What the log can be narrowed by; the names are those of the query string. */
+/** The restrictions of the log, by their names in the query string. */
 export const AUDIT_FILTER_NAMES = [
   "actor",
   "action",
@@ -30,7 +30,6 @@ export function auditParams(filter: AuditFilter): URLSearchParams {
   return params;
 }
 
-/** The log, newest first, page by page. */
 export function useAudit(filter: AuditFilter) {
   const query = auditParams(filter).toString();
   return useInfiniteQuery({
@@ -43,15 +42,15 @@ export function useAudit(filter: AuditFilter) {
     },
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
-    // Only the newest page follows: a line that is open must not move.
+    // Only the newest page polls: an open entry must not move.
     refetchInterval: (held) => ((held.state.data?.pages.length ?? 0) <= 1 ? POLL_MS : false),
   });
 }
 
-/** As many as the filter of the events list takes at once. */
+/** The largest number of ids that the filter of the events list takes. */
 export const AUDIT_EVENTS_SHOWN = 100;
 
-/** The first of the events that an entry covers. */
+/** The first events that an entry covers. */
 export function useAuditEvents(entryId: string) {
   return useQuery({
     queryKey: keys.auditEvents(entryId),

@@ -24,11 +24,11 @@ export type BulkChange = {
   kind: BulkKind;
   select: Selection;
   reason: string;
-  /** Of a release: failures, redrives and cooldown stay as they were. */
+  /** For a release: failures, redrives and cooldown stay unchanged. */
   keepLimits?: boolean;
 };
 
-/** Changes the state of events; see BulkAnswer for what of it is done when it answers. */
+/** Changes the status of events. BulkAnswer says which part was done before the answer. */
 export async function changeEvents(
   client: QueryClient,
   { kind, ...change }: BulkChange,
@@ -43,7 +43,7 @@ export async function changeEvents(
   return answer;
 }
 
-/** Operations that this tab began and has not seen end: one may end before a list of those that run was read. */
+/** Operations of this tab without a known end: one may end before the running operations are read. */
 const FOLLOWED = ["followed-operations"] as const;
 
 export function useFollowedOperations(): [ids: string[], unfollow: (id: string) => void] {
@@ -78,7 +78,7 @@ export function useBulkOperations(state: BulkState | "all") {
   });
 }
 
-/** The operations that run now. Asked only while `some` run. */
+/** The running operations. Polled only while `some` run. */
 export function useRunningOperations(some: boolean) {
   return useQuery<BulkOperationList, ApiError>({
     queryKey: keys.operations.list({ running: true }),

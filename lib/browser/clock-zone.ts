@@ -3,7 +3,7 @@
 import { createContext, useContext, useSyncExternalStore } from "react";
 import { storedValue, useStoredValue } from "./stored-value";
 
-/** Absolute times are shown in one zone, chosen once: UTC (what logs say) or the zone of this machine. */
+/** Absolute times are shown in one zone: UTC, as in logs, or the zone of this machine. */
 export type Zone = "utc" | "local";
 
 const stored = storedValue("parkade.zone");
@@ -50,12 +50,12 @@ function snapshot(): number {
   return nowMs;
 }
 
-/** When the server rendered this page, epoch ms. Until the browser's own clock takes over both must show the same. */
+/** When the server rendered this page, epoch ms. Until hydration ends the browser shows the same time. */
 export const RenderedAt = createContext(0);
 
 /**
- * Wall clock of this browser in epoch milliseconds, the same value for every component, renewed every 5 s. While
- * hydrating it is the server's, so that nothing differs; 0 where nobody gave one.
+ * The wall clock of this browser in epoch ms, equal for every component, renewed every 5 s. During hydration it is the
+ * server's time, so that both render the same text; 0 without a server's time.
  */
 export function useNow(): number {
   const renderedAtMs = useContext(RenderedAt);

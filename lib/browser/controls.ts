@@ -24,7 +24,7 @@ export function useControls(state: "live" | "ended") {
   });
 }
 
-/** How many events a filter catches now. `enabled` false while there is nothing to count. */
+/** The number of parked events that match a filter. `enabled`: false without a filter. */
 export function useCaught(filter: EventFilter, enabled: boolean) {
   return useQuery<EventCounts, ApiError>({
     queryKey: keys.events.count(filter),
@@ -34,7 +34,7 @@ export function useCaught(filter: EventFilter, enabled: boolean) {
   });
 }
 
-/** `underWay`: events it covers that were still being sent when it answered; null = the server could not read it. */
+/** `underWay`: covered events whose send had not ended at the answer; null = the server could not read it. */
 export type ControlImposed = ControlOut & { underWay: number | null };
 
 export async function imposeControl(client: QueryClient, body: ControlRequest): Promise<ControlImposed> {

@@ -6,7 +6,7 @@ import { type ApiError, fetchJson } from "./fetch-json";
 import { keys } from "./keys";
 import { PAGE_ROWS } from "./page-rows";
 
-/** How often the list looks for newcomers and for what became of the rows on screen. */
+/** The time between two reads of new events and of the visible rows. */
 const LIST_POLL_MS = 5_000;
 const COUNT_POLL_MS = 10_000;
 const DETAIL_POLL_MS = 4_000;
@@ -21,12 +21,12 @@ function listPath(filter: EventFilter, cursor: string | null): string {
 const fetchPage = (filter: EventFilter, cursor: string | null, signal: AbortSignal) =>
   fetchJson<EventList>(listPath(filter, cursor), { signal });
 
-/** What the server had already read for the page's own filter. */
+/** The first page of the page's own filter, read by the server. */
 export type InitialList = { list: EventList; readAtMs: number } | null;
 
 /**
- * The list as it was read. It does not follow the world by itself: rows that move under a hand are worse than old rows.
- * `useFreshPage` says what changed, and the view decides what to show of it.
+ * The list as it was read. It does not poll, because a row that moves under the pointer is worse than an old row.
+ * `useFreshPage` reads the changes, and the view decides which of them to show.
  */
 export function useEventList(filter: EventFilter | null, initial: InitialList = null) {
   return useInfiniteQuery({
@@ -43,8 +43,8 @@ export function useEventList(filter: EventFilter | null, initial: InitialList = 
 }
 
 /**
- * One page of the list read again and again: `cursor` null is the newest page, where newcomers show up. `known` is that
- * page as the list has it, so that the first look comes a poll later.
+ * One page of the list, polled: `cursor` null is the newest page, where new events appear. `known` is that page as the
+ * list has it, so the first poll waits one interval.
  */
 export function useFreshPage(
   filter: EventFilter | null,
@@ -58,7 +58,7 @@ export function useFreshPage(
     refetchInterval: LIST_POLL_MS,
     staleTime: LIST_POLL_MS,
     ...(known ? { initialData: known.list, initialDataUpdatedAt: known.readAtMs } : {}),
-    // Kept no longer than it is looked at: an old answer must not overrule a list that was read later.
+    // Not kept after its use: an old answer must not change a list that was read later.
     gcTime: 0,
     retry: false,
   });
@@ -70,13 +70,13 @@ export function useEventCounts(filter: EventFilter | null) {
     queryFn: ({ signal }) => fetchJson<EventCounts>(`/api/v1/events/count?${toSearchParams(filter ?? {})}`, { signal }),
     enabled: filter !== null,
     refetchInterval: COUNT_POLL_MS,
-    // The number of another filter is wrong, but a line that collapses and grows again moves the whole list.
+    // The count of the previous filter is wrong, but an empty line would move the whole list.
     placeholderData: keepPreviousData,
     retry: false,
   });
 }
 
-/** What the server had already read of the event. */
+/** The event as the server read it for the page. */
 export type InitialDetail = { event: EventDetail; readAtMs: number } | null;
 
 export function useEventDetail(id: string, initial: InitialDetail = null) {
@@ -100,7 +100,7 @@ export function useNeighbours(id: string, filter: EventFilter | null) {
   });
 }
 
-/** The whole list as a file; the filter is the list's own. */
+/** The address of a file with all events of the filter. */
 export function exportHref(filter: EventFilter, format: "ndjson" | "csv"): string {
   const params = toSearchParams(filter);
   params.set("format", format);

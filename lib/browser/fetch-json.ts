@@ -1,21 +1,21 @@
 import type { FieldError, ProblemCode } from "@/lib/core/problem";
 import { actorHeader } from "./actor";
 
-/** `offline`, `no-answer` and `unexpected-answer` are ours: no server said them. */
+/** The browser itself sets `offline`, `no-answer` and `unexpected-answer`; no server sends them. */
 export type ApiErrorCode = ProblemCode | "offline" | "no-answer" | "unexpected-answer";
 
-/** Longer than the server lets any read take. */
+/** Longer than any read may take on the server. */
 const READ_TIMEOUT_MS = 20_000;
-/** A change of a hundred thousand events in one request takes this long on a slow store. */
+/** One request that changes 100,000 events takes up to this time on a slow store. */
 const WRITE_TIMEOUT_MS = 120_000;
 
-/** What an API call failed with: the server's problem (RFC 9457), or that there was none. */
+/** The failure of an API call: the problem of the server (RFC 9457), or the reason why there was no answer. */
 export class ApiError extends Error {
   readonly code: ApiErrorCode;
-  /** HTTP status; 0 when no answer came. */
+  /** The HTTP status; 0 without an answer. */
   readonly status: number;
   readonly fields: FieldError[];
-  /** When the server wants to be asked again; null = it did not say. */
+  /** The Retry-After of the server; null without one. */
   readonly retryAfterMs: number | null;
 
   constructor(
@@ -35,7 +35,7 @@ export class ApiError extends Error {
     return this.message;
   }
 
-  /** Whether the same call may succeed a little later, without anybody changing anything. */
+  /** Whether the same call may succeed later without a change by a person. */
   get passing(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
@@ -46,9 +46,9 @@ export type JsonRequest = {
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
-  /** A POST that only asks, as a preview does: its timeout is that of a read, and nothing can have been done by it. */
+  /** For a POST that changes nothing, as a preview: its timeout is the timeout of a read. */
   reads?: boolean;
-  /** How long the whole answer may take. */
+  /** The limit for the whole answer. */
   timeoutMs?: number;
 };
 
@@ -65,7 +65,7 @@ function fieldsOf(value: unknown): FieldError[] {
   );
 }
 
-/** Ours says seconds. */
+/** Parkade's API sends seconds, never a date. */
 function retryAfterOf(response: Response): number | null {
   const text = response.headers.get("retry-after");
   return text !== null && /^\d{1,6}$/.test(text) ? Number(text) * 1000 : null;
@@ -106,9 +106,9 @@ function notAnswered(cause: unknown, write: boolean, timeoutMs: number): unknown
 }
 
 /**
- * Calls our own API and returns its JSON. Throws `ApiError` for a problem, for a missing network and for an answer that
- * does not come in time; an abort by the caller's signal stays an `AbortError`. The answer is trusted: the server
- * serialised it from the same contract.
+ * Calls the API and returns its JSON. Throws `ApiError` for a problem, for a missing network and for a timeout; an
+ * abort by the caller's signal stays an `AbortError`. The answer is not checked: the server serialises it from the same
+ * contract.
  */
 export async function fetchJson<Answer>(path: string, request: JsonRequest = {}): Promise<Answer> {
   const actor = actorHeader();

@@ -2,7 +2,7 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 import { foldTags, readNames, toSearchParams } from "@/lib/contract/filter-params";
 import { DomainError } from "@/lib/core/problem";
 
-/** Parameters of a page's address that are no part of the filter: the open event, the tab, the sort order. */
+/** Parameters of the address that are not part of the filter: the open event, the tab, the sort order. */
 export const PAGE_PARAMS = [
   "open",
   "tab",
@@ -19,8 +19,8 @@ export const PAGE_PARAMS = [
 export type ReadFilter = { filter: EventFilter; fault: null } | { filter: null; fault: DomainError };
 
 /**
- * The filter of a query string, or which of its names are wrong: a wrong filter is never read as a wider one. What the
- * values may be is the server's to say, in the place of the list (`invalid-filter`): its schema is not loaded here.
+ * The filter of a query string, or its unknown names: an unknown name must not be read as a wider filter. The server
+ * checks the values (`invalid-filter`), so the schema is not loaded in the browser.
  */
 export function readFilter(params: URLSearchParams): ReadFilter {
   const { raw, faults } = readNames(params, PAGE_PARAMS);
@@ -31,7 +31,7 @@ export function readFilter(params: URLSearchParams): ReadFilter {
   return { filter: foldTags(raw) as EventFilter, fault: null };
 }
 
-/** `path?filter`, with the page's own parameters of `current` kept. */
+/** `path?filter`, with the page's own parameters of `current`. */
 export function filterHref(path: string, filter: EventFilter, current?: URLSearchParams): string {
   const params = toSearchParams(filter);
   if (current) {
@@ -41,12 +41,12 @@ export function filterHref(path: string, filter: EventFilter, current?: URLSearc
   return query === "" ? path : `${path}?${query}`;
 }
 
-/** Link to the events list with a filter: what every tile, bar and slice points to. */
+/** A link to the events list with a filter. */
 export function eventsHref(filter: EventFilter): string {
   return filterHref("/events", filter);
 }
 
-/** A filter with some names replaced; a name set to `undefined` is taken out. */
+/** A filter with some names replaced; `undefined` removes a name. */
 export function withPart(filter: EventFilter, part: Partial<EventFilter>): EventFilter {
   const next: EventFilter = { ...filter, ...part };
   for (const [name, value] of Object.entries(part)) {

@@ -5,7 +5,7 @@ import { useCallback, useMemo } from "react";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { filterHref, type PAGE_PARAMS, type ReadFilter, readFilter, withPart } from "./filter-read";
 
-/** Changes the address without asking the server for the page again; back and forward walk through the filters. */
+/** Changes the address without a request for the page; the back and forward buttons move between the filters. */
 export function pushAddress(href: string, how: "push" | "replace" = "push"): void {
   if (how === "push") window.history.pushState(null, "", href);
   else window.history.replaceState(null, "", href);
@@ -13,11 +13,11 @@ export function pushAddress(href: string, how: "push" | "replace" = "push"): voi
 
 export type FilterState = ReadFilter & {
   setFilter: (next: EventFilter) => void;
-  /** Merges into the filter; `undefined` takes a name out. */
+  /** Merges into the filter; `undefined` removes a name. */
   patch: (part: Partial<EventFilter>) => void;
 };
 
-/** The filter in the address: reload, share and the back button keep it. */
+/** The filter in the address, so that reload, sharing and the back button keep it. */
 export function useEventFilter(): FilterState {
   const params = useSearchParams();
   const query = params.toString();
@@ -41,7 +41,7 @@ export function usePageParam(name: (typeof PAGE_PARAMS)[number]): [string | null
       if (value === null) next.delete(name);
       else next.set(name, value);
       const query = next.toString();
-      // Replaced, not pushed: walking through fifty events is not fifty steps of the back button.
+      // Replaced, not pushed: fifty events in the side panel must not be fifty steps of the back button.
       pushAddress(query === "" ? window.location.pathname : `${window.location.pathname}?${query}`, "replace");
     },
     [name],

@@ -1,6 +1,6 @@
 import type { Zone } from "./clock-zone";
 
-/** Texts of numbers, times and ids, the same on every page. Pure: the moment and the zone are arguments. */
+/** Texts of numbers, times and ids, equal on every page. Pure: the time and the zone are arguments. */
 
 const integer = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 
@@ -9,7 +9,7 @@ export function formatNumber(value: number): string {
   return integer.format(value);
 }
 
-/** `999`, `12.5k`, `3.2M`: for axes and chips, where a place is narrow. */
+/** `999`, `12.5k`, `3.2M`: for axes and chips, which are narrow. */
 export function formatCompact(value: number): string {
   if (Math.abs(value) < 1_000) return String(Math.round(value * 10) / 10);
   const [scaled, unit] = Math.abs(value) < 999_500 ? [value / 1_000, "k"] : [value / 1_000_000, "M"];
@@ -21,7 +21,7 @@ export function formatRate(perSecond: number): string {
   return `${perSecond >= 100 ? formatNumber(perSecond) : Math.round(perSecond * 10) / 10}/s`;
 }
 
-/** A share (0 to 1) as `98.2 %`; never `100 %` or `0 %` when it is not. */
+/** A share (0 to 1) as `98.2 %`; `100 %` and `0 %` only for exactly these shares. */
 export function formatShare(share: number): string {
   const percent = share * 100;
   if (share < 1 && percent > 99.9) return "99.9 %";
@@ -48,7 +48,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** A length of time in its two largest units: `240 ms`, `8 s`, `41 min`, `9h 12m`, `6d 4h`. */
+/** A duration in its two largest units: `240 ms`, `8 s`, `41 min`, `9h 12m`, `6d 4h`. */
 export function formatDuration(ms: number): string {
   if (ms < 0) return `-${formatDuration(-ms)}`;
   if (ms < SECOND) return `${Math.round(ms)} ms`;
@@ -62,7 +62,7 @@ export function formatDuration(ms: number): string {
   return hours === 0 ? `${Math.floor(ms / DAY)}d` : `${Math.floor(ms / DAY)}d ${hours}h`;
 }
 
-/** `just now`, `40s ago`, `3m ago`, `9h ago`, `6d ago`; the future as `in 12m`. One unit: it stands in a narrow column. */
+/** `just now`, `40s ago`, `3m ago`, `9h ago`, `6d ago`; the future as `in 12m`. One unit, for a narrow column. */
 export function formatAgo(atMs: number, nowMs: number): string {
   const distance = Math.abs(nowMs - atMs);
   if (distance < 5 * SECOND) return "just now";
@@ -103,24 +103,25 @@ export function formatShort(ms: number, zone: Zone): string {
   return `${day} ${name} ${two(hour)}:${two(minute)}`;
 }
 
-/** Cuts the middle out, where ids differ least for the eye: `9f31c0…10c2`. Short ones stay whole. */
+/** Removes the middle of a long id: `9f31c0…10c2`. A short id stays whole. */
 export function shortenId(id: string, head = 8, tail = 4): string {
-  // By characters: a character beyond 16 bits is two units, and half of one is no text.
+  // Split by characters: a character beyond 16 bits is two units, and half of it is not valid text.
   const characters = [...id];
   if (characters.length <= head + tail + 2) return visible(id);
   return visible(`${characters.slice(0, head).join("")}…${characters.slice(-tail).join("")}`);
 }
 
 /**
- * Characters that a reader cannot see, or that turn the text around them: controls, soft hyphens, fillers, zero-width
- * characters, direction marks and tags. Not the joiners and selectors that emoji are made of.
+ * Characters that are invisible or that change the direction of text: controls, soft hyphens, fillers, zero-width
+ * characters, direction marks and tags. The joiners and selectors of emoji are not among them.
  */
 const INVISIBLE =
   /(?![\t\n\r])\p{Cc}|(?!\p{Variation_Selector}|\u200d)\p{Default_Ignorable_Code_Point}|(?<!\p{Extended_Pictographic}|\ufe0f|\p{Emoji_Modifier})\u200d|[\u2028\u2029\ufff9-\ufffb]/gu;
 
 /**
- * Somebody else's text with what cannot be seen shown by its number: `PAYMENT⟨202E⟩DEKCOLB`. It then reads in the order of
- * its characters, and two ids that differ look different. For display alone: what is copied or sent is the text itself.
+ * A text from outside, with its invisible characters shown by their numbers: `PAYMENT⟨202E⟩DEKCOLB`. It is then
+ * displayed in the order of its characters, and two different ids look different. For display only: a copied or sent
+ * text is unchanged.
  */
 export function visible(text: string): string {
   return text.replace(INVISIBLE, (character) => {

@@ -3,20 +3,20 @@
 import { useSyncExternalStore } from "react";
 
 /**
- * How old what the screen shows is. The age of the last answer of the server decides, whatever the reason: a browser that
- * is offline, a web process that hangs or was killed, a database that is away. Errors alone would not do: a process that
- * hangs gives none.
+ * The age of the data on the screen. It is the age of the last answer of the server, whatever the cause: a browser that
+ * is offline, a web process that hangs or was killed, a database that does not answer. Errors alone are not enough: a
+ * hanging process causes none.
  */
 export type Freshness = "fresh" | "old" | "stale";
 
-/** Five polls of the status that brought nothing: no longer chance. */
+/** Five polls of the status without an answer. */
 const OLD_AFTER_MS = 15_000;
-/** After this nobody should act on what they see. */
+/** After this age nobody should act on the data. */
 const STALE_AFTER_MS = 60_000;
 
 const TICK_MS = 1_000;
 
-/** @param unreachable a request just failed without reaching the server: then there is nothing to wait for */
+/** @param unreachable a request just failed before it reached the server, so there is no answer to wait for */
 export function freshnessOf(ageMs: number, unreachable: boolean): Freshness {
   if (ageMs > STALE_AFTER_MS) return "stale";
   return ageMs > OLD_AFTER_MS || unreachable ? "old" : "fresh";
@@ -35,20 +35,20 @@ function update(): void {
   for (const listener of listeners) listener();
 }
 
-/** The server answered just now with what its database holds. */
+/** Called when the server answered with data of its database. */
 export function noteAnswer(): void {
   answeredAtMs = Date.now();
   unreachable = false;
   update();
 }
 
-/** A request could not reach the server at all. */
+/** Called when a request could not reach the server. */
 export function noteUnreachable(): void {
   unreachable = true;
   update();
 }
 
-/** When the last answer came, epoch ms of this browser. */
+/** The time of the last answer, epoch ms of this browser. */
 export function lastAnswerMs(): number {
   return answeredAtMs;
 }
@@ -75,7 +75,7 @@ export function useFreshness(): Freshness {
   return useSyncExternalStore(onFreshness, freshness, () => "fresh");
 }
 
-/** Why nothing may be changed now, as a sentence; null while the screen is fresh. */
+/** The reason why no change is possible now, as a sentence; null while the data is fresh. */
 export function useStaleReason(): string | null {
   const now = useFreshness();
   return now === "fresh" ? null : STALE_REASON;

@@ -8,7 +8,7 @@ import { keys } from "./keys";
 const POLL_MS = 15_000;
 const PAGE = 50;
 
-/** Groups that have events matching the filter, page by page. */
+/** The groups that have events matching the filter. */
 export function useGroups(filter: EventFilter) {
   const query = toSearchParams(filter).toString();
   return useInfiniteQuery({
@@ -21,7 +21,7 @@ export function useGroups(filter: EventFilter) {
     },
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
-    // A list that a person has paged through must not move under the eye.
+    // Polled only on the first page: rows that the person has read must not move.
     refetchInterval: (held) => ((held.state.data?.pages.length ?? 0) <= 1 ? POLL_MS : false),
   });
 }

@@ -32,7 +32,7 @@ it("leaves alt combinations and bare modifiers to the browser", () => {
 
 const COMMANDS = new Set(["r", "v", "i", "j", "k", "x", "a", "n", "g", " ", "enter", "?", "/"]);
 
-/** What a page acts on when these keys are pressed with this gap between them, and nothing follows. */
+/** The keys that act when these keys are pressed with this gap between them, and no key follows. */
 function actedOn(keys: string[], gapMs: number): string[] {
   let run: KeyRun | null = null;
   let waiting: string | null = null;

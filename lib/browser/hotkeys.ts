@@ -4,13 +4,13 @@ import { useEffect, useRef } from "react";
 
 /**
  * The keyboard of the whole console: one listener, one table. Keys are written `j`, `shift+x`, `mod+k` (Ctrl or Cmd),
- * `enter`, `g e` (one after the other). Nothing fires while somebody types or a dialog or menu is open, except `mod+…`.
+ * `enter`, `g e` (one after the other). While a field has the focus or a dialog or menu is open, only `mod+…` acts.
  */
 export type Hotkeys = Record<string, (event: KeyboardEvent) => void>;
 
 type KeyPress = Pick<KeyboardEvent, "key" | "shiftKey" | "ctrlKey" | "metaKey" | "altKey">;
 
-/** The name of a press, or null for one that is not ours. Shift is named only with letters: `?` is already shifted. */
+/** The name of a pressed key; null = no shortcut uses it. Shift is named only with letters: `?` includes it. */
 export function pressName(press: KeyPress): string | null {
   if (press.altKey || ["Shift", "Control", "Meta", "Alt"].includes(press.key)) return null;
   const key = press.key.toLowerCase();
@@ -20,19 +20,19 @@ export function pressName(press: KeyPress): string | null {
 
 const SEQUENCE_MS = 1_200;
 
-/** Letters that send or change something. They act only when the person pressed them alone, not as part of a word. */
+/** Letters that send or change something. They act only when pressed alone, not as part of a word. */
 const DELIBERATE = new Set(["r", "v", "i"]);
 
-/** Two letters closer together than this are typing. Slower than a slow typist, shorter than a person notices as a wait. */
+/** Two letters closer together are typing. Longer than a slow typist's pause, not a noticeable delay. */
 export const TYPING_MS = 500;
 
-/** What is known of the keys pressed without a pause so far. */
+/** The state of the keys pressed without a pause. */
 export type KeyRun = { atMs: number; typing: boolean };
 
 /**
- * Whether a press acts `now`, only after a pause of TYPING_MS (`wait`), or not at all (`drop`). A run of keys without a
- * pause is typing as soon as it holds a character that is no command, or a character that follows a deliberate one: a
- * person who types "order" or "error" with no field focused must not redrive. `j j r` is no typing: both are commands.
+ * Whether a key acts `now`, only after a pause of TYPING_MS (`wait`), or not at all (`drop`). Keys without a pause are
+ * typing as soon as one of them is no command, or follows a deliberate key: a person who types "order" or "error"
+ * without a focused field must not redrive. `j j r` is not typing, because all three are commands.
  */
 export function judgePress(
   before: KeyRun | null,
@@ -51,7 +51,7 @@ let prefix: { key: string; atMs: number } | null = null;
 let run: KeyRun | null = null;
 let waiting: ReturnType<typeof setTimeout> | null = null;
 
-/** The deliberate key that waits for its pause is given up. Returns whether there was one. */
+/** Cancels the deliberate key that waits for its pause. Returns whether there was one. */
 function dropWaiting(): boolean {
   if (waiting === null) return false;
   clearTimeout(waiting);
@@ -76,18 +76,18 @@ const OVERLAY = "[role=dialog], [role=alertdialog], [role=menu], [role=listbox]"
 function onKeyDown(event: KeyboardEvent) {
   const name = pressName(event);
   if (name === null) return;
-  // Whatever key comes next, wherever it goes: the letter before it was not pressed alone.
+  // After any other key the waiting letter was not pressed alone.
   const waited = dropWaiting();
   if (event.defaultPrevented || event.isComposing) return;
   const target = event.target instanceof Element ? event.target : null;
   if (!name.startsWith("mod+")) {
     if (target?.closest(EDITABLE) || target?.closest(OVERLAY) || document.querySelector(OPEN_DIALOG)) return;
-    // Enter and space belong to the button or link that has the focus.
+    // A focused button or link itself uses Enter and space.
     if ((name === "enter" || name === " ") && target?.closest("button, a, summary, input")) return;
   }
   const started = prefix !== null && event.timeStamp - prefix.atMs < SEQUENCE_MS ? prefix.key : null;
   prefix = null;
-  // After `g` the next key is the second half or nothing: `g r` must never redrive.
+  // After `g` the next key is only the second half: `g r` must never redrive.
   const handler = handlerOf(started === null ? name : `${started} ${name}`);
   const startsSequence = started === null && isPrefix(name);
   const bound = handler !== null || startsSequence;
@@ -99,19 +99,19 @@ function onKeyDown(event: KeyboardEvent) {
   }
   if (!handler) return;
   event.preventDefault();
-  // A key held down repeats itself: that is no second decision.
+  // A key that is held down repeats; a repeat is not a second command.
   if (started === null && DELIBERATE.has(name) && event.repeat) return;
   if (started !== null || judged.verdict === "now") handler(event);
   else if (judged.verdict === "wait") {
     waiting = setTimeout(() => {
       waiting = null;
-      // What is bound now, not what was bound when the key went down: a dialog may have opened meanwhile.
+      // The binding at this time, not at the time of the press: a dialog may have opened meanwhile.
       if (!document.querySelector(OPEN_DIALOG)) handlerOf(name)?.(event);
     }, TYPING_MS);
   }
 }
 
-/** Binds keys while mounted; what was bound last wins. */
+/** Binds keys while the component is mounted; the last binding wins. */
 export function useHotkeys(hotkeys: Hotkeys, enabled = true): void {
   const latest = useRef(hotkeys);
   latest.current = hotkeys;
@@ -124,7 +124,7 @@ export function useHotkeys(hotkeys: Hotkeys, enabled = true): void {
     layers.push(layer);
     return () => {
       layers.splice(layers.indexOf(layer), 1);
-      // What the waiting key would act on may be gone with this layer.
+      // The object of the waiting key may have disappeared with this component.
       dropWaiting();
       if (layers.length === 0) document.removeEventListener("keydown", onKeyDown);
     };

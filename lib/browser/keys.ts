@@ -2,8 +2,8 @@ import type { QueryClient } from "@tanstack/react-query";
 import type { EventFilter } from "@/lib/contract/event-filter";
 
 /**
- * Every react-query key, and what each kind of change makes stale. A key begins with its noun, so that a noun alone
- * invalidates all that was read about it.
+ * Every react-query key, and the keys that each kind of change makes stale. A key begins with its noun, so that a noun
+ * alone invalidates every read of it.
  */
 type Params = Record<string, unknown>;
 
@@ -44,16 +44,16 @@ export type Change = "events" | "redrives" | "dryRuns" | "controls" | "sources" 
 const STALE_AFTER: Record<Change, string[]> = {
   events: ["events", "groups", "stats", "audit", "operations", "status"],
   redrives: ["redrives", "events", "groups", "stats", "audit", "status", "targets"],
-  // While a dry run lasts its events are QUEUED; read again now they would leave a list of PENDING ones for a moment.
+  // During a dry run its events are QUEUED; a read at that time would remove them from a list of PENDING events.
   dryRuns: ["redrives", "audit", "status"],
-  // A control changes how events are shown (blacklisted, cooling) and what a redrive would refuse.
+  // A control changes the shown state of events and the refusals of a redrive.
   controls: ["controls", "events", "redrives", "audit"],
   sources: ["sources", "targets", "status", "audit"],
   targets: ["targets", "status", "audit"],
   views: ["views"],
 };
 
-/** To be called when a change of ours succeeded: refetches what is on screen and marks the rest stale. */
+/** Call it after a successful change: it reads the visible data again and marks the rest stale. */
 export async function invalidateAfter(client: QueryClient, change: Change): Promise<void> {
   await Promise.all(STALE_AFTER[change].map((noun) => client.invalidateQueries({ queryKey: [noun] })));
 }

@@ -1,2 +1,2 @@
-/** Rows of one page of the events list: three screens, so that a scroll rarely waits. Server and browser read the same. */
+/** Rows of one page of the events list: three screens, so that scrolling rarely waits. */
 export const PAGE_ROWS = 100;

@@ -2,9 +2,9 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 import { FILTER_NAMES, FILTER_STATUSES, type FilterStatus } from "@/lib/contract/filter-params";
 
 /**
- * The language of the search box: `errorCode:TIMEOUT aggregateId:"order 77" tag.region:eu words of the error`.
- * A known name before a colon qualifies; everything else is words. An unknown name is words too, since error texts are
- * full of colons (`http://stock`, `Error:`), but what looks like a qualifier is named, so that nobody takes it for one.
+ * The language of the search box: `errorCode:TIMEOUT aggregateId:"order 77" tag.region:eu words of the error`. A known
+ * name before a colon is a qualifier; every other token is a word. A token with an unknown name is a word too, because
+ * error texts contain many colons (`http://stock`, `Error:`), but the search box names it.
  */
 type ListName = "source" | "eventId" | "aggregateId" | "eventType" | "errorCode" | "fingerprint" | "traceId";
 
@@ -12,7 +12,7 @@ const NAMES = new Map(FILTER_NAMES.map((name) => [name.toLowerCase(), name]));
 const STATUSES = new Set<string>(FILTER_STATUSES);
 const TAG = "tag.";
 
-/** One restriction of a filter, as the chip shows it and as it is taken out again. */
+/** One restriction of a filter, in the form of its chip. */
 export type Term = { name: string; value: string };
 
 /** `name:value`, `name:"value"`, `"several words"` or a bare word, in the order written. */
@@ -38,7 +38,7 @@ function termOf(token: string): Term | null {
   return STATUSES.has(status) ? { name, value: status } : null;
 }
 
-/** Why a token that looks like a qualifier is none, as a sentence; null for a plain word. */
+/** The reason why a token that looks like a qualifier is none, as a sentence; null for a plain word. */
 function misread(token: string): string | null {
   const parts = /^(-?)([A-Za-z_]+|tag\.[^:]+):([^/:\s].*)$/.exec(token);
   if (!parts) return null;
@@ -50,10 +50,7 @@ function misread(token: string): string | null {
   return null;
 }
 
-/**
- * Splits what was typed into qualified terms and the words that remain. `unread` says of each word that looks like a
- * qualifier why it is none.
- */
+/** Splits the typed text into terms and words. `unread` explains each word that looks like a qualifier and is none. */
 export function parseSearch(text: string): { terms: Term[]; words: string; unread: string[] } {
   const terms: Term[] = [];
   const words: string[] = [];
@@ -74,7 +71,7 @@ function added(list: string[] | undefined, value: string): string[] {
   return list?.includes(value) ? list : [...(list ?? []), value];
 }
 
-/** The filter with one more restriction; of one name any value may match. */
+/** The filter with one more restriction; several values of one name are alternatives. */
 export function addTerm(filter: EventFilter, { name, value }: Term): EventFilter {
   if (name.startsWith(TAG)) {
     const key = name.slice(TAG.length);
@@ -86,7 +83,7 @@ export function addTerm(filter: EventFilter, { name, value }: Term): EventFilter
   return { ...filter, [list]: added(filter[list], value) };
 }
 
-/** The filter after a search was entered: its terms are added, its words replace the words before. */
+/** The filter after a search: the terms are added, the words replace the earlier words. */
 export function applySearch(filter: EventFilter, text: string): EventFilter {
   const { terms, words } = parseSearch(text);
   const next = terms.reduce(addTerm, filter);
@@ -98,7 +95,7 @@ function without<T>(list: T[] | undefined, value: T): T[] | undefined {
   return rest?.length ? rest : undefined;
 }
 
-/** The filter without one restriction; a name with no value left is gone. */
+/** The filter without one restriction; a name without a value is removed. */
 export function removeTerm(filter: EventFilter, { name, value }: Term): EventFilter {
   const next: EventFilter = { ...filter };
   if (name.startsWith(TAG)) {
@@ -132,7 +129,7 @@ const CHIP_NAMES = [
   "traceId",
 ] as const;
 
-/** The restrictions of a filter in a fixed order. The time window is left out: it has its own control. */
+/** The restrictions of a filter in a fixed order, without the time window, which has its own control. */
 export function termsOf(filter: EventFilter): Term[] {
   const terms: Term[] = [];
   for (const name of CHIP_NAMES) for (const value of filter[name] ?? []) terms.push({ name, value });
@@ -143,13 +140,13 @@ export function termsOf(filter: EventFilter): Term[] {
   return terms;
 }
 
-/** A term as it is typed: `aggregateId:order-77`, quoted where it holds spaces; words as they are. */
+/** A term in the syntax of the search box: `aggregateId:order-77`, quoted if it contains spaces; words unchanged. */
 export function writeTerm({ name, value }: Term): string {
   if (name === "q") return value;
   return /\s/.test(value) ? `${name}:"${value}"` : `${name}:${value}`;
 }
 
-/** What is being typed at the caret: the qualifier so far, for suggestions. Only the last token is completed. */
+/** The incomplete qualifier at the caret, for suggestions. Only the last token is completed. */
 export function typedToken(text: string): { before: string; name: string | null; part: string } {
   const start = Math.max(text.lastIndexOf(" "), text.lastIndexOf("\t")) + 1;
   const token = text.slice(start);
@@ -161,7 +158,7 @@ export function typedToken(text: string): { before: string; name: string | null;
   return { before, name, part: unquote(token.slice(colon + 1)) };
 }
 
-/** Whether nothing restricts: "none exist" and "your filters hide all" are two different sentences. */
+/** Whether the filter has no restriction: "none exist" and "your filters hide all" are two messages. */
 export function isEmptyFilter(filter: EventFilter): boolean {
   return Object.keys(filter).length === 0;
 }

@@ -12,24 +12,24 @@ function makeQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
       queries: {
-        // A browser that calls itself offline is often wrong, and a paused query shows neither error nor age.
+        // A browser often reports itself offline when it is not, and a paused query shows neither error nor age.
         networkMode: "always",
         staleTime: 5_000,
-        // Polling says when to look again; a flood on every focus of the tab would move lists under the hand.
+        // Polling decides when to read again; a read on every focus of the tab would move lists under the pointer.
         refetchOnWindowFocus: false,
-        // A wrong filter stays wrong, and a read that timed out would only time out again: only a passing fault is worth a repeat.
+        // Only a temporary fault is retried: a wrong filter stays wrong, and a slow read would time out again.
         retry: (failures, error) =>
           failures < RETRIES && error instanceof ApiError && error.passing && error.code !== "read-timeout",
         retryDelay: (failures, error) =>
           Math.max(500 * 2 ** failures, (error instanceof ApiError && error.retryAfterMs) || 0),
       },
-      // Our writes carry no idempotency key of the browser's: repeating one is the person's decision.
+      // Most writes carry no idempotency key, so the person decides about a repeat.
       mutations: { retry: false, networkMode: "always" },
     },
   });
 }
 
-/** What failed while nothing answered is read again as soon as something does; polls would leave single reads behind. */
+/** Failed reads run again when the server answers: a read that does not poll would stay failed. */
 function useHealing(client: QueryClient): void {
   useEffect(() => {
     let before = freshness();

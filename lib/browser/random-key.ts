@@ -1,4 +1,4 @@
-/** 128 random bits as hex. `crypto.randomUUID` is missing on plain HTTP beyond localhost; this is not. */
+/** 128 random bits as hex. Unlike `crypto.randomUUID` it also exists on plain HTTP beyond localhost. */
 export function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -30,7 +30,7 @@ const LIST_LIVE_MS = 3_000;
 const LIST_IDLE_MS = 15_000;
 const PAGE = 50;
 
-/** Delivered events are confirmed or come back for a while after the end: keep looking, but seldom. */
+/** After the end of a redrive its delivered events are confirmed or bounce for a while, so it is polled slowly. */
 const SETTLING_MS = 15_000;
 
 function pollOne(redrive: RedriveOut | undefined): number | false {
@@ -55,7 +55,7 @@ export function useRedrive(id: string) {
   });
 }
 
-/** Reads the parts of a redrive once more when it ends: what polled while it ran must show its last second too. */
+/** Reads the parts of a redrive once more at its end, because the last poll may lack the last second. */
 export function useLastLook(id: string, state: RedriveState | undefined): void {
   const client = useQueryClient();
   const ended = state !== undefined && isFinal(state);
@@ -67,7 +67,7 @@ export function useLastLook(id: string, state: RedriveState | undefined): void {
   }, [client, id, ended]);
 }
 
-/** @param live poll with the redrive; `useLastLook` reads it once more when that ends */
+/** @param live poll while the redrive runs; `useLastLook` reads it once more at its end */
 export function useRedriveRate(id: string, live: boolean) {
   return useQuery({
     queryKey: keys.redrives.rate(id),
@@ -104,7 +104,7 @@ export function useRedriveItems(id: string, state: RedriveItemOut["state"], resu
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
     placeholderData: keepPreviousData,
-    // Once a person has paged on, rows must not move under the eye: only the first page follows the run.
+    // After a person has read a second page the rows must not move, so only the first page polls.
     refetchInterval: (query) => (live && (query.state.data?.pages.length ?? 0) <= 1 ? 3 * LIVE_MS : false),
   });
 }
@@ -113,7 +113,7 @@ const ITEM_PAGE_MAX = 500;
 
 /**
  * The events of one outcome, as a selection for the next redrive: page by page, at most SELECTED_IDS_MAX. `more` says
- * that there were more, so that nobody takes a part for the whole.
+ * that there are more events, so that nobody takes a part for the whole.
  */
 export async function collectItemIds(
   id: string,
@@ -150,7 +150,7 @@ export function useRedrives(state: RedriveState | "all" | "live") {
   });
 }
 
-/** What is under way now, for the overview: every state that is not final. */
+/** The redrives in every state that is not final, for the overview. */
 export function useRunningRedrives(limit = 5) {
   return useQuery({
     queryKey: keys.redrives.list({ running: limit }),
@@ -162,7 +162,7 @@ export function useRunningRedrives(limit = 5) {
   });
 }
 
-/** Counted once per dialog: a number that changes while it is read cannot be confirmed. */
+/** Counted once a dialog: a number that changes while a person reads it cannot be confirmed. */
 export function useRedrivePreview(request: PreviewRequest, enabled = true) {
   return useQuery({
     queryKey: keys.redrives.preview(request),
@@ -174,14 +174,14 @@ export function useRedrivePreview(request: PreviewRequest, enabled = true) {
   });
 }
 
-/** POST /api/v1/redrives -> 202. `total` null: the set is large and still being frozen. */
+/** POST /api/v1/redrives -> 202. `total` null: the set is large and the server still freezes it. */
 export type RedriveAccepted = {
   id: string;
   state: RedriveState;
   total: number | null;
   refused: number;
   refusedByReason: Record<string, number>;
-  /** Nothing is sent before; null = no hold was asked for. */
+  /** The server sends nothing before this time; null = the request asked for no hold. */
   holdUntil: string | null;
 };
 
@@ -198,7 +198,7 @@ export async function requestRedrive(
       headers: { "idempotency-key": idempotencyKey },
     });
   } finally {
-    // A dry run leaves the event as it is: the list is read again when it is over, and no row leaves in between.
+    // A dry run does not change its events: the list is read again after the run, so that no row disappears meanwhile.
     void invalidateAfter(client, request.mode === "verify" ? "dryRuns" : "redrives");
   }
 }
@@ -208,7 +208,7 @@ export function useRequestRedrive() {
   return useMutation({ mutationFn: (redrive: NewRedrive) => requestRedrive(client, redrive) });
 }
 
-/** `underWay`: events that were still being sent when a pause or cancel answered; null = the server could not read it. */
+/** `underWay`: events whose send had not ended at the answer; null = the server could not read it. */
 export type RedriveChanged = RedriveOut & { underWay: number | null };
 
 export async function changeRedrive(client: QueryClient, id: string, change: RedriveChange): Promise<RedriveChanged> {

@@ -7,7 +7,7 @@ import { eventsHref } from "./filter-read";
 import { keys } from "./keys";
 import { addTerm, applySearch, parseSearch, type Term } from "./qualified-search";
 
-/** A person waits for the list: what cannot be looked up in this time is searched as words. */
+/** The longest time a person waits for the look-up; after it the text is searched as words. */
 const LOOKUP_MS = 2_000;
 
 function fetchMeanings(text: string, signal?: AbortSignal): Promise<Meanings> {
@@ -15,7 +15,7 @@ function fetchMeanings(text: string, signal?: AbortSignal): Promise<Meanings> {
   return fetchJson<Meanings>(`/api/v1/events/meanings?${query}`, { signal, timeoutMs: LOOKUP_MS });
 }
 
-/** Best effort: null when it could not be looked up. */
+/** null after a failed look-up. */
 async function lookedUp(text: string): Promise<Meanings | null> {
   try {
     return await fetchMeanings(text);
@@ -24,14 +24,14 @@ async function lookedUp(text: string): Promise<Meanings | null> {
   }
 }
 
-/** The first thing an id names: an event of ours, else an event's own id, an aggregate, a trace. */
+/** The first match of an id: the id of an event, else a source's event id, an aggregate, a trace. */
 function bestMeaning({ text, event, names }: Meanings): { event: string } | { name: IdName; value: string } | null {
   if (event) return { event: event.id };
   const named = names.find(({ count }) => count !== null && count > 0);
   return named ? { name: named.name, value: text } : null;
 }
 
-/** `errorCode:timeout` means TIMEOUT when there is no code written as typed. */
+/** `errorCode:timeout` means TIMEOUT when no code is written as typed. */
 async function writtenAsStored(term: Term): Promise<Term> {
   if (term.name !== "errorCode") return term;
   const codes = (await lookedUp(term.value))?.errorCodes ?? [];
@@ -39,8 +39,8 @@ async function writtenAsStored(term: Term): Promise<Term> {
 }
 
 /**
- * Where a search leads. A text that names something by itself (an id that was pasted) leads to just that, whatever the
- * list shows now; anything else narrows the list by `filter`, which is that of the list or an empty one.
+ * The page of a search. A text that is an id leads to the object of that id; any other text restricts the list by
+ * `filter`, which is the filter of the list or empty.
  */
 export async function searchHref(text: string, filter: EventFilter): Promise<string> {
   const { terms, words } = parseSearch(text);
@@ -56,7 +56,7 @@ export async function searchHref(text: string, filter: EventFilter): Promise<str
   return eventsHref(words === "" ? narrowed : { ...narrowed, q: words });
 }
 
-/** The text of a filter that is one id or a few words and nothing else: what may mean something else too. */
+/** The text of a filter that is only one id or a few words, which may have other meanings. */
 export function searchedText(filter: EventFilter): { name: IdName | "q"; text: string } | null {
   const { from: _from, to: _to, ...rest } = filter;
   const [name, ...others] = Object.keys(rest);
@@ -73,7 +73,7 @@ export function useMeanings(text: string | null) {
     queryFn: ({ signal }) => fetchMeanings(text ?? "", signal),
     enabled: text !== null && text.trim() !== "",
     staleTime: 30_000,
-    // Beside the list: without an answer nothing is offered.
+    // Optional: without an answer the line is empty.
     retry: false,
   });
 }

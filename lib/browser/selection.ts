@@ -3,12 +3,12 @@ import { SELECTED_IDS_MAX } from "@/lib/contract/selected-ids";
 import type { Selection } from "@/lib/contract/selection";
 
 /**
- * What is selected in a list: named rows, or all that match. "All" is the filter, never the ids on screen: it means the
- * 12,481 that match, also those nobody scrolled to.
+ * The selection in a list: named rows, or all matching events. "All" is the filter, not the ids on the screen: it
+ * includes the matching events that are not loaded.
  */
 export type Picked =
   | { kind: "none" }
-  /** `anchor`: where a range begins, the row toggled last. */
+  /** `anchor`: the row toggled last, where a range begins. */
   | { kind: "ids"; ids: ReadonlySet<string>; anchor: string | null }
   | { kind: "all" };
 
@@ -24,7 +24,7 @@ export function isPicked(now: Picked, id: string): boolean {
   return now.kind === "all" || (now.kind === "ids" && now.ids.has(id));
 }
 
-/** Selects one row or takes it out. Nothing changes while all matching are selected: "all but one" is no filter. */
+/** Selects or deselects a row. Has no effect on "all matching": a filter cannot say "all but one". */
 export function toggle(now: Picked, id: string): Picked {
   if (now.kind === "all") return now;
   const ids = new Set(idsOf(now));
@@ -33,7 +33,7 @@ export function toggle(now: Picked, id: string): Picked {
   return picked(ids, id);
 }
 
-/** Selects from the row toggled last to this one, both included; `order` is the list as shown. */
+/** Selects from the row toggled last to this row, both included; `order` is the list as shown. */
 export function extendTo(now: Picked, id: string, order: readonly string[]): Picked {
   if (now.kind === "all") return now;
   const anchor = now.kind === "ids" ? now.anchor : null;
@@ -48,13 +48,13 @@ export function extendTo(now: Picked, id: string, order: readonly string[]): Pic
   return picked(ids, anchor);
 }
 
-/** The box in the head of the list: all rows that are loaded, or none. */
+/** The box in the head of the list: all loaded rows, or none. */
 export function toggleLoaded(now: Picked, order: readonly string[]): Picked {
   if (now.kind !== "none") return NOTHING;
   return picked(new Set(order.slice(0, SELECTED_IDS_MAX)), null);
 }
 
-/** The selection as an operation takes it; null when nothing is selected. */
+/** The selection in the form of an operation's request; null when nothing is selected. */
 export function selectionOf(now: Picked, filter: EventFilter): Selection | null {
   switch (now.kind) {
     case "none":
@@ -66,7 +66,7 @@ export function selectionOf(now: Picked, filter: EventFilter): Selection | null 
   }
 }
 
-/** How many are selected; null when all match and their number is not known. */
+/** The number of selected events; null when all matching events are selected and their number is unknown. */
 export function pickedCount(now: Picked, matching: number | null): number | null {
   switch (now.kind) {
     case "none":

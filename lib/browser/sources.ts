@@ -31,7 +31,7 @@ export function useCreateSource() {
   });
 }
 
-/** Name and kind never change. */
+/** The name and the kind of a source never change. */
 export function useSaveSource(name: string) {
   const client = useQueryClient();
   return useMutation<SourceOut, ApiError, SourceChange>({
@@ -48,7 +48,7 @@ export function useDeleteSource() {
   });
 }
 
-/** Can we reach it, and what would we read? A stored source by name, or one that is still being written. */
+/** Tests the connection and reads a sample: of a stored source by name, or of an unsaved source. */
 export function useProbe() {
   return useMutation<ProbeOut, ApiError, { name: string } | ProbeRequest>({
     mutationFn: (probe) =>

@@ -16,12 +16,12 @@ type StatsByName = {
   markers: Markers;
 };
 
-/** How the buckets of a chart are cut; without it the server chooses by the window. */
+/** The width of the buckets of a chart; without it the server chooses by the window. */
 export type Bucketing = { bucket?: string };
 
 /**
- * One part of the overview. Each is read on its own, so that one that times out takes no other with it; the last good
- * answer stays on screen while a poll fails.
+ * One part of the overview. Each part is read on its own, so that a timeout affects one part only; the last good answer
+ * stays on the screen while a poll fails.
  */
 export function useStats<Name extends keyof StatsByName>(
   name: Name,

@@ -4,7 +4,7 @@ import { ApiError, fetchJson } from "./fetch-json";
 import { noteAnswer, noteUnreachable } from "./freshness";
 import { keys } from "./keys";
 
-/** What flows now, and whether the machine behind it is well. Polled; keeps the last answer when one fails. */
+/** The present flow and the health of the parts of Parkade. Polled; a failed poll keeps the last answer. */
 const STATUS_POLL_MS = 3_000;
 /** The server gives each part of the status one second. */
 const STATUS_TIMEOUT_MS = 5_000;
@@ -12,7 +12,7 @@ const STATUS_TIMEOUT_MS = 5_000;
 async function readStatus(signal: AbortSignal): Promise<StatusOut> {
   try {
     const status = await fetchJson<StatusOut>("/api/v1/status", { signal, timeoutMs: STATUS_TIMEOUT_MS });
-    // Without its database the server knows nothing new: what the page shows grows old all the same.
+    // Without its database the server has no new data, so the data of the page must count as old.
     if (status.store.ok) noteAnswer();
     return status;
   } catch (error) {
@@ -27,7 +27,7 @@ export function useStatus() {
     queryFn: ({ signal }) => readStatus(signal),
     refetchInterval: STATUS_POLL_MS,
     staleTime: STATUS_POLL_MS,
-    // A hidden tab does not poll: when it is looked at again, its age must not be that of its sleep for long.
+    // A hidden tab does not poll, so a tab that becomes visible must poll at once.
     refetchOnWindowFocus: true,
     // The next poll is the retry.
     retry: false,

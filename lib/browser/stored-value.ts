@@ -1,8 +1,8 @@
 import { useSyncExternalStore } from "react";
 
 /**
- * One remembered choice of this browser (zone, name, theme): a value in localStorage that every component and every
- * tab sees change. Where storage is refused (private mode) it lasts as long as the page.
+ * One stored choice of this browser (zone, name, theme): a value in localStorage. Every component and every tab follows
+ * its changes. Without storage (private mode) it lasts as long as the page.
  */
 export type StoredValue = {
   get: () => string | null;
@@ -19,7 +19,7 @@ export function storedValue(key: string): StoredValue {
     try {
       return window.localStorage.getItem(key);
     } catch {
-      // Storage is refused: the choice then lasts as long as the page.
+      // Storage is refused: the choice lasts as long as the page.
       return fallback;
     }
   };
@@ -30,7 +30,7 @@ export function storedValue(key: string): StoredValue {
       if (value === null) window.localStorage.removeItem(key);
       else window.localStorage.setItem(key, value);
     } catch {
-      // As above: kept in `fallback`.
+      // Storage is refused: `fallback` keeps the value.
     }
     for (const listener of listeners) listener();
   };

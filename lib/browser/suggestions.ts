@@ -21,7 +21,7 @@ const NAME_HINTS: Record<string, string> = {
   traceId: "one trace",
 };
 
-/** Names a filter may have, for the first half of a qualifier. The window and the words have their own controls. */
+/** The names of qualifiers. The window and the words have their own controls. */
 export const NAME_SUGGESTIONS: Suggestion[] = [
   "errorCode",
   "status",
@@ -56,7 +56,7 @@ async function fetchValues(name: string, signal: AbortSignal): Promise<Suggestio
   }
 }
 
-/** Known values of one name; empty where the set is open (ids). Best effort: a failed read only offers nothing. */
+/** The known values of one name; empty for names with unlimited values (ids), and after a failed read. */
 export function useValueSuggestions(name: string | null): Suggestion[] {
   const { data } = useQuery({
     queryKey: ["suggestions", name],
@@ -69,7 +69,7 @@ export function useValueSuggestions(name: string | null): Suggestion[] {
   return data ?? [];
 }
 
-/** Those that begin with what was typed, then those that hold it; case does not matter. */
+/** Values that begin with the typed text, then values that contain it; case does not matter. */
 export function matching(all: Suggestion[], part: string, limit = 8): Suggestion[] {
   const wanted = part.toLowerCase();
   const starts = all.filter(({ value }) => value.toLowerCase().startsWith(wanted));

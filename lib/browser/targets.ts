@@ -6,7 +6,7 @@ import { invalidateAfter, keys } from "./keys";
 
 const LIVE_MS = 2_000;
 
-/** Every target with what the workers last said about it. Few enough for one page. */
+/** Every target with the last reports of the workers. They fit one page. */
 export function useTargets() {
   return useQuery<TargetList, ApiError>({
     queryKey: keys.targets,

@@ -1,8 +1,8 @@
-/** Where the choice of a theme is remembered. */
+/** The key of the stored theme. */
 export const THEME_KEY = "parkade.theme";
 
 /**
- * Runs in <head> before the first paint, so that no page flashes in the other theme. Without a choice the attribute
- * stays away and the system decides, also when it changes at dusk.
+ * Runs in <head> before the first paint, so that no page flashes in the other theme. Without a stored theme the
+ * attribute is absent and the system decides.
  */
 export const THEME_SCRIPT = `try{var t=localStorage.getItem(${JSON.stringify(THEME_KEY)});if(t==="light"||t==="dark")document.documentElement.dataset.theme=t}catch(e){}`;

@@ -3,7 +3,7 @@ import { resolveInstant } from "@/lib/contract/filter-params";
 import type { Zone } from "./clock-zone";
 import { formatAbsolute, formatShort } from "./format";
 
-/** Windows offered by name. Relative ones slide: shared tomorrow, they mean tomorrow's last day. */
+/** The named windows. They are relative: a shared link shows the last day before it is opened. */
 export const WINDOW_PRESETS = [
   { from: "-15m", label: "Last 15 min" },
   { from: "-1h", label: "Last hour" },
@@ -38,7 +38,7 @@ export function windowLabel({ from, to }: Pick<EventFilter, "from" | "to">, zone
   return `${boundText(from, zone)} – ${boundText(to ?? "now", zone)}`;
 }
 
-/** A bound as one types it: `2026-11-20 14:05` in the chosen zone, a relative one as it is; "" when there is none. */
+/** A bound as typed text: `2026-11-20 14:05` in the chosen zone, a relative bound unchanged; "" without a bound. */
 export function toTyped(value: string | undefined, zone: Zone): string {
   if (value === undefined) return "";
   if (value === "now" || RELATIVE.test(value)) return value;
@@ -49,8 +49,8 @@ export function toTyped(value: string | undefined, zone: Zone): string {
 const WITHOUT_ZONE = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?))?$/;
 
 /**
- * What was typed as a bound of the filter: `2026-11-20 14:05` is taken in the chosen zone, everything else that the
- * filter understands as it is (`-2h`, `now`, ISO 8601 with an offset, epoch ms). null when it is no time.
+ * A typed text as a bound of the filter: `2026-11-20 14:05` is a time in the chosen zone; every other form that the
+ * filter understands is unchanged (`-2h`, `now`, ISO 8601 with an offset, epoch ms). null when it is no time.
  */
 export function fromTyped(text: string, zone: Zone): string | null {
   const typed = text.trim();

@@ -25,7 +25,7 @@ export async function deleteView(client: QueryClient, id: string): Promise<void>
   await invalidateAfter(client, "views");
 }
 
-/** Whether a view is the filter that is in use. */
+/** Whether a view has the same filter as the page. */
 export function isSameFilter(a: EventFilter, b: EventFilter): boolean {
   return toSearchParams(a).toString() === toSearchParams(b).toString();
 }

@@ -1,4 +1,4 @@
-/** Bytes of one line of a hex dump. */
+/** Bytes in one line of a hex dump. */
 const LINE_BYTES = 16;
 
 export type HexLine = { offset: string; hex: string; ascii: string };

@@ -10,27 +10,27 @@ import {
 } from "@/lib/contract/raw-json";
 
 /**
- * A JSON payload as a tree that loses nothing: nodes are places in the bytes, read when they are opened. Numbers keep
- * every digit, members their order and their doubles, and a megabyte costs only what is on screen.
+ * A JSON payload as a tree that loses nothing. A node is a place in the bytes and is read when it is opened. Numbers
+ * keep every digit, members keep their order and repeated names, and a large payload costs only its visible part.
  */
 type JsonKind = "object" | "array" | "string" | "number" | "literal";
 
 export type JsonNode = {
-  /** Offset of the value: unique, also where a name is there twice. */
+  /** The offset of the value: unique, also when a name occurs twice. */
   id: number;
-  /** Name in its object, index in its array, null for the root. */
+  /** The name in its object, the index in its array, null for the root. */
   key: string | number | null;
   path: readonly (string | number)[];
   kind: JsonKind;
   span: Span;
-  /** Ids from the root down to its parent. */
+  /** The ids from the root to the parent. */
   ancestors: readonly number[];
 };
 
 export type JsonDoc = {
   bytes: Uint8Array;
   root: JsonNode;
-  /** What was read already, by id: opening one node must not read a list of a hundred thousand again. */
+  /** Nodes already read, by id: opening one node must not read a list of 100,000 entries again. */
   read: Map<number, readonly JsonNode[]>;
 };
 
@@ -46,10 +46,10 @@ function kindAt(bytes: Uint8Array, at: number): JsonKind {
   return byte === MINUS || (byte >= 0x30 && byte <= 0x39) ? "number" : "literal";
 }
 
-/** The document, or why it is none. */
+/** The document, or the reason why the bytes are not JSON. */
 export function openJson(bytes: Uint8Array): { doc: JsonDoc; fault: null } | { doc: null; fault: string } {
   try {
-    // The scanner below only finds ends; whether it is JSON at all is the parser's word.
+    // The scanner below only finds the ends of values; `JSON.parse` decides whether the bytes are JSON.
     JSON.parse(text.decode(bytes));
     const start = skipSpace(bytes, 0);
     const span = { start, end: endOfValue(bytes, start) };
@@ -71,7 +71,7 @@ function isContainer(node: JsonNode): boolean {
   return node.kind === "object" || node.kind === "array";
 }
 
-/** What lies directly in an object or array, in its order; none for a scalar. */
+/** The children of an object or array, in their order; none for a scalar. */
 export function childrenOf(doc: JsonDoc, node: JsonNode): readonly JsonNode[] {
   if (!isContainer(node)) return [];
   const known = doc.read.get(node.id);
@@ -96,12 +96,12 @@ function readChildren(bytes: Uint8Array, node: JsonNode): JsonNode[] {
     : elementsOf(bytes, node.span.start).map((span, index) => child(index, span));
 }
 
-/** The exact text of a value as it stands in the payload. */
+/** The exact text of a value in the payload. */
 export function rawText({ bytes }: JsonDoc, { span }: JsonNode): string {
   return text.decode(bytes.subarray(span.start, span.end));
 }
 
-/** A string without its quotes and escapes; every other scalar as it stands. */
+/** A string without its quotes and escapes; every other scalar unchanged. */
 export function scalarText(doc: JsonDoc, node: JsonNode): string {
   const raw = rawText(doc, node);
   return node.kind === "string" ? (JSON.parse(raw) as string) : raw;
@@ -122,10 +122,10 @@ export type TreeRow =
   /** The rest of a long list, not shown yet. */
   | { kind: "more"; parent: JsonNode; depth: number; hidden: number };
 
-/** Children shown at once; the rest is one click away. A list of 100,000 must not freeze the page. */
+/** Children shown at first; a click shows the rest. A list of 100,000 must not freeze the page. */
 export const CHILDREN_STEP = 200;
 
-/** The rows of the tree with some containers open. `limits`: children to show of a container beyond the step. */
+/** The rows of the tree when `open` nodes are open. `limits`: children to show of a node beyond the step. */
 export function treeRows(doc: JsonDoc, open: ReadonlySet<number>, limits: ReadonlyMap<number, number>): TreeRow[] {
   const rows: TreeRow[] = [];
   const visit = (node: JsonNode, depth: number) => {
@@ -146,7 +146,7 @@ export function treeRows(doc: JsonDoc, open: ReadonlySet<number>, limits: Readon
   return rows;
 }
 
-/** Containers open at first: level by level, until about `budget` rows would show. */
+/** The nodes that are open at first: level by level, until about `budget` rows are visible. */
 export function openedAtFirst(doc: JsonDoc, budget: number): Set<number> {
   const open = new Set<number>();
   let shown = 1;
@@ -165,10 +165,10 @@ export function openedAtFirst(doc: JsonDoc, budget: number): Set<number> {
   return open;
 }
 
-/** Finding more says nothing more to a reader. */
+/** More matches than this do not help a reader. */
 export const MATCHES_MAX = 1_000;
 
-/** Nodes whose name or scalar holds the words, in the order of the document, at most `MATCHES_MAX`. */
+/** Nodes whose name or scalar contains the text, in the order of the document, at most `MATCHES_MAX`. */
 export function findNodes(doc: JsonDoc, words: string): JsonNode[] {
   const wanted = words.toLowerCase();
   const found: JsonNode[] = [];
@@ -178,13 +178,13 @@ export function findNodes(doc: JsonDoc, words: string): JsonNode[] {
     if (!node) break;
     const inKey = typeof node.key === "string" && node.key.toLowerCase().includes(wanted);
     if (inKey || (!isContainer(node) && scalarText(doc, node).toLowerCase().includes(wanted))) found.push(node);
-    // Not spread into a call: a list of a hundred thousand would overflow the stack.
+    // A spread of 100,000 arguments would overflow the stack.
     for (const child of childrenOf(doc, node).toReversed()) stack.push(child);
   }
   return found;
 }
 
-/** Limits that make a node visible though it lies beyond the first children of a long list. */
+/** The limits that make a node visible, even if it stands after the first children of a long list. */
 export function limitsFor(doc: JsonDoc, node: JsonNode, limits: ReadonlyMap<number, number>): Map<number, number> {
   const next = new Map(limits);
   let parent = doc.root;

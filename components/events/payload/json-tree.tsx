@@ -17,9 +17,9 @@ import {
   treeRows,
 } from "./json-nodes";
 
-/** Rows that are open before anybody clicks: about two screens. */
+/** The number of rows visible at first: about two screens. */
 const FIRST_ROWS = 80;
-/** Longer strings are cut, with the rest one click away. */
+/** A longer string is cut; a click shows the rest. */
 const STRING_CHARS = 400;
 
 function StringValue({ value }: { value: string }) {
@@ -140,7 +140,7 @@ const NodeRow = memo(function NodeRow({
   );
 });
 
-/** The payload as a tree. `matches` are opened and marked; the current one is brought into view. */
+/** The payload as a tree. Nodes in `matches` are opened and marked; the current match is scrolled into view. */
 export function JsonTree({ doc, matches, current }: { doc: JsonDoc; matches: JsonNode[]; current: number }) {
   const list = useRef<HTMLUListElement>(null);
   const [open, setOpen] = useState(() => openedAtFirst(doc, FIRST_ROWS));

@@ -69,7 +69,7 @@ function Hex({ bytes }: { bytes: Uint8Array }) {
   );
 }
 
-/** A payload as it was received: as a tree when it is JSON, as text when it is text, and always as bytes. */
+/** A payload as received: as a tree if it is JSON, as text if it is text, and always as bytes. */
 export function PayloadView({ eventId, body }: { eventId: string; body: BodyOut }) {
   const bytes = useMemo(() => fromBase64(body.base64), [body.base64]);
   const json = useMemo(() => (body.text === null ? null : openJson(bytes)), [body.text, bytes]);

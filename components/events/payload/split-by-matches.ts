@@ -1,10 +1,10 @@
 export type TextPart = { at: number; text: string; match: boolean };
 
-/** A text cut at every occurrence of the words (case does not matter), at most `max` of them; nothing is lost. */
+/** A text, cut at the first `max` occurrences of the searched text, in any case. All parts are kept. */
 export function splitByMatches(text: string, words: string, max: number): TextPart[] {
   const lower = text.toLowerCase();
   const wanted = words.toLowerCase();
-  // Lower case of a few letters is longer than the letter: offsets would not fit any more.
+  // Some letters have a longer lower case, and the offsets would then be wrong.
   if (wanted === "" || lower.length !== text.length) return [{ at: 0, text, match: false }];
   const parts: TextPart[] = [];
   let from = 0;
