@@ -71,37 +71,7 @@ type Outage = {
  */
 export function guardBucket(bucket: TokenBucket, options: BucketFallbackOptions): GuardedBucket {
   const { clock, fallback } = options;
-  const outages = new Map<string, Outage>();
-
-  function begin(spec: BucketSpec, error: unknown): Outage {
-    const nowMs = clock.nowMs();
-    const known = outages.get(spec.key);
-    if (known) {
-      known.askedMs = nowMs;
-      return known;
-    }
-    forget(nowMs);
-    const local = newTokenBucket(shareOf(spec, options.workers()), nowMs, 0);
-    const outage = { local, owed: 0, askedMs: nowMs, lookAtMs: nowMs + LOOK_MS, looks: 0, looking: false };
-    outages.set(spec.key, outage);
-    const ratePerSecond = fallback === "local" ? shareOf(spec, options.workers()).ratePerSecond : null;
-    options.onChange({ key: spec.key, state: stateOf(spec.key), ratePerSecond, error });
-    return outage;
-  }
-
-  /** Ends outages of buckets without a take for a long time. */
-  function forget(nowMs: number): void {
-    for (const [key, { askedMs }] of outages) if (nowMs - askedMs > FORGET_MS) outages.delete(key);
-  }
-
-  function end(key: string): void {
-    if (outages.delete(key)) options.onChange({ key, state: "shared", ratePerSecond: null, error: null });
-  }
-
-  function stateOf(key: string): BucketState {
-    if (!outages.has(key)) return "shared";
-    return fallback === "local" ? "local" : "unreachable";
-  }
+  const outages = createBucketOutages(options);
 
   /** Asks the shared bucket, or serves from the local one. `serve` takes tokens out of a state and answers. */
   async function served<Answer>(
@@ -109,15 +79,15 @@ export function guardBucket(bucket: TokenBucket, options: BucketFallbackOptions)
     ask: () => Promise<Answer>,
     serve: (tokens: number) => { taken: number; answer: Answer },
   ): Promise<Answer> {
-    const outage = outages.get(spec.key);
+    const outage = outages.of(spec.key);
     if (outage && fallback === "local") return servedHere(spec, outage, serve);
     try {
       const answer = await (fallback === "local" ? patiently(clock, ask()) : ask());
-      end(spec.key);
+      outages.end(spec.key);
       return answer;
     } catch (error) {
       if (error instanceof RangeError) throw error;
-      const begun = begin(spec, error);
+      const begun = outages.begin(spec, error);
       if (fallback === "closed") throw error;
       return servedHere(spec, begun, serve);
     }
@@ -144,7 +114,7 @@ export function guardBucket(bucket: TokenBucket, options: BucketFallbackOptions)
       const { owed } = outage;
       if (owed > 0) await patiently(clock, bucket.takeUpTo(spec, owed));
       else if ((await patiently(clock, bucket.level(spec))) === null) throw new Error("the bucket does not answer");
-      end(spec.key);
+      outages.end(spec.key);
     } catch {
       // The outage goes on: it was reported when it began.
       outage.looks++;
@@ -155,12 +125,8 @@ export function guardBucket(bucket: TokenBucket, options: BucketFallbackOptions)
   }
 
   return {
-    state: stateOf,
-    worst: () => {
-      const nowMs = clock.nowMs();
-      const asked = [...outages].find(([, { askedMs }]) => nowMs - askedMs <= ASKED_MS);
-      return asked ? stateOf(asked[0]) : "shared";
-    },
+    state: outages.stateOf,
+    worst: outages.worst,
     level: (spec) => bucket.level(spec),
     takeUpTo: async (spec, cost) => {
       assertTakeable(spec, cost);
@@ -193,6 +159,53 @@ export function guardBucket(bucket: TokenBucket, options: BucketFallbackOptions)
 function shareOf({ ratePerSecond, burst }: BucketSpec, workers: number) {
   const share = Math.max(1, workers);
   return { ratePerSecond: ratePerSecond / share, capacity: Math.max(1, burst / share), warmUpMs: 0 };
+}
+
+/** The outages of single buckets, from the first take that fails to the first one that is answered. */
+function createBucketOutages({ clock, fallback, workers, onChange }: BucketFallbackOptions) {
+  const outages = new Map<string, Outage>();
+
+  function begin(spec: BucketSpec, error: unknown): Outage {
+    const nowMs = clock.nowMs();
+    const known = outages.get(spec.key);
+    if (known) {
+      known.askedMs = nowMs;
+      return known;
+    }
+    forget(nowMs);
+    const local = newTokenBucket(shareOf(spec, workers()), nowMs, 0);
+    const outage = { local, owed: 0, askedMs: nowMs, lookAtMs: nowMs + LOOK_MS, looks: 0, looking: false };
+    outages.set(spec.key, outage);
+    const ratePerSecond = fallback === "local" ? shareOf(spec, workers()).ratePerSecond : null;
+    onChange({ key: spec.key, state: stateOf(spec.key), ratePerSecond, error });
+    return outage;
+  }
+
+  /** Ends outages of buckets without a take for a long time. */
+  function forget(nowMs: number): void {
+    for (const [key, { askedMs }] of outages) if (nowMs - askedMs > FORGET_MS) outages.delete(key);
+  }
+
+  function end(key: string): void {
+    if (outages.delete(key)) onChange({ key, state: "shared", ratePerSecond: null, error: null });
+  }
+
+  function stateOf(key: string): BucketState {
+    if (!outages.has(key)) return "shared";
+    return fallback === "local" ? "local" : "unreachable";
+  }
+
+  return {
+    of: (key: string) => outages.get(key),
+    begin,
+    end,
+    stateOf,
+    worst: (): BucketState => {
+      const nowMs = clock.nowMs();
+      const asked = [...outages].find(([, { askedMs }]) => nowMs - askedMs <= ASKED_MS);
+      return asked ? stateOf(asked[0]) : "shared";
+    },
+  };
 }
 
 /** Rejects when the answer takes longer than PATIENCE_MS. Tokens of a late answer are given up: fewer sends, never more. */

@@ -137,16 +137,6 @@ function createThread(clock: Clock, limitMs: number): Thread {
   let closed = false;
   let last: Promise<unknown> = Promise.resolve();
 
-  function start(): Worker {
-    const started = new Worker(threadFile(), {
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
-    });
-    // The thread alone must not keep the process alive.
-    started.unref();
-    return started;
-  }
-
   async function end(): Promise<void> {
     const ended = worker;
     worker = null;
@@ -155,7 +145,7 @@ function createThread(clock: Clock, limitMs: number): Thread {
 
   async function runNow(schema: string, payloads: readonly Uint8Array[]): Promise<ThreadRun> {
     if (closed) throw new Error("the check of schemas is closed");
-    worker ??= start();
+    worker ??= startWorker();
     const running = worker;
     const progress = new Int32Array(new SharedArrayBuffer(4));
     const begun = () => Atomics.load(progress, 0);
@@ -195,6 +185,16 @@ function createThread(clock: Clock, limitMs: number): Thread {
       await end();
     },
   };
+}
+
+function startWorker(): Worker {
+  const worker = new Worker(threadFile(), {
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
+  });
+  // The thread alone must not keep the process alive.
+  worker.unref();
+  return worker;
 }
 
 /** Calls `onOverrun` once when `progress` stands at the same payload for longer than `limitMs`. */

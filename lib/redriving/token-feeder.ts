@@ -45,11 +45,6 @@ export function createTokenFeeder(options: TokenFeederOptions): TokenFeeder {
   let feeding = false;
   let wake = new AbortController();
 
-  const leave = (waiter: Waiter) => {
-    waiters.delete(waiter);
-    if (waiters.size === 0) wake.abort();
-  };
-
   async function feed(): Promise<void> {
     // All takes of this turn of the event loop share the first round trip.
     await Promise.resolve();
@@ -117,31 +112,35 @@ export function createTokenFeeder(options: TokenFeederOptions): TokenFeeder {
     take: (signal) => {
       if (signal.aborted) return Promise.reject(signal.reason);
       if (waiters.size === 0 && options.spec() === null) return Promise.resolve();
-      return new Promise((resolve, reject) => {
-        const abandon = () => {
-          leave(waiter);
-          reject(signal.reason);
-        };
-        const settle = () => {
-          signal.removeEventListener("abort", abandon);
-          leave(waiter);
-        };
-        const waiter: Waiter = {
-          pass: () => {
-            settle();
-            resolve();
-          },
-          fail: (error) => {
-            settle();
-            reject(error);
-          },
-        };
-        signal.addEventListener("abort", abandon, { once: true });
-        waiters.add(waiter);
-        ensureFeeding();
-      });
+      const turn = waitAmong(waiters, signal, () => wake.abort());
+      ensureFeeding();
+      return turn;
     },
   };
+}
+
+/** Waits until a token is passed. `onLast` is called when the last waiter has left. */
+function waitAmong(waiters: Set<Waiter>, signal: AbortSignal, onLast: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const leave = () => {
+      signal.removeEventListener("abort", abandon);
+      waiters.delete(waiter);
+      if (waiters.size === 0) onLast();
+    };
+    const waiter: Waiter = {
+      pass: () => {
+        leave();
+        resolve();
+      },
+      fail: (error) => {
+        leave();
+        reject(error);
+      },
+    };
+    const abandon = () => waiter.fail(signal.reason);
+    signal.addEventListener("abort", abandon, { once: true });
+    waiters.add(waiter);
+  });
 }
 
 function passFirst(waiters: Set<Waiter>, count: number): void {
