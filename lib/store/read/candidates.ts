@@ -1,11 +1,12 @@
-import type { ScopedSelection } from "@/lib/contract/scope";
+import type { ScopedFilter, ScopedSelection } from "@/lib/contract/scope";
 import type { Selection } from "@/lib/contract/selection";
 import type { Control } from "@/lib/core/control";
 import type { GateFacts } from "@/lib/core/gate";
 import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
 import type { Queryable } from "@/lib/store/db";
 import { statementName } from "@/lib/store/db";
-import { type CompiledFilter, compileFilter } from "@/lib/store/read/event-filter-sql";
+import { type CompiledFilter, compileFilter, paramsFrom } from "@/lib/store/read/event-filter-sql";
+import { kindConditions, kindShare, narrowToKinds } from "@/lib/store/read/event-kinds";
 import { EVENT } from "@/lib/store/state-sql";
 
 /** An event as a bulk operation reads it: the input of the gate, and the target. */
@@ -65,11 +66,14 @@ function changedBy(operation: string): string {
 }
 
 /** The condition on the events of a page, without its cutoff. */
-export function selectedWhere(
+export async function selectedWhere(
+  db: Queryable,
   page: Pick<CandidatePage, "selection" | "asOfMs" | "also">,
   firstParam: number,
-): Pick<CompiledFilter, "where" | "values"> {
-  const { where, values } = compileSelection(page.selection, page.asOfMs, firstParam);
+): Promise<Pick<CompiledFilter, "where" | "values">> {
+  const compiled = compileSelection(page.selection, page.asOfMs, firstParam);
+  const { where, values } =
+    "filter" in page.selection ? await narrowToKinds(db, page.selection.filter, compiled, firstParam) : compiled;
   if (!page.also || page.also.length === 0) return { where, values };
   return { where: `(${where} or e.id = any($${firstParam + values.length}::uuid[]))`, values: [...values, page.also] };
 }
@@ -98,8 +102,27 @@ export type CandidatePage = {
   limit: number;
 };
 
+/** Kinds that are read by their own ranges whatever they hold; more of them must hold a small part of the store. */
+const KINDS_FEW = 256;
+const KINDS_SHARE = 1 / 20;
+/** From this share on the next events of the key are looked at first: each row is read once, with no range to merge. */
+const COMMON_SHARE = 1 / 8;
+
 /** Selected events, newest first, keyset-paged: a chunk of a plan. */
 export async function readCandidates(db: Queryable, page: CandidatePage): Promise<Candidate[]> {
+  if ("filter" in page.selection) {
+    const { filter } = page.selection;
+    // By their ids, aggregates, traces or tags an index finds the events.
+    const named = filter.eventId ?? filter.aggregateId ?? filter.traceId ?? filter.tags;
+    const share = named ? null : await kindShare(db, filter);
+    if (share && share.events >= share.ofAll * COMMON_SHARE) {
+      const next = await readNext(db, filter, page);
+      if (next.length === page.limit) return next;
+    }
+    if (share && (share.kinds <= KINDS_FEW || share.events < share.ofAll * KINDS_SHARE)) {
+      return readByKinds(db, filter, page);
+    }
+  }
   const compiled = compileSelection(page.selection, page.asOfMs, 4);
   // The page of an operation is read from its audit subjects, which are stored in this order.
   const where =
@@ -107,11 +130,77 @@ export async function readCandidates(db: Queryable, page: CandidatePage): Promis
       ? `e.id = any(array(${changedBy("$4")} and ($2::uuid is null or c.event_id < $2) order by c.event_id desc limit $3))`
       : compiled.where;
   const text = `select ${CANDIDATE_COLUMNS} from dlq_event_rows e join sources s on s.id = e.source_id
-     where e.id <= $1 and ($2::uuid is null or e.id < $2) and ${where}
+     where ${BEHIND_CURSOR} and ${where}
      order by e.id desc limit $3`;
   return db.query<Candidate>(text, [page.cutoff, page.after, page.limit, ...compiled.values], {
     name: statementName("candidates", text),
   });
+}
+
+/** What matches of the next events, so many as are likely to hold a page. */
+async function readNext(db: Queryable, filter: ScopedFilter, page: CandidatePage): Promise<Candidate[]> {
+  const compiled = compileFilter(filter, page.asOfMs, { firstParam: 4 });
+  const text = `select ${CANDIDATE_COLUMNS}
+     from (select e.* from dlq_event_rows e where ${BEHIND_CURSOR}${windowOf(compiled)} order by e.id desc limit $3::int * ${1 / COMMON_SHARE}) e
+     join sources s on s.id = e.source_id
+     where ${compiled.where} order by e.id desc limit $3`;
+  return db.query<Candidate>(text, [page.cutoff, page.after, page.limit, ...compiled.values], {
+    name: statementName("next-candidates", text),
+  });
+}
+
+/** `$1`: the cutoff, `$2`: the cursor or null. In this form both are bounds of the key in every plan. */
+const BEHIND_CURSOR = `e.id <= $1 and e.id < coalesce($2::uuid, '${UUID_MAX}')`;
+
+function windowOf({ conditions }: CompiledFilter): string {
+  return conditions.flatMap(({ field, sql }) => (field === "window" ? [` and ${sql}`] : [])).join("");
+}
+
+/** Rows looked at in one round, at most: some tenths of a second. */
+const ROUND_MAX = 100_000;
+
+/**
+ * Reads each kind's range from the cursor on, as many rows of each as its share lets expect, and takes the matches down
+ * to the first place behind which a range may hold more. So a round costs its rows, however rare the kinds are.
+ */
+async function readByKinds(db: Queryable, filter: ScopedFilter, page: CandidatePage): Promise<Candidate[]> {
+  const compiled = compileFilter(filter, page.asOfMs, { firstParam: 5 });
+  const params = paramsFrom(5 + compiled.values.length);
+  const kinds = kindConditions(filter, params);
+  // One statement, so that an event is seen in the kind that the same snapshot counts.
+  const text = `with kinds as materialized (
+       select l.fingerprint, l.source_id, l.status,
+              greatest(16, ceil($4::float8 * sum(l.n)::float8 / greatest(1, sum(sum(l.n)) over ())::float8))::int as most
+         from dlq_group_levels l where ${kinds} group by l.fingerprint, l.source_id, l.status
+     ), ranges as materialized (
+       select k.most, array(
+         select e.id from dlq_events e
+          where e.fingerprint = k.fingerprint and e.source_id = k.source_id and e.status = k.status
+            and ${BEHIND_CURSOR}${windowOf(compiled)}
+          order by e.id desc limit k.most) as ids
+         from kinds k
+     ), place as materialized (
+       select (select r.ids[r.most] from ranges r where r.ids[r.most] is not null order by 1 desc limit 1) as reached
+     )
+     select p.reached, c.* from place p left join lateral (
+       select e.* from (select id from ranges r, unnest(r.ids) as id where p.reached is null or id >= p.reached) i
+         cross join lateral (
+           select ${CANDIDATE_COLUMNS} from dlq_event_rows e join sources s on s.id = e.source_id
+            where e.id = i.id and ${compiled.where} offset 0) e
+        order by e.id desc limit $3) c on true`;
+  const found: Candidate[] = [];
+  let after = page.after;
+  for (let round = 2 * page.limit; ; round = Math.min(ROUND_MAX, round * 2)) {
+    const left = page.limit - found.length;
+    const rows = await db.query<{ reached: string | null } & Candidate>(
+      text,
+      [page.cutoff, after, left, round, ...compiled.values, ...params.values],
+      { name: statementName("kind-candidates", text) },
+    );
+    for (const { reached: _reached, ...candidate } of rows) if (candidate.id !== null) found.push(candidate);
+    after = rows[0]!.reached;
+    if (after === null || found.length >= page.limit) return found;
+  }
 }
 
 /** Number of places between the oldest and the newest selected event from which a sample takes events. */
@@ -123,7 +212,7 @@ export async function sampleCandidates(
   page: Omit<CandidatePage, "after" | "limit">,
   most: number,
 ): Promise<(Candidate & { payloadBytes: number })[]> {
-  const compiled = compileSelection(page.selection, page.asOfMs, 3);
+  const compiled = await selectedWhere(db, page, 3);
   const read = (bound: string, order: "asc" | "desc", id: string, limit: number) =>
     db.query<Candidate & { payloadBytes: number }>(
       `select ${CANDIDATE_COLUMNS}, e.payload_bytes as "payloadBytes" from dlq_event_rows e join sources s on s.id = e.source_id
@@ -168,7 +257,7 @@ export async function groupCandidates(
   page: Omit<CandidatePage, "after" | "limit">,
   options: { redriveLimit: number; touched: readonly string[] },
 ): Promise<CandidateGroup[]> {
-  const compiled = selectedWhere(page, 5);
+  const compiled = await selectedWhere(db, page, 5);
   return db.query<CandidateGroup>(
     `select s.name as source, g.error_code as "errorCode", g.status, g.cooling, g.exhausted, g.blacklisted as "aggregateBlacklisted", g.n as count
        from (select e.source_id, e.error_code, e.status,
@@ -194,7 +283,7 @@ export async function readTouched(
   const events = controls.filter((control) => control.scope === "eventId").map((control) => control.value);
   const aggregates = controls.filter((control) => control.scope === "aggregateId").map((control) => control.value);
   if (events.length === 0 && aggregates.length === 0) return [];
-  const compiled = selectedWhere(page, 5);
+  const compiled = await selectedWhere(db, page, 5);
   return db.query<Candidate>(
     `select ${CANDIDATE_COLUMNS} from dlq_event_rows e join sources s on s.id = e.source_id
       where e.id <= $1
@@ -211,7 +300,7 @@ export async function countUpTo(
   page: Omit<CandidatePage, "after" | "limit">,
   limit: number,
 ): Promise<number> {
-  const compiled = compileSelection(page.selection, page.asOfMs, 3);
+  const compiled = await selectedWhere(db, page, 3);
   const [row] = await db.query<{ n: number }>(
     `select count(*) as n from (
        select 1 from dlq_event_rows e where e.id <= $1 and ${compiled.where} limit $2) few`,

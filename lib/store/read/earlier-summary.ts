@@ -60,7 +60,7 @@ export async function summarizeEarlier(
   page: Omit<CandidatePage, "after" | "limit">,
   passing: Passing,
 ): Promise<EarlierSummary> {
-  const { where, values } = selectedWhere(page, 12);
+  const { where, values } = await selectedWhere(db, page, 12);
   const of = <Value>(pick: (group: CandidateGroup) => Value) => passing.groups.map(pick);
   const count = passing.groups.reduce((sum, group) => sum + group.count, passing.touched.length);
   // The planner cannot know how many aggregates a selection has. Many are joined by hash, not by one look-up each.
@@ -172,7 +172,7 @@ export async function countEarlierUpTo(
   page: Omit<CandidatePage, "after" | "limit">,
   limit: number,
 ): Promise<number> {
-  const { where, values } = selectedWhere(page, 3);
+  const { where, values } = await selectedWhere(db, page, 3);
   const [row] = await db.query<{ n: number }>(
     `with wanted as materialized (
        select e.source_id, coalesce(e.aggregate_type, '${NO_AGGREGATE_TYPE}') as aggregate_type, e.aggregate_id,

@@ -8,7 +8,7 @@ import type { Viewer } from "@/lib/core/viewer";
 import { type Db, type Queryable, statementName } from "@/lib/store/db";
 import { controlledParts } from "@/lib/store/read/controlled-parts";
 import { type CompileOptions, compileFilter, paramsFrom, splitStatuses } from "@/lib/store/read/event-filter-sql";
-import { isDecidedByKinds, kindConditions } from "@/lib/store/read/event-kinds";
+import { isDecidedByKinds, kindConditions, narrowToKinds } from "@/lib/store/read/event-kinds";
 
 /**
  * The number of matching events. Exact from the rollups where they suffice: any combination of source, error code and
@@ -127,12 +127,14 @@ async function countRows(
 ): Promise<Counted> {
   const parts = (window ? null : await controlledParts(db, filter)) ?? [{ filter }];
   const values: unknown[] = [];
-  const met = parts.map(({ filter: part, hint }) => {
-    const compiled = compileFilter(part, nowMs, { window, firstParam: values.length + 1 });
+  const met: string[] = [];
+  for (const { filter: part, hint } of parts) {
+    const firstParam = values.length + 1;
+    const compiled = await narrowToKinds(db, part, compileFilter(part, nowMs, { window, firstParam }), firstParam);
     values.push(...compiled.values);
     const where = hint ? `${compiled.where} and ${hint}` : compiled.where;
-    return `(select e.id, e.status from dlq_event_rows e where ${where} limit ${COUNT_BOUND + 1})`;
-  });
+    met.push(`(select e.id, e.status from dlq_event_rows e where ${where} limit ${COUNT_BOUND + 1})`);
+  }
   if (met.length === 0) return { byStatus: new Map(), bounded: false };
   // Parts overlap where two controls match the same event: the union counts it once.
   const rows = await inTime(db, (tx) =>
