@@ -1,4 +1,4 @@
-import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { Agent, createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -52,6 +52,16 @@ const routes: ApiRoute[] = [
     },
   },
   { path: "/api/guarded", handlers: { GET: () => whole("x", "text/html") } },
+  { path: "/api/refuses", handlers: { POST: () => new Response(null, { status: 429 }) } },
+  {
+    path: "/api/stops",
+    handlers: {
+      POST: async (request) => {
+        for await (const _chunk of request.body!) break;
+        return new Response(null, { status: 413 });
+      },
+    },
+  },
   { path: "/api/broken", handlers: { GET: () => Promise.reject(new Error("a fault of a route")) } },
 ];
 
@@ -139,6 +149,22 @@ describe("dispatch of route files", () => {
     });
     outgoing.on("error", () => undefined).end();
     await expect.poll(() => cancelled).toBe(1);
+  });
+
+  test.each([
+    ["/api/refuses", 429],
+    ["/api/stops", 413],
+  ])("%s answers a client that sends its whole body first, and its next request", async (path, status) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const post = () =>
+      new Promise<number>((resolve, reject) => {
+        const outgoing = httpRequest({ host: "127.0.0.1", port, method: "POST", path, agent }, (response) => {
+          response.resume().once("end", () => resolve(response.statusCode ?? 0));
+        });
+        outgoing.on("error", reject).end(Buffer.alloc(20_000_000));
+      });
+    expect([await post(), await post()]).toEqual([status, status]);
+    agent.destroy();
   });
 
   test("keeps a header that the server in front has set", async () => {

@@ -59,6 +59,7 @@ async function answerRoute({ route, params }: Match, incoming: IncomingMessage, 
     return;
   }
   const answer = await handler(requestOf(incoming, method), { params: Promise.resolve(params) });
+  if (!incoming.complete) drain(incoming);
   await send(answer, incoming, response);
 }
 
@@ -76,8 +77,39 @@ function requestOf(incoming: IncomingMessage, method: string): Request {
   return new Request(`http://${incoming.headers.host ?? "localhost"}${incoming.url}`, {
     method,
     headers,
-    ...(hasBody ? { body: Readable.toWeb(incoming) as ReadableStream<Uint8Array>, duplex: "half" } : {}),
+    ...(hasBody ? { body: bodyOf(incoming), duplex: "half" } : {}),
   } as RequestInit);
+}
+
+/** Reads nothing before the handler asks for it: a handler that refuses a request need not take its body. */
+function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  const chunks = incoming.iterator({ destroyOnReturn: false });
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    const { value, done } = await chunks.next();
+    if (done) controller.close();
+    else controller.enqueue(value);
+  };
+  const cancel = async () => {
+    await chunks.return?.();
+  };
+  return new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
+}
+
+/** Of the rest of a body that the handler has answered without reading it. */
+const DRAINED_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Reads the rest of the body and drops it: most clients read the answer only once they have sent everything. A client that
+ * sends more than DRAINED_BYTES_MAX is cut off.
+ */
+function drain(incoming: IncomingMessage): void {
+  let left = DRAINED_BYTES_MAX;
+  incoming.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) incoming.destroy();
+  });
+  incoming.on("error", () => undefined);
+  incoming.resume();
 }
 
 /** Smaller answers fit one packet as they are. */

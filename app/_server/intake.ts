@@ -114,7 +114,8 @@ export class Intake {
     const stored = this.answer.accepted + this.answer.bounced + this.answer.duplicates;
     if (!(error instanceof DomainError) || stored === 0) return error;
     const detail = `${error.message}. ${stored} events were stored before: sent again they count as duplicates`;
-    return new DomainError(error.code, detail, { fields: error.fields, internal: error.internal });
+    const { fields, internal, headers, retryAfterMs } = error;
+    return new DomainError(error.code, detail, { fields, internal, headers, retryAfterMs: retryAfterMs ?? undefined });
   }
 
   private async flush(): Promise<void> {

@@ -2,7 +2,7 @@ import type { FrozenSelection } from "@/lib/contract/scope";
 import type { Deps } from "@/lib/operations/deps";
 import { type Db, isRowFault, type TransactionOptions, type Tx } from "@/lib/store/db";
 import { type Candidate, readCandidates } from "@/lib/store/read/candidates";
-import { retrying } from "@/lib/store/retrying";
+import { isReadTimeout, retrying } from "@/lib/store/retrying";
 
 /** Time limit of one statement of a chunk. A silent connection holds the walk this long. */
 const CHUNK_OPTIONS: TransactionOptions = { statementTimeoutMs: 30_000 };
@@ -46,6 +46,11 @@ export async function walkSelection(deps: Deps, walk: Walk, signal: AbortSignal)
       cursor = step.last;
       limit = Math.min(walk.chunkMax, limit * 4);
     } catch (error) {
+      // A smaller chunk reads and locks less.
+      if (isReadTimeout(error) && limit > 1) {
+        limit = Math.ceil(limit / 8);
+        continue;
+      }
       if (!walk.refuse || !isRowFault(error)) throw error;
       // The store refuses one event of the chunk: smaller chunks isolate it.
       if (limit > 1) limit = Math.ceil(limit / 8);

@@ -107,9 +107,13 @@ export class PostgresPool extends pg.Pool {
   }
 }
 
-/** SQLSTATE of a server error, else null. */
+/**
+ * SQLSTATE of a server error, else null. Recognised by its fields: the web process loads `pg` twice, in the bundle of its
+ * routes and for Next's pages, and both use one store.
+ */
 export function sqlState(error: unknown): string | null {
-  return error instanceof pg.DatabaseError ? (error.code ?? null) : null;
+  if (!(error instanceof Error) || error.name !== "error" || !("code" in error)) return null;
+  return typeof error.code === "string" && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : null;
 }
 
 /** SQLSTATEs that say the server is going, gone or not there yet; class 08 is every connection exception. */

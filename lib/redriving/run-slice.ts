@@ -11,7 +11,7 @@ import type { Session } from "@/lib/redriving/session";
 import type { HeldSources } from "@/lib/redriving/target";
 import { canaryAllowance } from "@/lib/store/read/canary-allowance";
 import { openSlices } from "@/lib/store/read/open-slices";
-import { isPassing } from "@/lib/store/retrying";
+import { isPassing, isReadTimeout } from "@/lib/store/retrying";
 import { type ClaimedItem, sliceRest } from "@/lib/store/write/claim-items";
 import { rememberSliceWait } from "@/lib/store/write/slice-waits";
 
@@ -41,6 +41,9 @@ const UNREACHABLE_MS = 2_000;
 
 /** While the store is away a job keeps its place in the lane and tries again this often. */
 const STORE_RETRY_MS = 500;
+
+/** When a job whose statement took too long is tried again. */
+const SLOW_STORE_MS = 15_000;
 
 /** A job of a stopping worker is taken back by the lane, and starts elsewhere this soon. */
 const STOPPING_MS = 1_000;
@@ -87,6 +90,8 @@ export async function whileStoreAway(
     } catch (error) {
       if (!isPassing(error) || signal.aborted) throw error;
       if (!away) log.warn({ ...job, err: error }, "job waits for the store");
+      // A store that is slow, not away: the job gives its place to others.
+      if (isReadTimeout(error)) return { kind: "again", delayMs: SLOW_STORE_MS };
       away = true;
     }
     if (stopping.aborted) return { kind: "again", delayMs: STOPPING_MS };

@@ -13,6 +13,11 @@ export function isPassing(error: unknown): boolean {
   return COLLISIONS.includes(sqlState(error));
 }
 
+/** True when the server ended a statement that took too long. */
+export function isReadTimeout(error: unknown): boolean {
+  return error instanceof DomainError && error.code === "read-timeout";
+}
+
 export type Patience = {
   clock: Clock;
   /** How long after the first try it waits for a lost store, and the pause between two tries. */

@@ -2,6 +2,9 @@
 -- for each source and error code, and by minute, hour and day for each group. `dlq_flow` is the log of deltas that the
 -- janitor has not folded into them yet: it is small, and needs no index.
 
+-- A delta that an old process commits between two of the copies below would be missing from some of them for ever.
+lock table dlq_events, dlq_flow in exclusive mode;
+
 alter table dlq_flow_hours rename to dlq_flow_hours_before;
 drop index dlq_flow_hours_hour;
 

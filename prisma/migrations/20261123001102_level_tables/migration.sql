@@ -1,6 +1,9 @@
 -- How many events there are, folded: `dlq_levels` is the log of deltas that the janitor has not folded yet. A size reads the
 -- totals, and only an age reads the hours.
 
+-- A delta that an old process commits between two of the copies below would be missing from some of them for ever.
+lock table dlq_events, dlq_levels in exclusive mode;
+
 create table dlq_level_totals (
   source_id  uuid not null,
   error_code text not null,
