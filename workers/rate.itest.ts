@@ -70,8 +70,8 @@ describe.each([
       expect(said!.etaMs! - holdMs).toBeLessThan(4_500);
       await world.ended(id);
       const atMs = world.sink.arrived.map((entry) => entry.atMs).sort((a, b) => a - b);
-      // Two thirds of the rate for three seconds, then all of it: no sooner, give or take what the buckets hold.
-      expect(atMs.at(-1)! - atMs[0]!).toBeGreaterThanOrEqual(preview.etaMs! - 400);
+      // Without warm-up they would take 3 s. The first sends may be late, and each bucket holds a few tokens.
+      expect(atMs.at(-1)! - atMs[0]!).toBeGreaterThanOrEqual(preview.etaMs! - 700);
       expect(atMs.filter((at) => at - atMs[0]! < 1_000).length).toBeLessThanOrEqual(20);
     });
 
