@@ -10,6 +10,7 @@ import { systemClock } from "@/lib/platform/clock";
 import { createLog } from "@/lib/platform/log";
 import { createDb } from "@/lib/store/db";
 import { readRedrive } from "@/lib/store/read/redrives";
+import { readRedriveRow } from "@/lib/store/write/redrive";
 import { redisInstalled } from "@/lib/testing/redis";
 import { buildBundles } from "../scripts/build.ts";
 import { parkMany } from "./park-many.ts";
@@ -145,11 +146,9 @@ function labelOf({ worker, sink }: { worker: number; sink: number }) {
 }
 
 async function ended(deps: Deps, id: string) {
-  for (;;) {
-    const redrive = (await readRedrive(deps.db, localViewer(), id, Date.now()))!;
-    if (redrive.state === "DONE") return redrive;
-    await sleep(100);
-  }
+  // The row alone: the view of the API asks the store for more than the redrive itself does meanwhile.
+  while ((await readRedriveRow(deps.db, id))!.state !== "DONE") await sleep(100);
+  return (await readRedrive(deps.db, localViewer(), id, Date.now()))!;
 }
 
 async function received(sink: Awaited<ReturnType<typeof forkBench>>["child"]): Promise<number> {

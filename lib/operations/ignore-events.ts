@@ -7,7 +7,7 @@ import { settleRedrive } from "@/lib/redriving/settle-redrive";
 import type { Tx } from "@/lib/store/db";
 import { NO_DELTA } from "@/lib/store/write/finish-items";
 import { ignoreEvents as moveToIgnored, releaseEvents as moveToPending } from "@/lib/store/write/ignore-events";
-import { countItems, lockRedrive } from "@/lib/store/write/redrive";
+import { countItems } from "@/lib/store/write/redrive";
 import { endSliceWaits } from "@/lib/store/write/slice-waits";
 import { refuseQueuedItems } from "@/lib/store/write/withdraw-items";
 
@@ -61,12 +61,11 @@ async function countWithdrawn(
 ): Promise<void> {
   const byRedrive = Map.groupBy(withdrawn, (item) => item.redriveId);
   for (const [redriveId, items] of [...byRedrive].sort(([left], [right]) => (left < right ? -1 : 1))) {
-    await countItems(tx, redriveId, {
+    const redrive = await countItems(tx, redriveId, {
       ...NO_DELTA,
       refused: items.length,
       refusedByReason: { ignored: items.length },
     });
-    const redrive = await lockRedrive(tx, redriveId);
     if (redrive) await settleRedrive(tx, redrive, nowMs);
     await endSliceWaits(
       tx,

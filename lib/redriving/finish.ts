@@ -1,7 +1,6 @@
 import { aggregateResults } from "@/lib/core/aggregate-result";
 import type { OutcomeMark } from "@/lib/core/brake";
 import { type EventAfter, eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
-import type { Settings } from "@/lib/core/settings";
 import { sqlState } from "@/lib/platform/postgres-pool";
 import { type Batcher, createBatcher } from "@/lib/redriving/batcher";
 import { advanceRedrive, recentWith } from "@/lib/redriving/canary-and-brake";
@@ -32,6 +31,9 @@ export type Finish = FinishedItem & { closes: AttemptClose[] };
 
 /** Items committed together at the most. */
 const BATCH_MAX = 250;
+/** After a commit of so many items the next one waits for more: a commit costs as much as the ends of some thirty items. */
+const REST_ITEMS = 16;
+const REST_MS_MAX = 20;
 
 /** While the store is away, ends are kept and tried again for this long; then the fence decides who finishes. */
 const PATIENCE_MS = 60_000;
@@ -58,7 +60,7 @@ export function createFinisher(deps: Deps, redriveId: string): Batcher<Finish, b
       }
       return batch.map(({ item }) => won.has(item.id));
     },
-    { max: BATCH_MAX },
+    { max: BATCH_MAX, rest: { clock: deps.clock, items: REST_ITEMS, msMax: REST_MS_MAX } },
   );
 }
 
@@ -117,7 +119,6 @@ async function commitBatch(
 ): Promise<Set<string>> {
   const nowMs = deps.clock.wallMs();
   return deps.db.transaction(async (tx) => {
-    const settings = await readSettings(tx);
     await closeAttempts(
       tx,
       batch.flatMap((finish) => finish.closes),
@@ -129,7 +130,7 @@ async function commitBatch(
     await auditMoves(tx, redriveId, ended, moved, nowMs);
     await countEnds(tx, redriveId, { ended, moved, nowMs });
     const counted = new Set(moved.filter(({ cameBack }) => cameBack).map(({ id }) => id));
-    await settleOrder(tx, redriveId, { batch, won, counted }, settings, nowMs);
+    await settleOrder(tx, redriveId, { batch, won, counted }, nowMs);
     return won;
   });
 }
@@ -205,8 +206,7 @@ async function countEnds(
   if (ended.length === 0) return;
   const before = await lockRedrive(tx, redriveId);
   if (!before) return;
-  await countItems(tx, redriveId, deltaOf(ended), recentWith(before, marksOf(ended, moved)));
-  const after = (await lockRedrive(tx, redriveId))!;
+  const after = (await countItems(tx, redriveId, deltaOf(ended), recentWith(before, marksOf(ended, moved))))!;
   if (!(await settleRedrive(tx, after, nowMs))) await advanceRedrive(tx, after, nowMs);
 }
 
@@ -230,16 +230,17 @@ async function settleOrder(
   tx: Tx,
   redriveId: string,
   { batch, won, counted }: { batch: readonly Finish[]; won: ReadonlySet<string>; counted: ReadonlySet<string> },
-  settings: Settings,
   nowMs: number,
 ): Promise<void> {
-  const limit = settings.aggregateFailureLimit;
   // A redrive of an event fails once: one that failed and whose bounce was parked before has been counted there.
   const ends = batch.map(({ item, outcome }): Pick<Finish, "item" | "outcome"> => {
     const counts = won.has(item.id) && !(outcome.kind === "failed" && counted.has(item.id));
     return { item, outcome: counts ? outcome : { kind: "back" } };
   });
-  for (const failed of await settleAggregates(tx, redriveId, aggregateResults(ends), limit)) {
-    await blacklistAggregate(tx, failed, { redriveId, limit, nowMs });
+  const failed = await settleAggregates(tx, redriveId, aggregateResults(ends));
+  if (failed.length === 0) return;
+  const { aggregateFailureLimit: limit } = await readSettings(tx);
+  for (const aggregate of failed.filter(({ failures }) => failures >= limit)) {
+    await blacklistAggregate(tx, aggregate, { redriveId, limit, nowMs });
   }
 }

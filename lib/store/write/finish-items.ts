@@ -246,13 +246,12 @@ export function deltaOf(finished: readonly FinishedItem[]): RedriveDelta {
  * Applies each aggregate's result to its consecutive failures, and releases the lease once this redrive holds no item
  * of the aggregate. The lease ends in the past, at a time that no other lease has, so that a claim sees whether the
  * lease has changed since it was read. Rows are locked in the same order as claims lock them: transactions with common
- * aggregates cannot deadlock. Returns the aggregates with `limit` or more consecutive failures.
+ * aggregates cannot deadlock. Returns the aggregates that have failed, with their consecutive failures.
  */
 export async function settleAggregates(
   tx: Tx,
   redriveId: string,
   results: readonly AggregateResult[],
-  limit: number,
 ): Promise<FailedAggregate[]> {
   if (results.length === 0) return [];
   const rows = await tx.query<FailedAggregate & { failed: boolean }>(
@@ -289,7 +288,5 @@ export async function settleAggregates(
     ],
     { name: "settle-aggregates" },
   );
-  return rows
-    .filter((row) => row.failed && row.failures >= limit)
-    .map(({ failed: _failed, ...aggregate }) => aggregate);
+  return rows.filter((row) => row.failed).map(({ failed: _failed, ...aggregate }) => aggregate);
 }

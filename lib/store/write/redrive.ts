@@ -150,14 +150,14 @@ export function addedReasons(column: string, parameter: string): string {
               group by key having sum(value::bigint) <> 0) merged)`;
 }
 
-/** Adds decided items to the counters and the 5-second tick of the chart. */
+/** Adds decided items to the counters and the 5-second tick of the chart. Returns the redrive as it is then, locked. */
 export async function countItems(
   tx: Tx,
   id: string,
   delta: RedriveDelta & { total?: number },
   recent?: string,
-): Promise<void> {
-  await tx.run(
+): Promise<RedriveRow | null> {
+  const [row] = await tx.query<RedriveRow>(
     `with counted as (
        update redrives
           set total = total + $2, delivered = delivered + $3, passed = passed + $4, failed = failed + $5,
@@ -166,11 +166,13 @@ export async function countItems(
               failed_by_reason = case when $9::jsonb = '{}' then failed_by_reason else ${addedReasons("failed_by_reason", "$9")} end,
               recent = coalesce($10, recent)
         where id = $1
-       returning id
+       returning ${COLUMNS}
+     ), ticked as (
+       insert into redrive_ticks (redrive_id, at, delivered, failed, refused)
+       select id, to_timestamp(floor(extract(epoch from now()) / 5) * 5), $3::int + $4::int, $5, $6
+         from counted where $3::int + $4::int + $5::int + $6::int > 0
      )
-     insert into redrive_ticks (redrive_id, at, delivered, failed, refused)
-     select id, to_timestamp(floor(extract(epoch from now()) / 5) * 5), $3::int + $4::int, $5, $6
-       from counted where $3::int + $4::int + $5::int + $6::int > 0`,
+     select * from counted`,
     [
       id,
       delta.total ?? 0,
@@ -185,6 +187,7 @@ export async function countItems(
     ],
     { name: "count-items" },
   );
+  return row ?? null;
 }
 
 /** Stores the state of the canary. A wait that has begun keeps its end. */
