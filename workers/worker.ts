@@ -61,7 +61,7 @@ export type RunningWorker = {
  * Rejects with DomainError when the store or the queue cannot be reached.
  */
 export async function startWorker(env: Env, log: Log, machine: Clock = systemClock): Promise<RunningWorker> {
-  const { db, upkeepDb, clock } = await openStore(env, log, machine);
+  const { db, keyedDb, upkeepDb, clock } = await openStore(env, log, machine);
   const connection: LaneConnection =
     env.redisUrl === null
       ? { kind: "postgres", connectionString: env.databaseUrl, max: 3 }
@@ -79,6 +79,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
   const id = uuidv7(clock.wallMs());
   const redriver = createRedriver({
     deps,
+    keyedDb,
     bucket: buckets.bucket,
     openPublisher: (row) => {
       const stored = parseSourceConfig(row.kind, row.config);
@@ -122,20 +123,28 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     await endAll("work", work, END_WORK_MS_MAX, { clock, log });
     await endAll("heartbeat and targets", [removeHeartbeat(db, id), redriver.close()], CLOSE_MS_MAX, { clock, log });
     await endAll("queue and buckets", [lane.close(), buckets.close()], CLOSE_MS_MAX, { clock, log });
-    await endAll("store", [upkeepDb.end(), db.end()], CLOSE_MS_MAX, { clock, log });
+    await endAll("store", [upkeepDb.end(), keyedDb.end(), db.end()], CLOSE_MS_MAX, { clock, log });
     log.info("worker stopped");
   };
   return { stop };
 }
 
+/** Each keeps its own plans, and a plan over all partitions takes tens of milliseconds to make. */
+const KEYED_CONNECTIONS_MAX = 4;
+
 async function openStore(env: Env, log: Log, machine: Clock) {
   const onIdleError = (error: Error) => log.warn({ err: error }, "an idle store connection broke");
-  const db = createDb(env.databaseUrl, {
-    max: env.databasePool,
+  const options = {
     statementTimeoutMs: STATEMENT_MS_MAX,
     idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
     applicationName: "parkade-worker",
     onIdleError,
+  };
+  const db = createDb(env.databaseUrl, { ...options, max: env.databasePool });
+  const keyedDb = createDb(env.databaseUrl, {
+    ...options,
+    max: Math.min(KEYED_CONNECTIONS_MAX, env.databasePool),
+    genericPlans: "keys",
   });
   // The lane uses the machine's own clock: BullMQ compares its delays with that clock.
   const clock = databaseClock(machine, db);
@@ -146,7 +155,7 @@ async function openStore(env: Env, log: Log, machine: Clock) {
     applicationName: "parkade-upkeep",
     onIdleError,
   });
-  return { db, upkeepDb, clock };
+  return { db, keyedDb, upkeepDb, clock };
 }
 
 /** The shared token buckets, with the local fallback for the time without them. */

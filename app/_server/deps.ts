@@ -73,7 +73,7 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     ...store,
     max: Math.min(LISTS_MAX, env.databasePool),
     applicationName: "parkade-lists",
-    genericPlans: true,
+    genericPlans: "pages",
   });
   const connection: LaneConnection =
     env.redisUrl === null

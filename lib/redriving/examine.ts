@@ -51,22 +51,22 @@ export async function examineItems(
   session: Session,
   claimed: readonly ClaimedItem[],
 ): Promise<Examined> {
-  const rules = await readRulesOver(redriver.db, claimed);
+  const rules = await readRulesOver(redriver.keyedDb, claimed);
   const bodies = await readBodies(
-    redriver.db,
+    redriver.keyedDb,
     claimed.map((item) => item.id),
   );
   const examinedAtMs = redriver.clock.nowMs();
-  const order = await readOrderFacts(redriver.db, session.redrive(), claimed);
+  const order = await readOrderFacts(redriver.keyedDb, session.redrive(), claimed);
   // A first claim has fence 1: only a later one may find attempts that were cut off.
   const resumed = await markAmbiguous(
-    redriver.db,
+    redriver.keyedDb,
     session.redrive().id,
     claimed.filter((item) => item.fence > 1n),
   );
   const targets = await findTargets(redriver, session, claimed);
   const sentTo = await readSentTo(
-    redriver.db,
+    redriver.keyedDb,
     session.redrive().id,
     claimed.filter((item) => hasStandIn(targets.get(item.sourceId)!)),
   );

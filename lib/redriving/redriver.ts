@@ -11,10 +11,12 @@ import {
   type TargetDirectoryOptions,
 } from "@/lib/redriving/target-directory";
 import type { HealingStep } from "@/lib/retry/healing/healing";
+import type { Db } from "@/lib/store/db";
 import { appendAudit } from "@/lib/store/write/audit";
 
 export type RedriverOptions = {
   deps: Deps;
+  keyedDb: Db;
   bucket: GuardedBucket;
   openPublisher: TargetDirectoryOptions["openPublisher"];
   random: () => number;
@@ -25,6 +27,8 @@ export type RedriverOptions = {
 
 /** One worker process at work on redrives: the parts that all slices which run in it share. */
 export type Redriver = Deps & {
+  /** The same store, for statements that name their rows by key: they are planned once a connection. */
+  keyedDb: Db;
   sessions: Sessions;
   targets: OpenTargetDirectory;
   claims: Claims;
@@ -36,8 +40,10 @@ export type Redriver = Deps & {
   close(): Promise<void>;
 };
 
-export function createRedriver({ deps, bucket, openPublisher, random, workerId, stopping }: RedriverOptions): Redriver {
+export function createRedriver(options: RedriverOptions): Redriver {
+  const { deps, keyedDb, bucket, openPublisher, random, workerId, stopping } = options;
   const { db, clock, log } = deps;
+  const keyed = { ...deps, db: keyedDb };
   const onHealing: TargetDirectoryOptions["onHealing"] = (target, step) => {
     auditHealing(deps, target, step).catch((error) => log.warn({ target, err: error }, "healing step not audited"));
   };
@@ -45,10 +51,11 @@ export function createRedriver({ deps, bucket, openPublisher, random, workerId, 
   const schemas = createSchemaCheck(clock);
   return {
     ...deps,
-    sessions: createSessions(deps, bucket),
+    keyedDb,
+    sessions: createSessions(keyed, bucket),
     targets,
-    claims: createClaims(deps, { workerId, stopping }),
-    attempts: createAttempts(deps),
+    claims: createClaims(keyed, { workerId, stopping }),
+    attempts: createAttempts(keyed),
     checkPayloads: createPayloadChecker(schemas, clock),
     random,
     workerId,

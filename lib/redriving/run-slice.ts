@@ -125,7 +125,7 @@ async function workSlice(
   const slices: [number, number] = job.kind === "canary" ? [0, SLICE_MAX] : [job.slice, job.slice];
   while (!signals.halt.aborted) {
     const held = await heldSources(redriver, session);
-    const allowance = await canaryAllowance(redriver.db, redriveId);
+    const allowance = await canaryAllowance(redriver.keyedDb, redriveId);
     if (canary && allowance === null) return ringReleased(redriver, session);
     // A slice that is rung while the canary still holds the redrive back has nothing to do: the release rings it.
     if (!canary && allowance !== null) return DONE;
@@ -136,7 +136,7 @@ async function workSlice(
     const taken = await redriver.claims.holdWhile(claimed, () => workClaim(redriver, session, claimed, signals));
     if (taken === "target-held") return { kind: "again", delayMs: UNREACHABLE_MS };
     // Most slices end with their first claim: to count what is open costs less than a claim that finds nothing.
-    if ((await sliceRest(redriver.db, redriveId, slices)).open === 0) return DONE;
+    if ((await sliceRest(redriver.keyedDb, redriveId, slices)).open === 0) return DONE;
   }
   if (!session.stopped.aborted) return { kind: "again", delayMs: STOPPING_MS };
   // Cancelled: items that were claimed when the request took back the others. Paused: resume rings.
@@ -158,7 +158,7 @@ function claimLimit(session: Session): number {
 
 async function ringReleased(redriver: Redriver, session: Session): Promise<JobOutcome> {
   const { id, lane } = session.redrive();
-  await ringRedrive(redriver, { id, lane, canary: false }, await openSlices(redriver.db, id));
+  await ringRedrive(redriver, { id, lane, canary: false }, await openSlices(redriver.keyedDb, id));
   return DONE;
 }
 
@@ -166,7 +166,12 @@ async function ringReleased(redriver: Redriver, session: Session): Promise<JobOu
  * Nothing may go now: again when the first wait ends, if an item waits for a time or for its target. Done when nothing is
  * open, when other jobs of the slice hold what is open, or when it waits for another redrive, which rings it.
  */
-async function rest({ db }: Redriver, job: Slices, slices: [number, number], held: HeldSources): Promise<JobOutcome> {
+async function rest(
+  { keyedDb: db }: Redriver,
+  job: Slices,
+  slices: [number, number],
+  held: HeldSources,
+): Promise<JobOutcome> {
   const left = await sliceRest(db, job.redriveId, slices);
   if (left.open === 0) return DONE;
   const waits = left.waitMs === null ? [] : [left.waitMs];

@@ -227,7 +227,7 @@ async function isOvertaken(
   { item, examinedAtMs }: ExaminedItem,
 ): Promise<boolean> {
   if (item.aggregateId === null || redriver.clock.nowMs() - examinedAtMs <= ORDER_AGE_MS_MAX) return false;
-  const order = await readOrderFacts(redriver.db, session.redrive(), [item]);
+  const order = await readOrderFacts(redriver.keyedDb, session.redrive(), [item]);
   return !isItsTurn({ version: item.version, ...order.get(item.id)! });
 }
 
@@ -257,8 +257,8 @@ async function outcomeOfDeniedIntent(
   session: Session,
   examined: ExaminedItem,
 ): Promise<ItemOutcome> {
-  const rules = await readRulesOver(redriver.db, [examined.item]);
-  const aggregateBlacklisted = await isAggregateBlacklisted(redriver.db, examined.item.id);
+  const rules = await readRulesOver(redriver.keyedDb, [examined.item]);
+  const aggregateBlacklisted = await isAggregateBlacklisted(redriver.keyedDb, examined.item.id);
   const ruling = gate(
     { ...examined.item, aggregateBlacklisted },
     {

@@ -44,7 +44,7 @@ describe("what crosses the edge", () => {
   });
 
   test("lists keep one plan for all values", async () => {
-    const lists = createDb(database.url, { max: 1, genericPlans: true });
+    const lists = createDb(database.url, { max: 1, genericPlans: "pages" });
     for (let i = 0; i < 8; i++) await lists.query("select $1::int as n", [i], { name: "planned-once" });
     const [row] = await lists.query(
       "select generic_plans as n from pg_prepared_statements where name = 'planned-once'",

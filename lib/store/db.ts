@@ -59,9 +59,10 @@ export type DbOptions = Partial<Omit<PoolOptions, "onConnect" | "types" | "sessi
   /**
    * Named statements are planned once for each connection, whatever their values. By default PostgreSQL plans a
    * statement over many partitions anew each time, which costs more than running it. Only for statements whose plan
-   * does not depend on their values.
+   * does not depend on their values. "pages": those that read a page of a list by index; "keys": those that name
+   * their rows by key.
    */
-  genericPlans?: boolean;
+  genericPlans?: "pages" | "keys";
 };
 
 const TIMESTAMPTZ = 1184;
@@ -124,7 +125,7 @@ export function createDb(url: string, { genericPlans, ...options }: DbOptions = 
     statementTimeoutMs: 0,
     applicationName: "parkade",
     types,
-    ...(genericPlans ? { onConnect: keepPlans } : {}),
+    ...(genericPlans ? { onConnect: (client) => keepPlans(client, genericPlans) } : {}),
     ...options,
   });
   const direct = queryable((config) => withConnection(pool, (connection) => execute(connection, config)));
@@ -135,10 +136,12 @@ export function createDb(url: string, { genericPlans, ...options }: DbOptions = 
   };
 }
 
-async function keepPlans(client: pg.ClientBase): Promise<void> {
+async function keepPlans(client: pg.ClientBase, kind: "pages" | "keys"): Promise<void> {
+  await client.query("set plan_cache_mode = force_generic_plan");
+  if (kind === "keys") return;
   // A page is some fifty rows found by index. Other joins read a table whole and workers take longer to start than it takes
   // to read, but the planner takes a limit by parameter for a tenth of the table.
-  await client.query(`set plan_cache_mode = force_generic_plan; set enable_hashjoin = off; set enable_mergejoin = off;
+  await client.query(`set enable_hashjoin = off; set enable_mergejoin = off;
     set max_parallel_workers_per_gather = 0`);
 }
 

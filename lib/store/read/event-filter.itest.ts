@@ -39,7 +39,7 @@ let lists: Db;
 beforeAll(async () => {
   database = await testDatabase();
   db = createDb(database.url, { max: 6 });
-  lists = createDb(database.url, { max: 2, genericPlans: true });
+  lists = createDb(database.url, { max: 2, genericPlans: "pages" });
   for (const name of ["orders", "billing", "shipping"]) await addSource(db, name);
   for (let i = 0; i < EVENTS; i++) {
     // Some share a millisecond, others are minutes or days apart: a window cuts through hours that hold some.
