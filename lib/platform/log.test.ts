@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { createLog } from "@/lib/platform/log";
+
+function lineOf(fields: object): Record<string, unknown> {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  createLog({ process: "test", destination }).info(fields, "text");
+  return JSON.parse(lines[0]!);
+}
+
+test("a line keeps its facts and never holds a payload, a header or a secret, also one level down", () => {
+  const source = { name: "orders", config: { url: "amqp://u:p@host" } };
+  const fields = { eventId: "7", password: "p", source, list: ["a"], nothing: null };
+  expect(lineOf(fields)).toMatchObject({
+    process: "test",
+    msg: "text",
+    eventId: "7",
+    password: "[redacted]",
+    source: { name: "orders", config: "[redacted]" },
+    list: ["a"],
+    nothing: null,
+  });
+  expect(source.config.url).toBe("amqp://u:p@host");
+});
+
+test("an error's fields are redacted, its words and stack stay", () => {
+  const error = Object.assign(new Error("no answer"), { code: "X", headers: { authorization: "t" }, body: "secret" });
+  for (const fields of [error, { err: error }]) {
+    const { err } = lineOf(fields) as { err: Record<string, unknown> };
+    expect(err).toMatchObject({ message: "no answer", code: "X", headers: "[redacted]", body: "[redacted]" });
+    expect(err.stack).toContain("log.test.ts");
+  }
+});
+
+test("an error under another name, and an error with a cause, give no secret away", () => {
+  const error = Object.assign(new Error("no answer"), { headers: "t" });
+  expect(JSON.stringify(lineOf({ error, why: { password: "p" } }))).not.toMatch(/"t"|"p"/);
+});
