@@ -247,7 +247,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await queue.ring("main", [bad!, ...good]);
       await expect.poll(() => started.length, SOON).toBe(6);
       await expect.poll(() => log, SOON).toHaveLength(1);
-      expect(log[0]).toMatchObject({ level: "error", message: "slice failed", fields: { ...bad, err: boom } });
+      expect(log[0]).toMatchObject({ level: "error", message: "job failed", fields: { ...bad, err: boom } });
       await expect.poll(() => queue.jobs("main"), SOON).toEqual([]);
       expect(started).toHaveLength(6);
     });
@@ -257,7 +257,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       async (data) => {
         const { started, log } = await start(done);
         await server.addRaw("main", data);
-        await expect.poll(() => log.map((line) => line.message), SOON).toEqual(["slice failed"]);
+        await expect.poll(() => log.map((line) => line.message), SOON).toEqual(["job failed"]);
         const jobs = slices(1);
         await queue.ring("main", jobs);
         await expect.poll(() => started, SOON).toEqual(jobs);
@@ -310,9 +310,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       }
       const { started, log } = await start(done);
       await expect.poll(() => started, { timeout: 15_000 }).toEqual(jobs);
-      await expect
-        .poll(() => log.map((line) => line.message), SOON)
-        .toContain("slice lost its worker, it starts again");
+      await expect.poll(() => log.map((line) => line.message), SOON).toContain("job lost its worker, it starts again");
       await expect.poll(() => queue.jobs("main"), SOON).toEqual([]);
     });
 

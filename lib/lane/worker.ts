@@ -123,8 +123,8 @@ function listen(
 ): void {
   worker.on("locksRenewed", ({ jobIds }) => holds.renewed(jobIds));
   worker.on("lockRenewalFailed", (jobIds) => holds.lost(jobIds));
-  worker.on("failed", (job, error) => log.error({ lane, ...idsOf(job), err: error }, "slice failed"));
-  worker.on("stalled", (jobId) => log.warn({ lane, jobId }, "slice lost its worker, it starts again"));
+  worker.on("failed", (job, error) => log.error({ lane, ...idsOf(job), err: error }, "job failed"));
+  worker.on("stalled", (jobId) => log.warn({ lane, jobId }, "job lost its worker, it starts again"));
 }
 
 function idsOf(job: Job<unknown> | undefined): Record<string, unknown> {
@@ -143,7 +143,7 @@ type Processing = {
   ringAgain: OpenWorker["ringAgain"];
 };
 
-/** Returns to complete the job. BullMQ's own errors say that the job was moved, any other that the slice failed. */
+/** Returns to complete the job. BullMQ's own errors say that the job was moved, any other that the job failed. */
 async function processSlice(processing: Processing): Promise<void> {
   const { job, token, holds, clock, log, lane, ringAgain } = processing;
   const parsed = laneJobSchema.safeParse(job.data);
