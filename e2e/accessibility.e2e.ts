@@ -1,14 +1,5 @@
-import AxeBuilder from "@axe-core/playwright";
-import type { Page } from "@playwright/test";
+import { violations } from "./support/axe.ts";
 import { expect, openBeside, test } from "./support/parkade.ts";
-
-/** Each violation as one line. */
-async function violations(page: Page): Promise<string[]> {
-  const found = await new AxeBuilder({ page }).analyze();
-  return found.violations.flatMap((violation) =>
-    violation.nodes.map((node) => `${violation.id}: ${violation.help} at ${node.target.join(" ")}`),
-  );
-}
 
 // A theme changes colours and a phone changes the layout, so each is tested with one of the other.
 const LOOKS = [

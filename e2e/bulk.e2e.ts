@@ -1,5 +1,5 @@
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
+import { violations } from "./support/axe.ts";
 import { expect, type Source, test, toast } from "./support/parkade.ts";
 
 /** More events than one request changes by itself. */
@@ -32,11 +32,6 @@ async function ask(page: Page, verb: "Ignore" | "Release" | "Confirm") {
   return dialog;
 }
 
-async function complaints(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id} at ${node.target.join(" ")}`));
-}
-
 test.describe("@phone", () => {
   test.use({ contextOptions: { reducedMotion: "reduce" } });
 
@@ -46,7 +41,7 @@ test.describe("@phone", () => {
     try {
       await page.goto(source.href);
       const dialog = await ask(page, "Ignore");
-      expect(await complaints(page)).toEqual([]);
+      expect(await violations(page)).toEqual([]);
       await dialog.getByRole("button", { name: "Ignore 2,105 events" }).click();
       await expect(toast(page, "Ignoring them")).toBeVisible();
       const running = page.getByRole("region", { name: "Running operations" }).getByRole("listitem");
@@ -60,12 +55,12 @@ test.describe("@phone", () => {
           .getByRole("link", { name: /^Ignoring/ })
           .locator("visible=true"),
       ).toBeVisible();
-      expect(await complaints(page)).toEqual([]);
+      expect(await violations(page)).toEqual([]);
 
       await running.getByRole("button", { name: "Cancel…" }).click();
       const stopping = page.getByRole("dialog", { name: "Cancel this ignore?" });
       await expect(stopping).toContainText("The 0 events that are ignored stay so.");
-      expect(await complaints(page)).toEqual([]);
+      expect(await violations(page)).toEqual([]);
       await stopping.getByRole("textbox", { name: "Reason" }).fill("the wrong source");
       await stopping.getByRole("button", { name: "Stop it" }).click();
       await expect(toast(page, "Stopped")).toBeVisible();
@@ -102,7 +97,7 @@ test.describe("@phone", () => {
       .first()
       .click();
     await expect(page.getByRole("heading", { level: 1 })).toHaveText("Ignored 2,105 events");
-    expect(await complaints(page)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
     await page.getByRole("link", { name: "which events, and by whom" }).click();
     const entry = page.getByRole("main").getByRole("listitem").filter({ hasText: "event.ignored" });
     await expect(entry).toHaveCount(1);

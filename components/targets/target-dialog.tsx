@@ -106,13 +106,20 @@ function PaceFields(part: Part) {
   const { draft, set } = part;
   return (
     <>
-      <div className="grid gap-4 sm:grid-cols-3">
+      <div className="grid grid-cols-2 gap-4 sm:grid-cols-4">
         <NumberField
           {...part}
           name="rate"
           label="Rate, events per second"
           disabled={draft.unlimited}
           placeholder={draft.unlimited ? "unlimited" : undefined}
+        />
+        <NumberField
+          {...part}
+          name="warmUp"
+          label="Warm-up, seconds"
+          hint="from a third of the rate"
+          disabled={draft.unlimited}
         />
         <NumberField {...part} name="burst" label="Burst, events" hint="empty: by the rate" />
         <NumberField
@@ -130,24 +137,13 @@ function PaceFields(part: Part) {
         label="No rate limit"
         hint="Only the bulkhead and the target itself slow it down."
       />
-      <div className="grid gap-4 sm:grid-cols-3">
-        <NumberField
-          {...part}
-          name="warmUp"
-          label="Warm-up, seconds"
-          hint="a redrive begins at a third"
-          disabled={draft.unlimited}
-        />
-        <div className="sm:col-span-2 sm:self-center">
-          <Toggle
-            id="target-no-bursts"
-            checked={draft.noBursts}
-            onChecked={(noBursts) => set({ noBursts })}
-            label="No bursts"
-            hint="One send after the other at an even rate, also after a rest."
-          />
-        </div>
-      </div>
+      <Toggle
+        id="target-no-bursts"
+        checked={draft.noBursts}
+        onChecked={(noBursts) => set({ noBursts })}
+        label="No bursts"
+        hint="One send after the other at an even rate, also after a rest."
+      />
     </>
   );
 }

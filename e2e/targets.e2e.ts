@@ -1,0 +1,88 @@
+import type { Locator } from "@playwright/test";
+import type { AuditList } from "../lib/contract/audit.ts";
+import type { TargetOut } from "../lib/contract/sources.ts";
+import { violations } from "./support/axe.ts";
+import { expect, test, toast } from "./support/parkade.ts";
+
+test("a target's pace and fallback are changed with a reason, at the desk and on a phone @phone", async ({
+  page,
+  request,
+  parkade,
+}) => {
+  const source = await parkade.source("pace", { ratePerSecond: 5 });
+  const reason = `the night run of ${source.name}`;
+  await page.goto("/targets");
+  const card = page
+    .getByRole("main")
+    .getByRole("listitem")
+    .filter({ has: page.getByRole("heading", { name: source.name, exact: true }) });
+  await card.getByRole("button", { name: "Edit…" }).click();
+  const dialog = page.getByRole("dialog", { name: `Edit ${source.name}` });
+  const rate = dialog.getByRole("textbox", { name: "Rate, events per second" });
+  const warmUp = dialog.getByRole("textbox", { name: "Warm-up, seconds" });
+  const unlimited = dialog.getByRole("checkbox", { name: /^No rate limit/ });
+  await expect(rate).toHaveValue("5");
+
+  await rate.fill("12");
+  await unlimited.check();
+  await expect(rate).toBeDisabled();
+  await expect(warmUp).toBeDisabled();
+  await unlimited.uncheck();
+  await expect(rate).toHaveValue("12");
+  await warmUp.fill("30");
+  await dialog.getByRole("checkbox", { name: /^No bursts/ }).check();
+  await dialog.getByRole("combobox", { name: "While it takes nothing" }).selectOption("wait and look again");
+  await dialog.getByRole("textbox", { name: "Look again after, minutes" }).fill("2");
+  await expectWithinWindow(dialog);
+  expect(await violations(page)).toEqual([]);
+
+  await page.screenshot({ path: `/tmp/shot-light-${page.viewportSize()!.width}.png` });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.screenshot({ path: `/tmp/shot-dark-${page.viewportSize()!.width}.png` });
+  // Without a reason nothing is saved, and the field that lacks is in view.
+  await dialog.getByRole("button", { name: "Save" }).click();
+  const why = dialog.getByRole("textbox", { name: "Reason" });
+  await expect(why).toBeFocused();
+  await expect(why).toBeInViewport();
+  await why.fill(reason);
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(toast(page, `Changed ${source.name}`)).toBeVisible();
+
+  await expect(card).toContainText("rate 12/s");
+  await expect(card).toContainText("no bursts");
+  await expect(card).toContainText("warms up in 30 s");
+  await expect(card).toContainText("while it takes nothing, a send waits 2 min");
+  const changed = {
+    ratePerSecond: 12,
+    warmUpMs: 30_000,
+    noBursts: true,
+    fallback: { kind: "defer", deferMs: 120_000 },
+  };
+  const target = async (): Promise<TargetOut> => (await request.get(`/api/v1/targets/${source.name}`)).json();
+  expect(await target()).toMatchObject(changed);
+
+  await card.getByRole("button", { name: "Edit…" }).click();
+  await unlimited.check();
+  await why.fill(reason);
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(card).toContainText("unlimited");
+  expect(await target()).toMatchObject({ ...changed, ratePerSecond: null });
+
+  const { items }: AuditList = await (await request.get(`/api/v1/audit?subjectId=${source.name}`)).json();
+  const entries = items.filter((entry) => entry.reason === reason);
+  expect(entries).toHaveLength(2);
+  expect(entries[0]).toMatchObject({ before: { ratePerSecond: 12 }, after: { ratePerSecond: null } });
+  expect(entries[1]).toMatchObject({ subjectKind: "target", before: { ratePerSecond: 5 }, after: changed });
+});
+
+/** The dialog and its buttons are inside the window, and nothing in it is wider than it. */
+async function expectWithinWindow(dialog: Locator): Promise<void> {
+  await expect(dialog).toBeInViewport({ ratio: 1 });
+  await expect(dialog.getByRole("button", { name: "Save" })).toBeInViewport({ ratio: 1 });
+  const sideways = await dialog.evaluate((box) =>
+    [box, ...box.querySelectorAll("div")]
+      .filter((part) => part.scrollWidth > part.clientWidth + 1)
+      .map((p) => p.className),
+  );
+  expect(sideways).toEqual([]);
+}
