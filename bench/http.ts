@@ -14,6 +14,7 @@ import * as topErrors from "@/app/api/v1/stats/top-errors/route";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
 import { createDb, type Db } from "@/lib/store/db";
+import { foldRollups } from "@/lib/store/write/fold-rollups";
 import { buildAll } from "../scripts/build.ts";
 import { freePort } from "../scripts/free-port.ts";
 import { fillStore } from "./event-store";
@@ -48,6 +49,8 @@ export async function run() {
   const stops: (() => unknown)[] = [() => filler.end(), () => stack.stop()];
   try {
     await fillStore(filler, { events: EVENTS, days: 30 });
+    await foldRollups(filler);
+    await filler.run("vacuum analyze");
     const web = await startWeb(stack.databaseUrl);
     stops.unshift(web.stop);
     const paths = await pathsOf(filler);
@@ -198,15 +201,17 @@ async function rateOf({ origin, pid }: Server, path: string): Promise<Load> {
   const startedMs = performance.now();
   const untilMs = startedMs + (SECONDS * 1000) / TURNS;
   let done = 0;
-  const caller = async () => {
+  // Each caller is another person: equal reads of one person that are under way at once share one run.
+  const caller = async (n: number) => {
+    const headers = { "x-actor": `caller-${n}` };
     while (performance.now() < untilMs) {
-      const { statusCode, body } = await pool.request({ path, method: "GET" });
+      const { statusCode, body } = await pool.request({ path, method: "GET", headers });
       await body.arrayBuffer();
       if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}`);
       done++;
     }
   };
-  await Promise.all(Array.from({ length: CALLERS }, caller));
+  await Promise.all(Array.from({ length: CALLERS }, (_, n) => caller(n)));
   const perSecond = (done / (performance.now() - startedMs)) * 1000;
   await pool.close();
   return { perSecond, cpuUs: ((cpuMsOf(pid) - startedCpuMs) * 1000) / done };
