@@ -104,12 +104,25 @@ describe.each([
       await audited(id, EVENTS);
     }, 120_000);
 
+    test("does not wait for a redrive whose slices hold every place of their lane", async () => {
+      const sent = 1_000;
+      await world.park(BULK_NOW_MAX + sent + 1, (index) => (index < sent ? { errorCode: "SENT_SLOWLY" } : {}));
+      await world.worker();
+      await world.request({ select: { filter: { errorCode: ["SENT_SLOWLY"] } }, ratePerSecond: 20 });
+      const busy = () => world.deps.lane.jobs("main", ["active"]);
+      await expect.poll(async () => (await busy())?.length, { timeout: 20_000 }).toBe(8);
+      const id = await start({ select: { filter: { errorCode: ["UPSTREAM_5XX"] } }, reason: "known fault" });
+      await until(id, ({ state }) => state === "DONE");
+      expect((await operation(id)).changed).toBe(BULK_NOW_MAX + 1);
+      expect((await world.statuses()).QUEUED).toBeGreaterThan(sent / 2);
+    }, 120_000);
+
     test("that two workers are rung for is changed once", async () => {
       await world.park(EVENTS);
       await world.worker();
       await world.worker();
       const id = await start();
-      await world.deps.lane.ring("main", await world.deps.lane.jobs("main").then((jobs) => jobs ?? []));
+      await world.deps.lane.ring("sets", [{ kind: "bulk", operationId: id }]);
       await until(id, ({ state }) => state === "DONE");
       expect(await operation(id)).toMatchObject({ changed: EVENTS, refused: 0 });
       await audited(id, EVENTS);

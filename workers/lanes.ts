@@ -1,6 +1,6 @@
 import type { LaneJob } from "@/lib/contract/jobs";
 import type { LaneConnection } from "@/lib/lane/connection";
-import type { JobOutcome, LaneName, LaneWorker } from "@/lib/lane/port";
+import { type JobOutcome, type LaneWorker, QUEUES, type QueueName } from "@/lib/lane/port";
 import { startLaneWorker } from "@/lib/lane/worker";
 import { planRedrive } from "@/lib/operations/plan-redrive";
 import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
@@ -8,15 +8,18 @@ import type { Clock } from "@/lib/platform/clock";
 import type { Redriver } from "@/lib/redriving/redriver";
 import { runSlice, whileStoreAway } from "@/lib/redriving/run-slice";
 
-/** Jobs at a time. The slow lane has few, so that it does not take capacity from the main lane. */
-const CONCURRENCY: Record<LaneName, number> = { main: 8, slow: 4 };
+/**
+ * Jobs at a time. The slow lane has few, so that it does not take capacity from the main lane. A walk over a set is a
+ * statement of 2,000 events after the other: two of them keep the store busy.
+ */
+const CONCURRENCY: Record<QueueName, number> = { main: 8, slow: 4, sets: 2 };
 
 export type Lanes = { running(): number; stop(graceMs: number): Promise<void> };
 
-/** Works both lanes. Rejects with DomainError `queue-unavailable` when the queue cannot be reached at start. */
+/** Works all queues. Rejects with DomainError `queue-unavailable` when the queue cannot be reached at start. */
 export async function startLanes(redriver: Redriver, connection: LaneConnection, clock: Clock): Promise<Lanes> {
   const workers: LaneWorker[] = [];
-  for (const lane of ["main", "slow"] as const) {
+  for (const lane of QUEUES) {
     workers.push(
       await startLaneWorker({
         connection,
@@ -37,8 +40,12 @@ export async function startLanes(redriver: Redriver, connection: LaneConnection,
   };
 }
 
-function runJob(redriver: Redriver, job: LaneJob, lane: LaneName, signal: AbortSignal): Promise<JobOutcome> {
-  if (job.kind === "slice" || job.kind === "canary") return runSlice(redriver, job, lane, signal);
+function runJob(redriver: Redriver, job: LaneJob, queue: QueueName, signal: AbortSignal): Promise<JobOutcome> {
+  if (job.kind === "slice" || job.kind === "canary") {
+    // Never rung there: a lane's job has a lane.
+    if (queue === "sets") return Promise.resolve({ kind: "done" });
+    return runSlice(redriver, job, queue, signal);
+  }
   return whileStoreAway(redriver, job, signal, async () => {
     const stopped = AbortSignal.any([signal, redriver.stopping]);
     if (job.kind === "plan") await planRedrive(redriver, job.redriveId, stopped);

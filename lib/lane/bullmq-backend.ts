@@ -17,7 +17,7 @@ import type { DomainError } from "@/lib/core/problem";
 import { PostgresPool } from "@/lib/platform/postgres-pool";
 import { type LaneConnection, lanePool, QUEUE_NAMES, REDIS_PREFIX_DEFAULT } from "./connection";
 import { laneJobId } from "./lane-job-id";
-import type { LaneName } from "./port";
+import type { QueueName } from "./port";
 import { asQueueProblem, queueUnfit } from "./queue-unavailable";
 import { connectRedis } from "./redis-client";
 
@@ -53,7 +53,7 @@ export function bullJob(job: LaneJob, wallMs: number, delayMs = 0) {
 }
 
 export type OpenQueues = {
-  queues: Record<LaneName, LaneBullQueue>;
+  queues: Record<QueueName, LaneBullQueue>;
   /** Rejects unless the server takes a write. On Postgres the store is asked for that; here only for an answer. */
   probeWrite(): Promise<void>;
   close(): Promise<void>;
@@ -75,7 +75,7 @@ export async function openQueues(connection: LaneConnection, onError: (error: Er
     const probeWrite = async () => {
       await client.set(`${prefix}:${PROBE_KEY}`, "1", "PX", PROBE_KEPT_MS);
     };
-    return openBoth((name) => new Queue<LaneJob>(name, queueOptions(options)), {
+    return openAll((name) => new Queue<LaneJob>(name, queueOptions(options)), {
       kind: "redis",
       onError,
       probeWrite,
@@ -83,7 +83,7 @@ export async function openQueues(connection: LaneConnection, onError: (error: Er
     });
   }
   const pool = await queuePool(connection, PRODUCER_CONNECTIONS_MAX, onError);
-  return openBoth((name) => new Queue(name, queueOptions({ connection: pool }), createPostgresBackend), {
+  return openAll((name) => new Queue(name, queueOptions({ connection: pool }), createPostgresBackend), {
     kind: "postgres",
     onError,
     probeWrite: null,
@@ -96,7 +96,7 @@ type ClosableQueue = LaneBullQueue & {
   on(event: "error", listener: (error: Error) => void): unknown;
 };
 
-async function openBoth(
+async function openAll(
   open: (name: string) => ClosableQueue,
   how: {
     kind: LaneConnection["kind"];
@@ -105,16 +105,16 @@ async function openBoth(
     release: () => Promise<void>;
   },
 ): Promise<OpenQueues> {
-  const queues = { main: open(QUEUE_NAMES.main), slow: open(QUEUE_NAMES.slow) };
-  const both = [queues.main, queues.slow];
+  const queues = { main: open(QUEUE_NAMES.main), slow: open(QUEUE_NAMES.slow), sets: open(QUEUE_NAMES.sets) };
+  const all = Object.values(queues);
   const close = async () => {
-    await Promise.allSettled(both.map((queue) => queue.close()));
+    await Promise.allSettled(all.map((queue) => queue.close()));
     await how.release();
   };
-  for (const queue of both) queue.on("error", how.onError);
+  for (const queue of all) queue.on("error", how.onError);
   try {
     // One after the other: the first one migrates, the second finds it done.
-    for (const queue of both) await queue.waitUntilReady();
+    for (const queue of all) await queue.waitUntilReady();
   } catch (error) {
     await close();
     throw readable(how.kind, error);
@@ -150,7 +150,7 @@ export type OpenWorker = {
 /** A worker that is connected and does not run yet. Rejects with DomainError `queue-unavailable`. */
 export async function openWorker(
   connection: LaneConnection,
-  lane: LaneName,
+  lane: QueueName,
   how: { process: JobProcessor; options: OpenWorkerOptions; onError: (error: Error) => void },
 ): Promise<OpenWorker> {
   const options = { ...how.options, autorun: false };

@@ -1,5 +1,5 @@
 import { PostgresPool } from "@/lib/platform/postgres-pool";
-import type { LaneName } from "./port";
+import type { QueueName } from "./port";
 
 /**
  * Where the lanes and the token buckets live: with REDIS_URL on Redis, without it on the Postgres of DATABASE_URL.
@@ -12,8 +12,12 @@ export type LaneConnection =
 /** In braces: a hash tag, so that all keys of a queue share a slot of a Redis Cluster. */
 export const REDIS_PREFIX_DEFAULT = "{parkade}";
 
-/** One BullMQ queue per lane: a full main lane never delays the slow one. */
-export const QUEUE_NAMES: Record<LaneName, string> = { main: "parkade-main", slow: "parkade-slow" };
+/** One BullMQ queue each: a full main lane never delays the slow one. */
+export const QUEUE_NAMES: Record<QueueName, string> = {
+  main: "parkade-main",
+  slow: "parkade-slow",
+  sets: "parkade-sets",
+};
 
 /** Longest wait for a connection to Redis before the queue counts as unreachable. */
 export const CONNECT_TIMEOUT_MS = 5_000;

@@ -6,7 +6,7 @@ import { type LaneJob, laneJobKey } from "@/lib/contract/jobs";
 import { DomainError } from "@/lib/core/problem";
 import { systemClock } from "@/lib/platform/clock";
 import type { LaneConnection } from "./connection";
-import type { LaneName, LaneQueue, LaneWorker, RunJob } from "./port";
+import type { LaneQueue, LaneWorker, QueueName, RunJob } from "./port";
 import { createLaneQueue } from "./queue";
 import { type LaneWorkerOptions, startLaneWorker } from "./worker";
 
@@ -18,9 +18,9 @@ export type LaneServer = {
   /** Loses all queued jobs. */
   flush(): Promise<void>;
   /** Puts a job with this payload onto a lane, past the producer. */
-  addRaw(lane: LaneName, data: unknown): Promise<void>;
+  addRaw(lane: QueueName, data: unknown): Promise<void>;
   /** Jobs kept in any state, finished ones too. */
-  jobsKept(lane: LaneName): Promise<number>;
+  jobsKept(lane: QueueName): Promise<number>;
   /** Closes all connections and refuses new ones. */
   goAway(): Promise<void>;
   comeBack(): Promise<void>;

@@ -2,21 +2,28 @@ import type { LaneJob } from "@/lib/contract/jobs";
 
 export type LaneName = "main" | "slow";
 
+/**
+ * Each lane has a queue, and so have the jobs that walk a large set (plans and bulk operations): a redrive whose slices
+ * wait for their rate delays none of them.
+ */
+export const QUEUES = ["main", "slow", "sets"] as const;
+export type QueueName = (typeof QUEUES)[number];
+
 export type JobState = "delayed" | "waiting" | "active";
 
 /** Producer side, for the web process. */
 export interface LaneQueue {
   readonly backend: "redis" | "postgres";
   /**
-   * Enqueues jobs on a lane. Idempotent in effect: a job that is rung twice may start twice, and the claim in Postgres
+   * Enqueues jobs. Idempotent in effect: a job that is rung twice may start twice, and the claim in Postgres
    * makes the second find nothing. `delayMs` holds the job back.
    */
-  ring(lane: LaneName, jobs: readonly LaneJob[], options?: { delayMs?: number }): Promise<void>;
+  ring(queue: QueueName, jobs: readonly LaneJob[], options?: { delayMs?: number }): Promise<void>;
   /**
    * Jobs in these states, by default in any; null when the queue cannot answer. Only `waiting` ones can begin now on any
    * worker: an active one may belong to a lost worker, and a delayed one may wait by the clock of a lost worker.
    */
-  jobs(lane: LaneName, states?: readonly JobState[]): Promise<LaneJob[] | null>;
+  jobs(queue: QueueName, states?: readonly JobState[]): Promise<LaneJob[] | null>;
   /** Rejects when the queue cannot be reached, or refuses to write. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -3,7 +3,7 @@ import type { Clock } from "@/lib/platform/clock";
 import { bullJob, type OpenQueues, openQueues } from "./bullmq-backend";
 import type { LaneConnection } from "./connection";
 import { parseLaneJobId } from "./lane-job-id";
-import type { JobState, LaneName, LaneQueue } from "./port";
+import type { JobState, LaneQueue, QueueName } from "./port";
 import { asQueueProblem, queueUnreachable } from "./queue-unavailable";
 
 /** A ring of 10,000 jobs (a million items) goes out in pieces that a server takes in a few milliseconds each. */
@@ -48,7 +48,7 @@ export function createLaneQueue(connection: LaneConnection, clock: Clock): LaneQ
 const IN_ORDER: readonly JobState[] = ["delayed", "waiting", "active"];
 
 /** A job that was rung twice is listed once. */
-async function jobsIn(queues: OpenQueues["queues"], lane: LaneName, states: readonly JobState[]): Promise<LaneJob[]> {
+async function jobsIn(queues: OpenQueues["queues"], lane: QueueName, states: readonly JobState[]): Promise<LaneJob[]> {
   const ids = await queues[lane].getRanges(
     IN_ORDER.filter((state) => states.includes(state)),
     0,

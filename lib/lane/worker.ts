@@ -4,7 +4,7 @@ import type { Clock } from "@/lib/platform/clock";
 import { type OpenWorker, openWorker } from "./bullmq-backend";
 import type { LaneConnection } from "./connection";
 import { watchOutages } from "./outages";
-import type { LaneName, LaneWorker, RunJob } from "./port";
+import type { LaneWorker, QueueName, RunJob } from "./port";
 import { createSliceHolds, type SliceHold, type SliceHolds } from "./slice-holds";
 
 /**
@@ -43,7 +43,7 @@ type LaneLog = Record<"info" | "warn" | "error", (fields: Record<string, unknown
 
 export type LaneWorkerOptions = {
   connection: LaneConnection;
-  lane: LaneName;
+  lane: QueueName;
   /** Slices that run at the same time in this process. */
   concurrency: number;
   run: RunJob;
@@ -119,7 +119,7 @@ export async function startLaneWorker(options: LaneWorkerOptions): Promise<LaneW
 
 function listen(
   worker: OpenWorker["worker"],
-  { lane, holds, log }: { lane: LaneName; holds: SliceHolds; log: LaneLog },
+  { lane, holds, log }: { lane: QueueName; holds: SliceHolds; log: LaneLog },
 ): void {
   worker.on("locksRenewed", ({ jobIds }) => holds.renewed(jobIds));
   worker.on("lockRenewalFailed", (jobIds) => holds.lost(jobIds));
@@ -138,7 +138,7 @@ type Processing = {
   holds: SliceHolds;
   clock: Clock;
   log: LaneLog;
-  lane: LaneName;
+  lane: QueueName;
   run: RunJob;
   ringAgain: OpenWorker["ringAgain"];
 };

@@ -251,7 +251,7 @@ async function ringOrLog(deps: Deps, answer: RedriveAnswer, request: RedriveRequ
     const { lane, holdMs } = request;
     // Verify runs have no canary: see `newRedrive`.
     const canary = request.mode === "deliver" && Boolean(request.canary);
-    if (slices === "plan") await deps.lane.ring(lane, [{ kind: "plan", redriveId: id }]);
+    if (slices === "plan") await deps.lane.ring("sets", [{ kind: "plan", redriveId: id }]);
     else await ringRedrive(deps, { id, lane, canary }, slices, { delayMs: holdMs });
   } catch (error) {
     deps.log.warn({ redriveId: answer.id, err: error }, "ring failed, the reconciler will ring");

@@ -1,5 +1,5 @@
 import type { LaneJob } from "@/lib/contract/jobs";
-import type { LaneName } from "@/lib/lane/port";
+import type { QueueName } from "@/lib/lane/port";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import type { Deps } from "@/lib/redriving/deps";
 import { ringMissing } from "@/lib/redriving/rings";
@@ -31,8 +31,8 @@ export async function reconcile(deps: Deps, { lost = false } = {}): Promise<Reco
   }
   const wanted = await wantedJobs(deps, redrives, lost);
   let rung = 0;
-  for (const lane of ["main", "slow"] as const) {
-    rung += await ringMissing(deps, lane, wanted[lane], lost ? ["waiting"] : undefined);
+  for (const queue of ["main", "slow", "sets"] as const) {
+    rung += await ringMissing(deps, queue, wanted[queue], lost ? ["waiting"] : undefined);
   }
   return { rung, cancelled, settled };
 }
@@ -48,12 +48,12 @@ async function wantedJobs(
   deps: Deps,
   redrives: Awaited<ReturnType<typeof unfinishedRedrives>>,
   lost: boolean,
-): Promise<Record<LaneName, LaneJob[]>> {
-  const wanted: Record<LaneName, LaneJob[]> = { main: [], slow: [] };
+): Promise<Record<QueueName, LaneJob[]>> {
+  const wanted: Record<QueueName, LaneJob[]> = { main: [], slow: [], sets: [] };
   for (const redrive of redrives) {
-    if (redrive.state === "PLANNING") wanted[redrive.lane].push({ kind: "plan", redriveId: redrive.id });
+    if (redrive.state === "PLANNING") wanted.sets.push({ kind: "plan", redriveId: redrive.id });
   }
-  for (const id of await runningBulkOperations(deps.db)) wanted.main.push({ kind: "bulk", operationId: id });
+  for (const id of await runningBulkOperations(deps.db)) wanted.sets.push({ kind: "bulk", operationId: id });
   const canaries = new Set<string>();
   for (const { redriveId, lane, canary, slice } of await idleSlices(deps.db, { all: lost })) {
     if (!canary) wanted[lane].push({ kind: "slice", redriveId, slice });

@@ -1,5 +1,5 @@
 import { type LaneJob, laneJobKey } from "@/lib/contract/jobs";
-import type { JobState, LaneName } from "@/lib/lane/port";
+import type { JobState, LaneName, QueueName } from "@/lib/lane/port";
 import type { Deps } from "@/lib/redriving/deps";
 import { slicesNextInLine } from "@/lib/store/write/slice-waits";
 
@@ -32,13 +32,13 @@ export async function ringResumed(
  * the queue holds are left to the canary's job. Returns how many were rung.
  */
 export async function ringMissing(
-  { lane: queue }: Pick<Deps, "lane">,
-  lane: LaneName,
+  { lane }: Pick<Deps, "lane">,
+  queue: QueueName,
   wanted: readonly LaneJob[],
   states?: readonly JobState[],
 ): Promise<number> {
   if (wanted.length === 0) return 0;
-  const held = await queue.jobs(lane, states);
+  const held = await lane.jobs(queue, states);
   // A queue that cannot answer cannot take a ring either: the next round of the reconciler tries again.
   if (held === null) return 0;
   const known = new Set(held.map(laneJobKey));
@@ -47,7 +47,7 @@ export async function ringMissing(
       !known.has(laneJobKey(job)) &&
       !(job.kind === "slice" && known.has(laneJobKey({ kind: "canary", redriveId: job.redriveId }))),
   );
-  if (missing.length > 0) await queue.ring(lane, missing);
+  if (missing.length > 0) await lane.ring(queue, missing);
   return missing.length;
 }
 
@@ -73,7 +73,7 @@ export async function ringNextInLine(
   }
 }
 
-/** Rings a bulk operation. It travels the main lane, whose workers have more places. */
+/** Rings a bulk operation. */
 export async function ringBulkOperation(deps: Pick<Deps, "lane">, operationId: string): Promise<void> {
-  await deps.lane.ring("main", [{ kind: "bulk", operationId }]);
+  await deps.lane.ring("sets", [{ kind: "bulk", operationId }]);
 }

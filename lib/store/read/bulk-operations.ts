@@ -68,5 +68,5 @@ function operationOut({ expected, expectedKind, idle, workersAlive, ...row }: Bu
 function stalledText(workersAlive: number): string {
   return workersAlive === 0
     ? "No worker runs: start one, and it goes on where it stopped."
-    : `No chunk was committed in the last ${STALLED_S} s: another change may hold these events, the log of the worker says more.`;
+    : `No chunk was committed in the last ${STALLED_S} s: the workers walk other large sets, or another change holds these events.`;
 }
