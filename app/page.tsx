@@ -2,7 +2,7 @@ import type { Metadata } from "next";
 import { Suspense } from "react";
 import { OverviewPage } from "@/components/overview/overview-page";
 
-export const metadata: Metadata = { title: "Overview" };
+export const metadata: Metadata = { title: { absolute: "Overview · Parkade" } };
 
 export default function Page() {
   return (
