@@ -4,8 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Ban, Undo2 } from "lucide-react";
 import Link from "next/link";
 import { useState } from "react";
-import { LongText } from "@/components/redrives/long-text";
-import { Fact, Selected } from "@/components/redrives/redrive-facts";
+import { WorkFacts } from "@/components/redrives/redrive-facts";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
@@ -13,11 +12,9 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
-import { ShortId } from "@/components/ui/short-id";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { TimeAgo } from "@/components/ui/time-ago";
 import { runs, useBulkOperation } from "@/lib/browser/bulk-operations";
-import { formatDuration, formatNumber } from "@/lib/browser/format";
+import { formatNumber } from "@/lib/browser/format";
 import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import { INVERSE } from "@/lib/core/bulk-operation";
 import { leftAlone, operationTitle, paceWords, shareWords, VERBS } from "./bulk-words";
@@ -143,40 +140,6 @@ function Progress({ operation }: { operation: BulkOperationOut }) {
 }
 
 function Facts({ operation }: { operation: BulkOperationOut }) {
-  const { startedAt, finishedAt } = operation;
-  return (
-    <Panel title="Who and why" bodyClassName="p-3">
-      <dl className="grid grid-cols-[6rem_1fr] gap-x-3 gap-y-1.5">
-        <Fact name="by">{operation.createdBy}</Fact>
-        <Fact name="reason">
-          <LongText text={operation.reason} />
-        </Fact>
-        <Fact name="selected">
-          <Selected selection={operation.selection} />
-        </Fact>
-        <Fact name="asked">
-          <TimeAgo at={operation.createdAt} />
-        </Fact>
-        {finishedAt ? (
-          <Fact name="ended">
-            <TimeAgo at={finishedAt} />
-            {startedAt ? (
-              <span className="text-muted">
-                {" "}
-                after {formatDuration(Date.parse(finishedAt) - Date.parse(startedAt))}
-              </span>
-            ) : null}
-          </Fact>
-        ) : null}
-        <Fact name="id">
-          <ShortId id={operation.id} label="operation id" />
-        </Fact>
-        <Fact name="audit">
-          <Link className="text-accent hover:underline" href={`/audit?operationId=${operation.id}`}>
-            which events, and by whom
-          </Link>
-        </Fact>
-      </dl>
-    </Panel>
-  );
+  const audit = { href: `/audit?operationId=${operation.id}`, text: "which events, and by whom" };
+  return <WorkFacts work={operation} name="operation" audit={audit} />;
 }

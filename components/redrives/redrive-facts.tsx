@@ -10,32 +10,34 @@ import type { RedriveOut } from "@/lib/contract/redrives";
 import { LongText } from "./long-text";
 import { selectionTerms } from "./redrive-title";
 
-/** The creator, the reason, the selection and the times of a redrive. */
-export function RedriveFacts({ redrive, className }: { redrive: RedriveOut; className?: string }) {
-  const { startedAt, finishedAt } = redrive;
+type Work = Pick<RedriveOut, "id" | "createdBy" | "reason" | "selection" | "createdAt" | "startedAt" | "finishedAt">;
+
+/** The creator, the reason, the selection and the times of a redrive or of a bulk operation. `children`: further facts. */
+export function WorkFacts(props: {
+  work: Work;
+  /** What the id is of. */
+  name: string;
+  audit: { href: string; text: string };
+  times?: ReactNode;
+  children?: ReactNode;
+  className?: string;
+}) {
+  const { work, name, audit, times, children, className } = props;
+  const { startedAt, finishedAt } = work;
   return (
     <Panel className={className} title="Who and why" bodyClassName="p-3">
       <dl className="grid grid-cols-[6rem_1fr] gap-x-3 gap-y-1.5">
-        <Fact name="by">{redrive.createdBy}</Fact>
+        <Fact name="by">{work.createdBy}</Fact>
         <Fact name="reason">
-          <LongText text={redrive.reason} />
+          <LongText text={work.reason} />
         </Fact>
         <Fact name="selected">
-          <Selected selection={redrive.selection} />
+          <Selected selection={work.selection} />
         </Fact>
         <Fact name="asked">
-          <TimeAgo at={redrive.createdAt} />
+          <TimeAgo at={work.createdAt} />
         </Fact>
-        {redrive.plannedAt ? (
-          <Fact name="frozen">
-            <TimeAgo at={redrive.plannedAt} />
-          </Fact>
-        ) : null}
-        {startedAt ? (
-          <Fact name="started">
-            <TimeAgo at={startedAt} />
-          </Fact>
-        ) : null}
+        {times}
         {finishedAt ? (
           <Fact name="ended">
             <TimeAgo at={finishedAt} />
@@ -47,17 +49,41 @@ export function RedriveFacts({ redrive, className }: { redrive: RedriveOut; clas
             ) : null}
           </Fact>
         ) : null}
-        <Fact name="canary">{redrive.canary ? `${redrive.canary.steps.join(", ")}, then all` : "none"}</Fact>
+        {children}
         <Fact name="id">
-          <ShortId id={redrive.id} label="redrive id" />
+          <ShortId id={work.id} label={`${name} id`} />
         </Fact>
         <Fact name="audit">
-          <Link className="text-accent hover:underline" href={`/audit?redriveId=${redrive.id}`}>
-            what was done and by whom
+          <Link className="text-accent hover:underline" href={audit.href}>
+            {audit.text}
           </Link>
         </Fact>
       </dl>
     </Panel>
+  );
+}
+
+export function RedriveFacts({ redrive, className }: { redrive: RedriveOut; className?: string }) {
+  const { plannedAt, startedAt, canary } = redrive;
+  const times = (
+    <>
+      {plannedAt ? (
+        <Fact name="frozen">
+          <TimeAgo at={plannedAt} />
+        </Fact>
+      ) : null}
+      {startedAt ? (
+        <Fact name="started">
+          <TimeAgo at={startedAt} />
+        </Fact>
+      ) : null}
+    </>
+  );
+  const audit = { href: `/audit?redriveId=${redrive.id}`, text: "what was done and by whom" };
+  return (
+    <WorkFacts work={redrive} name="redrive" audit={audit} times={times} className={className}>
+      <Fact name="canary">{canary ? `${canary.steps.join(", ")}, then all` : "none"}</Fact>
+    </WorkFacts>
   );
 }
 
@@ -66,7 +92,7 @@ function isMoment(term: { name: string; values: string[] }): boolean {
   return (term.name === "from" || term.name === "to") && !Number.isNaN(Date.parse(term.values[0] ?? ""));
 }
 
-export function Fact({ name, children }: { name: string; children: ReactNode }) {
+function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <>
       <dt className="text-muted">{name}</dt>
@@ -75,7 +101,7 @@ export function Fact({ name, children }: { name: string; children: ReactNode }) 
   );
 }
 
-export function Selected({ selection }: { selection: unknown }) {
+function Selected({ selection }: { selection: unknown }) {
   const selected = selectionTerms(selection);
   if (selected.kind === "ids") return <>{plural(selected.count, "event")}, one by one</>;
   if (selected.kind === "operation") {
