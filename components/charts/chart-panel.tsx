@@ -8,7 +8,7 @@ import { Panel } from "@/components/ui/panel";
 import { Skeleton } from "@/components/ui/skeleton";
 import { Td, Th, Tr } from "@/components/ui/table";
 import { useZone } from "@/lib/browser/clock-zone";
-import { formatAbsolute, formatClock } from "@/lib/browser/format";
+import { formatAbsolute, formatClock } from "@/lib/core/format";
 // Imported here and not with the drawing: the legend shows its colours before recharts is loaded.
 import "./charts.css";
 

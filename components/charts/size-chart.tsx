@@ -18,7 +18,7 @@ import { draggedWindow, type MarkerGroup } from "@/components/charts/marker-layo
 import type { SizeSeries } from "@/components/charts/size-series";
 import { AXIS_TICK, CHART_MARGIN, CURSOR, GRID, timeAxis } from "@/components/charts/time-axis";
 import { useZone } from "@/lib/browser/clock-zone";
-import { formatAbsolute, formatCompact, formatNumber } from "@/lib/browser/format";
+import { formatAbsolute, formatCompact, formatNumber } from "@/lib/core/format";
 
 export type SizeChartProps = {
   data: SizeSeries;

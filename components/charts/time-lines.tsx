@@ -4,7 +4,7 @@ import { CartesianGrid, Line, LineChart, ReferenceLine, ResponsiveContainer, Too
 import { ChartTooltip } from "@/components/charts/chart-tooltip";
 import { AXIS_TICK, CHART_MARGIN, CURSOR, GRID, timeAxis } from "@/components/charts/time-axis";
 import { useZone } from "@/lib/browser/clock-zone";
-import { formatAbsolute } from "@/lib/browser/format";
+import { formatAbsolute } from "@/lib/core/format";
 
 type LineSeries = {
   key: string;

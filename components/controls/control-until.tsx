@@ -2,7 +2,7 @@
 
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useNow, useZone } from "@/lib/browser/clock-zone";
-import { formatAbsolute, formatDuration } from "@/lib/browser/format";
+import { formatAbsolute, formatDuration } from "@/lib/core/format";
 
 /** `until lifted`, or the time left: `41 min left`, with the end on hover. */
 export function ControlUntil({ expiresAt }: { expiresAt: string | null }) {

@@ -4,8 +4,8 @@ import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { failureToast, showToast } from "@/components/ui/toast";
 import { imposeControl, useLiftControl } from "@/lib/browser/controls";
-import { plural } from "@/lib/browser/format";
 import type { ControlOut, ControlRequest } from "@/lib/contract/controls";
+import { plural } from "@/lib/core/format";
 import { SCOPE_LABEL, scopeLimits, scopeOf } from "./scope-words";
 
 const LIFTED: Record<ControlOut["kind"], string> = {

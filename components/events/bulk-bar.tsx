@@ -2,9 +2,9 @@
 
 import { ActionButton } from "@/components/ui/action-button";
 import { countText } from "@/components/ui/count-text";
-import { formatNumber } from "@/lib/browser/format";
 import type { Picked } from "@/lib/browser/selection";
 import type { CountOut } from "@/lib/contract/events";
+import { formatNumber } from "@/lib/core/format";
 import type { BulkAction } from "./bulk-action";
 
 /** The actions on the selection. The bar appears with the first selected event and does not move. */

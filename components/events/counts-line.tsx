@@ -6,10 +6,10 @@ import { NumberWithKind } from "@/components/ui/number-with-kind";
 import { Shape } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
 import { STATE_LOOKS } from "@/components/ui/state-badge";
-import { formatNumber } from "@/lib/browser/format";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventCounts } from "@/lib/contract/events";
 import type { FilterStatus } from "@/lib/contract/filter-params";
+import { formatNumber } from "@/lib/core/format";
 import { countsShown, type ShownCount } from "./counts-shown";
 
 function StateCount({ shown, onOnly }: { shown: ShownCount; onOnly: (status: FilterStatus) => void }) {

@@ -3,9 +3,9 @@
 import { useMemo, useState } from "react";
 import { classNames } from "@/components/ui/class-names";
 import { CopyButton } from "@/components/ui/copy-button";
-import { formatNumber, plural, visible } from "@/lib/browser/format";
 import type { EventDetail } from "@/lib/contract/events";
 import { STACK_CHARS, stackLines } from "@/lib/core/fingerprint";
+import { formatNumber, plural, visible } from "@/lib/core/format";
 
 /** A longer message is folded: an error of 10,000 characters must not push the rest off the screen. */
 const MESSAGE_CHARS = 600;

@@ -7,7 +7,7 @@ import { ShortId } from "@/components/ui/short-id";
 import { StateBadge } from "@/components/ui/state-badge";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useNow } from "@/lib/browser/clock-zone";
-import { visible } from "@/lib/browser/format";
+import { visible } from "@/lib/core/format";
 import { aggregateText, controlCause, stateOf } from "./event-state";
 import styles from "./event-table.module.css";
 import type { ListRow } from "./list-rows";

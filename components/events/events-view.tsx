@@ -10,7 +10,6 @@ import { lazily } from "@/components/ui/lazily";
 import { loadAfterPaint, loadChunk } from "@/components/ui/load-chunk";
 import type { InitialList } from "@/lib/browser/events";
 import { useEventCounts } from "@/lib/browser/events";
-import { ApiError } from "@/lib/browser/fetch-json";
 import { filterHref } from "@/lib/browser/filter-read";
 import { useEventFilter, usePageParam } from "@/lib/browser/filter-url";
 import { useHotkeys } from "@/lib/browser/hotkeys";
@@ -24,6 +23,7 @@ import {
   toggle,
   toggleLoaded,
 } from "@/lib/browser/selection";
+import { ApiError } from "@/lib/contract/api-error";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { ListedEvent } from "@/lib/contract/events";
 import { toSearchParams } from "@/lib/contract/filter-params";

@@ -7,11 +7,11 @@ import { Shape } from "@/components/ui/shape";
 import { ShortId } from "@/components/ui/short-id";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { eventsHref } from "@/lib/browser/filter-read";
-import { formatBytes, formatNumber, plural, visible } from "@/lib/browser/format";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { AppliedControl, EventDetail } from "@/lib/contract/events";
 import { scopeOut } from "@/lib/core/control";
 import type { Origin } from "@/lib/core/dead-letter";
+import { formatBytes, formatNumber, plural, visible } from "@/lib/core/format";
 import { originRows } from "./origin-rows";
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {

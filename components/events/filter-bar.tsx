@@ -7,10 +7,10 @@ import { lazily } from "@/components/ui/lazily";
 import { PopoverButton } from "@/components/ui/popup-button";
 import { useZone } from "@/lib/browser/clock-zone";
 import { withPart } from "@/lib/browser/filter-read";
-import { shortenId } from "@/lib/browser/format";
 import { addTerm, removeTerm, type Term, termsOf, writeTerm } from "@/lib/browser/qualified-search";
 import { windowLabel } from "@/lib/browser/time-window";
 import type { EventFilter } from "@/lib/contract/event-filter";
+import { shortenId } from "@/lib/core/format";
 import { ExportMenu } from "./export-menu";
 import { ViewsMenu } from "./views-menu";
 

@@ -2,8 +2,8 @@
 
 import { CopyButton } from "@/components/ui/copy-button";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
-import { visible } from "@/lib/browser/format";
 import type { Header } from "@/lib/core/dead-letter";
+import { visible } from "@/lib/core/format";
 
 const ENCODINGS = { text: "", bytes: "base64", amqp: "AMQP value" } as const;
 

@@ -2,11 +2,11 @@
 
 import Link from "next/link";
 import { eventsHref } from "@/lib/browser/filter-read";
-import { formatNumber, plural } from "@/lib/browser/format";
 import { searchedText, useMeanings } from "@/lib/browser/search";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { IdName } from "@/lib/contract/filter-params";
 import type { Meanings } from "@/lib/contract/meanings";
+import { formatNumber, plural } from "@/lib/core/format";
 
 const NAME_WORDS: Record<IdName, string> = { eventId: "event id", aggregateId: "aggregate", traceId: "trace" };
 

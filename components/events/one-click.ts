@@ -2,12 +2,12 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createElement } from "react";
 import { refusalSentence } from "@/components/redrives/refusal-words";
 import { failureToast, showToast, type Toast } from "@/components/ui/toast";
-import { ApiError } from "@/lib/browser/fetch-json";
-import { shortenId } from "@/lib/browser/format";
 import { freshness, STALE_REASON } from "@/lib/browser/freshness";
 import { invalidateAfter } from "@/lib/browser/keys";
 import { randomKey } from "@/lib/browser/random-key";
 import { changeRedrive, type RedriveAccepted, readItems, readRedrive, requestRedrive } from "@/lib/browser/redrives";
+import { ApiError } from "@/lib/contract/api-error";
+import { shortenId } from "@/lib/core/format";
 import { HoldCountdown } from "./hold-countdown";
 import { outcomeState, outcomeWords } from "./outcome-words";
 

@@ -8,12 +8,12 @@ import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { ApiError } from "@/lib/browser/fetch-json";
 import { useEventFilter } from "@/lib/browser/filter-url";
-import { formatNumber } from "@/lib/browser/format";
 import { useGroups } from "@/lib/browser/groups";
+import { ApiError } from "@/lib/contract/api-error";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { GroupOut } from "@/lib/contract/events";
+import { formatNumber } from "@/lib/core/format";
 import { GroupCard } from "./group-card";
 import { eachOnce, groupFilter } from "./group-filter";
 

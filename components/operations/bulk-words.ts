@@ -1,9 +1,9 @@
 import { etaLeft, rateWords } from "@/components/redrives/eta-words";
 import { countText } from "@/components/ui/count-text";
-import { formatNumber, formatShare, plural } from "@/lib/browser/format";
 import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import type { BulkAnswer } from "@/lib/contract/events";
 import { type BulkKind, bulkShare } from "@/lib/core/bulk-operation";
+import { formatNumber, formatShare, plural } from "@/lib/core/format";
 import { REFUSAL_TEXT, type Refusal } from "@/lib/core/refusal";
 
 /** From this number on the person types the number: one wrong click must not ignore thousands of events. */

@@ -2,9 +2,9 @@
 
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { useChangeBulkOperation } from "@/lib/browser/bulk-operations";
-import { formatNumber } from "@/lib/browser/format";
 import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import { INVERSE } from "@/lib/core/bulk-operation";
+import { formatNumber } from "@/lib/core/format";
 import { operationTitle, VERBS } from "./bulk-words";
 
 export function CancelOperationDialog({ operation, onClose }: { operation: BulkOperationOut; onClose: () => void }) {

@@ -14,9 +14,9 @@ import { Table, Td, Th, Tr } from "@/components/ui/table";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useBulkOperations } from "@/lib/browser/bulk-operations";
 import { usePageParam } from "@/lib/browser/filter-url";
-import { formatNumber } from "@/lib/browser/format";
 import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import { BULK_STATES } from "@/lib/core/bulk-operation";
+import { formatNumber } from "@/lib/core/format";
 import { leftAlone, operationTitle, paceWords } from "./bulk-words";
 import { OperationBar } from "./operation-bar";
 

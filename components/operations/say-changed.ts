@@ -2,10 +2,10 @@ import type { QueryClient } from "@tanstack/react-query";
 import { failureToast, showToast, type Toast } from "@/components/ui/toast";
 import { underWayWords } from "@/components/ui/under-way-words";
 import { changeEvents } from "@/lib/browser/bulk-operations";
-import { plural } from "@/lib/browser/format";
 import type { BulkAnswer } from "@/lib/contract/events";
 import type { Selection } from "@/lib/contract/selection";
 import { BULK_EFFECT, type BulkKind, INVERSE } from "@/lib/core/bulk-operation";
+import { plural } from "@/lib/core/format";
 import { changedText, VERBS } from "./bulk-words";
 
 type Changed = Pick<BulkAnswer, "state" | "changed" | "refused" | "underWay"> & {

@@ -4,8 +4,8 @@ import { useMemo } from "react";
 import { durationTicks } from "@/components/charts/axis";
 import { ChartPanel } from "@/components/charts/chart-panel";
 import { TimeLines } from "@/components/charts/lazy-charts";
-import { formatDuration } from "@/lib/browser/format";
 import type { AgeStats } from "@/lib/contract/stats";
+import { formatDuration } from "@/lib/core/format";
 import { type AgeRow, ageRows } from "./age-rows";
 import type { Part } from "./tile";
 

@@ -1,6 +1,6 @@
-import { formatNumber } from "@/lib/browser/format";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { Arrivals, TopErrors } from "@/lib/contract/stats";
+import { formatNumber } from "@/lib/core/format";
 
 export type ArrivalRow = {
   key: string;

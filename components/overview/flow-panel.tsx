@@ -3,9 +3,9 @@
 import { useMemo } from "react";
 import { ChartPanel } from "@/components/charts/chart-panel";
 import { TimeLines } from "@/components/charts/lazy-charts";
-import { formatCompact, formatNumber } from "@/lib/browser/format";
 import { useStats } from "@/lib/browser/stats";
 import type { EventFilter } from "@/lib/contract/event-filter";
+import { formatCompact, formatNumber } from "@/lib/core/format";
 import { flowRows } from "./flow-view";
 
 const SERIES = [

@@ -11,10 +11,10 @@ import { sizeSeries } from "@/components/charts/size-series";
 import { Button, IconButton, LinkButton } from "@/components/ui/button";
 import { useZone } from "@/lib/browser/clock-zone";
 import { eventsHref, withPart } from "@/lib/browser/filter-read";
-import { formatNumber, formatShort } from "@/lib/browser/format";
 import { useStats } from "@/lib/browser/stats";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { SizeStats } from "@/lib/contract/stats";
+import { formatNumber, formatShort } from "@/lib/core/format";
 import { parkedNow } from "./parked-filter";
 import type { Part } from "./tile";
 

@@ -2,7 +2,7 @@ import Link from "next/link";
 import type { ReactNode } from "react";
 import { Shape } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
-import type { ApiError } from "@/lib/browser/fetch-json";
+import type { ApiError } from "@/lib/contract/api-error";
 
 /** The read of one part of the overview; the last good answer stays while a poll fails. */
 export type Part<Data> = { data: Data | undefined; error: ApiError | null };

@@ -3,12 +3,12 @@
 import { changeOver } from "@/components/charts/size-series";
 import { Sparkline } from "@/components/charts/sparkline";
 import { useNow, useZone } from "@/lib/browser/clock-zone";
-import type { ApiError } from "@/lib/browser/fetch-json";
 import { eventsHref } from "@/lib/browser/filter-read";
-import { formatClock, formatDuration, formatNumber } from "@/lib/browser/format";
 import { useStats } from "@/lib/browser/stats";
+import type { ApiError } from "@/lib/contract/api-error";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { AgeStats } from "@/lib/contract/stats";
+import { formatClock, formatDuration, formatNumber } from "@/lib/core/format";
 import { flowTile, perMinuteWords, successWords } from "./flow-view";
 import { lately, parkedBefore, parkedNow } from "./parked-filter";
 import { type Part, Tile } from "./tile";

@@ -1,5 +1,5 @@
-import { formatNumber, plural } from "@/lib/browser/format";
 import type { EarlierOut } from "@/lib/contract/redrives";
+import { formatNumber, plural } from "@/lib/core/format";
 import type { Earlier } from "@/lib/core/order-gate";
 
 export type EarlierOption = { choice: Earlier; label: string; detail: string };

@@ -1,12 +1,12 @@
 import { strandWords } from "@/components/redrives/earlier-words";
 import { spanWords } from "@/components/redrives/eta-words";
 import { refusedTotal } from "@/components/redrives/refusal-words";
-import { formatNumber, plural } from "@/lib/browser/format";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { resolveInstant } from "@/lib/contract/filter-params";
 import type { PreviewOut, RedriveOut, RedriveRequest } from "@/lib/contract/redrives";
 import type { Selection } from "@/lib/contract/selection";
 import { CANARY_STEPS } from "@/lib/core/canary";
+import { formatNumber, plural } from "@/lib/core/format";
 import type { Earlier } from "@/lib/core/order-gate";
 import { canaryAhead, redriveTimeMs } from "@/lib/core/redrive-rate";
 

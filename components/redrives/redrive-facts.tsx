@@ -5,8 +5,8 @@ import type { ReactNode } from "react";
 import { Panel } from "@/components/ui/panel";
 import { ShortId } from "@/components/ui/short-id";
 import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
-import { formatDuration, plural } from "@/lib/browser/format";
 import type { RedriveOut } from "@/lib/contract/redrives";
+import { formatDuration, plural } from "@/lib/core/format";
 import { LongText } from "./long-text";
 import { selectionTerms } from "./redrive-title";
 

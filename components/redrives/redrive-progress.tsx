@@ -3,8 +3,8 @@
 import { useMemo } from "react";
 import { Panel } from "@/components/ui/panel";
 import { TimeAbsolute } from "@/components/ui/time-ago";
-import { formatNumber } from "@/lib/browser/format";
 import type { RedriveOut } from "@/lib/contract/redrives";
+import { formatNumber } from "@/lib/core/format";
 import { isFinal } from "@/lib/core/redrive-state";
 import { paceWords } from "./eta-words";
 import { decided, outcomeWords, progressSentence } from "./progress-segments";

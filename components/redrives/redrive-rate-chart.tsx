@@ -3,9 +3,9 @@
 import { useMemo } from "react";
 import { ChartPanel } from "@/components/charts/chart-panel";
 import { TimeLines } from "@/components/charts/lazy-charts";
-import { formatRate } from "@/lib/browser/format";
 import { useRedriveRate } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
+import { formatRate } from "@/lib/core/format";
 import { rateWords } from "./eta-words";
 import { went } from "./progress-segments";
 import { type RateRow, rateRows } from "./rate-rows";

@@ -1,5 +1,5 @@
-import { plural } from "@/lib/browser/format";
 import type { RedriveOut } from "@/lib/contract/redrives";
+import { plural } from "@/lib/core/format";
 
 /** The title of a redrive: its reason, because an id says nothing to a reader. */
 export function redriveTitle(redrive: Pick<RedriveOut, "mode" | "reason" | "total">): string {

@@ -2,8 +2,8 @@
 
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
-import { formatNumber } from "@/lib/browser/format";
 import type { PreviewOut } from "@/lib/contract/redrives";
+import { formatNumber } from "@/lib/core/format";
 import { eligibleShare } from "./redrive-draft";
 import { refusalLines, refusalSummary, refusedTotal } from "./refusal-words";
 import { SampleLines } from "./sample-lines";

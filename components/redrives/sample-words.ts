@@ -1,5 +1,5 @@
-import { formatNumber } from "@/lib/browser/format";
 import type { PreviewOut, SampleTarget } from "@/lib/contract/redrives";
+import { formatNumber } from "@/lib/core/format";
 import { refusalSummary, refusedTotal } from "./refusal-words";
 
 export type SampleView = {

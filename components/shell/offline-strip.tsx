@@ -2,11 +2,11 @@
 
 import { Shape } from "@/components/ui/shape";
 import { useNow, useZone } from "@/lib/browser/clock-zone";
-import { ApiError } from "@/lib/browser/fetch-json";
-import { formatAgo, formatClock } from "@/lib/browser/format";
 import { lastAnswerMs, useFreshness } from "@/lib/browser/freshness";
 import { useStatus } from "@/lib/browser/status";
+import { ApiError } from "@/lib/contract/api-error";
 import type { StatusOut } from "@/lib/contract/stats";
+import { formatAgo, formatClock } from "@/lib/core/format";
 
 /**
  * Shown while the data of the page is old: since when and why. The page below stays, in grey. Amber from 15 s on (at

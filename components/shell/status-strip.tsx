@@ -4,10 +4,10 @@ import Link from "next/link";
 import { Shape } from "@/components/ui/shape";
 import { Health } from "@/components/ui/state-badge";
 import { useNow, useZone } from "@/lib/browser/clock-zone";
-import { formatAgo, formatClock, formatRate, plural } from "@/lib/browser/format";
 import { lastAnswerMs, useFreshness } from "@/lib/browser/freshness";
 import { useStatus } from "@/lib/browser/status";
 import type { StatusOut } from "@/lib/contract/stats";
+import { formatAgo, formatClock, formatRate, plural } from "@/lib/core/format";
 import { gaugeLevel, lanesInOrder, problemsOf, workerHealth } from "./status-view";
 
 type Lane = StatusOut["lanes"][number];

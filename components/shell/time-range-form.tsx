@@ -4,9 +4,10 @@ import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { Field, Input } from "@/components/ui/input";
-import { useZone, type Zone } from "@/lib/browser/clock-zone";
+import { useZone } from "@/lib/browser/clock-zone";
 import { fromTyped, toTyped, WINDOW_PRESETS } from "@/lib/browser/time-window";
 import { resolveInstant } from "@/lib/contract/filter-params";
+import type { Zone } from "@/lib/core/format";
 
 type Window = { from?: string; to?: string };
 

@@ -4,8 +4,8 @@ import { X } from "lucide-react";
 import { IconButton } from "@/components/ui/button";
 import { Health } from "@/components/ui/state-badge";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
-import { formatBytes, formatNumber, shortenId } from "@/lib/browser/format";
 import type { ProbeOut } from "@/lib/contract/sources";
+import { formatBytes, formatNumber, shortenId } from "@/lib/core/format";
 
 /** Whether the source can be reached, and a sample of its messages. The messages stay in the queue. */
 export function ProbeResult({ probe, onClose }: { probe: ProbeOut; onClose?: () => void }) {

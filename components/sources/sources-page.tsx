@@ -7,9 +7,9 @@ import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { CardSkeletons } from "@/components/ui/skeleton";
-import { plural } from "@/lib/browser/format";
 import { useSources } from "@/lib/browser/sources";
 import type { SourceOut } from "@/lib/contract/sources";
+import { plural } from "@/lib/core/format";
 import { SourceCard } from "./source-card";
 
 const SourceDialog = lazily(() => import("./source-dialog").then(({ SourceDialog }) => SourceDialog));

@@ -8,9 +8,9 @@ import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
-import type { ApiError } from "@/lib/browser/fetch-json";
-import { plural } from "@/lib/browser/format";
+import type { ApiError } from "@/lib/contract/api-error";
 import type { PolicyOut } from "@/lib/contract/targets";
+import { plural } from "@/lib/core/format";
 import { PolicySummary } from "./policy-summary";
 import { backoffWords, policyView, preciseDuration } from "./policy-view";
 

@@ -7,9 +7,9 @@ import { lazily } from "@/components/ui/lazily";
 import { MenuButton } from "@/components/ui/popup-button";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { formatDuration, formatNumber, formatRate, formatShare, plural } from "@/lib/browser/format";
 import type { TargetOut } from "@/lib/contract/sources";
 import type { PolicyOut, TargetChange } from "@/lib/contract/targets";
+import { formatDuration, formatNumber, formatRate, formatShare, plural } from "@/lib/core/format";
 import { type BreakerWord, counterWords, type EngineView, engineView } from "./engine-view";
 import { fallbackWords } from "./target-draft";
 

@@ -1,8 +1,8 @@
 import { parseRate } from "@/components/redrives/rate-scale";
-import { formatDuration } from "@/lib/browser/format";
 import type { TargetOut } from "@/lib/contract/sources";
 import type { TargetChange } from "@/lib/contract/targets";
 import type { Fallback } from "@/lib/core/fallback";
+import { formatDuration } from "@/lib/core/format";
 
 /** The fields of a target's form, as typed text. */
 export type TargetDraft = {

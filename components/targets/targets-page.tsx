@@ -6,8 +6,8 @@ import { EmptyState } from "@/components/ui/empty-state";
 import { ReadError } from "@/components/ui/error-panel";
 import { PageHeader } from "@/components/ui/page-header";
 import { CardSkeletons, SkeletonRows } from "@/components/ui/skeleton";
-import { plural } from "@/lib/browser/format";
 import { usePolicies, useTargets } from "@/lib/browser/targets";
+import { plural } from "@/lib/core/format";
 import { openBreakersFirst } from "./engine-view";
 import { TargetCard } from "./target-card";
 

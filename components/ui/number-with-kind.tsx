@@ -1,8 +1,8 @@
 "use client";
 
 import { useZone } from "@/lib/browser/clock-zone";
-import { formatClock, formatNumber } from "@/lib/browser/format";
 import type { CountOut } from "@/lib/contract/events";
+import { formatClock, formatNumber } from "@/lib/core/format";
 import { countText } from "./count-text";
 
 const KINDS: Record<CountOut["kind"], string> = {

@@ -1,6 +1,6 @@
 "use client";
 
-import { shortenId, visible } from "@/lib/browser/format";
+import { shortenId, visible } from "@/lib/core/format";
 import { classNames } from "./class-names";
 import { useCopy } from "./copy-button";
 

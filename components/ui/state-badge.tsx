@@ -1,5 +1,5 @@
-import { formatDuration } from "@/lib/browser/format";
 import type { ShownState } from "@/lib/core/event-state";
+import { formatDuration } from "@/lib/core/format";
 import type { RedriveState } from "@/lib/core/redrive-state";
 import { classNames } from "./class-names";
 import { Shape, type ShapeName } from "./shape";

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { ApiError } from "@/lib/browser/fetch-json";
+import { ApiError } from "@/lib/contract/api-error";
 import { loadAfterPaint, loadChunk } from "./load-chunk";
 
 /**

@@ -7,11 +7,12 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { useCallback } from "react";
+import type { ApiError } from "@/lib/contract/api-error";
 import type { BulkOperationChange, BulkOperationList, BulkOperationOut } from "@/lib/contract/bulk-operations";
 import type { BulkAnswer } from "@/lib/contract/events";
 import type { Selection } from "@/lib/contract/selection";
 import { BULK_BEGINS, type BulkKind, type BulkState } from "@/lib/core/bulk-operation";
-import { type ApiError, fetchJson } from "./fetch-json";
+import { fetchJson } from "./fetch-json";
 import { invalidateAfter, keys } from "./keys";
 import { randomKey } from "./random-key";
 

@@ -1,10 +1,8 @@
 "use client";
 
 import { createContext, useContext, useSyncExternalStore } from "react";
+import type { Zone } from "@/lib/core/format";
 import { storedValue, useStoredValue } from "./stored-value";
-
-/** Absolute times are shown in one zone: UTC, as in logs, or the zone of this machine. */
-export type Zone = "utc" | "local";
 
 const stored = storedValue("parkade.zone");
 

@@ -1,9 +1,10 @@
 import { type QueryClient, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ApiError } from "@/lib/contract/api-error";
 import type { ControlList, ControlOut, ControlRequest } from "@/lib/contract/controls";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventCounts } from "@/lib/contract/events";
 import { toSearchParams } from "@/lib/contract/filter-params";
-import { type ApiError, fetchJson } from "./fetch-json";
+import { fetchJson } from "./fetch-json";
 import { invalidateAfter, keys } from "./keys";
 
 const POLL_MS = 10_000;

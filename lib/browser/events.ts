@@ -1,8 +1,9 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import type { ApiError } from "@/lib/contract/api-error";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { EventCounts, EventDetail, EventList, Neighbours } from "@/lib/contract/events";
 import { toSearchParams } from "@/lib/contract/filter-params";
-import { type ApiError, fetchJson } from "./fetch-json";
+import { fetchJson } from "./fetch-json";
 import { keys } from "./keys";
 import { PAGE_ROWS } from "./page-rows";
 

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { ApiError, fetchJson } from "./fetch-json";
+import { ApiError } from "@/lib/contract/api-error";
+import { fetchJson } from "./fetch-json";
 
 afterEach(() => {
   vi.unstubAllGlobals();

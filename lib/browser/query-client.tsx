@@ -2,7 +2,7 @@
 
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
-import { ApiError } from "./fetch-json";
+import { ApiError } from "@/lib/contract/api-error";
 import { freshness, onFreshness } from "./freshness";
 import { keys } from "./keys";
 

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ApiError } from "@/lib/contract/api-error";
 import type { SettingOut, SettingsChange } from "@/lib/contract/targets";
-import { type ApiError, fetchJson } from "./fetch-json";
+import { fetchJson } from "./fetch-json";
 
 const key = ["settings"] as const;
 type Settings = { items: SettingOut[] };

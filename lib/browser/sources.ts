@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ApiError } from "@/lib/contract/api-error";
 import type {
   ProbeOut,
   ProbeRequest,
@@ -7,7 +8,7 @@ import type {
   SourceOut,
   SourceRequest,
 } from "@/lib/contract/sources";
-import { type ApiError, fetchJson } from "./fetch-json";
+import { fetchJson } from "./fetch-json";
 import { invalidateAfter, keys } from "./keys";
 
 const POLL_MS = 5_000;

@@ -1,8 +1,9 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import type { ApiError } from "@/lib/contract/api-error";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { toSearchParams } from "@/lib/contract/filter-params";
 import type { AgeStats, FlowStats, Markers, RedriveSuccess, SizeStats, TopErrors } from "@/lib/contract/stats";
-import { type ApiError, fetchJson } from "./fetch-json";
+import { fetchJson } from "./fetch-json";
 import { keys } from "./keys";
 
 const POLL_MS = 10_000;

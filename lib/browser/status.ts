@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
+import { ApiError } from "@/lib/contract/api-error";
 import type { StatusOut } from "@/lib/contract/stats";
-import { ApiError, fetchJson } from "./fetch-json";
+import { fetchJson } from "./fetch-json";
 import { noteAnswer, noteUnreachable } from "./freshness";
 import { keys } from "./keys";
 

@@ -1,7 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ApiError } from "@/lib/contract/api-error";
 import type { TargetList, TargetOut } from "@/lib/contract/sources";
 import type { PolicyOut, PolicyRequest, TargetChange } from "@/lib/contract/targets";
-import { type ApiError, fetchJson } from "./fetch-json";
+import { fetchJson } from "./fetch-json";
 import { invalidateAfter, keys } from "./keys";
 
 const LIVE_MS = 2_000;

@@ -1,8 +1,9 @@
 import { type QueryClient, useQuery } from "@tanstack/react-query";
+import type { ApiError } from "@/lib/contract/api-error";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { toSearchParams } from "@/lib/contract/filter-params";
 import type { SavedView, SavedViewList } from "@/lib/contract/saved-views";
-import { type ApiError, fetchJson } from "./fetch-json";
+import { fetchJson } from "./fetch-json";
 import { invalidateAfter, keys } from "./keys";
 
 export function useSavedViews(enabled = true) {

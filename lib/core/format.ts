@@ -1,6 +1,7 @@
-import type { Zone } from "./clock-zone";
+/** Texts of numbers, times and ids, equal on every page and in the terminal. The time and the zone are arguments. */
 
-/** Texts of numbers, times and ids, equal on every page. Pure: the time and the zone are arguments. */
+/** Absolute times are shown in one zone: UTC, as in logs, or the zone of this machine. */
+export type Zone = "utc" | "local";
 
 const integer = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 
