@@ -1,6 +1,6 @@
 #!/bin/bash
-# Installs from Debian's packages what the tests need and the machine lacks: Redis, RabbitMQ, Chromium, and pip, which
-# fetches the API fuzzer.
+# Installs from Debian's packages what the tests need and the machine lacks: Redis, RabbitMQ, Chromium, pip, which fetches
+# the API fuzzer, and what scripts/test-servers needs: Java, Maven, debootstrap. openssl makes the certificates of tests.
 # Needs root and apt-get; prints one line and ends with 0 when it may do nothing, with 1 when an install failed.
 set -euo pipefail
 
@@ -9,6 +9,10 @@ command -v redis-server >/dev/null || missing+=(redis-server)
 command -v rabbitmq-server >/dev/null || [ -x /usr/sbin/rabbitmq-server ] || missing+=(rabbitmq-server)
 command -v "${PLAYWRIGHT_CHROMIUM:-chromium}" >/dev/null || missing+=(chromium)
 python3 -m pip --version >/dev/null 2>&1 || missing+=(python3-pip)
+command -v java >/dev/null || missing+=(default-jre-headless)
+command -v mvn >/dev/null || missing+=(maven)
+command -v debootstrap >/dev/null || [ -x /usr/sbin/debootstrap ] || missing+=(debootstrap)
+command -v openssl >/dev/null || missing+=(openssl)
 
 if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then

@@ -1,0 +1,202 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Admin, ConfigResourceTypes, IncrementalAlterConfigOperationTypes } from "@platformatic/kafka";
+import { fetchServer, serverMissing } from "../../scripts/test-servers/fetch.ts";
+import type { TestCertificates } from "./certificates.ts";
+import { freePort } from "./free-port.ts";
+import { type ServerProcess, startServer } from "./server-process.ts";
+
+/** Null, or why there is no Kafka here: `describeWith(kafkaMissing, "kafka", ...)`. Importing this file fetches the jars. */
+export const kafkaMissing = await serverMissing("kafka");
+
+export type KafkaOptions = {
+  /**
+   * Adds a listener with SASL_SSL (PLAIN and SCRAM-SHA-512) for one user, and an authorizer. Resources without an access
+   * rule stay open to all, and the plain listener is a superuser: a test denies by adding a rule.
+   */
+  secured?: { certificates: Pick<TestCertificates, "ca" | "server">; user: string; password: string };
+  /** More broker settings: the lines of `server.properties`. */
+  settings?: Record<string, string | number>;
+};
+
+export type TestKafka = KafkaAddress & {
+  /** Holds the data and `kafka.log`. */
+  folder: string;
+  /** Address of the SASL_SSL listener; null without `secured`. */
+  securedBootstrap: string | null;
+  /** kill -9, or a clean stop (2 s) with SIGTERM. Records, offsets and groups stay on disk. */
+  kill(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
+  /** Starts the same broker again on the same ports after `kill`. Takes 5 s after kill -9: the old session must expire. */
+  start(): Promise<void>;
+  /** Ends the broker and removes its folder. */
+  stop(): Promise<void>;
+};
+
+export type KafkaAddress = {
+  /** `127.0.0.1:<port>`, without TLS or password. */
+  bootstrap: string;
+  port: number;
+};
+
+/** A real Apache Kafka of its own: one node in KRaft mode. Topics are made by `makeTopic` and never by themselves. */
+export async function testKafka(options: KafkaOptions = {}): Promise<TestKafka> {
+  const jars = join(await fetchServer("kafka"), "*");
+  const folder = mkdtempSync(join(tmpdir(), "parkade-kafka-"));
+  const [port, controllerPort, securedPort] = [await freePort(), await freePort(), await freePort()];
+  const settings = join(folder, "server.properties");
+  const all = {
+    ...brokerSettings(folder, { port, controllerPort }),
+    ...(options.secured && securedSettings(folder, { port, controllerPort, securedPort }, options.secured)),
+    ...options.settings,
+  };
+  writeFileSync(
+    settings,
+    Object.entries(all)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(""),
+  );
+  const java = (heapMb: number, main: string, ...args: string[]) => [
+    `-Xms${heapMb}m`,
+    `-Xmx${heapMb}m`,
+    ...JAVA,
+    "-cp",
+    jars,
+    main,
+    ...args,
+  ];
+  let server: ServerProcess | null = null;
+  const kill = async (signal: "SIGTERM" | "SIGKILL" = "SIGKILL") => {
+    await server?.end(signal);
+    server = null;
+  };
+  const start = async () => {
+    // The broker writes the line after it may serve clients.
+    const ready = (log: string) => log.includes("Kafka Server started");
+    const args = java(256, "kafka.Kafka", settings);
+    server = await startServer({ command: "java", args, folder, name: "kafka", ready });
+  };
+  const stop = async () => {
+    await kill();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const { secured } = options;
+    const scram = secured ? ["--add-scram", `SCRAM-SHA-512=[name=${secured.user},password=${secured.password}]`] : [];
+    const cluster = randomBytes(16).toString("base64url");
+    const format = ["format", "--cluster-id", cluster, "--config", settings, ...scram];
+    await promisify(execFile)("java", java(64, "kafka.tools.StorageTool", ...format));
+    await start();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const securedBootstrap = options.secured ? `127.0.0.1:${securedPort}` : null;
+  return { bootstrap: `127.0.0.1:${port}`, port, folder, securedBootstrap, kill, start, stop };
+}
+
+/** Makes a topic and resolves when it can be written to. */
+export function makeTopic(
+  kafka: KafkaAddress,
+  name: string,
+  { partitions = 1, config = {} }: { partitions?: number; config?: Record<string, string> } = {},
+): Promise<void> {
+  return withAdmin(kafka, async (admin) => {
+    const configs = Object.entries(config).map(([key, value]) => ({ name: key, value }));
+    await admin.createTopics({ topics: [name], partitions, replicas: 1, configs });
+  });
+}
+
+/** Changes the configuration of a topic or of a group, as share groups need it (`share.delivery.count.limit`). */
+export function configure(
+  kafka: KafkaAddress,
+  kind: "TOPIC" | "GROUP",
+  resourceName: string,
+  config: Record<string, string>,
+): Promise<void> {
+  const configOperation = IncrementalAlterConfigOperationTypes.SET;
+  const configs = Object.entries(config).map(([name, value]) => ({ name, value, configOperation }));
+  return withAdmin(kafka, (admin) =>
+    admin.incrementalAlterConfigs({ resources: [{ resourceType: ConfigResourceTypes[kind], resourceName, configs }] }),
+  );
+}
+
+async function withAdmin<T>(kafka: KafkaAddress, use: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = new Admin({
+    clientId: "parkade-test",
+    bootstrapBrokers: [kafka.bootstrap],
+    retries: 20,
+    retryDelay: 250,
+  });
+  try {
+    return await use(admin);
+  } finally {
+    await admin.close();
+  }
+}
+
+const JAVA = [
+  // The JVM shares two cores with all other tests: the small collector, the cheap compiler.
+  ..."-XX:+UseSerialGC -XX:TieredStopAtLevel=1".split(" "),
+  ..."-Dorg.slf4j.simpleLogger.defaultLogLevel=warn -Dorg.slf4j.simpleLogger.log.kafka.server=info".split(" "),
+];
+
+function brokerSettings(folder: string, { port, controllerPort }: { port: number; controllerPort: number }) {
+  return {
+    "process.roles": "broker,controller",
+    "node.id": 1,
+    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+    "controller.listener.names": "CONTROLLER",
+    "controller.quorum.voters": `1@127.0.0.1:${controllerPort}`,
+    "log.dirs": join(folder, "log"),
+    "auto.create.topics.enable": false,
+    "offsets.topic.replication.factor": 1,
+    "offsets.topic.num.partitions": 1,
+    "transaction.state.log.replication.factor": 1,
+    "transaction.state.log.min.isr": 1,
+    "transaction.state.log.num.partitions": 1,
+    "share.coordinator.state.topic.replication.factor": 1,
+    "share.coordinator.state.topic.min.isr": 1,
+    "share.coordinator.state.topic.num.partitions": 1,
+    "group.initial.rebalance.delay.ms": 0,
+    // A killed broker may come back after its old session has expired; by default that takes 9 s.
+    "broker.session.timeout.ms": 3_000,
+    "broker.heartbeat.interval.ms": 500,
+    // Tests of lost members use sessions far below the default's 6 s.
+    "group.min.session.timeout.ms": 1_000,
+    "group.consumer.min.session.timeout.ms": 1_000,
+    "group.consumer.min.heartbeat.interval.ms": 100,
+    "group.consumer.heartbeat.interval.ms": 500,
+    "log.cleaner.dedupe.buffer.size": 4_194_304,
+  };
+}
+
+type Secured = NonNullable<KafkaOptions["secured"]>;
+type Ports = { port: number; controllerPort: number; securedPort: number };
+
+function securedSettings(folder: string, ports: Ports, { certificates, user, password }: Secured) {
+  const { server, ca } = certificates;
+  const keystore = join(folder, "keystore.pem");
+  writeFileSync(keystore, server.key + server.cert + ca);
+  const module = (name: string) => `org.apache.kafka.common.security.${name}`;
+  const listener = "listener.name.sasl_ssl";
+  return {
+    listeners: [
+      `PLAINTEXT://127.0.0.1:${ports.port}`,
+      `SASL_SSL://127.0.0.1:${ports.securedPort}`,
+      `CONTROLLER://127.0.0.1:${ports.controllerPort}`,
+    ].join(","),
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT",
+    "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
+    [`${listener}.plain.sasl.jaas.config`]: `${module("plain.PlainLoginModule")} required user_${user}="${password}";`,
+    [`${listener}.scram-sha-512.sasl.jaas.config`]: `${module("scram.ScramLoginModule")} required;`,
+    [`${listener}.ssl.keystore.type`]: "PEM",
+    [`${listener}.ssl.keystore.location`]: keystore,
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+    "allow.everyone.if.no.acl.found": true,
+  };
+}
