@@ -3,12 +3,11 @@
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
-ENV NEXT_TELEMETRY_DISABLED=1 PARKADE_STANDALONE=1
+ENV NEXT_TELEMETRY_DISABLED=1
 COPY package.json package-lock.json ./
 RUN npm ci --include=dev --no-audit --no-fund
 COPY . .
-# Next traces its picture library although it is switched off; it is a third of the size.
-RUN npm run build && mkdir -p public && rm -rf .next/standalone/node_modules/sharp .next/standalone/node_modules/@img
+RUN node scripts/pack-server.ts --stage /server
 
 FROM node:24-bookworm-slim
 WORKDIR /app
@@ -16,13 +15,8 @@ ENV NODE_ENV=production \
     NEXT_TELEMETRY_DISABLED=1 \
     PORT=3000 \
     PARKADE_HOST=0.0.0.0
-# What Next traced as needed by the console: its own node_modules, nothing else.
-COPY --from=build /app/.next/standalone ./
-COPY --from=build /app/.next/static ./.next/static
-COPY --from=build /app/public ./public
-# Web, worker and migration runner, each bundled with what it imports.
-COPY --from=build /app/dist ./dist
-COPY --from=build /app/prisma/migrations ./prisma/migrations
+# What `parkade serve` runs, too: web, worker and migrations, each bundled, and the modules that the console loads.
+COPY --from=build /server ./
 COPY scripts/image-entry.sh /usr/local/bin/parkade
 USER node
 EXPOSE 3000

@@ -9,8 +9,6 @@ const config: NextConfig = {
   reactStrictMode: true,
   // `npm run check` type-checks the whole repository; a start on a stranger's machine need not do it again.
   typescript: { ignoreBuildErrors: true },
-  // Only the image needs the copy of all traced files.
-  output: process.env.PARKADE_STANDALONE === "1" ? "standalone" : undefined,
   // Loaded by Node from node_modules: they open sockets, read files beside themselves or must exist only once.
   serverExternalPackages: [
     "pg",

@@ -14,7 +14,9 @@ const BUNDLES: Record<string, string> = {
   web: "scripts/web-server.ts",
   worker: "workers/main.ts",
   "schema-thread": "lib/redriving/schema-thread.ts",
-  migrate: "scripts/migrate.ts",
+  migrate: "scripts/migrate-database.ts",
+  serve: "scripts/serve.ts",
+  tied: "scripts/tied.mjs",
   "demo-seed": "prisma/seed.ts",
   "demo-downstream": "workers/demo-downstream.ts",
 };
@@ -36,6 +38,14 @@ const apiRoutes: Plugin = {
 
 /** Next finds its own files beside itself. The other modules are optional accelerators. */
 const EXTERNAL = ["next", "pg-native", "msgpackr-extract"];
+
+/**
+ * CommonJS packages inside an ES module bundle still call require() for Node's own modules. Node 22 has no
+ * `import.meta.main`.
+ */
+const BANNER = `import { createRequire as __createRequire } from "node:module";
+const require = __createRequire(import.meta.url);
+const __main = process.argv[1] === import.meta.filename;`;
 
 const WEB_INPUTS = ["app", "components", "lib", "public", "next.config.ts", "postcss.config.mjs", "tsconfig.json"];
 /** `app` for the methods of its routes, which the web server knows. */
@@ -94,11 +104,8 @@ async function bundleAll(): Promise<void> {
       logLevel: "silent",
       external: EXTERNAL,
       plugins: [apiRoutes],
-      define: { BUILT_ROUTES: JSON.stringify(readRouteMethods(ROOT)) },
-      // CommonJS packages inside an ES module bundle still call require() for Node's own modules.
-      banner: {
-        js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
-      },
+      define: { BUILT_ROUTES: JSON.stringify(readRouteMethods(ROOT)), "import.meta.main": "__main" },
+      banner: { js: BANNER },
     });
   } catch (error) {
     throw new StartError(`The worker could not be bundled: ${error instanceof Error ? error.message : String(error)}`);
@@ -118,7 +125,7 @@ async function buildNext(signal: AbortSignal | undefined): Promise<void> {
 
 /** One hash over the content of all source files below `inputs`; tests and generated code do not count. */
 function fingerprint(inputs: string[]): string {
-  const hash = createHash("sha256").update(`${process.versions.node} ${process.env.PARKADE_STANDALONE ?? ""}`);
+  const hash = createHash("sha256").update(process.versions.node);
   for (const path of inputs.flatMap((input) => filesOf(join(ROOT, input)))) {
     hash.update(relative(ROOT, path)).update("\0").update(readFileSync(path)).update("\0");
   }

@@ -2,9 +2,8 @@ import { createHash, randomUUID } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { prepareAppRole, roleOf } from "./app-role.ts";
 import { connectPostgres } from "./servers.ts";
-import { runCommand, StartError } from "./start-error.ts";
+import { StartError } from "./start-error.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "prisma", "migrations");
 
@@ -125,15 +124,4 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
       { cause: error },
     );
   }
-}
-
-if (import.meta.main) {
-  await runCommand(async () => {
-    const databaseUrl = process.env.DATABASE_URL;
-    if (!databaseUrl) throw new StartError("DATABASE_URL is not set: give the PostgreSQL to migrate.");
-    const ownerUrl = process.env.PARKADE_OWNER_DATABASE_URL || databaseUrl;
-    const names = await migrate(ownerUrl);
-    if (ownerUrl !== databaseUrl) await prepareAppRole(ownerUrl, roleOf(databaseUrl));
-    console.log(names.length > 0 ? `Applied ${names.join(", ")}` : "The database is up to date");
-  });
 }

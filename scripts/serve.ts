@@ -1,0 +1,18 @@
+import { launch } from "./launch.ts";
+import { parseStartEnv } from "./start-env.ts";
+import { runCommand } from "./start-error.ts";
+
+export type ServeOptions = {
+  /** In place of PORT. */
+  port?: string | undefined;
+  /** In place of PARKADE_DATA_DIR; relative to the working directory. */
+  dataDir?: string | undefined;
+  demo: boolean;
+};
+
+/** What `parkade serve` runs from the package `parkade-server`: everything was built before it was packed. */
+export async function serve({ port, dataDir, demo }: ServeOptions): Promise<void> {
+  const { PORT, PARKADE_DATA_DIR } = process.env;
+  const given = { ...process.env, PORT: port ?? PORT, PARKADE_DATA_DIR: dataDir ?? PARKADE_DATA_DIR };
+  await runCommand(() => launch({ env: parseStartEnv(given, process.cwd()), demo }));
+}
