@@ -15,9 +15,11 @@ const RULES: Record<string, string[]> = {
   "lib/core": [],
   "lib/retry": [],
   "lib/contract": ["lib/core", "type:lib/retry", "pkg:zod", "pkg:lossless-json"],
+  "lib/kinds": ["lib/core", "pkg:zod"],
   "lib/platform": ["pkg:zod", "pkg:pino", "pkg:pg", "pkg:node"],
   "lib/store": [
     "lib/core",
+    "lib/kinds",
     "lib/contract",
     "lib/platform",
     "pkg:pg",
@@ -37,6 +39,7 @@ const RULES: Record<string, string[]> = {
   ],
   "lib/brokers": [
     "lib/core",
+    "lib/kinds",
     "lib/contract",
     "lib/platform",
     "pkg:amqplib",
@@ -58,6 +61,7 @@ const RULES: Record<string, string[]> = {
   ],
   "lib/operations": [
     "lib/core",
+    "lib/kinds",
     "lib/retry",
     "lib/contract",
     "lib/platform",
@@ -95,6 +99,7 @@ const RULES: Record<string, string[]> = {
   "app/ops": ["lib/contract", "lib/operations", "app/_server"],
   "app/_server": [
     "lib/core",
+    "lib/kinds",
     "lib/retry",
     "lib/contract",
     "lib/platform",
@@ -123,6 +128,7 @@ const RULES: Record<string, string[]> = {
   ],
   workers: [
     "lib/core",
+    "lib/kinds",
     "lib/retry",
     "lib/contract",
     "lib/platform",

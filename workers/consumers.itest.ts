@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Consumer, ConsumerState } from "@/lib/brokers/port";
 import { brokerRegistry } from "@/lib/brokers/registry";
-import type { SourceConfig } from "@/lib/contract/source-config";
+import type { SourceConfig } from "@/lib/kinds/kinds";
 import { systemClock } from "@/lib/platform/clock";
 import { createLog } from "@/lib/platform/log";
 import { createDb, type Db } from "@/lib/store/db";
@@ -57,9 +57,9 @@ describe("a broker that accepts connections and says nothing", () => {
         const queue = source.kind === "rabbitmq" ? source.config.queue : "";
         const prefetch = source.kind === "rabbitmq" ? source.config.prefetch : undefined;
         opened.push(`${queue} ${prefetch ?? "-"}`);
-        const running: ConsumerState = { state: "running", lag: 3, lastError: null };
+        const running: ConsumerState = { state: "running", lag: 3, lastError: null, parked: 0, parts: [] };
         if (queue === "hung.dlq") {
-          const consumer = real.consume(source, async () => undefined);
+          const consumer = real.consume(source, async () => undefined)!;
           // The end of a real one waits for its broker; this one waits for ever.
           return {
             state: () => consumer.state(),

@@ -1,9 +1,9 @@
 import type { Consumer, ConsumerState, ParkBatch } from "@/lib/brokers/port";
 import type { BrokerRegistry } from "@/lib/brokers/registry";
-import { parseSourceConfig } from "@/lib/contract/source-config";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { DomainError } from "@/lib/core/problem";
 import { systemViewer } from "@/lib/core/viewer";
+import { parseSourceConfig } from "@/lib/kinds/kinds";
 import { PARK_BATCH_MAX, parkEvents } from "@/lib/operations/park-events";
 import type { Clock } from "@/lib/platform/clock";
 import type { Log } from "@/lib/platform/log";
@@ -30,6 +30,8 @@ export type Consumers = {
   /** Waits until the received batches are finished or given back to their broker. */
   stop(): Promise<void>;
 };
+
+const IDLE: ConsumerState = { state: "running", lag: null, lastError: null, parked: 0, parts: [] };
 
 type Running = { source: ConsumedSource; consumer: Consumer | null; fault: string | null };
 
@@ -69,7 +71,7 @@ export function startConsumers(options: ConsumersOptions): Consumers {
   function retire({ source, consumer }: Running, { removed }: { removed: boolean }): void {
     const ending = (async () => {
       await consumer?.stop();
-      if (removed) await writeState(source, { state: "stopped", lag: null, lastError: null }, options);
+      if (removed) await writeState(source, { ...IDLE, state: "stopped" }, options);
     })().catch((error) => log.warn({ source: source.name, err: error }, "consumer not stopped in good order"));
     retiring.add(ending);
     void ending.finally(() => retiring.delete(ending));
@@ -128,7 +130,7 @@ function parkFor(source: ConsumedSource, { db, clock, log }: ConsumersOptions): 
 }
 
 async function report({ source, consumer, fault }: Running, options: ConsumersOptions): Promise<void> {
-  await writeState(source, consumer?.state() ?? { state: "failing", lag: null, lastError: fault }, options);
+  await writeState(source, consumer?.state() ?? { ...IDLE, state: "failing", lastError: fault }, options);
 }
 
 async function writeState(

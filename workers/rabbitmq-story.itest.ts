@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { BasicProperties } from "@/lib/brokers/amqp/basic-properties";
+import type { BasicProperties } from "@/lib/brokers/rabbitmq/basic-properties";
 import { statsQueryFrom } from "@/lib/contract/stats-query";
 import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";

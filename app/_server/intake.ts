@@ -1,6 +1,6 @@
 import { type Arrival, type Rejection, readOrReject, shortRejection } from "@/lib/contract/arrival";
 import type { ParkAnswer } from "@/lib/contract/events";
-import type { Mapping } from "@/lib/contract/source-config";
+import type { Mapping } from "@/lib/kinds/fields";
 import { DomainError } from "@/lib/core/problem";
 import type { Viewer } from "@/lib/core/viewer";
 import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/operations/park-events";

@@ -1,6 +1,6 @@
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import { versionOf } from "@/lib/contract/arrival";
-import type { Mapping } from "@/lib/contract/source-config";
+import type { Mapping } from "@/lib/kinds/fields";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { TAGS_MAX } from "@/lib/core/storable";
 

@@ -1,4 +1,4 @@
-import { parseSourceConfig, targetAddress } from "@/lib/contract/source-config";
+import { parseSourceConfig, targetAddress } from "@/lib/kinds/kinds";
 import type { SampleDeps } from "@/lib/operations/sample-dry-run";
 import { within } from "@/lib/platform/clock";
 import { createPayloadChecker } from "@/lib/redriving/check-payload";

@@ -1,4 +1,4 @@
-import { type SourceConfig, targetAddress } from "@/lib/contract/source-config";
+import { type SourceConfig, targetAddress } from "@/lib/kinds/kinds";
 import type { TargetOut } from "@/lib/contract/sources";
 import type { Viewer } from "@/lib/core/viewer";
 import { unknownTarget } from "@/lib/operations/change-target";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { errorsOf, type SourceDraft, sourceBody, sourceDraft } from "@/components/sources/source-draft";
-import { parseSourceConfig } from "@/lib/contract/source-config";
+import { parseSourceConfig } from "@/lib/kinds/kinds";
 import type { SourceOut } from "@/lib/contract/sources";
 
 const stored = (kind: string, config: Record<string, unknown>, over: Partial<SourceOut> = {}): SourceOut => ({

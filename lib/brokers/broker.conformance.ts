@@ -1,6 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Broker, type Consumer, type OutboundMessage, PublishError, type Publisher } from "@/lib/brokers/port";
+import { ParkLoop } from "@/lib/brokers/park-loop";
+import {
+  type Adapter,
+  type Consumer,
+  type OutboundMessage,
+  type ParkBatch,
+  PublishError,
+  type Publisher,
+} from "@/lib/brokers/port";
+import { outboundMessage } from "@/lib/brokers/testing/outbound";
 import type { DeadLetter } from "@/lib/core/dead-letter";
+import { systemClock } from "@/lib/platform/clock";
 import type { TcpProxy } from "@/lib/testing/tcp-proxy";
 
 /** A message as the target got it. Header names in lower case; text values only. */
@@ -8,7 +18,7 @@ export type Arrived = { body: Buffer; contentType: string | null; headers: Recor
 
 /** One isolated source with its target, reached through a proxy. Made anew for every test. */
 export type BrokerHarness<Config> = {
-  broker: Broker<Config>;
+  adapter: Adapter<Config>;
   config: Config;
   proxy: TcpProxy;
   /** Fields of an outbound message that make it go to this harness's target. */
@@ -24,23 +34,14 @@ export type BrokerHarness<Config> = {
   stop(): Promise<void>;
 };
 
-let serial = 0;
-
 export function outbound(origin: OutboundMessage["origin"], change: Partial<OutboundMessage> = {}): OutboundMessage {
-  serial += 1;
-  return {
-    eventId: `event-${serial}`,
-    payload: Buffer.from(`{"n":${serial}}`),
-    contentType: "application/json",
-    headers: [],
-    origin,
-    idempotencyKey: `orders:event-${serial}`,
-    redriveId: "018f9c4e-1111-7000-8000-000000000001",
-    attempt: 1,
-    from: "orders",
-    traceId: null,
-    ...change,
-  };
+  return outboundMessage({ origin, ...change });
+}
+
+/** The park loop over an adapter, as the registry makes it. */
+export function consumerOf<Config>(adapter: Adapter<Config>, config: Config, park: ParkBatch): Consumer {
+  const deps = { clock: systemClock, random: () => 0, report: () => undefined };
+  return new ParkLoop(adapter.reader!(config), park, deps);
 }
 
 /** Polls for as long as a busy machine may need. */
@@ -65,12 +66,12 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
     const consumers: Consumer[] = [];
 
     const publisher = (config = harness.config) => {
-      const made = harness.broker.publisher(config);
+      const made = harness.adapter.publisher(config);
       publishers.push(made);
       return made;
     };
     const consume = (park: (batch: DeadLetter[]) => Promise<void>) => {
-      const made = harness.broker.consume(harness.config, park);
+      const made = consumerOf(harness.adapter, harness.config, park);
       consumers.push(made);
       return made;
     };
@@ -221,13 +222,13 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
     describe("probing", () => {
       it("tells a reachable target, and sends it nothing", async () => {
         expect(await publisher().probe(never)).toMatchObject({ reachable: true });
-        expect(await harness.broker.probe(harness.config, never)).toMatchObject({ reachable: true });
+        expect(await harness.adapter.probe(harness.config, never)).toMatchObject({ reachable: true });
         expect(await harness.arrived()).toEqual([]);
       });
 
       it("tells an unreachable target in words without credentials", async () => {
         await harness.proxy.refuse();
-        for (const result of [await publisher().probe(never), await harness.broker.probe(harness.config, never)]) {
+        for (const result of [await publisher().probe(never), await harness.adapter.probe(harness.config, never)]) {
           expect(result.reachable).toBe(false);
           expect(result.detail).toContain("ECONNREFUSED");
           expect(result.detail).not.toMatch(/guest|secret/);
@@ -237,7 +238,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
       it("ends on abort", async () => {
         harness.proxy.stall();
         const abort = new AbortController();
-        const probing = failureOf(harness.broker.probe(harness.config, abort.signal));
+        const probing = failureOf(harness.adapter.probe(harness.config, abort.signal));
         await eventually(() => harness.proxy.connections()).toBeGreaterThan(0);
         const reason = new Error("nobody waits");
         abort.abort(reason);
@@ -343,7 +344,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
       it("probes the queue without consuming: depth and what would be read", async (context) => {
         if (harness.produce === null) return context.skip("this adapter is pushed to");
         await harness.produce(["a", "b"]);
-        const result = await harness.broker.probe(harness.config, never);
+        const result = await harness.adapter.probe(harness.config, never);
         expect(result).toMatchObject({ reachable: true, depth: 2 });
         expect(result.reachable && result.sample.map((sample) => sample.payloadBytes)).toEqual([1, 1]);
         expect(await harness.remaining()).toBe(2);

@@ -1,4 +1,5 @@
 import type { DeadLetter, Header, Origin } from "@/lib/core/dead-letter";
+import type { Clock } from "@/lib/platform/clock";
 
 /** The message of one attempt. Payload and content type are equal to the parked ones, byte for byte. */
 export type OutboundMessage = {
@@ -68,8 +69,21 @@ export type ProbeResult =
   | { reachable: true; detail: string; depth: number | null; sample: ProbeSample[] }
   | { reachable: false; detail: string };
 
-/** One message as a probe would read it, without consuming it. */
-export type ProbeSample = { eventId: string; errorCode: string; convention: string; payloadBytes: number };
+/** One message as a probe would park it, without consuming it. */
+export type ProbeSample = {
+  eventId: string;
+  aggregateType: string | null;
+  aggregateId: string | null;
+  /** Decimal text: a version may be beyond 2^53. */
+  version: string | null;
+  eventType: string | null;
+  errorCode: string;
+  errorType: string | null;
+  convention: string;
+  contentType: string;
+  payloadBytes: number;
+  tags: Record<string, string>;
+};
 
 /** How far a send has come: from `connected` on its bytes may have left; `answering` = the answer has begun. */
 export type PublishPhase = "connected" | "answering";
@@ -91,33 +105,102 @@ export interface Publisher {
 }
 
 /**
- * Hands over what was read from the DLQ. Resolves after the batch is committed to Postgres; only then does the adapter
- * acknowledge it. A rejection means nothing was committed: the adapter returns the whole batch to the broker.
+ * Hands over what was read. Resolves after the batch is committed to Postgres; only then is it acknowledged. A rejection
+ * means nothing was committed: the batch stays unacknowledged.
  */
 export type ParkBatch = (batch: DeadLetter[]) => Promise<void>;
 
+/** One part of what a source reads: a partition of a topic, a shard. */
+export type PartState = { name: string /** null: unknown. */; lag: number | null };
+
 export type ConsumerState = {
   state: "connecting" | "running" | "stopped" | "failing";
-  /** Messages waiting in the DLQ, null when unknown. */
+  /** Messages waiting, null when unknown. */
   lag: number | null;
   lastError: string | null;
+  /** Messages committed and acknowledged since this consumer started. */
+  parked: number;
+  /** The parts this consumer reads now; empty where the broker has none. */
+  parts: PartState[];
 };
 
-/** Reads one DLQ for as long as it is not stopped, reconnecting with backoff. */
+/** Reads one source for as long as it is not stopped, reconnecting with backoff. */
 export interface Consumer {
   state(): ConsumerState;
   /** Stops reading, lets the batch in hand finish or returns it to the broker, then closes. */
   stop(): Promise<void>;
 }
 
-export interface Broker<Config> {
-  readonly kind: string;
-  consume(config: Config, park: ParkBatch): Consumer;
-  /** Can we reach it, and what would we read? Never consumes. */
+/** A message in hand: handed out by the broker, not acknowledged. `Handle` is what the adapter acknowledges it by. */
+export type Taken<Handle> = {
+  letter: DeadLetter;
+  handle: Handle;
+  /** How often the broker has handed it out before and got it back; 0 = never, or it does not count. */
+  deliveries: number;
+};
+
+export type Lag = { total: number | null; parts: PartState[] };
+
+/**
+ * The reading over one connection. Used by the park loop alone, by one caller at a time; `lag` may run beside the
+ * others. A session that has lost its broker rejects every call with the cause.
+ */
+export interface ReadSession<Handle> {
+  /**
+   * Waits for messages: resolves with at least one and at most `max`, soon after the first is there, in the order of the
+   * broker. Resolves with none when `signal` fires or when `withinMs` has passed without one.
+   */
+  take(max: number, signal: AbortSignal, withinMs?: number): Promise<Taken<Handle>[]>;
+  /**
+   * Acknowledges committed messages, in any order and in parts of what was taken. Where the broker knows only a position
+   * (Kafka), the adapter moves it no further than the oldest message that is not acknowledged.
+   */
+  acknowledge(handles: readonly Handle[]): Promise<void>;
+  /** Messages that may be unacknowledged at a time: beyond it the broker hands out none. Infinity = no bound. */
+  readonly inHandMax: number;
+  lag(): Promise<Lag>;
+  /** Throws the cause when the connection is gone: the broker then has everything back that was not acknowledged. */
+  assertOpen(): void;
+  /**
+   * Ends the session; what was not acknowledged goes back to the broker. Bounded in time. `graceful`: the broker still
+   * answers as far as the loop knows, so an orderly return is worth some seconds.
+   */
+  close(graceful: boolean): Promise<void>;
+}
+
+/** How one kind reads one source. */
+export interface Reader<Handle = unknown> {
+  /** What is read, for people and the log: `queue orders.dlq`. Holds no secret. */
+  readonly what: string;
+  /** Messages of one commit at most. */
+  readonly batchMax: number;
+  /**
+   * From this count of deliveries on a batch that cannot be committed is held instead of returned: the broker counts
+   * each return and drops the message at its limit. Infinity = returning is harmless.
+   */
+  readonly holdFromDeliveries: number;
+  /** Connects. Rejects with the broker's own error. Never creates what is missing. */
+  open(signal: AbortSignal): Promise<ReadSession<Handle>>;
+  /** An error of this reader in words that name the cause and the fix. No secrets. */
+  describe(error: unknown): string;
+}
+
+/** The adapter of one kind: everything that talks to its broker. Configurations have their secrets resolved. */
+export interface Adapter<Config> {
+  /** null: events of this kind come by Parkade's API, there is nothing to read. */
+  readonly reader: ((config: Config) => Reader) | null;
+  /** Can we reach it, and what would we read? Never consumes. Rejects only with `signal.reason`. */
   probe(config: Config, signal: AbortSignal): Promise<ProbeResult>;
   /**
    * A publisher to the source's main destination (the default) or to its slow-lane one. A source without a slow-lane
-   * destination uses the main one for both. `config` has its secrets resolved.
+   * destination uses the main one for both.
    */
   publisher(config: Config, lane?: "main" | "slow"): Publisher;
 }
+
+/** What every adapter is made with. */
+export type AdapterDeps = {
+  clock: Clock;
+  /** Uniform in [0, 1), for jitter. */
+  random: () => number;
+};

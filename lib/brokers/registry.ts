@@ -1,16 +1,15 @@
-import { httpBroker } from "@/lib/brokers/http";
-import type { Broker, Consumer, ParkBatch, ProbeResult, Publisher } from "@/lib/brokers/port";
-import { type RabbitmqOptions, rabbitmqBroker } from "@/lib/brokers/rabbitmq";
+import { httpAdapter } from "@/lib/brokers/http/adapter";
+import { ParkLoop, type ParkLoopDeps } from "@/lib/brokers/park-loop";
+import type { Adapter, AdapterDeps, Consumer, ParkBatch, ProbeResult, Publisher } from "@/lib/brokers/port";
+import { rabbitmqAdapter } from "@/lib/brokers/rabbitmq/adapter";
 import { createScrubber, type Scrubber } from "@/lib/brokers/scrub";
-import {
-  type HttpConfig,
-  type RabbitmqConfig,
-  resolveSecrets,
-  type SecretVariables,
-  type SourceConfig,
-} from "@/lib/contract/source-config";
+import { type ConfigOf, type Kind, resolveSecrets, type SecretVariables, type SourceConfig } from "@/lib/kinds/kinds";
 
-type Brokers = { http: Broker<HttpConfig>; rabbitmq: Broker<RabbitmqConfig> };
+/** The adapter of each kind. */
+const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>> } = {
+  http: httpAdapter,
+  rabbitmq: rabbitmqAdapter,
+};
 
 /**
  * The adapters by kind, over configurations as they are stored. Secrets are resolved here and leave no other way than to
@@ -18,40 +17,45 @@ type Brokers = { http: Broker<HttpConfig>; rabbitmq: Broker<RabbitmqConfig> };
  * Each method throws DomainError `invalid-config` for a reference that cannot be used.
  */
 export type BrokerRegistry = {
-  consume(source: SourceConfig, park: ParkBatch): Consumer;
+  /** Reads a source until stopped. null: events of this kind come by Parkade's API. */
+  consume(source: SourceConfig, park: ParkBatch): Consumer | null;
   probe(source: SourceConfig, signal: AbortSignal): Promise<ProbeResult>;
   publisher(source: SourceConfig, lane?: "main" | "slow"): Publisher;
 };
 
-export type RegistryOptions = RabbitmqOptions & { secrets: SecretVariables };
+export type RegistryOptions = AdapterDeps & { secrets: SecretVariables; report?: ParkLoopDeps["report"] };
 
-export function brokerRegistry({ secrets, report, ...options }: RegistryOptions): BrokerRegistry {
+export function brokerRegistry({ secrets, report, ...deps }: RegistryOptions): BrokerRegistry {
   const scrubber = createScrubber();
-  const brokers: Brokers = {
-    http: httpBroker(options),
-    rabbitmq: rabbitmqBroker({
-      ...options,
-      report: (what, error) => report?.(scrubber.text(what), scrubber.error(error)),
-    }),
+  const loopDeps: ParkLoopDeps = {
+    ...deps,
+    report: (what, error) => report?.(scrubber.text(what), scrubber.error(error)),
+  };
+  const adapters = new Map<Kind, Adapter<SourceConfig["config"]>>();
+  const adapterOf = (kind: Kind) => {
+    // The kind of a source and the type of its configuration go together, which only the table knows.
+    const adapter = adapters.get(kind) ?? (ADAPTERS[kind](deps) as Adapter<SourceConfig["config"]>);
+    adapters.set(kind, adapter);
+    return adapter;
   };
   const resolved = (stored: SourceConfig) => {
     const { source, secrets: values } = resolveSecrets(stored, secrets);
     scrubber.learn(values);
-    // The kind of a source and the type of its configuration go together, which only the union itself knows.
-    return { broker: brokers[source.kind] as Broker<SourceConfig["config"]>, config: source.config };
+    return { adapter: adapterOf(source.kind), config: source.config };
   };
   return {
     consume: (stored, park) => {
-      const { broker, config } = resolved(stored);
-      return scrubbedConsumer(broker.consume(config, park), scrubber);
+      const { adapter, config } = resolved(stored);
+      if (adapter.reader === null) return null;
+      return scrubbedConsumer(new ParkLoop(adapter.reader(config), park, loopDeps), scrubber);
     },
     probe: async (stored, signal) => {
-      const { broker, config } = resolved(stored);
-      return scrubbedProbe(broker.probe(config, signal), scrubber);
+      const { adapter, config } = resolved(stored);
+      return scrubbedProbe(adapter.probe(config, signal), scrubber);
     },
     publisher: (stored, lane) => {
-      const { broker, config } = resolved(stored);
-      return scrubbedPublisher(broker.publisher(config, lane), scrubber);
+      const { adapter, config } = resolved(stored);
+      return scrubbedPublisher(adapter.publisher(config, lane), scrubber);
     },
   };
 }
@@ -90,6 +94,7 @@ async function scrubbedProbe(probing: Promise<ProbeResult>, scrubber: Scrubber):
       ...one,
       eventId: scrubber.text(one.eventId),
       errorCode: scrubber.text(one.errorCode),
+      errorType: one.errorType === null ? null : scrubber.text(one.errorType),
     }));
     return { ...result, detail, sample };
   } catch (error) {

@@ -1,16 +1,31 @@
 /**
  * One header as it was on the wire. Headers are an ordered list: names repeat and order matters on Kafka and AMQP.
- * `text` is UTF-8 text. `bytes` is base64. `amqp` is JSON of a typed AMQP field value (tables, timestamps, integers
- * with their width), so that a redrive can rebuild the very same field.
+ * `text` is UTF-8 text. `bytes` is base64. `amqp` is JSON of a typed AMQP value (tables, timestamps, integers with their
+ * width), so that a redrive can write the very same field again.
  */
 export type Header =
   | [name: string, value: string | null]
   | [name: string, value: string | null, encoding: "text" | "bytes" | "amqp"];
 
+/** A number or a boolean in the JSON of a typed value. */
+const TYPED_SCALAR = /^(?:\{"!":"[a-z0-9]+","value":"?(-?[0-9.e+-]+)"?\}|(true|false|-?[0-9.e+-]+))$/;
+
+/** The text of a stored header: typed numbers and booleans too; null for tables, lists, binary and absent values. */
+export function headerText([, value, encoding = "text"]: Header): string | null {
+  if (value === null || encoding === "bytes") return null;
+  if (encoding === "text") return value;
+  const scalar = TYPED_SCALAR.exec(value);
+  return scalar?.[1] ?? scalar?.[2] ?? null;
+}
+
 /** The place where a message was before it was dead-lettered. Each convention may add fields of its own. */
 export type Origin = {
   /** Parser that recognised the headers, e.g. `rabbitmq-x-death`, `spring-amqp`, `masstransit`. */
   convention?: string;
+  /** The stored key of a Kafka record, base64; null = the record had none. Absent: the broker has no keys. */
+  key?: string | null;
+  /** The message had no body, which is not an empty one: a redrive sends none. */
+  absentBody?: boolean;
   queue?: string;
   exchange?: string;
   routingKeys?: string[];

@@ -1,7 +1,7 @@
-import { assertReferences, parseSourceConfig, redactConfig } from "@/lib/contract/source-config";
 import type { SourceRequest } from "@/lib/contract/sources";
 import { DomainError } from "@/lib/core/problem";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertReferences, parseSourceConfig, redactConfig } from "@/lib/kinds/kinds";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -35,7 +35,7 @@ export async function createSource(deps: SourceDeps, request: SourceRequest, vie
         subjectKind: "source",
         subjectId: name,
         before: null,
-        after: { kind: config.kind, config: redactConfig(config.config), payloadSchema, enabled },
+        after: { kind: config.kind, config: redactConfig(config.kind, config.config), payloadSchema, enabled },
         count: 1,
         atMs: nowMs,
       });

@@ -1,6 +1,6 @@
-import { redactConfig } from "@/lib/contract/source-config";
 import { DomainError } from "@/lib/core/problem";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { redactConfig } from "@/lib/kinds/kinds";
 import type { SourceDeps } from "@/lib/operations/create-source";
 import { unknownSource } from "@/lib/store/read/sources";
 import { lockSource } from "@/lib/store/write/sources";
@@ -25,7 +25,7 @@ export async function deleteSource(deps: SourceDeps, name: string, viewer: Viewe
       action: "source.deleted",
       subjectKind: "source",
       subjectId: name,
-      before: { kind, config: redactConfig(config as Record<string, unknown>), enabled },
+      before: { kind, config: redactConfig(kind, config as Record<string, unknown>), enabled },
       after: null,
       count: 1,
       atMs: deps.clock.wallMs(),

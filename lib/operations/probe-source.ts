@@ -1,7 +1,7 @@
 import type { ProbeResult } from "@/lib/brokers/port";
-import { parseSourceConfig, redactConfig, type SourceConfig } from "@/lib/contract/source-config";
 import type { ProbeOut, ProbeRequest } from "@/lib/contract/sources";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { parseSourceConfig, redactConfig, type SourceConfig } from "@/lib/kinds/kinds";
 import type { Clock } from "@/lib/platform/clock";
 import type { CachePolicy, ResponseCache } from "@/lib/retry/cache/response-cache";
 import type { Db } from "@/lib/store/db";
@@ -57,7 +57,7 @@ async function probe(deps: ProbeDeps, { source, name }: Probed, viewer: Viewer):
       subjectKind: "source",
       subjectId: name,
       before: null,
-      after: { kind: source.kind, config: redactConfig(source.config) },
+      after: { kind: source.kind, config: redactConfig(source.kind, source.config) },
       count: 1,
       atMs: deps.clock.wallMs(),
     }),

@@ -1,6 +1,6 @@
-import { assertReferences, parseSourceConfig, redactConfig, restoreMasked } from "@/lib/contract/source-config";
 import type { SourceChange } from "@/lib/contract/sources";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertReferences, parseSourceConfig, redactConfig, restoreMasked } from "@/lib/kinds/kinds";
 import type { SourceDeps } from "@/lib/operations/create-source";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import { unknownSource } from "@/lib/store/read/sources";
@@ -20,7 +20,7 @@ export async function updateSource(
     if (!stored) throw unknownSource(name);
     const before = shown(stored);
     if (columns.config) {
-      const edited = restoreMasked(columns.config, stored.config as Record<string, unknown>);
+      const edited = restoreMasked(stored.kind, columns.config, stored.config as Record<string, unknown>);
       const source = parseSourceConfig(stored.kind, edited);
       assertReferences(source, deps.env.envReferences);
       columns.config = source.config;
@@ -40,8 +40,8 @@ export async function updateSource(
   });
 }
 
-type Stored = { config: unknown; payloadSchema: unknown; enabled: boolean };
+type Stored = { kind: string; config: unknown; payloadSchema: unknown; enabled: boolean };
 
-function shown({ config, payloadSchema, enabled }: Stored) {
-  return { config: redactConfig(config as Record<string, unknown>), payloadSchema, enabled };
+function shown({ kind, config, payloadSchema, enabled }: Stored) {
+  return { config: redactConfig(kind, config as Record<string, unknown>), payloadSchema, enabled };
 }

@@ -1,11 +1,8 @@
-import type { Header } from "@/lib/core/dead-letter";
+import { type Header, headerText } from "@/lib/core/dead-letter";
 import { RETRY_COUNT_HEADER, readRetryCount } from "@/lib/retry/amplification";
 
 /** Which send of its redrive a message was. Written by Parkade on every send. */
 const REDRIVE_ATTEMPT_HEADER = "x-redrive-attempt";
-
-/** A typed AMQP integer in a parked header. */
-const AMQP_INTEGER = /^\{"!":"u?int\d+","value":"?(\d+)"?\}$/;
 
 /**
  * How often a parked message had been repeated by others before it came here: its x-retry-count, less the repeats that
@@ -23,6 +20,5 @@ export function incomingRetryCount(headers: readonly Header[]): number {
 /** The first header of that name, as text. Binary has no count. */
 function textOf(headers: readonly Header[], wanted: string): string | null {
   const found = headers.find(([name]) => name.toLowerCase() === wanted);
-  if (found === undefined || found[1] === null || found[2] === "bytes") return null;
-  return found[2] === "amqp" ? (AMQP_INTEGER.exec(found[1])?.[1] ?? null) : found[1];
+  return found === undefined ? null : headerText(found);
 }

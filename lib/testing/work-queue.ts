@@ -1,6 +1,6 @@
 import type { Channel, ConsumeMessage } from "amqplib";
-import type { BasicProperties } from "@/lib/brokers/amqp/basic-properties";
-import { keepExactProperties, publishExact, receivedProperties } from "@/lib/brokers/amqp/exact-properties";
+import type { BasicProperties } from "@/lib/brokers/rabbitmq/basic-properties";
+import { keepExactProperties, publishExact, receivedProperties } from "@/lib/brokers/rabbitmq/exact-properties";
 import type { TestRabbitmq } from "@/lib/testing/rabbitmq";
 
 /** One delivery to the consumer, with its properties exactly as on the wire. */

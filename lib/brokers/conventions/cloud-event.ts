@@ -1,5 +1,5 @@
-import type { HeaderView } from "@/lib/brokers/conventions/delivery";
 import type { PayloadJson } from "@/lib/brokers/conventions/payload-json";
+import type { HeaderView } from "@/lib/brokers/message";
 
 /** Context attributes by lower-case name, as text. */
 export type CloudEventAttributes = ReadonlyMap<string, string>;

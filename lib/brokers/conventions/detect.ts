@@ -1,4 +1,4 @@
-import type { Convention, DeliveryView, Reading } from "@/lib/brokers/conventions/delivery";
+import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { easyNetQ } from "@/lib/brokers/conventions/easynetq";
 import { generic } from "@/lib/brokers/conventions/generic";
 import { massTransit } from "@/lib/brokers/conventions/masstransit";
@@ -6,6 +6,7 @@ import { nserviceBus } from "@/lib/brokers/conventions/nservicebus";
 import { rebus } from "@/lib/brokers/conventions/rebus";
 import { springAmqp, springCloudStream } from "@/lib/brokers/conventions/spring-amqp";
 import { xDeath } from "@/lib/brokers/conventions/x-death";
+import type { Message } from "@/lib/brokers/message";
 
 /**
  * In order of detection. Frameworks come before the broker's own records: a message that went through a retry queue
@@ -22,10 +23,10 @@ export const CONVENTIONS: readonly Convention[] = [
   generic,
 ];
 
-/** How the first convention that recognises the delivery reads it. */
-export function readConvention(view: DeliveryView): Reading {
+/** How the first convention that recognises the message reads it. */
+export function readConvention(message: Message): Reading {
   for (const convention of CONVENTIONS) {
-    const reading = convention.read(view);
+    const reading = convention.read(message);
     if (reading !== null) return reading;
   }
   throw new Error("the generic convention reads everything"); // unreachable: it is the last

@@ -1,14 +1,10 @@
 import { isLosslessNumber, parse as parseLossless } from "lossless-json";
-import { type BasicProperties, shortText } from "@/lib/brokers/amqp/basic-properties";
-import type { FieldTable, FieldValue } from "@/lib/brokers/amqp/field-table";
-import {
-  type Convention,
-  type DeliveryView,
-  dotnetTypeName,
-  instantMs,
-  type Reading,
-} from "@/lib/brokers/conventions/delivery";
+import { type Convention, dotnetTypeName, instantMs, type Reading } from "@/lib/brokers/conventions/convention";
 import { dotnetChain, significant } from "@/lib/brokers/conventions/exception-text";
+import type { Message } from "@/lib/brokers/message";
+import { type BasicProperties, shortText } from "@/lib/brokers/rabbitmq/basic-properties";
+import type { FieldTable, FieldValue } from "@/lib/brokers/rabbitmq/field-table";
+import { amqpMessage } from "@/lib/brokers/rabbitmq/message";
 
 type Json = Record<string, unknown>;
 
@@ -17,10 +13,10 @@ function isObject(value: unknown): value is Json {
 }
 
 /** The wrapper as EasyNetQ's `Error` class serialises it, or null when the body is something else. */
-function wrapperOf({ delivery }: DeliveryView): Json | null {
-  const { body } = delivery;
+function wrapperOf({ body, type }: Message): Json | null {
+  if (body === null) return null;
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  const declared = /\bEasyNetQ\b.*\bError\b/.test(shortText(delivery.properties.type) ?? "");
+  const declared = /\bEasyNetQ\b.*\bError\b/.test(type ?? "");
   // A cheap check before parsing: this code runs for every message of every queue.
   if (!declared && !bytes.includes('"BasicProperties"')) return null;
   let wrapper: unknown;
@@ -134,7 +130,7 @@ function nonEmpty(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }
 
-function read(view: DeliveryView): Reading | null {
+function read(view: Message): Reading | null {
   const wrapper = wrapperOf(view);
   if (wrapper === null) return null;
   const properties = innerProperties(wrapper.BasicProperties as Json);
@@ -150,7 +146,7 @@ function read(view: DeliveryView): Reading | null {
       ...(queue === null ? {} : { queue }),
       exchange: wrapper.Exchange as string,
       ...(routingKey === null ? {} : { routingKeys: [routingKey] }),
-      ...(lossless ? {} : { wrapper: Buffer.from(view.delivery.body).toString("base64") }),
+      ...(lossless ? {} : { wrapper: Buffer.from(view.body ?? []).toString("base64") }),
     },
     error: {
       type: cause?.type ?? null,
@@ -163,7 +159,7 @@ function read(view: DeliveryView): Reading | null {
     failedAtMs: instantMs(nonEmpty(wrapper.DateTime)),
     messageId: shortText(properties.messageId),
     eventType: dotnetTypeName(shortText(properties.type)),
-    inner: { properties, body },
+    inner: amqpMessage({ properties, body }, { container: view.container, deadLetter: view.origin.deadLetter }),
   };
 }
 

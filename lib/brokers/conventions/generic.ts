@@ -1,11 +1,5 @@
-import {
-  type Convention,
-  type DeliveryView,
-  type HeaderView,
-  instantMs,
-  messageIdOf,
-  type Reading,
-} from "@/lib/brokers/conventions/delivery";
+import { type Convention, instantMs, type Reading } from "@/lib/brokers/conventions/convention";
+import type { HeaderView, Message } from "@/lib/brokers/message";
 import type { DeadLetterError } from "@/lib/core/dead-letter";
 
 /** Names under which consumers without a framework describe their failure. */
@@ -47,7 +41,7 @@ export function isConsumerErrorHeader(headerName: string): boolean {
   return DOCUMENTED.has(headerName);
 }
 
-function read({ delivery, headers }: DeliveryView): Reading {
+function read({ headers, messageId }: Message): Reading {
   const error = consumerError(headers);
   const counts = COUNT_NAMES.map((name) => headers.count(name)).filter((count) => count !== null);
   return {
@@ -58,7 +52,7 @@ function read({ delivery, headers }: DeliveryView): Reading {
     reason: null,
     attempts: counts[0] ?? 0,
     failedAtMs: instantMs(headers.text("x-failed-at")),
-    messageId: messageIdOf(delivery.properties),
+    messageId,
     eventType: null,
     inner: null,
   };

@@ -1,14 +1,13 @@
 import { createHash } from "node:crypto";
-import { type ShortText, shortText } from "@/lib/brokers/amqp/basic-properties";
 import type { CloudEventAttributes } from "@/lib/brokers/conventions/cloud-event";
-import { clean, type Delivery, type HeaderView, type Reading } from "@/lib/brokers/conventions/delivery";
+import { clean, type Reading } from "@/lib/brokers/conventions/convention";
 import type { PayloadJson } from "@/lib/brokers/conventions/payload-json";
-import type { Mapping } from "@/lib/contract/source-config";
+import type { Message } from "@/lib/brokers/message";
+import type { Mapping } from "@/lib/kinds/fields";
 
-/** All parts of a message that a mapping may read. `delivery` is the original message, unwrapped. */
+/** All parts of a message that a mapping may read. `message` is the original one, unwrapped. */
 export type MappingInput = {
-  delivery: Delivery;
-  headers: HeaderView;
+  message: Message;
   payload: PayloadJson;
   cloudEvent: CloudEventAttributes | null;
   reading: Reading;
@@ -51,18 +50,12 @@ function unquoted(text: string): string {
   return match === null ? text.trim() : match[1]!.replace(/\\(["\\])/g, "$1");
 }
 
-function property(delivery: Delivery, name: string): string | null {
-  const value = delivery.properties[name as keyof Delivery["properties"]];
-  if (typeof value === "number" || typeof value === "bigint") return String(value);
-  return Array.isArray(value) ? null : shortText(value as ShortText | undefined);
-}
-
 /** `/json/pointer` into the payload, `property:correlationId`, else a header name. */
 function select(selector: string | undefined, input: MappingInput): string | null {
   if (selector === undefined) return null;
   if (selector.startsWith("/")) return input.payload.scalar(selector);
-  if (selector.startsWith("property:")) return property(input.delivery, selector.slice("property:".length));
-  return input.headers.text(selector);
+  if (selector.startsWith("property:")) return input.message.property(selector.slice("property:".length));
+  return input.message.headers.text(selector);
 }
 
 function fromPayload(input: MappingInput, field: string): string | null {
@@ -94,7 +87,8 @@ export function limitedEventId(text: string | null): string | null {
 }
 
 function eventIdOf(mapping: Mapping, input: MappingInput): string | null {
-  const { headers, cloudEvent, reading, delivery } = input;
+  const { cloudEvent, reading, message } = input;
+  const { headers } = message;
   const idempotencyOrId = headers.firstText(EVENT_ID_HEADERS);
   return (
     select(mapping.eventId, input) ??
@@ -102,31 +96,33 @@ function eventIdOf(mapping: Mapping, input: MappingInput): string | null {
     (idempotencyOrId === null ? null : unquoted(idempotencyOrId)) ??
     headers.text(DEBEZIUM_ID_HEADER) ??
     reading.messageId ??
-    shortText(delivery.properties.messageId)
+    message.messageId
   );
 }
 
 function aggregateIdOf(mapping: Mapping, input: MappingInput): string | null {
-  const { headers, cloudEvent } = input;
+  const { cloudEvent, message } = input;
   return (
     select(mapping.aggregateId, input) ??
-    headers.firstText(AGGREGATE_ID_HEADERS) ??
+    message.headers.firstText(AGGREGATE_ID_HEADERS) ??
     cloudEvent?.get("aggregateid") ??
     cloudEvent?.get("partitionkey") ??
     cloudEvent?.get("subject") ??
-    fromPayload(input, "aggregateId")
+    fromPayload(input, "aggregateId") ??
+    message.orderKey
   );
 }
 
 function eventTypeOf(mapping: Mapping, input: MappingInput): string | null {
-  const { headers, cloudEvent, reading, delivery, payload } = input;
+  const { cloudEvent, reading, message, payload } = input;
+  const { headers } = message;
   const envelope = payload.value("/messageType/0"); // MassTransit
   return (
     select(mapping.eventType, input) ??
     cloudEvent?.get("type") ??
     headers.firstText(EVENT_TYPE_HEADERS) ??
     reading.eventType ??
-    shortText(delivery.properties.type) ??
+    message.type ??
     headers.text("__TypeId__") ??
     (typeof envelope === "string" ? envelope : null) ??
     fromPayload(input, "eventType")
@@ -147,7 +143,8 @@ function tagsOf(mapping: Mapping, input: MappingInput): Record<string, string> {
  * payload last. Absent facts are null.
  */
 export function mapFields(mapping: Mapping, input: MappingInput): MappedFields {
-  const { headers, cloudEvent } = input;
+  const { cloudEvent } = input;
+  const { headers } = input.message;
   return {
     eventId: limitedEventId(eventIdOf(mapping, input)),
     aggregateType: limited(

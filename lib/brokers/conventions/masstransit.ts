@@ -1,10 +1,5 @@
-import {
-  type Convention,
-  type DeliveryView,
-  instantMs,
-  messageIdOf,
-  type Reading,
-} from "@/lib/brokers/conventions/delivery";
+import { type Convention, instantMs, type Reading } from "@/lib/brokers/conventions/convention";
+import type { Message } from "@/lib/brokers/message";
 
 const SUFFIXES = ["_error", "_skipped"];
 
@@ -24,15 +19,15 @@ function queueOfDlq(queue: string): string | null {
   return suffix === undefined ? null : queue.slice(0, -suffix.length);
 }
 
-function read(view: DeliveryView): Reading | null {
-  const { headers, queue, delivery } = view;
+function read(view: Message): Reading | null {
+  const { headers, container, messageId } = view;
   const reason = headers.text("MT-Reason");
   const type = headers.text("MT-Fault-ExceptionType");
   if (reason === null && type === null) return null;
   const message = headers.text("MT-Fault-Message");
   const retries = headers.count("MT-Fault-RetryCount") ?? 0;
   const redeliveries = headers.count("MT-Fault-RedeliveryCount") ?? headers.count("MT-Redelivery-Count") ?? 0;
-  const origin = queueOfAddress(headers.text("MT-Fault-InputAddress")) ?? queueOfDlq(queue);
+  const origin = queueOfAddress(headers.text("MT-Fault-InputAddress")) ?? queueOfDlq(container);
   const consumer = headers.text("MT-Fault-ConsumerType");
   // A skipped message reached no consumer; a faulted one did once, and once more for each retry.
   const faulted = type !== null || reason === "fault";
@@ -48,7 +43,7 @@ function read(view: DeliveryView): Reading | null {
     reason,
     attempts: faulted ? 1 + retries + redeliveries : 0,
     failedAtMs: instantMs(headers.text("MT-Fault-Timestamp")),
-    messageId: messageIdOf(delivery.properties),
+    messageId,
     eventType: headers.text("MT-Fault-MessageType") ?? headers.text("MT-MessageType"),
     inner: null,
   };

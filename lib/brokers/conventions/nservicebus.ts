@@ -1,11 +1,6 @@
-import {
-  type Convention,
-  type DeliveryView,
-  dotnetTypeName,
-  messageIdOf,
-  type Reading,
-} from "@/lib/brokers/conventions/delivery";
+import { type Convention, dotnetTypeName, type Reading } from "@/lib/brokers/conventions/convention";
 import { dotnetChain } from "@/lib/brokers/conventions/exception-text";
+import type { Message } from "@/lib/brokers/message";
 
 /**
  * NServiceBus writes `yyyy-MM-dd HH:mm:ss:ffffff Z`, with a colon before the microseconds, which no date parser takes.
@@ -23,7 +18,7 @@ function queueOf(address: string | null): string | null {
   return address?.split("@", 1)[0] || null;
 }
 
-function read({ headers, delivery }: DeliveryView): Reading | null {
+function read({ headers, messageId }: Message): Reading | null {
   const failedQueue = headers.text("NServiceBus.FailedQ");
   const type = headers.text("NServiceBus.ExceptionInfo.ExceptionType");
   if (failedQueue === null && type === null) return null;
@@ -40,7 +35,7 @@ function read({ headers, delivery }: DeliveryView): Reading | null {
     // The retry counters are removed on the way to the error queue; at least one delivery failed.
     attempts: 1,
     failedAtMs: nserviceBusTimeMs(headers.text("NServiceBus.TimeOfFailure")),
-    messageId: headers.text("NServiceBus.MessageId") ?? messageIdOf(delivery.properties),
+    messageId: headers.text("NServiceBus.MessageId") ?? messageId,
     eventType: dotnetTypeName(headers.text("NServiceBus.EnclosedMessageTypes")),
     inner: null,
   };

@@ -1,4 +1,4 @@
-import { clean } from "@/lib/brokers/conventions/delivery";
+import { clean } from "@/lib/brokers/conventions/convention";
 import { elementsOf, endOfValue, isObjectAt, membersOf, skipSpace } from "@/lib/contract/raw-json";
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);

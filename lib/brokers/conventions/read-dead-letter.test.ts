@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { fromHeader } from "@/lib/brokers/amqp/field-header";
-import type { FieldValue } from "@/lib/brokers/amqp/field-table";
-import type { Delivery } from "@/lib/brokers/conventions/delivery";
-import { readDeadLetter, readDelivery } from "@/lib/brokers/conventions/read-dead-letter";
-import { death, deaths, delivery, table } from "@/lib/brokers/conventions/testing/deliveries";
-import type { Mapping } from "@/lib/contract/source-config";
+import { readMessage } from "@/lib/brokers/conventions/read-dead-letter";
+import { type AmqpDelivery, death, deaths, delivery, table } from "@/lib/brokers/conventions/testing/deliveries";
+import { fromHeader } from "@/lib/brokers/rabbitmq/field-header";
+import type { FieldValue } from "@/lib/brokers/rabbitmq/field-table";
+import { amqpMessage } from "@/lib/brokers/rabbitmq/message";
+import { letterOf } from "@/lib/brokers/rabbitmq/receive";
 import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { Mapping } from "@/lib/kinds/fields";
 
 const JAVA_STACK = [
   "org.springframework.amqp.rabbit.support.ListenerExecutionFailedException: Listener method 'handle' threw exception",
@@ -24,8 +25,12 @@ const DOTNET = [
 
 type Expected = Partial<DeadLetter> & { queue?: string | undefined; convention: string };
 
-function read(from: Delivery, queue = "orders.dlq", mapping: Mapping = {}): DeadLetter {
-  return readDelivery(from, { queue, mapping });
+function read(
+  { exchange, routingKey, ...from }: AmqpDelivery,
+  queue = "orders.dlq",
+  mapping: Mapping = {},
+): DeadLetter {
+  return readMessage(amqpMessage(from, { container: queue, deadLetter: { queue, exchange, routingKey } }), mapping);
 }
 
 function check(letter: DeadLetter, { queue, convention, ...facts }: Expected): void {
@@ -37,7 +42,7 @@ function check(letter: DeadLetter, { queue, convention, ...facts }: Expected): v
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 
 describe("conventions", () => {
-  const cases: [string, Delivery, string, Expected][] = [
+  const cases: [string, AmqpDelivery, string, Expected][] = [
     [
       "RabbitMQ rejection: the newest death names the queue, the broker counts the deliveries",
       delivery(
@@ -302,7 +307,7 @@ describe("EasyNetQ", () => {
     message: string,
     change: Record<string, unknown> = {},
     basic: Record<string, unknown> = {},
-  ): Delivery {
+  ): AmqpDelivery {
     const body = {
       RoutingKey: "order.placed",
       Exchange: "Acme.Orders",
@@ -394,7 +399,7 @@ describe("event identity", () => {
   const idempotency = { "Idempotency-Key": '"key \\"7\\""' };
   const withId = { properties: { messageId: "amqp-1" } };
 
-  it.each<[string, Delivery, Mapping, string]>([
+  it.each<[string, AmqpDelivery, Mapping, string]>([
     ["the source's mapping", delivery({ ...CE, ref: "mapped" }, withId), { eventId: "ref" }, "mapped"],
     ["CloudEvents", delivery({ ...CE, "cloudEvents:type": "t", ...idempotency }, withId), {}, "ce-1"],
     ["the idempotency key, unquoted", delivery({ ...CE, ...idempotency, id: "dbz" }, withId), {}, 'key "7"'],
@@ -449,7 +454,7 @@ describe("event identity", () => {
 });
 
 describe("mapping", () => {
-  it.each<[string, Delivery, Mapping, Partial<DeadLetter>]>([
+  it.each<[string, AmqpDelivery, Mapping, Partial<DeadLetter>]>([
     [
       "headers by name",
       delivery({ "aggregate-id": "o-1", "aggregate-type": "Order", "aggregate-version": { type: "int64", value: 9n } }),
@@ -543,17 +548,16 @@ describe("mapping", () => {
 });
 
 describe("what cannot be read", () => {
-  const context = { queue: "dlq", mapping: {} };
-
   it("is parked raw, with its property list, so that nothing is lost", () => {
-    const letter = readDeadLetter(
+    const letter = letterOf(
       {
         exchange: "x",
         routingKey: "k",
         properties: { readable: false, raw: Buffer.from([0xff, 0xff]), problem: "ends early" },
         body: Buffer.from([1, 2]),
       },
-      context,
+      "dlq",
+      {},
     );
     expect(letter.origin).toMatchObject({ convention: "unreadable", rawProperties: "//8=" });
     expect(Buffer.from(letter.payload)).toEqual(Buffer.from([1, 2]));
@@ -577,7 +581,7 @@ describe("what cannot be read", () => {
     ],
   ])("does not fail on %s", (_, body, headers) => {
     const properties = { readable: true as const, properties: delivery(headers).properties };
-    const letter = readDeadLetter({ exchange: "", routingKey: "", properties, body: Buffer.from(body) }, context);
+    const letter = letterOf({ exchange: "", routingKey: "", properties, body: Buffer.from(body) }, "dlq", {});
     expect(letter.origin.convention).not.toBe("unreadable");
     expect(letter.errorCode).not.toBe("");
   });

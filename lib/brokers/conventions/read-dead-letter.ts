@@ -1,43 +1,19 @@
-import { createHash } from "node:crypto";
-import { type BasicProperties, encodeProperties, shortText } from "@/lib/brokers/amqp/basic-properties";
-import type { ReceivedProperties } from "@/lib/brokers/amqp/exact-properties";
-import { toHeader } from "@/lib/brokers/amqp/field-header";
-import { textOrNull } from "@/lib/brokers/amqp/field-table";
 import { cloudEventOf } from "@/lib/brokers/conventions/cloud-event";
-import { clean, type Delivery, HeaderView, type Reading, viewOf } from "@/lib/brokers/conventions/delivery";
+import { clean, type Reading } from "@/lib/brokers/conventions/convention";
 import { readConvention } from "@/lib/brokers/conventions/detect";
 import { deriveErrorCode, UNKNOWN_ERROR } from "@/lib/brokers/conventions/error-code";
 import { limitedEventId, mapFields } from "@/lib/brokers/conventions/mapping";
 import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
 import { REDRIVE_EVENT_ID, redriveMarkIn } from "@/lib/brokers/conventions/redrive-mark";
 import { traceIdIn, traceIdOf } from "@/lib/brokers/conventions/trace";
-import type { Mapping } from "@/lib/contract/source-config";
+import { type Message, textOrNull } from "@/lib/brokers/message";
 import type { DeadLetter, DeadLetterError, Origin } from "@/lib/core/dead-letter";
+import type { Mapping } from "@/lib/kinds/fields";
 
-export type ReadContext = {
-  /** The dead-letter queue it was read from. */
-  queue: string;
-  mapping: Mapping;
-};
-
-/** Convention name of a message whose property list could not be parsed. */
+/** Convention name of a message that its broker's adapter or a parser could not read. */
 export const UNREADABLE = "unreadable";
 
-/**
- * Id of a message that carries none: a hash of all its facts, including when and where it was dead-lettered. Two messages
- * get one id only when they are equal in every byte and were dead-lettered in the same second in the same place; a message
- * that is delivered twice gets the same id twice.
- */
-function fingerprintId(delivery: Delivery, list: Uint8Array): string {
-  const hash = createHash("sha256");
-  for (const part of [delivery.exchange, delivery.routingKey]) hash.update(part).update("\u0000");
-  return `sha256-${hash.update(list).update("\u0000").update(delivery.body).digest("hex")}`;
-}
-
-/** Properties as JSON, without the headers, which have a column of their own. */
-function storedProperties({ headers: _, timestamp, ...rest }: BasicProperties): Record<string, unknown> {
-  return { ...rest, ...(timestamp === undefined ? {} : { timestamp: String(timestamp) }) };
-}
+const NO_BODY = new Uint8Array();
 
 /** The content type that is shown for an absent one. The redrive leaves the property absent again. */
 function assumedContentType(payload: PayloadJson, body: Uint8Array): string {
@@ -52,31 +28,33 @@ function cleanError(error: DeadLetterError): DeadLetterError {
   return { type: part(error.type), message: part(error.message), stack: part(error.stack) };
 }
 
-function originOf(reading: Reading, outer: Delivery, original: Delivery, context: ReadContext): Origin {
+function originOf(reading: Reading, outer: Message, original: Message): Origin {
+  const { deadLetter, ...ofOuter } = outer.origin;
   return {
-    convention: reading.convention,
+    ...(reading.inner === null ? ofOuter : original.origin),
     ...reading.origin,
-    deadLetter: { queue: context.queue, exchange: outer.exchange, routingKey: outer.routingKey },
-    properties: storedProperties(original.properties),
+    convention: reading.convention,
+    deadLetter,
+    ...(original.body === null ? { absentBody: true } : {}),
   };
 }
 
-/** Reads a delivery whose properties parsed. Pure; throws only on a defect of a parser. */
-export function readDelivery(outer: Delivery, context: ReadContext): DeadLetter {
-  const view = viewOf(outer, context.queue);
-  const reading = readConvention(view);
-  const original: Delivery = reading.inner === null ? outer : { ...outer, ...reading.inner };
-  const headers = reading.inner === null ? view.headers : new HeaderView(original.properties.headers ?? []);
-  const payload = new PayloadJson(original.body);
-  const stated = shortText(original.properties.contentType) ?? headers.firstText(CONTENT_TYPE_HEADERS);
-  const assumed = stated === null ? assumedContentType(payload, original.body) : null;
+/** Reads a message. Pure; throws only on a defect of a parser. */
+export function readMessage(outer: Message, mapping: Mapping): DeadLetter {
+  const reading = readConvention(outer);
+  const original = reading.inner ?? outer;
+  const { headers } = original;
+  const body = original.body ?? NO_BODY;
+  const payload = new PayloadJson(body);
+  const stated = original.contentType ?? headers.firstText(CONTENT_TYPE_HEADERS);
+  const assumed = stated === null ? assumedContentType(payload, body) : null;
   const cloudEvent = cloudEventOf(headers, stated, payload);
-  const fields = mapFields(context.mapping, { delivery: original, headers, payload, cloudEvent, reading });
+  const fields = mapFields(mapping, { message: original, payload, cloudEvent, reading });
   const redrive = redriveMarkIn(headers);
   const markedId = redrive === null ? null : limitedEventId(headers.text(REDRIVE_EVENT_ID));
-  const origin = originOf(reading, outer, original, context);
+  const origin = originOf(reading, outer, original);
   return {
-    eventId: markedId ?? fields.eventId ?? fingerprintId(outer, encodeProperties(outer.properties)),
+    eventId: markedId ?? fields.eventId ?? limitedEventId(outer.ownId())!,
     aggregateType: fields.aggregateType,
     aggregateId: fields.aggregateId,
     version: fields.version,
@@ -86,57 +64,49 @@ export function readDelivery(outer: Delivery, context: ReadContext): DeadLetter 
     error: cleanError(reading.error),
     attempts: reading.attempts,
     failedAtMs: reading.failedAtMs,
-    payload: original.body,
+    payload: body,
     contentType: stated ?? assumed!,
-    headers: (original.properties.headers ?? []).map(([name, value]) => toHeader(name, value)),
+    headers: original.storedHeaders(),
     tags: fields.tags,
     origin: assumed === null ? origin : { ...origin, contentTypeAssumed: assumed },
     redrive,
   };
 }
 
-type Received = { exchange: string; routingKey: string; properties: ReceivedProperties; body: Uint8Array };
+/** What is known of a message that cannot be read. */
+export type Unreadable = Pick<Message, "body" | "origin" | "ownId"> & {
+  problem: string;
+  headers: DeadLetter["headers"];
+};
 
-function unreadable(received: Received, context: ReadContext, problem: string): DeadLetter {
-  const { exchange, routingKey, properties, body } = received;
-  const raw = properties.readable ? encodeProperties(properties.properties) : properties.raw;
+/** A message that cannot be read, parked raw, so that it is not lost and does not block its queue. */
+export function unreadable({ body, origin, ownId, problem, headers }: Unreadable): DeadLetter {
   return {
-    eventId: fingerprintId({ exchange, routingKey, properties: {}, body }, raw),
+    eventId: limitedEventId(ownId())!,
     aggregateType: null,
     aggregateId: null,
     version: null,
     eventType: null,
     traceId: null,
     errorCode: UNKNOWN_ERROR,
-    error: { type: null, message: `message properties could not be read: ${clean(problem)}`, stack: null },
+    error: { type: null, message: `the message could not be read: ${clean(problem)}`, stack: null },
     attempts: 0,
     failedAtMs: null,
-    payload: body,
+    payload: body ?? NO_BODY,
     contentType: "application/octet-stream",
-    headers: properties.readable
-      ? (properties.properties.headers ?? []).map(([name, value]) => toHeader(name, value))
-      : [],
+    headers,
     tags: {},
-    origin: {
-      convention: UNREADABLE,
-      deadLetter: { queue: context.queue, exchange, routingKey },
-      properties: properties.readable ? storedProperties(properties.properties) : {},
-      rawProperties: raw.toString("base64"),
-    },
+    origin: { ...origin, convention: UNREADABLE },
     redrive: null,
   };
 }
 
-/**
- * Any delivery as DeadLetter: a message that no parser can read is parked raw, with its property list in
- * `origin.rawProperties` (base64), so that no message is lost or blocks the queue.
- */
-export function readDeadLetter(received: Received, context: ReadContext): DeadLetter {
-  const { properties, ...rest } = received;
-  if (!properties.readable) return unreadable(received, context, properties.problem);
+/** Any message as DeadLetter. A message that a parser fails on is parked raw. */
+export function readDeadLetter(message: Message, mapping: Mapping): DeadLetter {
   try {
-    return readDelivery({ ...rest, properties: properties.properties }, context);
+    return readMessage(message, mapping);
   } catch (error) {
-    return unreadable(received, context, error instanceof Error ? error.message : String(error));
+    const problem = error instanceof Error ? error.message : String(error);
+    return unreadable({ ...message, ownId: () => message.ownId(), problem, headers: message.storedHeaders() });
   }
 }

@@ -1,16 +1,11 @@
-import {
-  type Convention,
-  type DeliveryView,
-  dotnetTypeName,
-  messageIdOf,
-  type Reading,
-} from "@/lib/brokers/conventions/delivery";
+import { type Convention, dotnetTypeName, type Reading } from "@/lib/brokers/conventions/convention";
 import { dotnetChain, significant } from "@/lib/brokers/conventions/exception-text";
+import type { Message } from "@/lib/brokers/message";
 
 const DETAILS = "rbs2-error-details";
 const SOURCE_QUEUE = "rbs2-source-queue";
 
-function read({ headers, delivery }: DeliveryView): Reading | null {
+function read({ headers, messageId }: Message): Reading | null {
   const details = headers.text(DETAILS);
   const queue = headers.text(SOURCE_QUEUE);
   if (details === null && queue === null) return null;
@@ -28,7 +23,7 @@ function read({ headers, delivery }: DeliveryView): Reading | null {
     reason: null,
     attempts: 1, // Rebus keeps its count in memory; at least one delivery failed
     failedAtMs: null,
-    messageId: headers.text("rbs2-msg-id") ?? messageIdOf(delivery.properties),
+    messageId: headers.text("rbs2-msg-id") ?? messageId,
     eventType: dotnetTypeName(headers.text("rbs2-msg-type")),
     inner: null,
   };

@@ -1,4 +1,4 @@
-import type { HeaderView } from "@/lib/brokers/conventions/delivery";
+import type { HeaderView } from "@/lib/brokers/message";
 import type { RedriveMark } from "@/lib/core/dead-letter";
 
 /** Written on every redrive, read back when the message is parked again. */

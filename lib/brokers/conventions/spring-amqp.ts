@@ -1,6 +1,7 @@
-import { type Convention, type DeliveryView, messageIdOf, type Reading } from "@/lib/brokers/conventions/delivery";
+import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { javaChain, significant } from "@/lib/brokers/conventions/exception-text";
 import { deathsOf } from "@/lib/brokers/conventions/x-death";
+import type { Message } from "@/lib/brokers/message";
 import type { Origin } from "@/lib/core/dead-letter";
 
 /** Headers of `RepublishMessageRecoverer`; Spring Cloud Stream's `republishToDlq` writes the same ones. */
@@ -16,16 +17,16 @@ const OWNED = new Set([STACK, MESSAGE, EXCHANGE, ROUTING_KEY.toLowerCase(), RETR
 /** Queue suffix of Spring Cloud Stream's dead-letter queues: `<destination>.<group>.dlq`. */
 const CLOUD_STREAM_SUFFIX = ".dlq";
 
-function isRepublished({ headers }: DeliveryView): boolean {
+function isRepublished({ headers }: Message): boolean {
   return headers.has(ROUTING_KEY) || (headers.has(STACK) && headers.has(MESSAGE));
 }
 
-function readRepublished(view: DeliveryView, convention: string, queue: string | null): Reading {
-  const { headers, delivery } = view;
+function readRepublished(view: Message, convention: string, queue: string | null): Reading {
+  const { headers, messageId } = view;
   const stack = headers.text(STACK);
   const chain = stack === null ? [] : javaChain(stack);
   const cause = significant(chain);
-  const exchange = headers.field(EXCHANGE)?.type === "longstr" ? (headers.text(EXCHANGE) ?? "") : null;
+  const exchange = typeof headers.value(EXCHANGE) === "string" ? (headers.text(EXCHANGE) ?? "") : null;
   const routingKey = headers.text(ROUTING_KEY);
   const origin: Origin = {
     ...(queue === null ? {} : { queue }),
@@ -41,7 +42,7 @@ function readRepublished(view: DeliveryView, convention: string, queue: string |
     reason: deathsOf(headers)[0]?.reason ?? null,
     attempts: (headers.count(RETRY_COUNT) ?? 0) + 1,
     failedAtMs: null,
-    messageId: messageIdOf(delivery.properties),
+    messageId,
     eventType: headers.text("__TypeId__"),
     inner: null,
   };
@@ -55,9 +56,9 @@ export const springCloudStream: Convention = {
   name: "spring-cloud-stream",
   owns: (headerName) => OWNED.has(headerName),
   read(view) {
-    if (!isRepublished(view) || !view.queue.endsWith(CLOUD_STREAM_SUFFIX)) return null;
-    const base = view.queue.slice(0, -CLOUD_STREAM_SUFFIX.length);
-    const { routingKey } = view.delivery;
+    if (!isRepublished(view) || !view.container.endsWith(CLOUD_STREAM_SUFFIX)) return null;
+    const base = view.container.slice(0, -CLOUD_STREAM_SUFFIX.length);
+    const routingKey = view.property("routingKey") ?? "";
     const partition = routingKey.startsWith(`${base}-`) && /^\d+$/.test(routingKey.slice(base.length + 1));
     return readRepublished(view, "spring-cloud-stream", partition ? routingKey : base);
   },
@@ -72,7 +73,7 @@ export const springAmqp: Convention = {
   owns: (headerName) => OWNED.has(headerName),
   read(view) {
     if (!isRepublished(view)) return null;
-    const toQueue = view.headers.field(EXCHANGE)?.type === "longstr" && view.headers.text(EXCHANGE) === null;
+    const toQueue = typeof view.headers.value(EXCHANGE) === "string" && view.headers.text(EXCHANGE) === null;
     return readRepublished(view, "spring-amqp", toQueue ? view.headers.text(ROUTING_KEY) : null);
   },
 };

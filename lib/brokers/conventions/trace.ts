@@ -1,4 +1,4 @@
-import type { HeaderView } from "@/lib/brokers/conventions/delivery";
+import type { HeaderView } from "@/lib/brokers/message";
 
 const TRACEPARENT = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}/;
 const ZERO = /^0+$/;

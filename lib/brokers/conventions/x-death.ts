@@ -1,13 +1,6 @@
-import type { FieldTable, FieldValue } from "@/lib/brokers/amqp/field-table";
-import {
-  type Convention,
-  type DeliveryView,
-  fieldText,
-  type HeaderView,
-  messageIdOf,
-  type Reading,
-} from "@/lib/brokers/conventions/delivery";
+import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { consumerError } from "@/lib/brokers/conventions/generic";
+import { type HeaderValue, type HeaderView, type Message, textOfValue } from "@/lib/brokers/message";
 
 /**
  * One entry of `x-death`: all deaths of a message in one queue for one reason. Most recent first on the wire.
@@ -24,37 +17,31 @@ export type Death = {
   timeMs: number | null;
 };
 
-function fieldOf(table: FieldTable, name: string): FieldValue | null {
-  return table.find(([key]) => key === name)?.[1] ?? null;
-}
-
-function textOf(table: FieldTable, name: string): string | null {
-  const field = fieldOf(table, name);
-  return field === null ? null : fieldText(field);
-}
-
-function deathOf(table: FieldTable): Death | null {
-  const queue = textOf(table, "queue");
-  const reason = textOf(table, "reason");
-  if (queue === null || reason === null) return null;
-  const keys = fieldOf(table, "routing-keys");
-  const count = Number(textOf(table, "count") ?? "1");
-  const time = fieldOf(table, "time");
-  return {
+function deathOf(entry: HeaderValue): Death[] {
+  if (typeof entry !== "object" || entry === null || !("table" in entry)) return [];
+  const { table } = entry;
+  const field = (name: string) => table.find(([key]) => key === name)?.[1] ?? null;
+  const queue = textOfValue(field("queue"));
+  const reason = textOfValue(field("reason"));
+  if (queue === null || reason === null) return [];
+  const keys = field("routing-keys");
+  const count = Number(textOfValue(field("count")) ?? "1");
+  const time = field("time");
+  const death = {
     queue,
     reason,
-    exchange: textOf(table, "exchange"),
-    routingKeys: keys?.type === "array" ? keys.value.map((key) => fieldText(key) ?? "") : [],
+    exchange: textOfValue(field("exchange")),
+    routingKeys: Array.isArray(keys) ? keys.map((key) => textOfValue(key) ?? "") : [],
     count: Number.isSafeInteger(count) && count > 0 ? count : 1,
-    timeMs: time?.type === "timestamp" ? Number(time.value) * 1000 : null,
+    timeMs: typeof time === "bigint" ? Number(time) * 1000 : null,
   };
+  return [death];
 }
 
 /** Entries of the `x-death` header, most recent first; malformed ones are left out. */
 export function deathsOf(headers: HeaderView): Death[] {
-  const field = headers.field("x-death");
-  if (field?.type !== "array") return [];
-  return field.value.flatMap((entry) => (entry.type === "table" ? (deathOf(entry.value) ?? []) : []));
+  const entries = headers.value("x-death");
+  return Array.isArray(entries) ? entries.flatMap(deathOf) : [];
 }
 
 /** Deaths that followed a delivery to a consumer; expiry and overflow happen to messages that no consumer has got. */
@@ -70,12 +57,12 @@ function deliveriesOf(deaths: readonly Death[]): number {
  * left when a client removed `x-death`. Deaths in the dead-letter queue itself are skipped: a redrive there would park
  * the message again.
  */
-function latestDeath(view: DeliveryView, deaths: readonly Death[]): Death | null {
-  const elsewhere = deaths.find((death) => death.queue !== view.queue);
+function latestDeath(view: Message, deaths: readonly Death[]): Death | null {
+  const elsewhere = deaths.find((death) => death.queue !== view.container);
   if (elsewhere !== undefined) return elsewhere;
   for (const which of ["last", "first"]) {
     const queue = view.headers.text(`x-${which}-death-queue`);
-    if (queue === null || queue === view.queue) continue;
+    if (queue === null || queue === view.container) continue;
     return {
       queue,
       reason: view.headers.text(`x-${which}-death-reason`) ?? "",
@@ -95,7 +82,7 @@ export function isBrokerDeathHeader(headerName: string): boolean {
   return OWNED.test(headerName);
 }
 
-function read(view: DeliveryView): Reading | null {
+function read(view: Message): Reading | null {
   const deaths = deathsOf(view.headers);
   const death = latestDeath(view, deaths);
   if (death === null) return null;
@@ -116,7 +103,7 @@ function read(view: DeliveryView): Reading | null {
     reason: death.reason === "" ? null : death.reason,
     attempts: Math.max(deliveriesOf(deaths), view.headers.count("x-delivery-count") ?? 0),
     failedAtMs: death.timeMs,
-    messageId: messageIdOf(view.delivery.properties),
+    messageId: view.messageId,
     eventType: null,
     inner: null,
   };

@@ -8,7 +8,8 @@ import {
   type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
-import { type HttpConfig, redactUrl } from "@/lib/contract/source-config";
+import type { HttpConfig } from "@/lib/kinds/http";
+import { redactUrl } from "@/lib/kinds/redact-url";
 import type { Clock } from "@/lib/platform/clock";
 
 /** Sockets per target. The bulkhead in front of it is smaller, so no request waits for a socket. */

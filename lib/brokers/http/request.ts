@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { textOrNull } from "@/lib/brokers/amqp/field-table";
 import {
   isRedriveHeader,
   REDRIVE_ATTEMPT,
@@ -9,9 +8,10 @@ import {
 } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { traceIdOf } from "@/lib/brokers/conventions/trace";
+import { textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
-import type { HttpConfig } from "@/lib/contract/source-config";
-import type { Header } from "@/lib/core/dead-letter";
+import { type Header, headerText } from "@/lib/core/dead-letter";
+import type { HttpConfig } from "@/lib/kinds/http";
 
 /** Belong to one connection (RFC 9110, section 7.6.1), to the body's length, or are set anew below. */
 const NOT_FORWARDED = new Set([
@@ -52,13 +52,10 @@ function wireValue(text: string): string | null {
   return /^[\x20-\x7e\t]*$/.test(text) ? text : Buffer.from(text, "utf8").toString("latin1");
 }
 
-/** Text of a parked header, when it has one: typed AMQP numbers and booleans too, tables and lists not. */
-function headerText([, value, encoding]: Header): string | null {
-  if (value === null) return null;
-  if (encoding === "bytes") return textOrNull(Buffer.from(value, "base64"));
-  if (encoding !== "amqp") return value;
-  const scalar = /^(?:\{"!":"[a-z0-9]+","value":"?(-?[0-9.e+-]+)"?\}|(true|false))$/.exec(value);
-  return scalar === null ? null : (scalar[1] ?? scalar[2] ?? null);
+/** Text of a parked header, when it has one; bytes that are text, too. */
+function carriedText(header: Header): string | null {
+  const [, value, encoding] = header;
+  return value !== null && encoding === "bytes" ? textOrNull(Buffer.from(value, "base64")) : headerText(header);
 }
 
 /** AMQP names of CloudEvents attributes hold a colon, which HTTP does not allow. */
@@ -90,7 +87,7 @@ export function requestHeaders(message: OutboundMessage, config: HttpConfig): st
     if (name === null || NOT_FORWARDED.has(key) || overridden.has(key) || isRedriveHeader(key)) continue;
     if (key === RETRY_COUNT && retryCount > 0) continue;
     if (CREDENTIALS.has(key) && config.forwardCredentials !== true) continue;
-    const text = headerText(header);
+    const text = carriedText(header);
     const value = text === null ? null : wireValue(text);
     if (value !== null) flat.push(name, value);
   }

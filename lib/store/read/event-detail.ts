@@ -7,7 +7,6 @@ import type {
   HeldBy,
   HistoryEntry,
 } from "@/lib/contract/events";
-import { type SourceConfig, targetAddress } from "@/lib/contract/source-config";
 import type { Header, Origin } from "@/lib/core/dead-letter";
 import { type EventStatus, isParked, PARKED_STATUSES } from "@/lib/core/event-state";
 import { isoOrNull } from "@/lib/core/iso-time";
@@ -15,6 +14,7 @@ import { DomainError } from "@/lib/core/problem";
 import { REDACTED, redactHeaders, redactJson, redactOrigin } from "@/lib/core/redact";
 import type { OrderedItem } from "@/lib/core/redrive-plan";
 import { assertMay, may, sourceScope, type Viewer } from "@/lib/core/viewer";
+import { type SourceConfig, targetAddress } from "@/lib/kinds/kinds";
 import type { Queryable } from "@/lib/store/db";
 import { readAggregateOrder } from "@/lib/store/read/aggregate-order";
 import { readDecidingControls } from "@/lib/store/read/deciding-controls";

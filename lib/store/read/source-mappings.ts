@@ -1,5 +1,5 @@
-import type { Mapping } from "@/lib/contract/source-config";
 import type { Viewer } from "@/lib/core/viewer";
+import type { Mapping } from "@/lib/kinds/fields";
 import type { Queryable } from "@/lib/store/db";
 
 /** Mappings of the sources that have one, and that the viewer may send to, by source name. */

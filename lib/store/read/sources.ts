@@ -1,8 +1,8 @@
-import { redactConfig } from "@/lib/contract/source-config";
 import type { SourceList, SourceOut } from "@/lib/contract/sources";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
 import { DomainError } from "@/lib/core/problem";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { redactConfig } from "@/lib/kinds/kinds";
 import type { Queryable } from "@/lib/store/db";
 import type { Source } from "@/lib/store/generated/client";
 import type { LowRateStore } from "@/lib/store/prisma";
@@ -60,7 +60,7 @@ function sourceOut(source: Source, parked: Map<string, number>): SourceOut {
     id: source.id,
     name: source.name,
     kind: source.kind,
-    config: redactConfig(source.config as Record<string, unknown>),
+    config: redactConfig(source.kind, source.config as Record<string, unknown>),
     payloadSchema: source.payloadSchema as SourceOut["payloadSchema"],
     enabled: source.enabled,
     createdAt: source.createdAt.toISOString(),

@@ -1,4 +1,4 @@
-import type { SourceConfig } from "@/lib/contract/source-config";
+import type { SourceConfig } from "@/lib/kinds/kinds";
 import type { Prisma, Source } from "@/lib/store/generated/client";
 
 /** Initial rates of a new source, events per second. */

@@ -1,6 +1,5 @@
-import type { BasicProperties } from "@/lib/brokers/amqp/basic-properties";
-import type { FieldTable, FieldValue } from "@/lib/brokers/amqp/field-table";
-import type { Delivery } from "@/lib/brokers/conventions/delivery";
+import type { BasicProperties } from "@/lib/brokers/rabbitmq/basic-properties";
+import type { FieldTable, FieldValue } from "@/lib/brokers/rabbitmq/field-table";
 
 /** Header tables for tests: text stays text, everything else is spelled as a typed field. */
 export function table(entries: Record<string, string | FieldValue>): FieldTable {
@@ -38,10 +37,12 @@ export function deaths(...entries: FieldValue[]): FieldValue {
   return { type: "array", value: entries };
 }
 
+export type AmqpDelivery = { exchange: string; routingKey: string; properties: BasicProperties; body: Uint8Array };
+
 export function delivery(
   headers: Record<string, string | FieldValue> = {},
   rest: { body?: string | Uint8Array; properties?: BasicProperties; exchange?: string; routingKey?: string } = {},
-): Delivery {
+): AmqpDelivery {
   const body = rest.body ?? "{}";
   return {
     exchange: rest.exchange ?? "dlx",

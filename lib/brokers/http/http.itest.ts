@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Arrived, type BrokerHarness, describeBroker, outbound } from "@/lib/brokers/broker.conformance";
-import { httpBroker } from "@/lib/brokers/http";
+import { httpAdapter } from "@/lib/brokers/http/adapter";
 import { PublishError, type Publisher } from "@/lib/brokers/port";
-import type { HttpConfig } from "@/lib/contract/source-config";
+import type { HttpConfig } from "@/lib/kinds/http";
 import { systemClock } from "@/lib/platform/clock";
 import { freePort } from "@/lib/testing/free-port";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
@@ -61,7 +61,7 @@ describeBroker<HttpConfig>("http", async (): Promise<BrokerHarness<HttpConfig>> 
   const proxy = await startTcpProxy(sink.port);
   const base = `http://user:secret@127.0.0.1:${proxy.port}`;
   return {
-    broker: httpBroker({ clock: systemClock }),
+    adapter: httpAdapter({ clock: systemClock, random: Math.random }),
     config: { redriveUrl: `${base}/in` },
     refusing: { redriveUrl: `${base}/refuse` },
     proxy,
@@ -79,10 +79,10 @@ describeBroker<HttpConfig>("http", async (): Promise<BrokerHarness<HttpConfig>> 
 describe("http redrive request", () => {
   let sink: Sink;
   let publisher: Publisher | null = null;
-  const broker = httpBroker({ clock: systemClock });
+  const adapter = httpAdapter({ clock: systemClock, random: Math.random });
   const url = (path = "/in") => `http://127.0.0.1:${sink.port}${path}`;
   const publish = (config: HttpConfig, change: Parameters<typeof outbound>[1] = {}, lane?: "main" | "slow") => {
-    publisher = broker.publisher(config, lane);
+    publisher = adapter.publisher(config, lane);
     return publisher.publish(outbound({}, change), never);
   };
   const failure = (config: HttpConfig) =>
@@ -255,7 +255,7 @@ describe("http redrive request", () => {
   it("says plainly that there is no target", async () => {
     expect(await failure({})).toMatchObject({ code: "HTTP_NO_TARGET", sent: "no" });
     expect(await publisher!.probe(never)).toMatchObject({ reachable: false });
-    expect(await broker.probe({}, never)).toMatchObject({ reachable: true, depth: null });
+    expect(await adapter.probe({}, never)).toMatchObject({ reachable: true, depth: null });
   });
 
   it.each([
@@ -269,7 +269,7 @@ describe("http redrive request", () => {
 
   it("counts any answer to the probe as reachable", async () => {
     sink.answer = (_, response) => response.writeHead(405).end();
-    expect(await broker.probe({ redriveUrl: url() }, never)).toMatchObject({ reachable: true });
+    expect(await adapter.probe({ redriveUrl: url() }, never)).toMatchObject({ reachable: true });
     expect(sink.paths).toEqual(["HEAD /in"]);
   });
 });

@@ -1,6 +1,3 @@
-import { type BasicProperties, type ShortText, shortText } from "@/lib/brokers/amqp/basic-properties";
-import { fromHeader } from "@/lib/brokers/amqp/field-header";
-import type { FieldTable, FieldValue } from "@/lib/brokers/amqp/field-table";
 import { UNREADABLE } from "@/lib/brokers/conventions/read-dead-letter";
 import {
   REDRIVE_ATTEMPT,
@@ -11,7 +8,10 @@ import {
 } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
-import type { RabbitmqConfig } from "@/lib/contract/source-config";
+import { type BasicProperties, type ShortText, shortText } from "@/lib/brokers/rabbitmq/basic-properties";
+import { fromHeader } from "@/lib/brokers/rabbitmq/field-header";
+import type { FieldTable, FieldValue } from "@/lib/brokers/rabbitmq/field-table";
+import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 
 type Destination = { exchange: string; routingKey: string };
 export type AmqpOutbound = { to: Destination; properties: BasicProperties; content: Buffer };

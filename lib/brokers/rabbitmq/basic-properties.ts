@@ -1,4 +1,5 @@
-import { decodeTable, encodeTable, type FieldTable, FieldTableError, textOrNull } from "@/lib/brokers/amqp/field-table";
+import { textOrNull } from "@/lib/brokers/message";
+import { decodeTable, encodeTable, type FieldTable, FieldTableError } from "@/lib/brokers/rabbitmq/field-table";
 
 /** A short string property. Base64 of the bytes when they are no UTF-8 text: nothing is replaced. */
 export type ShortText = string | { base64: string };

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeProperties, encodeProperties } from "@/lib/brokers/amqp/basic-properties";
-import { fromHeader, toHeader } from "@/lib/brokers/amqp/field-header";
-import { decodeTable, encodeTable, type FieldTable, type FieldValue } from "@/lib/brokers/amqp/field-table";
+import { decodeProperties, encodeProperties } from "@/lib/brokers/rabbitmq/basic-properties";
+import { fromHeader, toHeader } from "@/lib/brokers/rabbitmq/field-header";
+import { decodeTable, encodeTable, type FieldTable, type FieldValue } from "@/lib/brokers/rabbitmq/field-table";
 
 const text = fc.string({ unit: "binary", maxLength: 20 }).filter((value) => !value.includes("\u0000"));
 const name = fc.string({ unit: "binary", minLength: 1, maxLength: 12 }).filter((value) => !value.includes("\u0000"));

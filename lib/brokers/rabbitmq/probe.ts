@@ -1,11 +1,11 @@
 import type { Channel } from "amqplib";
-import { AmqpError, addressText, amqpCode, closeConnection, openConnection } from "@/lib/brokers/amqp/connection";
-import { receive } from "@/lib/brokers/amqp/receive";
 import type { ProbeResult, ProbeSample } from "@/lib/brokers/port";
-import type { RabbitmqConfig } from "@/lib/contract/source-config";
+import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
+import { AmqpError, addressText, amqpCode, closeConnection, openConnection } from "@/lib/brokers/rabbitmq/connection";
+import { receive } from "@/lib/brokers/rabbitmq/receive";
+import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 import type { Clock } from "@/lib/platform/clock";
 
-const SAMPLE_MAX = 3;
 /** A quorum queue counts each read of a probe as a delivery. A message with this many deliveries is not read by a probe. */
 const DELIVERY_COUNT_MAX = 3;
 
@@ -18,12 +18,7 @@ async function peek(channel: Channel, config: RabbitmqConfig): Promise<Peek> {
     const message = await channel.get(config.queue, { noAck: false });
     if (message === false) break;
     const { letter, deliveryCount } = receive(message, config);
-    sample.push({
-      eventId: letter.eventId,
-      errorCode: letter.errorCode,
-      convention: letter.origin.convention ?? "generic",
-      payloadBytes: letter.payload.byteLength,
-    });
+    sample.push(sampleOf(letter));
     if (deliveryCount >= DELIVERY_COUNT_MAX)
       return { sample, note: "; looked at one message only, because this quorum queue counts each look as a delivery" };
   }

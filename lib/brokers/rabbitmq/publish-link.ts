@@ -1,8 +1,8 @@
 import type { ChannelModel, ConfirmChannel, Message } from "amqplib";
-import { receivedProperties } from "@/lib/brokers/amqp/exact-properties";
-import { HeaderView } from "@/lib/brokers/conventions/delivery";
 import { REDRIVE_ATTEMPT, REDRIVE_EVENT_ID, REDRIVE_ID } from "@/lib/brokers/conventions/redrive-mark";
 import type { PublishError, PublishReceipt } from "@/lib/brokers/port";
+import { receivedProperties } from "@/lib/brokers/rabbitmq/exact-properties";
+import { headerViewOf } from "@/lib/brokers/rabbitmq/message";
 
 /** One publish that waits for its confirm. */
 export type Pending = {
@@ -44,7 +44,7 @@ export function keyOf(headers: { id: string; attempt: string; eventId: string })
 function keyOfReturned(message: Message): string | null {
   const received = receivedProperties(message);
   if (!received.readable) return null;
-  const headers = new HeaderView(received.properties.headers ?? []);
+  const headers = headerViewOf(received.properties.headers);
   const [id, attempt, eventId] = [REDRIVE_ID, REDRIVE_ATTEMPT, REDRIVE_EVENT_ID].map((name) => headers.text(name));
   return id && attempt && eventId ? keyOf({ id, attempt, eventId }) : null;
 }

@@ -1,20 +1,21 @@
 import { randomBytes } from "node:crypto";
 import type { Channel, ChannelModel, GetMessage } from "amqplib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { keepExactProperties, publishExact, receivedProperties } from "@/lib/brokers/amqp/exact-properties";
-import type { FieldTable } from "@/lib/brokers/amqp/field-table";
 import {
   type Arrived,
   type BrokerHarness,
+  consumerOf,
   describeBroker,
   eventually,
   outbound,
 } from "@/lib/brokers/broker.conformance";
-import { HeaderView } from "@/lib/brokers/conventions/delivery";
 import type { OutboundMessage, PublishError } from "@/lib/brokers/port";
-import { rabbitmqBroker } from "@/lib/brokers/rabbitmq";
-import type { RabbitmqConfig } from "@/lib/contract/source-config";
+import { rabbitmqAdapter } from "@/lib/brokers/rabbitmq/adapter";
+import { keepExactProperties, publishExact, receivedProperties } from "@/lib/brokers/rabbitmq/exact-properties";
+import type { FieldTable } from "@/lib/brokers/rabbitmq/field-table";
+import { headerViewOf } from "@/lib/brokers/rabbitmq/message";
 import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 import { systemClock } from "@/lib/platform/clock";
 import { RABBITMQ_MISSING, rabbitmqInstalled, type TestRabbitmq, testRabbitmq } from "@/lib/testing/rabbitmq";
 import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
@@ -86,7 +87,7 @@ async function rejectNext(queue: string): Promise<void> {
 
 async function parkOne(config: RabbitmqConfig): Promise<DeadLetter> {
   const parked: DeadLetter[] = [];
-  const consumer = rabbitmqBroker({ clock: systemClock, random: Math.random }).consume(config, async (batch) => {
+  const consumer = consumerOf(rabbitmqAdapter({ clock: systemClock, random: Math.random }), config, async (batch) => {
     parked.push(...batch);
   });
   await eventually(() => parked.length).toBe(1);
@@ -105,7 +106,7 @@ function backOut(letter: DeadLetter, change: Partial<OutboundMessage> = {}): Out
 }
 
 async function redrive(config: RabbitmqConfig, message: OutboundMessage, lane?: "main" | "slow"): Promise<unknown> {
-  const publisher = rabbitmqBroker({ clock: systemClock, random: Math.random }).publisher(config, lane);
+  const publisher = rabbitmqAdapter({ clock: systemClock, random: Math.random }).publisher(config, lane);
   try {
     return await publisher.publish(message, never);
   } finally {
@@ -126,7 +127,7 @@ async function makeHarness(): Promise<BrokerHarness<RabbitmqConfig>> {
   const arrived = async (): Promise<Arrived[]> =>
     (await takeAll(queue)).map((message) => {
       const { contentType, headers = [] } = exactOf(message);
-      const view = new HeaderView(headers);
+      const view = headerViewOf(headers);
       return {
         body: message.content,
         contentType: typeof contentType === "string" ? contentType : null,
@@ -134,7 +135,7 @@ async function makeHarness(): Promise<BrokerHarness<RabbitmqConfig>> {
       };
     });
   return {
-    broker: rabbitmqBroker({ clock: systemClock, random: () => 0 }),
+    adapter: rabbitmqAdapter({ clock: systemClock, random: () => 0 }),
     config,
     refusing: { ...config, redriveTo: { mode: "origin-queue", queue: unique("no-such-queue") } },
     proxy,
@@ -359,7 +360,7 @@ function publishTests(): void {
   let queue: string;
   const open: { close(): Promise<void> }[] = [];
   const publisherOf = (change: Partial<RabbitmqConfig> = {}) => {
-    const publisher = rabbitmqBroker({ clock: systemClock, random: Math.random }).publisher({ ...config, ...change });
+    const publisher = rabbitmqAdapter({ clock: systemClock, random: Math.random }).publisher({ ...config, ...change });
     open.push(publisher);
     return publisher;
   };
@@ -431,7 +432,7 @@ function publishTests(): void {
     expect(error).toMatchObject({ code: "AMQP_HEADERS_TOO_LARGE", sent: "no" });
     await publisher.publish(outbound({ queue }), never);
     const [first] = await takeAll(queue);
-    expect(new HeaderView(exactOf(first!).headers!).text("big")).toHaveLength(100_000);
+    expect(headerViewOf(exactOf(first!).headers).text("big")).toHaveLength(100_000);
   });
 
   it("does not wait for the heartbeat when a connection has gone silent", async () => {
@@ -477,10 +478,8 @@ function consumeTests(): void {
     config: Partial<RabbitmqConfig> & { queue: string },
     park: (batch: DeadLetter[]) => Promise<void> = async () => undefined,
   ) => {
-    const consumer = rabbitmqBroker({ clock: systemClock, random: () => 0 }).consume(
-      { url: rabbit.url, ...config },
-      park,
-    );
+    const adapter = rabbitmqAdapter({ clock: systemClock, random: () => 0 });
+    const consumer = consumerOf(adapter, { url: rabbit.url, ...config }, park);
     running.push(consumer);
     return consumer;
   };
@@ -585,12 +584,12 @@ function restartTests(): void {
   it("comes back, and consumer and publisher go on without a loss", async () => {
     const { queue, dlq } = await queueWithDlq();
     const parked = new Set<string>();
-    const broker = rabbitmqBroker({ clock: systemClock, random: () => 0 });
+    const adapter = rabbitmqAdapter({ clock: systemClock, random: () => 0 });
     const config: RabbitmqConfig = { url: rabbit.url, queue: dlq };
-    const consumer = broker.consume(config, async (batch) => {
+    const consumer = consumerOf(adapter, config, async (batch) => {
       for (const letter of batch) parked.add(letter.eventId);
     });
-    const publisher = broker.publisher(config);
+    const publisher = adapter.publisher(config);
     await publisher.publish(outbound({ queue }), never);
     for (const id of ["a", "b"]) await produceExact("", dlq, { messageId: id, deliveryMode: 2 });
     await eventually(() => parked.size).toBe(2);

@@ -1,16 +1,4 @@
 import type { Channel, ChannelModel } from "amqplib";
-import { addressText, amqpCode, closeConnection, openConnection } from "@/lib/brokers/amqp/connection";
-import { HeadersTooLargeError, publishExact } from "@/lib/brokers/amqp/exact-properties";
-import { type AmqpOutbound, outboundOf } from "@/lib/brokers/amqp/outbound";
-import {
-  forget,
-  keyOf,
-  type Link,
-  noLongerAwaited,
-  openLink,
-  type Pending,
-  remember,
-} from "@/lib/brokers/amqp/publish-link";
 import {
   type OutboundMessage,
   type ProbeResult,
@@ -19,7 +7,19 @@ import {
   type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
-import type { RabbitmqConfig } from "@/lib/contract/source-config";
+import { addressText, amqpCode, closeConnection, openConnection } from "@/lib/brokers/rabbitmq/connection";
+import { HeadersTooLargeError, publishExact } from "@/lib/brokers/rabbitmq/exact-properties";
+import { type AmqpOutbound, outboundOf } from "@/lib/brokers/rabbitmq/outbound";
+import {
+  forget,
+  keyOf,
+  type Link,
+  noLongerAwaited,
+  openLink,
+  type Pending,
+  remember,
+} from "@/lib/brokers/rabbitmq/publish-link";
+import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 import type { Clock } from "@/lib/platform/clock";
 
 /** For how long an exchange that was found counts as existing: a publish to a missing one closes the whole channel. */

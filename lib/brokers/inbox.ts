@@ -1,7 +1,7 @@
 import type { Clock } from "@/lib/platform/clock";
 
 /**
- * Deliveries between the socket and the batch in work, with one reader. Bounded by the channel's prefetch, not here.
+ * Deliveries between the socket and the batch in work, with one reader. Bounded by the broker's window, not here.
  * No promise outlives the wait that made it: a session may last for weeks, and promises would fill the memory.
  */
 export class Inbox<T> {
@@ -52,4 +52,23 @@ export class Inbox<T> {
   take(max: number): T[] {
     return this.items.splice(0, max);
   }
+
+  /**
+   * At least one and at most `max`, `lingerMs` after the first came; none when `signal` fires or `withinMs` has passed
+   * without one. Rejects on `fail`.
+   */
+  async takeBatch(max: number, { signal, withinMs, lingerMs, clock }: BatchOptions): Promise<T[]> {
+    const wake = () => this.wake();
+    signal.addEventListener("abort", wake, { once: true });
+    try {
+      if (signal.aborted) return [];
+      await this.wait(1, withinMs === undefined ? undefined : { ms: withinMs, clock });
+      if (!signal.aborted && this.size > 0) await this.wait(max, { ms: lingerMs, clock });
+      return signal.aborted ? [] : this.take(max);
+    } finally {
+      signal.removeEventListener("abort", wake);
+    }
+  }
 }
+
+type BatchOptions = { signal: AbortSignal; withinMs?: number | undefined; lingerMs: number; clock: Clock };

@@ -1,3 +1,5 @@
+import { textOrNull } from "@/lib/brokers/message";
+
 /**
  * An AMQP 0-9-1 field value with the type it had on the wire. Client libraries fold all integers into one number and
  * all strings into UTF-8; a consumer in another language sees the difference, so a redrive must write the same field
@@ -25,18 +27,6 @@ export type FieldTable = [name: string, value: FieldValue][];
 /** The bytes do not form a field table, or a value cannot be written as one. */
 export class FieldTableError extends Error {
   override readonly name = "FieldTableError";
-}
-
-const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-/** UTF-8 text of the bytes, or null when they are no UTF-8 or hold a NUL, which PostgreSQL text cannot store. */
-export function textOrNull(bytes: Uint8Array): string | null {
-  if (bytes.includes(0)) return null;
-  try {
-    return strictUtf8.decode(bytes);
-  } catch {
-    return null;
-  }
 }
 
 /** Names are shown and stored as text: NUL becomes its visible symbol, invalid UTF-8 the replacement character. */

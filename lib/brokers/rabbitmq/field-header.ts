@@ -1,4 +1,4 @@
-import { encodeValue, type FieldTable, FieldTableError, type FieldValue } from "@/lib/brokers/amqp/field-table";
+import { encodeValue, type FieldTable, FieldTableError, type FieldValue } from "@/lib/brokers/rabbitmq/field-table";
 import type { Header } from "@/lib/core/dead-letter";
 
 // JSON form of a typed value, kept in the third kind of Header. Text, booleans, null, arrays and plain tables are JSON

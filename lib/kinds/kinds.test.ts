@@ -1,13 +1,17 @@
+import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { DomainError } from "@/lib/core/problem";
+import { formFields } from "@/lib/kinds/descriptor";
 import {
+  KINDS,
+  kindOf,
   parseSourceConfig,
   redactConfig,
-  redactUrl,
   resolveSecrets,
   restoreMasked,
   targetAddress,
-} from "@/lib/contract/source-config";
-import { DomainError } from "@/lib/core/problem";
+} from "@/lib/kinds/kinds";
+import { redactUrl } from "@/lib/kinds/redact-url";
 
 const RABBIT = { url: "amqp://parkade:hunter2@rabbit:5672/prod", queue: "orders.dlq" };
 
@@ -37,15 +41,12 @@ describe("parseSourceConfig", () => {
     expect(parsed.config).toMatchObject({ redriveTo: { mode: "origin-queue", queue: "orders" } });
   });
 
-  it.each(["kafka", "sqs", "nats", "redis-stream", "bullmq", "outbox"])(
-    "says that %s is not available in this version",
-    (kind) => {
-      const error = failure(() => parseSourceConfig(kind, {}));
-      expect(error.code).toBe("invalid-config");
-      expect(error.message).toContain("not available in this version");
-      expect(error.fields[0]!.field).toBe("kind");
-    },
-  );
+  it.each(KINDS)("takes the example of %s, and each of its settings has words", (kind) => {
+    const { example, config, docs } = kindOf(kind);
+    expect(parseSourceConfig(kind, example).kind).toBe(kind);
+    expect(formFields(config).map(({ label }) => label)).not.toContain("");
+    expect(existsSync(`docs/${docs}`)).toBe(true);
+  });
 
   it("says that a kind nobody knows is none", () => {
     expect(failure(() => parseSourceConfig("mqtt", {})).message).toContain("not a kind of source");
@@ -165,21 +166,26 @@ describe("redaction", () => {
   ])("%s -> %s", (url, shown) => expect(redactUrl(url)).toBe(shown));
 
   it("shows references, and no secret", () => {
-    const shown = redactConfig({ ...RABBIT, headers: { authorization: "Bearer s3", "x-ref": "env:REF" } });
-    expect(shown).toEqual({
-      url: "amqp://***:***@rabbit:5672/prod",
-      queue: "orders.dlq",
+    const headers = { authorization: "Bearer s3", "x-ref": "env:REF" };
+    expect(redactConfig("http", { redriveUrl: "https://u:p@h/a", headers })).toEqual({
+      redriveUrl: "https://***:***@h/a",
       headers: { authorization: "***", "x-ref": "env:REF" },
     });
+    expect(redactConfig("rabbitmq", RABBIT)).toEqual({ url: "amqp://***:***@rabbit:5672/prod", queue: "orders.dlq" });
+    expect(redactConfig("of-another-version", { any: "text" })).toEqual({ any: "***" });
   });
 
   it("takes back what it showed, and keeps what was changed", () => {
-    const stored = { ...RABBIT, headers: { authorization: "Bearer s3" } };
-    const edited = { ...redactConfig(stored), queue: "other" };
-    expect(restoreMasked(edited, stored)).toEqual({ ...stored, queue: "other" });
-    const moved = { ...edited, url: "amqp://***:***@elsewhere:5672/prod" };
-    const refusal = failure(() => restoreMasked(moved, stored));
-    expect(refusal.fields.map(({ field }) => field)).toEqual(["config.url", "config.headers.authorization"]);
+    const stored = {
+      redriveUrl: "https://u:p@h/a",
+      slowLaneUrl: "https://h/b",
+      headers: { authorization: "Bearer s3" },
+    };
+    const edited = { ...redactConfig("http", stored), slowLaneUrl: "https://h/c" };
+    expect(restoreMasked("http", edited, stored)).toEqual({ ...stored, slowLaneUrl: "https://h/c" });
+    const moved = { ...edited, redriveUrl: "https://***:***@elsewhere/a" };
+    const refusal = failure(() => restoreMasked("http", moved, stored));
+    expect(refusal.fields.map(({ field }) => field)).toEqual(["config.redriveUrl", "config.headers.authorization"]);
   });
 });
 
@@ -189,7 +195,7 @@ describe("a masked header", () => {
     slowLaneUrl: "http://slow.example:8080/events",
     headers: { authorization: "Bearer s3cr3t", "x-ref": "env:PARKADE_SECRET_REF" },
   };
-  const edit = (change: object) => restoreMasked({ ...redactConfig(stored), ...change }, stored);
+  const edit = (change: object) => restoreMasked("http", { ...redactConfig("http", stored), ...change }, stored);
 
   it.each([
     { redriveUrl: "https://orders.example/v2/events" },

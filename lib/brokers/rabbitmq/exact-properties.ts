@@ -1,5 +1,5 @@
 import type { ChannelModel, ConfirmChannel } from "amqplib";
-import { type BasicProperties, decodeProperties, encodeProperties } from "@/lib/brokers/amqp/basic-properties";
+import { type BasicProperties, decodeProperties, encodeProperties } from "@/lib/brokers/rabbitmq/basic-properties";
 
 /**
  * amqplib decodes headers into plain JavaScript: every integer width becomes `number` (64-bit ones rounded), binary

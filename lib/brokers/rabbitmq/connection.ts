@@ -1,5 +1,5 @@
 import { type ChannelModel, connect } from "amqplib";
-import { keepExactProperties } from "@/lib/brokers/amqp/exact-properties";
+import { keepExactProperties } from "@/lib/brokers/rabbitmq/exact-properties";
 import type { Clock } from "@/lib/platform/clock";
 
 /** Two missed intervals end the connection: a peer that vanished is noticed within 20 to 30 seconds. */

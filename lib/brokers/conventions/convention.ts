@@ -1,0 +1,54 @@
+import type { Message } from "@/lib/brokers/message";
+import type { DeadLetterError, Origin } from "@/lib/core/dead-letter";
+
+/** A message as one convention reads it. Facts that the message does not state are null or absent. */
+export type Reading = {
+  convention: string;
+  origin: Origin;
+  error: DeadLetterError;
+  /** Exception types from the outermost to the innermost, for the error code. */
+  exceptionTypes: string[];
+  /** Why it was dead-lettered, in the word of the broker or framework: `rejected`, `expired`, `dead-letter` ... */
+  reason: string | null;
+  /** Deliveries to a consumer before it was dead-lettered, by its headers. */
+  attempts: number;
+  failedAtMs: number | null;
+  /** The framework's own message id and message type; they precede those of the broker. */
+  messageId: string | null;
+  eventType: string | null;
+  /** Set when the original message was wrapped: the message inside, to be parked instead of the wrapper. */
+  inner: Message | null;
+};
+
+/** How one framework, or the broker itself, writes dead letters. */
+export type Convention = {
+  name: string;
+  /** Whether a header (lower case) was added by the act of dead-lettering, and must not go back with a redrive. */
+  owns(headerName: string): boolean;
+  /** null: not this convention. */
+  read(message: Message): Reading | null;
+};
+
+/** Text safe for PostgreSQL and JSON: no NUL, no lone surrogate. */
+export function clean(text: string): string {
+  return text.replaceAll("\u0000", "\uFFFD").toWellFormed();
+}
+
+/**
+ * Instant of an ISO 8601 text as .NET and Java write it (up to nine fraction digits, zone optional: then UTC), epoch
+ * milliseconds; null when it is none.
+ */
+export function instantMs(text: string | null): number | null {
+  if (text === null) return null;
+  const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?\s*(Z|[+-]\d\d:?\d\d)?$/i.exec(text.trim());
+  if (match === null) return null;
+  const [, date, time, fraction = "", zone = "Z"] = match;
+  const ms = Date.parse(`${date}T${time}.${fraction.padEnd(3, "0").slice(0, 3)}${zone.toUpperCase()}`);
+  return Number.isNaN(ms) ? null : ms;
+}
+
+/** `Acme.OrderPlaced, Acme, Version=1.0.0.0;Acme.IEvent, Acme` -> `Acme.OrderPlaced`. */
+export function dotnetTypeName(text: string | null): string | null {
+  const name = text?.split(/[,;]/, 1)[0]?.trim();
+  return name ? name : null;
+}

@@ -1,0 +1,14 @@
+import type { Adapter, AdapterDeps } from "@/lib/brokers/port";
+import { probeQueue } from "@/lib/brokers/rabbitmq/probe";
+import { RabbitmqPublisher } from "@/lib/brokers/rabbitmq/publisher";
+import { rabbitmqReader } from "@/lib/brokers/rabbitmq/reader";
+import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
+
+/** RabbitMQ: reads a dead-letter queue; redrives by confirmed publish to the queue a message died in. */
+export function rabbitmqAdapter(deps: AdapterDeps): Adapter<RabbitmqConfig> {
+  return {
+    reader: (config) => rabbitmqReader(config, deps),
+    probe: (config, signal) => probeQueue(config, deps.clock, signal),
+    publisher: (config, lane = "main") => new RabbitmqPublisher(config, lane, deps),
+  };
+}

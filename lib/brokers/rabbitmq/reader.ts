@@ -1,0 +1,143 @@
+import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
+import { Inbox } from "@/lib/brokers/inbox";
+import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
+import {
+  AmqpError,
+  addressText,
+  amqpCode,
+  closeConnection,
+  dropConnection,
+  openConnection,
+} from "@/lib/brokers/rabbitmq/connection";
+import { receive } from "@/lib/brokers/rabbitmq/receive";
+import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
+import type { Clock } from "@/lib/platform/clock";
+
+const PREFETCH_DEFAULT = 500;
+/** How long a batch waits for further messages after its first one. */
+const LINGER_MS = 20;
+/** How long, on stop, a broker may take to confirm that it has all unacknowledged messages back. */
+const HAND_BACK_MS = 2_000;
+/**
+ * A quorum queue counts returned deliveries, and drops a message beyond its delivery limit (20 unless configured, since
+ * RabbitMQ 4.0). From this count on a batch that cannot be committed is held here instead of being returned.
+ */
+const HOLD_FROM_DELIVERY_COUNT = 2;
+
+/** Reads a dead-letter queue. */
+export function rabbitmqReader(config: RabbitmqConfig, { clock }: AdapterDeps): Reader<ConsumeMessage> {
+  const prefetch = config.prefetch ?? PREFETCH_DEFAULT;
+  return {
+    what: `queue ${config.queue}`,
+    batchMax: Math.max(1, Math.floor(prefetch / 2)),
+    holdFromDeliveries: HOLD_FROM_DELIVERY_COUNT,
+    open: async (signal) => {
+      const model = await openConnection(config.url, { name: `parkade source ${config.queue}`, clock, signal });
+      try {
+        return await QueueSession.open(model, config, { prefetch, clock });
+      } catch (error) {
+        await closeConnection(model, clock);
+        throw error;
+      }
+    },
+    describe: (error) => {
+      const where = addressText(config.url);
+      const code = amqpCode(error);
+      if (code === "AMQP_NOT_FOUND") return `queue ${config.queue} does not exist on ${where}`;
+      if (code === "AMQP_ACCESS_REFUSED")
+        return `${where} refuses access: check the user, the password and the permission to read ${config.queue}`;
+      return error instanceof AmqpError ? error.message : `lost ${where} (${code})`;
+    },
+  };
+}
+
+class QueueSession implements ReadSession<ConsumeMessage> {
+  readonly inHandMax: number;
+  private readonly inbox = new Inbox<ConsumeMessage>();
+  /** Delivery tags handed to the loop and not acknowledged, oldest first. */
+  private readonly inHand = new Set<number>();
+  private readonly model: ChannelModel;
+  private readonly channel: Channel;
+  private readonly config: RabbitmqConfig;
+  private readonly clock: Clock;
+
+  private constructor(model: ChannelModel, channel: Channel, config: RabbitmqConfig, prefetch: number, clock: Clock) {
+    this.model = model;
+    this.channel = channel;
+    this.config = config;
+    this.clock = clock;
+    this.inHandMax = prefetch;
+  }
+
+  static async open(
+    model: ChannelModel,
+    config: RabbitmqConfig,
+    { prefetch, clock }: { prefetch: number; clock: Clock },
+  ): Promise<QueueSession> {
+    const channel = await model.createChannel();
+    const session = new QueueSession(model, channel, config, prefetch, clock);
+    const { inbox } = session;
+    let cause: Error | null = null;
+    channel.on("error", (error) => {
+      cause = error;
+    });
+    channel.on("close", () => inbox.fail(cause ?? new AmqpError("AMQP_CHANNEL_CLOSED", "the channel was closed")));
+    model.on("close", (error) =>
+      inbox.fail(error ?? new AmqpError("AMQP_NOT_CONNECTED", `lost ${addressText(config.url)}`)),
+    );
+    // Passive: a missing queue is an error to show, never one to create.
+    await channel.checkQueue(config.queue);
+    await channel.prefetch(prefetch);
+    await channel.consume(config.queue, (message) => {
+      if (message === null) inbox.fail(new AmqpError("AMQP_NOT_FOUND", `queue ${config.queue} was deleted`));
+      else inbox.push(message);
+    });
+    return session;
+  }
+
+  async take(max: number, signal: AbortSignal, withinMs?: number): Promise<Taken<ConsumeMessage>[]> {
+    const messages = await this.inbox.takeBatch(max, { signal, withinMs, lingerMs: LINGER_MS, clock: this.clock });
+    return messages.map((message) => {
+      this.inHand.add(message.fields.deliveryTag);
+      const { letter, deliveryCount } = receive(message, this.config);
+      return { letter, handle: message, deliveries: deliveryCount };
+    });
+  }
+
+  async acknowledge(messages: readonly ConsumeMessage[]): Promise<void> {
+    const tags = new Set(messages.map((message) => message.fields.deliveryTag));
+    // One frame for all, unless it would acknowledge an older delivery that is still in hand.
+    const oldest = [...this.inHand].slice(0, tags.size);
+    if (oldest.every((tag) => tags.has(tag))) this.channel.ack(messages.at(-1)!, true);
+    else for (const message of messages) this.channel.ack(message);
+    for (const tag of tags) this.inHand.delete(tag);
+  }
+
+  async lag(): Promise<Lag> {
+    const { messageCount } = await this.channel.checkQueue(this.config.queue);
+    return { total: messageCount, parts: [] };
+  }
+
+  assertOpen(): void {
+    this.inbox.throwIfFailed();
+  }
+
+  async close(graceful: boolean): Promise<void> {
+    if (graceful && (await this.handBack())) await closeConnection(this.model, this.clock);
+    else dropConnection(this.model); // the broker returns what was not acknowledged
+  }
+
+  /** Returns unacknowledged messages. True when the broker has answered: it has then done all commands before this one. */
+  private async handBack(): Promise<boolean> {
+    const late = Promise.withResolvers<false>();
+    const stopTimer = this.clock.timer(HAND_BACK_MS, () => late.resolve(false));
+    try {
+      this.channel.nackAll(true);
+      return await Promise.race([this.channel.close().then(() => true), late.promise]);
+    } catch {
+      return false; // already closed: the broker has all unacknowledged messages back
+    } finally {
+      stopTimer();
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import * as z from "zod/mini";
+import { TAGS_MAX } from "@/lib/core/storable";
+
+/**
+ * What a person and the server need to know of one setting beside its shape. Every setting of every kind has one: the
+ * form, the masks and the table in the docs are made of it.
+ */
+export type FieldMeta = {
+  label: string;
+  /** One sentence: what it does, or where it is found. */
+  hint?: string;
+  /** A value somebody could have; shown in the empty field. */
+  example?: string;
+  /**
+   * `address`: a server that credentials are bound to. A URL is shown without its credentials. `secret`: never shown.
+   * Only these two take `env:NAME`: anywhere else a broker repeats the text, in an error, a name, a message.
+   */
+  role?: "address" | "secret";
+  /** Not needed to start: folded away. */
+  advanced?: true;
+  /** Holds several lines, as a certificate does. */
+  long?: true;
+};
+
+const META = z.registry<FieldMeta>();
+
+/** Gives a setting its words. Call it on the outermost schema of the setting. */
+export function field<T extends z.ZodMiniType>(schema: T, meta: FieldMeta): T {
+  META.add(schema, meta);
+  return schema;
+}
+
+export function metaOf(schema: z.ZodMiniType): FieldMeta | undefined {
+  return META.get(schema) as FieldMeta | undefined;
+}
+
+const ENV_REFERENCE = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;
+
+/** `env:NAME`: the name of the variable whose value is read when it is used, and never stored or shown. */
+export function referenceIn(value: string): string | null {
+  return ENV_REFERENCE.exec(value)?.[1] ?? null;
+}
+
+export function text(min: number, max?: number) {
+  const bounded = z.string("must be text").check(z.minLength(min, "must not be empty"));
+  return max === undefined ? bounded : bounded.check(z.maxLength(max, `at most ${max} characters`));
+}
+
+/** A password, token or key: text, or a reference. The value is never repeated in an error. */
+export function secret() {
+  return text(1, 20_000);
+}
+
+export function wholeNumber(from: number, to: number) {
+  const detail = `must be a whole number from ${from} to ${to}`;
+  return z.int(detail).check(z.gte(from, detail), z.lte(to, detail));
+}
+
+export function flag() {
+  return z.boolean("must be true or false");
+}
+
+export function choice<const T extends readonly [string, ...string[]]>(values: T) {
+  const [last, ...first] = [...values].reverse();
+  return z.enum(values, `must be ${[first.reverse().join(", "), last].filter(Boolean).join(" or ")}`);
+}
+
+/** 1 to `max` texts. */
+export function list(max: number, item = text(1, 300)) {
+  return z
+    .array(item, "must be a list")
+    .check(z.minLength(1, "must not be empty"), z.maxLength(max, `at most ${max} entries`));
+}
+
+/** An absolute URL of one of `protocols` (with colon), or a reference to one. */
+export function urlOf(protocols: readonly string[], example: string) {
+  // The value is not repeated: it may hold a password.
+  return z.string("must be text").check(
+    z.refine((value) => {
+      if (referenceIn(value) !== null) return true;
+      const url = URL.canParse(value) ? new URL(value) : null;
+      return url !== null && protocols.includes(url.protocol) && url.hostname !== "" && isDecodable(url);
+    }, `must be a URL such as ${example}, or env:PARKADE_SECRET_NAME`),
+  );
+}
+
+/** Clients decode user, password and virtual host: a stray percent sign would fail there, in words of their own. */
+function isDecodable({ username, password, pathname }: URL): boolean {
+  try {
+    for (const part of [username, password, pathname]) decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `host:port`, as Kafka and NATS list their servers. */
+export function hostAndPort(example: string) {
+  return z
+    .string("must be text")
+    .check(
+      z.refine(
+        (value) => referenceIn(value) !== null || /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/.test(value),
+        `must be a host and a port such as ${example}, or env:PARKADE_SECRET_NAME`,
+      ),
+    );
+}
+
+/** How a connection is encrypted. Every kind that has TLS takes the same settings. */
+export const tlsSettings = z.strictObject({
+  ca: field(z.optional(text(1, 100_000)), {
+    label: "CA certificate",
+    hint: "PEM. Needed when the server's certificate is not signed by a public authority.",
+    long: true,
+  }),
+  cert: field(z.optional(text(1, 100_000)), { label: "Client certificate", hint: "PEM.", long: true, advanced: true }),
+  key: field(z.optional(secret()), { label: "Client key", hint: "PEM.", role: "secret", long: true, advanced: true }),
+  servername: field(z.optional(text(1, 255)), {
+    label: "Server name",
+    hint: "The name the certificate must hold, when it is not the one in the address.",
+    advanced: true,
+  }),
+});
+export type TlsSettings = z.infer<typeof tlsSettings>;
+
+/** A header name, `property:NAME` for a property of the broker, or a JSON pointer such as `/order/id`. */
+const selector = (label: string, example: string) =>
+  field(z.optional(text(1, 200)), {
+    label,
+    example,
+    hint: "A header, property:NAME, or a JSON pointer.",
+    advanced: true,
+  });
+
+const mappingSchema = z.strictObject({
+  eventId: selector("Event id", "/order/eventId"),
+  aggregateId: selector("Aggregate id", "/order/id"),
+  aggregateType: selector("Aggregate type", "x-aggregate-type"),
+  version: selector("Version", "/order/version"),
+  eventType: selector("Event type", "x-event-type"),
+  errorCode: selector("Error code", "x-error-code"),
+  tags: field(
+    z.optional(
+      z
+        .record(
+          z.string().check(z.regex(/^[A-Za-z0-9_.-]{1,40}$/, "tag keys hold 1 to 40 letters, digits, _ . or -")),
+          text(1, 200),
+        )
+        .check(z.refine((tags) => Object.keys(tags).length <= TAGS_MAX, `at most ${TAGS_MAX} tags`)),
+    ),
+    { label: "Tags", hint: "Name of the tag, and where its value is found.", advanced: true },
+  ),
+});
+
+/** Where each fact of an event is found in a message. What is not set falls back to the customary places. */
+export type Mapping = z.infer<typeof mappingSchema>;
+
+export const mapping = field(z.optional(mappingSchema), { label: "Mapping" });
