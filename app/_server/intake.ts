@@ -1,8 +1,8 @@
 import { type Arrival, type Rejection, readOrReject, shortRejection } from "@/lib/contract/arrival";
 import type { ParkAnswer } from "@/lib/contract/events";
-import type { Mapping } from "@/lib/kinds/fields";
 import { DomainError } from "@/lib/core/problem";
 import type { Viewer } from "@/lib/core/viewer";
+import type { Mapping } from "@/lib/kinds/fields";
 import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/operations/park-events";
 import { createTurns, type Turns } from "@/lib/platform/turns";
 import { readMappings } from "@/lib/store/read/source-mappings";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { errorsOf, type SourceDraft, sourceBody, sourceDraft } from "@/components/sources/source-draft";
-import { parseSourceConfig } from "@/lib/kinds/kinds";
 import type { SourceOut } from "@/lib/contract/sources";
+import { parseSourceConfig } from "@/lib/kinds/kinds";
 
 const stored = (kind: string, config: Record<string, unknown>, over: Partial<SourceOut> = {}): SourceOut => ({
   id: "019aa1c4-0000-7000-8000-000000000001",
