@@ -115,7 +115,7 @@ export type PartState = { name: string /** null: unknown. */; lag: number | null
 
 export type ConsumerState = {
   state: "connecting" | "running" | "stopped" | "failing";
-  /** Messages waiting, null when unknown. */
+  /** Messages not parked yet, those in hand included; null when unknown. */
   lag: number | null;
   lastError: string | null;
   /** Messages committed and acknowledged since this consumer started. */

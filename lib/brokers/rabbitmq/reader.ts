@@ -115,7 +115,8 @@ class QueueSession implements ReadSession<ConsumeMessage> {
 
   async lag(): Promise<Lag> {
     const { messageCount } = await this.channel.checkQueue(this.config.queue);
-    return { total: messageCount, parts: [] };
+    // The broker counts what is ready; what it has handed out to us is not parked either.
+    return { total: messageCount + this.inbox.size + this.inHand.size, parts: [] };
   }
 
   assertOpen(): void {
