@@ -10,7 +10,7 @@ import type { HeldSources, NoTarget, SliceTarget, TargetDirectory } from "@/lib/
 import { createHealthProbe } from "@/lib/redriving/target-health";
 import { createTokenFeeder, type TokenFeeder } from "@/lib/redriving/token-feeder";
 import type { HealingStep } from "@/lib/retry/healing/healing";
-import { PolicyError } from "@/lib/retry/policy";
+import { PolicyError } from "@/lib/retry/policy-error";
 import { createTargetState, type TargetSnapshot, type TargetState } from "@/lib/retry/target";
 import type { Db } from "@/lib/store/db";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";

@@ -1,7 +1,7 @@
 import { outgoingRetryCount } from "@/lib/retry/amplification";
 import { DENIED } from "@/lib/retry/breaker/breaker";
 import type { AttemptContext } from "@/lib/retry/call";
-import { classify, timeoutVerdict } from "@/lib/retry/classify/classify";
+import { timeoutVerdict } from "@/lib/retry/classify/classifier";
 import { CANCELLED, type Verdict, verdict } from "@/lib/retry/classify/verdict";
 import { Alarm } from "@/lib/retry/deadline/alarm";
 import { TimeoutError } from "@/lib/retry/errors";
@@ -193,7 +193,7 @@ export class Attempt<T> implements AttemptContext {
       this.#alarm.set(this.#limit().dueMs, this.startedMs);
       const failed = (error: unknown) => {
         this.#wake = null;
-        resolve(failure(error));
+        resolve(this.#failure(error));
       };
       try {
         call.attempt(this).then((value) => {
@@ -240,6 +240,12 @@ export class Attempt<T> implements AttemptContext {
     return { kind: "failed", verdict: sent === "no" ? { ...answer, sent } : answer, error: reason };
   }
 
+  /** A rejection is a failure, unless the client's own side has cancelled the send. */
+  #failure(error: unknown): Extract<AttemptEnd<never>, { kind: "failed" | "cancelled" }> {
+    const judged = this.#operation.classify(error);
+    return { kind: judged.kind === "cancelled" ? "cancelled" : "failed", verdict: judged, error };
+  }
+
   /** Records in the shared state what this attempt has shown about the target. */
   #report(end: AttemptEnd<T>): void {
     const { breaker, counters, healer, latency } = this.#operation.target;
@@ -259,12 +265,6 @@ export class Attempt<T> implements AttemptContext {
     if (judgesTarget(end)) breaker.record(this.#permit, countsAsFailure(end), elapsedMs, nowMs);
     else breaker.release(this.#permit);
   }
-}
-
-/** A rejection is a failure, unless the client's own side has cancelled the send. */
-function failure(error: unknown): Extract<AttemptEnd<never>, { kind: "failed" | "cancelled" }> {
-  const judged = classify(error);
-  return { kind: judged.kind === "cancelled" ? "cancelled" : "failed", verdict: judged, error };
 }
 
 /** Whether the breaker counts an end: not when our own side stopped the attempt or lacked a resource. */

@@ -1,4 +1,5 @@
 import { backoffMsMax, backoffMsMin } from "@/lib/retry/backoff/backoff";
+import type { Violation } from "@/lib/retry/check-fields";
 import type { Policy } from "@/lib/retry/policy";
 
 /** The part of a policy that decides how long it can take. */
@@ -30,6 +31,18 @@ export function upperBoundMs(timing: Timing): number {
 /** Whether every attempt the policy promises fits: W <= deadlineMs - marginMs. */
 export function fitsDeadline(timing: Timing): boolean {
   return upperBoundMs(timing) <= timing.deadlineMs - timing.marginMs;
+}
+
+/** The violation of a deadline that is too short; empty when it fits. */
+export function fitViolations(policy: Timing): Violation[] {
+  if (fitsDeadline(policy)) return [];
+  return [
+    {
+      field: "deadlineMs",
+      value: policy.deadlineMs,
+      bound: `>= ${upperBoundMs(policy) + policy.marginMs} (all attempts, their longest delays and the margin)`,
+    },
+  ];
 }
 
 /**

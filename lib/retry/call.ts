@@ -45,6 +45,10 @@ export type ExecuteOptions = {
   target: TargetState;
   clock: Clock;
   random: Random;
+  /** Judges what an attempt rejects with. Default: `classify`, which knows every kind of target. */
+  classify?: (error: unknown) => Verdict;
+  /** Spreads each delay that the target asks for over [hint, hint * (1 + hintSpread)). Default 0: exactly the hint. */
+  hintSpread?: number;
   /** Cancels the operation: every wait ends at once, a send under way is aborted, and nothing more is sent. */
   signal?: AbortSignal;
   /** Ends every wait at once and lets no further send begin. A send under way runs to its own end. */
@@ -112,6 +116,8 @@ export type DecisionInputs = {
   withdrawn: number | null;
   /** The random number that was drawn, null = none was. */
   draw: number | null;
+  /** Absent without a spread over hints. */
+  hintSpread?: number;
 };
 
 type Spent = {

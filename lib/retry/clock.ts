@@ -7,8 +7,6 @@ export type Clock = {
   nowMs(): number;
   /** Wall clock, epoch milliseconds: audit rows and HTTP dates only. */
   wallMs(): number;
-  /** Resolves after `ms` milliseconds; rejects with `signal.reason` at once when the signal aborts. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Calls `fire` once after `ms` milliseconds unless the returned function is called first. */
   timer(ms: number, fire: () => void): () => void;
 };

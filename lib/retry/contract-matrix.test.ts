@@ -6,13 +6,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Backoff } from "@/lib/retry/backoff/backoff";
 import { expectedAttempts, successProbability, upperBoundMs } from "@/lib/retry/bounds";
-import type { Clock } from "@/lib/retry/clock";
 import { createTargetState, execute } from "@/lib/retry/execute";
 import { executeOnce } from "@/lib/retry/idempotency/execute-once";
 import { idempotencyKey } from "@/lib/retry/idempotency/key";
 import { memoryIdempotencyStore } from "@/lib/retry/idempotency/memory-store";
 import type { Policy } from "@/lib/retry/policy";
-import { manualClock } from "@/lib/retry/testing/manual-clock";
+import { type ManualClock, manualClock } from "@/lib/retry/testing/manual-clock";
 import { coded } from "@/lib/retry/testing/scripted-call";
 import { normal, seeded } from "@/lib/retry/testing/seeded";
 import { BARE, finish } from "@/lib/retry/testing/vectors/operation";
@@ -35,7 +34,7 @@ const backoffs: fc.Arbitrary<Backoff> = fc.record({
 type Weather = "ok" | "refused" | "cut" | "hangs";
 
 /** A sink that applies an effect once per key, and a link in front of it that may lose the answer. */
-function sink(clock: Clock, weather: () => Weather, latencyMs: () => number) {
+function sink(clock: ManualClock, weather: () => Weather, latencyMs: () => number) {
   const seen = new Set<string>();
   const effects: string[] = [];
   const sends: string[] = [];
@@ -186,7 +185,8 @@ describe("dedup window", () => {
       await clock.advance(atMs - clock.nowMs());
       const attempt = async () => `effect ${++effects}`;
       const call = { idempotencyKey: "key", retryable: true, attempt };
-      await executeOnce(call, { policy: BARE, target, clock, random: () => 0 }, { store, times });
+      const run = () => execute(call, { policy: BARE, target, clock, random: () => 0 });
+      await executeOnce("key", run, { store, times });
     }
     return effects;
   }

@@ -8,7 +8,7 @@ import { parseRetryAfter } from "@/lib/retry/retry-after";
 
 /** What is known when an attempt has failed. Times in milliseconds. */
 export type Situation = {
-  policy: Policy;
+  policy: Pick<Policy, "marginMs" | "backoff" | "throttledBackoff" | "retryAfterMsMax">;
   call: Pick<Call<unknown>, "idempotencyKey" | "retryable">;
   verdict: Verdict;
   /** Number of the attempt that failed, and of the last one allowed here. */
@@ -27,6 +27,8 @@ export type Situation = {
   blocked: boolean;
   /** Self-healing's stretch of every delay. */
   backoffFactor: number;
+  /** Spreads a hint over [hint, hint * (1 + hintSpread)): clients that were given one second do not come back together. */
+  hintSpread?: number;
   /** Pays for the retry; null = out of budget. Asked last, so that nothing is paid for a retry that is not made. */
   withdraw: (cost: CostClass) => number | null;
   random: Random;
@@ -48,15 +50,20 @@ export function decide(situation: Situation): NextStep {
 
   const timeLeftMs = situation.leftMs - policy.marginMs;
   const hint = hintOf(situation);
-  if (hint !== null && hint.delayMs > timeLeftMs) return { kind: "defer", waitMs: hint.delayMs };
+  if (hint !== null && hint.delayMs > timeLeftMs) {
+    return { kind: "defer", waitMs: spreadHint(situation, hint.delayMs, Number.POSITIVE_INFINITY) };
+  }
   if (timeLeftMs <= 0) return giveUp("deadline");
   if (situation.blocked) return giveUp("breaker-open");
 
   const withdrawn = verdict.blame === "local" ? 0 : situation.withdraw(costOf(verdict));
   if (withdrawn === null) return giveUp("budget");
-  if (hint?.exact) return { kind: "retry", delayMs: hint.delayMs, withdrawn, honored: true };
+  if (hint?.exact) {
+    return { kind: "retry", delayMs: spreadHint(situation, hint.delayMs, timeLeftMs), withdrawn, honored: true };
+  }
   const localMs = Math.min(localDelayMs(situation), timeLeftMs);
-  return { kind: "retry", delayMs: Math.max(localMs, hint?.delayMs ?? 0), withdrawn, honored: hint !== null };
+  const askedMs = hint === null ? 0 : spreadHint(situation, hint.delayMs, timeLeftMs);
+  return { kind: "retry", delayMs: Math.max(localMs, askedMs), withdrawn, honored: hint !== null };
 }
 
 /** When the target asks to be called again. `exact`: then and not later; otherwise the own backoff may be longer. */
@@ -78,6 +85,11 @@ export function hintOf({ verdict, policy, wallMs }: Pick<Situation, "verdict" | 
   const fineMs = verdict.retryAfterMs ?? 0;
   const delayMs = Math.min(Math.max(wholeMs, fineMs), policy.retryAfterMsMax);
   return delayMs > 0 ? { delayMs, exact: wholeMs >= fineMs } : null;
+}
+
+/** Never earlier than the hint. Source: Envoy, "rate limited reset header" with its jitter on top. */
+function spreadHint({ hintSpread = 0, random }: Situation, hintMs: number, leftMs: number): number {
+  return hintSpread > 0 ? Math.min(hintMs * (1 + hintSpread * random()), leftMs) : hintMs;
 }
 
 function localDelayMs({ policy, verdict, attempt, previousDelayMs, backoffFactor, random }: Situation): number {

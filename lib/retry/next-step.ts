@@ -48,13 +48,15 @@ export function nextStep(
     blocked: target.breaker !== null && target.breaker.waitMs(nowMs) !== 0,
     withdrawn: null,
     draw: null,
+    ...(operation.hintSpread !== undefined && { hintSpread: operation.hintSpread }),
   };
   const withdraw = (cost: CostClass) => {
     inputs.withdrawn = operation.budget.withdraw(cost, nowMs);
     return inputs.withdrawn;
   };
   const random = () => {
-    inputs.draw = operation.random();
+    // One draw for the backoff and the spread of a hint: a replay knows one.
+    inputs.draw ??= operation.random();
     return inputs.draw;
   };
   const next = decide({ ...inputs, policy, call, verdict: last.verdict, withdraw, random });

@@ -11,7 +11,8 @@ import type {
   FailureReason,
   Success,
 } from "@/lib/retry/call";
-import type { Sent } from "@/lib/retry/classify/verdict";
+import { classify } from "@/lib/retry/classify/classify";
+import type { Sent, Verdict } from "@/lib/retry/classify/verdict";
 import type { Clock, Random } from "@/lib/retry/clock";
 import { Alarm } from "@/lib/retry/deadline/alarm";
 import type { Decided } from "@/lib/retry/next-step";
@@ -34,6 +35,8 @@ export class Operation<T> {
   readonly target: TargetState;
   readonly clock: Clock;
   readonly random: Random;
+  readonly classify: (error: unknown) => Verdict;
+  readonly hintSpread: number | undefined;
   /** Monotonic ms. */
   readonly startedMs: number;
   /** Monotonic ms; Infinity while a patient operation waits for its first turn. */
@@ -56,12 +59,15 @@ export class Operation<T> {
   #halt: AbortSignal | undefined;
   #halts = new Set<Halt>();
 
-  constructor(call: Call<T>, { policy, target, clock, random, signal, halt, patient = false }: ExecuteOptions) {
+  constructor(call: Call<T>, options: ExecuteOptions) {
+    const { policy, target, clock, random, signal, halt, patient = false } = options;
     this.call = call;
     this.policy = policy;
     this.target = target;
     this.clock = clock;
     this.random = random;
+    this.classify = options.classify ?? classify;
+    this.hintSpread = options.hintSpread;
     this.startedMs = clock.nowMs();
     this.patient = patient;
     this.budget = target.budget;

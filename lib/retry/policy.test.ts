@@ -1,14 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { fitsDeadline } from "@/lib/retry/bounds";
 import { checkFields } from "@/lib/retry/check-fields";
-import {
-  assertPolicy,
-  POLICY_PRESETS,
-  type Policy,
-  PolicyError,
-  parsePolicy,
-  validatePolicy,
-} from "@/lib/retry/policy";
+import { assertPolicy, POLICY_PRESETS, type Policy, parsePolicy, validatePolicy } from "@/lib/retry/policy";
+import { PolicyError } from "@/lib/retry/policy-error";
 
 const POLICY: Policy = {
   maxAttempts: 3,

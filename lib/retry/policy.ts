@@ -1,10 +1,11 @@
 import type { Backoff } from "@/lib/retry/backoff/backoff";
-import { fitsDeadline, upperBoundMs } from "@/lib/retry/bounds";
+import { fitViolations } from "@/lib/retry/bounds";
 import type { BreakerPolicy } from "@/lib/retry/breaker/breaker";
 import type { BudgetPolicy } from "@/lib/retry/budget/budget";
 import type { HealingPolicy } from "@/lib/retry/healing/healing";
 import type { HedgePolicy } from "@/lib/retry/hedge/hedge-policy";
 import { checkPolicy, type Violation } from "@/lib/retry/policy-check";
+import { PolicyError } from "@/lib/retry/policy-error";
 import type { DynamicTimeout } from "@/lib/retry/timeout/dynamic";
 import type { PhaseTimeouts } from "@/lib/retry/timeout/phases";
 
@@ -29,17 +30,6 @@ export type Policy = {
   hedge: HedgePolicy | null;
   healing: HealingPolicy | null;
 };
-
-/** A policy may not run: it is malformed, or its attempts do not fit its deadline. */
-export class PolicyError extends Error {
-  readonly violations: readonly Violation[];
-
-  constructor(violations: readonly Violation[]) {
-    super(`policy refused: ${violations.map((v) => `${v.field} = ${show(v.value)}, ${v.bound}`).join("; ")}`);
-    this.name = "PolicyError";
-    this.violations = violations;
-  }
-}
 
 /**
  * All violations of a policy from outside (a form, a JSON column), each by field, value and bound; empty
@@ -68,21 +58,6 @@ export function assertPolicy(policy: Policy): void {
   if (asserted.has(policy)) return;
   parsePolicy(policy);
   asserted.add(policy);
-}
-
-function fitViolations(policy: Policy): Violation[] {
-  if (fitsDeadline(policy)) return [];
-  return [
-    {
-      field: "deadlineMs",
-      value: policy.deadlineMs,
-      bound: `>= ${upperBoundMs(policy) + policy.marginMs} (all attempts, their longest delays and the margin)`,
-    },
-  ];
-}
-
-function show(value: unknown): string {
-  return value === undefined ? "nothing" : (JSON.stringify(value) ?? String(value));
 }
 
 const SHARED = {

@@ -1,3 +1,4 @@
+import { type Family, judged } from "@/lib/retry/classify/classifier";
 import {
   CANCELLED,
   type CodeRule,
@@ -62,13 +63,23 @@ const CODES = tableOf<CodeRule>({
   AMQP_CONNECTION_CLOSED: UNKNOWN,
 });
 
-/** Rule of an AMQP reply code, as amqplib puts it into `error.code` beside `classId` and `methodId`. */
-export function amqpReplyRule(replyCode: number): CodeRule | null {
+/** Closes by the protocol, as amqplib marks them with `classId` and `methodId`, and errors of adapters. */
+export const AMQP_ERRORS: Family = {
+  byCode({ code, link }) {
+    if (typeof code === "string") return judged(code, amqpRule(code));
+    const closed = typeof link.classId === "number" && typeof link.methodId === "number";
+    // Only then is a number a reply code.
+    return code !== null && closed ? (judged(`AMQP_${code}`, amqpReplyRule(code)) ?? null) : undefined;
+  },
+};
+
+/** Rule of an AMQP reply code. */
+function amqpReplyRule(replyCode: number): CodeRule | null {
   return REPLY_CODES[replyCode] ?? null;
 }
 
 /** Rule of an adapter's code: `AMQP_NO_ROUTE`, or `AMQP_404` with the bare reply code. */
-export function amqpRule(code: string): CodeRule | null {
+function amqpRule(code: string): CodeRule | null {
   const numbered = /^AMQP_(\d{3})$/.exec(code);
   return CODES[code] ?? (numbered ? amqpReplyRule(Number(numbered[1])) : null);
 }

@@ -1,4 +1,13 @@
-import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, THROTTLED, tableOf } from "@/lib/retry/classify/verdict";
+import { type Family, judged } from "@/lib/retry/classify/classifier";
+import {
+  type CodeRule,
+  MAYBE_SENT,
+  NOT_SENT,
+  PERMANENT,
+  THROTTLED,
+  tableOf,
+  upperSnake,
+} from "@/lib/retry/classify/verdict";
 
 /**
  * Error codes of AWS services and of SQS in particular, as `error.name` or `error.Code`. They beat the status: AWS
@@ -52,13 +61,16 @@ const UPPER = tableOf<CodeRule>(
   Object.fromEntries(Object.entries(CODES).map(([name, rule]) => [upperSnake(name), rule])),
 );
 
-/** `EC2ThrottledException` -> `EC2_THROTTLED_EXCEPTION`. */
-export function upperSnake(name: string): string {
-  return name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase();
-}
+/** Errors of AWS SDKs, which have a name and no code, and of adapters, which have a code. */
+export const AWS_ERRORS: Family = {
+  byCode({ code, name }) {
+    const known = code ?? name;
+    return typeof known === "string" ? judged(upperSnake(known), awsRule(known)) : undefined;
+  },
+};
 
 /** Rule of an AWS error code; namespaces such as `AWS.SimpleQueueService.NonExistentQueue` are dropped. */
-export function awsRule(code: string): CodeRule | null {
+function awsRule(code: string): CodeRule | null {
   const name = code.slice(code.lastIndexOf(".") + 1);
   return CODES[name] ?? UPPER[name] ?? UPPER[name.replace(/^(SQS|AWS)_/, "")] ?? null;
 }

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { upperSnake } from "@/lib/retry/classify/aws";
-import { classify, timeoutVerdict } from "@/lib/retry/classify/classify";
+import { timeoutVerdict } from "@/lib/retry/classify/classifier";
+import { classify } from "@/lib/retry/classify/classify";
 import { chain } from "@/lib/retry/classify/facts";
 import { httpRule } from "@/lib/retry/classify/http";
+import { upperSnake } from "@/lib/retry/classify/verdict";
 
 function error(fields: Record<string, unknown>, cause?: unknown): Error {
   return Object.assign(new Error("503 ETIMEDOUT Throttling: text that must not matter", { cause }), fields);

@@ -18,13 +18,10 @@ export type Facts = {
   pushbackMs: number | null;
   /** The system call that failed was `connect`: nothing had been sent yet, whatever the code. */
   connecting: boolean;
-  /** amqplib marks protocol closes with classId and methodId: only then a number is an AMQP reply code. */
-  amqp: boolean;
-  /** JetStream's err_code, or the type of a Kafka protocol error. */
-  jetStream: number | null;
-  kafkaType: string | null;
   /** A layer below has retried already, or the target forbids a repeat. */
   stop: boolean;
+  /** The error itself, for what a single family reads. */
+  link: Readonly<Record<string, unknown>>;
 };
 
 /** How deep a chain of causes is followed. */
@@ -51,10 +48,8 @@ export function factsOf(link: Record<string, unknown>): Facts {
     retryAfterMs: delayOf(link.retryAfterMs),
     pushbackMs: delayOf(link.pushback),
     connecting: link.syscall === "connect",
-    amqp: typeof link.classId === "number" && typeof link.methodId === "number",
-    jetStream: number(link.err_code) ?? number(member(link.api_error, "err_code")),
-    kafkaType: text(link.type),
     stop: link.retriesExhausted === true || forbids(link.pushback),
+    link,
   };
 }
 
@@ -75,14 +70,14 @@ function codeOf(link: Record<string, unknown>): string | number | null {
 
 function statusOf(link: Record<string, unknown>): number | null {
   return (
-    number(link.status) ??
-    number(link.statusCode) ??
-    number(member(link.$metadata, "httpStatusCode")) ??
-    number(member(link.response, "status"))
+    numberOf(link.status) ??
+    numberOf(link.statusCode) ??
+    numberOf(memberOf(link.$metadata, "httpStatusCode")) ??
+    numberOf(memberOf(link.response, "status"))
   );
 }
 
-function member(value: unknown, key: string): unknown {
+export function memberOf(value: unknown, key: string): unknown {
   return isObject(value) ? value[key] : undefined;
 }
 
@@ -94,6 +89,6 @@ function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-function number(value: unknown): number | null {
+export function numberOf(value: unknown): number | null {
   return typeof value === "number" ? value : null;
 }

@@ -1,3 +1,4 @@
+import { type Family, judged } from "@/lib/retry/classify/classifier";
 import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, THROTTLED, tableOf } from "@/lib/retry/classify/verdict";
 
 /** Codes of the HTTP adapter that are no status. */
@@ -5,8 +6,15 @@ const CODES = tableOf<CodeRule>({
   HTTP_NO_TARGET: PERMANENT,
 });
 
+/** Errors with the status of an HTTP answer, or with an adapter's code. */
+export const HTTP_ERRORS: Family = {
+  // A wrapper of a response (UND_ERR_REQ_RETRY) has a code that no family knows: its status decides.
+  byCode: ({ code }, hinted) => (typeof code === "string" ? judged(code, httpCodeRule(code, hinted)) : undefined),
+  byStatus: (status, hinted) => judged(`HTTP_${status}`, httpRule(status, hinted)),
+};
+
 /** Rule of an adapter's code: `HTTP_503`, or one that is no status. null when it is neither. */
-export function httpCodeRule(code: string, hinted: boolean): CodeRule | null {
+function httpCodeRule(code: string, hinted: boolean): CodeRule | null {
   const status = /^HTTP_(\d{3})$/.exec(code)?.[1];
   return status === undefined ? (CODES[code] ?? null) : httpRule(Number(status), hinted);
 }

@@ -1,3 +1,4 @@
+import { type Family, judged } from "@/lib/retry/classify/classifier";
 import {
   CANCELLED,
   type CodeRule,
@@ -6,6 +7,7 @@ import {
   THROTTLED,
   tableOf,
   UNKNOWN,
+  upperSnake,
 } from "@/lib/retry/classify/verdict";
 
 /**
@@ -106,17 +108,30 @@ const CLIENT_NAMES = tableOf<CodeRule>({
   KafkaJSAbortError: CANCELLED,
 });
 
+/** Protocol errors by name (`type`, `code`) or number, and client-side errors by their name. */
+export const KAFKA_ERRORS: Family = {
+  byCode({ code, link: { type }, name }) {
+    const typed = typeof type === "string" ? judged(`KAFKA_${type}`, kafkaRule(type)) : undefined;
+    if (typed) return typed;
+    if (typeof code === "string") return judged(code, kafkaRule(code));
+    if (code === null || !name.startsWith("Kafka")) return undefined;
+    const known = kafkaName(code);
+    return known === null ? null : (judged(`KAFKA_${known}`, kafkaRule(known)) ?? null);
+  },
+  byName: (name) => judged(upperSnake(name), kafkaClientRule(name)),
+};
+
 /** Rule of a protocol error name, with or without an adapter's `KAFKA_` before it. */
-export function kafkaRule(code: string): CodeRule | null {
+function kafkaRule(code: string): CodeRule | null {
   return NAMES[code] ?? (code.startsWith("KAFKA_") ? (NAMES[code.slice("KAFKA_".length)] ?? null) : null);
 }
 
 /** Name of a protocol error number; null when it is none we judge. */
-export function kafkaName(code: number): string | null {
+function kafkaName(code: number): string | null {
   return NUMBERS[code] ?? null;
 }
 
 /** Rule of a client-side error by its `name`. */
-export function kafkaClientRule(name: string): CodeRule | null {
+function kafkaClientRule(name: string): CodeRule | null {
   return CLIENT_NAMES[name] ?? null;
 }

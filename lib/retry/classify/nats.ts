@@ -1,3 +1,5 @@
+import { type Family, judged } from "@/lib/retry/classify/classifier";
+import { memberOf, numberOf } from "@/lib/retry/classify/facts";
 import { type CodeRule, NOT_SENT, PERMANENT, THROTTLED, tableOf, UNKNOWN } from "@/lib/retry/classify/verdict";
 
 /**
@@ -42,18 +44,25 @@ const JETSTREAM = tableOf<CodeRule>({
   10077: NOT_SENT, // stream store failed: nothing was stored
 });
 
+export const NATS_ERRORS: Family = {
+  byCode({ code, link }) {
+    const errCode = numberOf(link.err_code) ?? numberOf(memberOf(link.api_error, "err_code"));
+    if (errCode !== null) return judged(`NATS_${errCode}`, jetStreamRule(errCode)) ?? null;
+    return typeof code === "string" ? judged(code, natsRule(code)) : undefined;
+  },
+  byName(name) {
+    const code = NAMES[name];
+    return code === undefined ? undefined : judged(code, natsRule(code));
+  },
+};
+
 /** Rule of an adapter's `NATS_...` code, or of `NATS_<err_code>` of JetStream. */
-export function natsRule(code: string): CodeRule | null {
+function natsRule(code: string): CodeRule | null {
   const numbered = /^NATS_(\d{5})$/.exec(code);
   return CODES[code] ?? (numbered ? jetStreamRule(Number(numbered[1])) : null);
 }
 
-/** Code of a nats.js error by its `name`; null when it is none of theirs. */
-export function natsName(name: string): string | null {
-  return NAMES[name] ?? null;
-}
-
 /** Rule of JetStream's `err_code` (five digits). */
-export function jetStreamRule(errCode: number): CodeRule | null {
+function jetStreamRule(errCode: number): CodeRule | null {
   return JETSTREAM[errCode] ?? null;
 }

@@ -1,3 +1,4 @@
+import { type Family, judged } from "@/lib/retry/classify/classifier";
 import { CANCELLED, type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, tableOf } from "@/lib/retry/classify/verdict";
 
 /**
@@ -61,13 +62,18 @@ const CODES = tableOf<CodeRule>({
 /** A response llhttp cannot parse: worth one repeat, since a proxy in the way may have cut it. */
 const MALFORMED_RESPONSE: CodeRule = { ...MAYBE_SENT, repeatsMax: 1 };
 
+export const NODE_ERRORS: Family = {
+  byCode: ({ code }) => (typeof code === "string" ? judged(code, nodeRule(code)) : undefined),
+  byName: (name) => judged(name === "TimeoutError" ? "TIMEOUT" : "ABORTED", abortRule(name)),
+};
+
 /** Rule of a Node or undici error code; null when the code is none of theirs. */
-export function nodeRule(code: string): CodeRule | null {
+function nodeRule(code: string): CodeRule | null {
   return CODES[code] ?? (code.startsWith("HPE_") ? MALFORMED_RESPONSE : null);
 }
 
 /** Rule of an error known only by its `name`: what AbortController and AbortSignal.timeout throw. */
-export function abortRule(name: string): CodeRule | null {
+function abortRule(name: string): CodeRule | null {
   if (name === "AbortError") return CANCELLED;
   return name === "TimeoutError" ? MAYBE_SENT : null;
 }

@@ -1,11 +1,17 @@
+import { type Family, judged } from "@/lib/retry/classify/classifier";
 import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT } from "@/lib/retry/classify/verdict";
+
+/** Errors with a SQLSTATE as their code: those of pg, and of what is built on it. */
+export const POSTGRES_ERRORS: Family = {
+  byCode: ({ code }) => (typeof code === "string" ? judged(code, postgresRule(code)) : undefined),
+};
 
 /**
  * Rule of a PostgreSQL SQLSTATE, for targets that are outbox tables. A failed statement leaves nothing behind; only
  * a connection lost around the commit is unknown. Source: PostgreSQL "Error Codes", appendix A.
  * @returns null when `code` is not a SQLSTATE we judge
  */
-export function postgresRule(code: string): CodeRule | null {
+function postgresRule(code: string): CodeRule | null {
   if (!/^[0-9A-Z]{5}$/.test(code)) return null;
   switch (code) {
     case "40001": // serialization_failure

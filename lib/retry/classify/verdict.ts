@@ -43,6 +43,11 @@ export function tableOf<Rule>(entries: Readonly<Record<string | number, Rule>>):
   return Object.freeze(Object.assign(Object.create(null), entries));
 }
 
+/** `EC2ThrottledException` -> `EC2_THROTTLED_EXCEPTION`. */
+export function upperSnake(name: string): string {
+  return name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase();
+}
+
 /** A complete verdict from a rule. */
 export function verdict(code: string, rule: CodeRule): Verdict {
   return {

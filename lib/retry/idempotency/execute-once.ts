@@ -1,5 +1,4 @@
-import type { Call, ExecuteOptions, Outcome } from "@/lib/retry/call";
-import { execute } from "@/lib/retry/execute";
+import type { Outcome } from "@/lib/retry/call";
 import type { ClaimTimes } from "@/lib/retry/idempotency/claim";
 import type { IdempotencyStore } from "@/lib/retry/idempotency/store";
 
@@ -11,25 +10,32 @@ export type OnceOutcome<T> =
   /** It ran, but its claim had been taken over meanwhile: the other holder's result is the one that counts. */
   | { kind: "fenced"; outcome: Outcome<T> };
 
+export type OnceOptions<T> = {
+  store: IdempotencyStore<T>;
+  times: ClaimTimes;
+  /** Called when the key has been seen, and nothing is run. */
+  onDropped?: () => void;
+};
+
 /**
- * Runs `call` at most once per key and window: claim, then execute, then keep the result. A run that did not succeed
+ * Runs an operation at most once per key and window: claim, then `run`, then keep the result. A run that did not succeed
  * gives the key back, so that it can be repeated with the same key; the sink's own deduplication covers what may have
- * been sent. Rejects like `execute`, and with whatever the store rejects with.
+ * been sent. Rejects with what `run` or the store rejects with. A run that takes longer than `leaseMs` may be claimed by
+ * another holder: the lease must be longer than the operation's deadline.
  */
 export async function executeOnce<T>(
-  call: Call<T> & { idempotencyKey: string },
-  options: ExecuteOptions,
-  { store, times }: { store: IdempotencyStore<T>; times: ClaimTimes },
+  key: string,
+  run: () => Promise<Outcome<T>>,
+  { store, times, onDropped }: OnceOptions<T>,
 ): Promise<OnceOutcome<T>> {
-  const key = call.idempotencyKey;
   const claim = await store.claim(key, times);
   if (claim.kind !== "claimed") {
-    options.target.counters.dedupDropped++;
+    onDropped?.();
     return claim.kind === "done" ? { kind: "replayed", value: claim.result } : claim;
   }
   let outcome: Outcome<T>;
   try {
-    outcome = await execute(call, options);
+    outcome = await run();
   } catch (error) {
     await store.release(key, claim.fence);
     throw error;

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { execute } from "@/lib/retry/execute";
 import { type ClaimEntry, decideClaim, holdsClaim, windowProblems } from "@/lib/retry/idempotency/claim";
 import { executeOnce } from "@/lib/retry/idempotency/execute-once";
 import { idempotencyKey } from "@/lib/retry/idempotency/key";
@@ -205,17 +206,21 @@ describe("executeOnce", () => {
     let sends = 0;
     const run = (attempt: () => Promise<string>, onOpen?: () => Promise<void>) =>
       executeOnce(
-        {
-          idempotencyKey: "k",
-          retryable: true,
-          attempt: () => {
-            sends++;
-            return attempt();
-          },
-          ...(onOpen ? { onOpen } : {}),
-        },
-        { policy: on.policy, target: on.target, clock: on.clock, random: () => 0 },
-        { store, times: TIMES },
+        "k",
+        () =>
+          execute(
+            {
+              idempotencyKey: "k",
+              retryable: true,
+              attempt: () => {
+                sends++;
+                return attempt();
+              },
+              ...(onOpen ? { onOpen } : {}),
+            },
+            { policy: on.policy, target: on.target, clock: on.clock, random: () => 0 },
+          ),
+        { store, times: TIMES, onDropped: () => on.target.counters.dedupDropped++ },
       );
     return { on, store, run, sends: () => sends };
   }

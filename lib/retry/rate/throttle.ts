@@ -8,6 +8,18 @@ import {
   withPolicy,
 } from "@/lib/retry/rate/token-bucket";
 
+/** More calls wait for a token than `queueMax` allows: this one was not made. */
+export class QueueFullError extends Error {
+  override readonly name = "QueueFullError";
+  readonly code = "RATE_QUEUE_FULL";
+  /** Read by `classify`: nothing was sent. */
+  readonly sent = "no";
+
+  constructor(queueMax: number) {
+    super(`${queueMax} calls wait for a token already`);
+  }
+}
+
 type Waiter = { cost: number; resolve: () => void };
 
 /**
@@ -19,9 +31,12 @@ export class Throttle {
   #clock: Clock;
   #state: TokenBucketState;
   #waiters = new Set<Waiter>();
+  #queueMax: number;
   #disarm: (() => void) | null = null;
 
-  constructor(policy: TokenBucketPolicy, clock: Clock) {
+  /** @param queueMax calls that may wait; one more is rejected */
+  constructor(policy: TokenBucketPolicy, clock: Clock, queueMax = Number.POSITIVE_INFINITY) {
+    this.#queueMax = queueMax;
     this.#policy = policy;
     this.#clock = clock;
     this.#state = newTokenBucket(policy, clock.nowMs());
@@ -32,10 +47,14 @@ export class Throttle {
     return this.#waiters.size === 0 && this.#grant(cost) === null;
   }
 
-  /** Waits for `cost` tokens. Rejects with `signal.reason` at once when it aborts; throws RangeError like tryTake. */
+  /**
+   * Waits for `cost` tokens. Rejects with `signal.reason` at once when it aborts, with QueueFullError when too many wait,
+   * and with RangeError like tryTake.
+   */
   async take(cost = 1, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     if (this.tryTake(cost)) return;
+    if (this.#waiters.size >= this.#queueMax) throw new QueueFullError(this.#queueMax);
     await new Promise<void>((resolve, reject) => {
       const stop = () => {
         this.#waiters.delete(waiter);

@@ -2,6 +2,8 @@ import type { Clock } from "@/lib/retry/clock";
 
 /** A clock that moves only when a test calls it. Wall and monotonic time can be moved separately. */
 export type ManualClock = Clock & {
+  /** Resolves after `ms` milliseconds; rejects with `signal.reason` at once when the signal aborts. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Moves both times by `ms`, firing timers in order, each at its own moment, and lets promises settle in between. */
   advance(ms: number): Promise<void>;
   /** Moves to the next timer and fires it; false when there is none. */
