@@ -23,7 +23,9 @@ function structured(document: Record<string, unknown> | string, more: Partial<Cl
 }
 
 function binary(more: Record<string, string>, body = "{}", also: Partial<CloudEventOptions> = {}) {
-  const headers = new Headers(Object.entries(attributes).map(([name, value]) => [`ce-${name}`, value]));
+  const headers = new Headers(
+    Object.entries(attributes).map(([name, value]): [string, string] => [`ce-${name}`, value]),
+  );
   for (const [name, value] of Object.entries(more)) headers.set(name, value);
   return readBinary(headers, new TextEncoder().encode(body), { ...options, ...also });
 }

@@ -1,0 +1,155 @@
+import { sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/node-postgres";
+import knex from "knex";
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { drizzleSession, type SqlSession } from "@/lib/kit/sql";
+import { createLowRateStore } from "@/lib/store/prisma";
+import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import { insertOutbox } from "./insert";
+import { outboxTableSql } from "./table";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+const table = "shop_outbox";
+
+beforeAll(async () => {
+  database = await testDatabase();
+  pool = new pg.Pool({ connectionString: database.url, max: 4 });
+  await pool.query(outboxTableSql({ table }));
+});
+beforeEach(() => pool.query(`truncate ${table} restart identity`));
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+class Rollback extends Error {}
+
+/** Runs `work` in a transaction of one library; a Rollback that it throws rolls back and comes out again. */
+const libraries: Record<string, (work: (tx: SqlSession) => Promise<unknown>) => Promise<unknown>> = {
+  pg: async (work) => {
+    const client = await pool.connect();
+    try {
+      await client.query("begin");
+      await work(client);
+      await client.query("commit");
+    } catch (error) {
+      await client.query("rollback");
+      throw error;
+    } finally {
+      client.release();
+    }
+  },
+  Prisma: async (work) => {
+    const store = createLowRateStore(database.url);
+    try {
+      await store.read((prisma) => prisma.$transaction((tx) => work(tx)));
+    } finally {
+      await store.end();
+    }
+  },
+  Knex: async (work) => {
+    const db = knex({ client: "pg", connection: database.url });
+    try {
+      await db.transaction((tx) => work(tx));
+    } finally {
+      await db.destroy();
+    }
+  },
+  Drizzle: (work) => drizzle(pool).transaction((tx) => work(drizzleSession(tx, sql))),
+};
+
+const event = {
+  id: "order-77-v3",
+  aggregateType: "order",
+  aggregateId: "77'; drop table x --?",
+  eventType: "order.paid",
+  destination: "orders",
+  payload: { total: "12.50 €", note: "what? $1 ?? :name" },
+  headers: [
+    ["traceparent", "00-1-2-01"],
+    ["raw", new Uint8Array([0, 255])],
+    ["none", null],
+    ["traceparent", ""],
+  ] as const,
+};
+
+describe.each(Object.keys(libraries))("in a transaction of %s", (library) => {
+  const transaction = libraries[library]!;
+
+  test("the event is inserted as it is, and the later ones behind it", async () => {
+    await transaction(async (tx) => {
+      expect(await insertOutbox(tx, event, { table })).toEqual(["order-77-v3"]);
+      await insertOutbox(
+        tx,
+        [
+          { ...event, id: "b" },
+          { ...event, id: "c", payload: new Uint8Array([0, 1]) },
+        ],
+        { table },
+      );
+    });
+    const { rows } = await pool.query(`select * from ${table} order by seq`);
+    expect(rows.map(({ id }) => id)).toEqual(["order-77-v3", "b", "c"]);
+    expect(rows[0]).toMatchObject({ status: "NEW", attempts: 0, aggregate_id: event.aggregateId, message_key: null });
+    expect(JSON.parse(rows[0].payload.toString())).toEqual(event.payload);
+    expect(rows[0].headers).toEqual([
+      ["traceparent", "00-1-2-01"],
+      ["raw", "AP8=", "bytes"],
+      ["none", null],
+      ["traceparent", ""],
+    ]);
+    expect(rows[2].payload).toEqual(Buffer.from([0, 1]));
+  });
+
+  test("a rollback takes the event back", async () => {
+    const failing = transaction(async (tx) => {
+      await insertOutbox(tx, event, { table });
+      throw new Rollback();
+    });
+    await expect(failing).rejects.toThrow(Rollback);
+    expect((await pool.query(`select id from ${table}`)).rows).toEqual([]);
+  });
+});
+
+describe("the order of an aggregate", () => {
+  test("lockAggregate: a second transaction waits for the first, and comes behind it", async () => {
+    const [first, second] = [await pool.connect(), await pool.connect()];
+    await first.query("begin");
+    await second.query("begin");
+    await insertOutbox(first, { ...event, id: "first" }, { table, lockAggregate: true });
+    const waiting = insertOutbox(second, { ...event, id: "second" }, { table, lockAggregate: true });
+    const blocked = "select count(*)::int as n from pg_locks where locktype = 'advisory' and not granted";
+    await expect.poll(async () => (await pool.query(blocked)).rows[0].n).toBe(1);
+    await first.query("commit");
+    await waiting;
+    await second.query("commit");
+    first.release();
+    second.release();
+    const { rows } = await pool.query(`select id from ${table} order by seq`);
+    expect(rows.map(({ id }) => id)).toEqual(["first", "second"]);
+  });
+
+  test("more events than one statement takes keep their order", async () => {
+    const events = Array.from({ length: 2_345 }, (_, n) => ({ ...event, id: `e${n}` }));
+    await insertOutbox(pool, events, { table });
+    const { rows } = await pool.query(`select id from ${table} order by seq`);
+    expect(rows.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+  });
+});
+
+describe("bad input names the field and the fix", () => {
+  test.each([
+    [{ aggregateId: "" }, /aggregateId .* give a text/],
+    [{ destination: undefined }, /destination .* give a text/],
+    [{ payload: undefined }, /payload .* give bytes, text or JSON/],
+  ])("%o", async (change, message) => {
+    await expect(insertOutbox(pool, { ...event, ...(change as object) }, { table })).rejects.toThrow(message);
+  });
+
+  test("a table that is no name, a tx that runs no SQL", async () => {
+    await expect(insertOutbox(pool, event, { table: 'a"; drop' })).rejects.toThrow(/table .* give a table name/);
+    await expect(insertOutbox({} as never, event)).rejects.toThrow(/tx runs no SQL/);
+  });
+});

@@ -1,0 +1,494 @@
+import { spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { runnerOf } from "@/lib/kit/sql";
+import { sendAll } from "@/lib/kit/testing/slow-log";
+import { systemClock } from "@/lib/platform/clock";
+import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
+import { ClaimTable } from "./claims";
+import { insertOutbox } from "./insert";
+import type { Message, Transport } from "./message";
+import { createOutboxPublisher, outboxBacklog, type PublisherOptions, publishDue } from "./publisher";
+import { outboxTableSql } from "./table";
+
+let database: TestDatabase;
+let pool: pg.Pool;
+const table = "shop_outbox";
+
+beforeAll(async () => {
+  database = await testDatabase();
+  pool = new pg.Pool({ connectionString: database.url, max: 12 });
+  await pool.query(outboxTableSql({ table, archive: "shop_outbox_archive" }));
+});
+beforeEach(() => pool.query(`truncate ${table} restart identity`));
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+/** The waits of an outage take milliseconds. */
+const hasty = {
+  ...systemClock,
+  sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.min(ms, 5), signal),
+};
+const noWait = { kind: "fixed", delayMs: 0, jitter: { kind: "none" } } as const;
+const options = (transport: Transport, more: Partial<PublisherOptions> = {}): PublisherOptions => ({
+  pool,
+  table,
+  transport,
+  backoff: noWait,
+  ...more,
+});
+
+/** Ids are `<aggregate>-<n>`, n counts up from 0. */
+async function insert(aggregates: number, each: number): Promise<void> {
+  const events = Array.from({ length: aggregates * each }, (_, at) => {
+    const aggregateId = `a${at % aggregates}`;
+    const id = `${aggregateId}-${Math.floor(at / aggregates)}`;
+    return { id, aggregateId, eventType: "moved", destination: "d", payload: { id } };
+  });
+  await insertOutbox(pool, events, { table });
+}
+
+async function rows(where = "true") {
+  const { rows } = await pool.query(`select * from ${table} where ${where} order by seq`);
+  return rows as { id: string; status: string; attempts: number; last_error: string | null; claim: string | null }[];
+}
+const ids = async (where: string) => (await rows(where)).map(({ id }) => id);
+
+/** The first arrival of each event, by aggregate: repeats are what a consumer's inbox drops. */
+function orderFaults(arrived: readonly string[]): string[] {
+  const next = new Map<string, number>();
+  return [...new Set(arrived)].filter((id) => {
+    const [aggregate, n] = id.split("-") as [string, string];
+    const expected = next.get(aggregate) ?? 0;
+    next.set(aggregate, expected + 1);
+    return Number(n) !== expected;
+  });
+}
+
+/** Collects what it sends; `fault` decides on an error. */
+function collector(fault: (message: Message, nth: number) => unknown = () => null) {
+  const arrived: string[] = [];
+  const tries = new Map<string, number>();
+  const transport = sendAll((message) => {
+    const nth = (tries.get(message.id) ?? 0) + 1;
+    tries.set(message.id, nth);
+    const error = fault(message, nth);
+    if (error) throw error;
+    arrived.push(message.id);
+  });
+  return { arrived, transport, tries };
+}
+
+describe("publishing", () => {
+  test("sends each event once, with its bytes, key and headers, and marks it SENT", async () => {
+    await insertOutbox(
+      pool,
+      {
+        id: "e1",
+        aggregateType: "order",
+        aggregateId: "77",
+        eventType: "order.paid",
+        destination: "orders",
+        key: "customer-5",
+        payload: new Uint8Array([0, 255]),
+        headers: [
+          ["a", "b"],
+          ["bin", new Uint8Array([1])],
+          ["none", null],
+        ],
+      },
+      { table },
+    );
+    const seen: Message[] = [];
+    expect(await publishDue(options(sendAll((message) => seen.push(message))))).toBe(1);
+    expect(seen).toEqual([
+      {
+        id: "e1",
+        key: "customer-5",
+        body: Buffer.from([0, 255]),
+        headers: [
+          ["a", Buffer.from("b")],
+          ["bin", Buffer.from([1])],
+          ["none", null],
+        ],
+        destination: "orders",
+        eventType: "order.paid",
+        aggregateType: "order",
+        aggregateId: "77",
+      },
+    ]);
+    expect(await rows()).toMatchObject([{ status: "SENT", attempts: 1, claim: null }]);
+    expect(await publishDue(options(sendAll((message) => seen.push(message))))).toBe(0);
+  });
+
+  test("one message of an aggregate is under way at a time, unless the transport keeps their order", async () => {
+    await insert(2, 3);
+    const calls: string[][] = [];
+    const transport: Transport = {
+      publishMany: async (messages) => {
+        calls.push(messages.map(({ id }) => id));
+        return messages.map(() => ({ ok: true }));
+      },
+    };
+    await publishDue(options(transport));
+    expect(calls).toEqual([
+      ["a0-0", "a1-0"],
+      ["a0-1", "a1-1"],
+      ["a0-2", "a1-2"],
+    ]);
+    await pool.query(`update ${table} set status = 'NEW'`);
+    calls.length = 0;
+    await publishDue(options({ ...transport, keepsOrder: true }));
+    expect(calls.map((call) => call.length)).toEqual([6]);
+  });
+
+  test("a notification wakes an idle publisher: it does not wait for its poll", async () => {
+    const { arrived, transport } = collector();
+    const publisher = createOutboxPublisher(options(transport, { pollMs: 3_600_000 }));
+    const listening =
+      "select count(*)::int as n from pg_stat_activity where query like 'listen%' and datname = current_database()";
+    await expect.poll(async () => (await pool.query(listening)).rows[0].n).toBe(1);
+    await insert(1, 1);
+    await expect.poll(() => arrived).toEqual(["a0-0"]);
+    // The listening connection breaks, and is made again.
+    await pool.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%' and datname = current_database()",
+    );
+    await insertOutbox(
+      pool,
+      { id: "a0-1", aggregateId: "a0", eventType: "moved", destination: "d", payload: 1 },
+      { table },
+    );
+    await expect.poll(() => arrived).toEqual(["a0-0", "a0-1"]);
+    await publisher.stop();
+  });
+
+  test("without a notification the poll finds it", async () => {
+    const { arrived, transport } = collector();
+    const publisher = createOutboxPublisher(options(transport, { pollMs: 20 }));
+    await insertOutbox(
+      pool,
+      { id: "a0-0", aggregateId: "a0", eventType: "moved", destination: "d", payload: 1 },
+      { table, notify: false },
+    );
+    await expect.poll(() => arrived).toEqual(["a0-0"]);
+    await publisher.stop();
+  });
+
+  test("a stop finishes the send under way, records it, and gives the rest back", async () => {
+    await insert(1, 5);
+    const gate = Promise.withResolvers<void>();
+    const { arrived, transport } = collector();
+    const slow: Transport = {
+      publishMany: async (messages, signal) => {
+        await gate.promise;
+        return transport.publishMany(messages, signal);
+      },
+    };
+    const publisher = createOutboxPublisher(options(slow));
+    await expect.poll(async () => (await ids("claim is not null")).length).toBe(5);
+    const stopped = publisher.stop();
+    gate.resolve();
+    await stopped;
+    expect(arrived).toEqual(["a0-0"]);
+    expect(await ids("status = 'SENT'")).toEqual(["a0-0"]);
+    expect(await ids("claim is not null")).toEqual([]);
+  });
+});
+
+describe("order of an aggregate", () => {
+  test("an older event that waits holds the later ones; other aggregates go on", async () => {
+    await insert(2, 3);
+    const { arrived, transport } = collector(({ id }, nth) => (id === "a0-1" && nth === 1 ? new Error("busy") : null));
+    await publishDue(options(transport, { backoff: { kind: "fixed", delayMs: 3_600_000, jitter: { kind: "none" } } }));
+    expect(arrived.sort()).toEqual(["a0-0", "a1-0", "a1-1", "a1-2"]);
+    expect(await rows("id = 'a0-1'")).toMatchObject([{ status: "NEW", attempts: 1, last_error: "Error: busy" }]);
+    await pool.query(`update ${table} set available_at = now()`);
+    await publishDue(options(transport));
+    expect(orderFaults(arrived.filter((id) => id.startsWith("a0")))).toEqual([]);
+    expect(arrived).toHaveLength(6);
+  });
+
+  test("a held aggregate with a long tail does not keep others from the claim", async () => {
+    await insert(1, 50);
+    await pool.query(`update ${table} set available_at = now() + interval '1 hour' where id = 'a0-0'`);
+    await insertOutbox(
+      pool,
+      { id: "b-0", aggregateId: "b", eventType: "moved", destination: "d", payload: 1 },
+      { table },
+    );
+    const { arrived, transport } = collector();
+    await publishDue(options(transport, { batch: 10 }));
+    expect(arrived).toEqual(["b-0"]);
+  });
+
+  test("a claim leaves out what stands behind an event that another claim locks", async () => {
+    await insert(1, 4);
+    const holder = await pool.connect();
+    await holder.query("begin");
+    await holder.query(`select from ${table} where id in ('a0-0', 'a0-1') for update`);
+    const claims = new ClaimTable(runnerOf(pool), table, "hold");
+    expect((await claims.claim(10, 1_000)).events).toEqual([]);
+    await holder.query("rollback");
+    holder.release();
+    expect((await claims.claim(3, 1_000)).events.map(({ message }) => message.id)).toEqual(["a0-0", "a0-1", "a0-2"]);
+    // Claimed by the other: its tail waits.
+    expect((await claims.claim(10, 1_000)).events).toEqual([]);
+  });
+
+  test("two types with one id are two aggregates", async () => {
+    const event = { aggregateId: "7", eventType: "t", destination: "d", payload: 1 };
+    await insertOutbox(
+      pool,
+      [
+        { ...event, aggregateType: "order", id: "o-0" },
+        { ...event, aggregateType: "bill", id: "b-0" },
+      ],
+      { table },
+    );
+    const { arrived, transport } = collector(({ id }) => (id === "o-0" ? new Error("no") : null));
+    await publishDue(options(transport, { backoff: { kind: "fixed", delayMs: 3_600_000, jitter: { kind: "none" } } }));
+    expect(arrived).toEqual(["b-0"]);
+  });
+});
+
+describe("failures", () => {
+  test("a poison event is FAILED after maxAttempts and holds its aggregate", async () => {
+    await insert(1, 3);
+    const { arrived, transport, tries } = collector(({ id }) => (id === "a0-1" ? new Error("poison\0\ud800") : null));
+    const failed: boolean[] = [];
+    await publishDue(options(transport, { maxAttempts: 3, observer: { failed: ({ final }) => failed.push(final) } }));
+    expect([arrived, tries.get("a0-1"), failed]).toEqual([["a0-0"], 3, [false, false, true]]);
+    expect(await rows("id = 'a0-1'")).toMatchObject([
+      { status: "FAILED", attempts: 3, last_error: "Error: poison\ufffd" },
+    ]);
+    expect(await outboxBacklog(pool, table)).toMatchObject({ waiting: 1, failed: 1 });
+    // A person repairs the cause and requeues it.
+    await pool.query(`update ${table} set status = 'NEW', attempts = 0 where status = 'FAILED'`);
+    const second = collector();
+    await publishDue(options(second.transport));
+    expect(second.arrived).toEqual(["a0-1", "a0-2"]);
+  });
+
+  test("whenFailed release: the later events go on", async () => {
+    await insert(1, 3);
+    const { arrived, transport } = collector(({ id }) => (id === "a0-1" ? new Error("poison") : null));
+    await publishDue(options(transport, { maxAttempts: 1, whenFailed: "release" }));
+    expect(arrived).toEqual(["a0-0", "a0-2"]);
+  });
+
+  test("permanent: FAILED at the first refusal. retryAfterMs: not earlier than the receiver asked", async () => {
+    await insert(2, 1);
+    const transport: Transport = {
+      publishMany: async (messages) =>
+        messages.map(({ id }) => {
+          return id === "a0-0"
+            ? { ok: false, error: new Error("too large"), permanent: true }
+            : { ok: false, error: new Error("busy"), retryAfterMs: 600_000 };
+        }),
+    };
+    await publishDue(options(transport));
+    expect(await ids("status = 'FAILED'")).toEqual(["a0-0"]);
+    expect(await ids("status = 'NEW' and available_at > now() + interval '9 minutes'")).toEqual(["a1-0"]);
+  });
+
+  test("an outage counts no attempt, gives the claim back, and is told", async () => {
+    await insert(1, 2);
+    const transport: Transport = { publishMany: () => Promise.reject(new Error("ECONNREFUSED")) };
+    await expect(publishDue(options(transport))).rejects.toThrow("ECONNREFUSED");
+    expect(await rows("claim is null and status = 'NEW' and attempts = 0")).toHaveLength(2);
+    const outages: unknown[] = [];
+    const publisher = createOutboxPublisher(
+      options(transport, { observer: { outage: ({ error }) => outages.push(error) } }),
+    );
+    await expect.poll(() => outages.length).toBeGreaterThan(2);
+    await publisher.stop();
+    expect(await rows("claim is null and status = 'NEW' and attempts = 0")).toHaveLength(2);
+  });
+
+  test("a transport that never answers is an outage, its signal aborts", async () => {
+    await insert(1, 1);
+    let aborted = false;
+    const transport: Transport = {
+      publishMany: (_, signal) => {
+        signal.addEventListener("abort", () => {
+          aborted = true;
+        });
+        return new Promise(() => undefined);
+      },
+    };
+    await expect(publishDue(options(transport, { publishTimeoutMs: 20 }))).rejects.toThrow(
+      /did not answer within 20 ms/,
+    );
+    expect([aborted, await ids("claim is null")]).toEqual([true, ["a0-0"]]);
+  });
+
+  test("a claim of a dead publisher is sent again after its lease, and a late result changes nothing", async () => {
+    await insert(1, 1);
+    const claims = new ClaimTable(runnerOf(pool), table, "hold");
+    const { token } = await claims.claim(10, 60_000);
+    const { arrived, transport } = collector();
+    await publishDue(options(transport));
+    expect(arrived).toEqual([]);
+    await pool.query(`update ${table} set claimed_until = now() - interval '1 ms'`);
+    const lost: string[][] = [];
+    await publishDue(options(transport, { observer: { leaseLost: ({ ids }) => lost.push(ids) } }));
+    expect([arrived, lost]).toEqual([["a0-0"], []]);
+    expect(await claims.markSent(["a0-0"], token)).toEqual([]);
+    await claims.markFailed([{ id: "a0-0", error: "late", delayMs: 0, final: true }], token);
+    expect(await ids("status = 'SENT' and last_error is null")).toEqual(["a0-0"]);
+  });
+});
+
+describe("the wait after a failed send", () => {
+  test("is min(base x 2^n, cap) with the engine's jitter, by the database's clock", async () => {
+    await insert(1, 1);
+    const { transport } = collector(() => new Error("busy"));
+    const backoff = {
+      kind: "exponential",
+      baseMs: 10_000,
+      factor: 2,
+      capMs: 30_000,
+      jitter: { kind: "full" },
+    } as const;
+    const waits: number[] = [];
+    for (let n = 0; n < 4; n++) {
+      await pool.query(`update ${table} set available_at = now()`);
+      await publishDue(
+        options(transport, { backoff, random: () => 0.5, observer: { failed: ({ delayMs }) => waits.push(delayMs) } }),
+      );
+    }
+    expect(waits).toEqual([5_000, 10_000, 15_000, 15_000]);
+    const { rows } = await pool.query(`select extract(epoch from available_at - now())::float8 as s from ${table}`);
+    expect(rows[0].s).toBeGreaterThan(10);
+    expect(rows[0].s).toBeLessThanOrEqual(15);
+  });
+});
+
+describe("sent rows", () => {
+  test("are moved to the archive after their time, in batches; unsent ones stay", async () => {
+    await insert(3, 3);
+    await publishDue(options(collector().transport));
+    await pool.query(
+      `update ${table} set status = 'NEW' where id = 'a0-2'; update ${table} set status = 'FAILED' where id = 'a1-2'`,
+    );
+    const counts: number[] = [];
+    const archive = "shop_outbox_archive";
+    const broken: Transport = { publishMany: () => Promise.reject(new Error("down")) };
+    const publisher = createOutboxPublisher(
+      options(broken, { keepSentMs: 0, archive, observer: { archived: ({ count }) => counts.push(count) } }),
+    );
+    await expect.poll(() => counts).toEqual([7]);
+    await publisher.stop();
+    expect(await ids("true")).toEqual(["a0-2", "a1-2"]);
+    expect((await pool.query(`select count(*)::int as n from ${archive}`)).rows[0].n).toBe(7);
+  });
+});
+
+describe("options that cannot work", () => {
+  test.each([
+    [{ publishTimeoutMs: 20_000 }, /publishTimeoutMs .* at most half of leaseMs/],
+    [{ batch: 0 }, /batch is 0: it must be a whole number from 1/],
+    [{ maxAttempts: 1.5 }, /maxAttempts is 1.5/],
+    [{ table: "a b" }, /table .* give a table name/],
+  ])("%o", (change, message) => {
+    expect(() => createOutboxPublisher(options(collector().transport, change))).toThrow(message);
+  });
+});
+
+describe("chaos", () => {
+  test("two publishers, random failures and outages: all arrive, in order, once", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          aggregates: fc.integer({ min: 1, max: 12 }),
+          each: fc.integer({ min: 1, max: 12 }),
+          batch: fc.integer({ min: 1, max: 40 }),
+          failEvery: fc.integer({ min: 2, max: 9 }),
+          outageEvery: fc.integer({ min: 3, max: 9 }),
+        }),
+        async ({ aggregates, each, batch, failEvery, outageEvery }) => {
+          await pool.query(`truncate ${table} restart identity`);
+          const arrived: string[] = [];
+          let sends = 0;
+          let calls = 0;
+          const transport = sendAll((message) => {
+            if (++sends % failEvery === 0) throw new Error("refused");
+            arrived.push(message.id);
+          });
+          const flaky: Transport = {
+            publishMany: async (messages, signal) => {
+              if (++calls % outageEvery === 0) throw new Error("down");
+              return transport.publishMany(messages, signal);
+            },
+          };
+          const half = Math.ceil(each / 2);
+          await insert(aggregates, half);
+          const publishers = [1, 2].map(() =>
+            createOutboxPublisher(options(flaky, { batch, maxAttempts: 1_000_000, pollMs: 5, clock: hasty })),
+          );
+          const late = Array.from({ length: aggregates * (each - half) }, (_, at) => {
+            const aggregateId = `a${at % aggregates}`;
+            const id = `${aggregateId}-${half + Math.floor(at / aggregates)}`;
+            return { id, aggregateId, eventType: "moved", destination: "d", payload: 1 };
+          });
+          await insertOutbox(pool, late, { table });
+          await expect
+            .poll(async () => (await ids("status = 'SENT'")).length, { timeout: 20_000 })
+            .toBe(aggregates * each);
+          await Promise.all(publishers.map((publisher) => publisher.stop()));
+          expect(orderFaults(arrived)).toEqual([]);
+          expect(arrived).toHaveLength(aggregates * each);
+        },
+      ),
+      { numRuns: 12, endOnFailure: true },
+    );
+  });
+
+  test("kill -9 of a publisher in mid-batch, beside another one: nothing is lost, order holds, repeats are its claims alone", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "parkade-outbox-"));
+    const file = join(folder, "arrived");
+    writeFileSync(file, "");
+    const [aggregates, each] = [60, 50];
+    await insert(aggregates, each);
+    const arrived = () =>
+      readFileSync(file, "utf8")
+        .split("\n")
+        .filter(Boolean)
+        .map((line) => line.split(" ")[1]!);
+    const start = () =>
+      spawn(process.execPath, ["--import", "tsx", "lib/kit/testing/doomed-publisher.ts", database.url, table, file], {
+        stdio: "inherit",
+      });
+    const ended = (child: ReturnType<typeof start>) => new Promise((resolve) => child.once("exit", resolve));
+    const survivor = start();
+    let kills = 0;
+    try {
+      for (let before = 0; kills < 3; kills++) {
+        const doomed = start();
+        const end = ended(doomed);
+        await expect.poll(() => arrived().length, { timeout: 20_000, interval: 2 }).toBeGreaterThan(before + 150);
+        before = arrived().length;
+        doomed.kill("SIGKILL");
+        await end;
+      }
+      await expect.poll(async () => (await ids("status = 'SENT'")).length, { timeout: 30_000 }).toBe(aggregates * each);
+    } finally {
+      const end = ended(survivor);
+      survivor.kill("SIGKILL");
+      await end;
+    }
+    expect(new Set(arrived()).size).toBe(aggregates * each);
+    expect(orderFaults(arrived())).toEqual([]);
+    // Two claims of 40 events a publisher, and three were killed.
+    expect(arrived().length - aggregates * each).toBeLessThanOrEqual(kills * 2 * 40);
+    await rm(folder, { recursive: true });
+  }, 60_000);
+});
