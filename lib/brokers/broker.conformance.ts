@@ -1,3 +1,9 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ParkLoop } from "@/lib/brokers/park-loop";
 import {
@@ -9,12 +15,49 @@ import {
   type Publisher,
 } from "@/lib/brokers/port";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
+import type { ReadingChild } from "@/lib/brokers/testing/reading-child";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { systemClock } from "@/lib/platform/clock";
 import type { TcpProxy } from "@/lib/testing/tcp-proxy";
 
 /** A message as the target got it. Header names in lower case; text values only. */
 export type Arrived = { body: Buffer; contentType: string | null; headers: Record<string, string> };
+
+/** A message with everything a wire can carry. Headers in their order, duplicates kept. */
+export type ExactMessage = {
+  key: Buffer | null;
+  body: Buffer | null;
+  headers: [name: string, value: Buffer | null][];
+};
+
+/** What messages of a broker can hold at all. A test of what it cannot is skipped, and says so. */
+export type Carries = {
+  keys: boolean;
+  absentBody: boolean;
+  emptyBody: boolean;
+  nullHeaders: boolean;
+  duplicateHeaders: boolean;
+  binaryHeaders: boolean;
+  /** Bodies of any bytes; false = text only. */
+  binaryBody: boolean;
+};
+
+/** What only some brokers have, for the tests that need it. */
+export type ExactHarness<Config> = {
+  carries: Carries;
+  /** Puts whole messages where the source reads. */
+  produceExact(messages: ExactMessage[]): Promise<void>;
+  /** Returns and removes what arrived at the target, whole, in order. */
+  arrivedExact(): Promise<ExactMessage[]>;
+  /** Puts a message that was redriven back where the source reads, as a consumer that fails again would. */
+  bounce(message: ExactMessage): Promise<void>;
+  /** Stops the broker with kill -9 and starts it again with its data, at its address. */
+  restart: (() => Promise<void>) | null;
+  /** Configurations that cannot work: what a person reads must name the cause. */
+  misconfigured: [title: string, config: Config, says: RegExp][];
+  /** The broker over TLS: one configuration that works, and ones that must be refused. null = the kind has no TLS here. */
+  tls: { good: Config; refused: [title: string, config: Config, says: RegExp][] } | null;
+};
 
 /** One isolated source with its target, reached through a proxy. Made anew for every test. */
 export type BrokerHarness<Config> = {
@@ -31,6 +74,8 @@ export type BrokerHarness<Config> = {
   produce: ((bodies: string[]) => Promise<void>) | null;
   /** Dead letters that still belong to the broker: ready, or handed out and not acknowledged. */
   remaining(): Promise<number>;
+  /** null for adapters that are pushed to. */
+  exact: ExactHarness<Config> | null;
   stop(): Promise<void>;
 };
 
@@ -354,6 +399,254 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         });
         await eventually(() => offered).toEqual(["a", "b"]); // in their order
       });
+
+      it("reads no further than it may while commits wait", async (context) => {
+        if (harness.produce === null) return context.skip("this adapter is pushed to");
+        const commit = Promise.withResolvers<void>();
+        let offered = 0;
+        const bodies = Array.from({ length: 3_000 }, (_, n) => String(n));
+        await harness.produce(bodies);
+        const consumer = consume(async (batch) => {
+          offered += batch.length;
+          await commit.promise;
+        });
+        await eventually(() => offered).toBeGreaterThan(0);
+        const first = offered;
+        // The other messages arrive in a moment, if nothing holds them.
+        await harness.adapter.probe(harness.config, never);
+        expect(offered).toBe(first);
+        expect(first).toBeLessThan(bodies.length);
+        commit.resolve();
+        await eventually(() => offered).toBeGreaterThanOrEqual(bodies.length);
+        await eventually(() => harness.remaining()).toBe(0);
+        expect(consumer.state()).toMatchObject({ state: "running" });
+        await eventually(() => consumer.state().parked).toBeGreaterThanOrEqual(bodies.length);
+      }, 60_000);
+
+      it.each(["before-commit", "before-acknowledgement"] as const)(
+        "loses nothing when its process dies %s",
+        async (dies) => {
+          if (harness.exact === null || harness.produce === null) return;
+          const bodies = Array.from({ length: 200 }, (_, n) => `m-${n}`);
+          await harness.produce(bodies);
+          const committed = await readByDyingProcesses(name, harness.config, dies, bodies.length);
+          expect([...new Set(committed)].sort()).toEqual([...bodies].sort());
+          await eventually(() => harness.remaining()).toBe(0);
+        },
+        120_000,
+      );
+    });
+
+    describe("whole messages", () => {
+      const parkAll = (parked: DeadLetter[]) => async (batch: DeadLetter[]) => {
+        parked.push(...batch);
+      };
+
+      it("brings key, body and headers back as they were, and marks what it sends", async (context) => {
+        const { exact } = harness;
+        if (exact === null) return context.skip("this adapter is pushed to");
+        const messages = wholeMessages(exact.carries);
+        await exact.produceExact(messages);
+        const parked: DeadLetter[] = [];
+        const consumer = consume(parkAll(parked));
+        await eventually(() => parked.length).toBe(messages.length);
+        await eventually(() => harness.remaining()).toBe(0);
+        await consumer.stop();
+        const target = publisher();
+        for (const letter of parked) await target.publish(redriveOf(letter, harness.origin), never);
+        const arrived = await exact.arrivedExact();
+        expect(arrived.map(comparable).sort()).toEqual(messages.map(comparable).sort());
+        for (const { headers } of arrived) {
+          const names = headers.map(([header]) => header.toLowerCase());
+          expect(names).toContain("x-redrive-id");
+          expect(names).toContain("x-redrive-attempt");
+        }
+      }, 60_000);
+
+      it("knows its own message when it dies again: the same event, with the redrive it came from", async (context) => {
+        const { exact } = harness;
+        if (exact === null) return context.skip("this adapter is pushed to");
+        await exact.produceExact([
+          { key: exact.carries.keys ? Buffer.from("k") : null, body: Buffer.from("{}"), headers: [] },
+        ]);
+        const parked: DeadLetter[] = [];
+        consume(parkAll(parked));
+        await eventually(() => parked.length).toBe(1);
+        const first = parked[0]!;
+        await publisher().publish(redriveOf(first, harness.origin, { attempt: 2 }), never);
+        const [arrived] = await exact.arrivedExact();
+        await exact.bounce(arrived!);
+        await eventually(() => parked.length).toBe(2);
+        const again = parked[1]!;
+        expect(again.eventId).toBe(first.eventId);
+        expect(again.redrive).toEqual({ redriveId: "018f9c4e-1111-7000-8000-000000000001", attempt: 2 });
+        // Twice through the broker leaves no second mark.
+        await publisher().publish(redriveOf(again, harness.origin, { attempt: 3 }), never);
+        const [third] = await exact.arrivedExact();
+        expect(third!.headers.filter(([header]) => header.toLowerCase() === "x-redrive-attempt")).toHaveLength(1);
+      }, 60_000);
+
+      it("keeps the order of a key, also with many keys at once", async (context) => {
+        const { exact } = harness;
+        if (exact === null || !exact.carries.keys) return context.skip("the broker orders by no key");
+        const target = publisher();
+        const keys = ["a", "b", "c", "d"];
+        const letters = Array.from({ length: 40 }, (_, n) => ({
+          key: Buffer.from(keys[n % keys.length]!).toString("base64"),
+          body: `${keys[n % keys.length]}-${Math.floor(n / keys.length)}`,
+        }));
+        // The engine sends one message of a key at a time, and those of several keys at once.
+        await Promise.all(
+          keys.map(async (key) => {
+            for (const letter of letters.filter(({ body }) => body.startsWith(key))) {
+              const origin = { ...harness.origin, key: letter.key, messageGroup: key };
+              await target.publish(outbound(origin, { payload: Buffer.from(letter.body) }), never);
+            }
+          }),
+        );
+        const arrived = (await exact.arrivedExact()).map(({ body }) => String(body));
+        for (const key of keys) {
+          const of = (list: string[]) => list.filter((body) => body.startsWith(`${key}-`));
+          expect(of(arrived)).toEqual(of(letters.map(({ body }) => body)));
+        }
+      }, 60_000);
+
+      it("goes on after the broker was killed and came back, and loses nothing", async (context) => {
+        const restart = harness.exact?.restart ?? null;
+        if (restart === null || harness.produce === null) return context.skip("the broker cannot be restarted here");
+        const parked = new Set<string>();
+        const consumer = consume(async (batch) => {
+          for (const letter of batch) parked.add(Buffer.from(letter.payload).toString());
+        });
+        const before = Array.from({ length: 500 }, (_, n) => `before-${n}`);
+        await harness.produce(before);
+        await eventually(() => parked.size).toBeGreaterThan(0);
+        await restart();
+        await harness.produce(["after"]);
+        await expect.poll(() => parked.size, { timeout: 90_000, interval: 100 }).toBe(before.length + 1);
+        await eventually(() => harness.remaining()).toBe(0);
+        await eventually(() => consumer.state()).toMatchObject({ state: "running", lastError: null });
+        const target = publisher();
+        await eventually(() => failureOf(target.publish(outbound(harness.origin), never))).toBeNull();
+      }, 180_000);
+
+      it("says what is wrong with each configuration that cannot work, without a secret", async (context) => {
+        const { exact } = harness;
+        if (exact === null) return context.skip("this adapter is pushed to");
+        const wrong = [...exact.misconfigured, ...(exact.tls?.refused ?? [])];
+        for (const [title, config, says] of wrong) {
+          const probed = await harness.adapter.probe(config, AbortSignal.timeout(60_000));
+          expect(probed, title).toMatchObject({ reachable: false, detail: expect.stringMatching(says) });
+          const consumer = consumerOf(harness.adapter, config, async () => undefined);
+          try {
+            await eventually(() => consumer.state().state).toBe("failing");
+            expect(consumer.state().lastError, title).toMatch(says);
+            expect(`${consumer.state().lastError} ${probed.detail}`, title).not.toMatch(/hunter2|BEGIN [A-Z ]*KEY/);
+          } finally {
+            await consumer.stop();
+          }
+        }
+      }, 180_000);
+
+      it("reads over TLS", async (context) => {
+        const tls = harness.exact?.tls ?? null;
+        if (tls === null) return context.skip("the broker runs without TLS here");
+        expect(await harness.adapter.probe(tls.good, never)).toMatchObject({ reachable: true });
+        const consumer = consumerOf(harness.adapter, tls.good, async () => undefined);
+        await eventually(() => consumer.state().state).toBe("running");
+        await consumer.stop();
+        const target = harness.adapter.publisher(tls.good);
+        await target.publish(outbound(harness.origin), never);
+        await target.close();
+      }, 60_000);
     });
   });
+}
+
+/** One message for each thing that a wire may lose. */
+function wholeMessages(carries: Carries): ExactMessage[] {
+  const every = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+  const plain: ExactMessage = { key: null, body: Buffer.from('{"n":12345678901234567890}'), headers: [] };
+  const messages: (ExactMessage | false)[] = [
+    {
+      ...plain,
+      headers: [
+        ["x-tenant", Buffer.from("eu")],
+        ["X-Case", Buffer.from("é")],
+      ],
+    },
+    carries.binaryBody && { ...plain, body: every },
+    carries.emptyBody && { ...plain, body: Buffer.alloc(0) },
+    carries.absentBody && { ...plain, key: Buffer.from("gone"), body: null },
+    carries.keys && { ...plain, key: Buffer.from("order-1") },
+    carries.keys && carries.absentBody && { ...plain, key: every }, // only a log of bytes takes any key
+    carries.nullHeaders && { ...plain, headers: [["x-none", null]] },
+    carries.binaryHeaders && { ...plain, headers: [["x-bytes", every]] },
+    carries.duplicateHeaders && {
+      ...plain,
+      headers: [
+        ["x-two", Buffer.from("1")],
+        ["x-one", Buffer.from("0")],
+        ["x-two", Buffer.from("2")],
+      ],
+    },
+  ];
+  return messages.filter((message) => message !== false);
+}
+
+/** A message without what Parkade adds, as one text. */
+function comparable({ key, body, headers }: ExactMessage): string {
+  const hex = (bytes: Buffer | null) => bytes?.toString("hex") ?? null;
+  const own = headers.filter(([name]) => !/^x-redrive-|^nats-|^content-type$/i.test(name));
+  return JSON.stringify([hex(key), hex(body), own.map(([name, value]) => [name, hex(value)])]);
+}
+
+/** The message that the engine sends for a parked dead letter. `target` overrides where the origin says it came from. */
+function redriveOf(
+  letter: DeadLetter,
+  target: OutboundMessage["origin"],
+  change: Partial<OutboundMessage> = {},
+): OutboundMessage {
+  const { eventId, payload, contentType, headers, origin, traceId } = letter;
+  return outbound({ ...origin, ...target }, { eventId, payload, contentType, headers, traceId, ...change });
+}
+
+/**
+ * Reads a source by a process that dies in its first batch, then by one that lives. Resolves with every committed body,
+ * repeats included, once `count` different ones are committed.
+ */
+async function readByDyingProcesses(
+  kind: string,
+  config: unknown,
+  dies: "before-commit" | "before-acknowledgement",
+  count: number,
+): Promise<string[]> {
+  const folder = mkdtempSync(join(tmpdir(), "parkade-reading-"));
+  const file = join(folder, "committed");
+  writeFileSync(file, "");
+  const start = (how: ReadingChild["dies"]) => {
+    const task: ReadingChild = { kind, config, file, dies: how };
+    const script = fileURLToPath(new URL("./testing/reading-child.ts", import.meta.url));
+    return spawn(process.execPath, ["--import", "tsx", script, JSON.stringify(task)], { stdio: "ignore" });
+  };
+  const committed = () =>
+    readFileSync(file, "utf8")
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => Buffer.from(line, "base64").toString());
+  const survivor = async () => {
+    const first = start(dies);
+    const [, signal] = (await once(first, "exit")) as [number | null, string | null];
+    expect(signal).toBe("SIGKILL");
+    return start("never");
+  };
+  const second = await survivor();
+  try {
+    await expect.poll(() => new Set(committed()).size, { timeout: 90_000, interval: 100 }).toBe(count);
+    return committed();
+  } finally {
+    second.kill("SIGTERM"); // ends without an orderly stop; what it committed is acknowledged or comes again
+    await once(second, "exit");
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

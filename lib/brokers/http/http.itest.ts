@@ -69,6 +69,7 @@ describeBroker<HttpConfig>("http", async (): Promise<BrokerHarness<HttpConfig>> 
     arrived: async () => sink.arrived.splice(0),
     produce: null,
     remaining: async () => 0,
+    exact: null,
     stop: async () => {
       await proxy.stop();
       await sink.stop();

@@ -9,11 +9,12 @@ import {
   eventually,
   outbound,
 } from "@/lib/brokers/broker.conformance";
+import { textOfValue, textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage, PublishError } from "@/lib/brokers/port";
 import { rabbitmqAdapter } from "@/lib/brokers/rabbitmq/adapter";
 import { keepExactProperties, publishExact, receivedProperties } from "@/lib/brokers/rabbitmq/exact-properties";
-import type { FieldTable } from "@/lib/brokers/rabbitmq/field-table";
-import { headerViewOf } from "@/lib/brokers/rabbitmq/message";
+import type { FieldTable, FieldValue } from "@/lib/brokers/rabbitmq/field-table";
+import { headerValueOf, headerViewOf } from "@/lib/brokers/rabbitmq/message";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 import { systemClock } from "@/lib/platform/clock";
@@ -120,10 +121,24 @@ const failure = (config: RabbitmqConfig, message: OutboundMessage) =>
     (error: PublishError) => error,
   );
 
+function asField([name, value]: [string, Buffer | null]): FieldTable[number] {
+  if (value === null) return [name, { type: "void" }];
+  const text = textOrNull(value);
+  return [name, text === null ? { type: "bytes", value } : { type: "longstr", value: text }];
+}
+
+function bytesOf(field: FieldValue): Buffer | null {
+  if (field.type === "void") return null;
+  return "value" in field && field.value instanceof Uint8Array
+    ? Buffer.from(field.value)
+    : Buffer.from(textOfValue(headerValueOf(field)) ?? "");
+}
+
 async function makeHarness(): Promise<BrokerHarness<RabbitmqConfig>> {
   const proxy = await startTcpProxy(rabbit.port);
   const { queue, dlq } = await queueWithDlq();
-  const config: RabbitmqConfig = { url: `amqp://guest:guest@127.0.0.1:${proxy.port}`, queue: dlq, prefetch: 100 };
+  const url = (user: string) => `amqp://${user}@127.0.0.1:${proxy.port}`;
+  const config: RabbitmqConfig = { url: url("guest:guest"), queue: dlq, prefetch: 100 };
   const arrived = async (): Promise<Arrived[]> =>
     (await takeAll(queue)).map((message) => {
       const { contentType, headers = [] } = exactOf(message);
@@ -142,12 +157,50 @@ async function makeHarness(): Promise<BrokerHarness<RabbitmqConfig>> {
     origin: { queue },
     arrived,
     produce: async (bodies) => {
-      for (const body of bodies) channel.sendToQueue(dlq, Buffer.from(body), { contentType: "text/plain" });
-      await channel.checkQueue(dlq); // answered after all of them were taken
+      const confirmed = await direct.createConfirmChannel();
+      const options = { contentType: "text/plain", persistent: true };
+      for (const body of bodies) confirmed.sendToQueue(dlq, Buffer.from(body), options);
+      await confirmed.waitForConfirms(); // written to disk: a test may kill the broker
+      await confirmed.close();
     },
     remaining: async () => {
       const { ready, unacknowledged } = await rabbit.messages(dlq);
       return ready + unacknowledged;
+    },
+    exact: {
+      carries: {
+        keys: false,
+        absentBody: false,
+        emptyBody: true,
+        binaryBody: true,
+        nullHeaders: true,
+        duplicateHeaders: true,
+        binaryHeaders: true,
+      },
+      produceExact: async (messages) => {
+        for (const { body, headers } of messages) await produceExact("", dlq, { headers: headers.map(asField) }, body!);
+      },
+      arrivedExact: async () =>
+        (await takeAll(queue)).map((message) => ({
+          key: null,
+          body: message.content,
+          headers: (exactOf(message).headers ?? []).map(([name, field]) => [name, bytesOf(field)]),
+        })),
+      bounce: async ({ body, headers }) => {
+        await produceExact("", dlq, { headers: headers.map(asField) }, body!);
+      },
+      restart: async () => {
+        await rabbit.kill();
+        await rabbit.start();
+        await openDirect();
+      },
+      misconfigured: [
+        ["a wrong password", { ...config, url: url("guest:hunter2") }, /refuses access: check the user, the password/],
+        ["a queue that is not there", { ...config, queue: "not-there" }, /queue not-there does not exist/],
+        ["another virtual host", { ...config, url: `${url("guest:guest")}/none` }, /vhost none/],
+        ["a user who may not read", { ...config, url: url("reader:hunter2") }, /refuses access/],
+      ],
+      tls: null,
     },
     stop: () => proxy.stop(),
   };
@@ -157,6 +210,8 @@ describe.skipIf(!rabbitmqInstalled)(rabbitmqInstalled ? "rabbitmq" : `rabbitmq (
   beforeAll(async () => {
     rabbit = await testRabbitmq();
     await openDirect();
+    await rabbit.ctl("add_user", "reader", "hunter2");
+    await rabbit.ctl("set_permissions", "reader", "", "", "");
   }, 90_000);
   afterAll(async () => {
     await rabbit?.stop();
@@ -209,7 +264,7 @@ async function produceExact(
   exchange: string,
   routingKey: string,
   properties: Parameters<typeof publishExact>[2]["properties"],
-  body = "{}",
+  body: string | Buffer = "{}",
 ): Promise<void> {
   const confirmed = await direct.createConfirmChannel();
   await new Promise<void>((resolve, reject) => {

@@ -1,0 +1,29 @@
+import { appendFileSync } from "node:fs";
+import { brokerRegistry } from "@/lib/brokers/registry";
+import { parseSourceConfig } from "@/lib/kinds/kinds";
+import { systemClock } from "@/lib/platform/clock";
+
+/**
+ * A worker process that reads one source, for tests that kill it. What stands for the commit is a line in a file for
+ * each message. `dies`: kills itself with SIGKILL in its first batch, before the commit, or after it and before the
+ * acknowledgement; `never` = it reads on.
+ */
+export type ReadingChild = {
+  kind: string;
+  config: unknown;
+  file: string;
+  dies: "before-commit" | "before-acknowledgement" | "never";
+};
+
+const { kind, config, file, dies } = JSON.parse(process.argv[2]!) as ReadingChild;
+const registry = brokerRegistry({
+  clock: systemClock,
+  random: Math.random,
+  secrets: { variables: {}, listed: [] },
+  report: (what, error) => console.error(what, error),
+});
+registry.consume(parseSourceConfig(kind, config), async (batch) => {
+  if (dies === "before-commit") process.kill(process.pid, "SIGKILL");
+  appendFileSync(file, batch.map((letter) => `${Buffer.from(letter.payload).toString("base64")}\n`).join(""));
+  if (dies === "before-acknowledgement") process.kill(process.pid, "SIGKILL");
+});
