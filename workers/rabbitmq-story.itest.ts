@@ -14,7 +14,8 @@ import { readEventDetail } from "@/lib/store/read/event-detail";
 import { listEvents } from "@/lib/store/read/event-list";
 import { listRedriveItems } from "@/lib/store/read/redrives";
 import { readRedriveSuccess, readSize } from "@/lib/store/read/stats";
-import { RABBITMQ_MISSING, rabbitmqInstalled, type TestRabbitmq, testRabbitmq } from "@/lib/testing/rabbitmq";
+import { describeWith } from "@/lib/testing/describe-with";
+import { rabbitmqMissing, type TestRabbitmq, testRabbitmq } from "@/lib/testing/rabbitmq";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { type Consumed, DELIVERY_LIMIT, openWorkQueue, type WorkQueue } from "@/lib/testing/work-queue";
@@ -78,25 +79,22 @@ function payments(): Message[] {
 const ALL = AGGREGATES * VERSIONS + 1;
 const GOOD = ALL - 1;
 
-describe.skipIf(!rabbitmqInstalled)(
-  rabbitmqInstalled ? "dead letters of a real RabbitMQ" : `dead letters of RabbitMQ (skipped: ${RABBITMQ_MISSING})`,
-  () => {
-    let rabbit: TestRabbitmq;
-    beforeAll(async () => {
-      rabbit = await testRabbitmq();
-    }, 90_000);
-    afterAll(async () => {
-      await rabbit?.stop();
-    });
+describeWith(rabbitmqMissing, "dead letters of a real RabbitMQ", () => {
+  let rabbit: TestRabbitmq;
+  beforeAll(async () => {
+    rabbit = await testRabbitmq();
+  }, 90_000);
+  afterAll(async () => {
+    await rabbit?.stop();
+  });
 
-    describe.each([
-      { backend: "postgres" as const, skip: false },
-      { backend: "redis" as const, skip: !redisInstalled },
-    ])("with the queue on $backend", ({ backend, skip }) => {
-      describe.skipIf(skip)("from rejected to done", () => story(() => rabbit, backend));
-    });
-  },
-);
+  describe.each([
+    { backend: "postgres" as const, skip: false },
+    { backend: "redis" as const, skip: !redisInstalled },
+  ])("with the queue on $backend", ({ backend, skip }) => {
+    describe.skipIf(skip)("from rejected to done", () => story(() => rabbit, backend));
+  });
+});
 
 function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
   let redis: TestRedis | null = null;

@@ -1,14 +1,13 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Admin, ConfigResourceTypes, IncrementalAlterConfigOperationTypes } from "@platformatic/kafka";
 import { fetchServer, serverMissing } from "../../scripts/test-servers/fetch.ts";
 import type { TestCertificates } from "./certificates.ts";
 import { freePort } from "./free-port.ts";
-import { type ServerProcess, startServer } from "./server-process.ts";
+import { type TestServer, testServer } from "./server-process.ts";
 
 /** Null, or why there is no Kafka here: `describeWith(kafkaMissing, "kafka", ...)`. Importing this file fetches the jars. */
 export const kafkaMissing = await serverMissing("kafka");
@@ -23,18 +22,11 @@ export type KafkaOptions = {
   settings?: Record<string, string | number>;
 };
 
-export type TestKafka = KafkaAddress & {
-  /** Holds the data and `kafka.log`. */
-  folder: string;
-  /** Address of the SASL_SSL listener; null without `secured`. */
-  securedBootstrap: string | null;
-  /** kill -9, or a clean stop (2 s) with SIGTERM. Records, offsets and groups stay on disk. */
-  kill(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
-  /** Starts the same broker again on the same ports after `kill`. Takes 5 s after kill -9: the old session must expire. */
-  start(): Promise<void>;
-  /** Ends the broker and removes its folder. */
-  stop(): Promise<void>;
-};
+export type TestKafka = TestServer &
+  KafkaAddress & {
+    /** Address of the SASL_SSL listener; null without `secured`. */
+    securedBootstrap: string | null;
+  };
 
 export type KafkaAddress = {
   /** `127.0.0.1:<port>`, without TLS or password. */
@@ -43,59 +35,39 @@ export type KafkaAddress = {
 };
 
 /** A real Apache Kafka of its own: one node in KRaft mode. Topics are made by `makeTopic` and never by themselves. */
-export async function testKafka(options: KafkaOptions = {}): Promise<TestKafka> {
+export async function testKafka({ secured, settings }: KafkaOptions = {}): Promise<TestKafka> {
   const jars = join(await fetchServer("kafka"), "*");
-  const folder = mkdtempSync(join(tmpdir(), "parkade-kafka-"));
-  const [port, controllerPort, securedPort] = [await freePort(), await freePort(), await freePort()];
-  const settings = join(folder, "server.properties");
-  const all = {
-    ...brokerSettings(folder, { port, controllerPort }),
-    ...(options.secured && securedSettings(folder, { port, controllerPort, securedPort }, options.secured)),
-    ...options.settings,
-  };
-  writeFileSync(
-    settings,
-    Object.entries(all)
-      .map(([name, value]) => `${name}=${value}\n`)
-      .join(""),
-  );
-  const java = (heapMb: number, main: string, ...args: string[]) => [
+  const java = (heapMb: number, ...main: string[]) => [
     `-Xms${heapMb}m`,
     `-Xmx${heapMb}m`,
     ...JAVA,
     "-cp",
     jars,
-    main,
-    ...args,
+    ...main,
   ];
-  let server: ServerProcess | null = null;
-  const kill = async (signal: "SIGTERM" | "SIGKILL" = "SIGKILL") => {
-    await server?.end(signal);
-    server = null;
-  };
-  const start = async () => {
+  const [port, controllerPort, securedPort] = [await freePort(), await freePort(), await freePort()];
+  const server = await testServer("kafka", async (folder) => {
+    const file = join(folder, "server.properties");
+    const properties = {
+      ...brokerSettings(folder, { port, controllerPort }),
+      ...(secured && securedSettings(folder, { port, controllerPort, securedPort }, secured)),
+      ...settings,
+    };
+    writeFileSync(
+      file,
+      Object.entries(properties)
+        .map(([name, value]) => `${name}=${value}\n`)
+        .join(""),
+    );
+    const scram = secured ? ["--add-scram", `SCRAM-SHA-512=[name=${secured.user},password=${secured.password}]`] : [];
+    const format = ["format", "--cluster-id", randomBytes(16).toString("base64url"), "--config", file, ...scram];
+    await promisify(execFile)("java", java(64, "kafka.tools.StorageTool", ...format));
     // The broker writes the line after it may serve clients.
     const ready = (log: string) => log.includes("Kafka Server started");
-    const args = java(256, "kafka.Kafka", settings);
-    server = await startServer({ command: "java", args, folder, name: "kafka", ready });
-  };
-  const stop = async () => {
-    await kill();
-    rmSync(folder, { recursive: true, force: true });
-  };
-  try {
-    const { secured } = options;
-    const scram = secured ? ["--add-scram", `SCRAM-SHA-512=[name=${secured.user},password=${secured.password}]`] : [];
-    const cluster = randomBytes(16).toString("base64url");
-    const format = ["format", "--cluster-id", cluster, "--config", settings, ...scram];
-    await promisify(execFile)("java", java(64, "kafka.tools.StorageTool", ...format));
-    await start();
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-  const securedBootstrap = options.secured ? `127.0.0.1:${securedPort}` : null;
-  return { bootstrap: `127.0.0.1:${port}`, port, folder, securedBootstrap, kill, start, stop };
+    return { command: "java", args: java(256, "kafka.Kafka", file), ready };
+  });
+  const securedBootstrap = secured ? `127.0.0.1:${securedPort}` : null;
+  return { ...server, bootstrap: `127.0.0.1:${port}`, port, securedBootstrap };
 }
 
 /** Makes a topic and resolves when it can be written to. */

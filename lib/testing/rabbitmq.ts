@@ -1,24 +1,22 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { accessSync, constants, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { connect as dial } from "node:net";
+import { accessSync, constants, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { type ChannelModel, connect } from "amqplib";
-import { guardAgainstOrphan } from "../../scripts/orphan-guard.ts";
+import { isPortFree } from "../../scripts/free-port.ts";
+import { fetchServer, serverMissing } from "../../scripts/test-servers/fetch.ts";
+import type { TestCertificates } from "./certificates.ts";
 import { freePort } from "./free-port.ts";
+import { type ServerProcess, startServer, type TestServer, testServer } from "./server-process.ts";
 
 /**
  * The server's own script. Debian's `/usr/sbin/rabbitmq-server` is a wrapper that requires the `rabbitmq` user; the
  * script itself runs as any user.
  */
-const SCRIPT_CANDIDATES = [
-  "/usr/lib/rabbitmq/bin/rabbitmq-server",
-  "/opt/rabbitmq/sbin/rabbitmq-server",
-  "/usr/local/sbin/rabbitmq-server",
-];
+const DEBIAN_SCRIPT = "/usr/lib/rabbitmq/bin/rabbitmq-server";
+const SCRIPT_CANDIDATES = [DEBIAN_SCRIPT, "/opt/rabbitmq/sbin/rabbitmq-server", "/usr/local/sbin/rabbitmq-server"];
 
 function executable(path: string): boolean {
   try {
@@ -34,65 +32,101 @@ function onPath(name: string): string | null {
   return folders.map((folder) => join(folder, name)).find(executable) ?? null;
 }
 
-const serverScript = SCRIPT_CANDIDATES.find(executable) ?? onPath("rabbitmq-server");
-const epmd = onPath("epmd");
+/** A RabbitMQ on this machine. `root` is the folder that is the server's file system, null for the machine's own. */
+type Installation = { root: string | null; script: string; epmd: string };
 
-/**
- * False on a machine without RabbitMQ. `describe.skipIf(!rabbitmqInstalled)(...)` shows the tests as skipped instead of
- * letting them pass silently.
- */
-export const rabbitmqInstalled = serverScript !== null && epmd !== null;
-/** The reason of the skip, for the title of the skipped suite. */
-export const RABBITMQ_MISSING = "rabbitmq-server is not installed (Debian: apt-get install rabbitmq-server)";
+const installed = ((): Installation | null => {
+  const script = SCRIPT_CANDIDATES.find(executable) ?? onPath("rabbitmq-server");
+  const epmd = onPath("epmd");
+  return script === null || epmd === null ? null : { root: null, script, epmd };
+})();
 
-export type TestRabbitmq = {
+/** Debian keeps the server in a folder that carries its version. */
+const installedIs4 = ((): boolean => {
+  try {
+    return readdirSync("/usr/lib/rabbitmq/lib").some((name) => name.startsWith("rabbitmq_server-4"));
+  } catch {
+    return false;
+  }
+})();
+
+/** Why the machine has no RabbitMQ of its own, or null: `describeWith(rabbitmqMissing, "rabbitmq", ...)`. */
+export const rabbitmqMissing =
+  installed === null ? "rabbitmq-server is not installed (Debian: apt-get install rabbitmq-server)" : null;
+
+/** Null, or why RabbitMQ 4 cannot run here. Fetches it, which takes minutes on a slow line, where the machine has an older one. */
+export async function rabbitmq4Missing(): Promise<string | null> {
+  return installedIs4 ? null : serverMissing("debian-13");
+}
+
+async function installation(version: RabbitmqOptions["version"]): Promise<Installation> {
+  if (version === "4" && !installedIs4) {
+    return { root: await fetchServer("debian-13"), script: DEBIAN_SCRIPT, epmd: "/usr/bin/epmd" };
+  }
+  if (installed === null) throw new Error(rabbitmqMissing ?? "");
+  return installed;
+}
+
+export type RabbitmqOptions = {
+  /** The machine's own RabbitMQ (3.10 on Debian 12), or version 4. */
+  version?: "installed" | "4";
+  /** Adds a listener with TLS, at `tlsUrl`. A client may show a certificate, which is then verified. */
+  certificates?: Pick<TestCertificates, "caFile" | "server">;
+  plugins?: ("rabbitmq_management" | "rabbitmq_stream")[];
+};
+
+export type TestRabbitmq = TestServer & {
   url: string;
   port: number;
+  /** `amqps://...`; answers only with `certificates`. */
+  tlsUrl: string;
+  /** `http://127.0.0.1:<port>` for guest:guest; answers only with the plugin. */
+  managementUrl: string;
+  /** Port of the stream protocol; answers only with the plugin. */
+  streamPort: number;
   /** An open connection for the set-up of a test. The test closes it. */
   connect(): Promise<ChannelModel>;
   /** Runs `rabbitmqctl` against this node (half a second) and resolves with what it printed. */
   ctl(...args: string[]): Promise<string>;
   /** Messages of a queue: ready, and handed out but not acknowledged. */
   messages(queue: string): Promise<{ ready: number; unacknowledged: number }>;
-  /** kill -9. Durable queues keep their persistent messages on disk. */
-  kill(): Promise<void>;
-  /** Starts the same node again after `kill`. */
-  start(): Promise<void>;
-  /** Stops the server and its port mapper and removes its folder. */
-  stop(): Promise<void>;
 };
 
-const READY_MS = 60_000;
-
-const CONFIG = `
-loopback_users = none
-disk_free_limit.absolute = 1MB
-vm_memory_high_watermark.absolute = 512MB
-log.console = false
-`;
-
-/** A real RabbitMQ of its own: own node name, cookie, data and ports, so that several run side by side. */
-export async function testRabbitmq(): Promise<TestRabbitmq> {
-  if (serverScript === null || epmd === null) throw new Error(RABBITMQ_MISSING);
-  const folder = mkdtempSync(join(tmpdir(), "parkade-rabbitmq-"));
-  const [port, epmdPort, distributionPort] = [await freePort(), await freePort(), await freePort()];
-  const env = environment(folder, { port, epmdPort, distributionPort });
-  // If none listens, Erlang starts a port mapper as a daemon, which would outlive the test.
-  const mapper = spawn(epmd, ["-port", String(epmdPort), "-address", "127.0.0.1"], { stdio: "ignore" });
-  guard(mapper);
-  await listening(epmdPort);
-  const url = `amqp://guest:guest@127.0.0.1:${port}`;
-  let server: ChildProcess | null = null;
-  const start = async () => {
-    server = await launch(serverScript, env, url, folder);
+/**
+ * A real RabbitMQ of its own: own node name, cookie, data and ports, so that several run side by side. RabbitMQ writes a new
+ * quorum queue into its directory some seconds late: after kill -9 within that time the queue never elects a leader.
+ */
+export async function testRabbitmq(options: RabbitmqOptions = {}): Promise<TestRabbitmq> {
+  const home = await installation(options.version ?? "installed");
+  const ports = {
+    ...{ amqp: await freePort(), epmd: await freePort(), distribution: await freePort() },
+    ...{ tls: await freePort(), management: await freePort(), stream: await freePort() },
   };
-  const kill = async () => {
-    if (server !== null) await endGroup(server);
-    server = null;
+  let env: NodeJS.ProcessEnv = process.env;
+  let mapper: ServerProcess | null = null;
+  const prepare = async (folder: string) => {
+    env = environment(folder, ports);
+    writeFileSync(join(folder, "rabbitmq.conf"), configuration(ports, options));
+    writeFileSync(join(folder, "enabled_plugins"), `[${(options.plugins ?? []).join(",")}].\n`);
+    // If none listens, Erlang starts a port mapper as a daemon, which would outlive the test.
+    const epmd = program(home.root, home.epmd, ["-port", String(ports.epmd), "-address", "127.0.0.1"]);
+    mapper = await startServer({
+      ...epmd,
+      folder,
+      name: "epmd",
+      env,
+      ready: async () => !(await isPortFree(ports.epmd)),
+    });
+    const ready = (log: string) => log.includes("Server startup complete");
+    return { ...program(home.root, home.script, []), env, ready };
   };
+  const server = await testServer("rabbitmq", prepare).catch(async (error: unknown) => {
+    await mapper?.end("SIGKILL");
+    throw error;
+  });
   const ctl = async (...args: string[]) => {
-    const { stdout } = await promisify(execFile)(join(dirname(serverScript), "rabbitmqctl"), ["-q", ...args], { env });
-    return stdout;
+    const { command, args: all } = program(home.root, join(dirname(home.script), "rabbitmqctl"), ["-q", ...args]);
+    return (await promisify(execFile)(command, all, { env })).stdout;
   };
   const messages = async (queue: string) => {
     const table = await ctl("list_queues", "name", "messages_ready", "messages_unacknowledged");
@@ -101,39 +135,73 @@ export async function testRabbitmq(): Promise<TestRabbitmq> {
     return { ready: Number(ready), unacknowledged: Number(unacknowledged) };
   };
   const stop = async () => {
-    await kill();
-    mapper.kill("SIGKILL");
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    await mapper?.end("SIGKILL");
+    await server.stop();
   };
-  try {
-    await start();
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-  return { url, port, connect: () => connect(url), kill, start, stop, ctl, messages };
+  const url = `amqp://guest:guest@127.0.0.1:${ports.amqp}`;
+  return {
+    ...{ ...server, stop, ctl, messages, url, port: ports.amqp, connect: () => connect(url) },
+    ...{ tlsUrl: `amqps://guest:guest@127.0.0.1:${ports.tls}`, managementUrl: `http://127.0.0.1:${ports.management}` },
+    streamPort: ports.stream,
+  };
 }
 
-type Ports = { port: number; epmdPort: number; distributionPort: number };
+/**
+ * A program of a Debian in a folder, run with that folder as its file system. The temporary folder is the machine's own, so
+ * that paths in it mean the same inside and outside. The mounts are private to the program and end with it.
+ */
+function program(root: string | null, command: string, args: string[]): { command: string; args: string[] } {
+  if (root === null) return { command, args };
+  const script = `set -e
+root=$1 shared=$2
+shift 2
+mount -t proc proc "$root/proc"
+mount --bind /dev "$root/dev"
+mkdir -p "$root$shared"
+mount --bind "$shared" "$root$shared"
+exec chroot "$root" "$@"`;
+  const inside = ["/bin/sh", "-c", script, "sh", root, tmpdir(), command, ...args];
+  return { command: "unshare", args: ["--mount", "--propagation", "private", ...inside] };
+}
 
-function environment(folder: string, { port, epmdPort, distributionPort }: Ports): NodeJS.ProcessEnv {
+type Ports = Record<"amqp" | "epmd" | "distribution" | "tls" | "management" | "stream", number>;
+
+function configuration(ports: Ports, { certificates, plugins = [] }: RabbitmqOptions): string {
+  const lines = [
+    "loopback_users = none",
+    "disk_free_limit.absolute = 1MB",
+    "vm_memory_high_watermark.absolute = 512MB",
+    "log.console = true",
+    "log.console.level = info",
+    "log.file = false",
+  ];
+  if (certificates) {
+    const { certFile, keyFile } = certificates.server;
+    lines.push(`listeners.ssl.1 = 127.0.0.1:${ports.tls}`, `ssl_options.cacertfile = ${certificates.caFile}`);
+    lines.push(`ssl_options.certfile = ${certFile}`, `ssl_options.keyfile = ${keyFile}`);
+    lines.push("ssl_options.verify = verify_peer", "ssl_options.fail_if_no_peer_cert = false");
+  }
+  if (plugins.includes("rabbitmq_management")) {
+    lines.push("management.tcp.ip = 127.0.0.1", `management.tcp.port = ${ports.management}`);
+  }
+  if (plugins.includes("rabbitmq_stream")) lines.push(`stream.listeners.tcp.1 = 127.0.0.1:${ports.stream}`);
+  return `${lines.join("\n")}\n`;
+}
+
+function environment(folder: string, ports: Ports): NodeJS.ProcessEnv {
   const at = (name: string) => join(folder, name);
-  mkdirSync(at("data"));
-  mkdirSync(at("log"));
-  mkdirSync(at("schema"));
-  writeFileSync(at("rabbitmq.conf"), CONFIG);
-  writeFileSync(at("enabled_plugins"), "[].\n");
+  for (const name of ["data", "log", "schema"]) mkdirSync(at(name));
   return {
     NODE_ENV: "test",
     PATH: process.env.PATH,
     LANG: "C.UTF-8",
     HOME: folder, // holds the Erlang cookie
-    ERL_EPMD_PORT: String(epmdPort),
+    ERL_EPMD_PORT: String(ports.epmd),
     ERL_EPMD_ADDRESS: "127.0.0.1",
     RABBITMQ_NODENAME: `parkade-${randomBytes(6).toString("hex")}@localhost`,
     RABBITMQ_NODE_IP_ADDRESS: "127.0.0.1",
-    RABBITMQ_NODE_PORT: String(port),
-    RABBITMQ_DIST_PORT: String(distributionPort),
+    RABBITMQ_NODE_PORT: String(ports.amqp),
+    RABBITMQ_DIST_PORT: String(ports.distribution),
     RABBITMQ_CONF_ENV_FILE: at("no-such-file"),
     RABBITMQ_CONFIG_FILE: at("rabbitmq.conf"),
     RABBITMQ_ENABLED_PLUGINS_FILE: at("enabled_plugins"),
@@ -145,70 +213,4 @@ function environment(folder: string, { port, epmdPort, distributionPort }: Ports
     // The node shares two cores with all other tests.
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: "+S 2:2 +A 16",
   };
-}
-
-async function launch(script: string, env: NodeJS.ProcessEnv, url: string, folder: string): Promise<ChildProcess> {
-  // Its own process group: the script starts the Erlang machine as a child, and both must end together.
-  const server = spawn(script, [], { env, cwd: folder, detached: true, stdio: ["ignore", "ignore", "ignore"] });
-  guard(server);
-  const until = performance.now() + READY_MS;
-  while (!(await answers(url))) {
-    if (server.exitCode === null && performance.now() < until) {
-      await sleep(100);
-      continue;
-    }
-    await endGroup(server);
-    throw new Error(`rabbitmq-server did not start: ${lastLog(folder, env)}`);
-  }
-  return server;
-}
-
-async function listening(port: number): Promise<void> {
-  const until = performance.now() + READY_MS;
-  while (!(await accepts(port))) {
-    if (performance.now() > until) throw new Error(`epmd does not listen on ${port}`);
-    await sleep(20);
-  }
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = dial(port, "127.0.0.1", () => resolve(true));
-    socket.once("error", () => resolve(false));
-    socket.once("connect", () => socket.destroy());
-  });
-}
-
-async function answers(url: string): Promise<boolean> {
-  try {
-    const connection = await connect(url, { timeout: 2_000 });
-    await connection.close();
-    return true;
-  } catch {
-    return false; // not yet; the caller knows how long to ask
-  }
-}
-
-function lastLog(folder: string, env: NodeJS.ProcessEnv): string {
-  try {
-    return readFileSync(join(folder, "log", `${env.RABBITMQ_NODENAME}.log`), "utf8").slice(-2_000);
-  } catch {
-    return "it wrote no log";
-  }
-}
-
-/** A killed test run must not leave a server. A negative id names the whole process group. */
-function guard(child: ChildProcess): void {
-  if (child.pid === undefined) return;
-  const grouped = child.spawnfile !== epmd;
-  child.once("exit", guardAgainstOrphan(grouped ? -child.pid : child.pid, { signal: "KILL" }));
-}
-
-function endGroup(server: ChildProcess): Promise<void> {
-  if (server.pid === undefined || server.exitCode !== null || server.signalCode !== null) return Promise.resolve();
-  const { pid } = server;
-  return new Promise((resolve) => {
-    server.once("exit", () => resolve());
-    process.kill(-pid, "SIGKILL");
-  });
 }

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { guardAgainstOrphan } from "../../scripts/orphan-guard.ts";
 
-export type ServerProgram = {
+type ServerProgram = {
   command: string;
   args: string[];
   /** Working folder of the server and place of `<name>.log`, which each start writes anew. */
@@ -23,6 +24,56 @@ export type ServerProcess = {
 
 /** A start takes seconds, and ten times as long on a busy machine. */
 const READY_MS = 120_000;
+/** Bounds the wait for children that have ended but that the machine's first process does not collect. */
+const CHILDREN_END_MS = 2_000;
+
+/** A running server whose data lies in a folder of its own, so that it can be killed and started again. */
+export type TestServer = {
+  /** Holds the data and the log. */
+  folder: string;
+  /** kill -9, or a clean stop with SIGTERM. What the server has stored stays. */
+  kill(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
+  /** Starts the same server again at the same address, after `kill`. */
+  start(): Promise<void>;
+  /** Ends the server and removes its folder. */
+  stop(): Promise<void>;
+};
+
+type Prepare = (folder: string) => Promise<Omit<ServerProgram, "name" | "folder">>;
+
+/** Makes the folder, lets `prepare` fill it, and starts the program that `prepare` names. */
+export async function testServer(name: string, prepare: Prepare): Promise<TestServer> {
+  const folder = mkdtempSync(join(tmpdir(), `parkade-${name}-`));
+  let server: ServerProcess | null = null;
+  const kill = async (signal: "SIGTERM" | "SIGKILL" = "SIGKILL") => {
+    await server?.end(signal);
+    server = null;
+  };
+  const stop = async () => {
+    await kill();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  };
+  try {
+    const program = await prepare(folder);
+    const start = async () => {
+      server = await startServer({ ...program, name, folder });
+    };
+    await start();
+    return { folder, kill, start, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** True when `url` answers with a success. */
+export async function answersHttp(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url)).ok;
+  } catch {
+    return false; // not yet; the caller knows how long to ask
+  }
+}
 
 /** In the environment of a server and of its children. */
 const MARK = "PARKADE_TEST_SERVER";
@@ -67,10 +118,20 @@ export async function startServer(program: ServerProgram): Promise<ServerProcess
   return { pid, end };
 }
 
-function endGroup(child: ChildProcess, group: number, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
-  return new Promise((resolve) => {
-    child.once("exit", () => resolve());
-    process.kill(group, signal);
-  });
+async function endGroup(child: ChildProcess, group: number, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  process.kill(group, signal);
+  await exited;
+  // A child that outlives the first process for a moment still holds the port.
+  const until = performance.now() + CHILDREN_END_MS;
+  while (isAlive(group) && performance.now() < until) await sleep(5);
+}
+
+function isAlive(group: number): boolean {
+  try {
+    return process.kill(group, 0);
+  } catch {
+    return false;
+  }
 }

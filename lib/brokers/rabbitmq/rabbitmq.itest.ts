@@ -18,7 +18,8 @@ import { headerValueOf, headerViewOf } from "@/lib/brokers/rabbitmq/message";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 import { systemClock } from "@/lib/platform/clock";
-import { RABBITMQ_MISSING, rabbitmqInstalled, type TestRabbitmq, testRabbitmq } from "@/lib/testing/rabbitmq";
+import { describeWith } from "@/lib/testing/describe-with";
+import { rabbitmqMissing, type TestRabbitmq, testRabbitmq } from "@/lib/testing/rabbitmq";
 import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
 
 const never = new AbortController().signal;
@@ -206,7 +207,7 @@ async function makeHarness(): Promise<BrokerHarness<RabbitmqConfig>> {
   };
 }
 
-describe.skipIf(!rabbitmqInstalled)(rabbitmqInstalled ? "rabbitmq" : `rabbitmq (skipped: ${RABBITMQ_MISSING})`, () => {
+describeWith(rabbitmqMissing, "rabbitmq", () => {
   beforeAll(async () => {
     rabbit = await testRabbitmq();
     await openDirect();
