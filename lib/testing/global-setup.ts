@@ -6,11 +6,14 @@ import type { TestProject } from "vitest/node";
 import { startPostgres } from "../../scripts/embedded-postgres.ts";
 import { generate } from "../../scripts/generate.ts";
 import { migrate } from "../../scripts/migrate.ts";
+import { offerSharedServers } from "./shared-servers.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
     /** Superuser connection string of the server of this test run; its database holds nothing. */
     postgresUrl: string;
+    /** Where `shared` asks for the servers that all test files use together. */
+    sharedServersUrl: string;
   }
 }
 
@@ -32,7 +35,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // mkdtemp makes the folder private; run by root, the server runs as another user, who needs access.
   chmodSync(dataDir, 0o755);
   const server = await startPostgres({ dataDir, settings: TEST_SETTINGS, ephemeral: true });
+  const servers = await offerSharedServers();
   const teardown = async () => {
+    await servers.stop();
     await server.stop();
     rmSync(dataDir, { recursive: true, force: true });
   };
@@ -43,6 +48,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     throw error;
   }
   project.provide("postgresUrl", server.url);
+  project.provide("sharedServersUrl", servers.url);
   return teardown;
 }
 

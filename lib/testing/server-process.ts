@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -78,17 +78,22 @@ export async function answersHttp(url: string): Promise<boolean> {
 /** In the environment of a server and of its children. */
 const MARK = "PARKADE_TEST_SERVER";
 
-/** Ids of the running processes of the servers in `folder`, read from Linux's /proc. */
+/**
+ * Ids of the running processes of the server in `folder`, read from Linux's /proc: by their environment, and by their working
+ * folder, because redis-server overwrites its environment with its title and a server in a Debian folder works elsewhere.
+ */
 export function processesOf(folder: string): number[] {
-  const environment = (pid: string) => {
+  const belongs = (pid: string) => {
     try {
-      return readFileSync(join("/proc", pid, "environ"), "utf8").split("\0");
+      const environment = readFileSync(join("/proc", pid, "environ"), "utf8").split("\0");
+      return environment.includes(`${MARK}=${folder}`) || readlinkSync(join("/proc", pid, "cwd")) === folder;
     } catch {
-      return []; // It has ended meanwhile, or belongs to another user.
+      return false; // It has ended meanwhile, or belongs to another user.
     }
   };
-  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  return pids.filter((pid) => environment(pid).includes(`${MARK}=${folder}`)).map(Number);
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && belongs(name))
+    .map(Number);
 }
 
 /** Starts a server in a process group of its own and resolves when it is ready. It ends when this process dies. */
