@@ -2,6 +2,9 @@ import type { Routes } from "@/app/_server/openapi";
 
 /** Every route of the API, by its path. A test compares the list with the files. */
 export const ROUTES: Routes = {
+  "/api/v1/admission-rules": () => import("@/app/api/v1/admission-rules/route"),
+  "/api/v1/admission-rules/try": () => import("@/app/api/v1/admission-rules/try/route"),
+  "/api/v1/admission-rules/{id}": () => import("@/app/api/v1/admission-rules/[id]/route"),
   "/api/v1/audit": () => import("@/app/api/v1/audit/route"),
   "/api/v1/audit/{id}/events": () => import("@/app/api/v1/audit/[id]/events/route"),
   "/api/v1/controls": () => import("@/app/api/v1/controls/route"),

@@ -73,6 +73,12 @@ async function furnish(source: string): Promise<Record<string, string>> {
     ofEvent: await control("whitelist", { eventId: `${mark}-event-1` }),
     ofAggregate: await control("whitelist", { aggregateId: `${mark}-aggregate-1` }),
     redrive: (await made("POST api/v1/redrives/route.ts", post(request))).id,
+    rule: (
+      await made(
+        "POST api/v1/admission-rules/route.ts",
+        post({ name: mark, source, when: [], do: { group: mark }, reason: mark }),
+      )
+    ).id,
     view: (await made("POST api/v1/saved-views/route.ts", post({ name: mark, filter: { source: [source] } }))).id,
     operation: uuidv7(Date.now()),
   };
@@ -113,6 +119,8 @@ afterAll(() => web.close());
 
 /** The requests of each GET: with a name from the other source, and without a name. */
 const READS: Record<string, () => Case[]> = {
+  "admission-rules": () => [{}],
+  "admission-rules/[id]": () => [{ params: { id: other.rule! } }],
   "audit/[id]/events": () => [other.entry!, other.spanningEntry!].map((id) => ({ params: { id } })),
   audit: () => [
     {},
@@ -123,6 +131,7 @@ const READS: Record<string, () => Case[]> = {
     { query: "?subjectKind=view" },
     { query: "?subjectKind=target" },
     { query: "?subjectKind=control" },
+    { query: "?subjectKind=rule" },
     { query: "?actor=zzb-parker" },
   ],
   controls: () => [{}, { query: "?state=live" }],
@@ -173,6 +182,17 @@ const READS: Record<string, () => Case[]> = {
 
 /** Each change of the other source. `alone`: the viewer with read access is refused too. */
 const CHANGES: Record<string, () => Case[]> = {
+  "POST api/v1/admission-rules/route.ts": () =>
+    [{ source: "zzb" }, {}].map((of) => post({ name: "mine", when: [], do: { park: "early" }, reason: "no", ...of })),
+  "PATCH api/v1/admission-rules/[id]/route.ts": () => [
+    post({ enabled: true, reason: "no" }, { id: other.rule! }),
+    post({ source: "zzb", reason: "no" }, { id: own.rule! }),
+    post({ source: null, reason: "no" }, { id: own.rule! }),
+  ],
+  "DELETE api/v1/admission-rules/[id]/route.ts": () => [post({ reason: "no" }, { id: other.rule! })],
+  "POST api/v1/admission-rules/try/route.ts": () => [
+    post({ rule: { source: "zzb", when: [], do: { park: "early" } } }),
+  ],
   "POST api/v1/controls/route.ts": () =>
     [{ source: "zzb" }, { errorCode: "X", source: "zzb" }, { errorCode: "X" }, { aggregateId: "X" }].map((scope) =>
       post({ kind: "blacklist", scope, reason: "no" }),
@@ -296,7 +316,7 @@ describe("a viewer of one source", () => {
     }
     const entries = await ask(CLERK, "GET api/v1/audit/route.ts", { query: "?limit=200" });
     const kinds = new Set((entries.body as { items: { subjectKind: string }[] }).items.map((item) => item.subjectKind));
-    expect([...kinds].sort()).toEqual(["control", "event", "redrive", "source", "target", "view"]);
+    expect([...kinds].sort()).toEqual(["control", "event", "redrive", "rule", "source", "target", "view"]);
     const { items } = (await ask(CLERK, "GET api/v1/controls/route.ts")).body as { items: { id: string }[] };
     const names = ["ofSource", "narrowed", "ofCode", "ofEvent", "ofAggregate"];
     expect(items.map(({ id }) => id).sort()).toEqual(names.map((name) => own[name]!).sort());
@@ -388,6 +408,7 @@ async function stateOf(): Promise<unknown> {
     "saved_views",
     "bulk_operations",
     "audit_entries",
+    "admission_rules",
   ];
   const rows = tables.map((table) =>
     web.deps.db.query(`select md5(coalesce(string_agg(t::text, ',' order by t::text), '')) as rows from ${table} t`),

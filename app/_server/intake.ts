@@ -46,7 +46,14 @@ export class Intake {
   private refusedInARow = 0;
   /** Sources that this request was counted for. */
   private readonly counted = new Set<string>();
-  private readonly answer: ParkAnswer = { accepted: 0, duplicates: 0, bounced: 0, rejected: [], rejectedTotal: 0 };
+  private readonly answer: ParkAnswer = {
+    accepted: 0,
+    duplicates: 0,
+    bounced: 0,
+    dropped: 0,
+    rejected: [],
+    rejectedTotal: 0,
+  };
 
   /**
    * `streams`: the request is long, and its payloads are copied into reused buffers. A payload that is not copied keeps
@@ -179,6 +186,9 @@ export class Intake {
           return;
         case "bounced":
           this.answer.bounced++;
+          return;
+        case "dropped":
+          this.answer.dropped++;
           return;
         case "unknown-source":
           this.reject(batch.indexes[place]!, unknownSource(batch.arrivals[place]!.source));

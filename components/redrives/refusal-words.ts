@@ -8,6 +8,8 @@ const SHORT: Record<Refusal, string> = {
   blacklisted: "blacklisted",
   cooling: "cooling",
   "redrive-limit": "at the redrive limit",
+  "parked-early": "parked early",
+  "needs-confirmation": "need confirmation",
   "not-found": "gone",
   "payload-unparsable": "unparsable payload",
   "schema-mismatch": "schema mismatch",

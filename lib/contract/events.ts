@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { admissionRecordSchema } from "@/lib/contract/admission";
 import {
   countsOut,
   idOut,
@@ -9,6 +10,7 @@ import {
   timeOut,
   versionOut,
 } from "@/lib/contract/schemas";
+import { ADMISSION_MARKS } from "@/lib/core/admission";
 import { BULK_STATES } from "@/lib/core/bulk-operation";
 import type { Header, Origin } from "@/lib/core/dead-letter";
 import { EVENT_STATUSES } from "@/lib/core/event-state";
@@ -42,6 +44,8 @@ const eventShape = {
   traceId: nullableText,
   payloadBytes: z.int(),
   tags: z.record(z.string(), z.string()),
+  /** What admission marked it with: see docs/admission.md. null = it is sent like any other. */
+  admission: z.nullable(z.enum(ADMISSION_MARKS)),
 };
 const eventSchema = z.object(eventShape);
 export type EventOut = z.infer<typeof eventSchema>;
@@ -71,6 +75,7 @@ const EVENT_EXAMPLE: EventOut = {
   traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
   payloadBytes: 182,
   tags: { orderId: "77" },
+  admission: null,
 };
 
 const appliedControlSchema = named(
@@ -213,6 +218,8 @@ export const eventDetailSchema = named(
     /** null = nothing holds it, or it is not waiting to be sent. */
     heldBy: z.nullable(heldBySchema),
     controls: z.array(appliedControlSchema),
+    /** What the rules of admission did to it, when it arrived last; null = nothing. */
+    admitted: z.nullable(admissionRecordSchema),
     group: z.nullable(z.object({ fingerprint: z.string(), pattern: z.string(), parked: z.int() })),
     target: z.object({ main: nullableText, slow: nullableText }),
   }),
@@ -233,6 +240,7 @@ export const eventDetailSchema = named(
     aggregate: [],
     heldBy: null,
     controls: [],
+    admitted: null,
     group: { fingerprint: "9f1c2b3a4d5e6f70", pattern: "stock service did not answer", parked: 12 },
     target: { main: "https://orders.example/events", slow: null },
   },
@@ -250,6 +258,8 @@ export const parkAnswerSchema = named(
     accepted: z.int(),
     duplicates: z.int(),
     bounced: z.int(),
+    /** A rule of admission dropped them: counted at the rule, not stored. */
+    dropped: z.int(),
     /** At most 1,000 are listed; `index` is the place within the request, from 0. */
     rejected: z.array(
       z.object({
@@ -262,7 +272,7 @@ export const parkAnswerSchema = named(
     /** All refused ones, listed or not. */
     rejectedTotal: z.int(),
   }),
-  { accepted: 2, duplicates: 1, bounced: 0, rejected: [], rejectedTotal: 0 },
+  { accepted: 2, duplicates: 1, bounced: 0, dropped: 0, rejected: [], rejectedTotal: 0 },
 );
 export type ParkAnswer = z.infer<typeof parkAnswerSchema>;
 

@@ -19,6 +19,7 @@ import { CANARY_STEPS } from "@/lib/core/canary";
 import { ITEM_STATES } from "@/lib/core/item-state";
 import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { LIVE_REDRIVE_STATES, REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
+import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import { STALL_CODES } from "@/lib/core/stalled";
 
 export const laneSchema = z.enum(["main", "slow"], "must be main or slow");
@@ -50,6 +51,13 @@ export type Brake = z.infer<typeof brakeSchema>;
 /** What becomes of earlier versions that are parked outside of the selection, see `core/order-gate`; absent = hold. */
 const earlier = z.optional(z.enum(EARLIER_CHOICES, `must be one of ${EARLIER_CHOICES.join(", ")}`));
 
+/** Events that admission marked: they are refused unless the redrive says that it sends them despite it. */
+const despite = z.optional(
+  z
+    .array(z.enum(CONFIRMABLE_REFUSALS, `must be one of ${CONFIRMABLE_REFUSALS.join(", ")}`))
+    .check(z.maxLength(CONFIRMABLE_REFUSALS.length, "name each once")),
+);
+
 export const previewRequestSchema = named(
   "PreviewRequest",
   z.strictObject({
@@ -62,6 +70,7 @@ export const previewRequestSchema = named(
     /** false: only count, examine no event. */
     sample: z.optional(z.boolean("must be true or false")),
     earlier,
+    despite,
   }),
   { select: { filter: { source: ["orders"], errorCode: ["TIMEOUT"] } }, lane: "slow" },
 );
@@ -78,6 +87,7 @@ export const redriveRequestSchema = named(
     /** Absent = the default; null or false = none. */
     brake: z.nullish(z.union([z.boolean(), brakeSchema])),
     earlier,
+    despite,
     /** Nothing is sent for this long: time to take it back. Absent = 0. */
     holdMs: z.optional(
       z
@@ -236,6 +246,8 @@ const redriveShape = {
   lane: laneSchema,
   /** What it does about earlier versions that are parked. */
   earlier: z.enum(EARLIER_CHOICES),
+  /** Refusals by admission that its requester set aside. */
+  despite: z.array(z.enum(CONFIRMABLE_REFUSALS)),
   /** As asked; null = the target's own rate. */
   ratePerSecond: nullableNumber,
   /** What holds now: the redrive's rate, at most the sum of its targets' rates; null = unlimited. */
@@ -321,6 +333,7 @@ const REDRIVE_EXAMPLE = {
 } as const;
 export const redriveSchema = named("Redrive", z.object(redriveShape), {
   ...REDRIVE_EXAMPLE,
+  despite: [],
   brake: { ...REDRIVE_EXAMPLE.brake },
 });
 export type RedriveOut = z.infer<typeof redriveSchema>;

@@ -9,5 +9,6 @@ export const AUDIT_SUBJECTS = [
   "view",
   "setting",
   "operation",
+  "rule",
 ] as const;
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number];

@@ -96,6 +96,10 @@ function targetChecks(target: DryRunFacts["target"]): Ruled[] {
   ];
 }
 
+export function supersededText(version: bigint, versionProcessed: bigint): string {
+  return `version ${versionProcessed} of the aggregate was already processed, this is version ${version}`;
+}
+
 function orderChecks({
   version,
   versionProcessed,
@@ -107,7 +111,7 @@ function orderChecks({
       check: "version-order",
       ok: !superseded,
       detail: superseded
-        ? `version ${versionProcessed} of the aggregate was already processed, this is version ${version}`
+        ? supersededText(version, versionProcessed)
         : "no newer version of the aggregate was processed",
       refusal: "version-superseded",
     },

@@ -35,6 +35,15 @@ export function fingerprintOf(letter: Pick<DeadLetter, "errorCode" | "error">): 
   return { fingerprint: hash64(identity), exceptionType, pattern, firstFrame };
 }
 
+/**
+ * The group that an admission rule names, whatever the failure says. The error code is part of it, as of every group:
+ * a filter by error code finds its events by their groups.
+ */
+export function labelledGroup(errorCode: string, label: string): Fingerprint {
+  const fingerprint = hash64([errorCode, "label", label].join("\u0001"));
+  return { fingerprint, exceptionType: null, pattern: label, firstFrame: null };
+}
+
 /** The given type, else the text before the colon in the first line of the stack. */
 function exceptionTypeOf(error: DeadLetterError): string | null {
   if (error.type) return error.type;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Control, indexControls } from "./control";
 import { type GateFacts, gate } from "./gate";
+import type { ConfirmableRefusal } from "./refusal";
 
 const NOW = 1_000_000;
 const event: GateFacts = {
@@ -13,6 +14,7 @@ const event: GateFacts = {
   source: "orders",
   cooldownUntilMs: null,
   redrives: 0,
+  admission: null,
 };
 const control = (change: Partial<Control>): Control => ({
   id: "c",
@@ -25,8 +27,14 @@ const control = (change: Partial<Control>): Control => ({
   expiresAtMs: null,
   ...change,
 });
-const rule = (change: Partial<GateFacts>, controls: Control[] = [], at: "request" | "run" = "request") => {
-  const ruling = gate({ ...event, ...change }, { controls: indexControls(controls), redriveLimit: 3, nowMs: NOW, at });
+const rule = (
+  change: Partial<GateFacts>,
+  controls: Control[] = [],
+  at: "request" | "run" = "request",
+  despite: ConfirmableRefusal[] = [],
+) => {
+  const rules = { controls: indexControls(controls), redriveLimit: 3, nowMs: NOW, at, despite };
+  const ruling = gate({ ...event, ...change }, rules);
   return ruling.pass ? "pass" : ruling.refusal;
 };
 
@@ -52,6 +60,26 @@ describe("the gate", () => {
   ] as const)("a blacklist over %s catches it, and over another value does not", (scope, value) => {
     expect(rule({}, [control({ scope, value })])).toBe("blacklisted");
     expect(rule({}, [control({ scope, value: `${value}0` })])).toBe("pass");
+  });
+
+  test.each([
+    ["early", [], "parked-early"],
+    ["early", ["needs-confirmation"], "parked-early"],
+    ["early", ["parked-early"], "pass"],
+    ["confirm", ["parked-early"], "needs-confirmation"],
+    ["confirm", ["needs-confirmation"], "pass"],
+    // The dry run decides on the version that is processed then.
+    ["superseded", [], "pass"],
+  ] as const)("an event that admission marked %s, despite %j: %s", (admission, despite, expected) => {
+    for (const at of ["request", "run"] as const) {
+      const status = at === "run" ? "QUEUED" : "PENDING";
+      expect(rule({ admission, status }, [], at, [...despite])).toBe(expected);
+    }
+    expect(rule({ admission, status: "IGNORED" }, [], "request", [...despite])).toBe("ignored");
+  });
+
+  test("a whitelist sends nothing that admission asks a person about", () => {
+    expect(rule({ admission: "confirm" }, [control({ kind: "whitelist" })])).toBe("needs-confirmation");
   });
 
   test("an event without an aggregate is under no aggregate's control", () => {

@@ -9,9 +9,15 @@ export const GATE_REFUSALS = [
   "blacklisted",
   "cooling",
   "redrive-limit",
+  "parked-early",
+  "needs-confirmation",
   "not-found",
 ] as const;
 export type GateRefusal = (typeof GATE_REFUSALS)[number];
+
+/** Refusals that a person can set aside for one redrive, which then names them. */
+export const CONFIRMABLE_REFUSALS = ["parked-early", "needs-confirmation"] as const satisfies readonly GateRefusal[];
+export type ConfirmableRefusal = (typeof CONFIRMABLE_REFUSALS)[number];
 
 export const DRY_RUN_REFUSALS = [
   "payload-unparsable",
@@ -36,6 +42,8 @@ export const REFUSAL_TEXT: Record<Refusal, string> = {
   blacklisted: "is blacklisted: lift the control first",
   cooling: "is cooling down after a failure: wait, or whitelist it",
   "redrive-limit": "has reached the redrive limit",
+  "parked-early": "was parked early: its failure is permanent. Repair it, or confirm that this redrive sends it",
+  "needs-confirmation": "needs a confirmation, as a rule of admission asks: confirm that this redrive sends it",
   "not-found": "no longer exists",
   "payload-unparsable": "has a payload that does not parse as its content type",
   "schema-mismatch": "has a payload that does not match the source's JSON Schema",

@@ -14,6 +14,7 @@ export const ACTIONS = [
   "confirm",
   "control",
   "change-source",
+  "change-admission",
   "change-target",
   "change-policy",
   "change-settings",

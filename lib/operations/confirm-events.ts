@@ -54,7 +54,7 @@ export async function confirmEvents(
 
 async function confirmKeys(tx: Tx, request: ConfirmKeys, context: ChangeContext): Promise<BulkAnswer> {
   const eventIds = [...new Set(request.eventIds)];
-  const sourceId = (await holdSources(tx, [request.source])).get(request.source);
+  const sourceId = (await holdSources(tx, [request.source])).sources.get(request.source);
   if (sourceId === undefined) throw unknownSource(request.source);
   const events = await findConfirmable(tx, sourceId, eventIds);
   const { consumer = CONSUMER } = context.options;

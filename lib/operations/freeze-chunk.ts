@@ -4,6 +4,7 @@ import { EVENT_MOVES } from "@/lib/core/event-state";
 import { gate } from "@/lib/core/gate";
 import { type Earlier, headOf, headText, isHeldBy } from "@/lib/core/order-gate";
 import { sliceOf } from "@/lib/core/redrive-plan";
+import type { ConfirmableRefusal } from "@/lib/core/refusal";
 import { readRulesOver } from "@/lib/redriving/read-rules";
 import type { Tx } from "@/lib/store/db";
 import { readEarlierVersions, readOutsideOrder, type WantedAggregate } from "@/lib/store/read/aggregate-order";
@@ -20,6 +21,7 @@ export type FreezeTarget = {
   reason: string;
   mode: "verify" | "deliver";
   earlier: Earlier;
+  despite: readonly ConfirmableRefusal[];
   selection: ScopedSelection;
   asOfMs: number;
   cutoff: string;
@@ -59,6 +61,7 @@ async function gateEach(
       redriveLimit: rules.settings.redriveLimit,
       nowMs,
       at: "request",
+      despite: redrive.despite,
     });
     const refusal = ruling.pass ? null : ruling.refusal;
     return { candidate, slice: sliceOf(candidate, redrive.slices), refusal, detail: null };

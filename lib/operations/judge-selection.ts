@@ -1,5 +1,6 @@
-import { gate } from "@/lib/core/gate";
+import { type GateFacts, gate } from "@/lib/core/gate";
 import { DomainError } from "@/lib/core/problem";
+import type { ConfirmableRefusal } from "@/lib/core/refusal";
 import { type Rules, readRules } from "@/lib/redriving/read-rules";
 import type { Db, Queryable } from "@/lib/store/db";
 import {
@@ -14,6 +15,9 @@ import { type EarlierSummary, summarizeEarlier } from "@/lib/store/read/earlier-
 
 export type Selected = Omit<CandidatePage, "after" | "limit">;
 
+/** The same for a redrive. `despite`: refusals that the person sets aside. */
+export type SelectedForRedrive = Selected & { despite: readonly ConfirmableRefusal[] };
+
 type Ruling = ReturnType<typeof gate>;
 
 /**
@@ -26,7 +30,7 @@ export type JudgedSelection = {
 };
 
 /** Throws DomainError `read-timeout`, also when too many events stand under controls of their own. */
-export async function judgeSelection(tx: Queryable, selected: Selected, nowMs: number): Promise<JudgedSelection> {
+export async function judgeSelection(tx: Queryable, selected: SelectedForRedrive): Promise<JudgedSelection> {
   const rules = await readRules(tx);
   const touched = await readTouched(tx, selected, rules.controls);
   if (touched.length === TOUCHED_MAX) {
@@ -35,8 +39,8 @@ export async function judgeSelection(tx: Queryable, selected: Selected, nowMs: n
   const { redriveLimit } = rules.settings;
   const groups = await groupCandidates(tx, selected, { redriveLimit, touched: touched.map(({ id }) => id) });
   return {
-    groups: groups.map((group) => ({ group, ruling: ruleGroup(group, rules, nowMs) })),
-    touched: touched.map((candidate) => ({ candidate, ruling: ruleOne(candidate, rules, nowMs) })),
+    groups: groups.map((group) => ({ group, ruling: ruleGroup(group, rules, selected) })),
+    touched: touched.map((candidate) => ({ candidate, ruling: ruleOne(candidate, rules, selected) })),
     redriveLimit,
   };
 }
@@ -66,12 +70,15 @@ export async function findEarlier(
   }
 }
 
-function ruleOne(candidate: Candidate, rules: Rules, nowMs: number) {
-  return gate(candidate, { controls: rules.index, redriveLimit: rules.settings.redriveLimit, nowMs, at: "request" });
+type Asked = Pick<SelectedForRedrive, "asOfMs" | "despite">;
+
+function ruleOne(facts: GateFacts, rules: Rules, { asOfMs, despite }: Asked) {
+  const { redriveLimit } = rules.settings;
+  return gate(facts, { controls: rules.index, redriveLimit, nowMs: asOfMs, at: "request", despite });
 }
 
 /** The gate decides alike for all members of the group, once events under their own control are taken out. */
-function ruleGroup(group: CandidateGroup, rules: Rules, nowMs: number) {
+function ruleGroup(group: CandidateGroup, rules: Rules, asked: Asked) {
   const facts = {
     ...group,
     eventId: "",
@@ -80,5 +87,5 @@ function ruleGroup(group: CandidateGroup, rules: Rules, nowMs: number) {
     cooldownUntilMs: group.cooling ? Number.POSITIVE_INFINITY : null,
     redrives: group.exhausted ? rules.settings.redriveLimit : 0,
   };
-  return gate(facts, { controls: rules.index, redriveLimit: rules.settings.redriveLimit, nowMs, at: "request" });
+  return ruleOne(facts, rules, asked);
 }

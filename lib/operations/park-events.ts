@@ -1,19 +1,28 @@
 import type { Arrival } from "@/lib/contract/arrival";
+import { admissionRecord } from "@/lib/core/admission";
 import { aggregateKey } from "@/lib/core/aggregate";
 import { meaningOf } from "@/lib/core/bounce";
 import { cooldownAfter } from "@/lib/core/cooldown";
+import { supersededText } from "@/lib/core/dry-run";
 import { PARKED_AS } from "@/lib/core/event-state";
-import { type Fingerprint, fingerprintOf } from "@/lib/core/fingerprint";
 import type { Settings } from "@/lib/core/settings";
-import { storable } from "@/lib/core/storable";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { type AdmittedArrival, type AdmittedBatch, admitArrivals, RulesChanged } from "@/lib/operations/admit-arrivals";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
-import { createTurns } from "@/lib/platform/turns";
 import { bounceRedrive } from "@/lib/redriving/canary-and-brake";
 import { type Db, isRowFault, type Tx } from "@/lib/store/db";
+import { findSuperseded } from "@/lib/store/read/aggregate-order";
 import { readSettings } from "@/lib/store/read/settings";
 import { retrying } from "@/lib/store/retrying";
+import {
+  type AdmissionCount,
+  type AdmissionSample,
+  countAdmission,
+  rememberDrops,
+  sampleAdmission,
+  storedAmong,
+} from "@/lib/store/write/admission";
 import { countAggregateFailures, type FailedAggregate } from "@/lib/store/write/aggregate-failures";
 import { appendAudit } from "@/lib/store/write/audit";
 import { blacklistAggregate } from "@/lib/store/write/blacklist-aggregate";
@@ -33,14 +42,19 @@ import {
 /** Events of one transaction: large enough that a commit costs little, small enough that a refusal wastes little. */
 export const PARK_BATCH_MAX = 1_000;
 
-/** The outcome of one arrival. `rejected`: the store refuses one of its values. */
-export type ParkOutcome = "parked" | "duplicate" | "bounced" | "unknown-source" | "rejected";
+/**
+ * The outcome of one arrival. `dropped`: a rule of admission says that it is noise. `rejected`: the store refuses one of
+ * its values.
+ */
+export type ParkOutcome = "parked" | "duplicate" | "bounced" | "dropped" | "unknown-source" | "rejected";
 
 /**
  * Parks a batch of at most PARK_BATCH_MAX arrivals in one transaction: all of it is committed when this resolves, so
  * that a source may acknowledge. When it rejects, the batch may be parked again: what was stored counts as duplicate.
  * Answers an outcome for each arrival, in their order. When the store refuses a value, the batch is halved until the
  * arrival is alone: it is `rejected`, and its neighbours are stored.
+ *
+ * The rules of admission in force when the transaction begins are applied to each arrival, see `lib/core/admission.ts`.
  *
  * New events are stored with body, group, counters and one audit entry; an event that is known already is a duplicate
  * or a bounce, see `lib/core/bounce.ts`. Of two batches that park the same event at the same time exactly one does.
@@ -59,51 +73,46 @@ export async function parkEvents(
   if (viewer.sources !== "all" || viewer.actions !== "all") {
     assertMay(viewer, "ingest", [...new Set(arrivals.map(({ source }) => source))]);
   }
-  return parkHalving(deps, await grouped(arrivals, deps.clock), { actor: viewer.name, atMs });
-}
-
-/** An arrival that can be stored, with its group. */
-type Grouped = Arrival & { group: Fingerprint };
-
-/** Reads stacks in turns with other work, and before the transaction: a thousand long stacks take a while. */
-async function grouped(arrivals: readonly Arrival[], clock: Clock): Promise<Grouped[]> {
-  const turns = createTurns(clock);
-  const result: Grouped[] = [];
-  for (const { source, letter } of arrivals) {
-    const clean = storable(letter);
-    result.push({ source, letter: clean, group: fingerprintOf(clean) });
-    if (turns.due()) await turns.give();
-  }
-  return result;
+  return parkHalving(deps, await admitArrivals(deps, arrivals), { actor: viewer.name, atMs });
 }
 
 type ParkDeps = { db: Db; clock: Clock };
 type ParkOptions = { actor: string; atMs: number | undefined };
 
-async function parkHalving(deps: ParkDeps, arrivals: readonly Grouped[], options: ParkOptions): Promise<ParkOutcome[]> {
+async function parkHalving(deps: ParkDeps, batch: AdmittedBatch, options: ParkOptions): Promise<ParkOutcome[]> {
+  const { arrivals } = batch;
   try {
-    return await parkRepeating(deps, arrivals, options);
+    return await parkRepeating(deps, batch, options);
   } catch (error) {
     if (!isRowFault(error)) throw error;
     if (arrivals.length === 1) return ["rejected"];
     const middle = arrivals.length >> 1;
-    const first = await parkHalving(deps, arrivals.slice(0, middle), options);
-    return [...first, ...(await parkHalving(deps, arrivals.slice(middle), options))];
+    const first = await parkHalving(deps, { ...batch, arrivals: arrivals.slice(0, middle) }, options);
+    return [...first, ...(await parkHalving(deps, { ...batch, arrivals: arrivals.slice(middle) }, options))];
   }
 }
 
-/** Makes the partition of a day that has none yet. */
-function parkRepeating(
-  { db, clock }: ParkDeps,
-  arrivals: readonly Grouped[],
-  { actor, atMs }: ParkOptions,
-): Promise<ParkOutcome[]> {
+/** A batch is not kept waiting by rules that keep changing: it is stored as the last of these judged it. */
+const JUDGED_AGAIN_MAX = 3;
+
+/** Makes the partition of a day that has none yet, and judges arrivals again when the rules of admission have changed. */
+function parkRepeating(deps: ParkDeps, batch: AdmittedBatch, { actor, atMs }: ParkOptions): Promise<ParkOutcome[]> {
+  const { db, clock } = deps;
   let nowMs = 0;
+  let admitted = batch;
+  let judgedAgain = 0;
   const once = () => {
     nowMs = atMs ?? clock.wallMs();
-    return db.transaction((tx) => park(tx, arrivals, { actor, nowMs }));
+    const revision = judgedAgain < JUDGED_AGAIN_MAX ? admitted.revision : null;
+    return db.transaction((tx) => park(tx, admitted.arrivals, { actor, nowMs, revision, superseded: new Set() }));
   };
   const repair = async (error: unknown) => {
+    if (error instanceof RulesChanged) {
+      judgedAgain++;
+      const arrived = admitted.arrivals.map(({ source, arrived: letter }) => ({ source, letter }));
+      admitted = await admitArrivals(deps, arrived, { reread: true });
+      return true;
+    }
     if (!isMissingPartition(error)) return false;
     await ensurePartitions(db, nowMs);
     return true;
@@ -111,30 +120,48 @@ function parkRepeating(
   return retrying(once, { repair });
 }
 
-type ParkContext = { actor: string; nowMs: number };
+type ParkContext = {
+  actor: string;
+  nowMs: number;
+  /** Of the rules that judged the arrivals; null = whatever it is. */
+  revision: bigint | null;
+  /** Ids of the arrivals of which a newer version was processed before. */
+  superseded: Set<string>;
+};
 
-async function park(tx: Tx, arrivals: readonly Grouped[], context: ParkContext): Promise<ParkOutcome[]> {
-  const sources = await holdSources(tx, [...new Set(arrivals.map((arrival) => arrival.source))]);
+/** One arrival of a known source. `id` is used when the event is new. */
+type Incoming = Parking & { admitted: AdmittedArrival };
+
+async function park(tx: Tx, arrivals: readonly AdmittedArrival[], context: ParkContext): Promise<ParkOutcome[]> {
+  const { sources, revision } = await holdSources(tx, [...new Set(arrivals.map(({ source }) => source))]);
+  if (context.revision !== null && revision !== null && revision !== context.revision) throw new RulesChanged();
   // Ids of one millisecond are random; sorted, they keep the order of arrival, which is the order of an aggregate
   // whose events carry no version.
   const ids = arrivals.map(() => uuidv7(context.nowMs)).sort();
   const outcomes: ParkOutcome[] = arrivals.map(() => "unknown-source");
   const places = new Map<string, number>();
-  const firsts: Parking[] = [];
-  const repeats: Parking[] = [];
-  const seen = new Set<string>();
-  arrivals.forEach(({ source, letter, group }, index) => {
-    const sourceId = sources.get(source);
-    if (sourceId === undefined) return;
-    const parking: Parking = { id: ids[index]!, sourceId, letter, group };
-    places.set(parking.id, index);
-    const key = `${sourceId}${letter.eventId}`;
-    (seen.has(key) ? repeats : firsts).push(parking);
-    seen.add(key);
+  const incoming = arrivals.flatMap((admitted, index): Incoming[] => {
+    const sourceId = sources.get(admitted.source);
+    if (sourceId === undefined) return [];
+    const id = ids[index]!;
+    places.set(id, index);
+    const { letter, group, mark, arrived, label } = admitted;
+    return [
+      { id, sourceId, letter, group, mark, record: admissionRecord(arrived, { ...admitted, group: label }), admitted },
+    ];
   });
-  const settle = (parkings: Parking[], outcome: ParkOutcome) => {
+  const settle = (parkings: readonly Parking[], outcome: ParkOutcome) => {
     for (const { id } of parkings) outcomes[places.get(id)!] = outcome;
   };
+  const { kept, dropped, again } = await dropNoise(tx, incoming);
+  settle(dropped, "dropped");
+  settle(again, "duplicate");
+  const seen = new Set<string>();
+  const [firsts, repeats]: [Incoming[], Incoming[]] = [[], []];
+  for (const parking of kept) {
+    (seen.has(keyOf(parking)) ? repeats : firsts).push(parking);
+    seen.add(keyOf(parking));
+  }
   const parked = await parkNew(tx, firsts, context);
   settle(
     firsts.filter(({ id }) => parked.has(id)),
@@ -146,7 +173,79 @@ async function park(tx: Tx, arrivals: readonly Grouped[], context: ParkContext):
     const bounced = await recordKnown(tx, group, context);
     for (const parking of group) settle([parking], bounced.has(parking.id) ? "bounced" : "duplicate");
   }
+  await recordAdmission(
+    tx,
+    incoming.map((each) => ({ ...each, outcome: outcomes[places.get(each.id)!]! })),
+    context,
+  );
   return outcomes;
+}
+
+function keyOf({ sourceId, letter }: Parking): string {
+  return `${sourceId}${letter.eventId}`;
+}
+
+/**
+ * Separates the arrivals that a rule drops. A bounce is never dropped, nor is an arrival of an event that is stored: it
+ * may be one. `again`: was dropped within the last hour, and is not counted a second time.
+ */
+async function dropNoise(
+  tx: Tx,
+  incoming: Incoming[],
+): Promise<{ kept: Incoming[]; dropped: Incoming[]; again: Incoming[] }> {
+  const noise = incoming.filter(({ admitted, letter }) => admitted.dropped !== null && letter.redrive === null);
+  if (noise.length === 0) return { kept: incoming, dropped: [], again: [] };
+  const stored = await storedAmong(tx, noise);
+  const gone = noise.filter((parking) => !stored.has(keyOf(parking)));
+  const fresh = await rememberDrops(tx, gone);
+  const [dropped, again]: [Incoming[], Incoming[]] = [[], []];
+  for (const parking of gone) (fresh.delete(keyOf(parking)) ? dropped : again).push(parking);
+  const left = new Set(gone);
+  return { kept: incoming.filter((parking) => !left.has(parking)), dropped, again };
+}
+
+/** Counts what the rules did to the arrivals that were stored or dropped, and keeps samples of what is not stored. */
+async function recordAdmission(
+  tx: Tx,
+  incoming: readonly (Incoming & { outcome: ParkOutcome })[],
+  { nowMs, superseded }: ParkContext,
+): Promise<void> {
+  const counts: AdmissionCount[] = [];
+  const samples: AdmissionSample[] = [];
+  for (const { id, sourceId, outcome, admitted } of incoming) {
+    const { dropped, matched, failed, arrived: letter } = admitted;
+    if (outcome !== "parked" && outcome !== "bounced" && outcome !== "dropped") continue;
+    for (const { fault, ...rule } of failed) {
+      counts.push({ ruleId: rule.id, sourceId, outcome: "failed" });
+      samples.push({ rule, sourceId, outcome: "failed", letter, fault });
+    }
+    if (outcome === "dropped") {
+      counts.push({ ruleId: dropped!.id, sourceId, outcome });
+      samples.push({ rule: dropped!, sourceId, outcome, letter, fault: null });
+      continue;
+    }
+    for (const rule of matched) counts.push({ ruleId: rule.id, sourceId, outcome: "matched" });
+    if (superseded.has(id)) counts.push({ ruleId: null, sourceId, outcome: "superseded" });
+  }
+  await countAdmission(tx, counts, nowMs);
+  await sampleAdmission(tx, samples, nowMs);
+}
+
+/** Marks the events of which a newer version was processed before they arrived. */
+async function markSuperseded(tx: Tx, parkings: readonly Parking[], { superseded }: ParkContext): Promise<Parking[]> {
+  const versions = await findSuperseded(
+    tx,
+    parkings.flatMap(({ id, sourceId, letter: { aggregateType, aggregateId, version } }) =>
+      aggregateId === null || version === null ? [] : [{ id, sourceId, aggregateType, aggregateId, version }],
+    ),
+  );
+  return parkings.map((parking) => {
+    const processed = versions.get(parking.id);
+    if (processed === undefined) return parking;
+    superseded.add(parking.id);
+    const finding = supersededText(parking.letter.version!, processed);
+    return { ...parking, mark: parking.mark ?? "superseded", record: { rules: [], ...parking.record, finding } };
+  });
 }
 
 /** Splits the arrivals into groups that hold no event twice. */
@@ -154,7 +253,7 @@ function withoutRepeats(parkings: Parking[]): Parking[][] {
   const result: Parking[][] = [];
   const depth = new Map<string, number>();
   for (const parking of parkings) {
-    const key = `${parking.sourceId}${parking.letter.eventId}`;
+    const key = keyOf(parking);
     const round = depth.get(key) ?? 0;
     depth.set(key, round + 1);
     if (!result[round]) result[round] = [];
@@ -164,11 +263,16 @@ function withoutRepeats(parkings: Parking[]): Parking[][] {
 }
 
 /** Stores the events whose key is free, or whose key belongs to an event that no longer exists. Returns their ids. */
-async function parkNew(tx: Tx, parkings: Parking[], { actor, nowMs }: ParkContext): Promise<Set<string>> {
+async function parkNew(tx: Tx, parkings: Parking[], context: ParkContext): Promise<Set<string>> {
+  const { actor, nowMs } = context;
   const free = await claimKeys(tx, parkings);
   const taken = parkings.filter(({ id }) => !free.has(id));
   if (taken.length > 0) for (const id of await reviveKeys(tx, taken)) free.add(id);
-  const fresh = parkings.filter(({ id }) => free.has(id));
+  const fresh = await markSuperseded(
+    tx,
+    parkings.filter(({ id }) => free.has(id)),
+    context,
+  );
   await insertEvents(tx, fresh, nowMs);
   if (fresh.length > 0) {
     await appendAudit(tx, {
@@ -196,12 +300,18 @@ async function recordKnown(tx: Tx, parkings: Parking[], context: ParkContext): P
   while (left.length > 0) {
     const bounces = await bouncesAmong(tx, left, { ours, settings });
     if (bounces.length === 0) break;
-    const moved = await recordBounces(tx, bounces, context.nowMs);
-    const done = bounces.filter(({ found }) => moved.has(found.id));
+    const marked = await markSuperseded(
+      tx,
+      bounces.map(({ parking }) => parking),
+      context,
+    );
+    const judged = bounces.map((bounce, index) => ({ ...bounce, parking: marked[index]! }));
+    const moved = await recordBounces(tx, judged, context.nowMs);
+    const done = judged.filter(({ found }) => moved.has(found.id));
     if (done.length > 0) await settleBounces(tx, done, { ...context, settings });
     for (const { parking } of done) bounced.add(parking.id);
     // These events changed between the read and the update: read them again.
-    left = bounces.filter(({ found }) => !moved.has(found.id)).map(({ parking }) => parking);
+    left = judged.filter(({ found }) => !moved.has(found.id)).map(({ parking }) => parking);
   }
   return bounced;
 }
@@ -211,7 +321,7 @@ type BounceRules = { ours: ReadonlySet<string>; settings: Settings };
 async function bouncesAmong(tx: Tx, parkings: Parking[], { ours, settings }: BounceRules): Promise<Bounce[]> {
   const found = new Map((await findKnown(tx, parkings)).map((event) => [`${event.sourceId}${event.eventId}`, event]));
   return parkings.flatMap((parking): Bounce[] => {
-    const event = found.get(`${parking.sourceId}${parking.letter.eventId}`);
+    const event = found.get(keyOf(parking));
     if (!event) return [];
     const mark = parking.letter.redrive?.redriveId ?? null;
     const meaning = meaningOf(event, mark !== null && ours.has(mark) ? mark : null, settings.redriveLimit);
@@ -251,6 +361,7 @@ async function settleBounces(
         bounces: found.bounces + 1,
         failures: found.failures + (counts ? 1 : 0),
         attempts: Math.min(found.attempts + parking.letter.attempts, INT4_MAX),
+        ...(parking.mark === null ? {} : { admission: parking.mark }),
         ...(replaced.has(found.id) ? { payload: "replaced: it came back with another payload" } : {}),
       },
       count: 1,

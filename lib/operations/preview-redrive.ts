@@ -7,7 +7,12 @@ import { DomainError } from "@/lib/core/problem";
 import { canaryAhead, effectiveRate, type LanePaces, pacesOf, redriveTimeMs } from "@/lib/core/redrive-rate";
 import type { Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
-import { findEarlier, type JudgedSelection, judgeSelection, type Selected } from "@/lib/operations/judge-selection";
+import {
+  findEarlier,
+  type JudgedSelection,
+  judgeSelection,
+  type SelectedForRedrive,
+} from "@/lib/operations/judge-selection";
 import { type SampleDeps, sampleDryRun } from "@/lib/operations/sample-dry-run";
 import { cutoffOf } from "@/lib/store/read/candidates";
 import type { EarlierSummary, HeldGroup } from "@/lib/store/read/earlier-summary";
@@ -30,7 +35,8 @@ export type PreviewDeps = Deps & { sample?: Pick<SampleDeps, "checkPayloads" | "
 export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest, viewer: Viewer): Promise<PreviewOut> {
   const selection = scopeSelection(viewer, "redrive", request.select);
   const nowMs = deps.clock.wallMs();
-  const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs) };
+  const despite = request.despite ?? [];
+  const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs), despite };
   const [{ [request.lane]: paces }, { canaryQuietMs }] = await Promise.all([
     readPaces(deps.db, viewer),
     readSettings(deps.db),
@@ -44,7 +50,7 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
   // The count runs meanwhile; if both fail, the failure of the count is thrown.
   sampling.catch(() => undefined);
   try {
-    const counted = await count(deps, selected, request.earlier ?? "hold", nowMs);
+    const counted = await count(deps, selected, request.earlier ?? "hold");
     const { bySource, ...shown } = counted;
     const targets = pacesOf(Object.keys(bySource), paces);
     return {
@@ -101,21 +107,21 @@ type Counted = Pick<PreviewOut, "byErrorCode" | "refused" | "earlier"> & {
   bySource: Record<string, number>;
 };
 
-async function count(deps: Deps, selected: Selected, earlier: Earlier, nowMs: number): Promise<Counted> {
-  const judged = await judge(deps, selected, nowMs);
+async function count(deps: Deps, selected: SelectedForRedrive, earlier: Earlier): Promise<Counted> {
+  const judged = await judge(deps, selected);
   const found = await findEarlier(deps.db, selected, judged, EARLIER_TIMEOUT_MS);
   const shown = found && earlierOut(found);
   if (found === null || earlier === "pass") return { ...countJudged(judged), earlier: shown };
   if (earlier === "hold") return { ...holdBack(countJudged(judged), found.held), earlier: shown };
   // With the earlier versions the set is larger: it is counted again by the same gate.
   const taken = { ...selected, also: found.ids };
-  const judgedTaken = await judge(deps, taken, nowMs);
+  const judgedTaken = await judge(deps, taken);
   const stillHeld = await findEarlier(deps.db, taken, judgedTaken, EARLIER_TIMEOUT_MS);
   return { ...holdBack(countJudged(judgedTaken), stillHeld?.held ?? []), earlier: shown };
 }
 
-function judge(deps: Deps, selected: Selected, nowMs: number): Promise<JudgedSelection> {
-  return deps.db.transaction((tx) => judgeSelection(tx, selected, nowMs), {
+function judge(deps: Deps, selected: SelectedForRedrive): Promise<JudgedSelection> {
+  return deps.db.transaction((tx) => judgeSelection(tx, selected), {
     statementTimeoutMs: PREVIEW_TIMEOUT_MS,
     readOnly: true,
   });

@@ -14,7 +14,7 @@ import { REDRIVE_MOVES, type RedriveState } from "@/lib/core/redrive-state";
 import type { Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
-import { findEarlier, judgeSelection, type Selected } from "@/lib/operations/judge-selection";
+import { findEarlier, judgeSelection, type SelectedForRedrive } from "@/lib/operations/judge-selection";
 import { selectEvents } from "@/lib/operations/select-events";
 import { uuidv7 } from "@/lib/platform/ids";
 import { policiesInForce } from "@/lib/redriving/policies";
@@ -43,8 +43,9 @@ export async function requestRedrive(
 ): Promise<RedriveAnswer> {
   const selection = scopeSelection(viewer, "redrive", input.request.select);
   const nowMs = deps.clock.wallMs();
-  const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs) };
-  const stranded = input.request.earlier === "pass" ? await countStranded(deps, selected, nowMs) : undefined;
+  const despite = input.request.despite ?? [];
+  const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs), despite };
+  const stranded = input.request.earlier === "pass" ? await countStranded(deps, selected) : undefined;
   let slices: number[] | "plan" | null = null;
   const freeze = async (tx: Tx) => {
     // Read once: the events that were counted are the events that are frozen.
@@ -77,9 +78,9 @@ const STRANDED_TIMEOUT_MS = 3_000;
 const STRANDED_SAMPLE_MAX = 10;
 
 /** null = not counted within the time limit; the redrive starts all the same. */
-async function countStranded(deps: Deps, selected: Selected, nowMs: number): Promise<Stranded | null> {
+async function countStranded(deps: Deps, selected: SelectedForRedrive): Promise<Stranded | null> {
   try {
-    const judged = await deps.db.transaction((tx) => judgeSelection(tx, selected, nowMs), {
+    const judged = await deps.db.transaction((tx) => judgeSelection(tx, selected), {
       statementTimeoutMs: STRANDED_TIMEOUT_MS,
       readOnly: true,
     });
@@ -97,7 +98,12 @@ async function countStranded(deps: Deps, selected: Selected, nowMs: number): Pro
  * The number of earlier versions that a redrive takes along, up to `limit`: the total decides whether the request or
  * the worker freezes it.
  */
-async function countTakenAlong(tx: Tx, request: RedriveRequest, selected: Selected, limit: number): Promise<number> {
+async function countTakenAlong(
+  tx: Tx,
+  request: RedriveRequest,
+  selected: SelectedForRedrive,
+  limit: number,
+): Promise<number> {
   return request.earlier === "include" && limit > 0 ? countEarlierUpTo(tx, selected, limit) : 0;
 }
 
@@ -108,7 +114,7 @@ type StartedRedrive = NewRedrive & { holdUntil: string | null };
 async function newRedrive(
   tx: Tx,
   request: RedriveRequest,
-  selected: Selected,
+  selected: SelectedForRedrive,
   {
     actor,
     nowMs,
@@ -142,6 +148,7 @@ async function newRedrive(
     brake,
     policies: await policiesInForce(tx),
     earlier: request.earlier ?? "hold",
+    despite: [...selected.despite],
     createdBy: actor,
     reason: request.reason,
     atMs: nowMs,
@@ -153,7 +160,7 @@ async function newRedrive(
 }
 
 async function auditRequest(tx: Tx, redrive: NewRedrive, stranded: Stranded | null | undefined): Promise<void> {
-  const { id, createdBy, reason, mode, lane, ratePerSecond, canary, brake, earlier, holdMs, atMs } = redrive;
+  const { id, createdBy, reason, mode, lane, ratePerSecond, canary, brake, earlier, despite, holdMs, atMs } = redrive;
   await appendAudit(tx, {
     actor: createdBy,
     action: "redrive.requested",
@@ -164,6 +171,7 @@ async function auditRequest(tx: Tx, redrive: NewRedrive, stranded: Stranded | nu
     before: null,
     after: {
       ...{ mode, lane, ratePerSecond, canary, brake, earlier },
+      ...(despite.length === 0 ? {} : { despite }),
       ...(stranded === undefined ? {} : { stranded }),
       ...(holdMs ? { holdMs } : {}),
     },
@@ -206,7 +214,7 @@ function leaveToWorker({ id, state, holdUntil }: StartedRedrive): Frozen {
 async function freezeNow(
   tx: Tx,
   redrive: StartedRedrive,
-  { selected, candidates, nowMs }: { selected: Selected; candidates: readonly Candidate[]; nowMs: number },
+  { selected, candidates, nowMs }: { selected: SelectedForRedrive; candidates: readonly Candidate[]; nowMs: number },
 ): Promise<Frozen> {
   const frozen = await freezeChunk(tx, { ...redrive, ...selected, actor: redrive.createdBy }, candidates, nowMs);
   const state = await startOrFinish(tx, redrive, frozen.open, nowMs);

@@ -4,11 +4,12 @@ import { gate } from "@/lib/core/gate";
 import { iso } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
 import type { Deps } from "@/lib/operations/deps";
+import type { SelectedForRedrive } from "@/lib/operations/judge-selection";
 import type { PayloadCheck } from "@/lib/redriving/check-payload";
 import { type Rules, readRules } from "@/lib/redriving/read-rules";
 import type { Queryable } from "@/lib/store/db";
 import { readBodies } from "@/lib/store/read/bodies";
-import { type Candidate, type CandidatePage, sampleCandidates } from "@/lib/store/read/candidates";
+import { type Candidate, sampleCandidates } from "@/lib/store/read/candidates";
 import { readPlannedOrderFacts } from "@/lib/store/read/dry-run-facts";
 import { readOpenBreakers } from "@/lib/store/read/stall-facts";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";
@@ -30,8 +31,6 @@ export type SampleDeps = Pick<Deps, "db" | "clock" | "log"> & {
   probe(target: TargetRow): Promise<{ reachable: boolean; detail: string } | null>;
 };
 
-type Selected = Omit<CandidatePage, "after" | "limit">;
-
 /**
  * The dry run of some of the selected events that no control refuses, spread over their time, with the state of the
  * targets. null = the time limit was over. The dry run cannot know how the target will answer, nor what changes before
@@ -40,7 +39,7 @@ type Selected = Omit<CandidatePage, "after" | "limit">;
 export async function sampleDryRun(
   deps: SampleDeps,
   request: Pick<PreviewRequest, "lane" | "earlier">,
-  selected: Selected,
+  selected: SelectedForRedrive,
 ): Promise<SampleOut | null> {
   try {
     return await deps.db.transaction((tx) => examine(deps, tx, request, selected), {
@@ -57,10 +56,10 @@ async function examine(
   deps: SampleDeps,
   tx: Queryable,
   { lane, earlier }: Pick<PreviewRequest, "lane" | "earlier">,
-  selected: Selected,
+  selected: SelectedForRedrive,
 ): Promise<SampleOut> {
   const rules = await readRules(tx);
-  const events = chosen(await sampleCandidates(tx, selected, SAMPLE_MAX), rules, selected.asOfMs);
+  const events = chosen(await sampleCandidates(tx, selected, SAMPLE_MAX), rules, selected);
   const bodies = await readBodies(
     tx,
     events.map(({ id }) => id),
@@ -105,15 +104,20 @@ async function examine(
 type Event = Omit<Candidate, "version"> & { version: bigint | null };
 
 /** The events that no control and no limit refuses (the preview counts the refused ones), within the memory limit. */
-function chosen(candidates: readonly (Candidate & { payloadBytes: number })[], rules: Rules, nowMs: number): Event[] {
+function chosen(
+  candidates: readonly (Candidate & { payloadBytes: number })[],
+  rules: Rules,
+  { asOfMs, despite }: SelectedForRedrive,
+): Event[] {
   const events: Event[] = [];
   let bytes = 0;
   for (const candidate of candidates) {
     const ruling = gate(candidate, {
       controls: rules.index,
       redriveLimit: rules.settings.redriveLimit,
-      nowMs,
+      nowMs: asOfMs,
       at: "request",
+      despite,
     });
     bytes += candidate.payloadBytes;
     if (!ruling.pass || bytes > SAMPLE_BYTES_MAX) continue;

@@ -150,6 +150,7 @@ function examine(
     redriveLimit: rules.settings.redriveLimit,
     nowMs,
     at: "run",
+    despite: session.redrive().despite,
   });
   if (!ruling.pass) return { ...base, decided: { kind: "refused", refusal: ruling.refusal, detail: "" } };
   if (!body) return { ...base, decided: { kind: "refused", refusal: "not-found", detail: "its body is gone" } };

@@ -266,6 +266,7 @@ async function outcomeOfDeniedIntent(
       redriveLimit: rules.settings.redriveLimit,
       nowMs: redriver.clock.wallMs(),
       at: "run",
+      despite: session.redrive().despite,
     },
   );
   if (!ruling.pass) return { kind: "refused", refusal: ruling.refusal, detail: "imposed while it waited" };

@@ -31,7 +31,7 @@ export async function isAggregateBlacklisted(db: Queryable, id: string): Promise
 }
 
 export const CANDIDATE_COLUMNS = `e.id, e.source_id as "sourceId", s.name as source, e.event_id as "eventId",
-  e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.version::text as version, e.error_code as "errorCode", e.status, e.redrives,
+  e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.version::text as version, e.error_code as "errorCode", e.status, e.redrives, e.admission,
   e.confirmed_at is not null as confirmed,
   (extract(epoch from e.cooldown_until) * 1000)::float8 as "cooldownUntilMs",
   ${AGGREGATE_BLACKLISTED} as "aggregateBlacklisted"`;
@@ -259,13 +259,14 @@ export async function groupCandidates(
 ): Promise<CandidateGroup[]> {
   const compiled = await selectedWhere(db, page, 5);
   return db.query<CandidateGroup>(
-    `select s.name as source, g.error_code as "errorCode", g.status, g.cooling, g.exhausted, g.blacklisted as "aggregateBlacklisted", g.n as count
-       from (select e.source_id, e.error_code, e.status,
+    `select s.name as source, g.error_code as "errorCode", g.status, g.cooling, g.exhausted, g.blacklisted as "aggregateBlacklisted", g.admission,
+            g.n as count
+       from (select e.source_id, e.error_code, e.status, e.admission,
                     (e.cooldown_until > to_timestamp($2::float8 / 1000)) is true as cooling,
                     e.redrives >= $3 as exhausted, ${BLACKLISTED_HASHED} as blacklisted, count(*) as n
                from dlq_event_rows e
               where e.id <= $1 and e.id <> all($4::uuid[]) and ${compiled.where}
-              group by 1, 2, 3, 4, 5, 6) g
+              group by 1, 2, 3, 4, 5, 6, 7) g
        join sources s on s.id = g.source_id`,
     [page.cutoff, page.asOfMs, options.redriveLimit, options.touched, ...compiled.values],
   );

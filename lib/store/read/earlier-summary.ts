@@ -60,7 +60,7 @@ export async function summarizeEarlier(
   page: Omit<CandidatePage, "after" | "limit">,
   passing: Passing,
 ): Promise<EarlierSummary> {
-  const { where, values } = await selectedWhere(db, page, 12);
+  const { where, values } = await selectedWhere(db, page, 13);
   const of = <Value>(pick: (group: CandidateGroup) => Value) => passing.groups.map(pick);
   const count = passing.groups.reduce((sum, group) => sum + group.count, passing.touched.length);
   // The planner cannot know how many aggregates a selection has. Many are joined by hash, not by one look-up each.
@@ -77,6 +77,7 @@ export async function summarizeEarlier(
     of((group) => group.cooling),
     of((group) => group.exhausted),
     of((group) => group.aggregateBlacklisted),
+    of((group) => group.admission ?? ""),
     ...values,
   ]);
   const { selected, held, samples, ids, ...counts } = row!;
@@ -94,7 +95,7 @@ export async function summarizeEarlier(
 }
 
 /**
- * `$1`..`$11`: the cutoff, the moment, the redrive limit, the touched ids, and the columns of the groups. `where` has the
+ * `$1`..`$12`: the cutoff, the moment, the redrive limit, the touched ids, and the columns of the groups. `where` has the
  * parameters after these.
  */
 function summarySql(where: string): string {
@@ -102,13 +103,13 @@ function summarySql(where: string): string {
      select e.id, e.event_id, e.source_id, coalesce(e.aggregate_type, '${NO_AGGREGATE_TYPE}') as aggregate_type,
             e.aggregate_id, e.version, e.error_code, s.name as source, e.status,
             (e.cooldown_until > to_timestamp($2::float8 / 1000)) is true as cooling, e.redrives >= $3 as exhausted,
-            ${BLACKLISTED_HASHED} as blacklisted
+            ${BLACKLISTED_HASHED} as blacklisted, coalesce(e.admission, '') as admission
        from dlq_event_rows e join sources s on s.id = e.source_id
       where e.id <= $1 and e.version is not null and e.aggregate_id is not null and e.status in ${HOLDING} and ${where}
       order by e.id desc limit ${EARLIER_SELECTED_MAX + 1}
    ), judged as materialized (
-     select *, (id = any($4::uuid[]) or (id <> all($5::uuid[]) and (source, error_code, status, cooling, exhausted, blacklisted) in (
-              select * from unnest($6::text[], $7::text[], $8::text[], $9::boolean[], $10::boolean[], $11::boolean[])))) as passes
+     select *, (id = any($4::uuid[]) or (id <> all($5::uuid[]) and (source, error_code, status, cooling, exhausted, blacklisted, admission) in (
+              select * from unnest($6::text[], $7::text[], $8::text[], $9::boolean[], $10::boolean[], $11::boolean[], $12::text[])))) as passes
        from selected
    ), refused as materialized (
      select id from judged where not passes

@@ -7,6 +7,7 @@ import type {
   HeldBy,
   HistoryEntry,
 } from "@/lib/contract/events";
+import type { AdmissionRecord } from "@/lib/core/admission";
 import type { Header, Origin } from "@/lib/core/dead-letter";
 import { type EventStatus, isParked, PARKED_STATUSES } from "@/lib/core/event-state";
 import { isoOrNull } from "@/lib/core/iso-time";
@@ -33,6 +34,7 @@ type DetailRow = EventOut & {
   error_message: string | null;
   error_detail: string | null;
   origin: Origin;
+  admitted: AdmissionRecord | null;
 };
 
 function unknownEvent(id: string): DomainError {
@@ -46,7 +48,7 @@ export async function readEventDetail(db: Queryable, viewer: Viewer, id: string,
   const sources = sourceScope(viewer);
   const [row] = await db.query<DetailRow>(
     `select ${EVENT_COLUMNS}, e.source_id, s.kind, s.config, b.payload, b.content_type, b.headers, b.error_type,
-            b.error_message, b.error_detail, b.origin
+            b.error_message, b.error_detail, b.origin, b.admission as admitted
        from dlq_event_rows e join sources s on s.id = e.source_id join dlq_event_bodies b on b.id = e.id
       where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
     [id, sources],

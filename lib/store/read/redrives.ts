@@ -15,6 +15,7 @@ import { iso, isoOrNull } from "@/lib/core/iso-time";
 import type { Earlier } from "@/lib/core/order-gate";
 import { effectiveRate, type LanePaces, pacesOf, redriveTimeMs, type TargetPace } from "@/lib/core/redrive-rate";
 import { isFinal, openItems, type RedriveCounts, type RedriveState } from "@/lib/core/redrive-state";
+import type { ConfirmableRefusal } from "@/lib/core/refusal";
 import { stallOf } from "@/lib/core/stalled";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
@@ -27,7 +28,7 @@ import { ITEM, LIVE_REDRIVES } from "@/lib/store/state-sql";
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 30;
 
-const COLUMNS = `r.id, r.state, r.mode, r.lane, r.earlier, r.rate_per_second as "ratePerSecond", r.selection, r.canary, r.released,
+const COLUMNS = `r.id, r.state, r.mode, r.lane, r.earlier, r.despite, r.rate_per_second as "ratePerSecond", r.selection, r.canary, r.released,
   r.brake, r.waiting_until as "waitingUntilMs",
   r.pause_reason as "pauseReason", r.total, r.delivered, r.passed, r.confirmed, r.failed, r.refused, r.cancelled,
   r.bounced, r.refused_by_reason as "refusedByReason", r.failed_by_reason as "failedByReason",
@@ -50,6 +51,7 @@ type ListedRedrive = RedriveCounts & {
   mode: "deliver" | "verify";
   lane: "main" | "slow";
   earlier: Earlier;
+  despite: ConfirmableRefusal[];
   ratePerSecond: number | null;
   selection: FrozenSelection;
   canary: Canary | null;
@@ -171,6 +173,7 @@ function redriveOut(
     mode: row.mode,
     lane: row.lane,
     earlier: row.earlier,
+    despite: row.despite,
     ratePerSecond: row.ratePerSecond,
     effectiveRatePerSecond: row.openSources ? effectiveRate(row.ratePerSecond, targets) : row.ratePerSecond,
     laneRatePerSecond: effectiveRate(null, targets),

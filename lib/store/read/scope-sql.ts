@@ -61,6 +61,9 @@ export function seesEntry(scope: string): string {
     when 'view' then not exists (
       select 1 from jsonb_array_elements_text(coalesce(a.after, a.before) -> 'filter' -> 'source') named (source)
        where named.source <> all(${scope}::text[]))
+    when 'rule' then not exists (
+      select 1 from (values (a.before ->> 'source'), (a.after ->> 'source')) named (source)
+       where named.source <> all(${scope}::text[]))
     else a.subject_kind in ('policy', 'setting') end
    and not exists (
     select 1 from audit_subjects s left join dlq_events e on e.id = s.event_id

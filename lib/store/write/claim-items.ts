@@ -1,3 +1,4 @@
+import type { AdmissionMark } from "@/lib/core/admission";
 import type { EventStatus } from "@/lib/core/event-state";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { AGGREGATE_BLACKLISTED } from "@/lib/store/read/candidates";
@@ -96,7 +97,7 @@ with live as (
 )
 select c.id, c.fence::text as fence, c.attempts as item_attempts,
        e.source_id, s.name as source, e.event_id, e.aggregate_type, e.aggregate_id, e.version::text as version, e.error_code,
-       e.fingerprint, e.status, e.redrives, e.failures, e.trace_id, e.payload_bytes,
+       e.fingerprint, e.status, e.redrives, e.failures, e.trace_id, e.payload_bytes, e.admission,
        (extract(epoch from e.cooldown_until) * 1000)::float8 as cooldown_until_ms,
        ${AGGREGATE_BLACKLISTED} as aggregate_blacklisted
   from claimed c join dlq_event_rows e on e.id = c.id join sources s on s.id = e.source_id`;
@@ -120,6 +121,7 @@ type ClaimRow = {
   trace_id: string | null;
   payload_bytes: number;
   cooldown_until_ms: number | null;
+  admission: AdmissionMark | null;
 };
 
 /** One claimed item, with the facts of its event that the gate and the send need. */
@@ -146,6 +148,7 @@ export type ClaimedItem = {
   traceId: string | null;
   payloadBytes: number;
   cooldownUntilMs: number | null;
+  admission: AdmissionMark | null;
 };
 
 export type ClaimRequest = {
@@ -206,6 +209,7 @@ export async function claimItems(db: Queryable, request: ClaimRequest): Promise<
     traceId: row.trace_id,
     payloadBytes: row.payload_bytes,
     cooldownUntilMs: row.cooldown_until_ms,
+    admission: row.admission,
   }));
 }
 

@@ -56,8 +56,8 @@ export class CopyRows {
   }
 
   /** `value` is JSON text. */
-  jsonb(value: string): this {
-    return this.string(value, JSONB_VERSION);
+  jsonb(value: string | null): this {
+    return value === null ? this.null() : this.string(value, JSONB_VERSION);
   }
 
   int4(value: number): this {

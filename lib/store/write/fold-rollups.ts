@@ -1,5 +1,6 @@
 import type { Db, Tx } from "@/lib/store/db";
 import { CODE_FLOW, DELTA_KINDS, FLOW_KINDS, type FlowTable, GROUP_FLOW } from "@/lib/store/flow-tables";
+import { FOLD_ADMISSION } from "@/lib/store/write/admission";
 
 /** Rows of one statement, so that a log that grew while no worker lived is folded within the statement's time limit. */
 const ROWS_MAX = 50_000;
@@ -62,6 +63,7 @@ const FOLD_FLOW = foldFlow();
 export async function foldRollups(db: Db): Promise<boolean> {
   let rest = await alone(db, async (tx) => {
     await tx.run(FOLD_GROUP_LEVELS);
+    await tx.run(FOLD_ADMISSION);
     return foldLogs(tx);
   });
   const folded = rest !== null;

@@ -1,3 +1,4 @@
+import type { AdmissionMark, AdmissionRecord } from "@/lib/core/admission";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { PARKED_AS } from "@/lib/core/event-state";
 import { type Fingerprint, fingerprintOf } from "@/lib/core/fingerprint";
@@ -12,25 +13,39 @@ export type Parking = {
   sourceId: string;
   letter: DeadLetter;
   group: Fingerprint;
+  mark: AdmissionMark | null;
+  /** null = admission did nothing to it. */
+  record: AdmissionRecord | null;
 };
 
 export function parkingOf(id: string, sourceId: string, letter: DeadLetter): Parking {
-  return { id, sourceId, letter, group: fingerprintOf(letter) };
+  return { id, sourceId, letter, group: fingerprintOf(letter), mark: null, record: null };
 }
 
-/** Ids of the sources by name. The sources are locked against deletion until the transaction ends. */
-export async function holdSources(tx: Tx, names: string[]): Promise<Map<string, string>> {
-  const rows = await tx.query<{ id: string; name: string }>(
-    "select id, name from sources where name = any($1::text[]) for key share",
+/**
+ * Ids of the sources by name, locked against deletion until the transaction ends; and the revision of the admission
+ * rules, null when none of the sources is known.
+ */
+export async function holdSources(
+  tx: Tx,
+  names: string[],
+): Promise<{ sources: Map<string, string>; revision: bigint | null }> {
+  const rows = await tx.query<{ id: string; name: string; revision: string }>(
+    `select id, name, (select v.revision::text from admission_revision v) as revision
+       from sources where name = any($1::text[]) for key share`,
     [names],
     { name: "hold-sources" },
   );
-  return new Map(rows.map((row) => [row.name, row.id]));
+  const [first] = rows;
+  return {
+    sources: new Map(rows.map((row) => [row.name, row.id])),
+    revision: first ? BigInt(first.revision) : null,
+  };
 }
 
 const EVENT_COLUMNS = [
   ...["id", "source_id", "event_id", "aggregate_type", "aggregate_id", "version", "error_code", "fingerprint"],
-  ...["first_seen", "status", "attempts", "last_attempt_at"],
+  ...["first_seen", "status", "attempts", "last_attempt_at", "admission"],
 ];
 const FACT_COLUMNS = [
   ...["id", "aggregate_id", "event_type", "trace_id", "failed_at", "last_error_code", "last_error", "payload_bytes"],
@@ -45,6 +60,7 @@ const BODY_COLUMNS = [
   "error_message",
   "error_detail",
   "origin",
+  "admission",
 ];
 
 /**
@@ -88,7 +104,7 @@ export function encodeBodies(parkings: readonly Parking[]): CopyRows {
   return rows;
 }
 
-function addEvent(rows: CopyRows, { id, sourceId, letter, group }: Parking, nowMs: number): void {
+function addEvent(rows: CopyRows, { id, sourceId, letter, group, mark }: Parking, nowMs: number): void {
   rows
     .row()
     .uuid(id)
@@ -102,7 +118,8 @@ function addEvent(rows: CopyRows, { id, sourceId, letter, group }: Parking, nowM
     .timestamp(nowMs)
     .text(PARKED_AS)
     .int4(letter.attempts)
-    .timestamp(letter.failedAtMs);
+    .timestamp(letter.failedAtMs)
+    .text(mark);
 }
 
 function addFacts(rows: CopyRows, { id, letter }: Parking): void {
@@ -119,7 +136,7 @@ function addFacts(rows: CopyRows, { id, letter }: Parking): void {
     .jsonb(JSON.stringify(letter.tags));
 }
 
-function addBody(rows: CopyRows, { id, letter }: Parking): void {
+function addBody(rows: CopyRows, { id, letter, record }: Parking): void {
   rows
     .row()
     .uuid(id)
@@ -129,7 +146,8 @@ function addBody(rows: CopyRows, { id, letter }: Parking): void {
     .text(letter.error.type)
     .text(letter.error.message)
     .text(letter.error.stack)
-    .jsonb(JSON.stringify(letter.origin));
+    .jsonb(JSON.stringify(letter.origin))
+    .jsonb(record && JSON.stringify(record));
 }
 
 /** The counters of new events, summed here and not by the server: a batch has few groups, and the rows are new. */

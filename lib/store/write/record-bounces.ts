@@ -102,16 +102,16 @@ export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): P
     `with moved as (
        update dlq_events e set
          status = w.status, bounces = e.bounces + 1, attempts = least(e.attempts::bigint + w.attempts, ${INT4_MAX}),
-         error_code = w.error_code, fingerprint = w.fingerprint,
+         error_code = w.error_code, fingerprint = w.fingerprint, admission = w.admission,
          last_attempt_at = to_timestamp(coalesce(w.failed_at, $12::float8) / 1000), confirmed_at = null, confirmed_redrive = null,
          bounced_redrives = case when w.redrive is null then e.bounced_redrives
                                  else e.bounced_redrives || w.redrive end,
          failures = e.failures + w.failed,
          cooldown_until = greatest(e.cooldown_until, now() + make_interval(secs => w.cooldown_ms / 1000))
        from unnest($1::uuid[], $2::text[], $3::text[], $4::int[], $5::uuid[], $6::text[], $7::text[], $8::text[],
-                   $9::text[], $10::int[], $11::float8[], $13::int[], $14::float8[], $15::text[], $16::boolean[])
+                   $9::text[], $10::int[], $11::float8[], $13::int[], $14::float8[], $15::text[], $16::boolean[], $17::text[])
          as w (id, old_status, status, old_bounces, redrive, old_error_code, error_code, old_fingerprint, fingerprint,
-               attempts, failed_at, failed, cooldown_ms, beside, confirmed)
+               attempts, failed_at, failed, cooldown_ms, beside, confirmed, admission)
        where e.id = w.id and e.status = w.old_status and e.bounces = w.old_bounces
          and (e.confirmed_at is not null) = w.confirmed
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, w.old_status,
@@ -135,6 +135,7 @@ export async function recordBounces(tx: Tx, bounces: Bounce[], nowMs: number): P
       column(({ counts, cooldownMs }) => (counts ? cooldownMs : null)),
       column(({ found, status }) => flowBesideBounce(found.status, status, found.confirmed).join()),
       column(({ found }) => found.confirmed),
+      column(({ parking }) => parking.mark),
     ],
     { name: "record-bounces" },
   );
@@ -168,7 +169,7 @@ async function updateFacts(tx: Tx, bounces: Bounce[]): Promise<void> {
 }
 
 /**
- * Updates the bodies of bounced events: always the error, payload and content type only when they differ from the
+ * Updates the bodies of bounced events: always the error and what admission did, payload and content type only when they differ from the
  * stored ones. Headers and origin stay those of the first arrival, because a redrive sends there. Returns the ids whose
  * payload was replaced.
  */
@@ -176,13 +177,16 @@ export async function updateBodies(tx: Tx, bounces: Bounce[]): Promise<Set<strin
   const ids = bounces.map(({ found }) => found.id);
   const payloads = bounces.map(({ parking }) => Buffer.from(parking.letter.payload));
   await tx.run(
-    `update dlq_event_bodies b set error_type = w.type, error_message = w.message, error_detail = w.stack
-       from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as w (id, type, message, stack) where b.id = w.id`,
+    `update dlq_event_bodies b set error_type = w.type, error_message = w.message, error_detail = w.stack,
+            admission = w.admission
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::jsonb[]) as w (id, type, message, stack, admission)
+      where b.id = w.id`,
     [
       ids,
       bounces.map(({ parking }) => parking.letter.error.type),
       bounces.map(({ parking }) => parking.letter.error.message),
       bounces.map(({ parking }) => parking.letter.error.stack),
+      bounces.map(({ parking }) => parking.record && JSON.stringify(parking.record)),
     ],
     { name: "update-body-errors" },
   );

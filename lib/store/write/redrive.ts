@@ -3,6 +3,7 @@ import type { FrozenSelection } from "@/lib/contract/scope";
 import type { CanaryMove, CanaryStand } from "@/lib/core/canary";
 import type { Earlier } from "@/lib/core/order-gate";
 import { REDRIVE_MOVES, type RedriveCounts, type RedriveMove, type RedriveState } from "@/lib/core/redrive-state";
+import type { ConfirmableRefusal } from "@/lib/core/refusal";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { FINAL_REDRIVES, REDRIVE } from "@/lib/store/state-sql";
 import type { RedriveDelta } from "@/lib/store/write/finish-items";
@@ -23,6 +24,7 @@ export type NewRedrive = {
   brake: Brake | null;
   policies: Record<string, unknown>;
   earlier: Earlier;
+  despite: ConfirmableRefusal[];
   createdBy: string;
   reason: string;
   atMs: number;
@@ -35,9 +37,9 @@ export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string
   const [row] = await tx.query<{ hold_until: string | null }>(
     `insert into redrives (id, state, mode, lane, rate_per_second, selection, cutoff, slices, canary, released, policies,
                            created_by, reason, created_at, hold_until, brake,
-                           earlier, sources)
+                           earlier, sources, despite)
      values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, to_timestamp($14::float8 / 1000),
-             case when $15::float8 > 0 then now() + make_interval(secs => $15 / 1000) end, $16::jsonb, $17, $18)
+             case when $15::float8 > 0 then now() + make_interval(secs => $15 / 1000) end, $16::jsonb, $17, $18, $19)
      returning hold_until`,
     [
       redrive.id,
@@ -58,6 +60,7 @@ export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string
       redrive.brake === null ? null : JSON.stringify(redrive.brake),
       redrive.earlier,
       redrive.sources,
+      redrive.despite,
     ],
     { isoTimes: true },
   );
@@ -89,6 +92,8 @@ export type RedriveRow = RedriveCounts & {
   recent: string;
   policies: Record<string, unknown>;
   earlier: Earlier;
+  /** Refusals that its requester set aside. */
+  despite: ConfirmableRefusal[];
   bounced: number;
   confirmed: number;
   reason: string;
@@ -98,7 +103,7 @@ export type RedriveRow = RedriveCounts & {
 };
 
 const COLUMNS = `id, state, mode, lane, rate_per_second as "ratePerSecond", selection, sources, cutoff, plan_cursor as "planCursor",
-  greatest(started_at, hold_until) as "beganAtMs", slices, canary, released, brake, recent, policies, earlier, total, delivered, passed, failed, refused, cancelled, bounced,
+  greatest(started_at, hold_until) as "beganAtMs", slices, canary, released, brake, recent, policies, earlier, despite, total, delivered, passed, failed, refused, cancelled, bounced,
   confirmed, reason,
   case when waiting_until is null then 'not-begun' when waiting_until > now() then 'running' else 'over' end as quiet,
   created_by as "createdBy", cancelled_by as "cancelledBy"`;

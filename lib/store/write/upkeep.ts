@@ -1,4 +1,5 @@
 import type { Db } from "@/lib/store/db";
+import { removeExpiredAdmission } from "@/lib/store/write/admission";
 
 /** A bucket without a request for this long belongs to a finished redrive; a new request starts an empty one. */
 const BUCKET_IDLE = "1 day";
@@ -9,5 +10,6 @@ export async function removeExpired(db: Db): Promise<void> {
   await db.run("delete from idempotency_keys where expires_at < now()");
   await db.run(`delete from rate_buckets where updated_at < now() - interval '${BUCKET_IDLE}'`);
   await db.run("delete from slice_waits where until < now()");
+  await removeExpiredAdmission(db);
   await db.run(`delete from worker_heartbeats where seen_at < now() - interval '${HEARTBEAT_KEPT}'`);
 }

@@ -1,0 +1,39 @@
+import { handle } from "@/app/_server/handle";
+import { changedRuleSchema, ruleChangeSchema, ruleDeletionSchema, ruleDetailSchema } from "@/lib/contract/admission";
+import { byId } from "@/lib/contract/query";
+import { changeAdmissionRule, deleteAdmissionRule } from "@/lib/operations/store-admission-rule";
+import { readAdmissionRule } from "@/lib/store/read/admission-rules";
+
+const params = byId("unknown-rule");
+
+export const GET = handle({
+  id: "getAdmissionRule",
+  summary: "One rule of admission, with messages that it dropped or failed on",
+  params,
+  answer: ruleDetailSchema,
+  run: ({ deps, viewer, params: { id } }) => readAdmissionRule(deps.db, viewer, id),
+});
+
+export const PATCH = handle({
+  id: "changeAdmissionRule",
+  summary: "Change a rule of admission, switch it on or off, or move it",
+  params,
+  body: ruleChangeSchema,
+  answer: changedRuleSchema,
+  problems: ["name-taken", "unknown-source", "illegal-transition"],
+  run: async ({ deps, viewer, params: { id }, body }) => {
+    const { trial } = await changeAdmissionRule(deps, { id, change: body }, viewer);
+    const { samples: _samples, ...rule } = await readAdmissionRule(deps.db, viewer, id);
+    return { ...rule, trial };
+  },
+});
+
+export const DELETE = handle({
+  id: "deleteAdmissionRule",
+  summary: "Delete a rule of admission",
+  params,
+  // Many clients cannot send a body with DELETE: then the schema's own reason stands.
+  body: ruleDeletionSchema,
+  bodyOptional: true,
+  run: ({ deps, viewer, params: { id }, body: { reason } }) => deleteAdmissionRule(deps, { id, reason }, viewer),
+});

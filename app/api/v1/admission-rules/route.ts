@@ -1,0 +1,31 @@
+import { handle } from "@/app/_server/handle";
+import { once } from "@/app/_server/once";
+import { BODY_ID } from "@/app/_server/operation";
+import { changedRuleSchema, ruleListSchema, ruleRequestSchema } from "@/lib/contract/admission";
+import { createAdmissionRule } from "@/lib/operations/store-admission-rule";
+import { listAdmissionRules, readAdmissionRule } from "@/lib/store/read/admission-rules";
+
+export const GET = handle({
+  id: "listAdmissionRules",
+  summary: "Rules that are applied to each arrival, in their order",
+  answer: ruleListSchema,
+  coalesce: true,
+  run: ({ deps, viewer }) => listAdmissionRules(deps.db, viewer),
+});
+
+export const POST = handle({
+  id: "createAdmissionRule",
+  summary: "Store a rule of admission behind the others, switched off unless it says otherwise",
+  body: ruleRequestSchema,
+  idempotent: true,
+  status: 201,
+  answer: changedRuleSchema,
+  problems: ["name-taken", "unknown-source"],
+  links: { getAdmissionRule: BODY_ID, changeAdmissionRule: BODY_ID, deleteAdmissionRule: BODY_ID },
+  run: (call) =>
+    once(call, async () => {
+      const { id, trial } = await createAdmissionRule(call.deps, call.body, call.viewer);
+      const { samples: _samples, ...rule } = await readAdmissionRule(call.deps.db, call.viewer, id);
+      return { ...rule, trial };
+    }),
+});

@@ -1,0 +1,12 @@
+import { handle } from "@/app/_server/handle";
+import { trialSchema, tryRequestSchema } from "@/lib/contract/admission";
+import { tryAdmissionRule } from "@/lib/operations/try-admission-rule";
+
+export const POST = handle({
+  id: "tryAdmissionRule",
+  summary: "What a rule of admission would do to the newest events; changes nothing",
+  body: tryRequestSchema,
+  answer: trialSchema,
+  problems: ["read-timeout"],
+  run: ({ deps, body, viewer }) => tryAdmissionRule(deps, body, viewer),
+});

@@ -1,0 +1,333 @@
+import * as z from "zod/mini";
+import { idOut, named, nullableText, timeOut } from "@/lib/contract/schemas";
+import { reasonSchema } from "@/lib/contract/selection";
+import {
+  ADMISSION_MARKS,
+  type AdmissionRecord,
+  NUMBER_FIELDS,
+  NUMBER_TESTS,
+  type RuleBody,
+  TEXT_FIELDS,
+  TEXT_TESTS,
+} from "@/lib/core/admission";
+import type { FieldError } from "@/lib/core/problem";
+import { isStorableText, TEXT_MAX, UNSTORABLE_TEXT } from "@/lib/core/storable";
+
+/** Each arrival is judged by all rules of its source, and by the rules of every source. */
+export const RULES_PER_SOURCE_MAX = 50;
+const CONDITIONS_MAX = 10;
+const VALUE_CHARS_MAX = 200;
+const LABEL_CHARS_MAX = 120;
+const POINTER = /^(?:\/(?:[^~]|~[01])*)+$/;
+
+function textOf(max: number) {
+  return z
+    .string("must be text")
+    .check(
+      z.maxLength(max, `at most ${max} characters`),
+      z.refine((value) => value.trim() !== "", "must not be empty"),
+      z.refine(isStorableText, UNSTORABLE_TEXT),
+    )
+    .register(z.globalRegistry, { pattern: "^[^\\u0000]*\\S[^\\u0000]*$" });
+}
+
+const pointer = z
+  .string("must be a JSON pointer such as /order/id")
+  .check(
+    z.maxLength(VALUE_CHARS_MAX, `at most ${VALUE_CHARS_MAX} characters`),
+    z.regex(POINTER, "must be a JSON pointer such as /order/id"),
+    z.refine(isStorableText, UNSTORABLE_TEXT),
+  );
+const headerName = textOf(VALUE_CHARS_MAX);
+const not = z.optional(z.boolean("must be true or false"));
+
+const textTest = {
+  is: z.enum(TEXT_TESTS),
+  value: textOf(VALUE_CHARS_MAX),
+  ignoreCase: z.optional(z.boolean("must be true or false")),
+  not,
+};
+const presence = { is: z.literal("present"), not };
+const TESTS_TEXT = `must be one of ${[...TEXT_TESTS, "present"].join(", ")}`;
+
+function testable<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  return z.discriminatedUnion(
+    "is",
+    [z.strictObject({ ...shape, ...textTest }), z.strictObject({ ...shape, ...presence })],
+    TESTS_TEXT,
+  );
+}
+
+const CONDITION_FIELDS = [...TEXT_FIELDS, "header", "body", ...NUMBER_FIELDS];
+const conditionSchema = z.discriminatedUnion(
+  "field",
+  [
+    testable({ field: z.enum(TEXT_FIELDS) }),
+    testable({ field: z.literal("header"), name: headerName }),
+    testable({ field: z.literal("body"), pointer }),
+    z.strictObject({
+      field: z.enum(NUMBER_FIELDS),
+      is: z.enum(NUMBER_TESTS, `must be one of ${NUMBER_TESTS.join(", ")}`),
+      value: z.int("must be a whole number").check(z.gte(0, "must be at least 0")),
+      not,
+    }),
+  ],
+  `field must be one of ${CONDITION_FIELDS.join(", ")}`,
+);
+
+const FROM_TEXT = "must be errorType, header or body";
+const codeSchema = z.union(
+  [
+    z.strictObject({ value: textOf(TEXT_MAX.errorCode) }),
+    z.strictObject({ from: z.literal("errorType", FROM_TEXT) }),
+    z.strictObject({ from: z.literal("header", FROM_TEXT), name: headerName }),
+    z.strictObject({ from: z.literal("body", FROM_TEXT), pointer }),
+  ],
+  'must be { value }, { from: "errorType" }, { from: "header", name } or { from: "body", pointer: "/…" }',
+);
+
+const effectSchema = z
+  .strictObject({
+    errorCode: z.optional(codeSchema),
+    /** Label of the group, one group for each error code. */
+    group: z.optional(textOf(LABEL_CHARS_MAX)),
+    /** `early`: the failure is permanent; `confirm`: a person must confirm the redrive. */
+    park: z.optional(z.enum(["early", "confirm"], "must be early or confirm")),
+    drop: z.optional(z.literal(true, "must be true: leave it out to not drop")),
+  })
+  .check(
+    z.refine((effect) => Object.keys(effect).length > 0, "must say what to do: errorCode, group, park or drop"),
+    z.refine(
+      ({ drop, ...rest }) => drop === undefined || Object.values(rest).every((value) => value === undefined),
+      "drop stands alone: a dropped message is not stored, so nothing else can be set",
+    ),
+  )
+  .register(z.globalRegistry, {
+    minProperties: 1,
+    if: { required: ["drop"] },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: { maxProperties: 1 },
+  });
+
+const when = z.array(conditionSchema).check(z.maxLength(CONDITIONS_MAX, `at most ${CONDITIONS_MAX} conditions`));
+const ruleBody = {
+  when,
+  do: effectSchema,
+};
+
+const DROPS_ALL = "a rule that drops needs a condition: without one it drops every message of its source";
+
+/** What a rule holds in the store. */
+export const ruleBodySchema = z.strictObject(ruleBody).check(
+  z.refine((body) => body.do.drop === undefined || body.when.length > 0, {
+    path: ["when"],
+    error: DROPS_ALL,
+  }),
+);
+
+const source = z.optional(z.nullable(textOf(TEXT_MAX.sourceName)));
+const ruleShape = { name: textOf(100), source, ...ruleBody };
+
+/** A rule of which the try asks what it would do. `id`: the stored rule that it would replace. */
+export const tryRequestSchema = named(
+  "AdmissionTry",
+  z
+    .strictObject({
+      rule: z.strictObject({ source, ...ruleBody }),
+      id: z.optional(z.uuid("must be the id of a rule")),
+      /** How many of the newest events of the source are looked at. */
+      newest: z._default(z.int().check(z.gte(1, "must be at least 1"), z.lte(500, "must be at most 500")), 200),
+    })
+    .check(
+      z.refine(({ rule }) => rule.do.drop === undefined || rule.when.length > 0, {
+        path: ["rule", "when"],
+        error: DROPS_ALL,
+      }),
+    ),
+  {
+    rule: {
+      source: "orders",
+      when: [{ field: "errorType", is: "endsWith", value: "ValidationException" }],
+      do: { errorCode: { value: "VALIDATION_ERROR" }, park: "early" },
+    },
+  },
+);
+export type TryRequest = z.infer<typeof tryRequestSchema>;
+
+export const ruleRequestSchema = named(
+  "AdmissionRuleRequest",
+  z
+    .strictObject({
+      ...ruleShape,
+      enabled: z._default(z.boolean("must be true or false"), false),
+      reason: reasonSchema,
+    })
+    .check(
+      z.refine((rule) => rule.do.drop === undefined || rule.when.length > 0, { path: ["when"], error: DROPS_ALL }),
+    ),
+  {
+    name: "validation errors are permanent",
+    source: "orders",
+    when: [{ field: "errorType", is: "endsWith", value: "ValidationException" }],
+    do: { errorCode: { value: "VALIDATION_ERROR" }, park: "early" },
+    reason: "a redrive never helped",
+  },
+);
+export type RuleRequest = z.infer<typeof ruleRequestSchema>;
+
+export const ruleChangeSchema = named(
+  "AdmissionRuleChange",
+  z.strictObject({
+    name: z.optional(textOf(100)),
+    source,
+    when: z.optional(when),
+    do: z.optional(effectSchema),
+    enabled: z.optional(z.boolean("must be true or false")),
+    /** Its place among the rules, from 1. */
+    position: z.optional(z.int("must be a whole number").check(z.gte(1, "the first place is 1"))),
+    /** The version that was read: the change is refused when the rule has another one meanwhile. */
+    version: z.optional(z.int("must be a whole number")),
+    reason: reasonSchema,
+  }),
+  { enabled: true, version: 2, reason: "tried on yesterday's events" },
+);
+export type RuleChange = z.infer<typeof ruleChangeSchema>;
+
+/** DELETE /api/v1/admission-rules/{id}. Without a body the reason is "deleted". */
+export const ruleDeletionSchema = named(
+  "AdmissionRuleDeletion",
+  z.strictObject({ reason: z._default(reasonSchema, "deleted") }),
+  { reason: "the producer no longer sends them" },
+);
+
+const ruleRefShape = { id: idOut, name: z.string(), version: z.int() };
+const ruleRef = z.object(ruleRefShape);
+const mark = z.nullable(z.enum(ADMISSION_MARKS));
+
+const admittedSchema = z.object({ errorCode: z.string(), group: nullableText, mark });
+
+export const trialSchema = named(
+  "AdmissionTrial",
+  z.object({
+    /** Events that were looked at, the newest of the source; what was dropped before is not among them. */
+    checked: z.int(),
+    matched: z.int(),
+    dropped: z.int(),
+    /** Of the matched ones, those of which something would differ. */
+    changed: z.int(),
+    /** The rule could not be applied to these. */
+    failed: z.int(),
+    fault: nullableText,
+    /** Some matched events, as they are admitted without the rule and with it. */
+    samples: z.array(
+      z.object({
+        id: idOut,
+        eventId: z.string(),
+        source: z.string(),
+        firstSeen: timeOut,
+        error: nullableText,
+        /** null = dropped. */
+        before: z.nullable(admittedSchema),
+        after: z.nullable(admittedSchema),
+      }),
+    ),
+  }),
+  { checked: 200, matched: 12, dropped: 0, changed: 12, failed: 0, fault: null, samples: [] },
+);
+export type Trial = z.infer<typeof trialSchema>;
+
+const countsSchema = z.object({ matched: z.int(), dropped: z.int(), failed: z.int() });
+export type RuleCounts = z.infer<typeof countsSchema>;
+
+const ruleOutShape = {
+  id: idOut,
+  name: z.string(),
+  source: nullableText,
+  position: z.int(),
+  enabled: z.boolean(),
+  version: z.int(),
+  /** null = what is stored is no rule of this version of Parkade: it is not applied, and `fault` says why. */
+  when: z.nullable(when),
+  do: z.nullable(effectSchema),
+  fault: nullableText,
+  createdBy: z.string(),
+  createdAt: timeOut,
+  updatedBy: z.string(),
+  updatedAt: timeOut,
+  /** Arrivals of the last hour (the one that runs and the one before), and of the last 24 hours. */
+  lastHour: countsSchema,
+  lastDay: countsSchema,
+};
+const RULE_EXAMPLE = {
+  id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
+  name: "validation errors are permanent",
+  source: "orders",
+  position: 1,
+  enabled: true,
+  version: 2,
+  when: [{ field: "errorType" as const, is: "endsWith" as const, value: "ValidationException" }],
+  do: { errorCode: { value: "VALIDATION_ERROR" }, park: "early" as const },
+  fault: null,
+  createdBy: "maria",
+  createdAt: "2026-11-22T02:44:59.120Z",
+  updatedBy: "maria",
+  updatedAt: "2026-11-22T02:44:59.120Z",
+  lastHour: { matched: 3, dropped: 0, failed: 0 },
+  lastDay: { matched: 120, dropped: 0, failed: 0 },
+};
+export const ruleSchema = named("AdmissionRule", z.object(ruleOutShape), RULE_EXAMPLE);
+export type RuleOut = z.infer<typeof ruleSchema>;
+
+export const ruleListSchema = z.object({
+  items: z.array(ruleSchema),
+  /** Events that were marked because a newer version of their aggregate was processed before: no rule does that. */
+  superseded: z.object({ lastHour: z.int(), lastDay: z.int() }),
+});
+export type RuleList = z.infer<typeof ruleListSchema>;
+
+/** A change's answer: the rule, and what a rule that was switched on would have done to the newest events. */
+export const changedRuleSchema = z.object({ ...ruleOutShape, trial: z.nullable(trialSchema) });
+export type ChangedRule = z.infer<typeof changedRuleSchema>;
+
+/** GET /api/v1/admission-rules/{id}: a few messages that it dropped, and on which it failed, newest first. */
+export const ruleDetailSchema = z.object({
+  ...ruleOutShape,
+  samples: z.array(
+    z.object({
+      id: idOut,
+      at: timeOut,
+      outcome: z.enum(["dropped", "failed"]),
+      source: z.string(),
+      eventId: z.string(),
+      errorCode: z.string(),
+      errorType: nullableText,
+      errorMessage: nullableText,
+      fault: nullableText,
+    }),
+  ),
+});
+export type RuleDetail = z.infer<typeof ruleDetailSchema>;
+
+/** What admission did to an event, beside the event. */
+export const admissionRecordSchema = z.object({
+  rules: z.array(ruleRef),
+  arrivedAs: z.optional(z.string()),
+  group: z.optional(z.string()),
+  finding: z.optional(z.string()),
+  failed: z.optional(z.array(z.object({ ...ruleRefShape, fault: z.string() }))),
+}) satisfies z.ZodMiniType<AdmissionRecord>;
+
+/** The stored body of a rule; or why it is none, by field. */
+export function readRuleBody(stored: unknown): { body: RuleBody } | { faults: FieldError[] } {
+  const parsed = ruleBodySchema.safeParse(stored);
+  if (parsed.success) return { body: parsed.data };
+  return { faults: parsed.error.issues.map(({ path, message }) => ({ field: fieldOf(path), detail: message })) };
+}
+
+/** `when[0].value`, as in every problem. */
+function fieldOf(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === "number") return `${text}[${part}]`;
+    return text === "" ? String(part) : `${text}.${String(part)}`;
+  }, "");
+}

@@ -1,0 +1,74 @@
+import type { Arrival } from "@/lib/contract/arrival";
+import { bodyReader } from "@/lib/contract/payload-pointer";
+import { type AdmissionRule, type Admitted, admit } from "@/lib/core/admission";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import { type Fingerprint, fingerprintOf, labelledGroup } from "@/lib/core/fingerprint";
+import { storable } from "@/lib/core/storable";
+import type { Clock } from "@/lib/platform/clock";
+import { createTurns } from "@/lib/platform/turns";
+import type { Db } from "@/lib/store/db";
+import { type RulesInForce, readRulesInForce } from "@/lib/store/read/admission-rules";
+
+/** An arrival that can be stored, as the rules of admission leave it, with its group. */
+export type AdmittedArrival = Omit<Admitted, "group"> & {
+  source: string;
+  arrived: DeadLetter;
+  /** The group that a rule named; null = grouped by its failure. */
+  label: string | null;
+  group: Fingerprint;
+};
+
+/** `revision`: of the rules that judged the arrivals. */
+export type AdmittedBatch = { revision: bigint; arrivals: AdmittedArrival[] };
+
+/** The rules were changed after they judged a batch. */
+export class RulesChanged extends Error {}
+
+/**
+ * The rules as each store's last batch read them. Never stale for long: the transaction that stores a batch compares
+ * their revision, in every process, and throws `RulesChanged`.
+ */
+const lastRead = new WeakMap<Db, RulesInForce>();
+
+/**
+ * Makes arrivals storable and applies the rules of admission to them. In turns with other work, and before the
+ * transaction: a thousand long stacks take a while. `reread`: the rules have changed since they were read.
+ */
+export async function admitArrivals(
+  { db, clock }: { db: Db; clock: Clock },
+  arrivals: readonly Arrival[],
+  { reread = false } = {},
+): Promise<AdmittedBatch> {
+  const known = reread ? undefined : lastRead.get(db);
+  const inForce = known ?? (await readRulesInForce(db));
+  lastRead.set(db, inForce);
+  const rulesOf = bySource(inForce.rules);
+  const turns = createTurns(clock);
+  const admitted: AdmittedArrival[] = [];
+  for (const { source, letter } of arrivals) {
+    admitted.push({ source, ...admitOne(storable(letter), rulesOf(source)) });
+    if (turns.due()) await turns.give();
+  }
+  return { revision: inForce.revision, arrivals: admitted };
+}
+
+/** `rules`: those of the letter's source. */
+export function admitOne(arrived: DeadLetter, rules: readonly AdmissionRule[]): Omit<AdmittedArrival, "source"> {
+  const { group: label, ...admitted } = admit(arrived, rules, bodyReader(arrived.payload));
+  const { letter } = admitted;
+  const group = label === null ? fingerprintOf(letter) : labelledGroup(letter.errorCode, label);
+  return { ...admitted, arrived, label, group };
+}
+
+/** The rules of a source, in their order. */
+export function bySource(rules: readonly AdmissionRule[]): (source: string) => readonly AdmissionRule[] {
+  const found = new Map<string, readonly AdmissionRule[]>();
+  return (source) => {
+    let its = found.get(source);
+    if (its === undefined) {
+      its = rules.filter((rule) => rule.source === null || rule.source === source);
+      found.set(source, its);
+    }
+    return its;
+  };
+}

@@ -1,0 +1,85 @@
+import type { Trial, TryRequest } from "@/lib/contract/admission";
+import { scopeSelection } from "@/lib/contract/scope";
+import type { AdmissionRule, RuleBody } from "@/lib/core/admission";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { type AdmittedArrival, admitOne, bySource } from "@/lib/operations/admit-arrivals";
+import type { Clock } from "@/lib/platform/clock";
+import { createTurns } from "@/lib/platform/turns";
+import type { Db } from "@/lib/store/db";
+import { readRulesInForce } from "@/lib/store/read/admission-rules";
+import { errorTextFor } from "@/lib/store/read/event-rows";
+import { type RecentLetter, readRecentLetters } from "@/lib/store/read/recent-letters";
+
+const TRY_TIMEOUT_MS = 4_000;
+const SAMPLES_MAX = 10;
+const ERROR_CHARS_MAX = 300;
+/** The id of a rule that is not stored. */
+const DRAFT = "draft";
+
+export type TryDeps = { db: Db; clock: Clock };
+
+/**
+ * Applies a rule to the newest stored events of its source, and changes nothing: each event is admitted by the rules in
+ * force without the rule and with it, as it arrived. Messages that a rule drops are not stored, so they are not among
+ * the events. Throws DomainError `read-timeout`.
+ */
+export async function tryAdmissionRule(deps: TryDeps, request: TryRequest, viewer: Viewer): Promise<Trial> {
+  const { source = null, when, do: effect } = request.rule;
+  assertMay(viewer, "change-admission", source === null ? [] : [source]);
+  const nowMs = deps.clock.wallMs();
+  const selection = scopeSelection(viewer, "view", { filter: source === null ? {} : { source: [source] } });
+  const [inForce, letters] = await deps.db.transaction(
+    async (tx) =>
+      [await readRulesInForce(tx), await readRecentLetters(tx, { selection, nowMs, limit: request.newest })] as const,
+    { statementTimeoutMs: TRY_TIMEOUT_MS, readOnly: true },
+  );
+  return judge(deps, { id: request.id, source, when, do: effect }, { rules: inForce.rules, letters, viewer });
+}
+
+async function judge(
+  { clock }: TryDeps,
+  draft: RuleBody & { id: string | undefined; source: string | null },
+  { rules, letters, viewer }: { rules: readonly AdmissionRule[]; letters: readonly RecentLetter[]; viewer: Viewer },
+): Promise<Trial> {
+  const rule: AdmissionRule = { ...draft, id: DRAFT, name: DRAFT, version: 1 };
+  const place = rules.findIndex(({ id }) => id === draft.id);
+  const without = bySource(rules.filter(({ id }) => id !== draft.id));
+  const withIt = bySource(place < 0 ? [...rules, rule] : rules.with(place, rule));
+  const textOut = errorTextFor(viewer);
+  const trial: Trial = { checked: 0, matched: 0, dropped: 0, changed: 0, failed: 0, fault: null, samples: [] };
+  const turns = createTurns(clock);
+  for (const { id, source, firstSeen, letter, superseded } of letters) {
+    if (turns.due()) await turns.give();
+    const before = admitOne(letter, without(source));
+    const after = admitOne(letter, withIt(source));
+    trial.checked++;
+    const failed = after.failed.find((each) => each.id === DRAFT);
+    if (failed) {
+      trial.failed++;
+      trial.fault ??= failed.fault;
+    }
+    const drops = after.dropped?.id === DRAFT;
+    if (!drops && !after.matched.some((each) => each.id === DRAFT)) continue;
+    trial.matched++;
+    if (drops) trial.dropped++;
+    const [was, is] = [shown(before, superseded), shown(after, superseded)];
+    if (JSON.stringify(was) !== JSON.stringify(is)) trial.changed++;
+    if (trial.samples.length === SAMPLES_MAX) continue;
+    const error = letter.error.message ?? letter.error.type;
+    trial.samples.push({
+      ...{ id, eventId: letter.eventId, source, firstSeen },
+      error: textOut(error === null ? null : error.slice(0, ERROR_CHARS_MAX).toWellFormed()),
+      before: was,
+      after: is,
+    });
+  }
+  return trial;
+}
+
+type Shown = NonNullable<Trial["samples"][number]["after"]>;
+
+/** null = dropped. */
+function shown({ dropped, letter, label, mark }: Omit<AdmittedArrival, "source">, superseded: boolean): Shown | null {
+  if (dropped !== null) return null;
+  return { errorCode: letter.errorCode, group: label, mark: mark ?? (superseded ? "superseded" : null) };
+}
