@@ -61,8 +61,14 @@ export function decide(situation: Situation): NextStep {
   if (hint?.exact) {
     return { kind: "retry", delayMs: spreadHint(situation, hint.delayMs, timeLeftMs), withdrawn, honored: true };
   }
-  const localMs = Math.min(localDelayMs(situation), timeLeftMs);
-  const askedMs = hint === null ? 0 : spreadHint(situation, hint.delayMs, timeLeftMs);
+  // One draw for both delays: a record keeps one, and a replay decides by it.
+  let drawn: number | undefined;
+  const random = () => {
+    drawn ??= situation.random();
+    return drawn;
+  };
+  const localMs = Math.min(localDelayMs({ ...situation, random }), timeLeftMs);
+  const askedMs = hint === null ? 0 : spreadHint({ ...situation, random }, hint.delayMs, timeLeftMs);
   return { kind: "retry", delayMs: Math.max(localMs, askedMs), withdrawn, honored: hint !== null };
 }
 

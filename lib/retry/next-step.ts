@@ -55,8 +55,7 @@ export function nextStep(
     return inputs.withdrawn;
   };
   const random = () => {
-    // One draw for the backoff and the spread of a hint: a replay knows one.
-    inputs.draw ??= operation.random();
+    inputs.draw = operation.random();
     return inputs.draw;
   };
   const next = decide({ ...inputs, policy, call, verdict: last.verdict, withdraw, random });

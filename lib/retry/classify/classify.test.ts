@@ -1,9 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { timeoutVerdict } from "@/lib/retry/classify/classifier";
+import { classifier, timeoutVerdict } from "@/lib/retry/classify/classifier";
 import { classify } from "@/lib/retry/classify/classify";
 import { chain } from "@/lib/retry/classify/facts";
 import { httpRule } from "@/lib/retry/classify/http";
+import { NODE_ERRORS } from "@/lib/retry/classify/node";
+import { REDIS_ERRORS } from "@/lib/retry/classify/redis";
 import { upperSnake } from "@/lib/retry/classify/verdict";
 
 function error(fields: Record<string, unknown>, cause?: unknown): Error {
@@ -434,5 +436,26 @@ describe("names that every object has", () => {
         expect(kinds).toContain(classify({ code, name, type }).kind);
       }),
     );
+  });
+});
+
+describe("an error reply of Redis", () => {
+  const judge = classifier(REDIS_ERRORS, NODE_ERRORS);
+
+  it.each([
+    ["LOADING Redis is loading the dataset in memory", "transient no REDIS_LOADING"],
+    ["READONLY You can't write against a read only replica.", "transient no REDIS_READONLY"],
+    ["OOM command not allowed when used memory > 'maxmemory'.", "throttled no REDIS_OOM"],
+    ["WRONGTYPE Operation against a key", "permanent no REDIS_WRONGTYPE"],
+    ["ERR unknown command", "permanent no REDIS_ERR"],
+    ["SOMETHING new", "permanent maybe UNKNOWN"],
+  ])("%s", (message, meaning) => {
+    const { code, kind, sent } = judge(Object.assign(new Error(message), { name: "ReplyError" }));
+    expect(`${kind} ${sent} ${code}`).toBe(meaning);
+  });
+
+  it("is known by its type: the same words in another error say nothing", () => {
+    expect(judge(new Error("LOADING the page")).kind).toBe("permanent");
+    expect(judge({ name: "MaxRetriesPerRequestError" })).toMatchObject({ kind: "transient", sent: "maybe" });
   });
 });
