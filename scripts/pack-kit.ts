@@ -158,6 +158,9 @@ function modulesIn(folder: string): string[] {
     .map((file) => join(folder, file));
 }
 
+/** What a bundle of `execute` alone may weigh. */
+export const BARE_RETRY_MAX = { minifiedBytes: 15_000, gzippedBytes: 8_192 };
+
 export type BundleSize = {
   minifiedBytes: number;
   /** At zlib's default level. */
