@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { runTool } from "../run-tool.ts";
@@ -44,7 +44,7 @@ export async function fetchServer(name: Fetched): Promise<string> {
   const lock = join(CACHE, name === "debian-13" ? "debian.lock" : "maven.lock");
   const self = [process.execPath, join(SCRIPTS, "fetch.ts"), "--locked", name];
   const locked = await runTool("flock", [lock, ...self], { cwd: SCRIPTS });
-  // Without flock (outside of Linux) two downloads at once are double work, and the second is thrown away.
+  // Without flock (outside of Linux) two at once can disturb each other: the one that fails is run again.
   const { code, output } = locked.code === 127 ? await runTool(self[0]!, self.slice(1), { cwd: SCRIPTS }) : locked;
   if (code !== 0) throw new StartError(`${name} could not be fetched: ${output.slice(-2_000)}`);
   return folder;
@@ -75,29 +75,32 @@ function toolsMissing(name: Fetched): string | null {
   if (name !== "debian-13") return found("mvn") ? null : "mvn is not installed (Debian: apt-get install maven)";
   if (process.platform !== "linux" || process.getuid?.() !== 0)
     return "only root on Linux can make the Debian 13 folder";
+  const mounts = spawnSync("unshare", ["--mount", "true"], { stdio: "ignore" }).status === 0;
+  if (!mounts) return "this container may not mount, which the Debian 13 folder needs";
   return found("debootstrap") ? null : "debootstrap is not installed (Debian: apt-get install debootstrap)";
 }
 
-/** Fetches into a folder beside the final one, which therefore exists only as a whole. */
+/**
+ * Fetches into a folder beside the final one, which therefore exists only as a whole. The lock is held: what another fetch
+ * left in that folder was cut off.
+ */
 async function fetchNow(name: Fetched): Promise<void> {
   const folder = folderOf(name);
   if (isComplete(folder)) return;
-  const work = mkdtempSync(join(CACHE, `${name}.`));
-  try {
-    const [command, args]: [string, string[]] =
-      name === "debian-13"
-        ? ["/bin/bash", [recipe(name), work]]
-        : [
-            "mvn",
-            ["-B", "-q", "-C", "-f", recipe(name), MAVEN_GOAL, "-DincludeScope=runtime", `-DoutputDirectory=${work}`],
-          ];
-    const { code, output } = await runTool(command, args, { cwd: work });
-    if (code !== 0) throw new StartError(`${command} ended with code ${code}: ${output.slice(-2_000)}`);
-    writeFileSync(join(work, ".complete"), "");
-    if (!isComplete(folder)) renameSync(work, folder);
-  } finally {
-    rmSync(work, { recursive: true, force: true });
-  }
+  const work = `${folder}.part`;
+  rmSync(work, { recursive: true, force: true });
+  mkdirSync(work);
+  const [command, args]: [string, string[]] =
+    name === "debian-13"
+      ? ["/bin/bash", [recipe(name), work]]
+      : [
+          "mvn",
+          ["-B", "-q", "-C", "-f", recipe(name), MAVEN_GOAL, "-DincludeScope=runtime", `-DoutputDirectory=${work}`],
+        ];
+  const { code, output } = await runTool(command, args, { cwd: work });
+  if (code !== 0) throw new StartError(`${command} ended with code ${code}: ${output.slice(-2_000)}`);
+  writeFileSync(join(work, ".complete"), "");
+  renameSync(work, folder);
 }
 
 const MAVEN_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies";
@@ -105,7 +108,9 @@ const MAVEN_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-
 if (import.meta.main) {
   await runCommand(async () => {
     const names = process.argv.slice(2).filter((name): name is Fetched => FETCHED.some((known) => known === name));
-    const fetch = process.argv.includes("--locked") ? fetchNow : fetchServer;
-    for (const name of names.length > 0 ? names : FETCHED) await fetch(name);
+    const fetch: (name: Fetched) => Promise<unknown> = process.argv.includes("--locked") ? fetchNow : fetchServer;
+    const results = await Promise.allSettled((names.length > 0 ? names : FETCHED).map(fetch));
+    const failed = results.filter((result) => result.status === "rejected").map(({ reason }) => errorText(reason));
+    if (failed.length > 0) throw new StartError(failed.join("\n"));
   });
 }
