@@ -44,6 +44,7 @@ const RULES: Record<string, string[]> = {
     "lib/contract",
     "lib/platform",
     "pkg:amqplib",
+    "pkg:ioredis",
     "pkg:lossless-json",
     "pkg:undici",
     "pkg:node",

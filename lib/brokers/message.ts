@@ -1,4 +1,4 @@
-import type { Header, Origin } from "@/lib/core/dead-letter";
+import { type Header, headerText, type Origin } from "@/lib/core/dead-letter";
 
 /** A header value of any broker. AMQP timestamps are bigint seconds; tables keep their order and duplicate names. */
 export type HeaderValue =
@@ -116,3 +116,18 @@ export type Message = {
    */
   ownId(): string;
 };
+
+/** A header of bytes, as it is stored: text where it is text. */
+export function storedHeader(name: string, value: Uint8Array | null): Header {
+  if (value === null) return [name, null];
+  const text = textOrNull(value);
+  return text === null ? [name, Buffer.from(value).toString("base64"), "bytes"] : [name, text];
+}
+
+/** The bytes of a stored header on a wire that knows bytes alone. A typed AMQP value goes as its text, or as its JSON. */
+export function headerBytes(header: Header): Buffer | null {
+  const [, value, encoding = "text"] = header;
+  if (value === null) return null;
+  if (encoding === "bytes") return Buffer.from(value, "base64");
+  return Buffer.from(encoding === "text" ? value : (headerText(header) ?? value), "utf8");
+}

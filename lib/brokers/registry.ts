@@ -2,6 +2,7 @@ import { httpAdapter } from "@/lib/brokers/http/adapter";
 import { ParkLoop, type ParkLoopDeps } from "@/lib/brokers/park-loop";
 import type { Adapter, AdapterDeps, Consumer, ParkBatch, ProbeResult, Publisher } from "@/lib/brokers/port";
 import { rabbitmqAdapter } from "@/lib/brokers/rabbitmq/adapter";
+import { redisStreamsAdapter } from "@/lib/brokers/redis-streams/adapter";
 import { createScrubber, type Scrubber } from "@/lib/brokers/scrub";
 import { type ConfigOf, type Kind, resolveSecrets, type SecretVariables, type SourceConfig } from "@/lib/kinds/kinds";
 
@@ -9,6 +10,7 @@ import { type ConfigOf, type Kind, resolveSecrets, type SecretVariables, type So
 const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>> } = {
   http: httpAdapter,
   rabbitmq: rabbitmqAdapter,
+  "redis-stream": redisStreamsAdapter,
 };
 
 /**

@@ -7,6 +7,7 @@ import { rebus } from "@/lib/brokers/conventions/rebus";
 import { springAmqp, springCloudStream } from "@/lib/brokers/conventions/spring-amqp";
 import { xDeath } from "@/lib/brokers/conventions/x-death";
 import type { Message } from "@/lib/brokers/message";
+import { redisStreamEntry } from "@/lib/brokers/redis-streams/entry";
 
 /**
  * In order of detection. Frameworks come before the broker's own records: a message that went through a retry queue
@@ -20,6 +21,7 @@ export const CONVENTIONS: readonly Convention[] = [
   springCloudStream,
   springAmqp,
   xDeath,
+  redisStreamEntry,
   generic,
 ];
 

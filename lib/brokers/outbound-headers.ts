@@ -1,0 +1,35 @@
+import {
+  REDRIVE_ATTEMPT,
+  REDRIVE_EVENT_ID,
+  REDRIVE_FROM,
+  REDRIVE_ID,
+  RETRY_COUNT,
+} from "@/lib/brokers/conventions/redrive-mark";
+import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
+import { headerBytes } from "@/lib/brokers/message";
+import type { OutboundMessage } from "@/lib/brokers/port";
+
+export type WireHeader = [name: string, value: Buffer | null];
+
+/**
+ * The headers of one attempt for a wire whose headers are names and bytes: the application's own in their order, without
+ * those of the failure, with the content type when one was stated, then the mark of the redrive.
+ */
+export function outboundHeaders(message: OutboundMessage): WireHeader[] {
+  const { contentType, origin, retryCount = 0 } = message;
+  const own = stripFailureHeaders(message.headers, origin.convention)
+    .filter(([name]) => retryCount === 0 || name.toLowerCase() !== RETRY_COUNT)
+    .map((header): WireHeader => [header[0], headerBytes(header)]);
+  const stated = contentType !== "" && contentType !== origin.contentTypeAssumed;
+  const parked = own.find(([name]) => name.toLowerCase() === "content-type");
+  if (stated && parked !== undefined) parked[1] = Buffer.from(contentType);
+  const marks = Object.entries({
+    ...(stated && parked === undefined ? { "content-type": contentType } : {}),
+    [REDRIVE_ID]: message.redriveId,
+    [REDRIVE_ATTEMPT]: String(message.attempt),
+    [REDRIVE_FROM]: message.from,
+    [REDRIVE_EVENT_ID]: message.eventId,
+    ...(retryCount > 0 ? { [RETRY_COUNT]: String(retryCount) } : {}),
+  });
+  return [...own, ...marks.map(([name, value]): WireHeader => [name, Buffer.from(value)])];
+}

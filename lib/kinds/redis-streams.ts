@@ -1,0 +1,79 @@
+import * as z from "zod/mini";
+import { descriptor } from "@/lib/kinds/descriptor";
+import { choice, field, mapping, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
+
+const key = text(1, 500);
+
+/** An entry whose payload field is not named is searched for these, in this order. */
+export const PAYLOAD_FIELDS = ["payload", "data", "body", "message", "value", "json"];
+
+const config = z.strictObject({
+  url: field(urlOf(["redis:", "rediss:"], "rediss://user:password@redis.example:6379/0"), {
+    label: "Redis URL",
+    hint: "rediss:// encrypts. The path is the database.",
+    example: "rediss://user:password@redis.example:6379/0",
+    role: "address",
+  }),
+  stream: field(key, { label: "Stream", hint: "The key of the stream to read.", example: "orders" }),
+  read: field(z._default(choice(["pending", "stream"]), "pending"), {
+    label: "Read",
+    hint: "pending: entries that a consumer group got too often without acknowledging them. stream: every entry of a dead-letter stream.",
+  }),
+  group: field(z.optional(key), {
+    label: "Consumer group",
+    hint: "Whose pending entries are read. For a dead-letter stream the group under which Parkade reads it: parkade, made when it is missing.",
+    example: "billing",
+  }),
+  deliveryLimit: field(z._default(wholeNumber(1, 1_000_000), 5), {
+    label: "Delivery limit",
+    hint: "An entry that was delivered this often is a dead letter. The application must leave such entries alone.",
+    advanced: true,
+  }),
+  minIdleMs: field(z._default(wholeNumber(1, 86_400_000), 60_000), {
+    label: "Idle time",
+    hint: "Milliseconds without a delivery, after which an entry is taken over: longer than a consumer works on one.",
+    advanced: true,
+  }),
+  payloadField: field(z.optional(key), {
+    label: "Payload field",
+    hint: `The field that holds the payload; without it the first of ${PAYLOAD_FIELDS.join(", ")}. The other fields are headers.`,
+    example: "payload",
+    advanced: true,
+  }),
+  redriveTo: z.optional(
+    z.strictObject({
+      stream: field(key, {
+        label: "Redrive to",
+        hint: "Instead of the stream it came from; needed for a dead-letter stream whose entries do not name one in x-original-stream.",
+        example: "orders",
+      }),
+    }),
+  ),
+  slowLaneStream: field(z.optional(key), {
+    label: "Slow-lane stream",
+    hint: "Where the slow lane delivers. Without it the slow lane uses the main destination.",
+    example: "orders.slow",
+  }),
+  tls: z.optional(tlsSettings),
+  mapping,
+});
+export type RedisStreamsConfig = z.infer<typeof config>;
+
+export const redisStreams = descriptor({
+  kind: "redis-stream",
+  label: "Redis Streams",
+  about:
+    "Takes over entries that a consumer group got too often, or reads a dead-letter stream; a redrive adds a new entry.",
+  icon: "layers",
+  config,
+  capabilities: { reads: true, redrives: true, order: "per stream", slowLane: true },
+  example: { url: "rediss://user:password@redis.example:6379/0", stream: "orders", group: "billing" },
+  docs: "connect-redis-streams.md",
+  reads: ({ read, stream, group }) =>
+    read === "stream" ? `stream ${stream}` : `pending entries of ${group ?? "no group"} in ${stream}`,
+  address: ({ read, stream, redriveTo, slowLaneStream }, lane) => {
+    const to = (lane === "slow" ? slowLaneStream : undefined) ?? redriveTo?.stream;
+    if (to !== undefined) return `stream ${to}`;
+    return read === "stream" ? "origin stream" : `stream ${stream}`;
+  },
+});
