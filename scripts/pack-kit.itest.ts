@@ -96,6 +96,8 @@ describe("the package", () => {
     const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     expect(files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "package.json"]));
     expect(files.filter((file) => /test|testing|vectors/.test(file))).toEqual([]);
+    const links = readFileSync(join(folder, "README.md"), "utf8").matchAll(/\]\(([^):]+)\)/g);
+    expect(files).toEqual(expect.arrayContaining([...links].map(([, path]) => path)));
     expect(manifest.dependencies).toBeUndefined();
     const sources = files.filter((file) => /^lib\/(kit\/)?retry\/.*\.(js|d\.ts)$/.test(file));
     expect(sources.length).toBeGreaterThan(50);
