@@ -5,6 +5,7 @@ import { parse } from "yaml";
 import { ROOT } from "./stages.ts";
 
 type Service = {
+  image?: string;
   command?: string | string[];
   profiles?: string[];
   ports?: string[];
@@ -20,7 +21,27 @@ describe("docker-compose.yml", () => {
   test("runs postgres, redis, web and worker by default, and brokers only when asked", () => {
     const byDefault = Object.keys(services).filter((name) => !services[name]!.profiles);
     expect(byDefault.sort()).toEqual(["migrate", "postgres", "redis", "web", "worker"]);
-    expect(services.rabbitmq!.profiles).toEqual(["brokers"]);
+  });
+
+  test.each(["kafka", "rabbitmq", "nats", "sqs", "artemis"])(
+    "runs %s by its own profile, or with all brokers",
+    (name) => {
+      expect(services[name]!.profiles).toEqual(["brokers", name]);
+    },
+  );
+
+  test("runs the versions of the brokers that the tests run", () => {
+    const jars = (name: string) => /<version>(\d+\.\d+\.\d+)</.exec(text(`scripts/test-servers/${name}.pom.xml`))![1];
+    expect(services.kafka!.image).toBe(`apache/kafka:${jars("kafka")}`);
+    expect(services.sqs!.image).toBe(`softwaremill/elasticmq-native:${jars("elasticmq")}`);
+    expect(services.artemis!.image).toBe(`apache/activemq-artemis:${jars("artemis")}`);
+  });
+
+  test("names a full version of each broker, and publishes no port twice", () => {
+    const brokers = Object.values(services).filter((service) => service.profiles);
+    expect(brokers.map(({ image }) => image).filter((image) => !/:\d+\.\d+\.\d+(-\w+)?$/.test(image!))).toEqual([]);
+    const ports = brokers.flatMap((service) => service.ports ?? []).map((port) => port.split(":")[1]);
+    expect(new Set(ports).size).toBe(ports.length);
   });
 
   test("checks the health of everything that stays", () => {
