@@ -15,6 +15,8 @@ import type { DeadLetter } from "@/lib/core/dead-letter";
 import { parseSourceConfig } from "@/lib/kinds/kinds";
 import type { RedisStreamsConfig } from "@/lib/kinds/redis-streams";
 import { systemClock } from "@/lib/platform/clock";
+import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
+import { freePort } from "@/lib/testing/free-port";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 
@@ -22,6 +24,8 @@ const never = new AbortController().signal;
 const adapter = redisStreamsAdapter({ clock: systemClock, random: () => 0 });
 let server: TestRedis;
 let redis: Redis;
+let certificates: TestCertificates;
+let tlsPort: number;
 
 const unique = (name: string) => `${name}-${randomBytes(4).toString("hex")}`;
 
@@ -29,6 +33,13 @@ const unique = (name: string) => `${name}-${randomBytes(4).toString("hex")}`;
 async function addAndFail(stream: string, group: string, entries: (string | Buffer)[][]): Promise<void> {
   for (const fields of entries) await redis.call("XADD", stream, "*", ...fields);
   await redis.call("XREADGROUP", "GROUP", group, "app", "COUNT", "100000", "STREAMS", stream, ">");
+}
+
+/** What a server that has just started lacks. */
+async function prepare(): Promise<void> {
+  await redis.set("text-key", "x");
+  const denied = ["-xpending", "-xreadgroup", "-xautoclaim"];
+  await redis.call("ACL", "SETUSER", "limited", "on", ">hunter2", "~*", "+@all", ...denied);
 }
 
 async function pendingCount(stream: string, group: string): Promise<number> {
@@ -108,7 +119,10 @@ async function harness(read: "pending" | "stream"): Promise<BrokerHarness<RedisS
       arrivedExact,
       // A redriven entry is in the stream already: its consumer gets it, and fails again.
       bounce: (message) => (read === "pending" ? addAndFail(stream, group, []) : add([flat(message)])),
-      restart: null, // a store without persistence: what it held is gone, see the test below
+      restart: async () => {
+        await server.restart();
+        await prepare();
+      },
       misconfigured: [
         [
           "a wrong password",
@@ -132,7 +146,26 @@ async function harness(read: "pending" | "stream"): Promise<BrokerHarness<RedisS
             ]
           : []),
       ],
-      tls: null,
+      tls: {
+        good: { ...config, url: `rediss://127.0.0.1:${tlsPort}`, tls: { ca: certificates.ca } },
+        refused: [
+          ["no authority", { ...config, url: `rediss://127.0.0.1:${tlsPort}` }, /certificate|signed/],
+          [
+            "another authority",
+            { ...config, url: `rediss://127.0.0.1:${tlsPort}`, tls: { ca: certificates.otherCa } },
+            /certificate|signed/,
+          ],
+          [
+            "another name",
+            {
+              ...config,
+              url: `rediss://127.0.0.1:${tlsPort}`,
+              tls: { ca: certificates.ca, servername: "elsewhere.example" },
+            },
+            /elsewhere\.example/,
+          ],
+        ],
+      },
     },
     stop: async () => {
       await proxy.stop();
@@ -145,16 +178,26 @@ describe.skipIf(!redisInstalled)(
   redisInstalled ? "redis streams" : "redis streams (skipped: redis-server is missing)",
   () => {
     beforeAll(async () => {
-      server = await testRedis();
+      certificates = testCertificates();
+      tlsPort = await freePort();
+      const { caFile, server: own } = certificates;
+      const tls = { "tls-port": String(tlsPort), "tls-auth-clients": "optional", "tls-ca-cert-file": caFile };
+      server = await testRedis({
+        stored: true,
+        settings: {
+          ...{ ...tls, "tls-cert-file": own.certFile, "tls-key-file": own.keyFile },
+        },
+      });
       redis = new Redis(server.url, { protocol: 2 });
       redis.on("error", () => undefined);
-      await redis.set("text-key", "x");
+      await prepare();
       const denied = ["-xpending", "-xreadgroup", "-xautoclaim"];
       await redis.call("ACL", "SETUSER", "limited", "on", ">hunter2", "~*", "+@all", ...denied);
     });
     afterAll(async () => {
       redis?.disconnect();
       await server?.stop();
+      certificates?.remove();
     });
 
     describeBroker<RedisStreamsConfig>("redis-stream", () => harness("pending"));
@@ -248,6 +291,7 @@ function ownTests(): void {
     });
     await made.produce!(["before"]);
     await eventually(() => parked).toEqual(["before"]);
+    await redis.flushall();
     await server.restart();
     await eventually(() => consumer.state().lastError).toMatch(/does not exist|cannot connect|lost/);
     await expect(adapter.publisher(made.config).publish(outbound({}), never)).rejects.toMatchObject({ sent: "no" });
