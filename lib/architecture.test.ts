@@ -74,7 +74,7 @@ const RULES: Record<string, string[]> = {
     "pkg:node",
   ],
   // Installed into other services: nothing of Parkade's own.
-  "lib/kit": ["lib/retry", "lib/platform", "pkg:node"],
+  "lib/kit": ["lib/core", "lib/retry", "lib/platform", "lib/brokers/conventions", "pkg:node"],
   "lib/browser": ["lib/core", "lib/contract", "pkg:react", "pkg:@tanstack/*", "pkg:next", "pkg:sonner"],
   components: [
     "lib/core",
