@@ -51,6 +51,9 @@ function check(files: string[], [module, moduleResolution]: readonly [string, st
 }
 
 const CONSUMER = `
+import { StaleVersionError } from "parkade/inbox";
+import { outboxTableSql } from "parkade/outbox";
+import { createParker, type Parked } from "parkade/park";
 import { execute, OperationError, tryExecute, type Outcome } from "parkade/retry";
 
 let calls = 0;
@@ -67,6 +70,11 @@ if (!(thrown instanceof OperationError) || thrown.code !== "ECONNREFUSED") throw
 // @ts-expect-error a breaker needs a target that keeps its state
 const refused: unknown = await execute({ breaker: {} }, failing).catch((error: unknown) => String(error));
 console.log(text, refused);
+const parker = createParker({ url: "http://127.0.0.1:1", source: "orders", spoolDir: "spool" });
+const stale = new StaleVersionError({ aggregateId: "77", version: 3 }, "e1");
+const parked: Parked = await parker.park(stale, { eventId: "e1", payload: { table: outboxTableSql() } });
+await parker.close();
+console.log(parked.status);
 `;
 
 describe("the package", () => {
@@ -79,6 +87,7 @@ describe("the package", () => {
     writeFileSync(join(dir, "consumer.ts"), CONSUMER);
     const { code, output } = await node("consumer.ts");
     expect(output).toContain("attempt 1 PolicyError: policy refused: breaker = {}, not a field");
+    expect(output).toContain("spooled");
     expect(code).toBe(0);
   });
 

@@ -12,6 +12,9 @@ import { runCommand, StartError } from "./start-error.ts";
 /** What users import: `parkade/<name>`, and the module that holds its exports. */
 const ENTRIES: Record<string, string> = {
   retry: "lib/kit/retry/retry.ts",
+  outbox: "lib/kit/outbox/outbox.ts",
+  inbox: "lib/kit/inbox/inbox.ts",
+  park: "lib/kit/park/park.ts",
 };
 
 /** Programs of the package, each bundled into one file with everything that it imports. */
