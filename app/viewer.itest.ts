@@ -232,6 +232,7 @@ const CHANGES: Record<string, () => Case[]> = {
   "POST api/v1/saved-views/route.ts": () => [post({ name: "mine", filter: { source: ["zzb"] } })],
   "PATCH api/v1/settings/route.ts": () => [post({ settings: { redriveLimit: 9 }, reason: "no" })],
   "POST api/v1/sources/[name]/probe/route.ts": () => [{ params: { name: "zzb" } }],
+  "POST api/v1/sources/[name]/retry/route.ts": () => [{ method: "POST", params: { name: "zzb" } }],
   "PATCH api/v1/sources/[name]/route.ts": () => [post({ enabled: false }, { name: "zzb" })],
   "DELETE api/v1/sources/[name]/route.ts": () => [{ params: { name: "zzb" } }],
   "POST api/v1/sources/route.ts": () => [post({ name: "third", kind: "http" })],

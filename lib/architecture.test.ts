@@ -41,6 +41,7 @@ const RULES: Record<string, string[]> = {
   "lib/brokers": [
     "lib/core",
     "lib/kinds",
+    "lib/retry",
     "lib/contract",
     "lib/platform",
     "pkg:amqplib",

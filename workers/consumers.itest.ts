@@ -1,12 +1,13 @@
 import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Consumer, ConsumerState } from "@/lib/brokers/port";
+import type { Consumer, ConsumerState, ReadMode } from "@/lib/brokers/port";
 import { brokerRegistry } from "@/lib/brokers/registry";
 import type { SourceConfig } from "@/lib/kinds/kinds";
 import { systemClock } from "@/lib/platform/clock";
 import { createLog } from "@/lib/platform/log";
 import { createDb, type Db } from "@/lib/store/db";
-import { writeSourceState } from "@/lib/store/write/source-state";
+import { readConsumers, stateOf as stateOfRows } from "@/lib/store/read/source-consumers";
+import { type ConsumerReport, writeConsumer } from "@/lib/store/write/source-consumers";
 import { addSource } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { type Consumers, startConsumers } from "./consumers";
@@ -34,9 +35,18 @@ async function rabbitSource(name: string, url: string): Promise<string> {
   return id;
 }
 
-const stateOf = async (id: string) =>
-  (await db.query<{ state: Record<string, unknown> | null }>("select state from sources where id = $1", [id]))[0]!
-    .state;
+const stateOf = async (id: string) => stateOfRows((await readConsumers(db, [id])).get(id) ?? []);
+const consumersOf = async (id: string) => (await readConsumers(db, [id])).get(id) ?? [];
+const RUNNING: ConsumerState = {
+  state: "running",
+  lag: null,
+  lastError: null,
+  lastErrorAtMs: null,
+  retryAtMs: null,
+  parked: 0,
+  parts: [],
+};
+const IDLE = { steer: () => undefined, retryNow: () => undefined, stop: async () => undefined };
 const change = (id: string) =>
   db.run("update sources set config = config || '{\"prefetch\": 7}', updated_at = now() where id = $1", [id]);
 
@@ -57,23 +67,25 @@ describe("a broker that accepts connections and says nothing", () => {
         const queue = source.kind === "rabbitmq" ? source.config.queue : "";
         const prefetch = source.kind === "rabbitmq" ? source.config.prefetch : undefined;
         opened.push(`${queue} ${prefetch ?? "-"}`);
-        const running: ConsumerState = { state: "running", lag: 3, lastError: null, parked: 0, parts: [] };
+        const running: ConsumerState = { ...RUNNING, lag: 3 };
         if (queue === "hung.dlq") {
           const consumer = real.consume(source, async () => undefined)!;
           // The end of a real one waits for its broker; this one waits for ever.
           return {
             state: () => consumer.state(),
+            steer: (mode) => consumer.steer(mode),
+            retryNow: () => consumer.retryNow(),
             stop: () => consumer.stop().then(() => new Promise(() => undefined)),
           };
         }
-        return { state: () => running, stop: async () => undefined };
+        return { ...IDLE, state: () => running };
       },
     };
     const hung = await rabbitSource("hung", await silentBroker());
     const well = await rabbitSource("well", "amqp://127.0.0.1:9");
     const consumers: Consumers = startConsumers({ db, clock: systemClock, log, brokers, workerId: "w-1" });
     const soon = { timeout: 8_000, interval: 50 };
-    await expect.poll(() => stateOf(well), soon).toMatchObject({ state: "running", lag: 3, worker: "w-1" });
+    await expect.poll(() => stateOf(well), soon).toMatchObject({ state: "running", lag: 3, workers: 1 });
     await change(hung);
     await expect.poll(() => opened, soon).toContain("hung.dlq 7");
     await change(well);
@@ -113,22 +125,126 @@ test("a probe tells a port that is no broker from a closed one, and repeats noth
 });
 
 describe("the state of a source that two workers consume", () => {
-  test("is the word of one of them, until it falls silent or the other fails", async () => {
-    const id = await addSource(db, "orders");
-    const say = (worker: string, state: string, lag: number) =>
-      writeSourceState(db, id, { worker, state: { state, lag, lastError: null } });
-    await say("w-1", "running", 11);
-    await say("w-2", "running", 12);
-    expect(await stateOf(id)).toMatchObject({ worker: "w-1", lag: 11 });
-    await say("w-2", "failing", 13);
-    expect(await stateOf(id)).toMatchObject({ worker: "w-2", state: "failing" });
-    await say("w-1", "running", 14);
-    expect(await stateOf(id)).toMatchObject({ worker: "w-2", state: "failing" });
-    await db.run(
-      `update sources set state = state || jsonb_build_object('at', (now() - interval '11 s')::text) where id = $1`,
-      [id],
-    );
-    await say("w-1", "running", 15);
-    expect(await stateOf(id)).toMatchObject({ worker: "w-1", lag: 15, at: expect.stringMatching(/^20.*Z$/) });
+  let id: string;
+  beforeEach(async () => {
+    id = await addSource(db, "orders");
+  });
+  const report = async (worker: string, change: Partial<ConsumerReport>) => {
+    const [source] = await db.query<{ modeAt: string }>('select mode_at::text as "modeAt" from sources');
+    const { modeAt } = source!;
+    await writeConsumer(db, { ...RUNNING, sourceId: id, worker, modeAt, ratePerSecond: null, ...change });
+  };
+
+  test("is the worst of both, with the error that lasts and the next attempt", async () => {
+    await report("w-1", { lag: 11, ratePerSecond: 2.5 });
+    const failing = { lastError: "wrong password", lastErrorAtMs: 1_700_000_000_000, retryAtMs: 1_700_000_012_000 };
+    await report("w-2", { state: "failing", lag: 12, ratePerSecond: 1.25, ...failing });
+    expect(await stateOf(id)).toMatchObject({
+      state: "failing",
+      lag: 12,
+      lastError: "wrong password",
+      retryAt: "2023-11-14T22:13:32.000Z",
+      ratePerSecond: 3.75,
+      workers: 2,
+    });
+    await report("w-2", { state: "running", lag: 9 });
+    expect(await stateOf(id)).toMatchObject({ state: "running", lag: 11, lastError: null, retryAt: null });
+    const [, second] = await consumersOf(id);
+    expect(second).toMatchObject({ lastError: "wrong password", lastErrorAtMs: 1_700_000_000_000 });
+    expect(second!.recoveredAtMs).toEqual(expect.any(Number));
+  });
+
+  test("adds up the lag of their partitions, and only one of them is silent", async () => {
+    await report("w-1", { lag: 7, parts: [{ name: "t/0", lag: 7 }] });
+    await report("w-2", { state: "connecting", lag: 5, parts: [{ name: "t/1", lag: 5 }] });
+    expect(await stateOf(id)).toMatchObject({ state: "connecting", lag: 12, workers: 2 });
+    await db.run("update source_consumers set at = now() - interval '11 s' where worker = 'w-2'");
+    expect(await stateOf(id)).toMatchObject({ state: "running", lag: 7, workers: 1 });
+  });
+
+  test("keeps the partitions with the most lag of thousands", async () => {
+    const parts = Array.from({ length: 3_000 }, (_, index) => ({ name: `t/${index}`, lag: index }));
+    await report("w-1", { lag: 4_498_500, parts });
+    const [held] = await consumersOf(id);
+    expect([held!.partCount, held!.parts.length, held!.parts[0]]).toEqual([3_000, 500, { name: "t/2999", lag: 2_999 }]);
+  });
+});
+
+describe("the mode of a source", () => {
+  /** Consumers that do what their mode says, at once. */
+  function obedient() {
+    const modes = new Map<string, ReadMode>();
+    const retries: string[] = [];
+    const consume =
+      (worker: string) =>
+      (_source: SourceConfig, _park: unknown, mode: ReadMode = "running"): Consumer => {
+        modes.set(worker, mode);
+        const drained = () => (emptied.has(worker) ? "drained" : "draining");
+        return {
+          ...IDLE,
+          state: () => {
+            const now = modes.get(worker)!;
+            return { ...RUNNING, state: now === "draining" ? drained() : now };
+          },
+          steer: (next) => modes.set(worker, next),
+          retryNow: () => retries.push(worker),
+        };
+      };
+    const emptied = new Set<string>();
+    const start = (worker: string) => {
+      const brokers = { consume: consume(worker) };
+      const consumers = startConsumers({ db, clock: systemClock, log, brokers, workerId: worker });
+      cleanups.push(() => consumers.stop());
+      return consumers;
+    };
+    return { modes, retries, emptied, start };
+  }
+  const soon = { timeout: 10_000, interval: 50 };
+  const setMode = (mode: string) => db.run("update sources set mode = $1, mode_at = now()", [mode]);
+  const modeNow = async () =>
+    (await db.query<{ mode: string; by: string | null }>("select mode, mode_by as by from sources"))[0];
+
+  test("reaches two workers, and a drain ends when both have found it empty", { timeout: 40_000 }, async () => {
+    const id = await rabbitSource("orders", "amqp://127.0.0.1:9");
+    const { modes, emptied, start } = obedient();
+    start("w-1");
+    const second = start("w-2");
+    await setMode("paused");
+    await expect.poll(() => [...modes.values()], soon).toEqual(["paused", "paused"]);
+    await expect.poll(async () => (await stateOf(id))?.state, soon).toBe("paused");
+    await setMode("draining");
+    emptied.add("w-1");
+    await expect
+      .poll(async () => (await consumersOf(id)).map(({ state }) => state), soon)
+      .toEqual(["drained", "draining"]);
+    expect(await modeNow()).toMatchObject({ mode: "draining" });
+    emptied.add("w-2");
+    await expect.poll(modeNow, soon).toEqual({ mode: "paused", by: "worker" });
+    const entries = await db.query("select actor, action, reason, before, after from audit_entries");
+    expect(entries).toEqual([
+      {
+        actor: "worker",
+        action: "source.changed",
+        reason: "empty after a drain",
+        before: { mode: "draining" },
+        after: { mode: "paused" },
+      },
+    ]);
+    await second.stop();
+    expect((await consumersOf(id)).map(({ worker }) => worker)).toEqual(["w-1"]);
+    await setMode("stopped");
+    await expect.poll(() => consumersOf(id), soon).toEqual([]);
+  });
+
+  test("a wish for an attempt reaches the consumer once", { timeout: 20_000 }, async () => {
+    const id = await rabbitSource("orders", "amqp://127.0.0.1:9");
+    const { retries, start } = obedient();
+    start("w-1");
+    await expect.poll(() => stateOf(id), soon).toMatchObject({ state: "running" });
+    await db.run("update sources set retried_at = now()");
+    await expect.poll(() => retries, soon).toEqual(["w-1"]);
+    const reported = (await consumersOf(id))[0]!.atMs;
+    await expect.poll(async () => (await consumersOf(id))[0]!.atMs > reported, soon).toBe(true);
+    expect(retries).toEqual(["w-1"]);
   });
 });

@@ -4,14 +4,15 @@ import type { DeadLetter } from "@/lib/core/dead-letter";
 import { DomainError } from "@/lib/core/problem";
 import { systemViewer } from "@/lib/core/viewer";
 import { parseSourceConfig } from "@/lib/kinds/kinds";
+import { finishDrain } from "@/lib/operations/finish-drain";
 import { PARK_BATCH_MAX, parkEvents } from "@/lib/operations/park-events";
 import type { Clock } from "@/lib/platform/clock";
 import type { Log } from "@/lib/platform/log";
 import type { Db } from "@/lib/store/db";
 import { type ConsumedSource, readConsumedSources } from "@/lib/store/read/consumed-sources";
-import { writeSourceState } from "@/lib/store/write/source-state";
+import { removeConsumer, writeConsumer } from "@/lib/store/write/source-consumers";
 
-/** A new, changed or disabled source is noticed within this time. */
+/** A new, changed or stopped source, another mode and a wish for an attempt are noticed within this time. */
 const REFRESH_MS = 2_000;
 /** A silent broker delays the end of its own consumer, and of the worker, by at most this long. */
 const STOP_MS_MAX = 15_000;
@@ -31,11 +32,20 @@ export type Consumers = {
   stop(): Promise<void>;
 };
 
-const IDLE: ConsumerState = { state: "running", lag: null, lastError: null, parked: 0, parts: [] };
+/** The rate of a source is taken over this long. */
+const RATE_WINDOW_MS = 60_000;
 
-type Running = { source: ConsumedSource; consumer: Consumer | null; fault: string | null };
+/** A source without a consumer: its configuration cannot be used here. */
+type Fault = { message: string; atMs: number };
+type Running = {
+  source: ConsumedSource;
+  consumer: Consumer | null;
+  fault: Fault | null;
+  /** How many events had been parked, at the reports of the last minute. */
+  counts: { atMs: number; parked: number }[];
+};
 
-/** Keeps a consumer for each enabled source that is read from a broker, and reports its state. */
+/** Keeps a consumer for each source that is read from a broker, in its mode, and reports its state. */
 export function startConsumers(options: ConsumersOptions): Consumers {
   const { clock, db, log } = options;
   const running = new Map<string, Running>();
@@ -56,9 +66,17 @@ export function startConsumers(options: ConsumersOptions): Consumers {
     const sources = await readConsumedSources(db);
     const wanted = new Map(sources.map((source) => [source.id, source]));
     for (const [id, held] of running) {
-      if (wanted.get(id)?.revision === held.source.revision) continue;
+      const source = wanted.get(id);
+      // One that could not be opened is opened again when somebody asks for an attempt.
+      const asked = source?.retriedAt !== held.source.retriedAt;
+      if (source?.revision === held.source.revision && !(asked && held.consumer === null)) {
+        held.source = source;
+        held.consumer?.steer(source.mode);
+        if (asked) held.consumer?.retryNow();
+        continue;
+      }
       running.delete(id);
-      retire(held, { removed: !wanted.has(id) });
+      retire(held, { removed: source === undefined });
     }
     for (const source of sources) {
       if (stopped) return;
@@ -71,7 +89,7 @@ export function startConsumers(options: ConsumersOptions): Consumers {
   function retire({ source, consumer }: Running, { removed }: { removed: boolean }): void {
     const ending = (async () => {
       await consumer?.stop();
-      if (removed) await writeState(source, { ...IDLE, state: "stopped" }, options);
+      if (removed) await removeConsumer(db, source.id, options.workerId);
     })().catch((error) => log.warn({ source: source.name, err: error }, "consumer not stopped in good order"));
     retiring.add(ending);
     void ending.finally(() => retiring.delete(ending));
@@ -79,13 +97,14 @@ export function startConsumers(options: ConsumersOptions): Consumers {
 
   function open(source: ConsumedSource): Running {
     try {
-      const consumer = options.brokers.consume(parseSourceConfig(source.kind, source.config), parkFor(source, options));
-      log.info({ source: source.name, kind: source.kind }, "consuming");
-      return { source, consumer, fault: null };
+      const config = parseSourceConfig(source.kind, source.config);
+      const consumer = options.brokers.consume(config, parkFor(source, options), source.mode);
+      log.info({ source: source.name, kind: source.kind, mode: source.mode }, "consuming");
+      return { source, consumer, fault: null, counts: [] };
     } catch (error) {
-      const fault = error instanceof DomainError ? error.message : "the source cannot be opened";
+      const message = error instanceof DomainError ? error.message : "the source cannot be opened";
       log.warn({ source: source.name, err: error }, "source cannot be opened");
-      return { source, consumer: null, fault };
+      return { source, consumer: null, fault: { message, atMs: clock.wallMs() }, counts: [] };
     }
   }
 
@@ -96,7 +115,7 @@ export function startConsumers(options: ConsumersOptions): Consumers {
       stopped = true;
       cancel();
       await round;
-      for (const held of running.values()) retire(held, { removed: false });
+      for (const held of running.values()) retire(held, { removed: true });
       running.clear();
       const enough = new AbortController();
       const late = clock.sleep(STOP_MS_MAX, enough.signal).then(
@@ -129,14 +148,25 @@ function parkFor(source: ConsumedSource, { db, clock, log }: ConsumersOptions): 
   };
 }
 
-async function report({ source, consumer, fault }: Running, options: ConsumersOptions): Promise<void> {
-  await writeState(source, consumer?.state() ?? { ...IDLE, state: "failing", lastError: fault }, options);
+async function report(held: Running, options: ConsumersOptions): Promise<void> {
+  const { db, clock, log, workerId } = options;
+  const { source, consumer, fault } = held;
+  const state = consumer?.state() ?? faulty(fault!);
+  const ratePerSecond = rateOf(held, { atMs: clock.nowMs(), parked: state.parked });
+  await writeConsumer(db, { ...state, sourceId: source.id, worker: workerId, modeAt: source.modeAt, ratePerSecond });
+  if (source.mode !== "draining" || state.state !== "drained") return;
+  if (await finishDrain({ db, clock }, source, systemViewer("worker"))) log.info({ source: source.name }, "drained");
 }
 
-async function writeState(
-  source: ConsumedSource,
-  state: ConsumerState,
-  { db, workerId }: ConsumersOptions,
-): Promise<void> {
-  await writeSourceState(db, source.id, { worker: workerId, state });
+function faulty({ message, atMs }: Fault): ConsumerState {
+  const error = { lastError: message, lastErrorAtMs: atMs };
+  return { state: "failing", ...error, lag: null, retryAtMs: null, parked: 0, parts: [] };
+}
+
+/** Events parked per second since the oldest report of the last minute; null at the first. */
+function rateOf({ counts }: Running, now: { atMs: number; parked: number }): number | null {
+  counts.push(now);
+  while (counts.length > 2 && counts[1]!.atMs <= now.atMs - RATE_WINDOW_MS) counts.shift();
+  const [first] = counts;
+  return now.atMs === first!.atMs ? null : ((now.parked - first!.parked) * 1_000) / (now.atMs - first!.atMs);
 }

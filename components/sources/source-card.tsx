@@ -29,7 +29,7 @@ export function SourceCard({ source, onEdit }: { source: SourceOut; onEdit: () =
   const probe = useProbe();
   const save = useSaveSource(source.name);
   const [deleting, setDeleting] = useState(false);
-  const look = sourceState(source, now);
+  const look = sourceState(source, { reads: source.kind !== "http", nowMs: now });
   const toggle = async () => {
     try {
       await save.mutateAsync({ enabled: !source.enabled });

@@ -1,35 +1,42 @@
 import { describe, expect, it } from "vitest";
 import { sourceState } from "@/components/sources/source-state";
+import type { SourceOut } from "@/lib/contract/sources";
+import type { ConsumerWord, SourceMode } from "@/lib/core/source-mode";
 
 const nowMs = Date.UTC(2026, 10, 20, 14, 2, 11);
-const state = (word: string, agoMs: number, lastError: string | null = null) => ({
+const state = (word: ConsumerWord, agoMs: number): SourceOut["state"] => ({
   state: word,
-  lag: null,
-  lastError,
+  since: new Date(nowMs - agoMs - 1_000).toISOString(),
   at: new Date(nowMs - agoMs).toISOString(),
+  lag: null,
+  lastError: null,
+  retryAt: null,
+  ratePerSecond: null,
+  workers: 2,
 });
-const word = (source: Parameters<typeof sourceState>[0]) => sourceState(source, nowMs).word;
+const look = (mode: SourceMode, state: SourceOut["state"], reads = true) =>
+  sourceState({ mode, state }, { reads, nowMs });
 
 describe("how a source is doing", () => {
-  it("is what its consumer last said, while that is fresh", () => {
-    expect(word({ enabled: true, kind: "rabbitmq", state: state("running", 3_000) })).toBe("RUNNING");
-    expect(sourceState({ enabled: true, kind: "rabbitmq", state: state("failing", 3_000) }, nowMs).colour).toBe(
-      "text-danger",
-    );
+  it("is what its consumers last said, while that is fresh", () => {
+    expect(look("running", state("running", 3_000)).word).toBe("RUNNING");
+    expect(look("running", state("failing", 3_000)).colour).toBe("text-danger");
   });
   it("is silent, not running, when nobody reported for a minute", () => {
-    const silent = sourceState({ enabled: true, kind: "rabbitmq", state: state("running", 61_000) }, nowMs);
+    const silent = look("running", state("running", 61_000));
     expect(silent.word).toBe("RUNNING, SILENT");
     expect(silent.colour).not.toBe("text-ok");
   });
-  it("is off when it was switched off, whatever was reported", () => {
-    expect(word({ enabled: false, kind: "rabbitmq", state: state("running", 0) })).toBe("OFF");
+  it("is stopped when it was stopped, whatever was reported", () => {
+    expect(look("stopped", state("running", 0)).word).toBe("STOPPED");
+  });
+  it("is pausing until every worker has paused", () => {
+    expect(look("paused", state("running", 0)).word).toBe("PAUSING");
+    expect(look("paused", state("paused", 0)).word).toBe("PAUSED");
+    expect(look("paused", state("drained", 0)).word).toBe("DRAINED");
   });
   it("is ready without a consumer only where none is needed", () => {
-    expect(word({ enabled: true, kind: "http", state: null })).toBe("READY");
-    expect(word({ enabled: true, kind: "rabbitmq", state: null })).toBe("NOT SEEN");
-  });
-  it("shows a word it does not know", () => {
-    expect(word({ enabled: true, kind: "rabbitmq", state: state("rebalancing", 0) })).toBe("REBALANCING");
+    expect(look("running", null, false).word).toBe("READY");
+    expect(look("running", null).word).toBe("NOT SEEN");
   });
 });

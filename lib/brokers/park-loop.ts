@@ -1,7 +1,29 @@
-import type { AdapterDeps, Consumer, ConsumerState, ParkBatch, Reader, ReadSession, Taken } from "@/lib/brokers/port";
+import type {
+  AdapterDeps,
+  Consumer,
+  ConsumerState,
+  ParkBatch,
+  Reader,
+  ReadMode,
+  ReadSession,
+  Taken,
+} from "@/lib/brokers/port";
+import { type Backoff, backoffMs } from "@/lib/retry/backoff/backoff";
 
-/** Full-jitter bounds of the pause after a lost connection or a batch that could not be committed. */
-const BACKOFF_MS = { first: 500, max: 30_000 };
+/** The pause after a lost connection or a batch that could not be committed. */
+const BACKOFF = {
+  kind: "exponential",
+  baseMs: 500,
+  factor: 2,
+  capMs: 30_000,
+  jitter: { kind: "full" },
+} as const satisfies Backoff;
+/** Added to each pause: a broker that accepts a connection and closes it must not get a stream of connections. */
+const PAUSE_MS_MIN = 250;
+/** How long a draining source waits for a message before it is counted as empty. */
+const DRAIN_WAIT_MS = 2_000;
+/** So often a draining source waits in vain while its broker counts messages: nobody hands them out to Parkade. */
+const DRAIN_WAITS_MAX = 15;
 /** How often the lag is read. */
 const LAG_EVERY_MS = 5_000;
 /** How often a message that alone cannot be committed is tried again. */
@@ -36,13 +58,16 @@ type Session<Handle> = {
   /** Messages that could not be committed while others could: kept unacknowledged, tried again at `retryAtMs`. */
   setAside: Taken<Handle>[];
   retryAtMs: number;
+  /** Waits in a row without a message. */
+  emptyWaits: number;
 };
 
 /**
  * Parks what a reader reads, until stopped: a batch is committed, then acknowledged. A batch that fails is committed one
  * by one, so that one bad message does not hold up the others: it is set aside and tried again. When nothing can be
  * committed the store is out, and the broker gets everything back, or the batch is held where a return would cost a
- * delivery. A lost connection is made again after a pause that grows.
+ * delivery. A lost connection is made again after a pause that grows. A source that is paused, or empty after a drain, has
+ * no connection: its broker has everything back, counts nothing as in hand and runs no limit of time against it.
  */
 export class ParkLoop<Handle> implements Consumer {
   private readonly reader: Reader<Handle>;
@@ -50,20 +75,55 @@ export class ParkLoop<Handle> implements Consumer {
   private readonly deps: ParkLoopDeps;
   private readonly stopping = new AbortController();
   private readonly stopped: Promise<void>;
-  private current: ConsumerState = { state: "connecting", lag: null, lastError: null, parked: 0, parts: [] };
+  private mode: ReadMode;
+  /** The source was found empty while it drained. */
+  private drained = false;
+  /** Ends with the present mode. */
+  private turn = new AbortController();
+  /** Fires when the loop stops and when its mode changes. */
+  private turnSignal = AbortSignal.any([this.stopping.signal, this.turn.signal]);
+  /** Ends the present pause between two attempts. */
+  private nudge = new AbortController();
+  private open: Session<Handle> | null = null;
+  private current: ConsumerState = {
+    state: "connecting",
+    lag: null,
+    lastError: null,
+    lastErrorAtMs: null,
+    retryAtMs: null,
+    parked: 0,
+    parts: [],
+  };
   private failures = 0;
   /** Commits fail: a reconnect alone is no recovery. */
   private parkFails = false;
 
-  constructor(reader: Reader<Handle>, park: ParkBatch, deps: ParkLoopDeps) {
+  constructor(reader: Reader<Handle>, park: ParkBatch, deps: ParkLoopDeps, mode: ReadMode = "running") {
     this.reader = reader;
     this.park = park;
     this.deps = deps;
+    this.mode = mode;
     this.stopped = this.run();
   }
 
   state(): ConsumerState {
     return { ...this.current };
+  }
+
+  steer(mode: ReadMode): void {
+    if (mode === this.mode) return;
+    this.mode = mode;
+    this.drained = false;
+    const { turn } = this;
+    this.turn = new AbortController();
+    this.turnSignal = AbortSignal.any([this.stopping.signal, this.turn.signal]);
+    turn.abort();
+    this.nudge.abort();
+  }
+
+  retryNow(): void {
+    if (this.open !== null) this.open.retryAtMs = 0;
+    this.nudge.abort();
   }
 
   async stop(): Promise<void> {
@@ -74,49 +134,90 @@ export class ParkLoop<Handle> implements Consumer {
   private async run(): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
+      const turn = this.turnSignal;
+      if (this.isPaused() || this.drained) {
+        await this.rest(turn);
+        continue;
+      }
       try {
-        await this.session(signal);
+        await this.session(signal, turn);
       } catch (error) {
         if (signal.aborted) break;
+        if (turn.aborted) continue; // the mode changed: an attempt that was cut off is no failure
         this.failing(error);
         await this.pause(signal);
       }
     }
-    this.current = { ...this.current, state: "stopped", parts: [] };
+    this.current = { ...this.current, state: "stopped", retryAtMs: null, parts: [] };
+  }
+
+  /** Without a connection, until the mode changes. What a drained source still counted stays on show. */
+  private async rest(turn: AbortSignal): Promise<void> {
+    const emptied = this.drained ? { state: "drained" as const } : { state: "paused" as const, lag: null, parts: [] };
+    this.failures = 0;
+    this.parkFails = false;
+    this.current = { ...this.current, lastError: null, retryAtMs: null, ...emptied };
+    if (!turn.aborted) await new Promise((resolve) => turn.addEventListener("abort", resolve, { once: true }));
+    if (!this.stopping.signal.aborted) this.current = { ...this.current, state: "connecting" };
   }
 
   private failing(error: unknown): void {
     // A rejected commit has set a better text already.
-    const lastError = error instanceof ParkRejected ? this.current.lastError : this.reader.describe(error);
-    this.current = { ...this.current, state: "failing", lag: null, lastError, parts: [] };
-    if (!(error instanceof ParkRejected)) this.deps.report(`cannot read ${this.reader.what}`, error);
+    if (error instanceof ParkRejected) this.current = { ...this.current, state: "failing", lag: null, parts: [] };
+    else {
+      this.current = {
+        ...this.current,
+        state: "failing",
+        lag: null,
+        parts: [],
+        ...this.errorNow(this.reader.describe(error)),
+      };
+      this.deps.report(`cannot read ${this.reader.what}`, error);
+    }
   }
 
-  /** Exponential, with jitter, capped; ends at once on stop. */
+  private errorNow(lastError: string): Pick<ConsumerState, "lastError" | "lastErrorAtMs"> {
+    return { lastError, lastErrorAtMs: this.deps.clock.wallMs() };
+  }
+
+  /** Ends at once on stop, on another mode, and when somebody asks for an attempt. */
   private async pause(signal: AbortSignal): Promise<void> {
-    const ceiling = Math.min(BACKOFF_MS.first * 2 ** Math.min(this.failures, 16), BACKOFF_MS.max);
+    const { clock, random } = this.deps;
     this.failures += 1;
-    // Never 0: a broker that accepts a connection and closes it must not get a stream of connections.
-    const ms = BACKOFF_MS.first / 2 + this.deps.random() * ceiling;
-    await this.deps.clock.sleep(Math.min(ms, BACKOFF_MS.max), signal).catch(() => undefined); // stopped
+    const ms = Math.min(PAUSE_MS_MIN + backoffMs(BACKOFF, this.failures, null, random), BACKOFF.capMs);
+    this.nudge = new AbortController();
+    this.current = { ...this.current, retryAtMs: clock.wallMs() + ms };
+    await clock.sleep(ms, AbortSignal.any([signal, this.nudge.signal])).catch(() => undefined); // ended early
+    this.current = { ...this.current, retryAtMs: null };
   }
 
-  private async session(signal: AbortSignal): Promise<void> {
+  private isPaused(): boolean {
+    return this.mode === "paused";
+  }
+
+  private readingState(): "running" | "draining" {
+    return this.mode === "draining" ? "draining" : "running";
+  }
+
+  private async session(signal: AbortSignal, turn: AbortSignal): Promise<void> {
     const { clock } = this.deps;
-    const read = await this.reader.open(signal);
+    const read = await this.reader.open(turn);
     const startedMs = clock.nowMs();
     const ended = new AbortController();
+    const session: Session<Handle> = { read, setAside: [], retryAtMs: 0, emptyWaits: 0 };
+    this.open = session;
     let lost = true;
     try {
-      this.current = { ...this.current, state: this.parkFails ? "failing" : "running" };
+      this.current = { ...this.current, state: this.parkFails ? "failing" : this.readingState() };
       if (!this.parkFails) this.current.lastError = null;
       void this.watchLag(read, AbortSignal.any([signal, ended.signal]));
-      await this.read({ read, setAside: [], retryAtMs: 0 }, signal);
+      await this.read(session, signal);
       lost = false;
     } catch (error) {
       lost = !(error instanceof ParkRejected);
       throw error;
     } finally {
+      this.open = null;
       ended.abort();
       if (!this.parkFails && clock.nowMs() - startedMs > HEALTHY_MS) this.failures = 0;
       await read.close(!lost);
@@ -136,14 +237,32 @@ export class ParkLoop<Handle> implements Consumer {
     }
   }
 
+  /** Returns when the loop stops, when the source is paused, and when it was drained. */
   private async read(session: Session<Handle>, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const within = session.setAside.length > 0 ? SET_ASIDE_MS : undefined;
-      const batch = await session.read.take(this.reader.batchMax, signal, within);
-      if (signal.aborted) return;
+    while (!signal.aborted && !this.isPaused()) {
+      const turn = this.turnSignal;
+      const draining = this.mode === "draining";
+      if (this.current.state === "running" || this.current.state === "draining")
+        this.current = { ...this.current, state: this.readingState() };
+      const within = draining ? DRAIN_WAIT_MS : session.setAside.length > 0 ? SET_ASIDE_MS : undefined;
+      const batch = await session.read.take(this.reader.batchMax, turn, within);
+      if (signal.aborted || this.isPaused()) return; // what was taken goes back with the session
       await this.retrySetAside(session, signal);
+      session.emptyWaits = batch.length > 0 || turn.aborted ? 0 : session.emptyWaits + 1;
       if (batch.length > 0 && !signal.aborted) await this.settle(session, batch, signal);
+      else if (draining && (await this.isEmpty(session)) && !turn.aborted) {
+        this.drained = true;
+        return;
+      }
     }
+  }
+
+  /** Whether a source that gave no message in time is empty. A message that cannot be committed keeps it from being so. */
+  private async isEmpty(session: Session<Handle>): Promise<boolean> {
+    if (session.emptyWaits === 0 || session.setAside.length > 0) return false;
+    const { total, parts } = await session.read.lag();
+    this.current = { ...this.current, lag: total, parts };
+    return total === null || total === 0 || session.emptyWaits >= DRAIN_WAITS_MAX;
   }
 
   /** Commits a batch, then acknowledges it. Nothing is acknowledged that was not committed. */
@@ -163,19 +282,18 @@ export class ParkLoop<Handle> implements Consumer {
     this.failures = 0;
     this.parkFails = false;
     const { setAside } = session;
-    const lastError =
-      setAside.length === 0
-        ? null
-        : `${messages(setAside.length)} of ${this.reader.what} cannot be committed and stays there`;
+    const kept = `${messages(setAside.length)} of ${this.reader.what} cannot be committed and stays there`;
+    const error = setAside.length === 0 ? { lastError: null } : this.errorNow(kept);
     if (batch.length > 0) await session.read.acknowledge(batch.map((one) => one.handle));
-    this.current = { ...this.current, state: "running", lastError, parked: this.current.parked + batch.length };
+    const parked = this.current.parked + batch.length;
+    this.current = { ...this.current, state: this.readingState(), ...error, parked };
   }
 
   private rejected(count: number, error: unknown): void {
     this.parkFails = true;
     const refused = `${messages(count)} of ${this.reader.what}`;
-    const lastError = `${refused} could not be committed (${parkFailure(error)})`;
-    this.current = { ...this.current, state: "failing", lastError };
+    const said = this.errorNow(`${refused} could not be committed (${parkFailure(error)})`);
+    this.current = { ...this.current, state: "failing", ...said };
     this.deps.report(`could not park ${refused}`, error);
   }
 
@@ -228,7 +346,7 @@ export class ParkLoop<Handle> implements Consumer {
     if (!batch.some((one) => one.deliveries >= this.reader.holdFromDeliveries)) throw new ParkRejected();
     for (;;) {
       await this.pause(signal);
-      if (signal.aborted) return;
+      if (signal.aborted || this.isPaused()) return;
       session.read.assertOpen(); // otherwise the broker has the messages back and delivers them again
       try {
         await this.park(batch.map((one) => one.letter));

@@ -1,4 +1,5 @@
 import type { DeadLetter, Header, Origin } from "@/lib/core/dead-letter";
+import type { ConsumerWord, SourceMode } from "@/lib/core/source-mode";
 import type { Clock } from "@/lib/platform/clock";
 
 /** The message of one attempt. Payload and content type are equal to the parked ones, byte for byte. */
@@ -114,19 +115,31 @@ export type ParkBatch = (batch: DeadLetter[]) => Promise<void>;
 export type PartState = { name: string /** null: unknown. */; lag: number | null };
 
 export type ConsumerState = {
-  state: "connecting" | "running" | "stopped" | "failing";
+  state: ConsumerWord;
   /** Messages not parked yet, those in hand included; null when unknown. */
   lag: number | null;
+  /** null again once it is over. */
   lastError: string | null;
+  /** When the last error happened, epoch milliseconds. */
+  lastErrorAtMs: number | null;
+  /** When the next attempt begins, epoch milliseconds; null unless the consumer waits for it. */
+  retryAtMs: number | null;
   /** Messages committed and acknowledged since this consumer started. */
   parked: number;
   /** The parts this consumer reads now; empty where the broker has none. */
   parts: PartState[];
 };
 
+/** The modes of a source that a consumer knows: a stopped source has none. */
+export type ReadMode = Exclude<SourceMode, "stopped">;
+
 /** Reads one source for as long as it is not stopped, reconnecting with backoff. */
 export interface Consumer {
   state(): ConsumerState;
+  /** Changes the mode. What is in hand is finished, or goes back to the broker when the source is paused. */
+  steer(mode: ReadMode): void;
+  /** Ends the present pause between two attempts. */
+  retryNow(): void;
   /** Stops reading, lets the batch in hand finish or returns it to the broker, then closes. */
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { httpAdapter } from "@/lib/brokers/http/adapter";
 import { ParkLoop, type ParkLoopDeps } from "@/lib/brokers/park-loop";
-import type { Adapter, AdapterDeps, Consumer, ParkBatch, ProbeResult, Publisher } from "@/lib/brokers/port";
+import type { Adapter, AdapterDeps, Consumer, ParkBatch, ProbeResult, Publisher, ReadMode } from "@/lib/brokers/port";
 import { rabbitmqAdapter } from "@/lib/brokers/rabbitmq/adapter";
 import { redisStreamsAdapter } from "@/lib/brokers/redis-streams/adapter";
 import { createScrubber, type Scrubber } from "@/lib/brokers/scrub";
@@ -20,7 +20,7 @@ const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>> } = {
  */
 export type BrokerRegistry = {
   /** Reads a source until stopped. null: events of this kind come by Parkade's API. */
-  consume(source: SourceConfig, park: ParkBatch): Consumer | null;
+  consume(source: SourceConfig, park: ParkBatch, mode?: ReadMode): Consumer | null;
   probe(source: SourceConfig, signal: AbortSignal): Promise<ProbeResult>;
   publisher(source: SourceConfig, lane?: "main" | "slow"): Publisher;
 };
@@ -46,10 +46,10 @@ export function brokerRegistry({ secrets, report, ...deps }: RegistryOptions): B
     return { adapter: adapterOf(source.kind), config: source.config };
   };
   return {
-    consume: (stored, park) => {
+    consume: (stored, park, mode) => {
       const { adapter, config } = resolved(stored);
       if (adapter.reader === null) return null;
-      return scrubbedConsumer(new ParkLoop(adapter.reader(config), park, loopDeps), scrubber);
+      return scrubbedConsumer(new ParkLoop(adapter.reader(config), park, loopDeps, mode), scrubber);
     },
     probe: async (stored, signal) => {
       const { adapter, config } = resolved(stored);
@@ -68,6 +68,8 @@ function scrubbedConsumer(consumer: Consumer, scrubber: Scrubber): Consumer {
       const state = consumer.state();
       return { ...state, lastError: state.lastError === null ? null : scrubber.text(state.lastError) };
     },
+    steer: (mode) => consumer.steer(mode),
+    retryNow: () => consumer.retryNow(),
     stop: () => consumer.stop(),
   };
 }

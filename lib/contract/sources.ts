@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { idOut, named, nullableNumber, nullableText, pageOut, timeOut } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
 import { fallbackSchema } from "@/lib/contract/targets";
+import { CONSUMER_STATES, SOURCE_MODES } from "@/lib/core/source-mode";
 
 /** `<name>.slow` is the name of the slow lane's target, `probe` a path of its own. */
 const RESERVED = /(\.slow|^probe)$/;
@@ -14,6 +15,8 @@ const name = z.string("must be text").check(
 z.globalRegistry.add(name, { not: { pattern: RESERVED.source } });
 const object = z.record(z.string(), z.unknown(), "must be an object");
 
+const mode = z.enum(SOURCE_MODES, `must be ${SOURCE_MODES.slice(0, -1).join(", ")} or ${SOURCE_MODES.at(-1)}`);
+
 /** POST /api/v1/sources. `config` is checked by kind, see `source-config.ts`. */
 export const sourceRequestSchema = named(
   "SourceRequest",
@@ -23,7 +26,10 @@ export const sourceRequestSchema = named(
     config: z._default(object, {}),
     /** JSON Schema (2020-12) that payloads must match to be redriven; null = they only have to parse. */
     payloadSchema: z.nullish(object),
+    /** false = the mode `stopped`. */
     enabled: z._default(z.boolean("must be true or false"), true),
+    /** How it begins; wins over `enabled`. */
+    mode: z.optional(mode),
   }),
   { name: "orders", kind: "http", config: { redriveUrl: "https://orders.example/events" } },
 );
@@ -35,10 +41,12 @@ export const sourceChangeSchema = named(
   z.strictObject({
     config: z.optional(object),
     payloadSchema: z.optional(z.nullable(object)),
+    /** false = the mode `stopped`; true = `running`, unless the source is paused or draining. `mode` wins over it. */
     enabled: z.optional(z.boolean("must be true or false")),
+    mode: z.optional(mode),
     reason: z.optional(reasonSchema),
   }),
-  { enabled: false, reason: "moved to another broker" },
+  { mode: "draining", reason: "moved to another broker" },
 );
 export type SourceChange = z.infer<typeof sourceChangeSchema>;
 
@@ -50,6 +58,54 @@ export const probeRequestSchema = named(
 );
 export type ProbeRequest = z.infer<typeof probeRequestSchema>;
 
+const consumerWord = z.enum(CONSUMER_STATES);
+
+/** What one worker reports of a source. */
+const sourceConsumerSchema = named(
+  "SourceConsumer",
+  z.object({
+    worker: z.string(),
+    state: consumerWord,
+    since: timeOut,
+    /** Of the report: workers report every two seconds. */
+    at: timeOut,
+    /** The worker has seen the present mode of the source. */
+    obeysMode: z.boolean(),
+    lag: nullableNumber,
+    /** Events since this consumer began. */
+    parked: z.int(),
+    /** Events parked per second over the last minute. */
+    ratePerSecond: nullableNumber,
+    /** The last error, also when it is over. */
+    lastError: nullableText,
+    lastErrorAt: z.nullable(timeOut),
+    /** null = the last error lasts. */
+    recoveredAt: z.nullable(timeOut),
+    /** When it connects again. */
+    retryAt: z.nullable(timeOut),
+    /** The parts with the most lag; `partCount` counts all. */
+    parts: z.array(z.object({ name: z.string(), lag: nullableNumber })),
+    partCount: z.int(),
+  }),
+  {
+    worker: "worker-1",
+    state: "running",
+    since: "2026-11-20T09:00:00.000Z",
+    at: "2026-11-20T09:02:00.000Z",
+    obeysMode: true,
+    lag: 12,
+    parked: 4213,
+    ratePerSecond: 21.5,
+    lastError: null,
+    lastErrorAt: null,
+    recoveredAt: null,
+    retryAt: null,
+    parts: [{ name: "orders.dlq/0", lag: 12 }],
+    partCount: 1,
+  },
+);
+export type SourceConsumerOut = z.infer<typeof sourceConsumerSchema>;
+
 /** GET /api/v1/sources[/{name}]. Secrets are references (env:NAME) or masked, never values. */
 export const sourceSchema = named(
   "Source",
@@ -59,11 +115,33 @@ export const sourceSchema = named(
     kind: z.string(),
     config: z.record(z.string(), z.unknown()),
     payloadSchema: z.nullable(z.record(z.string(), z.unknown())),
+    /** The mode is not `stopped`. */
     enabled: z.boolean(),
+    mode: z.enum(SOURCE_MODES),
+    modeAt: timeOut,
+    /** null = nobody has changed the mode since the source was made. */
+    modeBy: nullableText,
+    modeReason: nullableText,
     createdAt: timeOut,
     updatedAt: timeOut,
-    state: z.nullable(z.object({ state: z.string(), lag: nullableNumber, lastError: nullableText, at: timeOut })),
+    /** The worst of its consumers; null = no worker reports. */
+    state: z.nullable(
+      z.object({
+        state: consumerWord,
+        since: timeOut,
+        at: timeOut,
+        lag: nullableNumber,
+        /** Of a consumer whose error lasts. */
+        lastError: nullableText,
+        retryAt: z.nullable(timeOut),
+        ratePerSecond: nullableNumber,
+        /** Workers that report it now. */
+        workers: z.int(),
+      }),
+    ),
     parked: z.nullable(z.int()),
+    /** Of one source alone, not of the list. */
+    consumers: z.optional(z.array(sourceConsumerSchema)),
   }),
   {
     id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b40",
@@ -72,6 +150,10 @@ export const sourceSchema = named(
     config: { redriveUrl: "https://orders.example/events" },
     payloadSchema: null,
     enabled: true,
+    mode: "running",
+    modeAt: "2026-11-20T09:00:00.000Z",
+    modeBy: null,
+    modeReason: null,
     createdAt: "2026-11-20T09:00:00.000Z",
     updatedAt: "2026-11-20T09:00:00.000Z",
     state: null,

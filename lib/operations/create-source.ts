@@ -1,7 +1,8 @@
 import type { SourceRequest } from "@/lib/contract/sources";
 import { DomainError } from "@/lib/core/problem";
+import type { SourceMode } from "@/lib/core/source-mode";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import { assertReferences, parseSourceConfig, redactConfig } from "@/lib/kinds/kinds";
+import { assertReferences, KINDS, kindOf, parseSourceConfig, redactConfig } from "@/lib/kinds/kinds";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -25,17 +26,18 @@ export async function createSource(deps: SourceDeps, request: SourceRequest, vie
   await assertPayloadSchema(deps.schemas, payloadSchema);
   const nowMs = deps.clock.wallMs();
   const [id, main, slow] = [uuidv7(nowMs), uuidv7(nowMs), uuidv7(nowMs)];
-  const { name, enabled } = request;
+  const { name, mode = request.enabled ? "running" : "stopped" } = request;
+  assertModeOf(config.kind, mode);
   try {
     await deps.lowRate.write(async ({ prisma, audit }) => {
-      await insertSource(prisma, { id, name, config, payloadSchema, enabled, targetIds: { main, slow } });
+      await insertSource(prisma, { id, name, config, payloadSchema, mode, targetIds: { main, slow } });
       await audit({
         actor: viewer.name,
         action: "source.created",
         subjectKind: "source",
         subjectId: name,
         before: null,
-        after: { kind: config.kind, config: redactConfig(config.kind, config.config), payloadSchema, enabled },
+        after: { kind: config.kind, config: redactConfig(config.kind, config.config), payloadSchema, mode },
         count: 1,
         atMs: nowMs,
       });
@@ -46,4 +48,13 @@ export async function createSource(deps: SourceDeps, request: SourceRequest, vie
       fields: [{ field: "name", detail: "is taken" }],
     });
   }
+}
+
+/** Throws DomainError `invalid-config` for a mode that only a source can have that is read. */
+export function assertModeOf(kind: string, mode: SourceMode): void {
+  if (mode === "running" || mode === "stopped") return;
+  if (KINDS.some((known) => known === kind && kindOf(known).capabilities.reads)) return;
+  throw new DomainError("invalid-config", `a source of kind ${kind} is not read, so it cannot be ${mode}`, {
+    fields: [{ field: "mode", detail: "use running or stopped" }],
+  });
 }

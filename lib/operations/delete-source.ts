@@ -15,17 +15,17 @@ export async function deleteSource(deps: SourceDeps, name: string, viewer: Viewe
     const locked = await lockSource(prisma, name);
     if (!locked) throw unknownSource(name);
     if (locked.events) {
-      throw new DomainError("source-in-use", `${name} still has events: disable it, and delete it when they are gone`, {
-        fields: [{ field: "name", detail: "set enabled to false instead" }],
+      throw new DomainError("source-in-use", `${name} still has events: stop it, and delete it when they are gone`, {
+        fields: [{ field: "name", detail: "set mode to stopped instead" }],
       });
     }
-    const { kind, config, enabled } = await prisma.source.delete({ where: { id: locked.id } });
+    const { kind, config, mode } = await prisma.source.delete({ where: { id: locked.id } });
     await audit({
       actor: viewer.name,
       action: "source.deleted",
       subjectKind: "source",
       subjectId: name,
-      before: { kind, config: redactConfig(kind, config as Record<string, unknown>), enabled },
+      before: { kind, config: redactConfig(kind, config as Record<string, unknown>), mode },
       after: null,
       count: 1,
       atMs: deps.clock.wallMs(),

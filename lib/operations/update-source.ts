@@ -1,10 +1,11 @@
 import type { SourceChange } from "@/lib/contract/sources";
+import type { SourceMode } from "@/lib/core/source-mode";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { assertReferences, parseSourceConfig, redactConfig, restoreMasked } from "@/lib/kinds/kinds";
-import type { SourceDeps } from "@/lib/operations/create-source";
+import { assertModeOf, type SourceDeps } from "@/lib/operations/create-source";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import { unknownSource } from "@/lib/store/read/sources";
-import { updateSource as updateRow } from "@/lib/store/write/sources";
+import { type SourceColumns, updateSource as updateRow } from "@/lib/store/write/sources";
 
 /** Changes a source; its name and kind stay. Throws DomainError `unknown-source` or `invalid-config`. */
 export async function updateSource(
@@ -13,17 +14,23 @@ export async function updateSource(
   viewer: Viewer,
 ): Promise<void> {
   assertMay(viewer, "change-source", [name]);
-  const { reason, ...columns } = change;
-  await assertPayloadSchema(deps.schemas, columns.payloadSchema);
+  const { reason, config, payloadSchema } = change;
+  const columns: SourceColumns = { config, payloadSchema };
+  await assertPayloadSchema(deps.schemas, payloadSchema);
   await deps.lowRate.write(async ({ prisma, audit }) => {
     const stored = await prisma.source.findUnique({ where: { name } });
     if (!stored) throw unknownSource(name);
     const before = shown(stored);
-    if (columns.config) {
-      const edited = restoreMasked(stored.kind, columns.config, stored.config as Record<string, unknown>);
+    if (config) {
+      const edited = restoreMasked(stored.kind, config, stored.config as Record<string, unknown>);
       const source = parseSourceConfig(stored.kind, edited);
       assertReferences(source, deps.env.envReferences);
       columns.config = source.config;
+    }
+    const mode = modeAfter(stored.mode as SourceMode, change);
+    if (mode !== stored.mode) {
+      assertModeOf(stored.kind, mode);
+      columns.mode = { mode, atMs: deps.clock.wallMs(), by: viewer.name, reason: reason ?? null };
     }
     const after = shown(await updateRow(prisma, stored.id, columns));
     await audit({
@@ -40,8 +47,15 @@ export async function updateSource(
   });
 }
 
-type Stored = { kind: string; config: unknown; payloadSchema: unknown; enabled: boolean };
+/** A client that knows `enabled` alone starts a stopped source, and leaves a paused one as it is. */
+function modeAfter(stored: SourceMode, { mode, enabled }: SourceChange): SourceMode {
+  if (mode !== undefined) return mode;
+  if (enabled === undefined) return stored;
+  return enabled ? (stored === "stopped" ? "running" : stored) : "stopped";
+}
 
-function shown({ kind, config, payloadSchema, enabled }: Stored) {
-  return { config: redactConfig(kind, config as Record<string, unknown>), payloadSchema, enabled };
+type Stored = { kind: string; config: unknown; payloadSchema: unknown; mode: string };
+
+function shown({ kind, config, payloadSchema, mode }: Stored) {
+  return { config: redactConfig(kind, config as Record<string, unknown>), payloadSchema, mode };
 }

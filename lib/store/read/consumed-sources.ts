@@ -1,16 +1,33 @@
+import type { SourceMode } from "@/lib/core/source-mode";
 import { KINDS, kindOf } from "@/lib/kinds/kinds";
 import type { Queryable } from "@/lib/store/db";
 
-/** An enabled source that is read from a broker. `revision` changes with its configuration. */
-export type ConsumedSource = { id: string; name: string; kind: string; config: unknown; revision: string };
+/** A source that a worker reads from a broker. */
+export type ConsumedSource = {
+  id: string;
+  name: string;
+  kind: string;
+  config: unknown;
+  /** Changes with the configuration. */
+  revision: string;
+  mode: Exclude<SourceMode, "stopped">;
+  /** Changes with the mode. */
+  modeAt: string;
+  /** Changes when somebody asks for an attempt at once; null = never. */
+  retriedAt: string | null;
+};
 
 const READ = KINDS.filter((kind) => kindOf(kind).capabilities.reads);
 
-/** All enabled broker sources: each worker consumes every source, and brokers share their messages among consumers. */
+/**
+ * All broker sources that are not stopped: each worker consumes every source, and brokers share their messages among
+ * consumers.
+ */
 export async function readConsumedSources(db: Queryable): Promise<ConsumedSource[]> {
   return db.query<ConsumedSource>(
-    `select id, name, kind, config, updated_at::text as revision from sources
-      where enabled and kind = any($1::text[]) order by name`,
+    `select id, name, kind, config, updated_at::text as revision, mode, mode_at::text as "modeAt",
+            retried_at::text as "retriedAt"
+       from sources where mode <> 'stopped' and kind = any($1::text[]) order by name`,
     [READ],
     { name: "consumed-sources" },
   );

@@ -6,6 +6,7 @@ import { redactConfig } from "@/lib/kinds/kinds";
 import type { Queryable } from "@/lib/store/db";
 import type { Source } from "@/lib/store/generated/client";
 import type { LowRateStore } from "@/lib/store/prisma";
+import { consumerOut, readConsumers, stateOf } from "@/lib/store/read/source-consumers";
 
 export function unknownSource(name: string): DomainError {
   return new DomainError("unknown-source", `There is no source ${JSON.stringify(name)}`, {
@@ -29,17 +30,29 @@ export async function listSources(
       take: page.limit + 1,
     }),
   );
-  const parked = await parkedBySource(db);
-  const items = found.slice(0, page.limit).map((source) => sourceOut(source, parked));
+  const shown = found.slice(0, page.limit);
+  const [parked, consumers] = await Promise.all([
+    parkedBySource(db),
+    readConsumers(
+      db,
+      shown.map(({ id }) => id),
+    ),
+  ]);
+  const items = shown.map((source) => ({
+    ...sourceOut(source, parked),
+    state: stateOf(consumers.get(source.id) ?? []),
+  }));
   return { items, nextCursor: found.length > page.limit ? (items.at(-1)?.name ?? null) : null };
 }
 
-/** Throws DomainError `unknown-source`. */
+/** One source with what each worker reports of it. Throws DomainError `unknown-source`. */
 export async function readSource({ db, lowRate }: Stores, viewer: Viewer, name: string): Promise<SourceOut> {
   if (sourceScope(viewer, [name])?.length === 0) throw unknownSource(name);
   const source = await lowRate.read((client) => client.source.findUnique({ where: { name } }));
   if (!source) throw unknownSource(name);
-  return sourceOut(source, await parkedBySource(db));
+  const [parked, consumers] = await Promise.all([parkedBySource(db), readConsumers(db, [source.id])]);
+  const rows = consumers.get(source.id) ?? [];
+  return { ...sourceOut(source, parked), state: stateOf(rows), consumers: rows.map(consumerOut) };
 }
 
 async function parkedBySource(db: Queryable): Promise<Map<string, number>> {
@@ -51,24 +64,20 @@ async function parkedBySource(db: Queryable): Promise<Map<string, number>> {
   return new Map(rows.map(({ id, n }) => [id, n]));
 }
 
-/** The state that a consumer wrote into `sources.state`; `{}` before the first report. */
-type StoredState = { state?: string; lag?: number | null; lastError?: string | null; at?: string };
-
-function sourceOut(source: Source, parked: Map<string, number>): SourceOut {
-  const state = source.state as StoredState;
+function sourceOut(source: Source, parked: Map<string, number>): Omit<SourceOut, "state"> {
   return {
     id: source.id,
     name: source.name,
     kind: source.kind,
     config: redactConfig(source.kind, source.config as Record<string, unknown>),
     payloadSchema: source.payloadSchema as SourceOut["payloadSchema"],
-    enabled: source.enabled,
+    enabled: source.mode !== "stopped",
+    mode: source.mode as SourceOut["mode"],
+    modeAt: source.modeAt.toISOString(),
+    modeBy: source.modeBy,
+    modeReason: source.modeReason,
     createdAt: source.createdAt.toISOString(),
     updatedAt: source.updatedAt.toISOString(),
-    state:
-      state.state === undefined || state.at === undefined
-        ? null
-        : { state: state.state, lag: state.lag ?? null, lastError: state.lastError ?? null, at: state.at },
     parked: parked.get(source.id) ?? 0,
   };
 }

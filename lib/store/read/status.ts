@@ -1,9 +1,11 @@
 import type { BucketState } from "@/lib/contract/sources";
 import type { StatusOut } from "@/lib/contract/stats";
 import { isoOrNull } from "@/lib/core/iso-time";
+import type { ConsumerWord } from "@/lib/core/source-mode";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { ofSources, seesOperation, seesRedrive } from "@/lib/store/read/scope-sql";
+import { CONSUMER_LOST_S } from "@/lib/store/read/source-consumers";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 import { BULK, LIVE_REDRIVES, REDRIVE } from "@/lib/store/state-sql";
 
@@ -60,11 +62,13 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
                   and e.key in (select t.name from targets t where ${ofSources("t.source_id", "$1")})
                order by 1 limit ${TROUBLES_MAX}) broken) as "openBreakers",
             (select array_agg(name order by name) from (
-               select s.name from sources s where s.enabled and s.state->>'state' = 'FAILING' and ${ofSources("s.id", "$1")}
+               select s.name from sources s
+                where exists (select 1 from source_consumers c where c.source_id = s.id and c.state = $3
+                                 and c.at > now() - interval '${CONSUMER_LOST_S} s') and ${ofSources("s.id", "$1")}
                 order by s.name limit ${TROUBLES_MAX}) failing) as "failingSources",
             (select array_agg(info->>'bucket') from worker_heartbeats
               where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as buckets`,
-    [sourceScope(viewer), "open" satisfies "open" | "closed"],
+    [sourceScope(viewer), "open" satisfies "open" | "closed", "failing" satisfies ConsumerWord],
     { name: "status" },
   );
   const status = row!;

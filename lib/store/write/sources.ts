@@ -1,4 +1,6 @@
+import type { SourceMode } from "@/lib/core/source-mode";
 import type { SourceConfig } from "@/lib/kinds/kinds";
+import type { Tx } from "@/lib/store/db";
 import type { Prisma, Source } from "@/lib/store/generated/client";
 
 /** Initial rates of a new source, events per second. */
@@ -10,13 +12,13 @@ export type NewSource = {
   name: string;
   config: SourceConfig;
   payloadSchema: Record<string, unknown> | null;
-  enabled: boolean;
+  mode: SourceMode;
   targetIds: { main: string; slow: string };
 };
 
 /** A source with its two targets: `<name>` on the main lane, `<name>.slow` on the slow one. */
 export async function insertSource(client: Prisma.TransactionClient, source: NewSource): Promise<void> {
-  const { id, name, config, payloadSchema, enabled, targetIds } = source;
+  const { id, name, config, payloadSchema, mode, targetIds } = source;
   await client.source.create({
     data: {
       id,
@@ -24,7 +26,7 @@ export async function insertSource(client: Prisma.TransactionClient, source: New
       kind: config.kind,
       config: config.config as Prisma.InputJsonObject,
       payloadSchema: await jsonOrNull(payloadSchema),
-      enabled,
+      mode,
       targets: {
         create: [
           { id: targetIds.main, lane: "main", name, ratePerSecond: MAIN_RATE },
@@ -38,8 +40,10 @@ export async function insertSource(client: Prisma.TransactionClient, source: New
 export type SourceColumns = {
   config?: Record<string, unknown>;
   payloadSchema?: Record<string, unknown> | null;
-  enabled?: boolean;
+  mode?: { mode: SourceMode; atMs: number; by: string; reason: string | null };
 };
+
+/** Workers open a source anew when its configuration changes (`updatedAt`), and not for another mode. */
 
 export async function updateSource(
   client: Prisma.TransactionClient,
@@ -51,8 +55,15 @@ export async function updateSource(
     data: {
       config: change.config as Prisma.InputJsonObject | undefined,
       payloadSchema: change.payloadSchema === undefined ? undefined : await jsonOrNull(change.payloadSchema),
-      enabled: change.enabled,
-      updatedAt: new Date(),
+      ...(change.mode === undefined
+        ? {}
+        : {
+            mode: change.mode.mode,
+            modeAt: new Date(change.mode.atMs),
+            modeBy: change.mode.by,
+            modeReason: change.mode.reason,
+          }),
+      ...(change.config === undefined && change.payloadSchema === undefined ? {} : { updatedAt: new Date() }),
     },
   });
 }
@@ -75,4 +86,9 @@ export async function lockSource(
   const [found] = await client.$queryRaw<{ events: boolean }[]>`
     select coalesce(sum(n), 0) > 0 as events from dlq_group_levels where source_id = ${row.id}::uuid`;
   return { id: row.id, events: found!.events };
+}
+
+/** Asks the workers to attempt a source at once. False when there is none of that name. */
+export async function askForRetry(tx: Tx, name: string): Promise<boolean> {
+  return (await tx.run("update sources set retried_at = now() where name = $1", [name])) > 0;
 }

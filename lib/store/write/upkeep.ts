@@ -4,12 +4,15 @@ import { removeExpiredAdmission } from "@/lib/store/write/admission";
 /** A bucket without a request for this long belongs to a finished redrive; a new request starts an empty one. */
 const BUCKET_IDLE = "1 day";
 const HEARTBEAT_KEPT = "1 hour";
+/** A worker that was killed is shown as silent for this long. */
+const SILENT_CONSUMER_KEPT = "5 minutes";
 
-/** Removes expired rows: answers under an Idempotency-Key, idle buckets, heartbeats of stopped workers. */
+/** Removes expired rows: answers under an Idempotency-Key, idle buckets, heartbeats and consumers of lost workers. */
 export async function removeExpired(db: Db): Promise<void> {
   await db.run("delete from idempotency_keys where expires_at < now()");
   await db.run(`delete from rate_buckets where updated_at < now() - interval '${BUCKET_IDLE}'`);
   await db.run("delete from slice_waits where until < now()");
   await removeExpiredAdmission(db);
   await db.run(`delete from worker_heartbeats where seen_at < now() - interval '${HEARTBEAT_KEPT}'`);
+  await db.run(`delete from source_consumers where at < now() - interval '${SILENT_CONSUMER_KEPT}'`);
 }

@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { SourceOut } from "@/lib/contract/sources";
 import { localViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { deadLetter } from "@/lib/testing/letters";
+import * as retried from "./[name]/retry/route";
 import * as source from "./[name]/route";
 import * as sources from "./route";
 
@@ -56,8 +57,58 @@ test("changes what is sent and keeps what came back masked", async () => {
   expect(row!.config).toMatchObject({ redriveUrl: orders.config.redriveUrl, headers: { "x-key": "s3cret" } });
   expect((await audit()).at(-1)).toMatchObject({
     action: "source.changed",
-    before: { enabled: true },
-    after: { enabled: false },
+    before: { mode: "running" },
+    after: { mode: "stopped" },
+  });
+});
+
+describe("the mode of a source that is read", () => {
+  const queue = { name: "orders", kind: "rabbitmq", config: { url: "amqp://127.0.0.1:9", queue: "orders.dlq" } };
+  const patch = (body: unknown) =>
+    console.call<SourceOut & { code: string }>(source.PATCH, {
+      method: "PATCH",
+      params: { name: "orders" },
+      body,
+      headers: { "x-actor": "ada" },
+    });
+
+  test("is changed with its reason and its author, without a new connection", async () => {
+    const { body: before } = await create(queue);
+    const { body } = await patch({ mode: "draining", reason: "moves to another broker" });
+    expect(body).toMatchObject({
+      mode: "draining",
+      enabled: true,
+      modeBy: "ada",
+      modeReason: "moves to another broker",
+      updatedAt: before.updatedAt,
+    });
+    expect((await audit()).at(-1)).toMatchObject({ before: { mode: "running" }, after: { mode: "draining" } });
+  });
+
+  test.each([
+    ["stopped", { enabled: true }, "running"],
+    ["paused", { enabled: true }, "paused"],
+    ["draining", { enabled: true }, "draining"],
+    ["paused", { enabled: false }, "stopped"],
+    ["running", { enabled: false, mode: "paused" }, "paused"],
+  ])("%s, then %o: is %s", async (mode, change, after) => {
+    await create({ ...queue, mode });
+    expect((await patch(change)).body).toMatchObject({ mode: after, enabled: after !== "stopped" });
+  });
+
+  test("a source that is not read cannot be paused", async () => {
+    await create(orders);
+    expect((await patch({ mode: "paused" })).body).toMatchObject({ code: "invalid-config" });
+    expect((await create({ ...orders, name: "other", mode: "draining" })).body).toMatchObject({
+      code: "invalid-config",
+    });
+  });
+
+  test("a wish for an attempt is audited", async () => {
+    await create(queue);
+    const retry = (name: string) => console.call(retried.POST, { method: "POST", params: { name } });
+    expect([(await retry("orders")).status, (await retry("nobody")).status]).toEqual([204, 404]);
+    expect((await audit()).at(-1)).toMatchObject({ action: "source.retried", subject_id: "orders" });
   });
 });
 

@@ -1,0 +1,10 @@
+import { handle } from "@/app/_server/handle";
+import { byName } from "@/lib/contract/query";
+import { retrySource } from "@/lib/operations/retry-source";
+
+export const POST = handle({
+  id: "retrySource",
+  summary: "Let the workers attempt a source now, without the rest of their pause",
+  params: byName("unknown-source"),
+  run: ({ deps, params: { name }, viewer }) => retrySource(deps, name, viewer),
+});

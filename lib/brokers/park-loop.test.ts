@@ -1,0 +1,132 @@
+import { expect, test } from "vitest";
+import { Inbox } from "@/lib/brokers/inbox";
+import { ParkLoop } from "@/lib/brokers/park-loop";
+import type { Reader, ReadMode } from "@/lib/brokers/port";
+import { deadLetter } from "@/lib/testing/letters";
+import { manualClock } from "@/lib/testing/manual-clock";
+
+/** A broker of one queue that can refuse connections and count messages that it does not hand out. */
+function scene({ mode, refuse = false }: { mode?: ReadMode; refuse?: boolean } = {}) {
+  const clock = manualClock();
+  const broker = { queue: [] as string[], opened: 0, open: 0, refuse, hidden: 0 };
+  const parked: string[] = [];
+  let inbox = new Inbox<string>();
+  const reader: Reader<string> = {
+    what: "queue q",
+    batchMax: 10,
+    holdFromDeliveries: Number.POSITIVE_INFINITY,
+    open: async () => {
+      broker.opened += 1;
+      if (broker.refuse) throw new Error("wrong password");
+      broker.open += 1;
+      inbox = new Inbox();
+      for (const id of broker.queue) inbox.push(id);
+      return {
+        inHandMax: 100,
+        take: async (max, signal, withinMs) =>
+          (await inbox.takeBatch(max, { signal, withinMs, lingerMs: 1, clock })).map((id) => ({
+            letter: deadLetter({ eventId: id }),
+            handle: id,
+            deliveries: 0,
+          })),
+        acknowledge: async (ids) => {
+          broker.queue = broker.queue.filter((id) => !ids.includes(id));
+        },
+        lag: async () => ({ total: broker.queue.length + broker.hidden, parts: [] }),
+        assertOpen: () => inbox.throwIfFailed(),
+        close: async () => {
+          broker.open -= 1;
+        },
+      };
+    },
+    describe: (error) => (error as Error).message,
+  };
+  const deps = { clock, random: () => 0.5, report: () => undefined };
+  const park = async (letters: { eventId: string }[]) => {
+    parked.push(...letters.map(({ eventId }) => eventId));
+  };
+  const loop = new ParkLoop(reader, park, deps, mode);
+  const arrive = (...ids: string[]) => {
+    broker.queue.push(...ids);
+    for (const id of ids) inbox.push(id);
+  };
+  return { clock, broker, parked, loop, arrive };
+}
+
+test("a paused source keeps no connection and takes nothing, and reads on when it is resumed", async () => {
+  const { clock, broker, parked, loop, arrive } = scene();
+  await clock.advance(10);
+  expect(loop.state().state).toBe("running");
+  loop.steer("paused");
+  await clock.advance(10);
+  expect(loop.state()).toMatchObject({ state: "paused", lag: null });
+  arrive("a");
+  await clock.advance(60_000);
+  expect([broker.open, broker.queue, parked]).toEqual([0, ["a"], []]);
+  loop.steer("running");
+  await clock.advance(10);
+  expect([loop.state().state, parked]).toEqual(["running", ["a"]]);
+  await loop.stop();
+});
+
+test("a source that begins paused is not connected to", async () => {
+  const { clock, broker, loop } = scene({ mode: "paused" });
+  await clock.advance(60_000);
+  expect([loop.state().state, broker.opened]).toEqual(["paused", 0]);
+  await loop.stop();
+});
+
+test("a draining source reads what is there, then says that it is empty and reads no more", async () => {
+  const { clock, broker, parked, loop, arrive } = scene();
+  await clock.advance(10);
+  loop.steer("draining");
+  arrive("a", "b");
+  await clock.advance(10);
+  expect([loop.state().state, parked]).toEqual(["draining", ["a", "b"]]);
+  await clock.advance(2_100);
+  expect(loop.state()).toMatchObject({ state: "drained", lag: 0 });
+  arrive("late");
+  await clock.advance(60_000);
+  expect([broker.open, parked]).toEqual([0, ["a", "b"]]);
+  await loop.stop();
+});
+
+test("a drain waits for messages that the broker counts, and ends with their number when none comes", async () => {
+  const { clock, broker, loop } = scene({ mode: "draining" });
+  broker.hidden = 3;
+  await clock.advance(20_000);
+  expect(loop.state().state).toBe("draining");
+  await clock.advance(15_000);
+  expect(loop.state()).toMatchObject({ state: "drained", lag: 3 });
+  await loop.stop();
+});
+
+test("a source that fails says when it is tried again, later and later, and at once when asked", async () => {
+  const { clock, broker, loop } = scene({ refuse: true });
+  const waits: number[] = [];
+  for (let attempt = 0; attempt < 8; attempt += 1) {
+    await clock.advance(0);
+    const { state, lastError, retryAtMs } = loop.state();
+    expect([state, lastError]).toEqual(["failing", "wrong password"]);
+    waits.push(retryAtMs! - clock.wallMs());
+    await clock.advance(waits.at(-1)!);
+  }
+  // Half of 500 ms x 2^n and the least pause, at most half of the cap.
+  expect(waits).toEqual([500, 750, 1_250, 2_250, 4_250, 8_250, 15_250, 15_250]);
+  const before = broker.opened;
+  broker.refuse = false;
+  loop.retryNow();
+  await clock.advance(0);
+  expect([broker.opened, loop.state().state, loop.state().retryAtMs]).toEqual([before + 1, "running", null]);
+  await loop.stop();
+});
+
+test("a source that fails can be paused, and does not try on", async () => {
+  const { clock, broker, loop } = scene({ refuse: true });
+  await clock.advance(0);
+  loop.steer("paused");
+  await clock.advance(120_000);
+  expect(loop.state()).toMatchObject({ state: "paused", lastError: null, retryAtMs: null });
+  expect(broker.opened).toBe(1);
+  await loop.stop();
+});

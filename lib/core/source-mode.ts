@@ -1,0 +1,18 @@
+/**
+ * How a source is read. `running`: read. `paused`: not read, and the broker keeps everything. `draining`: read until it is
+ * empty, then paused. `stopped`: not read, and no worker reports it.
+ */
+export const SOURCE_MODES = ["running", "paused", "draining", "stopped"] as const;
+export type SourceMode = (typeof SOURCE_MODES)[number];
+
+/** What one worker says of its consumer, the worst first. A source shows the worst of its consumers. */
+export const CONSUMER_STATES = [
+  "failing",
+  "connecting",
+  "draining",
+  "running",
+  "drained",
+  "paused",
+  "stopped",
+] as const;
+export type ConsumerWord = (typeof CONSUMER_STATES)[number];

@@ -1,0 +1,29 @@
+import { assertMay, type Viewer } from "@/lib/core/viewer";
+import type { Clock } from "@/lib/platform/clock";
+import type { Db } from "@/lib/store/db";
+import { appendAudit } from "@/lib/store/write/audit";
+import { pauseDrained } from "@/lib/store/write/source-consumers";
+
+/** Pauses a draining source that every worker has found empty. False while one has not. */
+export async function finishDrain(
+  { db, clock }: { db: Db; clock: Clock },
+  source: { id: string; name: string; modeAt: string },
+  viewer: Viewer,
+): Promise<boolean> {
+  assertMay(viewer, "change-source", [source.name]);
+  return db.transaction(async (tx) => {
+    if (!(await pauseDrained(tx, { id: source.id, modeAt: source.modeAt, by: viewer.name }))) return false;
+    await appendAudit(tx, {
+      actor: viewer.name,
+      action: "source.changed",
+      subjectKind: "source",
+      subjectId: source.name,
+      reason: "empty after a drain",
+      before: { mode: "draining" },
+      after: { mode: "paused" },
+      count: 1,
+      atMs: clock.wallMs(),
+    });
+    return true;
+  });
+}

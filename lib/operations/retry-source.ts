@@ -1,0 +1,27 @@
+import { assertMay, type Viewer } from "@/lib/core/viewer";
+import type { Clock } from "@/lib/platform/clock";
+import type { Db } from "@/lib/store/db";
+import { unknownSource } from "@/lib/store/read/sources";
+import { appendAudit } from "@/lib/store/write/audit";
+import { askForRetry } from "@/lib/store/write/sources";
+
+/**
+ * Ends the pause between two attempts to read a source: each worker connects again when it next reads its sources. Throws
+ * DomainError `unknown-source`.
+ */
+export async function retrySource(deps: { db: Db; clock: Clock }, name: string, viewer: Viewer): Promise<void> {
+  assertMay(viewer, "change-source", [name]);
+  await deps.db.transaction(async (tx) => {
+    if (!(await askForRetry(tx, name))) throw unknownSource(name);
+    await appendAudit(tx, {
+      actor: viewer.name,
+      action: "source.retried",
+      subjectKind: "source",
+      subjectId: name,
+      before: null,
+      after: null,
+      count: 1,
+      atMs: deps.clock.wallMs(),
+    });
+  });
+}

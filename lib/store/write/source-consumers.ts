@@ -1,0 +1,81 @@
+import type { ConsumerWord } from "@/lib/core/source-mode";
+import type { Db, Tx } from "@/lib/store/db";
+import { CONSUMER_LOST_S } from "@/lib/store/read/source-consumers";
+
+/** What a worker reports of the source that it reads. */
+export type ConsumerReport = {
+  sourceId: string;
+  worker: string;
+  /** `mode_at` of the mode that the worker obeys. */
+  modeAt: string;
+  state: ConsumerWord;
+  lag: number | null;
+  parked: number;
+  ratePerSecond: number | null;
+  /** null: no error lasts. */
+  lastError: string | null;
+  lastErrorAtMs: number | null;
+  retryAtMs: number | null;
+  parts: readonly { name: string; lag: number | null }[];
+};
+
+/** A pattern of topics may have any number of partitions: those with the most lag are kept. */
+const PARTS_MAX = 500;
+
+/** Stores the report of one worker. The last error stays after its end, with the time of both. */
+export async function writeConsumer(db: Db, report: ConsumerReport): Promise<void> {
+  const parts = [...report.parts].sort((left, right) => (right.lag ?? -1) - (left.lag ?? -1)).slice(0, PARTS_MAX);
+  await db.run(
+    `insert into source_consumers as held (source_id, worker, state, mode_at, lag, parked, rate_per_second, last_error,
+                                           last_error_at, retry_at, parts, part_count)
+     select id, $2, $3, $4::timestamptz, $5::bigint, $6::bigint, $7::float8, $8, to_timestamp($9::float8 / 1000),
+            to_timestamp($10::float8 / 1000), $11::jsonb, $12
+       from sources where id = $1
+     on conflict (source_id, worker) do update set
+       state = excluded.state, mode_at = excluded.mode_at, at = now(),
+       since = case when held.state = excluded.state then held.since else now() end,
+       lag = excluded.lag, parked = excluded.parked, rate_per_second = excluded.rate_per_second,
+       last_error = coalesce(excluded.last_error, held.last_error),
+       last_error_at = case when excluded.last_error is null then held.last_error_at else excluded.last_error_at end,
+       recovered_at = case when excluded.last_error is null and held.last_error is not null
+                           then coalesce(held.recovered_at, now()) end,
+       retry_at = excluded.retry_at, parts = excluded.parts, part_count = excluded.part_count`,
+    [
+      report.sourceId,
+      report.worker,
+      report.state,
+      report.modeAt,
+      report.lag,
+      report.parked,
+      report.ratePerSecond,
+      report.lastError,
+      report.lastError === null ? null : report.lastErrorAtMs,
+      report.retryAtMs,
+      JSON.stringify(parts),
+      report.parts.length,
+    ],
+    { name: "write-consumer" },
+  );
+}
+
+/** The worker no longer reads the source. */
+export async function removeConsumer(db: Db, sourceId: string, worker: string): Promise<void> {
+  await db.run("delete from source_consumers where source_id = $1 and worker = $2", [sourceId, worker]);
+}
+
+/**
+ * Pauses a source that drained, once every worker that reports has found it empty in this drain. False when one has not, or
+ * when the mode was changed meanwhile.
+ */
+export async function pauseDrained(tx: Tx, source: { id: string; modeAt: string; by: string }): Promise<boolean> {
+  const changed = await tx.run(
+    `update sources s set mode = 'paused', mode_at = now(), mode_by = $3, mode_reason = 'empty after a drain'
+      where id = $1 and mode = 'draining' and mode_at = $2::timestamptz
+        and not exists (select 1 from source_consumers c
+                         where c.source_id = s.id and c.at > now() - interval '${CONSUMER_LOST_S} s'
+                           and (c.state <> 'drained' or c.mode_at <> s.mode_at))`,
+    [source.id, source.modeAt, source.by],
+    { name: "pause-drained" },
+  );
+  return changed > 0;
+}
