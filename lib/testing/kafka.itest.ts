@@ -2,7 +2,7 @@ import { type BaseOptions, Consumer, Producer, stringDeserializers, stringSerial
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testCertificates } from "./certificates.ts";
 import { describeWith } from "./describe-with.ts";
-import { configure, kafkaMissing, makeTopic, type TestKafka, testKafka } from "./kafka.ts";
+import { kafkaMissing, makeTopic, runShareGroup, type TestKafka, testKafka } from "./kafka.ts";
 import { processesOf } from "./server-process.ts";
 
 type Connection = Pick<BaseOptions, "bootstrapBrokers" | "tls" | "sasl">;
@@ -64,10 +64,28 @@ describeWith(kafkaMissing, "test Kafka", () => {
     expect(await read(kafka, "secured", 2)).toEqual(["PLAIN", "SCRAM-SHA-512"]);
   }, 60_000);
 
-  test("takes the settings of share groups", async () => {
-    await makeTopic(kafka, "dlq.orders", { config: { "errors.deadletterqueue.group.enable": "true" } });
-    await configure(kafka, "GROUP", "share", { "errors.deadletterqueue.topic.name": "dlq.orders" });
-  });
+  test.each([
+    { acknowledgement: "REJECT" as const, deliveries: 1 },
+    { acknowledgement: "RELEASE" as const, deliveries: 2 },
+  ])(
+    "writes a dead letter for a share group's $acknowledgement",
+    async ({ acknowledgement, deliveries }) => {
+      const topic = `shared-${acknowledgement}`;
+      const deadLetterTopic = `dlq.${topic}` as const;
+      await makeTopic(kafka, topic);
+      await send({ bootstrapBrokers: [kafka.bootstrap] }, topic, "unreadable");
+      await runShareGroup(kafka, {
+        topic,
+        group: `g-${topic}`,
+        deadLetterTopic,
+        acknowledgement,
+        deliveryLimit: 2,
+        deliveries,
+      });
+      expect(await read(kafka, deadLetterTopic, 1)).toEqual(["unreadable"]);
+    },
+    120_000,
+  );
 
   test("leaves no process when it is stopped", async () => {
     const other = await testKafka();

@@ -36,15 +36,6 @@ export type KafkaAddress = {
 
 /** A real Apache Kafka of its own: one node in KRaft mode. Topics are made by `makeTopic` and never by themselves. */
 export async function testKafka({ secured, settings }: KafkaOptions = {}): Promise<TestKafka> {
-  const jars = join(await fetchServer("kafka"), "*");
-  const java = (heapMb: number, ...main: string[]) => [
-    `-Xms${heapMb}m`,
-    `-Xmx${heapMb}m`,
-    ...JAVA,
-    "-cp",
-    jars,
-    ...main,
-  ];
   const [port, controllerPort, securedPort] = [await freePort(), await freePort(), await freePort()];
   const server = await testServer("kafka", async (folder) => {
     const file = join(folder, "server.properties");
@@ -61,10 +52,10 @@ export async function testKafka({ secured, settings }: KafkaOptions = {}): Promi
     );
     const scram = secured ? ["--add-scram", `SCRAM-SHA-512=[name=${secured.user},password=${secured.password}]`] : [];
     const format = ["format", "--cluster-id", randomBytes(16).toString("base64url"), "--config", file, ...scram];
-    await promisify(execFile)("java", java(64, "kafka.tools.StorageTool", ...format));
+    await promisify(execFile)("java", await java(64, "kafka.tools.StorageTool", ...format));
     // The broker writes the line after it may serve clients.
     const ready = (log: string) => log.includes("Kafka Server started");
-    return { command: "java", args: java(256, "kafka.Kafka", file), ready };
+    return { command: "java", args: await java(256, "kafka.Kafka", file), ready };
   });
   const securedBootstrap = secured ? `127.0.0.1:${securedPort}` : null;
   return { ...server, bootstrap: `127.0.0.1:${port}`, port, securedBootstrap };
@@ -96,6 +87,37 @@ export function configure(
   );
 }
 
+export type ShareGroup = {
+  topic: string;
+  group: string;
+  /** Made here. Kafka writes dead letters only to topics whose names begin with `dlq.`. */
+  deadLetterTopic: `dlq.${string}`;
+  /** REJECT gives a record up at once, RELEASE lets it be delivered again, `deliveries` times at most. */
+  acknowledgement: "REJECT" | "RELEASE";
+  /** Bound of the deliveries of a record. */
+  deliveryLimit: number;
+  /** The member ends after so many deliveries. */
+  deliveries: number;
+};
+
+/**
+ * Runs a share group (Kafka 4.2 and later) whose broker writes its dead letters, with copies of key and value and the facts
+ * in `__dlq.errors.*` headers. Resolves when the member has ended; the dead letter is written a moment later.
+ */
+export async function runShareGroup(kafka: KafkaAddress, share: ShareGroup): Promise<void> {
+  const { topic, group, deadLetterTopic, acknowledgement, deliveryLimit, deliveries } = share;
+  await makeTopic(kafka, deadLetterTopic, { config: { "errors.deadletterqueue.group.enable": "true" } });
+  await configure(kafka, "GROUP", group, {
+    "errors.deadletterqueue.topic.name": deadLetterTopic,
+    "errors.deadletterqueue.copy.record.enable": "true",
+    "share.delivery.count.limit": String(deliveryLimit),
+    "share.auto.offset.reset": "earliest",
+  });
+  const source = join(import.meta.dirname, "java", "ShareGroup.java");
+  const args = [kafka.bootstrap, topic, group, acknowledgement, String(deliveries)];
+  await promisify(execFile)("java", await java(64, source, ...args));
+}
+
 async function withAdmin<T>(kafka: KafkaAddress, use: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = new Admin({
     clientId: "parkade-test",
@@ -115,6 +137,11 @@ const JAVA = [
   ..."-XX:+UseSerialGC -XX:TieredStopAtLevel=1".split(" "),
   ..."-Dorg.slf4j.simpleLogger.defaultLogLevel=warn -Dorg.slf4j.simpleLogger.log.kafka.server=info".split(" "),
 ];
+
+/** Arguments of `java` for a class or source file that uses Kafka's jars. */
+async function java(heapMb: number, ...main: string[]): Promise<string[]> {
+  return [`-Xms${heapMb}m`, `-Xmx${heapMb}m`, ...JAVA, "-cp", join(await fetchServer("kafka"), "*"), ...main];
+}
 
 function brokerSettings(folder: string, { port, controllerPort }: { port: number; controllerPort: number }) {
   return {
