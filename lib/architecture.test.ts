@@ -76,6 +76,16 @@ const RULES: Record<string, string[]> = {
   ],
   // Installed into other services: nothing of Parkade's own.
   "lib/kit": ["lib/core", "lib/retry", "lib/platform", "lib/brokers/conventions", "pkg:node"],
+  // A client of the API like any other; bundled into one file without a package.
+  "lib/cli": [
+    "lib/core",
+    "type:lib/contract",
+    "lib/contract/api-error",
+    "lib/contract/filter-params",
+    "lib/platform/clock",
+    "package.json",
+    "pkg:node",
+  ],
   "lib/browser": ["lib/core", "lib/contract", "pkg:react", "pkg:@tanstack/*", "pkg:next", "pkg:sonner"],
   components: [
     "lib/core",

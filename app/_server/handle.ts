@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
 import { noParams, noQuery } from "@/lib/contract/query";
+import { UUID } from "@/lib/core/uuid";
 import type { Viewer } from "@/lib/core/viewer";
 import { uuidv7 } from "@/lib/platform/ids";
 import { readJson, readOptionalJson } from "./body";
@@ -153,12 +154,10 @@ function failure(error: unknown, route: Operation, { request, url, requestId, de
   return problemResponse(known, requestId);
 }
 
-const REQUEST_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
 /** The caller's own id when it is a UUID, so that a trace through a proxy keeps it. */
 function requestIdOf(request: Request): string {
   const given = request.headers.get("x-request-id");
-  return given !== null && REQUEST_ID.test(given) ? given : uuidv7(processDeps().clock.wallMs());
+  return given !== null && UUID.test(given) ? given : uuidv7(processDeps().clock.wallMs());
 }
 
 /** What an operation answers is not what it declares. */

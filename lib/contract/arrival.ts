@@ -1,6 +1,7 @@
 import { JsonSyntax, type Member, membersOf, type Span } from "@/lib/contract/raw-json";
 import type { DeadLetter, Header, RedriveMark } from "@/lib/core/dead-letter";
 import type { ProblemCode } from "@/lib/core/problem";
+import { UUID } from "@/lib/core/uuid";
 
 /** One event of a request, read: on its way into the store, or refused with the field and the fix. */
 export type Arrival = { source: string; letter: DeadLetter };
@@ -76,8 +77,6 @@ export function membersByName(bytes: Uint8Array, start: number, membersMax: numb
   }
   return byName;
 }
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** The mark Parkade put on what it sent; null when there is none, or one that cannot be ours. */
 export function redriveMarkOf(headers: readonly Header[]): RedriveMark | null {

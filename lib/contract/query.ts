@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
-import { UUID, uuidText } from "@/lib/contract/schemas";
+import { uuidText } from "@/lib/contract/schemas";
 import { DomainError, type FieldError, type ProblemCode } from "@/lib/core/problem";
+import { UUID } from "@/lib/core/uuid";
 
 /**
  * What a route takes in its address. `parameters` are the schemas by name: the API's document is made of them, and `read`

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { UUID } from "@/lib/core/uuid";
 
 /** Names a schema in the API's document, and gives it an example that fits it. */
 export function named<Schema extends z.core.$ZodType>(id: string, schema: Schema, example: z.input<Schema>): Schema {
@@ -10,8 +11,6 @@ export function described<Schema extends z.core.$ZodType>(schema: Schema, descri
   z.globalRegistry.add(schema, { ...z.globalRegistry.get(schema), description });
   return schema;
 }
-
-export const UUID = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/;
 
 /** An id of any version; upper case is taken for lower case. */
 export function uuidText(message = "must be a UUID") {

@@ -3,14 +3,13 @@ import { pageCall } from "@/app/_server/page-call";
 import { EventPage } from "@/components/events/event-page";
 import type { InitialDetail } from "@/lib/browser/events";
 import { DomainError } from "@/lib/core/problem";
+import { UUID } from "@/lib/core/uuid";
 import { readEventDetail } from "@/lib/store/read/event-detail";
 
 export const metadata: Metadata = { title: "Event" };
 
 /** A payload stands in the HTML twice (as text and as bytes): a large one comes faster by itself. */
 const INLINE_BYTES_MAX = 64 * 1024;
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export default async function Page({ params }: { params: Promise<{ id: string }> }) {
   const { id } = await params;

@@ -1,5 +1,6 @@
 import type { HeaderView } from "@/lib/brokers/message";
 import type { RedriveMark } from "@/lib/core/dead-letter";
+import { UUID } from "@/lib/core/uuid";
 
 /** Written on every redrive, read back when the message is parked again. */
 export const REDRIVE_ID = "x-redrive-id";
@@ -13,8 +14,6 @@ export const REDRIVE_EVENT_ID = "x-redrive-event-id";
 
 /** How often a message has been repeated on its way, over all layers. Each redrive adds its own repeats to it. */
 export const RETRY_COUNT = "x-retry-count";
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export function isRedriveHeader(headerName: string): boolean {
   return headerName.startsWith("x-redrive-");

@@ -3,13 +3,12 @@ import type { AuditQuery } from "@/lib/contract/audit-query";
 import { cutPage, type IdPage } from "@/lib/contract/id-page";
 import { iso } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
+import { UUID } from "@/lib/core/uuid";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { type Queryable, statementName } from "@/lib/store/db";
 import { paramsFrom } from "@/lib/store/read/event-filter-sql";
 import { seesEntry } from "@/lib/store/read/scope-sql";
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 type AuditRow = Omit<AuditOut, "at"> & { atMs: number };
 

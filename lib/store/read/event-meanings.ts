@@ -2,6 +2,7 @@ import { ID_NAMES, type IdName } from "@/lib/contract/filter-params";
 import type { Meanings } from "@/lib/contract/meanings";
 import { type ScopedFilter, scopeFilter } from "@/lib/contract/scope";
 import { DomainError } from "@/lib/core/problem";
+import { UUID } from "@/lib/core/uuid";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Db, Queryable } from "@/lib/store/db";
 import { compileFilter } from "@/lib/store/read/event-filter-sql";
@@ -11,7 +12,6 @@ const COUNT_BOUND = 1_000;
 /** Time limit: the search waits for this read. */
 const MEANINGS_MS_MAX = 1_000;
 const CODES_MAX = 5;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
  * The possible meanings of a text: our id or the producer's id of an event, an aggregate, a trace, an error code. Reads

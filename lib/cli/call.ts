@@ -1,0 +1,91 @@
+import type { Api } from "@/lib/cli/api";
+import { type CommandLine, UsageError } from "@/lib/cli/command-line";
+import { FILTER_OPTIONS } from "@/lib/cli/command-table";
+import { ApiError } from "@/lib/contract/api-error";
+import { formatNumber } from "@/lib/core/format";
+import { UUID } from "@/lib/core/uuid";
+import type { Clock } from "@/lib/platform/clock";
+
+/** What a command writes to, and whom it asks. */
+export type Terminal = {
+  /** Width of standard output; null = it is no terminal. */
+  columns: number | null;
+  /** Standard output. Resolves when the reader has room for more. */
+  print(text: string): Promise<void>;
+  /** The same for a body that is read only as fast as it is written. */
+  pipe(body: ReadableStream<Uint8Array>): Promise<void>;
+  /** A line on standard error. */
+  say(line: string): void;
+  /** A line on standard error in place of the one before; without a terminal a line of its own, not every time. */
+  progress(line: string): void;
+  /** null = nobody can be asked: standard input is no terminal. */
+  ask(question: string): Promise<string | null>;
+};
+
+/** One run of a command. */
+export type Call = { line: CommandLine; api: Api; terminal: Terminal; clock: Clock; signal: AbortSignal };
+
+/** An answer as JSON with --json, else as text. */
+export async function printAnswer({ line, terminal }: Call, answer: unknown, text: () => string): Promise<void> {
+  await terminal.print(line.flag("json") ? `${JSON.stringify(answer)}\n` : text());
+}
+
+type Select = { ids: string[] } | { filter: Record<string, string | string[]> } | { operation: string };
+
+/** The events that the command line names: in one way, never in two, and never all of them by leaving everything out. */
+export function selectOf({ line }: Call): Select {
+  const operation = line.command.options?.some(({ name }) => name === "operation") ? line.text("operation") : null;
+  const ways = [
+    line.arguments.length > 0 && { ids: line.arguments },
+    line.filter.size > 0 && { filter: filterBody(line.filter) },
+    operation !== null && { operation },
+    line.flag("all") && { filter: {} },
+  ].filter((way) => way !== false);
+  const [select, ...more] = ways;
+  if (select === undefined) throw new UsageError("name events by id, by a filter, or with --all", line.command);
+  if (more.length > 0) throw new UsageError("name the events in one way: by ids, a filter, or --all", line.command);
+  const wrong = line.arguments.find((id) => !UUID.test(id));
+  if (wrong !== undefined) {
+    throw new UsageError(`${JSON.stringify(wrong)} is no id as search lists it: --eventId takes the producer's id`);
+  }
+  return select;
+}
+
+/** The filter as JSON: names that may be given several times have lists. */
+function filterBody(filter: URLSearchParams): Record<string, string | string[]> {
+  const once = new Set(FILTER_OPTIONS.flatMap(({ name, many }) => (many ? [] : [name])));
+  return Object.fromEntries(
+    [...new Set(filter.keys())].map((name) => [name, once.has(name) ? filter.get(name)! : filter.getAll(name)]),
+  );
+}
+
+/** `3 (cooling 2, ignored 1)` */
+export function countText(count: number, byReason: Record<string, number>): string {
+  const reasons = reasonsText(byReason);
+  return reasons === "" ? formatNumber(count) : `${formatNumber(count)} (${reasons})`;
+}
+
+export function reasonsText(byReason: Record<string, number>): string {
+  return Object.entries(byReason)
+    .sort(([, a], [, b]) => b - a)
+    .map(([reason, count]) => `${reason} ${formatNumber(count)}`)
+    .join(", ");
+}
+
+const AGAIN_MS = 1_000;
+
+/** Reads until Parkade answers: what is watched goes on without the one who watches. Other problems are thrown. */
+export async function patiently<Answer>(
+  { terminal, clock, signal }: Pick<Call, "terminal" | "clock" | "signal">,
+  read: () => Promise<Answer>,
+): Promise<Answer> {
+  for (let said = false; ; said = true) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof ApiError) || !error.passing) throw error;
+      if (!said) terminal.say(`${error.detail}. Asking again until it does.`);
+      await clock.sleep(error.retryAfterMs ?? AGAIN_MS, signal);
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import { randomUUID } from "node:crypto";
+import { type Call, countText, printAnswer, selectOf } from "@/lib/cli/call";
+import { EXIT } from "@/lib/cli/command-table";
+import { confirmed } from "@/lib/cli/confirm";
+import { followOperation } from "@/lib/cli/follow";
+import { factsText } from "@/lib/cli/table";
+import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
+import type { BulkAnswer, EventCounts } from "@/lib/contract/events";
+import { formatNumber } from "@/lib/core/format";
+
+/** `ignore` and `release`. */
+export async function changeEvents(call: Call, kind: "ignore" | "release"): Promise<number> {
+  const { line, api, terminal } = call;
+  const select = selectOf(call);
+  if (
+    !line.flag("yes") &&
+    !(await confirmed(call, kind === "ignore" ? "Ignore" : "Release", await size(call, select)))
+  ) {
+    return EXIT.refused;
+  }
+  const body = {
+    select,
+    reason: line.text("reason"),
+    ...(kind === "release" ? { keepLimits: line.flag("keep-limits") } : {}),
+  };
+  const key = line.text("idempotency-key") ?? randomUUID();
+  const answer = await api.change<BulkAnswer>(`api/v1/events/${kind}`, { method: "POST", body, key });
+  if (answer.id !== null && answer.state === "RUNNING") {
+    terminal.say(`Bulk operation ${answer.id}: a worker changes the events.`);
+    if (!line.flag("detach")) return followOperation(call, answer.id);
+    await printAnswer(call, answer, () => `${answer.id}\n`);
+    return EXIT.done;
+  }
+  const refused = Object.values(answer.refused).reduce((sum, count) => sum + count, 0);
+  await printAnswer(call, answer, () =>
+    factsText([
+      ["changed", formatNumber(answer.changed)],
+      ["refused", countText(refused, answer.refused)],
+      ["being sent", answer.underWay || null],
+    ]),
+  );
+  return refused === 0 ? EXIT.done : EXIT.partly;
+}
+
+/** How many events are named; null = unknown. */
+async function size({ line, api }: Call, select: ReturnType<typeof selectOf>): Promise<number | null> {
+  if ("ids" in select) return select.ids.length;
+  if ("operation" in select) return (await api.get<BulkOperationOut>(`api/v1/operations/${select.operation}`)).changed;
+  return (await api.get<EventCounts>("api/v1/events/count", line.filter)).total.value;
+}

@@ -1,0 +1,367 @@
+import { FILTER_STATUSES } from "@/lib/contract/filter-params";
+import { EARLIER_CHOICES } from "@/lib/core/order-gate";
+
+/** The one description of the command line: parser, help, manual page, completion and docs/cli.md are made of it. */
+
+export type Option = {
+  /** Without the dashes. */
+  name: string;
+  short?: string;
+  /** What stands for the value; absent = the option takes none. */
+  value?: string;
+  /** The only values it takes. */
+  values?: readonly string[];
+  number?: true;
+  many?: true;
+  required?: true;
+  /** Completed with the names of the sources. */
+  sources?: true;
+  text: string;
+};
+
+export type Argument = { name: string; values?: readonly string[]; sources?: true; optional?: true; many?: true };
+
+export type Command = {
+  name: CommandName;
+  summary: string;
+  arguments?: readonly Argument[];
+  options?: readonly Option[];
+  /** It takes the options of the filter. */
+  filter?: true;
+  details: string;
+  examples: readonly string[];
+};
+
+export const COMMAND_NAMES = [
+  "serve",
+  "search",
+  "show",
+  "redrive",
+  "verify",
+  "ignore",
+  "release",
+  "follow",
+  "pause",
+  "resume",
+  "cancel",
+  "tail",
+  "export",
+  "source list",
+  "source add",
+  "source probe",
+  "source pause",
+  "source resume",
+  "completion",
+  "man",
+] as const;
+export type CommandName = (typeof COMMAND_NAMES)[number];
+
+/** More events than this are changed only after the person has typed their number, or with --yes. */
+export const UNASKED_MAX = 10;
+
+export const EXIT = {
+  done: 0,
+  refused: 1,
+  usage: 2,
+  unreachable: 3,
+  partly: 4,
+  interrupted: 130,
+} as const;
+
+export const EXIT_TEXTS: Record<keyof typeof EXIT, string> = {
+  done: "All was done as asked.",
+  refused: "Parkade refused it, or it failed; the error names the code, the field and the fix.",
+  usage: "The command line is wrong, or a change needs --yes; nothing was asked of Parkade, or nothing was changed.",
+  unreachable: "Parkade did not answer.",
+  partly: "It ended, and not for every event: some failed, were refused or cancelled; or the redrive is paused.",
+  interrupted: "Ctrl-C.",
+};
+
+export const GLOBAL_OPTIONS: readonly Option[] = [
+  { name: "url", value: "url", text: "Parkade's address, in place of PARKADE_URL" },
+  { name: "actor", value: "name", text: "Who acts, for the audit, in place of PARKADE_ACTOR" },
+  { name: "json", text: "Answers as JSON, in the shapes of the API; errors as a JSON line on standard error" },
+  { name: "help", short: "h", text: "Show the help of the command" },
+  { name: "version", text: "Show the version" },
+];
+
+export const ENVIRONMENT: readonly { name: string; text: string }[] = [
+  { name: "PARKADE_URL", text: "Parkade's address; default http://127.0.0.1:3000" },
+  { name: "PARKADE_ACTOR", text: "Who acts, for the audit; default: the name of the operating system's user" },
+  { name: "PARKADE_DATA_DIR", text: "serve: the folder of the data; default .parkade" },
+  { name: "PORT", text: "serve: the port; default 3000. serve takes every other variable of `npm start`, too" },
+];
+
+/** `tag.<key>` is read for any key. */
+export const FILTER_OPTIONS: readonly Option[] = [
+  { name: "source", value: "name", many: true, sources: true, text: "Name of the source" },
+  { name: "eventId", value: "id", many: true, text: "The producer's id of the event" },
+  { name: "aggregateId", value: "id", many: true, text: "Id of the aggregate" },
+  { name: "aggregateType", value: "type", many: true, text: "Type of the aggregate" },
+  { name: "eventType", value: "type", many: true, text: "Type of the event" },
+  { name: "errorCode", value: "code", many: true, text: "Error code, such as TIMEOUT" },
+  { name: "fingerprint", value: "hash", many: true, text: "Fingerprint of the group" },
+  { name: "status", value: "status", values: FILTER_STATUSES, many: true, text: "State" },
+  { name: "traceId", value: "id", many: true, text: "Id of the trace" },
+  { name: "from", value: "time", text: "First parked at or after: ISO 8601, epoch milliseconds, or like -24h" },
+  { name: "to", value: "time", text: "First parked before, in the same forms" },
+  { name: "q", value: "words", text: "Words of the error; all must occur" },
+  { name: "tag.<key>", value: "value", many: true, text: "A tag of the event, such as --tag.orderId=77" },
+];
+
+export const FILTER_RULE =
+  "The names are those of the API. All names must match; a name that is given several times matches any of its values.";
+
+const ids: Argument = { name: "id", many: true, optional: true };
+const all: Option = { name: "all", text: "Every event, in place of ids or a filter" };
+const yes: Option = { name: "yes", short: "y", text: `Do not ask before more than ${UNASKED_MAX} events are changed` };
+const detach: Option = { name: "detach", text: "Return when it has begun, and do not follow it" };
+const reason: Option = { name: "reason", value: "text", text: "Why; kept in the audit for ever" };
+const neededReason: Option = { ...reason, required: true };
+const key: Option = {
+  name: "idempotency-key",
+  value: "key",
+  text: "A request that is repeated with this key within 24 hours does nothing new; default: a random key",
+};
+const lane: Option = { name: "lane", value: "lane", values: ["main", "slow"], text: "Default: slow" };
+const rate: Option = { name: "rate", value: "n", number: true, text: "At most so many events per second" };
+const preview: Option = { name: "preview", text: "Only say what would be sent and what would be refused" };
+const redriveOptions = [neededReason, lane, rate, preview, all, detach, key];
+const name: Argument = { name: "name", sources: true };
+const redriveId: Argument = { name: "id" };
+
+const SELECTION = "The events are named by their ids as `search` lists them, by a filter, or with --all.";
+const FOLLOWED =
+  "The command follows it to its end and prints the counts. Ctrl-C stops following, not the redrive; `parkade follow` shows it again and `parkade cancel` stops it.";
+
+export const COMMANDS: readonly Command[] = [
+  {
+    name: "serve",
+    summary: "Start Parkade on this machine",
+    options: [
+      { name: "port", value: "n", text: "In place of PORT" },
+      { name: "data-dir", value: "folder", text: "In place of PARKADE_DATA_DIR" },
+      { name: "demo", text: "Also load dead letters to try it with, and a flaky service that takes them" },
+    ],
+    details:
+      "Starts the embedded PostgreSQL (or uses DATABASE_URL), migrates it, and starts console and worker, which were built before. It needs the package parkade-server beside parkade. Ctrl-C or SIGTERM stops all of it in order.",
+    examples: ["parkade serve", "parkade serve --port 8080 --data-dir /var/lib/parkade"],
+  },
+  {
+    name: "search",
+    summary: "List events, newest first",
+    filter: true,
+    options: [
+      { name: "limit", value: "n", number: true, text: "At most so many events; default 50" },
+      { name: "cursor", value: "cursor", text: "Go on where an earlier search ended: its nextCursor" },
+      { name: "count", text: "Only count the events, in all and by state" },
+    ],
+    details:
+      "A table as wide as the terminal. Into a pipe: columns with tabs between them, whole values and the event's id first.",
+    examples: ["parkade search --source orders --errorCode TIMEOUT --from -24h", "parkade search --count"],
+  },
+  {
+    name: "show",
+    summary: "Show one event: error, headers, payload, history",
+    arguments: [{ name: "id" }],
+    options: [
+      { name: "source", value: "name", sources: true, text: "The source, when several have an event of this id" },
+      { name: "payload", text: "Only the payload, byte for byte" },
+    ],
+    details: "The id is the event's own, or the producer's eventId.",
+    examples: ["parkade show order-77-v3", "parkade show order-77-v3 --payload > body.json"],
+  },
+  {
+    name: "redrive",
+    summary: "Send events back to where they came from",
+    arguments: [ids],
+    filter: true,
+    options: [
+      ...redriveOptions,
+      { name: "canary", text: "Send 1, then 10, then 100, then everything, and watch what comes back" },
+      {
+        name: "earlier",
+        value: "choice",
+        values: EARLIER_CHOICES,
+        text: "Earlier versions that are parked and not selected: wait for them, take them along, or pass them",
+      },
+      yes,
+    ],
+    details: `${SELECTION} ${FOLLOWED}`,
+    examples: [
+      'parkade redrive --source orders --errorCode TIMEOUT --reason "stock service is back" --canary',
+      "parkade redrive --aggregateId order-77 --preview",
+    ],
+  },
+  {
+    name: "verify",
+    summary: "Check events as a redrive would, and send nothing",
+    arguments: [ids],
+    filter: true,
+    options: redriveOptions,
+    details: `${SELECTION} ${FOLLOWED}`,
+    examples: ['parkade verify --source orders --reason "would they go through?"'],
+  },
+  {
+    name: "ignore",
+    summary: "Ignore events: they are not redriven any more",
+    arguments: [ids],
+    filter: true,
+    options: [neededReason, all, yes, detach, key],
+    details: `${SELECTION} More than 2,000 events are changed by a worker, which the command follows.`,
+    examples: ['parkade ignore --errorCode VALIDATION_ERROR --reason "fixed at the producer"'],
+  },
+  {
+    name: "release",
+    summary: "Take events back that were ignored",
+    arguments: [ids],
+    filter: true,
+    options: [
+      neededReason,
+      { name: "operation", value: "id", text: "What a bulk operation has changed, in place of ids or a filter" },
+      { name: "keep-limits", text: "Failures, redrives and cooldown stay as they were; otherwise they start anew" },
+      all,
+      yes,
+      detach,
+      key,
+    ],
+    details: `${SELECTION} More than 2,000 events are changed by a worker, which the command follows.`,
+    examples: ['parkade release --eventId order-77-v3 --reason "it is needed after all"'],
+  },
+  {
+    name: "follow",
+    summary: "Follow a redrive or a bulk operation to its end",
+    arguments: [redriveId],
+    details: "Ctrl-C stops following, and nothing else. A redrive that is paused ends the command with 4.",
+    examples: ["parkade follow 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
+  },
+  {
+    name: "pause",
+    summary: "Pause a redrive",
+    arguments: [redriveId],
+    options: [reason],
+    details: "After the answer no further send begins; it says how many are under way.",
+    examples: ['parkade pause 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --reason "too many failures"'],
+  },
+  {
+    name: "resume",
+    summary: "Go on with a paused redrive",
+    arguments: [redriveId],
+    options: [reason],
+    details: "It does not follow the redrive: `parkade follow` does.",
+    examples: ["parkade resume 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
+  },
+  {
+    name: "cancel",
+    summary: "Cancel a redrive or a bulk operation",
+    arguments: [redriveId],
+    options: [reason],
+    details: "What was delivered or changed by then stays so.",
+    examples: ["parkade cancel 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
+  },
+  {
+    name: "tail",
+    summary: "Print events as they are parked",
+    filter: true,
+    options: [{ name: "lines", value: "n", number: true, text: "Begin with so many earlier events; default 10" }],
+    details:
+      "Oldest first, each event once, until Ctrl-C. With --json one event a line. While Parkade does not answer it is asked again; events of that time are printed afterwards. It takes no --from and no --to: `search` and `export` read what is past.",
+    examples: ["parkade tail --errorCode TIMEOUT", "parkade tail --json | jq -r .eventId"],
+  },
+  {
+    name: "export",
+    summary: "Write all events that match to standard output",
+    filter: true,
+    options: [{ name: "format", value: "format", values: ["ndjson", "csv"], text: "Default: ndjson" }],
+    details: "As a stream: any number of events, read only as fast as they are written.",
+    examples: ["parkade export --source orders > orders.ndjson", "parkade export --format csv > events.csv"],
+  },
+  {
+    name: "source list",
+    summary: "List the sources",
+    details: "Their kind, whether they are on, their state as the worker reports it, and how many events are parked.",
+    examples: ["parkade source list"],
+  },
+  {
+    name: "source add",
+    summary: "Add a source",
+    arguments: [{ name: "name" }],
+    options: [
+      { name: "kind", value: "kind", required: true, text: "Such as http or rabbitmq" },
+      {
+        name: "set",
+        value: "path=text",
+        many: true,
+        text: "A field of the configuration; path:=json for other values",
+      },
+      { name: "config", value: "json", text: "The configuration as JSON; @file reads it from a file" },
+      { name: "schema", value: "json", text: "JSON Schema that payloads must match to be redriven; or @file" },
+      { name: "disabled", text: "Do not begin to read from it" },
+    ],
+    details:
+      "Secrets on a command line are seen by others on the machine: name a variable, `--set url=env:PARKADE_SECRET_RABBIT`, that is set for Parkade itself.",
+    examples: [
+      "parkade source add orders --kind http --set redriveUrl=https://orders.example/events",
+      "parkade source add billing --kind rabbitmq --set url=env:PARKADE_SECRET_RABBIT --set queue=billing.dlq --set prefetch:=50",
+    ],
+  },
+  {
+    name: "source probe",
+    summary: "Try whether a source can be reached, and what would be read",
+    arguments: [{ ...name, optional: true }],
+    options: [
+      { name: "kind", value: "kind", text: "Of a configuration that is not stored, in place of a name" },
+      { name: "set", value: "path=text", many: true, text: "A field of that configuration, as in `source add`" },
+      { name: "config", value: "json", text: "That configuration as JSON, or @file" },
+    ],
+    details: "Nothing is taken from the queue. The exit code is 1 when the source cannot be reached.",
+    examples: [
+      "parkade source probe orders",
+      "parkade source probe --kind http --set redriveUrl=http://localhost:4000/",
+    ],
+  },
+  {
+    name: "source pause",
+    summary: "Stop reading from a source",
+    arguments: [name],
+    options: [reason],
+    details: "Its events stay, and can be redriven.",
+    examples: ['parkade source pause orders --reason "the broker moves"'],
+  },
+  {
+    name: "source resume",
+    summary: "Read from a source again",
+    arguments: [name],
+    options: [reason],
+    details: "The worker begins within seconds.",
+    examples: ["parkade source resume orders"],
+  },
+  {
+    name: "completion",
+    summary: "Print the completion script of a shell",
+    arguments: [{ name: "shell", values: ["bash", "zsh"] }],
+    details: "The script asks `parkade` itself, so it stays right after an update.",
+    examples: ["source <(parkade completion bash)", "parkade completion zsh > ~/.zfunc/_parkade"],
+  },
+  {
+    name: "man",
+    summary: "Print the manual page",
+    details: "The source text for `man`; npm installs the same page with the package.",
+    examples: ["parkade man | man -l -"],
+  },
+];
+
+export function commandOf(words: CommandName): Command {
+  return COMMANDS.find(({ name: known }) => known === words)!;
+}
+
+/** What a command takes besides the filter. */
+export function optionsOf(command: Command): readonly Option[] {
+  return [...(command.options ?? []), ...GLOBAL_OPTIONS];
+}
+
+/** `id`, `[id ...]`, as in a usage line. */
+export function argumentText({ name: word, optional, many }: Argument): string {
+  const text = `<${word}>${many ? " ..." : ""}`;
+  return optional ? `[${text}]` : text;
+}

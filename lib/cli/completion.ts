@@ -1,0 +1,102 @@
+import { takeCommand, UsageError } from "@/lib/cli/command-line";
+import { COMMAND_NAMES, type Command, FILTER_OPTIONS, type Option, optionsOf } from "@/lib/cli/command-table";
+
+export const SHELLS = ["bash", "zsh"] as const;
+export type Shell = (typeof SHELLS)[number];
+
+/** The word by which the scripts ask for candidates. */
+export const COMPLETE_WORD = "__complete";
+
+/** `COMP_WORDS` splits at `=`; the word under the cursor ends the list. Without a candidate bash offers files. */
+const BASH = `_parkade() {
+  local IFS=$'\\n'
+  COMPREPLY=($(parkade ${COMPLETE_WORD} bash "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -F _parkade parkade
+`;
+
+const ZSH = `#compdef parkade
+_parkade() {
+  local -a found
+  found=("\${(@f)$(parkade ${COMPLETE_WORD} zsh "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  [[ -n "$found" ]] && compadd -- "\${found[@]}" || _files
+}
+if [[ "\${funcstack[1]}" = _parkade ]]; then _parkade "$@"; else compdef _parkade parkade; fi
+`;
+
+export const SCRIPTS: Record<Shell, string> = { bash: BASH, zsh: ZSH };
+
+/**
+ * What may stand in place of the last word, one candidate a line. `sources` reads the names of the sources; a candidate
+ * list without them is right as well.
+ */
+export async function candidates(
+  shell: Shell,
+  words: readonly string[],
+  sources: () => Promise<string[]>,
+): Promise<string[]> {
+  const joined = shell === "bash" ? joinedAtEquals(words) : [...words];
+  const current = joined.pop() ?? "";
+  const command = commandBefore(joined);
+  if (command === null) {
+    const typed = joined.filter((word) => !word.startsWith("-"));
+    return [...new Set(COMMAND_NAMES.map((name) => name.split(" ")))]
+      .filter((name) => typed.every((word, at) => name[at] === word))
+      .map((name) => name[typed.length] ?? "")
+      .filter(startsWith(current))
+      .filter((word, at, list) => word !== "" && list.indexOf(word) === at);
+  }
+  const options = [...optionsOf(command), ...(command.filter ? FILTER_OPTIONS : [])];
+  const named = (word: string | undefined) => options.find(({ name, value }) => value && word === `--${name}`);
+  const [, assigned, value = ""] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
+  if (assigned !== undefined) {
+    // bash replaces what is behind the equals sign, zsh the whole word.
+    const before = shell === "bash" ? "" : `${assigned}=`;
+    return (await valuesOf(named(assigned), sources)).filter(startsWith(value)).map((found) => before + found);
+  }
+  const awaiting = named(joined.at(-1));
+  if (awaiting) return (await valuesOf(awaiting, sources)).filter(startsWith(current));
+  if (current.startsWith("-")) return unused(options, joined).filter(startsWith(current));
+  const place =
+    joined.filter((word, at) => !word.startsWith("-") && !named(joined[at - 1])).length - nameWords(command);
+  const argument = command.arguments?.[place];
+  return (await valuesOf(argument, sources)).filter(startsWith(current));
+}
+
+const nameWords = (command: Command) => command.name.split(" ").length;
+const startsWith = (prefix: string) => (word: string) => word.startsWith(prefix);
+
+function commandBefore(words: readonly string[]): Command | null {
+  try {
+    return takeCommand(words).command;
+  } catch (error) {
+    if (error instanceof UsageError) return null;
+    throw error;
+  }
+}
+
+/** `--status`, `=`, `PEN` is one word. */
+function joinedAtEquals(words: readonly string[]): string[] {
+  const joined: string[] = [];
+  words.forEach((word, at) => {
+    const before = joined.at(-1);
+    const goesOn = before?.startsWith("--") && (word === "=" || (words[at - 1] === "=" && before.endsWith("=")));
+    if (goesOn) joined[joined.length - 1] = before + word;
+    else joined.push(word);
+  });
+  return joined;
+}
+
+function unused(options: readonly Option[], words: readonly string[]): string[] {
+  const given = new Set(words.map((word) => word.split("=")[0]));
+  return options
+    .filter(({ name, many }) => many || !given.has(`--${name}`))
+    .map(({ name }) => `--${name.replace("<key>", "")}`);
+}
+
+async function valuesOf(
+  of: { values?: readonly string[]; sources?: true } | undefined,
+  sources: () => Promise<string[]>,
+): Promise<readonly string[]> {
+  return of?.values ?? (of?.sources ? sources() : []);
+}

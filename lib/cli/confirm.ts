@@ -1,0 +1,19 @@
+import type { Call } from "@/lib/cli/call";
+import { UsageError } from "@/lib/cli/command-line";
+import { UNASKED_MAX } from "@/lib/cli/command-table";
+import { formatNumber } from "@/lib/core/format";
+
+/**
+ * Asks before a large change: the person types the number of events (or `yes` when it is not known). Throws UsageError
+ * when nobody can be asked; false = the person did not agree.
+ */
+export async function confirmed({ line, terminal }: Call, what: string, events: number | null): Promise<boolean> {
+  if (line.flag("yes") || (events !== null && events <= UNASKED_MAX)) return true;
+  const many = events === null ? "an unknown number of events" : `${formatNumber(events)} events`;
+  const expected = events === null ? "yes" : String(events);
+  const typed = await terminal.ask(`${what} ${many}? Type ${expected} to go on: `);
+  if (typed === null) throw new UsageError(`${what.toLowerCase()} ${many}: say --yes`, line.command);
+  if (typed.replaceAll(",", "").trim() === expected) return true;
+  terminal.say("Nothing was changed.");
+  return false;
+}

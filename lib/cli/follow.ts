@@ -1,0 +1,157 @@
+import { type Call, countText, patiently, printAnswer } from "@/lib/cli/call";
+import { EXIT } from "@/lib/cli/command-table";
+import { factsText } from "@/lib/cli/table";
+import { ApiError } from "@/lib/contract/api-error";
+import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
+import type { RedriveOut } from "@/lib/contract/redrives";
+import { formatDuration, formatNumber, formatRate, plural } from "@/lib/core/format";
+import { isFinal } from "@/lib/core/redrive-state";
+
+/** Between two reads of what is followed. */
+const POLL_MS = { first: 250, max: 2_000 };
+
+/** `follow`: the id is that of a redrive or of a bulk operation. */
+export async function follow(call: Call): Promise<number> {
+  const id = call.line.arguments[0]!;
+  return eitherKind(
+    () => followRedrive(call, id),
+    () => followOperation(call, id),
+  );
+}
+
+async function eitherKind<T>(redrive: () => Promise<T>, operation: () => Promise<T>): Promise<T> {
+  try {
+    return await redrive();
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== "unknown-redrive") throw error;
+  }
+  try {
+    return await operation();
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== "unknown-operation") throw error;
+    throw new ApiError("unknown-redrive", `${error.detail}, nor such a redrive`, { status: 404, fields: error.fields });
+  }
+}
+
+export async function followRedrive(call: Call, id: string): Promise<number> {
+  const ended = await until<RedriveOut>(call, {
+    path: `api/v1/redrives/${id}`,
+    what: `redrive ${id}`,
+    over: ({ state }) => isFinal(state) || state === "PAUSED",
+    progress: redriveProgress,
+  });
+  if (ended === null) return EXIT.interrupted;
+  await printAnswer(call, ended, () => redriveText(ended));
+  if (ended.state === "PAUSED") {
+    call.terminal.say(`Paused${ended.pauseReason ? ` (${ended.pauseReason})` : ""}: \`parkade resume ${id}\` goes on.`);
+  }
+  const { failed, refused, cancelled, bounced } = ended;
+  return ended.state === "DONE" && failed + refused + cancelled + bounced === 0 ? EXIT.done : EXIT.partly;
+}
+
+export async function followOperation(call: Call, id: string): Promise<number> {
+  const ended = await until<BulkOperationOut>(call, {
+    path: `api/v1/operations/${id}`,
+    what: `bulk operation ${id}`,
+    over: ({ state }) => state !== "RUNNING",
+    progress: ({ state, changed, refused, expected, stalled, etaMs }) =>
+      [
+        `${state} ${formatNumber(changed + refused)} of ${expected.kind === "exact" ? "" : "about "}${formatNumber(expected.value)}`,
+        etaMs === null ? null : `${formatDuration(etaMs)} left`,
+        stalled,
+      ]
+        .filter(Boolean)
+        .join(", "),
+  });
+  if (ended === null) return EXIT.interrupted;
+  await printAnswer(call, ended, () =>
+    factsText([
+      ["operation", ended.id],
+      ["state", ended.state],
+      ["changed", formatNumber(ended.changed)],
+      ["refused", countText(ended.refused, ended.refusedByReason)],
+    ]),
+  );
+  return ended.state === "DONE" && ended.refused === 0 ? EXIT.done : EXIT.partly;
+}
+
+type Followed<Answer> = {
+  path: string;
+  what: string;
+  over(answer: Answer): boolean;
+  progress(answer: Answer): string;
+};
+
+/** Reads until it is over; null = the person has stopped following. */
+async function until<Answer>(call: Call, { path, what, over, progress }: Followed<Answer>): Promise<Answer | null> {
+  const { api, terminal, clock, signal } = call;
+  try {
+    for (let pauseMs = POLL_MS.first; ; pauseMs = Math.min(pauseMs * 2, POLL_MS.max)) {
+      const answer = await patiently(call, () => api.get<Answer>(path));
+      if (over(answer)) return answer;
+      terminal.progress(progress(answer));
+      await clock.sleep(pauseMs, signal);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const id = path.split("/").at(-1);
+    terminal.say(
+      `Stopped following. The ${what} goes on: \`parkade follow ${id}\` shows it, \`parkade cancel ${id}\` stops it.`,
+    );
+    return null;
+  }
+}
+
+function redriveProgress(redrive: RedriveOut): string {
+  const { state, total, open, failed, refused, bounced, rateNow, etaMs, stalled } = redrive;
+  return [
+    `${state} ${formatNumber(total - open)} of ${formatNumber(total)}`,
+    failed > 0 ? `${formatNumber(failed)} failed` : null,
+    refused > 0 ? `${formatNumber(refused)} refused` : null,
+    bounced > 0 ? `${formatNumber(bounced)} came back` : null,
+    rateNow === null ? null : formatRate(rateNow),
+    etaMs === null ? null : `${formatDuration(etaMs)} left`,
+    stalled?.text,
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+function redriveText(redrive: RedriveOut): string {
+  const { mode, failed, failedByReason, refused, refusedByReason, cancelled, open } = redrive;
+  return factsText([
+    ["redrive", redrive.id],
+    ["state", redrive.state],
+    ["total", formatNumber(redrive.total)],
+    mode === "verify" ? ["passed", formatNumber(redrive.passed)] : ["delivered", formatNumber(redrive.delivered)],
+    ["failed", countText(failed, failedByReason)],
+    ["refused", countText(refused, refusedByReason)],
+    ["cancelled", cancelled === 0 ? null : formatNumber(cancelled)],
+    ["open", open === 0 ? null : formatNumber(open)],
+    ["came back", redrive.bounced === 0 ? null : formatNumber(redrive.bounced)],
+    ["confirmed", redrive.confirmed === 0 ? null : formatNumber(redrive.confirmed)],
+  ]);
+}
+
+/** `pause`, `resume` and `cancel`; a bulk operation can be cancelled alone. */
+export async function steer(call: Call, action: "pause" | "resume" | "cancel"): Promise<number> {
+  const { line, api } = call;
+  const id = line.arguments[0]!;
+  const reason = line.text("reason");
+  const change = { method: "PATCH", body: { action, ...(reason === null ? {} : { reason }) } } as const;
+  const patchRedrive = () => api.change<RedriveOut & { underWay: number | null }>(`api/v1/redrives/${id}`, change);
+  if (action !== "cancel") return printSteered(call, await patchRedrive());
+  return eitherKind(
+    async () => printSteered(call, await patchRedrive()),
+    async () => printSteered(call, await api.change<BulkOperationOut>(`api/v1/operations/${id}`, change)),
+  );
+}
+
+async function printSteered(
+  call: Call,
+  answer: (RedriveOut & { underWay: number | null }) | BulkOperationOut,
+): Promise<number> {
+  const sends = "underWay" in answer && answer.underWay ? `, ${plural(answer.underWay, "send")} still under way` : "";
+  await printAnswer(call, answer, () => `${answer.id} is ${answer.state}${sends}\n`);
+  return EXIT.done;
+}

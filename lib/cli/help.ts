@@ -1,0 +1,90 @@
+import {
+  argumentText,
+  COMMANDS,
+  type Command,
+  ENVIRONMENT,
+  EXIT,
+  EXIT_TEXTS,
+  FILTER_OPTIONS,
+  FILTER_RULE,
+  GLOBAL_OPTIONS,
+  type Option,
+} from "@/lib/cli/command-table";
+import { wrapped } from "@/lib/cli/table";
+
+const WIDTH = 100;
+
+export const SUMMARY = "Parkade from the command line: dead letters parked, understood, and sent back safely.";
+
+/** `parkade --help` */
+export function overviewText(): string {
+  return [
+    SUMMARY,
+    "Usage: parkade <command> [options]",
+    section(
+      "Commands",
+      COMMANDS.map(({ name, summary }) => [name, summary]),
+    ),
+    section("Options of every command", GLOBAL_OPTIONS.map(optionLine)),
+    section(
+      "Environment",
+      ENVIRONMENT.map(({ name, text }) => [name, text]),
+    ),
+    section("Exit codes", exitLines()),
+    "parkade <command> --help says more. parkade man | man -l - shows everything.",
+  ].join("\n\n");
+}
+
+/** `parkade <command> --help`; without the filter and the global options for a page that shows them once. */
+export function commandText(command: Command, { whole = true } = {}): string {
+  const own = command.options ?? [];
+  return [
+    `parkade ${command.name}: ${command.summary}`,
+    `Usage: ${usageLine(command)}`,
+    wrapped(command.details, WIDTH),
+    own.length > 0 && section("Options", own.map(optionLine)),
+    whole && command.filter && section("Filter", FILTER_OPTIONS.map(optionLine), FILTER_RULE),
+    whole && section("Options of every command", GLOBAL_OPTIONS.map(optionLine)),
+    ["Examples:", ...command.examples.map((example) => `  ${example}`)].join("\n"),
+  ]
+    .filter((part) => part !== false && part !== undefined)
+    .join("\n\n");
+}
+
+export function usageLine(command: Command): string {
+  const needed = (command.options ?? []).filter(({ required }) => required).map(optionText);
+  return [
+    `parkade ${command.name}`,
+    ...(command.arguments ?? []).map(argumentText),
+    ...(command.filter ? ["[filter]"] : []),
+    ...needed,
+    "[options]",
+  ].join(" ");
+}
+
+export function optionText({ name, short, value, values }: Option): string {
+  const of = value === undefined ? "" : ` <${values?.join("|") ?? value}>`;
+  return `${short ? `-${short}, ` : ""}--${name}${of}`;
+}
+
+function optionLine(option: Option): [string, string] {
+  const long = option.values && option.values.join("|").length > 30 ? { ...option, values: undefined } : option;
+  const more = [
+    long !== option && `one of ${option.values!.join(", ")}`,
+    option.many && !FILTER_OPTIONS.includes(option) && "may be given several times",
+    option.required && "needed",
+  ].filter(Boolean);
+  return [optionText(long), more.length > 0 ? `${option.text} (${more.join("; ")})` : option.text];
+}
+
+export function exitLines(): [string, string][] {
+  return Object.entries(EXIT).map(([name, code]) => [String(code), EXIT_TEXTS[name as keyof typeof EXIT]]);
+}
+
+function section(title: string, lines: [string, string][], rule?: string): string {
+  const width = Math.max(...lines.map(([left]) => left.length)) + 4;
+  const rows = lines.map(
+    ([left, text]) => `  ${left}`.padEnd(width) + wrapped(text, WIDTH, " ".repeat(width)).trimStart(),
+  );
+  return [`${title}:`, ...(rule ? [wrapped(rule, WIDTH, "  ")] : []), ...rows].join("\n");
+}

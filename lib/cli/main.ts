@@ -1,0 +1,163 @@
+import { userInfo } from "node:os";
+import { createApi } from "@/lib/cli/api";
+import type { Call } from "@/lib/cli/call";
+import { changeEvents } from "@/lib/cli/change";
+import { type CommandLine, readCommandLine, UsageError } from "@/lib/cli/command-line";
+import { type CommandName, EXIT } from "@/lib/cli/command-table";
+import { COMPLETE_WORD, candidates, SCRIPTS, type Shell } from "@/lib/cli/completion";
+import { exportEvents } from "@/lib/cli/export";
+import { follow, steer } from "@/lib/cli/follow";
+import { commandText, overviewText } from "@/lib/cli/help";
+import { manPage } from "@/lib/cli/man-page";
+import { redrive } from "@/lib/cli/redrive";
+import { search } from "@/lib/cli/search";
+import { serve } from "@/lib/cli/serve";
+import { show } from "@/lib/cli/show";
+import { addSource, listSources, probeSource, readSources, switchSource } from "@/lib/cli/source";
+import { tail } from "@/lib/cli/tail";
+import { createTerminal } from "@/lib/cli/terminal";
+import { ApiError } from "@/lib/contract/api-error";
+import { actorFault, cleanActor } from "@/lib/core/actor";
+import { visible } from "@/lib/core/format";
+import { systemClock, within } from "@/lib/platform/clock";
+import { version } from "../../package.json";
+
+const DEFAULT_URL = "http://127.0.0.1:3000";
+/** A person waits at the Tab key. */
+const COMPLETE_MS_MAX = 1_000;
+const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
+  serve,
+  search,
+  show,
+  redrive: (call) => redrive(call, "deliver"),
+  verify: (call) => redrive(call, "verify"),
+  ignore: (call) => changeEvents(call, "ignore"),
+  release: (call) => changeEvents(call, "release"),
+  follow,
+  pause: (call) => steer(call, "pause"),
+  resume: (call) => steer(call, "resume"),
+  cancel: (call) => steer(call, "cancel"),
+  tail,
+  export: exportEvents,
+  "source list": listSources,
+  "source add": addSource,
+  "source probe": probeSource,
+  "source pause": (call) => switchSource(call, false),
+  "source resume": (call) => switchSource(call, true),
+  completion: ({ line }) => printed(SCRIPTS[line.arguments[0] as Shell]),
+  man: () => printed(manPage(version)),
+};
+
+const stopped = new AbortController();
+
+const terminal = createTerminal(systemClock, stopped.signal);
+
+async function printed(text: string): Promise<number> {
+  await terminal.print(text);
+  return EXIT.done;
+}
+
+async function main(words: readonly string[]): Promise<number> {
+  if (words[0] === COMPLETE_WORD) return complete(words.slice(1));
+  const first = words.find((word) => !word.startsWith("-"));
+  if (first === "help") return main([...words.filter((word) => word !== "help"), "--help"]);
+  const line = readCommandLine(words);
+  if (words.includes("--version")) return printed(`${version}\n`);
+  if (line === null) {
+    if (words.some((word) => word === "--help" || word === "-h")) return printed(`${overviewText()}\n`);
+    terminal.say(overviewText());
+    return EXIT.usage;
+  }
+  if (line.flag("help")) return printed(`${commandText(line.command)}\n`);
+  // Its launcher stops in order on signals by itself.
+  if (line.command.name === "serve") return serve({ line, terminal });
+  process.once("SIGINT", () => {
+    stopped.abort(new Error("stopped"));
+    process.once("SIGINT", () => process.exit(EXIT.interrupted));
+  });
+  return RUN[line.command.name]({ line, api: apiFor(line), terminal, clock: systemClock, signal: stopped.signal });
+}
+
+function apiFor(line: Pick<CommandLine, "text">) {
+  const url = line.text("url") ?? (process.env.PARKADE_URL || DEFAULT_URL);
+  if (!URL.canParse(url) || !/^https?:/.test(url)) {
+    throw new UsageError(
+      `${JSON.stringify(url)} is no address: give one such as ${DEFAULT_URL} in --url or PARKADE_URL`,
+    );
+  }
+  return createApi({ url, actor: actorOf(line), clock: systemClock, signal: stopped.signal });
+}
+
+/** A name that was given must be right; that of the operating system's user is left out when Parkade does not take it. */
+function actorOf(line: Pick<CommandLine, "text">): string | null {
+  const given = line.text("actor") ?? (process.env.PARKADE_ACTOR || null);
+  const name = cleanActor(given ?? userName());
+  const fault = actorFault(name);
+  if (fault === null) return name;
+  if (given !== null) throw new UsageError(`the name in --actor or PARKADE_ACTOR ${fault}`);
+  return null;
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A user id without an entry, as in some containers: the audit then says `local`.
+    return "";
+  }
+}
+
+/** Says nothing about errors: the shell shows what it is given. */
+async function complete([shell, ...words]: readonly string[]): Promise<number> {
+  const api = apiFor({ text: () => null });
+  const sources = async () => {
+    try {
+      return (await within(systemClock, COMPLETE_MS_MAX, (late) => orAborted(readSources({ api }), late))).map(
+        ({ name }) => name,
+      );
+    } catch {
+      // Parkade is away: a person types the name.
+      return [];
+    }
+  };
+  return printed((await candidates(shell as Shell, words, sources)).map((word) => `${word}\n`).join(""));
+}
+
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    work.then(resolve, reject);
+  });
+}
+
+function report(error: unknown, json: boolean): number {
+  if (error instanceof UsageError) {
+    const command = error.command && `parkade ${error.command.name} --help`;
+    terminal.say(`parkade: ${error.message}${command ? `\nSee \`${command}\`.` : ""}`);
+    return EXIT.usage;
+  }
+  if (stopped.signal.aborted) return EXIT.interrupted;
+  if (!(error instanceof ApiError)) throw error;
+  const { code, status, detail, fields } = error;
+  if (json) terminal.say(JSON.stringify({ code, status, detail, errors: fields }));
+  else {
+    const named = fields
+      .filter((field) => !detail.includes(field.detail))
+      .map((field) => `  ${field.field}: ${field.detail}`);
+    terminal.say([`parkade: ${visible(detail)} (${code})`, ...named.map(visible)].join("\n"));
+  }
+  return code === "offline" || code === "no-answer" || code === "unexpected-answer" ? EXIT.unreachable : EXIT.refused;
+}
+
+// `| head` closes the pipe: the reader has what it wanted.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(EXIT.done);
+  throw error;
+});
+
+const words = process.argv.slice(2);
+try {
+  process.exitCode = await main(words);
+} catch (error) {
+  process.exitCode = report(error, words.includes("--json"));
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from "node:crypto";
+import { type Call, countText, printAnswer, reasonsText, selectOf } from "@/lib/cli/call";
+import { EXIT } from "@/lib/cli/command-table";
+import { confirmed } from "@/lib/cli/confirm";
+import { followRedrive } from "@/lib/cli/follow";
+import { factsText } from "@/lib/cli/table";
+import type { PreviewOut, RedriveAnswer } from "@/lib/contract/redrives";
+import { formatDuration, formatNumber, formatRate, plural } from "@/lib/core/format";
+
+/** `redrive` and `verify`. A verification sends nothing, so it is not asked about. */
+export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<number> {
+  const { line, api, terminal } = call;
+  const flag = (name: string) =>
+    line.command.options?.some((option) => option.name === name) ? line.flag(name) : false;
+  const request = {
+    select: selectOf(call),
+    mode,
+    lane: line.text("lane") ?? "slow",
+    ratePerSecond: line.number("rate"),
+    ...(flag("canary") ? { canary: true } : {}),
+    ...(line.text("earlier") === null ? {} : { earlier: line.text("earlier") }),
+  };
+  if (line.flag("preview") || mode === "deliver") {
+    const body = { ...request, sample: line.flag("preview") };
+    const preview = await api.change<PreviewOut>("api/v1/redrives/preview", { method: "POST", body });
+    if (line.flag("preview")) {
+      await printAnswer(call, preview, () => previewText(preview));
+      return EXIT.done;
+    }
+    const asked = preview.eligible ?? preview.total;
+    if (!line.flag("yes") && (asked === null || asked > 0)) terminal.say(previewText(preview).trimEnd());
+    if (!(await confirmed(call, "Redrive", asked))) return EXIT.refused;
+  }
+  const key = line.text("idempotency-key") ?? randomUUID();
+  const body = { ...request, reason: line.text("reason") };
+  const begun = await api.change<RedriveAnswer>("api/v1/redrives", { method: "POST", body, key });
+  terminal.say(
+    `Redrive ${begun.id}: ${begun.total === null ? "its events are being collected" : plural(begun.total, "event")}`,
+  );
+  if (!line.flag("detach")) return followRedrive(call, begun.id);
+  await printAnswer(call, begun, () => `${begun.id}\n`);
+  return EXIT.done;
+}
+
+function previewText({
+  total,
+  kind,
+  eligible,
+  refused,
+  byErrorCode,
+  ratePerSecond,
+  etaMs,
+  sample,
+  earlier,
+}: PreviewOut) {
+  const about = kind === "exact" ? "" : kind === "atLeast" ? "at least " : "about ";
+  const refusals = Object.values(refused).reduce((sum, count) => sum + count, 0);
+  return factsText([
+    ["selected", total === null ? "unknown" : about + formatNumber(total)],
+    ["would go", eligible === null ? "unknown" : about + formatNumber(eligible)],
+    ["refused", refusals === 0 ? null : countText(refusals, refused)],
+    ["by error code", reasonsText(byErrorCode) || null],
+    ["rate", ratePerSecond === null ? "unlimited" : formatRate(ratePerSecond)],
+    ["takes about", etaMs === null ? null : formatDuration(etaMs)],
+    [
+      "dry run",
+      sample &&
+        `${sample.wouldGo} of ${sample.checked} checked would go${sample.refused && reasonsText(sample.refused) ? `, refused: ${reasonsText(sample.refused)}` : ""}`,
+    ],
+    [
+      "earlier",
+      earlier && earlier.heldEvents > 0
+        ? `${plural(earlier.heldEvents, "event")} behind ${plural(earlier.earlierEvents, "parked earlier version")}: see --earlier`
+        : null,
+    ],
+  ]);
+}

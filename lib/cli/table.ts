@@ -1,0 +1,82 @@
+import { visible } from "@/lib/core/format";
+
+export type Column<Row> = { title: string; of(row: Row): string | number | null };
+
+const GAP = "  ";
+/** No column becomes narrower than this, however narrow the terminal is. */
+const WIDTH_MIN = 6;
+
+/**
+ * Rows as text. For a terminal of `columns` characters: aligned, with titles, the widest columns cut until a row fits. For
+ * a pipe (null): whole values with tabs between them, without titles.
+ */
+export function tableText<Row>(rows: readonly Row[], shown: readonly Column<Row>[], columns: number | null): string {
+  const cells = rows.map((row) => shown.map(({ of }) => oneLine(of(row))));
+  if (columns === null) return cells.map((row) => `${row.join("\t")}\n`).join("");
+  const lines = [shown.map(({ title }) => title.toUpperCase()), ...cells];
+  const widths = shown.map((_, at) => Math.max(...lines.map((line) => widthOf(line[at]!))));
+  const available = columns - GAP.length * (shown.length - 1);
+  for (let excess = sum(widths) - available; excess > 0; excess--) {
+    const widest = widths.indexOf(Math.max(...widths));
+    if (widths[widest]! <= WIDTH_MIN) break;
+    widths[widest]!--;
+  }
+  return lines
+    .map(
+      (line) =>
+        `${line
+          .map((cell, at) => fitted(cell, widths[at]!))
+          .join(GAP)
+          .trimEnd()}\n`,
+    )
+    .join("");
+}
+
+/** `name  value` lines, the values aligned; what is null is left out. */
+export function factsText(facts: readonly (readonly [string, string | number | null])[]): string {
+  const given = facts.filter(([, value]) => value !== null);
+  const width = Math.max(...given.map(([label]) => label.length));
+  return given.map(([label, value]) => `${label.padEnd(width)}${GAP}${oneLine(value)}\n`).join("");
+}
+
+/** Text of a producer on one line: a control character in it would reach the terminal. */
+function oneLine(value: string | number | null): string {
+  return visible(
+    String(value ?? "")
+      .replaceAll(/\s+/g, " ")
+      .trim(),
+  );
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+
+/** Characters of East Asia and emoji take two columns, marks on a letter none. */
+const WIDE =
+  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
+const NONE = /\p{M}|\u200d/u;
+
+export function widthOf(text: string): number {
+  return sum([...text].map((character) => (WIDE.test(character) ? 2 : NONE.test(character) ? 0 : 1)));
+}
+
+function fitted(text: string, width: number): string {
+  const own = widthOf(text);
+  if (own <= width) return text + " ".repeat(width - own);
+  let kept = "";
+  for (const character of text) {
+    if (widthOf(kept + character) > width - 1) break;
+    kept += character;
+  }
+  return `${kept}…${" ".repeat(width - 1 - widthOf(kept))}`;
+}
+
+/** Words in lines of at most `width` characters, each after `indent`. */
+export function wrapped(text: string, width: number, indent = ""): string {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1)!;
+    if (line !== "" && indent.length + line.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
+  }
+  return lines.map((line) => indent + line).join("\n");
+}

@@ -1,0 +1,45 @@
+import { createInterface } from "node:readline/promises";
+import { pipeline } from "node:stream/promises";
+import type { Terminal } from "@/lib/cli/call";
+import { visible } from "@/lib/core/format";
+import type { Clock } from "@/lib/platform/clock";
+
+/** Between two lines of progress where no terminal shows them in one place. */
+const PROGRESS_MS = 5_000;
+
+/** The streams of this process. */
+export function createTerminal(clock: Clock, signal: AbortSignal): Terminal {
+  const { stdin, stdout, stderr } = process;
+  let progressAtMs: number | null = null;
+  return {
+    columns: stdout.isTTY ? stdout.columns : null,
+    print: (text) =>
+      new Promise((resolve, reject) => stdout.write(text, (error) => (error ? reject(error) : resolve()))),
+    pipe: (body) => pipeline(body, stdout, { end: false, signal }),
+    say: (line) => {
+      if (progressAtMs !== null && stderr.isTTY) stderr.write(CLEARED);
+      progressAtMs = null;
+      stderr.write(`${line}\n`);
+    },
+    progress: (line) => {
+      const shown = visible(line.replaceAll(/\s+/g, " "));
+      const nowMs = clock.nowMs();
+      if (stderr.isTTY) stderr.write(CLEARED + shown.slice(0, stderr.columns - 1));
+      else if (progressAtMs === null || nowMs - progressAtMs >= PROGRESS_MS) stderr.write(`${shown}\n`);
+      else return;
+      progressAtMs = nowMs;
+    },
+    ask: async (question) => {
+      if (!stdin.isTTY) return null;
+      const lines = createInterface({ input: stdin, output: stderr });
+      try {
+        return await lines.question(question, { signal });
+      } finally {
+        lines.close();
+      }
+    },
+  };
+}
+
+/** To the start of the line, without what stands in it. */
+const CLEARED = "\r\u001b[K";
