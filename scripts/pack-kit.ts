@@ -18,13 +18,16 @@ const ENTRIES: Record<string, string> = {
 };
 
 /** Programs of the package, each bundled into one file with everything that it imports. */
-const BINS: Record<string, string> = {};
+const BINS: Record<string, string> = { parkade: "lib/cli/main.ts" };
 
 /** Packages that an entry may import. The user installs them, and only for the entries that need them. */
 const OPTIONAL_PEERS: Record<string, string> = {
   ioredis: ">=5",
   pg: ">=8",
 };
+
+/** What `parkade serve` runs, of the same version. Those who run Parkade install it; services do without. */
+const SERVER = "parkade-server";
 
 export type Kit = {
   /** The package as a folder. */
@@ -107,7 +110,6 @@ function packageOf(specifier: string): string {
 }
 
 async function bundleBins(folder: string): Promise<void> {
-  if (Object.keys(BINS).length === 0) return;
   await build({
     absWorkingDir: ROOT,
     entryPoints: Object.entries(BINS).map(([name, source]) => ({ in: source, out: name })),
@@ -121,6 +123,10 @@ async function bundleBins(folder: string): Promise<void> {
     logLevel: "silent",
     banner: { js: "#!/usr/bin/env node" },
   });
+  const page = await runTool(process.execPath, [join(folder, "bin/parkade.mjs"), "man"], { cwd: folder });
+  if (page.code !== 0) throw new StartError(`The manual page could not be written:\n${page.output}`);
+  mkdirSync(join(folder, "man"));
+  writeFileSync(join(folder, "man/parkade.1"), page.output);
 }
 
 function manifest(imported: ReadonlySet<string>): { name: string; version: string; [field: string]: unknown } {
@@ -129,12 +135,14 @@ function manifest(imported: ReadonlySet<string>): { name: string; version: strin
   );
   const strays = [...imported].filter((name) => !(name in OPTIONAL_PEERS));
   if (strays.length > 0) throw new StartError(`The kit imports ${strays.join(", ")}: make it a peer, or do without.`);
-  const peers = Object.entries(OPTIONAL_PEERS).filter(([name]) => imported.has(name));
+  const used = Object.entries(OPTIONAL_PEERS).filter(([name]) => imported.has(name));
+  const peers = [...used, [SERVER, root.version] as const];
   const compiled = (source: string, ext: string) => `./${source.replace(/\.ts$/, ext)}`;
   return {
     name: "parkade",
     version: root.version,
-    description: "Retry, outbox, inbox and parking for services that send their dead letters to Parkade.",
+    description:
+      "Retry, outbox, inbox and parking for services that send their dead letters to Parkade, and its command line.",
     license: root.license,
     type: "module",
     sideEffects: false,
@@ -148,13 +156,10 @@ function manifest(imported: ReadonlySet<string>): { name: string; version: strin
       ),
       "./package.json": "./package.json",
     },
-    ...(Object.keys(BINS).length > 0 && {
-      bin: Object.fromEntries(Object.keys(BINS).map((name) => [name, `bin/${name}.mjs`])),
-    }),
-    ...(peers.length > 0 && {
-      peerDependencies: Object.fromEntries(peers),
-      peerDependenciesMeta: Object.fromEntries(peers.map(([name]) => [name, { optional: true }])),
-    }),
+    bin: Object.fromEntries(Object.keys(BINS).map((name) => [name, `bin/${name}.mjs`])),
+    man: "man/parkade.1",
+    peerDependencies: Object.fromEntries(peers),
+    peerDependenciesMeta: Object.fromEntries(peers.map(([name]) => [name, { optional: true }])),
   };
 }
 

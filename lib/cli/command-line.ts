@@ -71,7 +71,7 @@ export function takeCommand(words: readonly string[]): { command: Command | null
 }
 
 /** `--url http://host search`: the word after such an option is its value. */
-function takesNext(word: string | undefined): boolean {
+export function takesNext(word: string | undefined): boolean {
   return word === "--url" || word === "--actor";
 }
 
@@ -88,9 +88,9 @@ function parse(command: Command, options: readonly Option[], words: readonly str
       args: withDashedValues(options, words),
       allowPositionals: true,
       options: Object.fromEntries(
-        options.map(({ name, short, value, many }) => [
+        options.map(({ name, short, value }) => [
           name,
-          { type: value ? "string" : "boolean", multiple: Boolean(many), ...(short ? { short } : {}) } as const,
+          { type: value ? "string" : "boolean", multiple: Boolean(value), ...(short ? { short } : {}) } as const,
         ]),
       ),
     });

@@ -1,4 +1,4 @@
-import { takeCommand, UsageError } from "@/lib/cli/command-line";
+import { takeCommand, takesNext, UsageError } from "@/lib/cli/command-line";
 import { COMMAND_NAMES, type Command, FILTER_OPTIONS, type Option, optionsOf } from "@/lib/cli/command-table";
 
 export const SHELLS = ["bash", "zsh"] as const;
@@ -39,7 +39,7 @@ export async function candidates(
   const current = joined.pop() ?? "";
   const command = commandBefore(joined);
   if (command === null) {
-    const typed = joined.filter((word) => !word.startsWith("-"));
+    const typed = joined.filter((word, at) => !word.startsWith("-") && !takesNext(joined[at - 1]));
     return [...new Set(COMMAND_NAMES.map((name) => name.split(" ")))]
       .filter((name) => typed.every((word, at) => name[at] === word))
       .map((name) => name[typed.length] ?? "")

@@ -12,7 +12,8 @@ export async function confirmed({ line, terminal }: Call, what: string, events: 
   const many = events === null ? "an unknown number of events" : `${formatNumber(events)} events`;
   const expected = events === null ? "yes" : String(events);
   const typed = await terminal.ask(`${what} ${many}? Type ${expected} to go on: `);
-  if (typed === null) throw new UsageError(`${what.toLowerCase()} ${many}: say --yes`, line.command);
+  if (typed === null)
+    throw new UsageError(`this would ${what.toLowerCase()} ${many}: say --yes to do it`, line.command);
   if (typed.replaceAll(",", "").trim() === expected) return true;
   terminal.say("Nothing was changed.");
   return false;

@@ -105,7 +105,7 @@ async function until<Answer>(call: Call, { path, what, over, progress }: Followe
 function redriveProgress(redrive: RedriveOut): string {
   const { state, total, open, failed, refused, bounced, rateNow, etaMs, stalled } = redrive;
   return [
-    `${state} ${formatNumber(total - open)} of ${formatNumber(total)}`,
+    state === "PLANNING" ? "PLANNING" : `${state} ${formatNumber(total - open)} of ${formatNumber(total)}`,
     failed > 0 ? `${formatNumber(failed)} failed` : null,
     refused > 0 ? `${formatNumber(refused)} refused` : null,
     bounced > 0 ? `${formatNumber(bounced)} came back` : null,

@@ -1,0 +1,100 @@
+import { spawnSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import { COMMANDS, ENVIRONMENT, FILTER_OPTIONS, FILTER_RULE, GLOBAL_OPTIONS, optionsOf } from "./command-table";
+import { commandText, exitLines, optionText, overviewText, SUMMARY } from "./help";
+import { manPage } from "./man-page";
+
+const listed = (rows: readonly (readonly [string, string])[]) =>
+  rows.map(([left, text]) => `- \`${left}\`: ${text}`).join("\n");
+
+/** docs/cli.md: `npx vitest run --project unit lib/cli/cli-docs.test.ts -u` writes it. */
+const PAGE = `# The command line
+
+${SUMMARY} This page is made of the table in \`lib/cli/command-table.ts\`, as are \`--help\`, the manual page (\`man parkade\`) and the
+completion; a test holds it to them.
+
+## Install
+
+\`\`\`sh
+npm install parkade                    # the command line, and the parts for services
+npm install parkade parkade-server     # also \`parkade serve\`: console and worker, built
+npx -p parkade -p parkade-server parkade serve
+\`\`\`
+
+Both packages come as tarballs from a clone, until they are in a registry: \`npm run pack:kit\` and \`npm run pack:server\` write
+them into \`dist-kit/\`. \`parkade serve\` needs Node 22.22 or newer, and no sources, no git and no compiler; npm installs the
+embedded PostgreSQL of the platform with it.
+
+Every command but \`serve\` is a client of the [HTTP API](api.md) and works from any machine that reaches it.
+
+## Output and exit codes
+
+Into a terminal: tables as wide as it is. Into a pipe: whole values with tabs between them, without titles. With \`--json\`: what
+the API answers. Progress, questions and errors go to standard error. Control characters of payloads and names are shown
+by their numbers.
+
+${listed(exitLines())}
+
+A change of more than a few events asks for their number first. Where nobody can be asked it is refused, unless \`--yes\` is
+given. Every change carries an \`Idempotency-Key\`, and is repeated with it when its answer is lost.
+
+## Environment
+
+${listed(ENVIRONMENT.map(({ name, text }) => [name, text]))}
+
+## Options of every command
+
+${listed(GLOBAL_OPTIONS.map((option) => [optionText(option), option.text]))}
+
+## Filter
+
+${FILTER_RULE}
+
+${listed(FILTER_OPTIONS.map((option) => [optionText(option), option.text]))}
+
+## Commands
+
+${COMMANDS.map((command) => `### ${command.name}\n\n\`\`\`text\n${commandText(command, { whole: false })}\n\`\`\``).join("\n\n")}
+`;
+
+test("docs/cli.md is what the table says", async () => {
+  await expect(PAGE).toMatchFileSnapshot("../../docs/cli.md");
+});
+
+describe("help and manual page", () => {
+  const page = manPage("1.2.3");
+
+  test("name every command", () => {
+    for (const { name, summary } of COMMANDS) {
+      expect(overviewText()).toMatch(new RegExp(`^  ${name} +${summary.slice(0, 20)}`, "m"));
+      expect(page).toContain(`.SS "parkade ${name}`);
+    }
+  });
+
+  test.each(COMMANDS.map((command) => [command.name, command] as const))(
+    "%s --help names every option it takes",
+    (_, command) => {
+      const help = commandText(command);
+      for (const { name } of [...optionsOf(command), ...(command.filter ? FILTER_OPTIONS : [])]) {
+        expect(help).toContain(`--${name}`);
+      }
+      expect(Math.max(...help.split("\n").map((line) => line.length))).toBeLessThanOrEqual(140);
+    },
+  );
+
+  test("no line of the page begins a request of its own by accident", () => {
+    const requests = page.split("\n").filter((line) => /^[.']/.test(line));
+    expect(new Set(requests.map((line) => line.split(" ")[0]))).toEqual(
+      new Set([".TH", ".SH", ".SS", ".B", ".PP", ".TP", ".nf", ".fi", ".RS", ".RE", ".nh", ".ad"]),
+    );
+  });
+
+  test.skipIf(spawnSync("groff", ["--version"]).status !== 0)("groff reads the page without a warning", () => {
+    const { status, stdout, stderr } = spawnSync("groff", ["-man", "-ww", "-Tutf8", "-P-c"], {
+      input: page,
+      encoding: "utf8",
+    });
+    expect([status, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain('parkade redrive --source orders --errorCode TIMEOUT --reason "stock');
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it, test } from "vitest";
+import { candidates, type Shell } from "./completion";
+
+const sources = async () => ["billing", "orders"];
+/** The last word is the one under the cursor. */
+const of = (words: string[], shell: Shell = "bash") => candidates(shell, words, sources);
+
+test.each([
+  [["re"], ["redrive", "release", "resume"]],
+  [
+    ["source", ""],
+    ["list", "add", "probe", "pause", "resume"],
+  ],
+  [
+    ["source", "p"],
+    ["probe", "pause"],
+  ],
+  [
+    ["source", "probe", ""],
+    ["billing", "orders"],
+  ],
+  [["source", "probe", "o"], ["orders"]],
+  [["search", "--st"], ["--status"]],
+  [["search", "--status", "P"], ["PENDING"]],
+  [
+    ["search", "--source", ""],
+    ["billing", "orders"],
+  ],
+  [["search", "--limit", ""], []],
+  [["redrive", "--earlier", "in"], ["include"]],
+  [
+    ["completion", ""],
+    ["bash", "zsh"],
+  ],
+  [["completion", "bash", ""], []],
+  [["nonsense", ""], []],
+  [["--url", "http://x", "sho"], ["show"]],
+])("%j is completed with %j", async (words, expected) => expect(await of(words)).toEqual(expected));
+
+describe("an option", () => {
+  it("is offered once, unless it may be given several times", async () => {
+    const left = await of(["search", "--limit", "5", "--source", "orders", "--"]);
+    expect(left).not.toContain("--limit");
+    expect(left).toEqual(expect.arrayContaining(["--source", "--tag.", "--json"]));
+  });
+
+  it("has its value behind an equals sign, in the way of each shell", async () => {
+    // bash splits at the equals sign and replaces what is behind it.
+    expect(await of(["search", "--status", "=", "BO"])).toEqual(["BOUNCED"]);
+    expect(await of(["search", "--status", "=", "BOUNCED", "--lim"])).toEqual(["--limit"]);
+    expect(await of(["search", "--status=BO"], "zsh")).toEqual(["--status=BOUNCED"]);
+  });
+});
