@@ -1,8 +1,7 @@
 import { takeCommand, takesNext, UsageError } from "@/lib/cli/command-line";
 import { COMMAND_NAMES, type Command, FILTER_OPTIONS, type Option, optionsOf } from "@/lib/cli/command-table";
 
-export const SHELLS = ["bash", "zsh"] as const;
-export type Shell = (typeof SHELLS)[number];
+export type Shell = "bash" | "zsh";
 
 /** The word by which the scripts ask for candidates. */
 export const COMPLETE_WORD = "__complete";
