@@ -91,6 +91,14 @@ describe("the package", () => {
     expect(code).toBe(0);
   });
 
+  test("is required from CommonJS, too", async () => {
+    writeFileSync(
+      join(dir, "old.cjs"),
+      'require("parkade/retry").execute({}, async () => "required").then(console.log);',
+    );
+    expect(await node("old.cjs")).toEqual({ code: 0, output: "required\n" });
+  });
+
   test("a bare retry is small, and nothing but the package is in it", async () => {
     const { files, gzippedBytes, minifiedBytes } = await bareRetrySize(dir);
     expect(gzippedBytes).toBeLessThan(BARE_RETRY_MAX.gzippedBytes);

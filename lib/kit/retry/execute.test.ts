@@ -9,6 +9,7 @@ import type { Outcome } from "@/lib/retry/call";
 import { OperationError } from "@/lib/retry/errors";
 import { PolicyError } from "@/lib/retry/policy-error";
 import { type ManualClock, manualClock } from "@/lib/retry/testing/manual-clock";
+import { countListeners } from "@/lib/retry/testing/scripted-call";
 import { seeded } from "@/lib/retry/testing/seeded";
 
 type Step = { afterMs: number; end: "ok" | "hang" | "throw" | object };
@@ -56,14 +57,17 @@ const CASE = fc.record({
   }),
   idempotent: fc.boolean(),
   cancelMs: fc.option(fc.integer({ min: 0, max: 4_000 })),
+  incomingRetryCount: fc.constantFrom(0, 0, 1, 9),
   seed: fc.integer(),
 });
 
 /** Sends by a script, and keeps when each send began. */
 function scripted(clock: ManualClock, steps: readonly Step[]) {
   const sentAtMs: number[] = [];
-  const send: Send<string> = ({ attempt, signal }) => {
+  const retryCounts: number[] = [];
+  const send: Send<string> = ({ attempt, retryCount, signal }) => {
     sentAtMs.push(clock.nowMs());
+    retryCounts.push(retryCount);
     const { afterMs, end } = steps[(attempt - 1) % steps.length]!;
     if (end === "throw") throw Object.assign(new Error("at once"), { code: "ECONNREFUSED" });
     return new Promise((resolve, reject) => {
@@ -72,7 +76,7 @@ function scripted(clock: ManualClock, steps: readonly Step[]) {
       clock.timer(afterMs, () => (end === "ok" ? resolve(`answer ${attempt}`) : reject(end)));
     });
   };
-  return { send, sentAtMs };
+  return { send, sentAtMs, retryCounts };
 }
 
 async function toEnd<T>(clock: ManualClock, running: Promise<T>): Promise<T> {
@@ -85,17 +89,25 @@ async function toEnd<T>(clock: ManualClock, running: Promise<T>): Promise<T> {
   return running;
 }
 
-type Case = { policy: RetryPolicy; steps: Step[]; idempotent: boolean; cancelMs: number | null; seed: number };
+type Case = {
+  policy: RetryPolicy;
+  steps: Step[];
+  idempotent: boolean;
+  cancelMs: number | null;
+  incomingRetryCount?: number;
+  seed: number;
+};
 
 async function history(given: Case, on: (clock: ManualClock, random: () => number) => Runner | RetryPolicy) {
   const clock = manualClock();
   const random = seeded(given.seed);
-  const { send, sentAtMs } = scripted(clock, given.steps);
+  const { send, sentAtMs, retryCounts } = scripted(clock, given.steps);
   const controller = new AbortController();
   if (given.cancelMs !== null) clock.timer(given.cancelMs + 0.5, () => controller.abort("enough"));
   const events: Omit<AttemptEvent, "inputs">[] = [];
   const options = {
     idempotent: given.idempotent,
+    ...(given.incomingRetryCount !== undefined && { incomingRetryCount: given.incomingRetryCount }),
     signal: controller.signal,
     // The engine's record has the inputs of the decision beside it.
     onAttempt: ({ inputs: _, ...event }: AttemptEvent & { inputs?: unknown }) => void events.push(event),
@@ -103,7 +115,8 @@ async function history(given: Case, on: (clock: ManualClock, random: () => numbe
   const target = on(clock, random);
   const running =
     "run" in target ? tryExecute(target, send, options) : tryExecute(target, send, { ...options, clock, random });
-  return { outcome: await toEnd(clock, running), events, sentAtMs };
+  const outcome = await toEnd(clock, running);
+  return { outcome, events, sentAtMs, retryCounts, timersLeft: clock.timers };
 }
 
 describe("a call without a target", () => {
@@ -145,6 +158,18 @@ describe("a call without a target", () => {
     expect(await Promise.all(runs)).toMatchObject([
       { kind: "failed", reason: "ambiguous", code: "HTTP_500", sent: "maybe", attempts: 1 },
       { kind: "ok", value: "answer 2", attempts: 2 },
+    ]);
+  });
+
+  it("repeats a name that does not resolve three times in a row, not as often as the policy allows", async () => {
+    const clock = manualClock();
+    const unknown = [{ afterMs: 0, end: { code: "ENOTFOUND" } }];
+    const ends = [unknown, [...unknown, ...unknown, { afterMs: 0, end: { code: "ECONNREFUSED" } }]].map((steps) =>
+      toEnd(clock, tryExecute({ maxAttempts: 8 }, scripted(clock, steps).send, { clock })),
+    );
+    expect(await Promise.all(ends)).toMatchObject([
+      { reason: "permanent", attempts: 4 },
+      { reason: "exhausted", attempts: 8 },
     ]);
   });
 
@@ -193,6 +218,19 @@ describe("a call without a target", () => {
     const { send, sentAtMs } = scripted(clock, steps);
     await toEnd(clock, tryExecute({}, send, { clock: hasty }));
     expect(sentAtMs[1]).toBeGreaterThanOrEqual(1_000);
+  });
+
+  it("leaves no listener on the caller's signal", async () => {
+    const { signal } = new AbortController();
+    const listeners = countListeners(signal);
+    await tryExecute(
+      { backoff: { kind: "fixed", delayMs: 1, jitter: { kind: "none" } } },
+      async ({ attempt }) => {
+        if (attempt < 3) throw Object.assign(new Error("x"), { code: "ECONNREFUSED" });
+      },
+      { signal },
+    );
+    expect(listeners()).toBe(0);
   });
 
   it("sends nothing when it was cancelled before it began", async () => {

@@ -1,5 +1,6 @@
 import { type Environment, environmentOf } from "@/lib/kit/retry/environment";
 import { type RetryPolicy, type WholePolicy, wholePolicy } from "@/lib/kit/retry/policy";
+import { attemptsAllowed, outgoingRetryCount } from "@/lib/retry/amplification";
 import type { AttemptContext, AttemptRecord, NextStep, Outcome } from "@/lib/retry/call";
 import { classifier, timeoutVerdict } from "@/lib/retry/classify/classifier";
 import { HTTP_ERRORS } from "@/lib/retry/classify/http";
@@ -27,6 +28,8 @@ export type CallOptions = {
    * Default false.
    */
   idempotent?: boolean;
+  /** `x-retry-count` of the request that caused this call: the repeats of its caller count against ours. Default 0. */
+  incomingRetryCount?: number;
   /** Cancels: every wait ends at once, a send under way is aborted, and nothing more is sent. */
   signal?: AbortSignal;
   /** Called after each attempt, and awaited. When it rejects, the operation rejects with it. */
@@ -74,11 +77,12 @@ type End<T> =
  * target; a test holds both to the same outcomes.
  */
 async function repeat<T>(policy: WholePolicy, send: Send<T>, options: ExecuteOptions): Promise<Outcome<T>> {
-  const { idempotent, signal, onAttempt, classify = DEFAULT_CLASSIFY } = options;
+  const { idempotent, incomingRetryCount = 0, signal, onAttempt, classify = DEFAULT_CLASSIFY } = options;
   const { clock, random } = environmentOf(options);
   const startedMs = clock.nowMs();
   const deadlineMs = startedMs + policy.deadlineMs;
   const call = { idempotencyKey: idempotent ? "" : null, retryable: true };
+  const lastAttempt = attemptsAllowed(policy.maxAttempts, incomingRetryCount);
   let attempts = 0;
   let sent: Sent = "no";
   let code = "";
@@ -91,7 +95,12 @@ async function repeat<T>(policy: WholePolicy, send: Send<T>, options: ExecuteOpt
     const beganMs = clock.nowMs();
     const startedWallMs = clock.wallMs();
     attempts++;
-    const end: End<T> = await sendOnce(send, attempts, { policy, startedMs, deadlineMs, clock, signal, classify });
+    const retryCount = outgoingRetryCount(incomingRetryCount, attempts);
+    const limits = { policy, startedMs, deadlineMs, clock, signal, classify };
+    const end: End<T> = await sendOnce(
+      (abort) => send({ attempt: attempts, retryCount, signal: abort, reached() {} }),
+      limits,
+    );
     const nowMs = clock.nowMs();
     const { error, result, verdict } = end;
     let next: NextStep | null = null;
@@ -104,8 +113,8 @@ async function repeat<T>(policy: WholePolicy, send: Send<T>, options: ExecuteOpt
         call,
         verdict,
         attempt: attempts,
-        lastAttempt: policy.maxAttempts,
-        curtailed: false,
+        lastAttempt,
+        curtailed: lastAttempt < policy.maxAttempts,
         sameCode,
         leftMs: deadlineMs - nowMs,
         wallMs: clock.wallMs(),
@@ -160,7 +169,7 @@ type Limits = {
 };
 
 /** One attempt up to its limit or its cancellation. It leaves no timer and no listener behind, and never rejects. */
-function sendOnce<T>(send: Send<T>, attempt: number, limits: Limits): Promise<End<T>> {
+function sendOnce<T>(send: (signal: AbortSignal) => Promise<T>, limits: Limits): Promise<End<T>> {
   const { clock, deadlineMs, policy, signal } = limits;
   const controller = new AbortController();
   const beganMs = clock.nowMs();
@@ -191,10 +200,7 @@ function sendOnce<T>(send: Send<T>, attempt: number, limits: Limits): Promise<En
     const disarm = clock.timer(Math.max(0, Math.min(attemptEndsMs, deadlineMs) - beganMs), timeUp);
     signal?.addEventListener("abort", cancel);
     try {
-      send({ attempt, signal: controller.signal, retryCount: attempt - 1, reached() {} }).then(
-        (value) => settle({ result: "ok", value, verdict: null, error: null }),
-        failed,
-      );
+      send(controller.signal).then((value) => settle({ result: "ok", value, verdict: null, error: null }), failed);
     } catch (error) {
       failed(error);
     }

@@ -30,7 +30,6 @@ export {
   createTarget,
   type Limiter,
   type Target,
-  type TargetCallOptions,
   type TargetOptions,
   type TargetPolicy,
 } from "@/lib/kit/retry/target";

@@ -29,15 +29,10 @@ export type TargetOptions = Environment & {
   onBreakerChange?(change: BreakerChange): void;
 };
 
-export type TargetCallOptions = CallOptions & {
-  /** `x-retry-count` of the request that caused this call: the repeats of the caller count against ours. Default 0. */
-  incomingRetryCount?: number;
-};
-
 /** One service, database or broker that is called, with the state that its calls share. */
 export type Target = Pick<TargetState, "snapshot" | "heal" | "force" | "reset"> & {
   /** `tryExecute` on this target. */
-  run<T>(send: Send<T>, options?: TargetCallOptions): Promise<Outcome<T>>;
+  run<T>(send: Send<T>, options?: CallOptions): Promise<Outcome<T>>;
   /** Goes on under another policy; what calls share is kept where that part of the policy stays the same. */
   adopt(policy: TargetPolicy): void;
 };
