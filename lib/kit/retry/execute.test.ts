@@ -296,6 +296,14 @@ describe("a policy", () => {
     expect(sends).toBe(0);
   });
 
+  it.each([
+    [undefined, async () => 1, "policy = nothing, an object"],
+    [async () => 1, {}, "an object"],
+    [{}, undefined, "send = nothing, a function"],
+  ])("%# in the wrong place is refused by name", async (policy, send, message) => {
+    await expect(execute(policy as never, send as never)).rejects.toThrow(message);
+  });
+
   it("has a default for each field, and the least deadline that fits", async () => {
     const { wholePolicy } = await import("@/lib/kit/retry/policy");
     expect(wholePolicy({ maxAttempts: undefined as never })).toMatchObject({ maxAttempts: 3, deadlineMs: 9_300 });

@@ -9,6 +9,7 @@ import { CANCELLED, type Sent, type Verdict, verdict } from "@/lib/retry/classif
 import type { Clock } from "@/lib/retry/clock";
 import { decide, hintOf } from "@/lib/retry/decide";
 import { TimeoutError, unwrap } from "@/lib/retry/errors";
+import { PolicyError } from "@/lib/retry/policy-error";
 
 /** One attempt: sends, and rejects when it failed. Pass `signal` on, so that a timeout ends the request itself. */
 export type Send<T> = (attempt: Attempt) => Promise<T>;
@@ -63,6 +64,9 @@ export async function tryExecute<T>(
   send: Send<T>,
   options: ExecuteOptions = {},
 ): Promise<Outcome<T>> {
+  if (typeof on !== "object" || on === null)
+    throw new PolicyError([{ field: "policy", value: on, bound: "an object" }]);
+  if (typeof send !== "function") throw new PolicyError([{ field: "send", value: send, bound: "a function" }]);
   return "run" in on ? on.run(send, options) : repeat(wholePolicy(on), send, options);
 }
 

@@ -34,11 +34,15 @@ async function beginningOf({ body }: Response): Promise<string> {
   if (body === null) return "";
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
-  while (text.length < BODY_CHARS_MAX) {
-    const { done, value } = await reader.read();
-    if (done) return text;
-    text += value;
+  try {
+    while (text.length < BODY_CHARS_MAX) {
+      const { done, value } = await reader.read();
+      if (done) return text;
+      text += value;
+    }
+    await reader.cancel();
+  } catch {
+    // The status is known: a body that breaks off changes nothing about it.
   }
-  await reader.cancel();
   return text.slice(0, BODY_CHARS_MAX);
 }

@@ -166,6 +166,15 @@ describe("an HTTP answer that is no success", () => {
     expect(bare).toMatchObject({ status: 404, retryAfter: null, retryAfterMs: null, body: "" });
   });
 
+  it("keeps its status when its body breaks off", async () => {
+    const body = new ReadableStream({
+      pull: (controller) => controller.error(new Error("terminated")),
+      start: (controller) => controller.enqueue(new TextEncoder().encode("bus")),
+    });
+    const error = ensureOk(new Response(body, { status: 503 }));
+    await expect(error).rejects.toMatchObject({ name: "HttpError", status: 503 });
+  });
+
   it("is repeated after the delay that it asks for", async () => {
     const clock = manualClock({ nowMs: 0 });
     const answers = [new Response(null, { status: 429, headers: { "retry-after": "3" } }), new Response("done")];
