@@ -29,7 +29,8 @@ export default defineConfig({
           environment: "node",
           globalSetup: ["lib/testing/global-setup.ts"],
           testTimeout: 30_000,
-          hookTimeout: 60_000,
+          // A broker takes seconds to start, and ten times as long on a busy machine.
+          hookTimeout: 180_000,
           maxWorkers: 2,
           // What a test waits for comes as soon as the machine has time for it, and two files run at once.
           expect: { poll: { timeout: 10_000 } },

@@ -10,7 +10,7 @@ describeWith(artemisMissing, "test Artemis", () => {
   let artemis: TestArtemis;
   beforeAll(async () => {
     artemis = await testArtemis({ certificates });
-  }, 180_000);
+  });
   afterAll(async () => {
     certificates.remove();
     await artemis?.stop();

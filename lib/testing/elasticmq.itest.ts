@@ -18,7 +18,7 @@ describeWith(elasticmqMissing, "test ElasticMQ", () => {
   beforeAll(async () => {
     sqs = await testElasticmq();
     client = new SQSClient(sqs.client);
-  }, 180_000);
+  });
   afterAll(async () => {
     client?.destroy();
     await sqs?.stop();

@@ -34,7 +34,7 @@ describeWith(kafkaMissing, "test Kafka", () => {
   let kafka: TestKafka;
   beforeAll(async () => {
     kafka = await testKafka({ secured });
-  }, 180_000);
+  });
   afterAll(async () => {
     certificates.remove();
     await kafka?.stop();

@@ -10,7 +10,7 @@ describeWith(natsMissing, "test NATS", () => {
   let nats: TestNats;
   beforeAll(async () => {
     nats = await testNats();
-  }, 180_000);
+  });
   afterAll(() => nats?.stop());
 
   async function on<T>(work: (connection: NatsConnection) => Promise<T>): Promise<T> {

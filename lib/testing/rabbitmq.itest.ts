@@ -14,7 +14,7 @@ for (const [version, missing] of [
     let rabbit: TestRabbitmq;
     beforeAll(async () => {
       rabbit = await testRabbitmq({ version, certificates, plugins: ["rabbitmq_management", "rabbitmq_stream"] });
-    }, 180_000);
+    });
     afterAll(async () => {
       certificates.remove();
       await rabbit?.stop();
