@@ -155,6 +155,7 @@ const READS: Record<string, () => Case[]> = {
       "?status=IGNORED",
     ].map((query) => ({ query })),
   groups: () => [{}, { query: "?source=zzb" }, { query: "?errorCode=SHARED" }, { query: "?eventType=zzb" }],
+  kinds: () => [{}],
   "openapi.json": () => [{}],
   "operations/[id]": () => [{ params: { id: other.operation! } }],
   operations: () => [{}],
@@ -240,13 +241,15 @@ const CHANGES: Record<string, () => Case[]> = {
   "POST ops/dlq/redrive/route.ts": () => [{ query: "?source=zzb" }, { query: "?eventId=zzb-event-1" }],
 };
 
-/** Open to every viewer: it changes no event, source or setting, and opens a connection that its body names. */
+/** Open to every viewer: they change no event, source or setting, and read what their bodies name. */
 const OF_NO_SOURCE: Record<string, () => Case[]> = {
+  "POST api/v1/sources/preview-mapping/route.ts": () => [post({ mapping: {}, samples: [] })],
   "POST api/v1/sources/probe/route.ts": () => [post({ kind: "http", config: {} })],
 };
 
 /** Read without naming a source: they hold nothing of one. */
 const OF_EVERY_VIEWER = [
+  "kinds",
   "openapi.json",
   "settings",
   "policies/[name]",

@@ -42,6 +42,7 @@ const TAGS = {
   redrives: "Sending events back",
   "saved-views": "Filters with a name",
   settings: "Limits against loops",
+  kinds: "What a source can be, and the settings of each kind.",
   sources: "Where dead letters come from",
   stats: "Numbers over time",
   status: "What flows now",

@@ -70,8 +70,17 @@ export type ProbeResult =
   | { reachable: true; detail: string; depth: number | null; sample: ProbeSample[] }
   | { reachable: false; detail: string };
 
-/** One message as a probe would park it, without consuming it. */
-export type ProbeSample = {
+/** A sampled message as a mapping reads it. */
+export type SampledMessage = {
+  headers: Header[];
+  /** The broker's own properties with a text form, by the name that a mapping gives after `property:`. */
+  properties: Record<string, string>;
+  /** null: it is no text, or too long for a sample. */
+  payload: string | null;
+};
+
+/** The facts of a message that a mapping decides. */
+export type SampleFacts = {
   eventId: string;
   aggregateType: string | null;
   aggregateId: string | null;
@@ -79,11 +88,18 @@ export type ProbeSample = {
   version: string | null;
   eventType: string | null;
   errorCode: string;
+  tags: Record<string, string>;
+};
+
+/** One message as a probe would park it, without consuming it. */
+export type ProbeSample = SampleFacts & {
   errorType: string | null;
   convention: string;
   contentType: string;
   payloadBytes: number;
-  tags: Record<string, string>;
+  /** What a mapping is tried on: the message, and its facts without a mapping. */
+  message: SampledMessage;
+  customary: SampleFacts;
 };
 
 /** How far a send has come: from `connected` on its bytes may have left; `answering` = the answer has begun. */

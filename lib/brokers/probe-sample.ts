@@ -1,22 +1,76 @@
-import type { ProbeSample } from "@/lib/brokers/port";
-import type { DeadLetter } from "@/lib/core/dead-letter";
+import { applyMapping } from "@/lib/brokers/conventions/mapping";
+import { PayloadJson } from "@/lib/brokers/conventions/payload-json";
+import { textOrNull } from "@/lib/brokers/message";
+import type { ProbeSample, SampledMessage, SampleFacts } from "@/lib/brokers/port";
+import { type DeadLetter, headerText, type Origin } from "@/lib/core/dead-letter";
+import { SAMPLE_CHARS_MAX } from "@/lib/core/probe-limits";
+import type { Mapping } from "@/lib/kinds/fields";
 
 /** How many messages a probe looks at. */
 export const SAMPLE_MAX = 3;
 
-/** What a probe says of a message: the facts under which it would be parked. */
+/** What a probe says of a message that was read without a mapping: the facts under which it would be parked. */
 export function sampleOf(letter: DeadLetter): ProbeSample {
-  return {
+  const facts: SampleFacts = {
     eventId: letter.eventId,
     aggregateType: letter.aggregateType,
     aggregateId: letter.aggregateId,
     version: letter.version === null ? null : String(letter.version),
     eventType: letter.eventType,
     errorCode: letter.errorCode,
+    tags: letter.tags,
+  };
+  return {
+    ...facts,
     errorType: letter.error.type,
     convention: letter.origin.convention ?? "generic",
     contentType: letter.contentType,
     payloadBytes: letter.payload.byteLength,
-    tags: letter.tags,
+    message: {
+      headers: withinLimit(letter.headers),
+      properties: propertiesOf(letter.origin),
+      payload: letter.payload.byteLength > SAMPLE_CHARS_MAX ? null : textOrNull(letter.payload),
+    },
+    customary: facts,
+  };
+}
+
+/** The first headers, up to the length of a sample. */
+function withinLimit(headers: DeadLetter["headers"]): DeadLetter["headers"] {
+  let chars = 0;
+  return headers.filter(([name, value]) => {
+    chars += name.length + (value?.length ?? 0);
+    return chars <= SAMPLE_CHARS_MAX;
+  });
+}
+
+/** Properties lie in `origin.properties`, facts of the place where it was read in `origin.deadLetter`. */
+function propertiesOf({ properties, deadLetter }: Origin): Record<string, string> {
+  const all = { ...(deadLetter as Record<string, unknown> | undefined), ...properties };
+  const scalars = Object.entries(all).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value));
+  return Object.fromEntries(scalars.map(([name, value]) => [name, String(value)]));
+}
+
+/** The facts of a sampled message under another mapping. */
+export function mapSample(
+  { message, customary }: { message: SampledMessage; customary: SampleFacts },
+  mapping: Mapping,
+): SampleFacts {
+  const payload = new PayloadJson(Buffer.from(message.payload ?? ""));
+  const find = (selector: string) => {
+    if (selector.startsWith("/")) return payload.scalar(selector);
+    if (selector.startsWith("property:")) return message.properties[selector.slice("property:".length)] ?? null;
+    const name = selector.toLowerCase();
+    const header = message.headers.find((one) => one[0].toLowerCase() === name);
+    const text = header === undefined ? null : headerText(header);
+    return text === null || text.trim() === "" ? null : text;
+  };
+  const version = customary.version === null ? null : BigInt(customary.version);
+  const facts = applyMapping(mapping, find, { ...customary, version });
+  return {
+    ...facts,
+    eventId: facts.eventId ?? customary.eventId,
+    errorCode: facts.errorCode ?? customary.errorCode,
+    version: facts.version === null ? null : String(facts.version),
   };
 }

@@ -1,9 +1,11 @@
 import { httpAdapter } from "@/lib/brokers/http/adapter";
 import { ParkLoop, type ParkLoopDeps } from "@/lib/brokers/park-loop";
 import type { Adapter, AdapterDeps, Consumer, ParkBatch, ProbeResult, Publisher, ReadMode } from "@/lib/brokers/port";
+import { mapSample } from "@/lib/brokers/probe-sample";
 import { rabbitmqAdapter } from "@/lib/brokers/rabbitmq/adapter";
 import { redisStreamsAdapter } from "@/lib/brokers/redis-streams/adapter";
 import { createScrubber, type Scrubber } from "@/lib/brokers/scrub";
+import type { Mapping } from "@/lib/kinds/fields";
 import { type ConfigOf, type Kind, resolveSecrets, type SecretVariables, type SourceConfig } from "@/lib/kinds/kinds";
 
 /** The adapter of each kind. */
@@ -53,7 +55,13 @@ export function brokerRegistry({ secrets, report, ...deps }: RegistryOptions): B
     },
     probe: async (stored, signal) => {
       const { adapter, config } = resolved(stored);
-      return scrubbedProbe(adapter.probe(config, signal), scrubber);
+      // The adapter reads without the mapping, which is then applied as the preview of another mapping applies it.
+      const { mapping = {}, ...unmapped } = config;
+      const probing = adapter.probe(unmapped as SourceConfig["config"], signal);
+      return scrubbedProbe(
+        probing.then((result) => mapped(result, mapping)),
+        scrubber,
+      );
     },
     publisher: (stored, lane) => {
       const { adapter, config } = resolved(stored);
@@ -89,19 +97,23 @@ function scrubbedPublisher(publisher: Publisher, scrubber: Scrubber): Publisher 
   };
 }
 
+function mapped(result: ProbeResult, mapping: Mapping): ProbeResult {
+  if (!result.reachable) return result;
+  return { ...result, sample: result.sample.map((one) => ({ ...one, ...mapSample(one, mapping) })) };
+}
+
 async function scrubbedProbe(probing: Promise<ProbeResult>, scrubber: Scrubber): Promise<ProbeResult> {
   try {
-    const result = await probing;
-    const detail = scrubber.text(result.detail);
-    if (!result.reachable) return { ...result, detail };
-    const sample = result.sample.map((one) => ({
-      ...one,
-      eventId: scrubber.text(one.eventId),
-      errorCode: scrubber.text(one.errorCode),
-      errorType: one.errorType === null ? null : scrubber.text(one.errorType),
-    }));
-    return { ...result, detail, sample };
+    return scrubbed(await probing, scrubber);
   } catch (error) {
     throw scrubber.error(error);
   }
+}
+
+/** Every text of an answer, however deep. */
+function scrubbed<T>(value: T, scrubber: Scrubber): T {
+  if (typeof value === "string") return scrubber.text(value) as T;
+  if (Array.isArray(value)) return value.map((entry) => scrubbed(entry, scrubber)) as T;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, scrubbed(entry, scrubber)])) as T;
 }

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { admissionRecordSchema } from "@/lib/contract/admission";
 import {
   countsOut,
+  headersSchema,
   idOut,
   named,
   nullableText,
@@ -12,7 +13,7 @@ import {
 } from "@/lib/contract/schemas";
 import { ADMISSION_MARKS } from "@/lib/core/admission";
 import { BULK_STATES } from "@/lib/core/bulk-operation";
-import type { Header, Origin } from "@/lib/core/dead-letter";
+import type { Origin } from "@/lib/core/dead-letter";
 import { EVENT_STATUSES } from "@/lib/core/event-state";
 import { PROBLEM_CODES } from "@/lib/core/problem";
 
@@ -191,13 +192,6 @@ export type AggregateMember = z.infer<typeof memberSchema>;
 /** The event that a redrive of this one would wait for, by the rule of the redrive itself. `text` is ready to show. */
 const heldBySchema = z.object({ id: idOut, eventId: z.string(), text: z.string() });
 export type HeldBy = z.infer<typeof heldBySchema>;
-
-/** `[name, value]` or `[name, value, encoding]`; a name may repeat. */
-const headersSchema = z.array(
-  z
-    .custom<Header>((header) => Array.isArray(header) && (header.length === 2 || header.length === 3))
-    .register(z.globalRegistry, { type: "array", minItems: 2, maxItems: 3, items: { type: ["string", "null"] } }),
-);
 
 /** GET /api/v1/events/{id} */
 export const eventDetailSchema = named(

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import type { Header } from "@/lib/core/dead-letter";
 import { UUID } from "@/lib/core/uuid";
 
 /** Names a schema in the API's document, and gives it an example that fits it. */
@@ -45,3 +46,10 @@ export function listText(words: readonly string[], alone?: string) {
   const text = `must be ${alone ? `${alone}, or ` : ""}one or more of ${words.join(", ")}`;
   return z.string().check(z.regex(new RegExp(`^(${alone ? `${alone}|` : ""}${one}(,${one})*)$`), text));
 }
+
+/** `[name, value]` or `[name, value, encoding]`; a name may repeat. */
+export const headersSchema = z.array(
+  z
+    .custom<Header>((header) => Array.isArray(header) && (header.length === 2 || header.length === 3))
+    .register(z.globalRegistry, { type: "array", minItems: 2, maxItems: 3, items: { type: ["string", "null"] } }),
+);

@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
-import { idOut, named, nullableNumber, nullableText, pageOut, timeOut } from "@/lib/contract/schemas";
+import { headersSchema, idOut, named, nullableNumber, nullableText, pageOut, timeOut } from "@/lib/contract/schemas";
 import { reasonSchema } from "@/lib/contract/selection";
 import { fallbackSchema } from "@/lib/contract/targets";
+import { SAMPLE_CHARS_MAX } from "@/lib/core/probe-limits";
 import { CONSUMER_STATES, SOURCE_MODES } from "@/lib/core/source-mode";
 
 /** `<name>.slow` is the name of the slow lane's target, `probe` a path of its own. */
@@ -49,6 +50,9 @@ export const sourceChangeSchema = named(
   { mode: "draining", reason: "moved to another broker" },
 );
 export type SourceChange = z.infer<typeof sourceChangeSchema>;
+
+/** A preview takes a few samples: it runs with each change of a form. */
+const SAMPLES_MAX = 10;
 
 /** POST /api/v1/sources/probe */
 export const probeRequestSchema = named(
@@ -164,6 +168,40 @@ export type SourceOut = z.infer<typeof sourceSchema>;
 export const sourceListSchema = pageOut(sourceSchema);
 export type SourceList = z.infer<typeof sourceListSchema>;
 
+const sampleChars = z
+  .string("must be text")
+  .check(z.maxLength(SAMPLE_CHARS_MAX, `at most ${SAMPLE_CHARS_MAX} characters`));
+const sampledMessage = z.object({
+  headers: headersSchema,
+  properties: z.record(z.string(), sampleChars),
+  /** null: it is no text, or too long for a sample. */
+  payload: z.nullable(sampleChars),
+});
+const factsShape = {
+  eventId: z.string(),
+  aggregateType: nullableText,
+  aggregateId: nullableText,
+  version: z.nullable(z.string().check(z.regex(/^-?\d{1,19}$/))),
+  eventType: nullableText,
+  errorCode: z.string(),
+  tags: z.record(z.string(), z.string()),
+};
+const sampleFacts = z.object(factsShape);
+export type SampleFactsOut = z.infer<typeof sampleFacts>;
+
+const probeSampleSchema = z.object({
+  ...factsShape,
+  errorType: nullableText,
+  convention: z.string(),
+  contentType: z.string(),
+  payloadBytes: z.int(),
+  /** The message as a mapping reads it; credentials are masked for who may not reveal them. */
+  message: sampledMessage,
+  /** The facts without a mapping. */
+  customary: sampleFacts,
+});
+export type ProbeSampleOut = z.infer<typeof probeSampleSchema>;
+
 /** POST /api/v1/sources/{name}/probe and POST /api/v1/sources/probe { kind, config } */
 export const probeSchema = named(
   "Probe",
@@ -171,13 +209,36 @@ export const probeSchema = named(
     reachable: z.boolean(),
     detail: z.string(),
     depth: z.nullable(z.int()),
-    sample: z.array(
-      z.object({ eventId: z.string(), errorCode: z.string(), convention: z.string(), payloadBytes: z.int() }),
-    ),
+    sample: z.array(probeSampleSchema),
   }),
   { reachable: true, detail: "the queue holds 12 messages", depth: 12, sample: [] },
 );
 export type ProbeOut = z.infer<typeof probeSchema>;
+
+/** POST /api/v1/sources/{name}/probe: absent = the stored configuration. Masked values stand for the stored ones. */
+export const storedProbeRequestSchema = named("StoredProbeRequest", z.strictObject({ config: z.optional(object) }), {
+  config: { redriveUrl: "https://orders.example/events" },
+});
+export type StoredProbeRequest = z.infer<typeof storedProbeRequestSchema>;
+
+/** POST /api/v1/sources/preview-mapping: `samples` as a probe answered them. */
+export const mappingPreviewRequestSchema = named(
+  "MappingPreviewRequest",
+  z.strictObject({
+    mapping: object,
+    samples: z
+      .array(z.object({ message: sampledMessage, customary: sampleFacts }), "must be a list")
+      .check(z.maxLength(SAMPLES_MAX, `at most ${SAMPLES_MAX} samples`)),
+  }),
+  { mapping: { aggregateId: "/order/id" }, samples: [] },
+);
+export type MappingPreviewRequest = z.infer<typeof mappingPreviewRequestSchema>;
+
+/** The facts of each sample under the mapping, in their order. */
+export const mappingPreviewSchema = named("MappingPreview", z.object({ samples: z.array(sampleFacts) }), {
+  samples: [],
+});
+export type MappingPreview = z.infer<typeof mappingPreviewSchema>;
 
 /** How rate tokens are served: by the bucket all workers share, at this worker's share, or not at all. */
 export const bucketStateSchema = z.enum(["shared", "local", "unreachable"]);

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { DomainError, type FieldError } from "@/lib/core/problem";
 import { isSecretName } from "@/lib/core/redact";
 import { formFields, type KindDescriptor } from "@/lib/kinds/descriptor";
-import { type FieldMeta, referenceIn } from "@/lib/kinds/fields";
+import { type FieldMeta, type Mapping, mapping, referenceIn } from "@/lib/kinds/fields";
 import { http } from "@/lib/kinds/http";
 import { rabbitmq } from "@/lib/kinds/rabbitmq";
 import { headerSecrets, MASK, redactUrl, urlSecrets } from "@/lib/kinds/redact-url";
@@ -95,6 +95,13 @@ export function parseSourceConfig(kind: string, config: unknown): SourceConfig {
   }
   const fields = fieldErrors(parsed.error);
   throw new DomainError("invalid-config", `the configuration of this ${kind} source is not valid`, { fields });
+}
+
+/** Checks a mapping alone; its paths are those of a configuration: `config.mapping.tags`. Throws `invalid-config`. */
+export function parseMapping(value: unknown): Mapping {
+  const parsed = z.object({ config: z.object({ mapping }) }).safeParse({ config: { mapping: value } });
+  if (parsed.success) return parsed.data.config.mapping ?? {};
+  throw new DomainError("invalid-config", "the mapping is not valid", { fields: fieldErrors(parsed.error) });
 }
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };

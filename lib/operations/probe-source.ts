@@ -1,7 +1,9 @@
-import type { ProbeResult } from "@/lib/brokers/port";
-import type { ProbeOut, ProbeRequest } from "@/lib/contract/sources";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
-import { parseSourceConfig, redactConfig, type SourceConfig } from "@/lib/kinds/kinds";
+import type { ProbeResult, ProbeSample, SampledMessage, SampleFacts } from "@/lib/brokers/port";
+import type { MappingPreview, MappingPreviewRequest, ProbeOut, ProbeRequest } from "@/lib/contract/sources";
+import { isSecretName, REDACTED, redactHeaders, redactJson } from "@/lib/core/redact";
+import { assertMay, may, type Viewer } from "@/lib/core/viewer";
+import type { Mapping } from "@/lib/kinds/fields";
+import { parseMapping, parseSourceConfig, redactConfig, restoreMasked, type SourceConfig } from "@/lib/kinds/kinds";
 import type { Clock } from "@/lib/platform/clock";
 import type { CachePolicy, ResponseCache } from "@/lib/retry/cache/response-cache";
 import type { Db } from "@/lib/store/db";
@@ -21,19 +23,29 @@ export type ProbeDeps = {
   clock: Clock;
   probes: ResponseCache<ProbeOut>;
   probe(source: SourceConfig, signal: AbortSignal): Promise<ProbeResult>;
+  mapSample(sample: { message: SampledMessage; customary: SampleFacts }, mapping: Mapping): SampleFacts;
 };
 
 /**
- * Reports whether a stored source can be reached, and what Parkade would read from it. A viewer who asks again within two
+ * Reports whether a stored source can be reached, and what Parkade would read from it. `config`: edited settings, in which a
+ * masked value stands for the stored one. A viewer who asks again within two
  * seconds gets the same answer, unless the source was changed. Throws DomainError `unknown-source` or `invalid-config`.
  */
-export async function probeStoredSource(deps: ProbeDeps, name: string, viewer: Viewer): Promise<ProbeOut> {
+export async function probeStoredSource(
+  deps: ProbeDeps,
+  { name, config }: { name: string; config?: Record<string, unknown> | undefined },
+  viewer: Viewer,
+): Promise<ProbeOut> {
   assertMay(viewer, "change-source", [name]);
   const stored = await deps.lowRate.read((client) => client.source.findUnique({ where: { name } }));
   if (!stored) throw unknownSource(name);
+  if (config !== undefined) {
+    const edited = restoreMasked(stored.kind, config, stored.config as Record<string, unknown>);
+    return probe(deps, { source: parseSourceConfig(stored.kind, edited), name }, viewer);
+  }
   const source = parseSourceConfig(stored.kind, stored.config);
   // The viewer's name: the audit names everybody who got an answer.
-  const key = JSON.stringify([stored.id, stored.updatedAt, viewer.name]);
+  const key = JSON.stringify([stored.id, stored.updatedAt, viewer]);
   return (await deps.probes.through(key, () => probe(deps, { source, name }, viewer))).value;
 }
 
@@ -64,7 +76,39 @@ async function probe(deps: ProbeDeps, { source, name }: Probed, viewer: Viewer):
   );
   const result = await bounded(deps, source);
   if (!result.reachable) return { reachable: false, detail: result.detail, depth: null, sample: [] };
-  return { reachable: true, detail: result.detail, depth: result.depth, sample: result.sample };
+  const sample = may(viewer, "reveal")
+    ? result.sample
+    : result.sample.map((one) => masked(one, deps.mapSample, mappingOf(source)));
+  return { reachable: true, detail: result.detail, depth: result.depth, sample };
+}
+
+function mappingOf(source: SourceConfig): Mapping {
+  return source.config.mapping ?? {};
+}
+
+/** The sample without credentials: masked where they stand, and mapped anew, so that no mapping selects one. */
+function masked(sample: ProbeSample, map: ProbeDeps["mapSample"], mapping: Mapping): ProbeSample {
+  const { headers, properties, payload } = sample.message;
+  const message = {
+    headers: redactHeaders(headers),
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, value]) => [name, isSecretName(name) ? REDACTED : value]),
+    ),
+    // Where credentials are in a text that is no JSON is not known.
+    payload: payload === null ? null : redactJson(payload),
+  };
+  return { ...sample, ...map({ message, customary: sample.customary }, mapping), message };
+}
+
+/** The facts of sampled messages under a mapping. No broker is asked. Throws DomainError `invalid-config`. */
+export function previewMapping(
+  { mapSample }: Pick<ProbeDeps, "mapSample">,
+  { mapping, samples }: MappingPreviewRequest,
+  viewer: Viewer,
+): MappingPreview {
+  assertMay(viewer, "change-source");
+  const parsed = parseMapping(mapping);
+  return { samples: samples.map((sample) => mapSample(sample, parsed)) };
 }
 
 /** The time limit holds even when the adapter ignores its signal: a broker may accept a connection and stay silent. */

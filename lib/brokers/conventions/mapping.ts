@@ -51,11 +51,10 @@ function unquoted(text: string): string {
 }
 
 /** `/json/pointer` into the payload, `property:correlationId`, else a header name. */
-function select(selector: string | undefined, input: MappingInput): string | null {
-  if (selector === undefined) return null;
-  if (selector.startsWith("/")) return input.payload.scalar(selector);
-  if (selector.startsWith("property:")) return input.message.property(selector.slice("property:".length));
-  return input.message.headers.text(selector);
+function select(selector: string, { message, payload }: Pick<MappingInput, "message" | "payload">): string | null {
+  if (selector.startsWith("/")) return payload.scalar(selector);
+  if (selector.startsWith("property:")) return message.property(selector.slice("property:".length));
+  return message.headers.text(selector);
 }
 
 function fromPayload(input: MappingInput, field: string): string | null {
@@ -86,12 +85,11 @@ export function limitedEventId(text: string | null): string | null {
   return `${start}~${createHash("sha256").update(trimmed).digest("hex")}`;
 }
 
-function eventIdOf(mapping: Mapping, input: MappingInput): string | null {
+function eventIdOf(input: MappingInput): string | null {
   const { cloudEvent, reading, message } = input;
   const { headers } = message;
   const idempotencyOrId = headers.firstText(EVENT_ID_HEADERS);
   return (
-    select(mapping.eventId, input) ??
     cloudEvent?.get("id") ??
     (idempotencyOrId === null ? null : unquoted(idempotencyOrId)) ??
     headers.text(DEBEZIUM_ID_HEADER) ??
@@ -100,10 +98,9 @@ function eventIdOf(mapping: Mapping, input: MappingInput): string | null {
   );
 }
 
-function aggregateIdOf(mapping: Mapping, input: MappingInput): string | null {
+function aggregateIdOf(input: MappingInput): string | null {
   const { cloudEvent, message } = input;
   return (
-    select(mapping.aggregateId, input) ??
     message.headers.firstText(AGGREGATE_ID_HEADERS) ??
     cloudEvent?.get("aggregateid") ??
     cloudEvent?.get("partitionkey") ??
@@ -113,12 +110,11 @@ function aggregateIdOf(mapping: Mapping, input: MappingInput): string | null {
   );
 }
 
-function eventTypeOf(mapping: Mapping, input: MappingInput): string | null {
+function eventTypeOf(input: MappingInput): string | null {
   const { cloudEvent, reading, message, payload } = input;
   const { headers } = message;
   const envelope = payload.value("/messageType/0"); // MassTransit
   return (
-    select(mapping.eventType, input) ??
     cloudEvent?.get("type") ??
     headers.firstText(EVENT_TYPE_HEADERS) ??
     reading.eventType ??
@@ -129,43 +125,57 @@ function eventTypeOf(mapping: Mapping, input: MappingInput): string | null {
   );
 }
 
-function tagsOf(mapping: Mapping, input: MappingInput): Record<string, string> {
-  const tags: Record<string, string> = {};
-  for (const [key, selector] of Object.entries(mapping.tags ?? {})) {
-    const value = limited(select(selector, input), TAG_CHARS_MAX);
-    if (value !== null) tags[key] = value;
-  }
-  return tags;
-}
-
-/**
- * Facts of the business event. For each: the source's own mapping, then standard attributes and customary headers, the
- * payload last. Absent facts are null.
- */
-export function mapFields(mapping: Mapping, input: MappingInput): MappedFields {
+/** Facts of the business event in standard attributes and customary headers, the payload last. Absent facts are null. */
+function customaryFields(input: MappingInput): MappedFields {
   const { cloudEvent } = input;
   const { headers } = input.message;
   return {
-    eventId: limitedEventId(eventIdOf(mapping, input)),
+    eventId: limitedEventId(eventIdOf(input)),
     aggregateType: limited(
-      select(mapping.aggregateType, input) ??
-        headers.firstText(AGGREGATE_TYPE_HEADERS) ??
+      headers.firstText(AGGREGATE_TYPE_HEADERS) ??
         cloudEvent?.get("aggregatetype") ??
         fromPayload(input, "aggregateType"),
       ID_CHARS_MAX,
     ),
-    aggregateId: limited(aggregateIdOf(mapping, input), ID_CHARS_MAX),
+    aggregateId: limited(aggregateIdOf(input), ID_CHARS_MAX),
     version: versionOf(
-      select(mapping.version, input) ??
-        headers.firstText(VERSION_HEADERS) ??
-        cloudEvent?.get("aggregateversion") ??
-        fromPayload(input, "version"),
+      headers.firstText(VERSION_HEADERS) ?? cloudEvent?.get("aggregateversion") ?? fromPayload(input, "version"),
     ),
-    eventType: limited(eventTypeOf(mapping, input), ID_CHARS_MAX),
-    errorCode: limited(
-      select(mapping.errorCode, input) ?? headers.firstText(ERROR_CODE_HEADERS) ?? cloudEvent?.get("errorcode") ?? null,
-      CODE_CHARS_MAX,
-    ),
-    tags: tagsOf(mapping, input),
+    eventType: limited(eventTypeOf(input), ID_CHARS_MAX),
+    errorCode: limited(headers.firstText(ERROR_CODE_HEADERS) ?? cloudEvent?.get("errorcode") ?? null, CODE_CHARS_MAX),
+    tags: {},
   };
+}
+
+/**
+ * The facts that a source's own mapping finds, over those of the customary places. `find`: the text at a selector, null when
+ * the message has none there.
+ */
+export function applyMapping<Facts extends MappedFields>(
+  mapping: Mapping,
+  find: (selector: string) => string | null,
+  customary: Facts,
+): Facts {
+  const found = (selector: string | undefined) => (selector === undefined ? null : find(selector));
+  const version = found(mapping.version);
+  const tags: Record<string, string> = {};
+  for (const [key, selector] of Object.entries(mapping.tags ?? {})) {
+    const value = limited(find(selector), TAG_CHARS_MAX);
+    if (value !== null) tags[key] = value;
+  }
+  return {
+    ...customary,
+    eventId: limitedEventId(found(mapping.eventId)) ?? customary.eventId,
+    aggregateType: limited(found(mapping.aggregateType), ID_CHARS_MAX) ?? customary.aggregateType,
+    aggregateId: limited(found(mapping.aggregateId), ID_CHARS_MAX) ?? customary.aggregateId,
+    version: version === null ? customary.version : versionOf(version),
+    eventType: limited(found(mapping.eventType), ID_CHARS_MAX) ?? customary.eventType,
+    errorCode: limited(found(mapping.errorCode), CODE_CHARS_MAX) ?? customary.errorCode,
+    tags,
+  };
+}
+
+/** The facts of a message by the mapping of its source. */
+export function mapFields(mapping: Mapping, input: MappingInput): MappedFields {
+  return applyMapping(mapping, (selector) => select(selector, input), customaryFields(input));
 }

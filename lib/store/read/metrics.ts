@@ -2,12 +2,14 @@ import { agePercentile, type HourCount } from "@/lib/core/age-percentiles";
 import { PARKED_STATUSES } from "@/lib/core/event-state";
 import type { FlowKind } from "@/lib/core/flow";
 import type { Metric } from "@/lib/core/prometheus";
+import type { ConsumerWord } from "@/lib/core/source-mode";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import { type Queryable, statementName } from "@/lib/store/db";
 import { FLOW_KINDS } from "@/lib/store/flow-tables";
 import { type Beat, engineMetrics } from "@/lib/store/read/engine-metrics";
 import { asSum, END_MS, flowRows } from "@/lib/store/read/flow";
 import { ofSources, seesControl, seesRedrive } from "@/lib/store/read/scope-sql";
+import { CONSUMER_LOST_S } from "@/lib/store/read/source-consumers";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 import { readTargets } from "@/lib/store/read/targets";
 
@@ -22,13 +24,15 @@ const TOP_CODES = 10;
 const SOURCE_CODES = 50;
 /** The label for all further codes. */
 const OTHER = "other";
+/** Maximum series of the lag of one source: a pattern of topics may have any number of partitions. */
+const SOURCE_PARTS = 50;
 
 type Level = { source: string; code: string; n: number };
 
 export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number): Promise<Metric[]> {
   const scope = sourceScope(viewer);
   const parked = [PARKED_STATUSES, scope];
-  const [levels, top, statuses, hours, flow, redrives, controls, beats] = await Promise.all([
+  const [levels, top, statuses, hours, flow, redrives, controls, beats, consumers] = await Promise.all([
     db.query<Level>(
       `with parked as (
          select source_id, error_code, sum(n) as n from dlq_level_sums where status = any($1::text[]) and ${ofSources("source_id", "$2")}
@@ -69,12 +73,18 @@ export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number):
       [scope],
     ),
     readBeats(db, scope),
+    db.query<Consumer>(
+      `select s.name as source, c.worker, c.state, c.lag, c.parked, c.parts from source_consumers c join sources s on s.id = c.source_id
+        where c.at > now() - interval '${CONSUMER_LOST_S} s' and ${ofSources("s.id", "$1")} order by s.name, c.worker`,
+      [scope],
+    ),
   ]);
   return [
     ...sizeMetrics(levels, top, statuses),
     ...ageMetrics(hours, nowMs),
     ...flow,
     controlMetric(controls),
+    ...sourceMetrics(consumers),
     ...workMetrics(redrives, beats),
   ];
 }
@@ -174,6 +184,55 @@ async function readFlow(db: Queryable, scope: string[] | null, nowMs: number): P
       [...day].map(([kind, value]) => ({ labels: { kind }, value })),
     ),
   ];
+}
+
+type Consumer = {
+  source: string;
+  worker: string;
+  state: ConsumerWord;
+  lag: number | null;
+  parked: number;
+  parts: { name: string; lag: number | null }[];
+};
+
+function sourceMetrics(consumers: Consumer[]): Metric[] {
+  return [
+    gauge(
+      "parkade_source_lag",
+      `Messages that a source has not parked yet. Parts beyond the ${SOURCE_PARTS} with the most are "${OTHER}".`,
+      [...Map.groupBy(consumers, ({ source }) => source)].flatMap(([source, its]) => lagSamples(source, its)),
+    ),
+    {
+      name: "parkade_source_parked_total",
+      help: "Events that a worker parked from a source since it began to read it.",
+      type: "counter",
+      samples: consumers.map(({ source, worker, parked }) => ({ labels: { source, worker }, value: parked })),
+    },
+    gauge(
+      "parkade_source_consumers",
+      "Workers that read a source, by state.",
+      [...Map.groupBy(consumers, ({ source, state }) => JSON.stringify({ source, state }))].map(([labels, its]) => ({
+        labels: JSON.parse(labels) as Record<string, string>,
+        value: its.length,
+      })),
+    ),
+  ];
+}
+
+/** A series for each part, or one of the whole where the broker has no parts: then each worker counts all of it. */
+function lagSamples(source: string, consumers: Consumer[]): Metric["samples"] {
+  // While parts move between workers, two of them may report the same one.
+  const lags = new Map<string, number>();
+  for (const { name, lag } of consumers.flatMap((consumer) => consumer.parts))
+    if (lag !== null) lags.set(name, Math.max(lag, lags.get(name) ?? 0));
+  if (lags.size === 0) {
+    const known = consumers.flatMap(({ lag }) => lag ?? []);
+    return [{ labels: { source }, value: known.length === 0 ? null : Math.max(...known) }];
+  }
+  const parts = [...lags].sort((left, right) => right[1] - left[1] || (left[0] < right[0] ? -1 : 1));
+  const rest = parts.splice(SOURCE_PARTS);
+  if (rest.length > 0) parts.push([OTHER, rest.reduce((sum, [, lag]) => sum + lag, 0)]);
+  return parts.map(([part, value]) => ({ labels: { source, part }, value }));
 }
 
 type ControlCount = { kind: string; origin: string; n: number };

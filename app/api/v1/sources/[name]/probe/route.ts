@@ -1,14 +1,17 @@
 import { handle } from "@/app/_server/handle";
 import { probeDeps } from "@/app/_server/probe";
 import { byName } from "@/lib/contract/query";
-import { probeSchema } from "@/lib/contract/sources";
+import { probeSchema, storedProbeRequestSchema } from "@/lib/contract/sources";
 import { probeStoredSource } from "@/lib/operations/probe-source";
 
 export const POST = handle({
   id: "probeSource",
   summary: "Can a source be reached, and what would be read?",
   params: byName("unknown-source"),
+  body: storedProbeRequestSchema,
+  bodyOptional: true,
   answer: probeSchema,
   problems: ["invalid-config"],
-  run: async ({ deps, params, viewer }) => probeStoredSource(await probeDeps(deps), params.name, viewer),
+  run: async ({ deps, params: { name }, body, viewer }) =>
+    probeStoredSource(await probeDeps(deps), { name, config: body?.config }, viewer),
 });

@@ -1,0 +1,16 @@
+import type { KindList, KindOut } from "@/lib/contract/kinds";
+import { formFields } from "@/lib/kinds/descriptor";
+import { KINDS, kindOf } from "@/lib/kinds/kinds";
+
+/** Every kind of source, as its descriptor has it. */
+export const kindList: KindList = {
+  items: KINDS.map((name): KindOut => {
+    const { kind, label, about, icon, capabilities, config, example, docs } = kindOf(name);
+    const fields = formFields(config).map((field) => ({
+      ...field,
+      advanced: field.advanced ?? false,
+      long: field.long ?? false,
+    }));
+    return { kind, label, about, icon, capabilities, fields, example, docs };
+  }),
+};

@@ -1,0 +1,13 @@
+import { handle } from "@/app/_server/handle";
+import { probeDeps } from "@/app/_server/probe";
+import { mappingPreviewRequestSchema, mappingPreviewSchema } from "@/lib/contract/sources";
+import { previewMapping } from "@/lib/operations/probe-source";
+
+export const POST = handle({
+  id: "previewMapping",
+  summary: "The facts of sampled messages under a mapping; no broker is asked",
+  body: mappingPreviewRequestSchema,
+  answer: mappingPreviewSchema,
+  problems: ["invalid-config"],
+  run: async ({ deps, body, viewer }) => previewMapping(await probeDeps(deps), body, viewer),
+});

@@ -1,0 +1,56 @@
+import * as z from "zod/mini";
+import { named, nullableText } from "@/lib/contract/schemas";
+
+/** One setting of a kind, as a form shows it. */
+const kindFieldSchema = z.object({
+  /** Keys from the configuration down to the setting. */
+  path: z.array(z.string()),
+  input: z.enum(["text", "number", "flag", "choice", "list", "pairs"]),
+  label: z.string(),
+  hint: z.optional(z.string()),
+  example: z.optional(z.string()),
+  /** `address`: a server that credentials are bound to. `secret`: never shown. Both take `env:NAME`. */
+  role: z.optional(z.enum(["address", "secret"])),
+  required: z.boolean(),
+  /** Not needed to start. */
+  advanced: z.boolean(),
+  /** Several lines, as a certificate has. */
+  long: z.boolean(),
+  choices: z.optional(z.array(z.string())),
+  default: z.optional(z.union([z.string(), z.number(), z.boolean()])),
+});
+export type KindField = z.infer<typeof kindFieldSchema>;
+
+/** GET /api/v1/kinds: what a source can be, and what its configuration holds. */
+const kindSchema = named(
+  "Kind",
+  z.object({
+    kind: z.string(),
+    label: z.string(),
+    about: z.string(),
+    /** A name of the Lucide icon set. */
+    icon: z.string(),
+    /** `reads`: from a broker; else events come by the API. `order`: what keeps it, null = nothing does. */
+    capabilities: z.object({ reads: z.boolean(), redrives: z.boolean(), order: nullableText, slowLane: z.boolean() }),
+    fields: z.array(kindFieldSchema),
+    /** A configuration that could work. */
+    example: z.record(z.string(), z.unknown()),
+    /** Its page in docs/. */
+    docs: z.string(),
+  }),
+  {
+    kind: "http",
+    label: "HTTP",
+    about: "Services post their dead letters to the API; a redrive posts them to a URL.",
+    icon: "globe",
+    capabilities: { reads: false, redrives: true, order: null, slowLane: true },
+    fields: [
+      { path: ["redriveUrl"], input: "text", label: "Redrive URL", required: false, advanced: false, long: false },
+    ],
+    example: { redriveUrl: "https://orders.example/events" },
+    docs: "connect-http.md",
+  },
+);
+export type KindOut = z.infer<typeof kindSchema>;
+export const kindListSchema = z.object({ items: z.array(kindSchema) });
+export type KindList = z.infer<typeof kindListSchema>;
