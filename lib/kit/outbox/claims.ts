@@ -22,7 +22,8 @@ type ClaimedRow = {
   attempts: number;
 };
 
-export type FailedEvent = { id: string; error: string; delayMs: number; final: boolean };
+/** `counts`: the attempt counts against the limit. */
+export type FailedEvent = { id: string; error: string; delayMs: number; final: boolean; counts: boolean };
 
 /** The statements of a publisher on one table. Each one commits by itself. */
 export class ClaimTable {
@@ -40,10 +41,11 @@ export class ClaimTable {
         claim = null, claimed_until = null
       where id = any($1::text[]) and claim = $2::uuid returning id`;
     this.#failed = `update ${name} o
-        set status = case when f.final then 'FAILED' else 'NEW' end, attempts = o.attempts + 1, last_error = f.error,
+        set status = case when f.final then 'FAILED' else 'NEW' end, attempts = o.attempts + f.counts::int,
+            last_error = f.error,
             available_at = now() + make_interval(secs => f.delay_ms / 1000), claim = null, claimed_until = null
-       from unnest($1::text[], $2::text[], $3::float8[], $4::boolean[]) as f (id, error, delay_ms, final)
-      where o.id = f.id and o.claim = $5::uuid returning o.id`;
+       from unnest($1::text[], $2::text[], $3::float8[], $4::boolean[], $5::boolean[]) as f (id, error, delay_ms, final, counts)
+      where o.id = f.id and o.claim = $6::uuid returning o.id`;
     this.#release = `update ${name} set claim = null, claimed_until = null
       where id = any($1::text[]) and claim = $2::uuid`;
   }
@@ -66,6 +68,7 @@ export class ClaimTable {
       column(({ error }) => error),
       column(({ delayMs }) => delayMs),
       column(({ final }) => final),
+      column(({ counts }) => counts),
       token,
     ]);
   }

@@ -18,9 +18,12 @@ export type Message = {
 
 /**
  * The result of one message. `permanent`: it can never be sent as it is (too large, refused by its schema), so the event
- * is FAILED at once. `retryAfterMs`: the receiver asked for this wait.
+ * is FAILED at once. `outage`: its receiver cannot be reached, so the attempt does not count. `retryAfterMs`: the receiver
+ * asked for this wait.
  */
-export type MessageResult = { ok: true } | { ok: false; error: unknown; permanent?: boolean; retryAfterMs?: number };
+export type MessageResult =
+  | { ok: true }
+  | { ok: false; error: unknown; permanent?: boolean; outage?: boolean; retryAfterMs?: number };
 
 export interface Transport {
   /**
@@ -54,6 +57,9 @@ export function messageHeaders(stored: readonly StoredHeader[]): MessageHeader[]
     value === null ? null : Buffer.from(value, encoding === "bytes" ? "base64" : "utf8"),
   ]);
 }
+
+/** The header that carries the event's id where a broker has no field for it: a consumer's inbox reads it. */
+export const EVENT_ID_HEADER = "event-id";
 
 /** The value of the first header of this name as text; null when there is none. */
 export function headerText(headers: readonly MessageHeader[], name: string): string | null {

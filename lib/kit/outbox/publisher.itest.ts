@@ -342,7 +342,7 @@ describe("failures", () => {
     await publishDue(options(transport, { observer: { leaseLost: ({ ids }) => lost.push(ids) } }));
     expect([arrived, lost]).toEqual([["a0-0"], []]);
     expect(await claims.markSent(["a0-0"], token)).toEqual([]);
-    await claims.markFailed([{ id: "a0-0", error: "late", delayMs: 0, final: true }], token);
+    await claims.markFailed([{ id: "a0-0", error: "late", delayMs: 0, final: true, counts: true }], token);
     expect(await ids("status = 'SENT' and last_error is null")).toEqual(["a0-0"]);
   });
 });

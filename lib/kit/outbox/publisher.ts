@@ -277,10 +277,12 @@ class Publisher {
         return;
       }
       stopped.add(event);
-      const attempts = event.attempts + 1;
-      const final = answer.permanent === true || attempts >= maxAttempts;
-      const delayMs = final ? 0 : Math.max(backoffMs(backoff, attempts, null, random), answer.retryAfterMs ?? 0);
-      results.failed.push({ id: message.id, error: errorText(answer.error), delayMs, final });
+      const counts = answer.outage !== true;
+      const attempts = event.attempts + (counts ? 1 : 0);
+      const final = counts && (answer.permanent === true || attempts >= maxAttempts);
+      const wait = counts ? backoffMs(backoff, attempts, null, random) : backoffMs(OUTAGE_BACKOFF, 3, null, random);
+      const delayMs = final ? 0 : Math.max(wait, answer.retryAfterMs ?? 0);
+      results.failed.push({ id: message.id, error: errorText(answer.error), delayMs, final, counts });
       this.tell("failed", { event: message, error: answer.error, attempts, delayMs, final });
     });
     return stopped;

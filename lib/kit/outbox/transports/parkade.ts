@@ -1,0 +1,87 @@
+import { host } from "@/lib/kit/host";
+import type { Confirmation } from "@/lib/kit/inbox/confirm";
+import type { Message, MessageResult, Transport } from "@/lib/kit/outbox/message";
+import { HttpRefusal } from "@/lib/kit/outbox/transports/http";
+import { failureOf, throwOutage, unfit } from "@/lib/kit/outbox/transports/send-each";
+import { parseRetryAfter } from "@/lib/retry/retry-after";
+
+export type ParkadeOptions = {
+  /** Of Parkade, such as `https://parkade.internal`. */
+  url: string;
+  token?: string;
+  fetch?: typeof fetch;
+  clock?: { wallMs(): number };
+};
+
+/** Of POST /api/v1/events/confirm. */
+const IDS_MAX = 1_000;
+
+/** Tells Parkade what was processed: the confirmations of one source and consumer in one request. */
+export function parkadeTransport({
+  url,
+  token,
+  fetch = globalThis.fetch,
+  clock = host.clock,
+}: ParkadeOptions): Transport {
+  const address = new URL("/api/v1/events/confirm", url);
+  const send = async (source: string, consumer: string, eventIds: string[], signal: AbortSignal) => {
+    const response = await fetch(address, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+      body: JSON.stringify({ source, consumer, eventIds }),
+      redirect: "error",
+      signal,
+    });
+    await response.arrayBuffer();
+    if (!response.ok) throw new HttpRefusal(response);
+  };
+  return {
+    publishMany: async (messages, signal) => {
+      const results = new Map<Message, MessageResult>();
+      const read = messages.flatMap((message) => {
+        const confirmation = confirmationOf(message);
+        if (confirmation !== null) return [{ message, ...confirmation }];
+        results.set(message, unfit(`event ${message.id} is no confirmation: insert it with confirmProcessed`));
+        return [];
+      });
+      for (const group of Map.groupBy(read, ({ source, consumer }) => JSON.stringify([source, consumer])).values()) {
+        for (let at = 0; at < group.length; at += IDS_MAX) {
+          const part = group.slice(at, at + IDS_MAX);
+          const { source, consumer } = part[0]!;
+          const result = await send(
+            source,
+            consumer,
+            part.map(({ eventId }) => eventId),
+            signal,
+          ).then(
+            (): MessageResult => ({ ok: true }),
+            (error: unknown) => judge(error, clock.wallMs()),
+          );
+          for (const { message } of part) results.set(message, result);
+        }
+      }
+      const inOrder = messages.map((message) => results.get(message)!);
+      throwOutage(inOrder);
+      return inOrder;
+    },
+  };
+}
+
+function confirmationOf({ body }: Message): Confirmation | null {
+  try {
+    const confirmation: Confirmation = JSON.parse(Buffer.from(body).toString("utf8"));
+    return typeof confirmation.source === "string" && typeof confirmation.eventId === "string" ? confirmation : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A source that is not there yet may still be made, and a token may be renewed. */
+function judge(error: unknown, wallMs: number): MessageResult {
+  if (!(error instanceof HttpRefusal)) return failureOf(error);
+  const retryAfterMs = parseRetryAfter(error.retryAfter ?? "", wallMs) ?? undefined;
+  return { ok: false, error, permanent: error.status === 400 || error.status === 422, retryAfterMs };
+}

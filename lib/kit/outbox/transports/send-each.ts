@@ -1,0 +1,57 @@
+import type { Message, MessageResult, Transport } from "@/lib/kit/outbox/message";
+import { classify } from "@/lib/retry/classify/classify";
+
+/** Sends that are under way at the same time. */
+const CONCURRENCY = 32;
+
+/**
+ * A transport of a function that sends one message and rejects when it was not stored. The engine judges its errors: a
+ * permanent one ends the event, one of the connection counts as an outage, any other as an attempt.
+ */
+export function fromPublisher(
+  publish: (message: Message, signal: AbortSignal) => Promise<unknown>,
+  judge: (error: unknown) => MessageResult = failureOf,
+): Transport {
+  return {
+    publishMany: async (messages, signal) => {
+      const results: MessageResult[] = Array.from({ length: messages.length });
+      let next = 0;
+      const worker = async () => {
+        for (let at = next++; at < messages.length; at = next++) {
+          results[at] = await publish(messages[at]!, signal).then(() => ({ ok: true as const }), judge);
+        }
+      };
+      await Promise.all(Array.from({ length: Math.min(CONCURRENCY, messages.length) }, worker));
+      throwOutage(results);
+      return results;
+    },
+  };
+}
+
+/** When not one message arrived and each failed for the connection, the receiver as a whole is away. */
+export function throwOutage(results: readonly MessageResult[]): void {
+  const [first] = results;
+  if (first === undefined || first.ok || !results.every((result) => !result.ok && result.outage)) return;
+  throw first.error;
+}
+
+/** A failed send as the engine's tables judge it. */
+export function failureOf(error: unknown): MessageResult {
+  const { kind, code, retryAfter, retryAfterMs } = classify(error);
+  const answered = /^HTTP_\d/.test(code) || code === "UNKNOWN";
+  return {
+    ok: false,
+    error,
+    // An error of no table is tried again: the event waits longer each time, and is FAILED after its attempts.
+    permanent: kind === "permanent" && code !== "UNKNOWN",
+    outage:
+      kind === "throttled" || kind === "cancelled" || ((kind === "transient" || kind === "ambiguous") && !answered),
+    // A date needs the wall clock, which its transport has.
+    retryAfterMs: retryAfterMs ?? (/^\d+$/.test(retryAfter ?? "") ? Number(retryAfter) * 1_000 : undefined),
+  };
+}
+
+/** A message that this broker cannot carry. */
+export function unfit(text: string): MessageResult {
+  return { ok: false, permanent: true, error: new TypeError(text) };
+}
