@@ -1,5 +1,6 @@
 import { FILTER_STATUSES } from "@/lib/contract/filter-params";
 import { EARLIER_CHOICES } from "@/lib/core/order-gate";
+import { SOURCE_MODES } from "@/lib/core/source-mode";
 
 /** The one description of the command line: parser, help, manual page, completion and docs/cli.md are made of it. */
 
@@ -50,6 +51,8 @@ export const COMMAND_NAMES = [
   "source add",
   "source probe",
   "source pause",
+  "source drain",
+  "source stop",
   "source resume",
   "completion",
   "man",
@@ -279,7 +282,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: "source list",
     summary: "List the sources",
-    details: "Their kind, whether they are on, their state as the worker reports it, and how many events are parked.",
+    details: "Their kind, how they are to be read, what the workers report, and how many events are parked.",
     examples: ["parkade source list"],
   },
   {
@@ -296,7 +299,7 @@ export const COMMANDS: readonly Command[] = [
       },
       { name: "config", value: "json", text: "The configuration as JSON; @file reads it from a file" },
       { name: "schema", value: "json", text: "JSON Schema that payloads must match to be redriven; or @file" },
-      { name: "disabled", text: "Do not begin to read from it" },
+      { name: "mode", value: "mode", values: SOURCE_MODES, text: "How it begins; default: running" },
     ],
     details:
       "Secrets on a command line are seen by others on the machine: name a variable, `--set url=env:PARKADE_SECRET_RABBIT`, that is set for Parkade itself.",
@@ -322,11 +325,27 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "source pause",
-    summary: "Stop reading from a source",
+    summary: "Read nothing more from a source for now",
     arguments: [name],
     options: [reason],
-    details: "Its events stay, and can be redriven.",
+    details: "The broker keeps what is not read. Events that are parked can be redriven all the same.",
     examples: ['parkade source pause orders --reason "the broker moves"'],
+  },
+  {
+    name: "source drain",
+    summary: "Read a source until it is empty, then pause it",
+    arguments: [name],
+    options: [reason],
+    details: "It returns at once; `parkade source list` shows how far it is.",
+    examples: ['parkade source drain orders --reason "moved to another broker"'],
+  },
+  {
+    name: "source stop",
+    summary: "Read nothing from a source, and connect to it no more",
+    arguments: [name],
+    options: [reason],
+    details: "No worker reports it any more. Its events stay.",
+    examples: ["parkade source stop orders"],
   },
   {
     name: "source resume",

@@ -9,7 +9,7 @@ test.each([
   [["re"], ["redrive", "release", "resume"]],
   [
     ["source", ""],
-    ["list", "add", "probe", "pause", "resume"],
+    ["list", "add", "probe", "pause", "drain", "stop", "resume"],
   ],
   [
     ["source", "p"],

@@ -37,7 +37,8 @@ export async function followRedrive(call: Call, id: string): Promise<number> {
   const ended = await until<RedriveOut>(call, {
     path: `api/v1/redrives/${id}`,
     what: `redrive ${id}`,
-    over: ({ state }) => isFinal(state) || state === "PAUSED",
+    // The items of a cancelled redrive are given back after its state was written.
+    over: ({ state, open }) => (isFinal(state) && open === 0) || state === "PAUSED",
     progress: redriveProgress,
   });
   if (ended === null) return EXIT.interrupted;

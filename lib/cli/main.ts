@@ -42,8 +42,10 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   "source list": listSources,
   "source add": addSource,
   "source probe": probeSource,
-  "source pause": (call) => switchSource(call, false),
-  "source resume": (call) => switchSource(call, true),
+  "source pause": (call) => switchSource(call, "paused"),
+  "source drain": (call) => switchSource(call, "draining"),
+  "source stop": (call) => switchSource(call, "stopped"),
+  "source resume": (call) => switchSource(call, "running"),
   completion: ({ line }) => printed(SCRIPTS[line.arguments[0] as Shell]),
   man: () => printed(manPage(version)),
 };

@@ -5,6 +5,7 @@ import { EXIT } from "@/lib/cli/command-table";
 import { factsText, tableText } from "@/lib/cli/table";
 import type { ProbeOut, SourceList, SourceOut } from "@/lib/contract/sources";
 import { formatNumber } from "@/lib/core/format";
+import type { SourceMode } from "@/lib/core/source-mode";
 
 const SOURCES = "api/v1/sources";
 const pathOf = (name: string) => `${SOURCES}/${encodeURIComponent(name)}`;
@@ -29,10 +30,11 @@ export async function listSources(call: Call): Promise<number> {
       [
         { title: "name", of: ({ name }) => name },
         { title: "kind", of: ({ kind }) => kind },
-        { title: "reads", of: ({ enabled }) => (enabled ? "on" : "off") },
-        { title: "state", of: ({ state }) => state?.state ?? "" },
+        { title: "mode", of: ({ mode }) => mode },
+        { title: "state", of: ({ state }) => state?.state ?? null },
+        { title: "lag", of: ({ state }) => state?.lag ?? null },
         { title: "parked", of: ({ parked }) => parked },
-        { title: "last error", of: ({ state }) => state?.lastError ?? "" },
+        { title: "last error", of: ({ state }) => state?.lastError ?? null },
       ],
       call.terminal.columns,
     ),
@@ -48,16 +50,16 @@ export async function addSource(call: Call): Promise<number> {
     kind: line.text("kind"),
     config: configOf(call),
     ...(schema === null ? {} : { payloadSchema: readJson(call, "schema", schema) }),
-    enabled: !line.flag("disabled"),
+    ...(line.text("mode") === null ? {} : { mode: line.text("mode") }),
   };
   return printSource(call, await api.change<SourceOut>(SOURCES, { method: "POST", body }));
 }
 
-/** `source pause` and `source resume`. */
-export async function switchSource(call: Call, enabled: boolean): Promise<number> {
+/** `source pause`, `drain`, `stop` and `resume`. */
+export async function switchSource(call: Call, mode: SourceMode): Promise<number> {
   const { line, api } = call;
   const reason = line.text("reason");
-  const body = { enabled, ...(reason === null ? {} : { reason }) };
+  const body = { mode, ...(reason === null ? {} : { reason }) };
   return printSource(call, await api.change<SourceOut>(pathOf(line.arguments[0]!), { method: "PATCH", body }));
 }
 
@@ -66,7 +68,7 @@ async function printSource(call: Call, source: SourceOut): Promise<number> {
     factsText([
       ["source", source.name],
       ["kind", source.kind],
-      ["reads", source.enabled ? "on" : "off"],
+      ["mode", source.mode],
     ]),
   );
   return EXIT.done;

@@ -1,0 +1,445 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { eventCountsSchema, eventDetailSchema, eventListSchema } from "@/lib/contract/events";
+import { previewSchema, redriveSchema } from "@/lib/contract/redrives";
+import { probeSchema, sourceListSchema, sourceSchema } from "@/lib/contract/sources";
+import { freePort } from "@/lib/testing/free-port";
+import { type Sink, startSink } from "@/lib/testing/sink";
+import { packKit } from "./pack-kit.ts";
+import { packServer } from "./pack-server.ts";
+import { runTool } from "./run-tool.ts";
+
+/** Packing compiles the console where nobody has; npm fetches the embedded PostgreSQL unless its cache has it. */
+const SETUP_MS = 600_000;
+const TEST_MS = 120_000;
+vi.setConfig({ testTimeout: TEST_MS, hookTimeout: TEST_MS });
+
+let dir: string;
+let url: string;
+let server: Serving;
+let sink: Sink;
+
+type Child = ChildProcessByStdio<null, Readable, Readable>;
+type Serving = { child: Child; ended: Promise<number>; output(): string };
+
+const bin = () => join(dir, "node_modules/.bin/parkade");
+/** Nothing of the repository: neither its Node on the PATH nor a variable of npm. */
+const environment = (): NodeJS.ProcessEnv => ({
+  NODE_ENV: "production",
+  PATH: [join(dir, "node_modules/.bin"), join(process.execPath, ".."), "/usr/bin", "/bin"].join(delimiter),
+  HOME: dir,
+  PARKADE_URL: url,
+  PARKADE_ACTOR: "maria",
+});
+
+function spawnParkade(words: string[]): Child {
+  return spawn(bin(), words, { cwd: dir, env: environment(), stdio: ["ignore", "pipe", "pipe"] });
+}
+
+/** Runs a command to its end. */
+async function parkade(...words: string[]) {
+  const child = spawnParkade(words);
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  return { code: code as number, out, err };
+}
+
+/** Runs it with --json, and expects an exit code. */
+async function answer(expected: number, ...words: string[]) {
+  const { code, out, err } = await parkade(...words, "--json");
+  expect([code, err]).toEqual([expected, expected === 0 ? expect.anything() : err]);
+  return JSON.parse(out);
+}
+
+async function serve(): Promise<Serving> {
+  const child = spawnParkade(["serve", "--port", new URL(url).port, "--data-dir", "data"]);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (chunk) => (output += chunk));
+  const ended = once(child, "close").then(([code]) => code as number);
+  await Promise.race([
+    ended,
+    new Promise<void>((ready) => child.stdout.on("data", () => output.includes("ready") && ready())),
+  ]);
+  expect(output).toContain(`Parkade is ready: ${url}`);
+  return { child, ended, output: () => output };
+}
+
+const BODY = '{"orderId":7,"total":12345678901234567890}';
+
+/** Parks `count` events of the error code `errorCode`, each of an aggregate of its own. */
+async function park(prefix: string, count: number, errorCode: string): Promise<string[]> {
+  const ids = Array.from({ length: count }, (_, n) => `${prefix}-${n}`);
+  const lines = ids.map((eventId) => {
+    const fields = { source: "shop", eventId, aggregateId: eventId, version: 1, errorCode, tags: { batch: prefix } };
+    return `${JSON.stringify(fields).slice(0, -1)},"error":{"message":"no stock"},"payload":${BODY}}`;
+  });
+  const headers = { "content-type": "application/x-ndjson" };
+  const parked = await fetch(`${url}/api/v1/events`, { method: "POST", headers, body: lines.join("\n") });
+  expect(await parked.json()).toMatchObject({ accepted: count, rejectedTotal: 0 });
+  return ids;
+}
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), "parkade-cli-"));
+  // The server of PostgreSQL runs as another user when root starts it.
+  const packed = join(dir, "packed");
+  const tarballs = [(await packKit(packed)).tarball, await packServer(packed, () => undefined)];
+  writeFileSync(join(dir, "package.json"), JSON.stringify({ name: "console", private: true }));
+  const flags = ["--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts"];
+  const installed = await runTool("npm", ["install", ...flags, ...tarballs], { cwd: dir });
+  expect(installed.code, installed.output).toBe(0);
+  rmSync(packed, { recursive: true });
+  url = `http://127.0.0.1:${await freePort()}`;
+  sink = await startSink();
+  server = await serve();
+}, SETUP_MS);
+
+afterAll(async () => {
+  server?.child.kill("SIGTERM");
+  await server?.ended;
+  await sink?.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+describe("parkade serve", () => {
+  test("serves every page of the console from the installed packages alone", async () => {
+    for (const page of ["", "events", "groups", "redrives", "operations", "controls", "targets", "sources", "audit"]) {
+      const response = await fetch(`${url}/${page}`);
+      expect([page, response.status]).toEqual([page, 200]);
+      const html = await response.text();
+      const [, script] = /<script[^>]* src="([^"]+)"/.exec(html)!;
+      expect((await fetch(new URL(script!, url))).status).toBe(200);
+    }
+    expect(readFileSync(join(dir, "data/logs/web.log"), "utf8")).not.toMatch(
+      /Cannot find (module|package)|MODULE_NOT_FOUND/,
+    );
+  });
+
+  test("needs parkade-server, and says so", async () => {
+    const alone = mkdtempSync(join(tmpdir(), "parkade-kit-alone-"));
+    const { folder } = await packKit(alone);
+    const run = await runTool(process.execPath, [join(folder, "bin/parkade.mjs"), "serve"], { cwd: alone });
+    rmSync(alone, { recursive: true });
+    expect(run.output).toMatch(
+      /^parkade: the package parkade-server is not installed .*npm install parkade parkade-server/,
+    );
+    expect(run.code).toBe(1);
+  });
+
+  test("holds no path of the machine that packed it", () => {
+    const built = readFileSync(
+      join(dir, "node_modules/parkade-server/server/.next/required-server-files.json"),
+      "utf8",
+    );
+    expect(built).not.toContain(process.cwd());
+  });
+});
+
+describe("source", () => {
+  test("add, list, probe", async () => {
+    const added = await answer(0, "source", "add", "shop", "--kind", "http", "--set", `redriveUrl=${sink.url}`);
+    expect(sourceSchema.parse(added)).toMatchObject({
+      name: "shop",
+      mode: "running",
+      config: { redriveUrl: sink.url },
+    });
+    const list = sourceListSchema.parse(await answer(0, "source", "list"));
+    expect(list.items.map(({ name }) => name)).toEqual(["shop"]);
+    expect(probeSchema.parse(await answer(0, "source", "probe", "shop")).reachable).toBe(true);
+  });
+
+  test("probe fails with 1 where nothing answers", async () => {
+    const away = `redriveUrl=http://127.0.0.1:${await freePort()}/`;
+    const probe = await answer(1, "source", "probe", "--kind", "http", "--set", away);
+    expect(probeSchema.parse(probe).reachable).toBe(false);
+  });
+
+  test("add names the field of a wrong configuration and the fix", async () => {
+    const refused = await parkade("source", "add", "bad", "--kind", "http", "--set", "redriveUrl=ftp://x");
+    expect(refused).toMatchObject({ code: 1, out: "" });
+    expect(refused.err).toMatch(
+      /config\.redriveUrl.*must be a URL such as https:.*\(invalid-config\)|\(invalid-config\)\n {2}config\.redriveUrl: must be a URL/,
+    );
+    const json = await parkade("source", "add", "bad", "--kind", "http", "--set", "prefetch:=5", "--json");
+    expect(JSON.parse(json.err)).toMatchObject({ code: "invalid-config", errors: [{ field: "config.prefetch" }] });
+  });
+
+  test("pause, drain, resume and stop", async () => {
+    const config = ["--config", '{"url":"amqp://127.0.0.1:1","queue":"dead"}', "--set", "prefetch:=7"];
+    const added = await answer(0, "source", "add", "queue", "--kind", "rabbitmq", ...config, "--mode", "stopped");
+    expect(added).toMatchObject({ mode: "stopped", config: { queue: "dead", prefetch: 7 } });
+    const modes = { pause: "paused", drain: "draining", resume: "running", stop: "stopped" };
+    for (const [verb, mode] of Object.entries(modes)) {
+      expect(await answer(0, "source", verb, "queue", "--reason", "a test")).toMatchObject({ name: "queue", mode });
+    }
+    const unknown = await parkade("source", "pause", "nowhere");
+    expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining("(unknown-source)")]);
+  });
+});
+
+describe("search and show", () => {
+  let ids: string[];
+  beforeAll(async () => {
+    ids = await park("seek", 12, "TIMEOUT");
+  });
+
+  test("search answers as the API does, and pages by itself", async () => {
+    const { items, nextCursor } = await answer(0, "search", "--tag.batch", "seek", "--limit", "11");
+    eventListSchema.parse({ items, nextCursor, prevCursor: null });
+    expect(items).toHaveLength(11);
+    const rest = await answer(0, "search", "--tag.batch=seek", "--cursor", nextCursor);
+    expect([...items, ...rest.items].map(({ eventId }) => eventId).sort()).toEqual([...ids].sort());
+    expect(rest.nextCursor).toBeNull();
+  });
+
+  test("search prints whole values with tabs into a pipe", async () => {
+    const { code, out, err } = await parkade("search", "--tag.batch", "seek", "--from", "-1h");
+    const rows = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split("\t"));
+    expect([code, err, rows.length]).toEqual([0, "", 12]);
+    expect(rows[0]!.slice(1, 6)).toEqual([
+      "PENDING",
+      "shop",
+      expect.stringMatching(/^seek-/),
+      expect.any(String),
+      "TIMEOUT",
+    ]);
+  });
+
+  test("search --count", async () => {
+    expect(eventCountsSchema.parse(await answer(0, "search", "--count", "--tag.batch", "seek")).total.value).toBe(12);
+  });
+
+  test("nothing found is no error", async () => {
+    expect(await parkade("search", "--source", "shop", "--q", "nowhere")).toEqual({
+      code: 0,
+      out: "",
+      err: "No event matches.\n",
+    });
+  });
+
+  test("show takes the producer's id and the event's", async () => {
+    const detail = eventDetailSchema.parse(await answer(0, "show", "seek-3"));
+    expect(await answer(0, "show", detail.id)).toMatchObject({ id: detail.id, eventId: "seek-3" });
+    const shown = await parkade("show", "seek-3", "--source", "shop");
+    expect(shown.out).toMatch(/^error +no stock$/m);
+    expect(shown.out).toContain(BODY);
+  });
+
+  test("show --payload writes the bytes", async () => {
+    expect((await parkade("show", "seek-3", "--payload")).out).toBe(BODY);
+  });
+
+  test("show says what there is not", async () => {
+    expect(await parkade("show", "nothing")).toEqual({
+      code: 1,
+      out: "",
+      err: "parkade: There is no event nothing (unknown-event)\n",
+    });
+  });
+});
+
+describe("redrive and verify", () => {
+  test("verify follows to the end and sends nothing", async () => {
+    await park("look", 3, "TIMEOUT");
+    const before = sink.arrived.length;
+    const verified = redriveSchema.parse(
+      await answer(0, "verify", "--tag.batch", "look", "--reason", "would they go?"),
+    );
+    expect(verified).toMatchObject({ state: "DONE", mode: "verify", total: 3, passed: 3, createdBy: "maria" });
+    expect(sink.arrived.length).toBe(before);
+  });
+
+  test("more than ten events need --yes where nobody can be asked, and are then followed to the end", async () => {
+    const ids = await park("many", 14, "UPSTREAM_5XX");
+    const words = ["redrive", "--tag.batch", "many", "--reason", "stock is back", "--lane", "main"];
+    expect(previewSchema.parse(await answer(0, ...words, "--preview"))).toMatchObject({ total: 14, eligible: 14 });
+    const refused = await parkade(...words);
+    expect([refused.code, refused.out]).toEqual([2, ""]);
+    expect(refused.err).toContain("this would redrive 14 events: say --yes");
+    expect(ids.flatMap((id) => sink.of(id))).toEqual([]);
+
+    const { code, out, err } = await parkade(...words, "--yes");
+    expect([code, err]).toEqual([0, expect.stringMatching(/^Redrive [0-9a-f-]{36}: 14 events\n/)]);
+    expect(out).toMatch(/^state +DONE\ntotal +14\ndelivered +14\nfailed +0\nrefused +0\n$/m);
+    expect(ids.map((id) => sink.of(id).map(({ body }) => body))).toEqual(ids.map(() => [BODY]));
+  });
+
+  test("what fails is counted by its reason, and the exit code is 4", async () => {
+    await park("mixed", 4, "UPSTREAM_5XX");
+    sink.answer = ({ eventId }) => (eventId === "mixed-2" ? 422 : 200);
+    const { code, out } = await parkade("redrive", "--tag.batch", "mixed", "--reason", "try", "--lane", "main");
+    sink.answer = () => 200;
+    expect(code).toBe(4);
+    expect(out).toMatch(/^delivered +3\nfailed +1 \(HTTP_422 1\)$/m);
+  });
+
+  test("a repeated request with one key does nothing new", async () => {
+    await park("once", 2, "TIMEOUT");
+    const words = ["redrive", "--tag.batch", "once", "--reason", "try", "--idempotency-key", "itest-once", "--detach"];
+    // The preview of the second one finds nothing to send; the first one's answer is what it gets.
+    expect((await answer(0, ...words)).id).toBe((await answer(0, ...words)).id);
+  });
+
+  test("events are named by ids as search lists them", async () => {
+    await park("byid", 2, "TIMEOUT");
+    const { items } = await answer(0, "search", "--tag.batch", "byid");
+    const done = await answer(0, "redrive", items[0].id, "--reason", "try", "--lane", "main");
+    expect(done).toMatchObject({ state: "DONE", total: 1, delivered: 1 });
+    expect(await parkade("redrive", "byid-0", "--reason", "x")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("--eventId"),
+    });
+    expect(await parkade("redrive", "--reason", "x")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("--all"),
+    });
+  });
+
+  test("an empty selection is refused with its code", async () => {
+    const refused = await parkade("verify", "--eventId", "nobody", "--reason", "x");
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("(empty-selection)")]);
+  });
+
+  test("Ctrl-C stops following, and the redrive goes on until it is cancelled", async () => {
+    await park("slow", 9, "TIMEOUT");
+    const child = spawnParkade(["redrive", "--tag.batch", "slow", "--reason", "slowly", "--rate", "1"]);
+    const [err, closed] = [text(child.stderr), once(child, "close")];
+    await expect
+      .poll(() => sink.of("slow-0").length + sink.of("slow-1").length, { timeout: TEST_MS })
+      .toBeGreaterThan(0);
+    child.kill("SIGINT");
+    expect((await closed)[0]).toBe(130);
+    const [, id] = /The redrive (\S+) goes on: `parkade follow \1` shows it, `parkade cancel \1` stops it/.exec(
+      await err,
+    )!;
+
+    expect(await answer(0, "pause", id!, "--reason", "wait")).toMatchObject({ id, state: "PAUSED" });
+    expect(await parkade("follow", id!)).toMatchObject({
+      code: 4,
+      err: expect.stringContaining(`parkade resume ${id}`),
+    });
+    expect(await answer(0, "resume", id!)).toMatchObject({ state: "RUNNING" });
+    expect(await answer(0, "cancel", id!)).toMatchObject({ state: "CANCELLED" });
+    const followed = redriveSchema.parse(await answer(4, "follow", id!));
+    expect(followed.state).toBe("CANCELLED");
+    expect(followed.cancelled).toBeGreaterThan(0);
+  });
+});
+
+describe("ignore and release", () => {
+  test("change events, and count what was refused", async () => {
+    await park("drop", 3, "VALIDATION_ERROR");
+    const words = ["--tag.batch", "drop", "--reason", "a test"];
+    expect(await answer(0, "ignore", ...words)).toMatchObject({ state: "DONE", changed: 3, refused: {} });
+    expect(await answer(4, "ignore", ...words)).toMatchObject({ changed: 0, refused: { "already-ignored": 3 } });
+    expect(await answer(0, "release", ...words, "--keep-limits")).toMatchObject({ changed: 3 });
+  });
+
+  test("a large change is an operation of a worker, followed to its end and taken back by its id", async () => {
+    await park("bulk", 2_100, "VALIDATION_ERROR");
+    const ignored = await answer(0, "ignore", "--tag.batch", "bulk", "--reason", "a test", "--yes");
+    expect(ignored).toMatchObject({ kind: "ignore", state: "DONE", changed: 2_100, refused: 0 });
+    const released = await answer(0, "release", "--operation", ignored.id, "--reason", "it was one", "--yes");
+    expect(released).toMatchObject({ kind: "release", state: "DONE", changed: 2_100 });
+  });
+});
+
+test("tail prints each new event once, in the order of their arrival, until Ctrl-C", async () => {
+  const child = spawnParkade(["tail", "--tag.batch", "live", "--json"]);
+  const printed: string[] = [];
+  const closed = once(child, "close");
+  createInterface({ input: child.stdout }).on("line", (line) => printed.push(JSON.parse(line).eventId));
+  await park("live", 1, "TIMEOUT").then(() => expect.poll(() => printed, { timeout: TEST_MS }).toEqual(["live-0"]));
+  const parked = ["live-0"];
+  for (let batch = 0; batch < 5; batch++) {
+    const lines = Array.from({ length: 150 }, (_, n) => {
+      const eventId = `live-${batch}-${n}`;
+      parked.push(eventId);
+      return JSON.stringify({ source: "shop", eventId, errorCode: "TIMEOUT", tags: { batch: "live" }, payload: n });
+    });
+    const headers = { "content-type": "application/x-ndjson" };
+    expect((await fetch(`${url}/api/v1/events`, { method: "POST", headers, body: lines.join("\n") })).status).toBe(202);
+  }
+  await expect.poll(() => printed.length, { timeout: TEST_MS }).toBeGreaterThanOrEqual(parked.length);
+  child.kill("SIGINT");
+  expect((await closed)[0]).toBe(130);
+  expect(printed).toEqual(parked);
+});
+
+describe("export", () => {
+  test("writes every event that matches", async () => {
+    const { code, out } = await parkade("export", "--tag.batch", "bulk");
+    const lines = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line).eventId);
+    expect([code, new Set(lines).size]).toEqual([0, 2_100]);
+    const csv = await parkade("export", "--tag.batch", "seek", "--format", "csv");
+    expect(csv.out.trimEnd().split("\r\n")).toHaveLength(13);
+  });
+
+  test("ends quietly when its reader has enough", async () => {
+    const child = spawn("/bin/bash", ["-c", "set -o pipefail; parkade export | head -n 1; echo $?"], {
+      cwd: dir,
+      env: environment(),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    expect([out.trimEnd().split("\n").at(-1), err]).toEqual(["0", ""]);
+  });
+});
+
+describe("a shell", () => {
+  /** What bash offers for a command line whose last word the cursor is in. */
+  async function offered(...words: string[]): Promise<string[]> {
+    const script = `source <(parkade completion bash)
+COMP_WORDS=(parkade ${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length}; _parkade
+printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const child = spawn("/bin/bash", ["-c", script], {
+      cwd: dir,
+      env: environment(),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    expect(err).toBe("");
+    return out.trim().split("\n");
+  }
+
+  test("completes commands, options, values and names of sources", async () => {
+    expect(await offered("re")).toEqual(["redrive", "release", "resume"]);
+    expect(await offered("source", "pa")).toEqual(["pause"]);
+    expect(await offered("search", "--stat")).toEqual(["--status"]);
+    expect(await offered("search", "--status", "=", "BO")).toEqual(["BOUNCED"]);
+    expect(await offered("source", "probe", "")).toEqual(["queue", "shop"]);
+  });
+
+  test("finds the manual page where npm puts it", async () => {
+    const page = join(dir, "node_modules/parkade/man/parkade.1");
+    expect(existsSync(page)).toBe(true);
+    expect((await parkade("man")).out).toBe(readFileSync(page, "utf8"));
+  });
+});
+
+test("says when Parkade does not answer, with 3", async () => {
+  const away = `http://127.0.0.1:${await freePort()}`;
+  const { code, err } = await parkade("search", "--url", away);
+  expect([code, err]).toEqual([3, expect.stringContaining(`does not answer at ${away}`)]);
+});
+
+test("SIGTERM stops Parkade in order, and the next start has all events", async () => {
+  server.child.kill("SIGTERM");
+  expect(await server.ended).toBe(0);
+  expect(server.output()).not.toMatch(/Error|Stopping at once/);
+  server = await serve();
+  expect((await answer(0, "search", "--count", "--tag.batch", "seek")).total.value).toBe(12);
+});
