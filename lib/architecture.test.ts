@@ -44,6 +44,7 @@ const RULES: Record<string, string[]> = {
     "lib/retry",
     "lib/contract",
     "lib/platform",
+    "pkg:@platformatic/kafka",
     "pkg:amqplib",
     "pkg:ioredis",
     "pkg:lossless-json",

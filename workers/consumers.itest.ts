@@ -69,7 +69,7 @@ describe("a broker that accepts connections and says nothing", () => {
         opened.push(`${queue} ${prefetch ?? "-"}`);
         const running: ConsumerState = { ...RUNNING, lag: 3 };
         if (queue === "hung.dlq") {
-          const consumer = real.consume(source, async () => undefined)!;
+          const consumer = real.consume(source, async () => undefined, { name: "orders" })!;
           // The end of a real one waits for its broker; this one waits for ever.
           return {
             state: () => consumer.state(),
@@ -177,7 +177,7 @@ describe("the mode of a source", () => {
     const retries: string[] = [];
     const consume =
       (worker: string) =>
-      (_source: SourceConfig, _park: unknown, mode: ReadMode = "running"): Consumer => {
+      (_source: SourceConfig, _park: unknown, { mode = "running" }: { mode?: ReadMode }): Consumer => {
         modes.set(worker, mode);
         const drained = () => (emptied.has(worker) ? "drained" : "draining");
         return {

@@ -98,7 +98,7 @@ export function startConsumers(options: ConsumersOptions): Consumers {
   function open(source: ConsumedSource): Running {
     try {
       const config = parseSourceConfig(source.kind, source.config);
-      const consumer = options.brokers.consume(config, parkFor(source, options), source.mode);
+      const consumer = options.brokers.consume(config, parkFor(source, options), source);
       log.info({ source: source.name, kind: source.kind, mode: source.mode }, "consuming");
       return { source, consumer, fault: null, counts: [] };
     } catch (error) {

@@ -216,8 +216,11 @@ export interface Reader<Handle = unknown> {
 
 /** The adapter of one kind: everything that talks to its broker. Configurations have their secrets resolved. */
 export interface Adapter<Config> {
-  /** null: events of this kind come by Parkade's API, there is nothing to read. */
-  readonly reader: ((config: Config) => Reader) | null;
+  /**
+   * null: events of this kind come by Parkade's API, there is nothing to read. `source` is the name of the source, for
+   * what the broker keeps under a name: a consumer group, a durable consumer.
+   */
+  readonly reader: ((config: Config, source: string) => Reader) | null;
   /** Can we reach it, and what would we read? Never consumes. Rejects only with `signal.reason`. */
   probe(config: Config, signal: AbortSignal): Promise<ProbeResult>;
   /**

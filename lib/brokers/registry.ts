@@ -1,4 +1,5 @@
 import { httpAdapter } from "@/lib/brokers/http/adapter";
+import { kafkaAdapter } from "@/lib/brokers/kafka/adapter";
 import { ParkLoop, type ParkLoopDeps } from "@/lib/brokers/park-loop";
 import type { Adapter, AdapterDeps, Consumer, ParkBatch, ProbeResult, Publisher, ReadMode } from "@/lib/brokers/port";
 import { mapSample } from "@/lib/brokers/probe-sample";
@@ -13,6 +14,7 @@ const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>> } = {
   http: httpAdapter,
   rabbitmq: rabbitmqAdapter,
   "redis-stream": redisStreamsAdapter,
+  kafka: kafkaAdapter,
 };
 
 /**
@@ -21,8 +23,8 @@ const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>> } = {
  * Each method throws DomainError `invalid-config` for a reference that cannot be used.
  */
 export type BrokerRegistry = {
-  /** Reads a source until stopped. null: events of this kind come by Parkade's API. */
-  consume(source: SourceConfig, park: ParkBatch, mode?: ReadMode): Consumer | null;
+  /** Reads the source of this name until stopped. null: events of this kind come by Parkade's API. */
+  consume(source: SourceConfig, park: ParkBatch, options: { name: string; mode?: ReadMode }): Consumer | null;
   probe(source: SourceConfig, signal: AbortSignal): Promise<ProbeResult>;
   publisher(source: SourceConfig, lane?: "main" | "slow"): Publisher;
 };
@@ -48,10 +50,10 @@ export function brokerRegistry({ secrets, report, ...deps }: RegistryOptions): B
     return { adapter: adapterOf(source.kind), config: source.config };
   };
   return {
-    consume: (stored, park, mode) => {
+    consume: (stored, park, { name, mode }) => {
       const { adapter, config } = resolved(stored);
       if (adapter.reader === null) return null;
-      return scrubbedConsumer(new ParkLoop(adapter.reader(config), park, loopDeps, mode), scrubber);
+      return scrubbedConsumer(new ParkLoop(adapter.reader(config, name), park, loopDeps, mode), scrubber);
     },
     probe: async (stored, signal) => {
       const { adapter, config } = resolved(stored);

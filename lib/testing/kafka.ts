@@ -18,6 +18,11 @@ export type KafkaOptions = {
    * rule stay open to all, and the plain listener is a superuser: a test denies by adding a rule.
    */
   secured?: { certificates: Pick<TestCertificates, "ca" | "server">; user: string; password: string };
+  /**
+   * Adds a listener whose clients are sent to another port, as a proxy needs it: a client that was sent to the broker's
+   * own port would go past the proxy. Called once with the listener's port; resolves with the port to announce.
+   */
+  advertise?: (port: number) => Promise<number>;
   /** More broker settings: the lines of `server.properties`. */
   settings?: Record<string, string | number>;
 };
@@ -35,15 +40,26 @@ export type KafkaAddress = {
 };
 
 /** A real Apache Kafka of its own: one node in KRaft mode. Topics are made by `makeTopic` and never by themselves. */
-export async function testKafka({ secured, settings }: KafkaOptions = {}): Promise<TestKafka> {
+export async function testKafka({ secured, settings, advertise }: KafkaOptions = {}): Promise<TestKafka> {
   const [port, controllerPort, securedPort] = [await freePort(), await freePort(), await freePort()];
+  const proxiedPort = advertise === undefined ? null : await freePort();
+  const announcedPort = proxiedPort === null ? null : await advertise!(proxiedPort);
   const server = await testServer("kafka", async (folder) => {
     const file = join(folder, "server.properties");
-    const properties = {
+    const properties: Record<string, string | number | boolean> = {
       ...brokerSettings(folder, { port, controllerPort }),
       ...(secured && securedSettings(folder, { port, controllerPort, securedPort }, secured)),
       ...settings,
     };
+    if (proxiedPort !== null) {
+      const map = properties["listener.security.protocol.map"] ?? "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT";
+      const secure = secured ? `,SASL_SSL://127.0.0.1:${securedPort}` : "";
+      Object.assign(properties, {
+        listeners: `${properties.listeners},PROXIED://127.0.0.1:${proxiedPort}`,
+        "advertised.listeners": `PLAINTEXT://127.0.0.1:${port},PROXIED://127.0.0.1:${announcedPort}${secure}`,
+        "listener.security.protocol.map": `${map},PROXIED:PLAINTEXT`,
+      });
+    }
     writeFileSync(
       file,
       Object.entries(properties)
@@ -51,7 +67,9 @@ export async function testKafka({ secured, settings }: KafkaOptions = {}): Promi
         .join(""),
     );
     const scram = secured ? ["--add-scram", `SCRAM-SHA-512=[name=${secured.user},password=${secured.password}]`] : [];
-    const format = ["format", "--cluster-id", randomBytes(16).toString("base64url"), "--config", file, ...scram];
+    // Written with `=`: an id may begin with a hyphen.
+    const cluster = `--cluster-id=${randomBytes(16).toString("base64url")}`;
+    const format = ["format", cluster, "--config", file, ...scram];
     await promisify(execFile)("java", await java(64, "kafka.tools.StorageTool", ...format));
     // The broker writes the line after it may serve clients.
     const ready = (log: string) => log.includes("Kafka Server started");

@@ -1,6 +1,17 @@
 import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { easyNetQ } from "@/lib/brokers/conventions/easynetq";
 import { generic } from "@/lib/brokers/conventions/generic";
+import { springCloudStreamKafka, springKafkaDlt, springRetryTopic } from "@/lib/brokers/conventions/kafka/spring-kafka";
+import {
+  kafkaConnect,
+  kafkaShareGroup,
+  kafkaStreams,
+  karafka,
+  schemaRule,
+  smallRye,
+  watermill,
+  wolverine,
+} from "@/lib/brokers/conventions/kafka/text-headers";
 import { massTransit } from "@/lib/brokers/conventions/masstransit";
 import { nserviceBus } from "@/lib/brokers/conventions/nservicebus";
 import { rebus } from "@/lib/brokers/conventions/rebus";
@@ -18,6 +29,17 @@ export const CONVENTIONS: readonly Convention[] = [
   nserviceBus,
   massTransit,
   rebus,
+  kafkaStreams,
+  kafkaShareGroup,
+  kafkaConnect,
+  springRetryTopic,
+  springKafkaDlt,
+  springCloudStreamKafka,
+  schemaRule,
+  smallRye,
+  karafka,
+  wolverine,
+  watermill,
   springCloudStream,
   springAmqp,
   xDeath,

@@ -1,5 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { brokerRegistry } from "@/lib/brokers/registry";
+import type { DeadLetter } from "@/lib/core/dead-letter";
 import { parseSourceConfig } from "@/lib/kinds/kinds";
 import { systemClock } from "@/lib/platform/clock";
 
@@ -22,8 +23,9 @@ const registry = brokerRegistry({
   secrets: { variables: {}, listed: [] },
   report: (what, error) => console.error(what, error),
 });
-registry.consume(parseSourceConfig(kind, config), async (batch) => {
+const park = async (batch: DeadLetter[]) => {
   if (dies === "before-commit") process.kill(process.pid, "SIGKILL");
   appendFileSync(file, batch.map((letter) => `${Buffer.from(letter.payload).toString("base64")}\n`).join(""));
   if (dies === "before-acknowledgement") process.kill(process.pid, "SIGKILL");
-});
+};
+registry.consume(parseSourceConfig(kind, config), park, { name: "conformance" });

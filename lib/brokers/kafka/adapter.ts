@@ -1,0 +1,14 @@
+import { probeTopics } from "@/lib/brokers/kafka/probe";
+import { KafkaPublisher } from "@/lib/brokers/kafka/publisher";
+import { kafkaReader } from "@/lib/brokers/kafka/reader";
+import type { Adapter, AdapterDeps } from "@/lib/brokers/port";
+import type { KafkaConfig } from "@/lib/kinds/kafka";
+
+/** Kafka: reads dead-letter topics in a group of its own; redrives under the same key with acks=all. */
+export function kafkaAdapter(deps: AdapterDeps): Adapter<KafkaConfig> {
+  return {
+    reader: (config, source) => kafkaReader(config, source, deps),
+    probe: (config, signal) => probeTopics(config, signal),
+    publisher: (config, lane = "main") => new KafkaPublisher(config, lane, deps),
+  };
+}

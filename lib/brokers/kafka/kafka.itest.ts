@@ -1,0 +1,223 @@
+import { randomBytes } from "node:crypto";
+import { Admin, Producer } from "@platformatic/kafka";
+import { afterAll, beforeAll } from "vitest";
+import { type Arrived, type BrokerHarness, describeBroker, type ExactMessage } from "@/lib/brokers/broker.conformance";
+import { kafkaAdapter } from "@/lib/brokers/kafka/adapter";
+import { clusterFacts } from "@/lib/brokers/kafka/client";
+import { fetchFrom } from "@/lib/brokers/kafka/fetch";
+import { type KafkaRecord, recordsOf } from "@/lib/brokers/kafka/record-batch";
+import type { KafkaConfig } from "@/lib/kinds/kafka";
+import { systemClock } from "@/lib/platform/clock";
+import { testCertificates } from "@/lib/testing/certificates";
+import { describeWith } from "@/lib/testing/describe-with";
+import { kafkaMissing, makeTopic, type TestKafka, testKafka } from "@/lib/testing/kafka";
+import { startTcpProxy, type TcpProxy } from "@/lib/testing/tcp-proxy";
+
+const deps = { clock: systemClock, random: () => 0 };
+const adapter = kafkaAdapter(deps);
+let kafka: TestKafka;
+let proxy: TcpProxy;
+/** Straight to the broker, for setting up and looking on. */
+let admin: Admin;
+let producer: Producer;
+
+const unique = (name: string) => `${name}-${randomBytes(4).toString("hex")}`;
+
+type Sent = { value?: Buffer; key?: Buffer; partition?: number; headers?: [Buffer, Buffer | null][] };
+
+async function send(topic: string, ...records: Sent[]): Promise<void> {
+  await producer.send({
+    messages: records.map(({ headers, ...rest }) => ({
+      topic,
+      ...rest,
+      ...(headers === undefined ? {} : { headers: new Map(headers) as Map<Buffer, Buffer> }),
+    })),
+  });
+}
+
+/** The committed records of a partition from an offset on. */
+async function recordsFrom(topic: string, partition = 0, offset = 0n): Promise<KafkaRecord[]> {
+  const { topics, brokers } = await clusterFacts(admin, [topic]);
+  const from = { topic, topicId: topics[0]!.id, partition, offset };
+  const [fetched] = await fetchFrom(admin, brokers.get(topics[0]!.leaders[partition]!)!, [from], {
+    maxBytes: 10_000_000,
+    maxWaitMs: 50,
+  });
+  return (fetched?.batches ?? []).flatMap(recordsOf).filter((record) => record.offset >= offset);
+}
+
+async function endOffset(topic: string, partition = 0): Promise<bigint> {
+  const [listed] = await admin.listOffsets({
+    topics: [{ name: topic, partitions: [{ partitionIndex: partition, timestamp: -1n }] }],
+  });
+  return listed!.partitions[0]!.offset;
+}
+
+async function committed(groupId: string, topic: string): Promise<Map<number, bigint>> {
+  const [group] = await admin.listConsumerGroupOffsets({ groups: [groupId] });
+  const found = group?.topics.find(({ name }) => name === topic)?.partitions ?? [];
+  return new Map(found.map(({ partitionIndex, committedOffset }) => [partitionIndex, committedOffset]));
+}
+
+function headersOf(record: KafkaRecord): Record<string, string> {
+  return Object.fromEntries(
+    record.headers.map(([name, value]) => [name.toString().toLowerCase(), value?.toString() ?? ""]),
+  );
+}
+
+let refused = false;
+
+/** The one proxy that the broker announces; each test gets it open and without connections. */
+async function cleanProxy(): Promise<TcpProxy> {
+  if (refused) await proxy.accept();
+  refused = false;
+  return {
+    ...proxy,
+    refuse: async () => {
+      refused = true;
+      await proxy.refuse();
+    },
+    accept: async () => {
+      refused = false;
+      await proxy.accept();
+    },
+    stop: async () => proxy.cut(),
+  };
+}
+
+const certificates = testCertificates();
+const LOGIN = { user: "app", password: "s3cret-7" };
+/** A topic and a group that the user may not READ. */
+const DENIED = "denied";
+
+function secured(
+  config: KafkaConfig,
+  change: Partial<NonNullable<KafkaConfig["sasl"]>> = {},
+  ca = certificates.ca,
+): KafkaConfig {
+  const sasl = { mechanism: "PLAIN" as const, username: LOGIN.user, password: LOGIN.password, ...change };
+  return { ...config, bootstrap: [kafka.securedBootstrap!], tls: { ca }, sasl };
+}
+
+async function denyRead(): Promise<void> {
+  await makeTopic(kafka, DENIED);
+  const rule = { resourceName: DENIED, resourcePatternType: 3, principal: "User:app", host: "*", operation: 3 };
+  const creations = [2, 3].map((resourceType) => ({ ...rule, resourceType, permissionType: 2 }));
+  await admin.createAcls({ creations } as Parameters<Admin["createAcls"]>[0]);
+}
+
+function sentOf({ key, body, headers }: ExactMessage): Sent {
+  return {
+    partition: 0,
+    ...(key === null ? {} : { key }),
+    ...(body === null ? {} : { value: body }),
+    headers: headers.map(([name, value]) => [Buffer.from(name), value]),
+  };
+}
+
+async function makeHarness(): Promise<BrokerHarness<KafkaConfig>> {
+  const [topic, groupId] = [unique("orders"), unique("parkade.test")];
+  const dlt = `${topic}.DLT`;
+  await makeTopic(kafka, topic);
+  await makeTopic(kafka, dlt);
+  const config: KafkaConfig = { bootstrap: [`127.0.0.1:${proxy.port}`], topics: [dlt], groupId };
+  let read = 0n;
+  const arrived = async (): Promise<Arrived[]> => {
+    const records = await recordsFrom(topic, 0, read);
+    read = (records.at(-1)?.offset ?? read - 1n) + 1n;
+    return records.map((record) => {
+      const headers = headersOf(record);
+      return { body: record.value!, contentType: headers["content-type"] ?? null, headers };
+    });
+  };
+  return {
+    adapter,
+    config,
+    refusing: { ...config, redriveTo: { topic: unique("no-such-topic"), partition: "key" } },
+    proxy: await cleanProxy(),
+    origin: { topic, partition: 0 },
+    arrived,
+    produce: (bodies) => send(dlt, ...bodies.map((body) => ({ value: Buffer.from(body), partition: 0 }))),
+    remaining: async () => Number((await endOffset(dlt)) - ((await committed(groupId, dlt)).get(0) ?? 0n)),
+    keepsPosition: true,
+    exact: {
+      carries: {
+        keys: true,
+        absentBody: true,
+        emptyBody: true,
+        binaryBody: true,
+        nullHeaders: true,
+        duplicateHeaders: true,
+        binaryHeaders: true,
+      },
+      produceExact: (messages) => send(dlt, ...messages.map(sentOf)),
+      arrivedExact: async () => {
+        const records = await recordsFrom(topic, 0, read);
+        read = (records.at(-1)?.offset ?? read - 1n) + 1n;
+        return records.map(({ key, value, headers }) => ({
+          key,
+          body: value,
+          headers: headers.map(([name, content]) => [name.toString(), content]),
+        }));
+      },
+      bounce: (message) => send(dlt, sentOf(message)),
+      restart: async () => {
+        await kafka.kill();
+        await kafka.start();
+      },
+      misconfigured: [
+        ["a topic that is not there", { ...config, topics: ["not-there"] }, /topic not-there does not exist/],
+        [
+          "a wrong password",
+          secured(config, { password: "hunter2" }),
+          /refuses the user or the password \(SASL PLAIN\)/,
+        ],
+        ["another mechanism", secured(config, { mechanism: "SCRAM-SHA-256" }), /does not offer SASL SCRAM-SHA-256/],
+        [
+          "a password without a login",
+          { ...config, bootstrap: [kafka.securedBootstrap!] },
+          /answers with TLS|closed the connection/,
+        ],
+        ["TLS towards a plain listener", { ...config, encrypt: true }, /closed the connection|TLS|EPROTO|ECONNRESET/],
+        ["a topic that may not be read", secured({ ...config, topics: [DENIED] }), /READ (on )?topic denied/],
+        ["a group that may not be joined", secured({ ...config, groupId: DENIED }), /READ (on )?(the consumer )?group/],
+      ],
+      tls: {
+        good: secured(config),
+        refused: [
+          ["an unknown authority", secured(config, {}, certificates.otherCa), /certificate of .* is not trusted/],
+          [
+            "a certificate for another name",
+            { ...secured(config), tls: { ca: certificates.ca, servername: "kafka.invalid" } },
+            /certificate of .* is for another name/,
+          ],
+        ],
+      },
+    },
+    stop: async () => proxy.cut(),
+  };
+}
+
+describeWith(kafkaMissing, "kafka", () => {
+  beforeAll(async () => {
+    kafka = await testKafka({
+      secured: { certificates, ...LOGIN },
+      advertise: async (port) => {
+        proxy = await startTcpProxy(port);
+        return proxy.port;
+      },
+    });
+    const direct = { clientId: "test", bootstrapBrokers: [kafka.bootstrap], retries: 20, retryDelay: 250 };
+    admin = new Admin(direct);
+    producer = new Producer(direct);
+    await denyRead();
+  }, 180_000);
+  afterAll(async () => {
+    await Promise.all([admin?.close(), producer?.close()]);
+    await proxy?.stop();
+    await kafka?.stop();
+    certificates.remove();
+  });
+
+  describeBroker<KafkaConfig>("kafka", makeHarness);
+});

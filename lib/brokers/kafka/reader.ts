@@ -1,0 +1,358 @@
+import type { Admin, Broker } from "@platformatic/kafka";
+import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
+import { Inbox } from "@/lib/brokers/inbox";
+import type { AssignedPartition } from "@/lib/brokers/kafka/assigned-partition";
+import { adminOf, namesTopic, type TopicFacts, topicsOf } from "@/lib/brokers/kafka/client";
+import { describeKafka, KafkaFault, protocolFault } from "@/lib/brokers/kafka/fault";
+import { type Fetched, fetchFrom } from "@/lib/brokers/kafka/fetch";
+import { assertOwnGroup, FIRST_OFFSET, Group, keyOf, offsetsAt } from "@/lib/brokers/kafka/group";
+import { kafkaMessage, unreadableBatch } from "@/lib/brokers/kafka/message";
+import { type KafkaRecord, type RecordBatch, recordsOf } from "@/lib/brokers/kafka/record-batch";
+import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import { type KafkaConfig, kafka } from "@/lib/kinds/kafka";
+import type { Clock } from "@/lib/platform/clock";
+
+const BATCH_DEFAULT = 1_000;
+/** Of one fetch. Together with the bound below it is the memory of a source, before unpacking. */
+const FETCH_BYTES = 1_048_576;
+/** No fetch begins while so much lies here that was not taken. */
+const BUFFERED_BYTES_MAX = 4 * FETCH_BYTES;
+/** How long a broker holds a fetch that finds nothing. */
+const FETCH_WAIT_MS = 500;
+/** How often topics and leaders are looked up: a new topic, partition or leader is noticed within this time. */
+const TOPICS_EVERY_MS = 10_000;
+/** Fetches of one broker that may fail in a row before the session is given up. */
+const FETCH_FAILURES_MAX = 5;
+const FETCH_RETRY_MS = 300;
+/** Messages set aside at a time. Each holds the offset of its partition. */
+const SET_ASIDE_MAX = 1_000;
+/** How long, on stop, the broker may take to answer the leave. */
+const LEAVE_MS = 3_000;
+
+/** Errors of a partition that a look at the topics mends: it moved, or was deleted. */
+const MOVED = new Set([3, 5, 6, 9, 56, 74, 75, 76, 78, 100, 103]);
+const OFFSET_OUT_OF_RANGE = 1;
+const TOPIC_AUTHORIZATION_FAILED = 29;
+
+/** Reads dead-letter topics. `source` names the group, unless the configuration does. */
+export function kafkaReader(config: KafkaConfig, source: string, { clock }: AdapterDeps): Reader<Handle> {
+  return {
+    what: kafka.reads(config)!,
+    batchMax: config.batchSize ?? BATCH_DEFAULT,
+    // A batch that cannot be committed is held: leaving the group would start a rebalance at each try.
+    holdFromDeliveries: 0,
+    open: (signal) => KafkaSession.open(config, groupOf(config, source), { clock, signal }),
+    describe: (error) => describeKafka(error, config),
+  };
+}
+
+export function groupOf({ groupId }: KafkaConfig, source: string): string {
+  return groupId ?? `parkade.${source}`;
+}
+
+type Handle = { partition: AssignedPartition; offset: bigint };
+
+/** A batch that was fetched and not unpacked. */
+type Slab = { partition: AssignedPartition; batch: RecordBatch; from: bigint };
+type Unpacked = { partition: AssignedPartition; record: KafkaRecord };
+
+class KafkaSession implements ReadSession<Handle> {
+  readonly inHandMax = SET_ASIDE_MAX;
+  private readonly inbox = new Inbox<Slab>();
+  private bufferedBytes = 0;
+  private unpacked: Unpacked[] = [];
+  private readonly config: KafkaConfig;
+  private readonly clock: Clock;
+  private readonly admin: Admin;
+  private readonly group: Group;
+  private missing: TopicFacts[] = [];
+  private readonly closing = new AbortController();
+  private readonly fetching = new Set<number>();
+  private room = Promise.withResolvers<void>();
+  private rotation = 0;
+  private refreshing: Promise<void> | null = null;
+
+  private constructor(config: KafkaConfig, groupId: string, admin: Admin, clock: Clock) {
+    this.config = config;
+    this.clock = clock;
+    this.admin = admin;
+    this.group = new Group({
+      config,
+      groupId,
+      admin,
+      onAssigned: () => {
+        this.fetchAll();
+        // An application may have joined.
+        this.checkGroup(groupId).catch((error) => this.inbox.fail(error));
+      },
+      onLost: (error) => this.inbox.fail(error),
+    });
+  }
+
+  static async open(
+    config: KafkaConfig,
+    groupId: string,
+    { clock, signal }: { clock: Clock; signal: AbortSignal },
+  ): Promise<KafkaSession> {
+    const admin = adminOf(config, "source-admin");
+    const session = new KafkaSession(config, groupId, admin, clock);
+    const aborted = Promise.withResolvers<never>();
+    const abort = () => aborted.reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      signal.throwIfAborted();
+      await Promise.race([session.start(groupId), aborted.promise]);
+      return session;
+    } catch (error) {
+      await session.close(false);
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  private async start(groupId: string): Promise<void> {
+    const { topics, missing, brokers } = await topicsOf(this.admin, this.config.topics);
+    const [first] = missing;
+    if (topics.length === 0 && first !== undefined) throw missingTopic(first, this.config);
+    await this.checkGroup(groupId);
+    this.missing = missing;
+    await this.group.subscribe({ topics, brokers });
+    this.inbox.throwIfFailed();
+    void this.watchTopics();
+  }
+
+  private checkGroup(groupId: string): Promise<void> {
+    const reads = (topic: string) => this.config.topics.some((pattern) => namesTopic(pattern, topic));
+    return assertOwnGroup(this.admin, groupId, reads);
+  }
+
+  private async watchTopics(): Promise<void> {
+    const { signal } = this.closing;
+    try {
+      for (;;) {
+        await this.clock.sleep(TOPICS_EVERY_MS, signal);
+        await this.refreshTopics();
+      }
+    } catch (error) {
+      if (!signal.aborted) this.inbox.fail(error);
+    }
+  }
+
+  private refreshTopics(): Promise<void> {
+    this.refreshing ??= this.refresh().finally(() => {
+      this.refreshing = null;
+    });
+    return this.refreshing;
+  }
+
+  private async refresh(): Promise<void> {
+    const { topics, missing, brokers } = await topicsOf(this.admin, this.config.topics);
+    this.missing = missing;
+    const [first] = missing;
+    if (topics.length === 0 && first !== undefined) throw missingTopic(first, this.config);
+    await this.group.subscribe({ topics, brokers });
+    this.fetchAll();
+  }
+
+  /** One fetch at a time from each broker that leads a partition of this member. */
+  private fetchAll(): void {
+    for (const { leader } of this.group.partitions.values()) {
+      const broker = leader === null ? undefined : this.group.brokers.get(leader);
+      if (broker === undefined || this.fetching.has(leader!)) continue;
+      this.fetching.add(leader!);
+      this.fetchLoop(leader!, broker)
+        .catch((error) => this.inbox.fail(error))
+        .finally(() => this.fetching.delete(leader!));
+    }
+  }
+
+  private async fetchLoop(leader: number, broker: Broker): Promise<void> {
+    const { signal } = this.closing;
+    let failures = 0;
+    while (!signal.aborted) {
+      if (this.bufferedBytes >= BUFFERED_BYTES_MAX) {
+        await this.room.promise;
+        continue;
+      }
+      const led = [...this.group.partitions.values()].filter((partition) => partition.leader === leader);
+      if (led.length === 0) return;
+      // The answer is filled from the first partition on: each comes first in its turn.
+      this.rotation += 1;
+      const turn = this.rotation % led.length;
+      const parts = [...led.slice(turn), ...led.slice(0, turn)];
+      const positions = new Map(parts.map((partition) => [partition, partition.position]));
+      try {
+        const fetched = await fetchFrom(
+          this.admin,
+          broker,
+          parts.map(({ place, position }) => ({ ...place, offset: position })),
+          { maxBytes: FETCH_BYTES, maxWaitMs: FETCH_WAIT_MS },
+        );
+        if (signal.aborted) return;
+        failures = 0;
+        if (await this.receive(fetched, positions)) await this.clock.sleep(FETCH_RETRY_MS, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        failures += 1;
+        if (error instanceof KafkaFault || failures > FETCH_FAILURES_MAX) throw error;
+        await this.clock.sleep(FETCH_RETRY_MS * failures, signal);
+        // The leader may be another one by now; without an answer the next fetch decides.
+        await this.refreshTopics().catch((cause) => {
+          if (cause instanceof KafkaFault) throw cause;
+        });
+      }
+    }
+  }
+
+  /** True when a partition had an error, so that the next fetch had better wait. */
+  private async receive(
+    fetched: readonly Fetched[],
+    positions: ReadonlyMap<AssignedPartition, bigint>,
+  ): Promise<boolean> {
+    let moved = false;
+    for (const answer of fetched) {
+      const partition = [...positions.keys()].find(
+        ({ place }) => place.topicId === answer.topicId && place.partition === answer.partition,
+      );
+      if (partition === undefined || partition.lost) continue;
+      const { topic } = partition.place;
+      if (answer.errorCode === OFFSET_OUT_OF_RANGE) await this.fromTheStart(partition);
+      else if (MOVED.has(answer.errorCode)) moved = true;
+      else if (answer.errorCode === TOPIC_AUTHORIZATION_FAILED) throw mayNot("READ", topic, this.config);
+      else if (answer.errorCode !== 0) throw protocolFault(answer.errorCode, keyOf(topic, answer.partition));
+      else this.buffer(partition, positions.get(partition)!, answer);
+    }
+    if (moved) await this.refreshTopics();
+    return moved;
+  }
+
+  private buffer(partition: AssignedPartition, from: bigint, { batches, nextOffset, endOffset }: Fetched): void {
+    partition.endOffset = endOffset;
+    for (const batch of batches) {
+      if (batch.lastOffset < from) continue;
+      partition.buffered += 1;
+      this.bufferedBytes += batch.raw.length;
+      this.inbox.push({ partition, batch, from });
+    }
+    if (nextOffset !== null && nextOffset > partition.position) partition.position = nextOffset;
+  }
+
+  /** Retention has removed what was to be read next, or the log was cut: reading goes on with the oldest record. */
+  private async fromTheStart(partition: AssignedPartition): Promise<void> {
+    const { topic, topicId, partition: p } = partition.place;
+    const facts = { name: topic, id: topicId, errorCode: 0, leaders: [], operations: null };
+    const offset = (await offsetsAt(this.admin, [{ facts, p }], FIRST_OFFSET)).get(keyOf(topic, p));
+    if (offset !== undefined) partition.position = offset;
+  }
+
+  async take(max: number, signal: AbortSignal, withinMs?: number): Promise<Taken<Handle>[]> {
+    const wake = () => this.inbox.wake();
+    signal.addEventListener("abort", wake, { once: true });
+    try {
+      this.inbox.throwIfFailed();
+      const taken: Taken<Handle>[] = [];
+      while (taken.length === 0) {
+        if (this.unpacked.length === 0 && this.inbox.size === 0) {
+          if (signal.aborted) return [];
+          await this.inbox.wait(1, withinMs === undefined ? undefined : { ms: withinMs, clock: this.clock });
+          if (signal.aborted || this.inbox.size === 0) return [];
+        }
+        this.handOut(max, taken);
+      }
+      return taken;
+    } finally {
+      signal.removeEventListener("abort", wake);
+    }
+  }
+
+  private handOut(max: number, taken: Taken<Handle>[]): void {
+    const { mapping = {} } = this.config;
+    const add = (partition: AssignedPartition, offset: bigint, letter: () => DeadLetter) => {
+      // A record of a partition that went to another member: that one parks it.
+      if (partition.lost) return;
+      partition.handOut(offset);
+      taken.push({ letter: letter(), handle: { partition, offset }, deliveries: 0 });
+    };
+    while (taken.length < max) {
+      if (this.unpacked.length === 0) {
+        const [slab] = this.inbox.take(1);
+        if (slab === undefined) return;
+        const { partition, batch } = slab;
+        this.release(batch.raw.length);
+        try {
+          this.unpacked = recordsOf(batch)
+            .filter(({ offset }) => offset >= slab.from)
+            .map((record) => ({ partition, record }));
+        } catch (error) {
+          const problem = error instanceof Error ? error.message : String(error);
+          add(partition, batch.lastOffset, () => unreadableBatch(batch, partition.place, problem));
+        }
+        if (this.unpacked.length === 0) partition.buffered -= 1;
+      }
+      const records = this.unpacked.splice(0, max - taken.length);
+      for (const { partition, record } of records)
+        add(partition, record.offset, () => readDeadLetter(kafkaMessage(record, partition.place), mapping));
+      const last = records.at(-1);
+      if (last !== undefined && this.unpacked.length === 0) last.partition.buffered -= 1;
+    }
+  }
+
+  private release(bytes: number): void {
+    this.bufferedBytes -= bytes;
+    if (this.bufferedBytes >= BUFFERED_BYTES_MAX) return;
+    this.room.resolve();
+    this.room = Promise.withResolvers<void>();
+  }
+
+  async acknowledge(handles: readonly Handle[]): Promise<void> {
+    for (const { partition, offset } of handles) partition.acknowledge(offset);
+    await this.group.commit();
+  }
+
+  async lag(): Promise<Lag> {
+    const parts = [...this.group.partitions].map(([name, { lag }]) => ({ name, lag }));
+    const missing = this.missing.map(({ name }) => ({ name: `${name} (missing)`, lag: null }));
+    const known = parts.every(({ lag }) => lag !== null);
+    // What is behind the last dead letter needs no acknowledgement: aborted and control records.
+    await this.group.commit();
+    return {
+      total: known ? parts.reduce((sum, { lag }) => sum + lag!, 0) : null,
+      parts: [...parts, ...missing].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true })),
+    };
+  }
+
+  assertOpen(): void {
+    this.inbox.throwIfFailed();
+  }
+
+  async close(graceful: boolean): Promise<void> {
+    this.closing.abort();
+    this.room.resolve();
+    const late = Promise.withResolvers<void>();
+    const stopTimer = this.clock.timer(LEAVE_MS, late.resolve);
+    try {
+      // Leaving without a word costs the others the time of a session; a lost broker has nothing to be told.
+      const leaving = (graceful ? this.group.commit() : Promise.resolve()).then(() => this.group.leave());
+      await Promise.race([leaving.catch(() => undefined), late.promise]);
+    } finally {
+      stopTimer();
+      await Promise.all([this.group.drop(), this.admin.close()].map((closing) => closing.catch(() => undefined)));
+    }
+  }
+}
+
+function mayNot(verb: string, topic: string, { sasl }: KafkaConfig): KafkaFault {
+  const user = sasl === undefined ? "the user" : `the user ${sasl.username}`;
+  return new KafkaFault(
+    "KAFKA_TOPIC_AUTHORIZATION_FAILED",
+    `${user} may not ${verb} topic ${topic}: allow ${verb} on it`,
+  );
+}
+
+function missingTopic({ name, errorCode }: TopicFacts, config: KafkaConfig): KafkaFault {
+  if (errorCode === TOPIC_AUTHORIZATION_FAILED) return mayNot("DESCRIBE", name, config);
+  const where = config.bootstrap.join(", ");
+  return new KafkaFault("KAFKA_UNKNOWN_TOPIC_OR_PARTITION", `topic ${name} does not exist on ${where}`);
+}
