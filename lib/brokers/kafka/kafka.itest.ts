@@ -1,5 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { Admin, Producer } from "@platformatic/kafka";
+import {
+  AclOperations,
+  AclPermissionTypes,
+  Admin,
+  Producer,
+  ResourcePatternTypes,
+  ResourceTypes,
+} from "@platformatic/kafka";
 import { afterAll, beforeAll } from "vitest";
 import { type Arrived, type BrokerHarness, describeBroker, type ExactMessage } from "@/lib/brokers/broker.conformance";
 import { kafkaAdapter } from "@/lib/brokers/kafka/adapter";
@@ -99,11 +106,19 @@ function secured(
   return { ...config, bootstrap: [kafka.securedBootstrap!], tls: { ca }, sasl };
 }
 
+/** Allows DESCRIBE alone. */
 async function denyRead(): Promise<void> {
   await makeTopic(kafka, DENIED);
-  const rule = { resourceName: DENIED, resourcePatternType: 3, principal: "User:app", host: "*", operation: 3 };
-  const creations = [2, 3].map((resourceType) => ({ ...rule, resourceType, permissionType: 2 }));
-  await admin.createAcls({ creations } as Parameters<Admin["createAcls"]>[0]);
+  const creations = [ResourceTypes.TOPIC, ResourceTypes.GROUP].map((resourceType) => ({
+    resourceType,
+    resourceName: DENIED,
+    resourcePatternType: ResourcePatternTypes.LITERAL,
+    principal: `User:${LOGIN.user}`,
+    host: "*",
+    operation: AclOperations.DESCRIBE,
+    permissionType: AclPermissionTypes.ALLOW,
+  }));
+  await admin.createAcls({ creations });
 }
 
 function sentOf({ key, body, headers }: ExactMessage): Sent {

@@ -3,7 +3,7 @@ import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import { Inbox } from "@/lib/brokers/inbox";
 import type { AssignedPartition } from "@/lib/brokers/kafka/assigned-partition";
 import { adminOf, namesTopic, type TopicFacts, topicsOf } from "@/lib/brokers/kafka/client";
-import { describeKafka, KafkaFault, protocolFault } from "@/lib/brokers/kafka/fault";
+import { describeKafka, KafkaFault, kafkaCode, protocolFault } from "@/lib/brokers/kafka/fault";
 import { type Fetched, fetchFrom } from "@/lib/brokers/kafka/fetch";
 import { assertOwnGroup, FIRST_OFFSET, Group, keyOf, offsetsAt } from "@/lib/brokers/kafka/group";
 import { kafkaMessage, unreadableBatch } from "@/lib/brokers/kafka/message";
@@ -43,7 +43,11 @@ export function kafkaReader(config: KafkaConfig, source: string, { clock }: Adap
     // A batch that cannot be committed is held: leaving the group would start a rebalance at each try.
     holdFromDeliveries: 0,
     open: (signal) => KafkaSession.open(config, groupOf(config, source), { clock, signal }),
-    describe: (error) => describeKafka(error, config),
+    describe: (error) => {
+      // A commit needs READ as well, and its answer says only that a topic lacks it.
+      const denied = !(error instanceof KafkaFault) && kafkaCode(error) === "KAFKA_TOPIC_AUTHORIZATION_FAILED";
+      return describeKafka(denied ? mayNot("READ", config.topics.join(", "), config) : error, config);
+    },
   };
 }
 
