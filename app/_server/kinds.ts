@@ -1,9 +1,9 @@
 import type { KindList, KindOut } from "@/lib/contract/kinds";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { formFields } from "@/lib/kinds/descriptor";
 import { KINDS, kindOf } from "@/lib/kinds/kinds";
 
-/** Every kind of source, as its descriptor has it. */
-export const kindList: KindList = {
+const kindList: KindList = {
   items: KINDS.map((name): KindOut => {
     const { kind, label, about, icon, capabilities, config, example, docs } = kindOf(name);
     const fields = formFields(config).map((field) => ({
@@ -14,3 +14,9 @@ export const kindList: KindList = {
     return { kind, label, about, icon, capabilities, fields, example, docs };
   }),
 };
+
+/** Every kind of source, as its descriptor has it. */
+export function listKinds(viewer: Viewer): KindList {
+  assertMay(viewer, "view");
+  return kindList;
+}

@@ -29,7 +29,7 @@ function ownHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | n
     case "rule":
       return "/admission";
     case "source":
-      return "/sources";
+      return `/sources/${id}`;
     case "target":
     case "policy":
       return "/targets";

@@ -1,9 +1,16 @@
+import type { KindOut } from "@/lib/contract/kinds";
+
 /**
- * The shell commands that park a first dead letter. Without a source the first command creates one.
+ * The shell commands that park a first dead letter. Without a source the first command makes one, of a kind whose events
+ * come by the API, by its example.
  *
  * @param origin of this console: `http://127.0.0.1:3000`
  */
-export function connectCommands(origin: string, source: string | null): { what: string; text: string }[] {
+export function connectCommands(
+  origin: string,
+  source: string | null,
+  kind: Pick<KindOut, "kind" | "label" | "example"> | null,
+): { what: string; text: string }[] {
   const name = source ?? "orders";
   const json = "-H 'content-type: application/json'";
   const event = JSON.stringify({
@@ -18,10 +25,10 @@ export function connectCommands(origin: string, source: string | null): { what: 
     what: "Park a dead letter:",
     text: `curl ${origin}/api/v1/events \\\n  ${json} \\\n  -d ${quoted(event)}`,
   };
-  if (source !== null) return [park];
-  const body = JSON.stringify({ name, kind: "http", config: { redriveUrl: "http://127.0.0.1:8080/redrive" } });
+  if (source !== null || kind === null) return [park];
+  const body = JSON.stringify({ name, kind: kind.kind, config: kind.example });
   const make = {
-    what: "Make a source that takes dead letters over HTTP:",
+    what: `Make a source that takes dead letters over ${kind.label}:`,
     text: `curl ${origin}/api/v1/sources \\\n  ${json} \\\n  -d ${quoted(body)}`,
   };
   return [make, park];

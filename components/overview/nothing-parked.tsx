@@ -3,7 +3,7 @@
 import { LinkButton } from "@/components/ui/button";
 import { CopyButton } from "@/components/ui/copy-button";
 import { TimeAgo } from "@/components/ui/time-ago";
-import { useSources } from "@/lib/browser/sources";
+import { useKinds, useSources } from "@/lib/browser/sources";
 import { useStats } from "@/lib/browser/stats";
 import { connectCommands } from "./connect-commands";
 import { outflow } from "./flow-view";
@@ -38,7 +38,10 @@ export function NothingParked() {
 }
 
 function Connect({ connected }: { connected: string | null }) {
-  const commands = connectCommands(window.location.origin, connected);
+  const kinds = useKinds();
+  if (!kinds.data) return null;
+  const byApi = kinds.data.items.find(({ capabilities }) => !capabilities.reads) ?? null;
+  const commands = connectCommands(window.location.origin, connected, byApi);
   return (
     <>
       <h3 className="mt-4 font-medium">{connected === null ? "Connect a source" : "Park one by hand"}</h3>

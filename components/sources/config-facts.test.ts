@@ -1,19 +1,33 @@
 import { expect, it } from "vitest";
-import { configFacts } from "@/components/sources/config-facts";
+import { configFacts, mappingFacts } from "@/components/sources/config-facts";
 
-it("lists a configuration line by line, nested settings by their path", () => {
-  const config = {
-    url: "env:AMQP",
-    prefetch: 77,
-    redriveTo: { mode: "exchange", exchange: "" },
-    mapping: { tags: { a: "/a" } },
-  };
-  expect(configFacts({ config, payloadSchema: { type: "object" } })).toEqual([
-    { name: "url", value: "env:AMQP" },
+const fields = [
+  { path: ["url"], label: "Broker URL" },
+  { path: ["redriveTo", "mode"], label: "Redrive to" },
+  { path: ["mapping", "tags"], label: "Tags" },
+  { path: ["mapping", "eventId"], label: "Event id" },
+];
+const config = {
+  url: "env:AMQP",
+  prefetch: 77,
+  redriveTo: { mode: "exchange", exchange: "" },
+  mapping: { eventId: "/id", tags: { a: "/a" } },
+};
+
+it("lists a configuration line by line, by the labels of its kind", () => {
+  expect(configFacts({ config, payloadSchema: { type: "object" } }, fields)).toEqual([
+    { name: "Broker URL", value: "env:AMQP" },
     { name: "prefetch", value: "77" },
-    { name: "redriveTo.mode", value: "exchange" },
+    { name: "Redrive to", value: "exchange" },
     { name: "redriveTo.exchange", value: "" },
-    { name: "mapping.tags.a", value: "/a" },
-    { name: "payload schema", value: "checked before a redrive" },
+    { name: "Payload schema", value: "checked before a redrive" },
   ]);
+});
+
+it("lists a mapping by itself", () => {
+  expect(mappingFacts({ config }, fields)).toEqual([
+    { name: "Event id", value: "/id" },
+    { name: "Tags a", value: "/a" },
+  ]);
+  expect(mappingFacts({ config: {} }, fields)).toEqual([]);
 });

@@ -1,21 +1,44 @@
+import type { KindField } from "@/lib/contract/kinds";
 import type { SourceOut } from "@/lib/contract/sources";
 
-/** A configuration as lines, nested settings by their paths: `redriveTo.queue`. The server masks secrets. */
-export function configFacts(source: Pick<SourceOut, "config" | "payloadSchema">): { name: string; value: string }[] {
-  const facts = lines(source.config, "");
+/**
+ * A configuration as lines: settings by the label of their kind, what it does not name by its path. The mapping is left
+ * out. The server masks secrets.
+ */
+export function configFacts(
+  source: Pick<SourceOut, "config" | "payloadSchema">,
+  fields: readonly Pick<KindField, "path" | "label">[],
+): { name: string; value: string }[] {
+  const { mapping: _, ...config } = source.config;
+  const facts = lines(config, [], fields);
   return source.payloadSchema === null
     ? facts
-    : [...facts, { name: "payload schema", value: "checked before a redrive" }];
+    : [...facts, { name: "Payload schema", value: "checked before a redrive" }];
 }
 
-/** The same labels as in the dialog. */
-const NAMES: Record<string, string> = { redriveUrl: "redrive URL", slowLaneUrl: "slow-lane URL" };
+/** Where each mapped fact is found: `Aggregate id`, `Tag region`. */
+export function mappingFacts(
+  source: Pick<SourceOut, "config">,
+  fields: readonly Pick<KindField, "path" | "label">[],
+): { name: string; value: string }[] {
+  return lines({ mapping: source.config.mapping ?? {} }, [], fields);
+}
 
-function lines(config: Record<string, unknown>, path: string): { name: string; value: string }[] {
+type Fields = readonly Pick<KindField, "path" | "label">[];
+
+function lines(config: Record<string, unknown>, above: string[], fields: Fields): { name: string; value: string }[] {
   return Object.entries(config).flatMap(([key, value]) => {
-    const name = path === "" ? (NAMES[key] ?? key) : `${path}.${key}`;
+    const path = [...above, key];
     if (typeof value === "object" && value !== null && !Array.isArray(value))
-      return lines(value as Record<string, unknown>, name);
-    return [{ name, value: typeof value === "string" ? value : JSON.stringify(value) }];
+      return lines(value as Record<string, unknown>, path, fields);
+    return [{ name: nameOf(path, fields), value: typeof value === "string" ? value : JSON.stringify(value) }];
   });
+}
+
+function nameOf(path: string[], fields: Fields): string {
+  const labelOf = (wanted: string[]) => fields.find((one) => one.path.join(".") === wanted.join("."))?.label;
+  const own = labelOf(path);
+  if (own !== undefined) return own;
+  const table = labelOf(path.slice(0, -1));
+  return table === undefined ? path.join(".") : `${table} ${path.at(-1)}`;
 }

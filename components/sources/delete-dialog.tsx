@@ -7,13 +7,14 @@ import { useDeleteSource } from "@/lib/browser/sources";
 import type { SourceOut } from "@/lib/contract/sources";
 
 /** Deleting a source deletes its targets too, so the person types its name. */
-export function DeleteDialog({ source, onClose }: { source: SourceOut; onClose: () => void }) {
+export function DeleteDialog(props: { source: SourceOut; onClose: () => void; onDeleted?: (() => void) | undefined }) {
+  const { source, onClose, onDeleted } = props;
   const remove = useDeleteSource();
   const [typed, setTyped] = useState("");
   return (
     <ReasonDialog
-      title={`Delete ${source.name}?`}
-      description="Its two targets and their settings go with it. A source that still has events cannot be deleted: switch it off instead."
+      title={<span className="wrap-anywhere">Delete {source.name}?</span>}
+      description="Its two targets with their rates and breakers go with it; the audit stays. What its broker holds stays there. A source that has events cannot be deleted: stop it instead."
       size="sm"
       verb="Delete the source"
       variant="danger"
@@ -23,6 +24,7 @@ export function DeleteDialog({ source, onClose }: { source: SourceOut; onClose: 
       onClose={onClose}
       onSubmit={async () => {
         await remove.mutateAsync({ name: source.name });
+        onDeleted?.();
         return { title: `Deleted ${source.name}` };
       }}
     >

@@ -5,17 +5,16 @@ import { IconButton } from "@/components/ui/button";
 import { Health } from "@/components/ui/state-badge";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
 import type { ProbeOut } from "@/lib/contract/sources";
-import { formatBytes, formatNumber, shortenId } from "@/lib/core/format";
+import { formatBytes, formatNumber, plural, shortenId } from "@/lib/core/format";
 
-/** Whether the source can be reached, and a sample of its messages. The messages stay in the queue. */
+/** Whether the source can be reached, and what its first messages would become. They stay where they are. */
 export function ProbeResult({ probe, onClose }: { probe: ProbeOut; onClose?: () => void }) {
   return (
     <div role="status" className="grid grid-cols-[minmax(0,1fr)] gap-2 rounded-md bg-canvas px-3 py-2">
       <div className="flex items-start gap-2">
         <p className="min-w-0 flex-1 wrap-anywhere">
-          <Health ok={probe.reachable} word={probe.reachable ? "reachable" : "not reachable"} />
-          <span className="text-muted"> {probe.detail}</span>
-          {probe.depth === null ? null : <span className="text-muted"> · {formatNumber(probe.depth)} waiting</span>}
+          <Health ok={probe.reachable} word={probe.reachable ? "reached" : "not reached"} />
+          <span className="text-muted">{found(probe)}</span>
         </p>
         {onClose ? (
           <IconButton size="sm" label="Close the probe's result" onClick={onClose}>
@@ -23,11 +22,14 @@ export function ProbeResult({ probe, onClose }: { probe: ProbeOut; onClose?: () 
           </IconButton>
         ) : null}
       </div>
+      <p className="text-sm wrap-anywhere text-muted">{probe.detail}</p>
       {probe.sample.length > 0 ? (
-        <Table focusable aria-label="What would be read">
+        <Table focusable aria-label="What would be parked">
           <thead>
             <tr>
               <Th>event id</Th>
+              <Th>aggregate</Th>
+              <Th>type</Th>
               <Th>error code</Th>
               <Th>read as</Th>
               <Th numeric>size</Th>
@@ -37,7 +39,14 @@ export function ProbeResult({ probe, onClose }: { probe: ProbeOut; onClose?: () 
             {probe.sample.map((sample, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: a sample may hold one id twice and is never reordered
               <Tr key={index}>
-                <Td className="font-mono text-sm whitespace-nowrap">{shortenId(sample.eventId, 16, 6)}</Td>
+                <Td className="font-mono text-sm whitespace-nowrap" data-tip={sample.eventId}>
+                  {shortenId(sample.eventId, 16, 6)}
+                </Td>
+                <Td className="max-w-48 truncate font-mono text-sm" data-tip={sample.aggregateId ?? undefined}>
+                  {sample.aggregateId ?? <span className="text-faint">none</span>}
+                  {sample.version === null ? null : <span className="text-muted"> v{sample.version}</span>}
+                </Td>
+                <Td className="max-w-48 truncate">{sample.eventType ?? <span className="text-faint">none</span>}</Td>
                 <Td className="font-mono text-sm">{sample.errorCode}</Td>
                 <Td className="whitespace-nowrap">{sample.convention}</Td>
                 <Td numeric className="whitespace-nowrap">
@@ -50,4 +59,15 @@ export function ProbeResult({ probe, onClose }: { probe: ProbeOut; onClose?: () 
       ) : null}
     </div>
   );
+}
+
+/** `; 4,213 messages; spring-amqp headers found; 3 samples mapped like this`. */
+function found({ depth, sample }: ProbeOut): string {
+  const conventions = [...new Set(sample.map(({ convention }) => convention))].filter((name) => name !== "generic");
+  const parts = [
+    depth === null ? null : `${formatNumber(depth)} ${depth === 1 ? "message" : "messages"}`,
+    conventions.length === 0 ? null : `${conventions.join(", ")} headers found`,
+    sample.length === 0 ? null : `${plural(sample.length, "sample")} mapped like this`,
+  ];
+  return parts.map((part) => (part === null ? "" : `; ${part}`)).join("");
 }

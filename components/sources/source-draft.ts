@@ -1,177 +1,125 @@
+import type { KindField, KindOut } from "@/lib/contract/kinds";
 import type { SourceOut } from "@/lib/contract/sources";
 
-export const KINDS = ["http", "rabbitmq"] as const;
-export type Kind = (typeof KINDS)[number];
+export type Config = Readonly<Record<string, unknown>>;
 
-/** The fields of a source's form. An empty text means "not set". */
+/** What a form holds of a source. `config` is what is sent, but for blanks that `bodyOf` takes out. */
 export type SourceDraft = {
   name: string;
-  kind: Kind;
-  enabled: boolean;
-  redriveUrl: string;
-  slowLaneUrl: string;
-  forwardCredentials: boolean;
-  url: string;
-  queue: string;
-  redriveMode: "origin-queue" | "exchange";
-  redriveQueue: string;
-  slowLaneQueue: string;
-  prefetch: string;
-  /** The rest of the configuration (mapping, headers, exchange), as JSON. */
-  more: string;
-  /** JSON Schema of payloads; empty = a payload must only be valid JSON. */
+  kind: string;
+  config: Config;
+  /** JSON Schema of payloads as text; empty = a payload only has to parse. */
   payloadSchema: string;
 };
 
-const EMPTY: SourceDraft = {
-  name: "",
-  kind: "http",
-  enabled: true,
-  redriveUrl: "",
-  slowLaneUrl: "",
-  forwardCredentials: false,
-  url: "",
-  queue: "",
-  redriveMode: "origin-queue",
-  redriveQueue: "",
-  slowLaneQueue: "",
-  prefetch: "",
-  more: "",
-  payloadSchema: "",
-};
+/** How the server shows a value that it keeps to itself. Sent back, it stands for the stored value. */
+export const KEPT = "***";
 
-/** Settings with a field of their own; the rest is edited as JSON. */
-const OWN: Record<Kind, readonly string[]> = {
-  http: ["redriveUrl", "slowLaneUrl", "forwardCredentials"],
-  rabbitmq: ["url", "queue", "slowLaneQueue", "prefetch"],
-};
-
-export function sourceDraft(source: SourceOut | null): SourceDraft {
-  if (source === null) return EMPTY;
-  const { config } = source;
-  const kind = source.kind === "rabbitmq" ? "rabbitmq" : "http";
-  const redriveTo = record(config.redriveTo);
-  const rest = Object.fromEntries(
-    Object.entries(config).filter(([name]) => !OWN[kind].includes(name) && (kind === "http" || name !== "redriveTo")),
-  );
-  const { mode, queue, ...furtherRedriveTo } = redriveTo;
-  const more = Object.keys(furtherRedriveTo).length > 0 ? { ...rest, redriveTo: furtherRedriveTo } : rest;
-  return {
-    ...EMPTY,
-    name: source.name,
-    kind,
-    enabled: source.enabled,
-    redriveUrl: text(config.redriveUrl),
-    slowLaneUrl: text(config.slowLaneUrl),
-    forwardCredentials: config.forwardCredentials === true,
-    url: text(config.url),
-    queue: text(config.queue),
-    redriveMode: mode === "exchange" ? "exchange" : "origin-queue",
-    redriveQueue: text(queue),
-    slowLaneQueue: text(config.slowLaneQueue),
-    prefetch: text(config.prefetch),
-    more: Object.keys(more).length === 0 ? "" : JSON.stringify(more, null, 2),
-    payloadSchema: source.payloadSchema === null ? "" : JSON.stringify(source.payloadSchema, null, 2),
-  };
+export function sourceDraft(source: SourceOut): SourceDraft {
+  const { name, kind, config, payloadSchema } = source;
+  return { name, kind, config, payloadSchema: payloadSchema === null ? "" : JSON.stringify(payloadSchema, null, 2) };
 }
 
-export type SourceErrors = Partial<Record<keyof SourceDraft, string>>;
-type SourceBody = {
-  name: string;
-  kind: Kind;
-  enabled: boolean;
-  config: Record<string, unknown>;
-  payloadSchema: Record<string, unknown> | null;
-};
-export type SourceResult = { ok: true; source: SourceBody } | { ok: false; errors: SourceErrors };
+export const NEW_SOURCE: SourceDraft = { name: "", kind: "", config: {}, payloadSchema: "" };
 
-/** The request of the form. Only errors that make a request impossible are found here; the server checks the rest. */
-export function sourceBody(draft: SourceDraft): SourceResult {
+type Path = readonly string[];
+
+export function valueAt(config: unknown, path: Path): unknown {
+  return path.reduce<unknown>((value, key) => (isObject(value) ? value[key] : undefined), config);
+}
+
+/** A copy with the setting at `path` changed. `undefined` removes it, and the objects that are empty without it. */
+export function withValue(config: Config, [key, ...rest]: Path, value: unknown): Config {
+  if (key === undefined) return config;
+  const { [key]: before, ...others } = config;
+  const after = rest.length === 0 ? value : withValue(isObject(before) ? before : {}, rest, value);
+  if (after === undefined || (rest.length > 0 && Object.keys(after as object).length === 0)) return others;
+  // Settings keep their place, so that the JSON of a configuration does not jump while it is edited.
+  return key in config ? { ...config, [key]: after } : { ...others, [key]: after };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What a typed text is as a number; text that is none stays as it is, and the server names the fault. */
+export function numberOrText(text: string): number | string | undefined {
+  if (text.trim() === "") return undefined;
+  return /^-?\d{1,15}(\.\d*[1-9])?$/.test(text.trim()) ? Number(text) : text;
+}
+
+/** The configuration without blanks around texts and without empty entries of lists. */
+function trimmed(config: Config, fields: readonly KindField[]): Config {
+  return fields.reduce((done, { path, input, role }) => {
+    const value = valueAt(done, path);
+    if (input === "list" && Array.isArray(value)) {
+      const entries = value
+        .map((entry) => (typeof entry === "string" ? entry.trim() : entry))
+        .filter((entry) => entry !== "");
+      return withValue(done, path, entries.length === 0 ? undefined : entries);
+    }
+    const blank = typeof value === "string" && input === "text" && role !== "secret" && value !== value.trim();
+    return blank ? withValue(done, path, value.trim() || undefined) : done;
+  }, config);
+}
+
+/** Errors by the path of their setting, and by `name`, `payloadSchema` or `config` for what has no field of its own. */
+export type SourceErrors = Record<string, string>;
+
+type SourceBody = { config: Record<string, unknown>; payloadSchema: Record<string, unknown> | null };
+export type SourceResult = { ok: true; body: SourceBody } | { ok: false; errors: SourceErrors };
+
+/** The configuration to send. Only what makes a request pointless is found here; the server checks the rest. */
+export function bodyOf(draft: SourceDraft, { fields }: Pick<KindOut, "fields">): SourceResult {
+  const config = trimmed(draft.config, fields);
   const errors: SourceErrors = {};
-  const more = jsonObject(draft.more);
-  const schema = jsonObject(draft.payloadSchema);
-  if (draft.name.trim() === "") errors.name = "Name it as its consumers do.";
-  if (more === null) errors.more = "Not a JSON object.";
-  if (schema === null) errors.payloadSchema = "Not a JSON object.";
-  if (draft.kind === "rabbitmq") {
-    if (draft.url.trim() === "") errors.url = "Where is the broker? A URL, or env:PARKADE_SECRET_NAME.";
-    if (draft.queue.trim() === "") errors.queue = "Which queue holds the dead letters?";
-    if (draft.prefetch.trim() !== "" && !/^\d+$/.test(draft.prefetch.trim())) errors.prefetch = "A whole number.";
-  }
-  if (more === null || schema === null || Object.keys(errors).length > 0) return { ok: false, errors };
-  const own = draft.kind === "http" ? httpConfig(draft) : rabbitmqConfig(draft, record(more.redriveTo));
-  return {
-    ok: true,
-    source: {
-      name: draft.name.trim(),
-      kind: draft.kind,
-      enabled: draft.enabled,
-      config: { ...more, ...own },
-      payloadSchema: draft.payloadSchema.trim() === "" ? null : schema,
-    },
-  };
+  // Settings below an object are needed only when the object is there, which the server knows.
+  for (const { path, required } of fields)
+    if (required && path.length === 1 && valueAt(config, path) === undefined) errors[path[0]!] = "This is needed.";
+  const payloadSchema = jsonObject(draft.payloadSchema);
+  if (payloadSchema === undefined) errors.payloadSchema = "Not a JSON object.";
+  if (payloadSchema === undefined || Object.keys(errors).length > 0) return { ok: false, errors };
+  return { ok: true, body: { config: { ...config }, payloadSchema } };
 }
 
-function httpConfig(draft: SourceDraft): Record<string, unknown> {
-  return present({
-    redriveUrl: draft.redriveUrl,
-    slowLaneUrl: draft.slowLaneUrl,
-    forwardCredentials: draft.forwardCredentials || undefined,
-  });
-}
-
-function rabbitmqConfig(draft: SourceDraft, further: Record<string, unknown>): Record<string, unknown> {
-  const toOrigin = draft.redriveMode === "origin-queue" && draft.redriveQueue.trim() === "";
-  const redriveTo = {
-    ...further,
-    ...present({ mode: toOrigin ? undefined : draft.redriveMode, queue: draft.redriveQueue }),
-  };
-  return present({
-    url: draft.url,
-    queue: draft.queue,
-    slowLaneQueue: draft.slowLaneQueue,
-    prefetch: draft.prefetch.trim() === "" ? undefined : Number(draft.prefetch),
-    redriveTo: Object.keys(redriveTo).length === 0 ? undefined : redriveTo,
-  });
-}
-
-/** Removes empty values: an absent setting has a default, an empty setting is an error. */
-function present(fields: Record<string, unknown>): Record<string, unknown> {
-  const kept = Object.entries(fields).map(([name, value]) => [name, typeof value === "string" ? value.trim() : value]);
-  return Object.fromEntries(kept.filter(([, value]) => value !== undefined && value !== ""));
-}
-
-/** {} for an empty text, null for a text that is no JSON object. */
-function jsonObject(source: string): Record<string, unknown> | null {
-  if (source.trim() === "") return {};
+/** null for an empty text, undefined for one that is no JSON object. */
+export function jsonObject(text: string): Record<string, unknown> | null | undefined {
+  if (text.trim() === "") return null;
   try {
-    const value: unknown = JSON.parse(source);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
   } catch {
-    return null; // said beside the field
+    return undefined; // said beside the field
   }
 }
 
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-function text(value: unknown): string {
-  return typeof value === "string" || typeof value === "number" ? String(value) : "";
-}
-
-/** The errors of the server by field of the form: `config.url` belongs to `url`. */
-export function errorsOf(fields: { field: string; detail: string }[], kind: Kind): SourceErrors {
+/** The server's errors by the setting that they belong to: an entry's error belongs to its list. */
+export function errorsOf(
+  found: readonly { field: string; detail: string }[],
+  fields: readonly KindField[],
+): SourceErrors {
   const errors: SourceErrors = {};
-  for (const { field, detail } of fields) {
+  for (const { field, detail } of found) {
     const path = field.replace(/^config\./, "");
-    if (path === "redriveTo.queue") errors.redriveQueue = detail;
-    else if (path === "redriveTo.mode") errors.redriveMode = detail;
-    else if (path === "name" || path === "kind" || OWN[kind].includes(path)) errors[path as keyof SourceDraft] = detail;
-    else if (path.startsWith("payloadSchema")) errors.payloadSchema = detail;
-    else errors.more = errors.more === undefined ? `${path} ${detail}` : `${errors.more}; ${path} ${detail}`;
+    const setting = fields.find((one) => path === one.path.join(".") || path.startsWith(`${one.path.join(".")}.`));
+    const own = path === "name" || path === "kind";
+    const key = setting?.path.join(".") ?? (own ? path : path.startsWith("payloadSchema") ? "payloadSchema" : "config");
+    const rest = path.slice(key.length).replace(/^\./, "");
+    const text =
+      setting === undefined ? (own ? detail : `${path} ${detail}`) : rest === "" ? detail : `${rest} ${detail}`;
+    errors[key] = errors[key] === undefined ? text : `${errors[key]}; ${text}`;
   }
   return errors;
+}
+
+/** The setting of a kind that says where each fact of an event is found. */
+const MAPPING = "mapping";
+
+export function isMapping({ path }: Pick<KindField, "path">): boolean {
+  return path[0] === MAPPING;
+}
+
+export function mappingOf(config: Config): Record<string, unknown> {
+  const mapping = config[MAPPING];
+  return isObject(mapping) ? mapping : {};
 }

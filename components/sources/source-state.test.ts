@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sourceState } from "@/components/sources/source-state";
+import { modeWords, retryWords, sourceState } from "@/components/sources/source-state";
 import type { SourceOut } from "@/lib/contract/sources";
 import type { ConsumerWord, SourceMode } from "@/lib/core/source-mode";
 
@@ -39,4 +39,19 @@ describe("how a source is doing", () => {
     expect(look("running", null, false).word).toBe("READY");
     expect(look("running", null).word).toBe("NOT SEEN");
   });
+});
+
+it.each([
+  [null, null],
+  [new Date(nowMs + 12_400).toISOString(), "tries again in 12 s"],
+  [new Date(nowMs - 3_000).toISOString(), "tries again now"],
+])("the next attempt at %s reads %s", (retryAt, words) => {
+  expect(retryWords(retryAt, nowMs)).toBe(words);
+  expect(retryWords(retryAt, 0)).toBeNull();
+});
+
+it("a source that is not read says by whom and why", () => {
+  expect(modeWords({ mode: "paused", modeBy: "ada", modeReason: "deploy" })).toBe("paused by ada: deploy");
+  expect(modeWords({ mode: "stopped", modeBy: "ada", modeReason: null })).toBe("stopped by ada");
+  expect(modeWords({ mode: "running", modeBy: "ada", modeReason: "deploy" })).toBeNull();
 });

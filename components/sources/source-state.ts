@@ -1,8 +1,9 @@
 import type { ShapeName } from "@/components/ui/shape";
 import type { SourceOut } from "@/lib/contract/sources";
+import { formatDuration } from "@/lib/core/format";
 import type { ConsumerWord } from "@/lib/core/source-mode";
 
-export type StateLook = { word: string; shape: ShapeName; colour: string };
+type StateLook = { word: string; shape: ShapeName; colour: string };
 
 /** The state of a consumer that has not reported for this long is unknown. */
 const STALE_MS = 60_000;
@@ -38,4 +39,21 @@ export function sourceState(
   if (mode === "paused" && state.state !== "paused" && state.state !== "drained")
     return { word: "PAUSING", shape: "half", colour: "text-pending" };
   return { word, ...LOOKS[state.state] };
+}
+
+/** When a failing source is tried again: `tries again in 12 s`; null when nothing waits. */
+export function retryWords(retryAt: string | null | undefined, nowMs: number): string | null {
+  if (!retryAt || nowMs === 0) return null;
+  const leftMs = Date.parse(retryAt) - nowMs;
+  return leftMs < 1_000 ? "tries again now" : `tries again in ${formatDuration(leftMs)}`;
+}
+
+/** Since when, by whom and why a source is not read; null while it runs by itself. */
+export function modeWords({
+  mode,
+  modeBy,
+  modeReason,
+}: Pick<SourceOut, "mode" | "modeBy" | "modeReason">): string | null {
+  if (mode === "running" || modeBy === null) return null;
+  return `${mode} by ${modeBy}${modeReason === null ? "" : `: ${modeReason}`}`;
 }

@@ -7,18 +7,19 @@ import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { CardSkeletons } from "@/components/ui/skeleton";
-import { useSources } from "@/lib/browser/sources";
-import type { SourceOut } from "@/lib/contract/sources";
+import { useKinds, useSources } from "@/lib/browser/sources";
 import { plural } from "@/lib/core/format";
 import { SourceCard } from "./source-card";
 
-const SourceDialog = lazily(() => import("./source-dialog").then(({ SourceDialog }) => SourceDialog));
+const AddSourceDialog = lazily(() => import("./add-source-dialog").then(({ AddSourceDialog }) => AddSourceDialog));
 
 export function SourcesPage() {
   const sources = useSources();
-  const [editing, setEditing] = useState<SourceOut | "new" | null>(null);
+  const kinds = useKinds();
+  const [adding, setAdding] = useState(false);
   const items = sources.data?.items ?? [];
-  const connect = () => setEditing("new");
+  const known = kinds.data?.items ?? [];
+  const connect = () => setAdding(true);
   return (
     <>
       <PageHeader
@@ -34,16 +35,16 @@ export function SourcesPage() {
       {sources.isPending ? <CardSkeletons body="h-12!" /> : null}
       {sources.isSuccess && items.length === 0 ? (
         <EmptyState title="No source is connected" action={<Button onClick={connect}>Connect a source…</Button>}>
-          A source is one dead-letter queue of a broker that Parkade reads, or a service that posts its dead letters
-          over HTTP.
+          A source is where dead letters come from
+          {known.length === 0 ? "" : `: ${known.map(({ label }) => label).join(", ")}`}.
         </EmptyState>
       ) : null}
       <ul className="grid gap-3 px-3 pb-4 lg:grid-cols-2">
         {items.map((source) => (
-          <SourceCard key={source.id} source={source} onEdit={() => setEditing(source)} />
+          <SourceCard key={source.id} source={source} kind={known.find(({ kind }) => kind === source.kind) ?? null} />
         ))}
       </ul>
-      {editing ? <SourceDialog source={editing === "new" ? null : editing} onClose={() => setEditing(null)} /> : null}
+      {adding ? <AddSourceDialog onClose={() => setAdding(false)} /> : null}
     </>
   );
 }

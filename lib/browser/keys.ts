@@ -36,6 +36,9 @@ export const keys = {
   auditEvents: (id: string) => ["audit-events", id] as const,
   targets: ["targets"] as const,
   sources: ["sources"] as const,
+  source: (name: string) => ["sources", name] as const,
+  kinds: ["kinds"] as const,
+  mappingPreview: (sampledAt: number, mapping: Params) => ["mapping-preview", sampledAt, mapping] as const,
   stats: (name: string, params: Params = {}) => ["stats", name, params] as const,
 };
 

@@ -1,8 +1,11 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ApiError } from "@/lib/contract/api-error";
+import type { KindList } from "@/lib/contract/kinds";
 import type {
+  MappingPreview,
   ProbeOut,
   ProbeRequest,
+  ProbeSampleOut,
   SourceChange,
   SourceList,
   SourceOut,
@@ -19,6 +22,27 @@ export function useSources() {
     queryFn: ({ signal }) => fetchJson<SourceList>("/api/v1/sources?limit=200", { signal }),
     refetchInterval: POLL_MS,
     retry: false,
+  });
+}
+
+/** Polled as often as workers report. */
+const ONE_POLL_MS = 2_000;
+
+export function useSource(name: string) {
+  return useQuery<SourceOut, ApiError>({
+    queryKey: keys.source(name),
+    queryFn: ({ signal }) => fetchJson<SourceOut>(path(name), { signal }),
+    refetchInterval: ONE_POLL_MS,
+    retry: false,
+  });
+}
+
+/** The kinds of source: they change with the version of the server alone. */
+export function useKinds() {
+  return useQuery<KindList, ApiError>({
+    queryKey: keys.kinds,
+    queryFn: ({ signal }) => fetchJson<KindList>("/api/v1/kinds", { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
   });
 }
 
@@ -49,12 +73,47 @@ export function useDeleteSource() {
   });
 }
 
-/** Tests the connection and reads a sample: of a stored source by name, or of an unsaved source. */
+/** Lets the workers attempt a source at once. */
+export function useRetrySource(name: string) {
+  return useMutation<unknown, ApiError, void>({
+    mutationFn: () => fetchJson(`${path(name)}/retry`, { method: "POST" }),
+  });
+}
+
+/** `name`: of a stored source; its masked values then stand for the stored ones, and without `config` it is as stored. */
+export type Probe = { name: string; config?: ProbeRequest["config"] } | ProbeRequest;
+
+/** Tests the connection and reads a sample. */
 export function useProbe() {
-  return useMutation<ProbeOut, ApiError, { name: string } | ProbeRequest>({
+  return useMutation<ProbeOut, ApiError, Probe>({
     mutationFn: (probe) =>
       "name" in probe
-        ? fetchJson<ProbeOut>(`${path(probe.name)}/probe`, { method: "POST" })
+        ? fetchJson<ProbeOut>(`${path(probe.name)}/probe`, { method: "POST", body: { config: probe.config } })
         : fetchJson<ProbeOut>("/api/v1/sources/probe", { method: "POST", body: probe }),
+  });
+}
+
+/** The facts of sampled messages under a mapping. `sampledAt` tells one probe from another. */
+export function useMappingPreview(
+  samples: readonly ProbeSampleOut[],
+  mapping: Record<string, unknown>,
+  sampledAt: number,
+) {
+  return useQuery<MappingPreview, ApiError>({
+    queryKey: keys.mappingPreview(sampledAt, mapping),
+    queryFn: ({ signal }) => {
+      const sent = samples.map(({ message, customary }) => ({ message, customary }));
+      const body = { mapping, samples: sent };
+      return fetchJson<MappingPreview>("/api/v1/sources/preview-mapping", {
+        method: "POST",
+        body,
+        signal,
+        reads: true,
+      });
+    },
+    enabled: samples.length > 0,
+    placeholderData: keepPreviousData,
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
   });
 }

@@ -1,10 +1,10 @@
 import { handle } from "@/app/_server/handle";
-import { kindList } from "@/app/_server/kinds";
+import { listKinds } from "@/app/_server/kinds";
 import { kindListSchema } from "@/lib/contract/kinds";
 
 export const GET = handle({
   id: "listKinds",
   summary: "The kinds of source and their settings",
   answer: kindListSchema,
-  run: async () => kindList,
+  run: async ({ viewer }) => listKinds(viewer),
 });

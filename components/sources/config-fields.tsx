@@ -1,0 +1,201 @@
+"use client";
+
+import { X } from "lucide-react";
+import { useId, useState } from "react";
+import { Button, IconButton } from "@/components/ui/button";
+import { Checkbox, Field, Input, Textarea } from "@/components/ui/input";
+import { Select } from "@/components/ui/select";
+import type { KindField } from "@/lib/contract/kinds";
+import { type Config, KEPT, numberOrText, type SourceErrors, valueAt, withValue } from "./source-draft";
+
+export type FieldsProps = {
+  fields: readonly KindField[];
+  config: Config;
+  errors: SourceErrors;
+  onConfig: (config: Config) => void;
+};
+
+/** A control for each setting of a kind, in their order. Settings of one object stand together. */
+export function ConfigFields({ fields, ...rest }: FieldsProps) {
+  const groups = Object.values(Object.groupBy(fields, ({ path }) => (path.length > 1 ? path[0]! : path.join("."))));
+  return groups.map((group) => {
+    const controls = group!.map((field) => <ConfigField key={field.path.join(".")} field={field} {...rest} />);
+    const [first] = group!;
+    if (first!.path.length === 1) return controls;
+    return (
+      <div key={first!.path[0]} className="grid grid-cols-[minmax(0,1fr)] gap-4 border-l-2 border-line pl-3">
+        {controls}
+      </div>
+    );
+  });
+}
+
+type FieldProps = Omit<FieldsProps, "fields"> & { field: KindField };
+
+function ConfigField({ field, config, errors, onConfig }: FieldProps) {
+  const { path, label, hint, required, input } = field;
+  const error = errors[path.join(".")];
+  const value = valueAt(config, path);
+  const set = (next: unknown) => onConfig(withValue(config, path, next));
+  if (input === "flag") return <Flag field={field} value={value} error={error} set={set} />;
+  if (input === "pairs") return <Pairs field={field} value={value} error={error} set={set} />;
+  return (
+    <Field label={label} hint={hint} error={error} optional={!required && field.default === undefined}>
+      {(control) => <ValueInput {...control} field={field} value={value} set={set} />}
+    </Field>
+  );
+}
+
+type ValueProps = { field: KindField; value: unknown; set: (value: unknown) => void };
+
+function ValueInput({ field, value, set, ...control }: ValueProps & { id: string }) {
+  const { input, role, long, example, choices, default: fallback } = field;
+  // An emptied field keeps what is stored. Only the JSON of the configuration can remove it.
+  const [stored] = useState(value === KEPT);
+  if (input === "choice") {
+    const unset = fallback === undefined ? [{ value: "", label: "not set" }] : [];
+    return (
+      <Select
+        {...control}
+        options={[...unset, ...choices!.map((choice) => ({ value: choice, label: choice }))]}
+        value={String(value ?? fallback ?? "")}
+        onChange={(event) => set(event.target.value === "" ? undefined : event.target.value)}
+      />
+    );
+  }
+  const kept = role === "secret" && value === KEPT;
+  const text = kept ? "" : textOf(value);
+  const placeholder = kept ? "kept as it is: type to replace it" : (example ?? placeholderOf(fallback));
+  if (input === "list") {
+    return (
+      <Textarea
+        {...control}
+        rows={Math.min(8, Math.max(2, text.split("\n").length))}
+        spellCheck={false}
+        className="font-mono text-sm"
+        placeholder={example ? `${example}\none a line` : "one a line"}
+        value={text}
+        onChange={(event) => set(event.target.value === "" ? undefined : event.target.value.split("\n"))}
+      />
+    );
+  }
+  const shared = {
+    ...control,
+    className: "font-mono",
+    placeholder,
+    value: text,
+    onChange: (event: { target: { value: string } }) => {
+      const typed = event.target.value;
+      if (typed === "") set(stored ? KEPT : undefined);
+      else set(input === "number" ? numberOrText(typed) : typed);
+    },
+  };
+  if (long) return <Textarea {...shared} rows={4} spellCheck={false} className="font-mono text-sm" />;
+  // A reference is no secret, and is checked with the eye.
+  const hidden = role === "secret" && !text.startsWith("env:".slice(0, text.length));
+  return (
+    <Input
+      {...shared}
+      type={hidden ? "password" : "text"}
+      autoComplete={role === "secret" ? "new-password" : "off"}
+      inputMode={input === "number" ? "numeric" : undefined}
+    />
+  );
+}
+
+function placeholderOf(fallback: KindField["default"]): string | undefined {
+  return fallback === undefined ? undefined : `${fallback} unless set`;
+}
+
+/** A list as its lines; anything that the form does not know as JSON. */
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  if (Array.isArray(value)) return value.join("\n");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+type OwnLabelProps = ValueProps & { error: string | undefined };
+
+function Flag({ field, value, error, set }: OwnLabelProps) {
+  const id = useId();
+  const standard = field.default === true;
+  return (
+    <div className="grid gap-1">
+      <label htmlFor={id} className="flex items-baseline gap-2">
+        <Checkbox
+          id={id}
+          className="translate-y-0.5"
+          checked={value === undefined ? standard : value === true}
+          aria-invalid={error ? true : undefined}
+          onChange={(event) => set(event.target.checked === standard ? undefined : event.target.checked)}
+        />
+        <span>{field.label}</span>
+      </label>
+      {field.hint ? <p className="pl-5.5 text-sm text-faint">{field.hint}</p> : null}
+      {error ? <p className="pl-5.5 text-sm text-danger">{error}</p> : null}
+    </div>
+  );
+}
+
+type Row = { id: number; name: string; value: string };
+
+function rowsOf(value: unknown): Row[] {
+  const entries = typeof value === "object" && value !== null ? Object.entries(value) : [];
+  return entries.map(([name, text], id) => ({ id, name, value: textOf(text) }));
+}
+
+/** Names with their values. Rows are kept while they are typed: two may have one name, or none, for a moment. */
+export function Pairs({ field, value, error, set, list }: OwnLabelProps & { list?: string }) {
+  const [rows, setRows] = useState(() => rowsOf(value));
+  const change = (next: Row[]) => {
+    setRows(next);
+    const named = next.filter(({ name }) => name.trim() !== "").map((row) => [row.name.trim(), row.value]);
+    set(named.length === 0 ? undefined : Object.fromEntries(named));
+  };
+  const edit = (id: number, part: Partial<Row>) =>
+    change(rows.map((row) => (row.id === id ? { ...row, ...part } : row)));
+  return (
+    <fieldset className="grid grid-cols-[minmax(0,1fr)] gap-1">
+      <legend className="mb-1 text-sm font-medium text-muted">
+        {field.label} <span className="font-normal text-faint">· optional</span>
+      </legend>
+      {rows.map(({ id, name, value: text }) => (
+        <div key={id} className="grid grid-cols-[minmax(0,2fr)_minmax(0,3fr)_auto] items-center gap-2">
+          <Input
+            className="font-mono"
+            aria-label={`${field.label}: name`}
+            placeholder="name"
+            value={name}
+            onChange={(event) => edit(id, { name: event.target.value })}
+          />
+          <Input
+            className="font-mono"
+            aria-label={`${field.label}: value of ${name || "the new entry"}`}
+            aria-invalid={error ? true : undefined}
+            placeholder="value"
+            list={list}
+            value={text}
+            onChange={(event) => edit(id, { value: event.target.value })}
+          />
+          <IconButton
+            size="sm"
+            label={`Remove ${name || "the entry"}`}
+            onClick={() => change(rows.filter((row) => row.id !== id))}
+          >
+            <X size={12} aria-hidden />
+          </IconButton>
+        </div>
+      ))}
+      <Button
+        size="sm"
+        variant="ghost"
+        className="justify-self-start"
+        onClick={() => setRows([...rows, { id: Math.max(-1, ...rows.map(({ id }) => id)) + 1, name: "", value: "" }])}
+      >
+        Add {field.label.toLowerCase()}
+      </Button>
+      {field.hint ? <p className="text-sm text-faint">{field.hint}</p> : null}
+      {error ? <p className="text-sm text-danger">{error}</p> : null}
+    </fieldset>
+  );
+}

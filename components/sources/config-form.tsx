@@ -1,0 +1,86 @@
+"use client";
+
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Field, Textarea } from "@/components/ui/input";
+import type { KindOut } from "@/lib/contract/kinds";
+import { ConfigFields } from "./config-fields";
+import { type Config, isMapping, jsonObject, type SourceErrors, valueAt } from "./source-draft";
+
+/** The settings of a source but its mapping: as fields, the rare ones folded, or all of them as JSON. */
+export function ConfigForm({
+  kind,
+  config,
+  errors,
+  onConfig,
+}: {
+  kind: KindOut;
+  config: Config;
+  errors: SourceErrors;
+  onConfig: (config: Config) => void;
+}) {
+  const [json, setJson] = useState<string | null>(null);
+  const rare = kind.fields.filter((field) => field.advanced && !isMapping(field));
+  const [unfolded, setUnfolded] = useState(() => rare.some(({ path }) => valueAt(config, path) !== undefined));
+  const usual = kind.fields.filter((field) => !field.advanced && !isMapping(field));
+  const open = unfolded || rare.some(({ path }) => errors[path.join(".")] !== undefined);
+  const part = { config, errors, onConfig };
+  const broken = json !== null && !jsonObject(json);
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
+      {json === null ? (
+        <>
+          <ConfigFields fields={usual} {...part} />
+          {rare.length === 0 ? null : open ? (
+            <ConfigFields fields={rare} {...part} />
+          ) : (
+            <Button
+              variant="ghost"
+              size="sm"
+              aria-expanded={false}
+              className="max-w-full justify-self-start"
+              onClick={() => setUnfolded(true)}
+            >
+              <span className="truncate">More: {rare.map(({ label }) => label).join(", ")}</span>
+            </Button>
+          )}
+        </>
+      ) : (
+        <Field
+          label="Configuration"
+          hint="All settings, the mapping included. A value that is shown as *** is kept."
+          error={broken ? "Not a JSON object." : (errors.config ?? (Object.values(errors).join("; ") || undefined))}
+        >
+          {(control) => (
+            <Textarea
+              {...control}
+              rows={14}
+              spellCheck={false}
+              className="font-mono text-sm"
+              value={json}
+              onChange={(event) => {
+                setJson(event.target.value);
+                const parsed = jsonObject(event.target.value);
+                if (parsed !== undefined) onConfig(parsed ?? {});
+              }}
+            />
+          )}
+        </Field>
+      )}
+      {errors.config && json === null ? (
+        <p role="alert" className="text-sm text-danger">
+          {errors.config}
+        </p>
+      ) : null}
+      <Button
+        variant="ghost"
+        size="sm"
+        className="justify-self-start"
+        disabled={broken}
+        onClick={() => setJson(json === null ? JSON.stringify(config, null, 2) : null)}
+      >
+        {json === null ? "Edit as JSON" : "Edit as fields"}
+      </Button>
+    </div>
+  );
+}

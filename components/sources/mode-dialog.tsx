@@ -1,0 +1,53 @@
+"use client";
+
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { useSaveSource } from "@/lib/browser/sources";
+import type { SourceOut } from "@/lib/contract/sources";
+import type { SourceMode } from "@/lib/core/source-mode";
+
+export type EndingMode = Exclude<SourceMode, "running">;
+
+const WORDS: Record<EndingMode, { verb: string; done: string; effect: string }> = {
+  paused: {
+    verb: "Pause",
+    done: "Paused",
+    effect:
+      "The workers close their connections within two seconds. What is not parked stays with the broker, and nothing is acknowledged.",
+  },
+  draining: {
+    verb: "Drain",
+    done: "Draining",
+    effect: "It is read until it is empty, and then pauses by itself. What arrives later stays with the broker.",
+  },
+  stopped: {
+    verb: "Stop",
+    done: "Stopped",
+    effect:
+      "It is not read, and no worker reports it, until it is started again. What is not parked stays with the broker. Its parked events stay, and can be redriven.",
+  },
+};
+
+/** Pauses, drains or stops a source, with a reason. */
+export function ModeDialog(props: { source: SourceOut; mode: EndingMode; onClose: () => void }) {
+  const { source, mode, onClose } = props;
+  const save = useSaveSource(source.name);
+  const { verb, done, effect } = WORDS[mode];
+  return (
+    <ReasonDialog
+      title={<span className="wrap-anywhere">{`${verb} ${source.name}?`}</span>}
+      description={effect}
+      size="sm"
+      verb={verb}
+      reason="optional"
+      stops
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        await save.mutateAsync({ mode, ...(reason === "" ? {} : { reason }) });
+        return {
+          title: `${done} ${source.name}`,
+          action: { label: "Undo", onSelect: () => save.mutate({ mode: source.mode }) },
+        };
+      }}
+    />
+  );
+}

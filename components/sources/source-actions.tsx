@@ -1,0 +1,85 @@
+"use client";
+
+import { useState } from "react";
+import { ActionButton } from "@/components/ui/action-button";
+import { Button } from "@/components/ui/button";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
+import type { MenuEntry } from "@/components/ui/menu";
+import { MenuButton } from "@/components/ui/popup-button";
+import { showToast } from "@/components/ui/toast";
+import { useProbe, useSaveSource } from "@/lib/browser/sources";
+import type { KindOut } from "@/lib/contract/kinds";
+import type { SourceOut } from "@/lib/contract/sources";
+import type { EndingMode } from "./mode-dialog";
+import { ProbeResult } from "./probe-result";
+
+const DeleteDialog = lazily(() => import("./delete-dialog").then(({ DeleteDialog }) => DeleteDialog));
+const EditSourceDialog = lazily(() => import("./edit-source-dialog").then(({ EditSourceDialog }) => EditSourceDialog));
+const ModeDialog = lazily(() => import("./mode-dialog").then(({ ModeDialog }) => ModeDialog));
+
+const ENDINGS: { mode: EndingMode; label: string; from: SourceOut["mode"][] }[] = [
+  { mode: "paused", label: "Pause…", from: ["running", "draining"] },
+  { mode: "draining", label: "Drain…", from: ["running", "paused"] },
+  { mode: "stopped", label: "Stop…", from: ["running", "paused", "draining"] },
+];
+
+/** What can be done with a source: its buttons, and the results of the last ones to be put below them. */
+export function useSourceActions(
+  source: SourceOut,
+  kind: KindOut | null,
+  { onDeleted }: { onDeleted?: () => void } = {},
+) {
+  const probe = useProbe();
+  const save = useSaveSource(source.name);
+  const [open, setOpen] = useState<"edit" | "delete" | EndingMode | null>(null);
+  const close = () => setOpen(null);
+  const reads = kind?.capabilities.reads ?? false;
+  const resume = async () => {
+    try {
+      await save.mutateAsync({ mode: "running" });
+    } catch {
+      return; // shown from save.error
+    }
+    void showToast({
+      title: `${source.mode === "stopped" ? "Started" : "Resumed"} ${source.name}`,
+      action: { label: "Undo", onSelect: () => save.mutate({ mode: source.mode }) },
+    });
+  };
+  const entries: MenuEntry[] = [
+    ...(reads ? ENDINGS : ENDINGS.filter(({ mode }) => mode === "stopped"))
+      .filter(({ from }) => from.includes(source.mode))
+      .map(({ mode, label }) => ({ id: mode, label, onSelect: () => setOpen(mode) })),
+    { kind: "separator", id: "line" },
+    { id: "delete", label: "Delete…", danger: true, onSelect: () => setOpen("delete") },
+  ];
+  const buttons = (
+    <div className="flex flex-wrap gap-2">
+      {source.mode === "running" ? null : (
+        <ActionButton size="sm" busy={save.isPending} onClick={resume}>
+          {source.mode === "stopped" ? "Start" : "Resume"}
+        </ActionButton>
+      )}
+      <Button size="sm" busy={probe.isPending} onClick={() => probe.mutate({ name: source.name })}>
+        Probe
+      </Button>
+      <Button size="sm" disabled={kind === null} onClick={() => setOpen("edit")}>
+        Edit…
+      </Button>
+      <MenuButton name={`More for ${source.name}`} label="▾" size="sm" align="end" entries={entries} />
+    </div>
+  );
+  const results = (
+    <>
+      {save.isError ? <ErrorPanel error={save.error} inline title="This was not done" /> : null}
+      {probe.isError ? <ErrorPanel error={probe.error} inline title="The probe failed" /> : null}
+      {probe.data ? <ProbeResult probe={probe.data} onClose={() => probe.reset()} /> : null}
+      {open === "edit" && kind ? <EditSourceDialog source={source} kind={kind} onClose={close} /> : null}
+      {open === "delete" ? <DeleteDialog source={source} onClose={close} onDeleted={onDeleted} /> : null}
+      {open === "paused" || open === "draining" || open === "stopped" ? (
+        <ModeDialog source={source} mode={open} onClose={close} />
+      ) : null}
+    </>
+  );
+  return { buttons, results };
+}

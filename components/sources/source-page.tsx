@@ -1,0 +1,182 @@
+"use client";
+
+import Link from "next/link";
+import { useRouter } from "next/navigation";
+import type { ReactNode } from "react";
+import { FlowPanel } from "@/components/overview/flow-panel";
+import { TopErrors } from "@/components/overview/top-errors";
+import { LinkButton } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
+import { PageHeader } from "@/components/ui/page-header";
+import { Panel } from "@/components/ui/panel";
+import { CardSkeletons } from "@/components/ui/skeleton";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { eventsHref, filterHref } from "@/lib/browser/filter-read";
+import { useKinds, useSource } from "@/lib/browser/sources";
+import { useTargets } from "@/lib/browser/targets";
+import { ApiError } from "@/lib/contract/api-error";
+import type { KindOut } from "@/lib/contract/kinds";
+import type { SourceOut } from "@/lib/contract/sources";
+import { configFacts, mappingFacts } from "./config-facts";
+import { ConsumersPanel } from "./consumers-panel";
+import { useSourceActions } from "./source-actions";
+import { SourceNumbers } from "./source-card";
+import { SourceBadge, SourceTrouble } from "./source-status";
+
+/** The charts of the page show this long. */
+const WINDOW = "-24h";
+
+/** One source: what it reads and where it sends, its consumers, its throughput, its mapping. */
+export function SourcePage({ name }: { name: string }) {
+  const source = useSource(name);
+  const kinds = useKinds();
+  if (source.data) {
+    const kind = kinds.data?.items.find((one) => one.kind === source.data.kind) ?? null;
+    return (
+      <>
+        <ReadError read={source} stale />
+        <Loaded source={source.data} kind={kind} />
+      </>
+    );
+  }
+  return (
+    <>
+      <PageHeader title={<span className="wrap-anywhere">{name}</span>} />
+      {source.isPending ? <CardSkeletons body="h-12!" /> : null}
+      {source.error instanceof ApiError && source.error.code === "unknown-source" ? (
+        <EmptyState title="There is no such source" action={<LinkButton href="/sources">All sources</LinkButton>}>
+          It was deleted, or its name is another one.
+        </EmptyState>
+      ) : source.isError ? (
+        <ErrorPanel error={source.error} onRetry={() => source.refetch()} />
+      ) : null}
+    </>
+  );
+}
+
+function Loaded({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
+  const router = useRouter();
+  const { buttons, results } = useSourceActions(source, kind, { onDeleted: () => router.push("/sources") });
+  const reads = kind?.capabilities.reads ?? true;
+  const filter = { source: [source.name], from: WINDOW };
+  return (
+    <>
+      <PageHeader
+        title={<span className="wrap-anywhere">{source.name}</span>}
+        meta={<SourceBadge source={source} kind={kind} />}
+        actions={buttons}
+      />
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-3 px-3 pb-4 lg:grid-cols-[minmax(0,1fr)_24rem] lg:items-start">
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+          <Panel bodyClassName="grid grid-cols-[minmax(0,1fr)] gap-3 p-3">
+            <SourceNumbers source={source} reads={reads} />
+            <SourceTrouble source={source} />
+            {results}
+          </Panel>
+          {reads ? <ConsumersPanel source={source} /> : null}
+          <FlowPanel filter={filter} />
+          <TopErrors filter={filter} />
+        </div>
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+          <Events name={source.name} />
+          <Settings source={source} kind={kind} />
+          <Sends source={source} kind={kind} />
+          <MappingPanel source={source} kind={kind} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Events({ name }: { name: string }) {
+  const links = [
+    ["All its events", eventsHref({ source: [name] })],
+    ["Waiting to be redriven", eventsHref({ source: [name], status: ["PENDING"] })],
+    ["Came back after a redrive", eventsHref({ source: [name], status: ["BOUNCED"] })],
+    ["Its groups", filterHref("/groups", { source: [name] })],
+    ["Changes of the source", `/audit?subjectKind=source&subjectId=${encodeURIComponent(name)}`],
+  ] as const;
+  return (
+    <Panel title="Events" bodyClassName="p-3">
+      <ul className="grid gap-1.5">
+        {links.map(([words, href]) => (
+          <li key={words}>
+            <Link href={href} className="text-accent hover:underline">
+              {words}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Facts({ facts, empty }: { facts: { name: string; value: ReactNode }[]; empty?: string }) {
+  if (facts.length === 0) return <p className="text-muted">{empty}</p>;
+  return (
+    <dl className="grid grid-cols-[minmax(0,2fr)_minmax(0,3fr)] gap-x-3 gap-y-1.5">
+      {facts.map(({ name, value }) => (
+        <div key={name} className="contents">
+          <dt className="wrap-anywhere text-muted">{name}</dt>
+          <dd className="line-clamp-4 font-mono text-sm leading-5 wrap-anywhere">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Settings({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
+  return (
+    <Panel title={kind?.capabilities.reads === false ? "Settings" : "What it reads"} bodyClassName="grid gap-3 p-3">
+      {kind ? <p className="text-muted">{kind.about}</p> : null}
+      <Facts facts={configFacts(source, kind?.fields ?? [])} empty="No setting is changed." />
+      <p className="text-sm text-faint">
+        made <TimeAgo at={source.createdAt} />, changed <TimeAgo at={source.updatedAt} />
+        {kind ? `, docs: ${kind.docs}` : ""}
+      </p>
+    </Panel>
+  );
+}
+
+function Sends({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
+  const targets = useTargets();
+  const own = targets.data?.items.filter((target) => target.source === source.name) ?? [];
+  const order = kind?.capabilities.order;
+  return (
+    <Panel
+      title="Where it sends"
+      actions={
+        <LinkButton size="sm" variant="ghost" href="/targets">
+          Targets
+        </LinkButton>
+      }
+      bodyClassName="grid gap-3 p-3"
+    >
+      <ReadError read={targets} stale={own.length > 0} />
+      <Facts
+        facts={own.map(({ lane, address }) => ({
+          name: `${lane} lane`,
+          value: address ?? "nowhere: redrives are refused",
+        }))}
+        empty={targets.isPending ? "…" : "It has no target."}
+      />
+      {kind ? (
+        <p className="text-sm text-faint">
+          {order === null ? "Its broker keeps no order." : `Its broker keeps the order ${order}.`}
+        </p>
+      ) : null}
+    </Panel>
+  );
+}
+
+function MappingPanel({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
+  return (
+    <Panel title="Mapping" bodyClassName="p-3">
+      <Facts
+        facts={mappingFacts(source, kind?.fields ?? [])}
+        empty="Facts are found in the customary headers and fields. Edit the source to name other places."
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,58 @@
+"use client";
+
+import { LongText } from "@/components/redrives/long-text";
+import { Button } from "@/components/ui/button";
+import { classNames } from "@/components/ui/class-names";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { Shape } from "@/components/ui/shape";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { useNow } from "@/lib/browser/clock-zone";
+import { useRetrySource } from "@/lib/browser/sources";
+import type { KindOut } from "@/lib/contract/kinds";
+import type { SourceOut } from "@/lib/contract/sources";
+import { modeWords, retryWords, sourceState } from "./source-state";
+
+/** The state of a source as a word with its shape, and its kind. */
+export function SourceBadge({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
+  const look = sourceState(source, { reads: kind?.capabilities.reads ?? true, nowMs: useNow() });
+  return (
+    <span className={classNames("flex items-center gap-1.5", look.colour)}>
+      <Shape name={look.shape} className="shrink-0" />
+      <span className="font-mono text-sm">{look.word}</span>
+      <span className="text-muted">{kind?.label ?? source.kind}</span>
+    </span>
+  );
+}
+
+/** Why a source is not read, or why it fails and when it is tried again. Nothing while all is well. */
+export function SourceTrouble({ source }: { source: SourceOut }) {
+  const now = useNow();
+  const retry = useRetrySource(source.name);
+  const { state, mode } = source;
+  const words = modeWords(source);
+  const error = mode === "running" || mode === "draining" ? (state?.lastError ?? null) : null;
+  const next = retryWords(state?.retryAt, now);
+  if (words === null && error === null) return null;
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
+      {words === null ? null : (
+        <p className="wrap-anywhere text-muted">
+          {words}, <TimeAgo at={source.modeAt} />
+        </p>
+      )}
+      {error === null ? null : (
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-1 rounded-md bg-canvas px-3 py-2">
+          <LongText text={error} className="font-mono text-sm" />
+          <p className="flex flex-wrap items-center gap-2 text-muted">
+            {next}
+            <Button size="sm" busy={retry.isPending} onClick={() => retry.mutate()}>
+              Try now
+            </Button>
+            {retry.isSuccess ? <span role="status">the workers try within 2 s</span> : null}
+          </p>
+          {retry.isError ? <ErrorPanel error={retry.error} inline title="This was not done" /> : null}
+        </div>
+      )}
+    </div>
+  );
+}
