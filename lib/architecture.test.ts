@@ -44,6 +44,7 @@ const RULES: Record<string, string[]> = {
     "lib/retry",
     "lib/contract",
     "lib/platform",
+    "pkg:@aws-sdk/client-sqs",
     "pkg:@platformatic/kafka",
     "pkg:amqplib",
     "pkg:ioredis",

@@ -1,4 +1,4 @@
-import { type OutboundMessage, PublishError, type PublishReceipt } from "@/lib/brokers/port";
+import { type OutboundMessage, PublishError, type PublishPhase, type PublishReceipt } from "@/lib/brokers/port";
 
 /** What became of one message of a batch. */
 export type BatchOutcome = PublishReceipt | PublishError;
@@ -6,6 +6,7 @@ export type BatchOutcome = PublishReceipt | PublishError;
 type Waiting = {
   message: OutboundMessage;
   signal: AbortSignal;
+  onPhase: (phase: PublishPhase) => void;
   resolve: (receipt: PublishReceipt) => void;
   reject: (error: unknown) => void;
 };
@@ -13,9 +14,14 @@ type Waiting = {
 /**
  * Sends one outcome for each message, in their order; a message that the broker refuses does not harm the others. Rejects
  * when nothing is known of any of them: each is then failed with that error. `signal` fires when every message of the
- * batch has been given up.
+ * batch has been given up. `onPhase` is told how far the message at
+ * `index` has come.
  */
-export type PublishMany = (batch: readonly OutboundMessage[], signal: AbortSignal) => Promise<BatchOutcome[]>;
+export type PublishMany = (
+  batch: readonly OutboundMessage[],
+  signal: AbortSignal,
+  onPhase: (index: number, phase: PublishPhase) => void,
+) => Promise<BatchOutcome[]>;
 
 /**
  * `publish` made of `publishMany`: what is asked for while a batch is on its way, or in the same turn of the event loop,
@@ -37,10 +43,14 @@ export class BatchedPublisher {
     this.inFlightMax = inFlightMax;
   }
 
-  publish(message: OutboundMessage, signal: AbortSignal): Promise<PublishReceipt> {
+  publish(
+    message: OutboundMessage,
+    signal: AbortSignal,
+    onPhase: (phase: PublishPhase) => void = () => undefined,
+  ): Promise<PublishReceipt> {
     if (signal.aborted) return Promise.reject(signal.reason);
     const { promise, resolve, reject } = Promise.withResolvers<PublishReceipt>();
-    const one = { message, signal, resolve, reject };
+    const one = { message, signal, onPhase, resolve, reject };
     const givenUp = () => {
       this.waiting = this.waiting.filter((other) => other !== one);
       reject(signal.reason);
@@ -80,6 +90,7 @@ export class BatchedPublisher {
       const outcomes = await this.publishMany(
         batch.map(({ message }) => message),
         allGivenUp.signal,
+        (index, phase) => batch[index]!.onPhase(phase),
       );
       for (const [index, { resolve, reject }] of batch.entries()) {
         const outcome = outcomes[index];

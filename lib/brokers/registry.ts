@@ -6,6 +6,7 @@ import { mapSample } from "@/lib/brokers/probe-sample";
 import { rabbitmqAdapter } from "@/lib/brokers/rabbitmq/adapter";
 import { redisStreamsAdapter } from "@/lib/brokers/redis-streams/adapter";
 import { createScrubber, type Scrubber } from "@/lib/brokers/scrub";
+import { sqsAdapter } from "@/lib/brokers/sqs/adapter";
 import type { Mapping } from "@/lib/kinds/fields";
 import { type ConfigOf, type Kind, resolveSecrets, type SecretVariables, type SourceConfig } from "@/lib/kinds/kinds";
 
@@ -15,6 +16,7 @@ const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>> } = {
   rabbitmq: rabbitmqAdapter,
   "redis-stream": redisStreamsAdapter,
   kafka: kafkaAdapter,
+  sqs: sqsAdapter,
 };
 
 /**

@@ -8,12 +8,13 @@ import { kafka } from "@/lib/kinds/kafka";
 import { rabbitmq } from "@/lib/kinds/rabbitmq";
 import { headerSecrets, MASK, redactUrl, urlSecrets } from "@/lib/kinds/redact-url";
 import { redisStreams } from "@/lib/kinds/redis-streams";
+import { sqs } from "@/lib/kinds/sqs";
 
 /**
  * Every kind of source, in the order in which people see them. A kind is its descriptor here and its adapter in
  * lib/brokers/<kind>; the registry, the API, the forms and the docs are made of this table.
  */
-const DESCRIPTORS = { http, rabbitmq, kafka, "redis-stream": redisStreams };
+const DESCRIPTORS = { http, rabbitmq, kafka, sqs, "redis-stream": redisStreams };
 
 export type Kind = keyof typeof DESCRIPTORS;
 export type ConfigOf<K extends Kind> = z.infer<(typeof DESCRIPTORS)[K]["config"]>;

@@ -1,3 +1,7 @@
+import { eventBridgeBus, eventBridgeRule, eventBridgeScheduler } from "@/lib/brokers/conventions/aws/eventbridge";
+import { lambdaDestination, lambdaDlq, lambdaEventSource } from "@/lib/brokers/conventions/aws/lambda";
+import { sns } from "@/lib/brokers/conventions/aws/sns";
+import { sqsRedrivePolicy } from "@/lib/brokers/conventions/aws/sqs";
 import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { easyNetQ } from "@/lib/brokers/conventions/easynetq";
 import { generic } from "@/lib/brokers/conventions/generic";
@@ -44,6 +48,14 @@ export const CONVENTIONS: readonly Convention[] = [
   springAmqp,
   xDeath,
   redisStreamEntry,
+  eventBridgeRule,
+  eventBridgeScheduler,
+  eventBridgeBus,
+  lambdaDlq,
+  lambdaDestination,
+  lambdaEventSource,
+  sns,
+  sqsRedrivePolicy,
   generic,
 ];
 

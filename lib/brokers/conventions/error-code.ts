@@ -12,6 +12,21 @@ const BY_REASON: Record<string, string> = {
   maxlen: "MAXLEN",
   delivery_limit: "DELIVERY_LIMIT",
   "dead-letter": "NO_CONSUMER", // MassTransit: no consumer for this message type
+  // EventBridge
+  no_permissions: "ACCESS_DENIED",
+  access_denied: "ACCESS_DENIED",
+  no_resource: "NOT_FOUND",
+  throttling: "THROTTLED",
+  timeout: "TIMEOUT",
+  connection_failure: "CONNECTION_ERROR",
+  error_from_target: "UNHANDLED_EXCEPTION",
+  // Lambda
+  retriesexhausted: "DELIVERY_LIMIT",
+  retryattemptsexhausted: "DELIVERY_LIMIT",
+  eventageexceeded: "EXPIRED",
+  maximumrecordageexceeded: "EXPIRED",
+  zeroreservedconcurrency: "THROTTLED",
+  maximumpayloadsizeexceeded: "TOO_LARGE",
 };
 
 /**

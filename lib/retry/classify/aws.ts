@@ -1,5 +1,6 @@
 import { type Family, judged } from "@/lib/retry/classify/classifier";
 import {
+  CANCELLED,
   type CodeRule,
   MAYBE_SENT,
   NOT_SENT,
@@ -54,6 +55,25 @@ const CODES = tableOf<CodeRule>({
   KmsAccessDenied: PERMANENT,
   KmsDisabled: PERMANENT,
   KmsNotFound: PERMANENT,
+  KmsInvalidState: PERMANENT,
+  KmsInvalidKeyUsage: PERMANENT,
+  KmsOptInRequired: PERMANENT,
+  KmsAccessDeniedException: PERMANENT,
+  InvalidAttributeValue: PERMANENT,
+  InvalidAddress: PERMANENT,
+  InvalidSecurity: PERMANENT,
+  ExpiredToken: PERMANENT,
+  ExpiredTokenException: PERMANENT,
+  // The adapter's own: a person must edit the message or configure its source.
+  NoOriginQueue: PERMANENT,
+  MessageTooLarge: PERMANENT,
+  TooManyAttributes: PERMANENT,
+  ReferenceOnly: PERMANENT,
+  NoCredentials: PERMANENT,
+  NoRegion: PERMANENT,
+  NoOutcome: MAYBE_SENT,
+  // Our own side closed the publisher: the message has not failed.
+  SqsClosed: CANCELLED,
 });
 
 /** The same names as adapters write them: `SQS_THROTTLING_EXCEPTION`, `QUEUE_DOES_NOT_EXIST`. */

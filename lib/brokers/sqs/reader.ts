@@ -1,0 +1,230 @@
+import {
+  ChangeMessageVisibilityBatchCommand,
+  DeleteMessageBatchCommand,
+  DeleteMessageCommand,
+  type Message,
+  ReceiveMessageCommand,
+} from "@aws-sdk/client-sqs";
+import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
+import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
+import { SqsQueues, tens } from "@/lib/brokers/sqs/client";
+import { SqsError } from "@/lib/brokers/sqs/failure";
+import { sqsMessage } from "@/lib/brokers/sqs/message";
+import { isFifo, queueName, type SqsConfig } from "@/lib/kinds/sqs";
+import type { Clock } from "@/lib/platform/clock";
+
+/** Messages of one commit at most: several requests of ten. */
+const BATCH_MAX = 200;
+/** Requests for messages, or to delete them, at a time. */
+const PARALLEL = 10;
+/** Messages of one request: a limit of SQS. */
+const RECEIVE_MAX = 10;
+/** Messages in hand at most. SQS itself allows 120,000 of a standard queue and 20,000 of a FIFO queue. */
+const IN_HAND_MAX = 1_000;
+/** How long a request waits for the first message: the longest that SQS allows, and the cheapest. */
+const WAIT_SECONDS = 20;
+const VISIBILITY_SECONDS_DEFAULT = 60;
+/** How long, on stop, SQS may take to make the messages in hand visible again. */
+const HAND_BACK_MS = 2_000;
+/** The receipt is of an earlier delivery: SQS has handed the message out again, or deleted it. */
+const GONE = /^SQS_(RECEIPT_HANDLE_IS_INVALID|MESSAGE_NOT_INFLIGHT|INVALID_PARAMETER_VALUE)$/;
+
+/** A message in hand. Hidden from others until `untilMs` on the monotonic clock. */
+type InHand = { receipt: string; untilMs: number };
+
+export function sqsReader(config: SqsConfig, { clock }: AdapterDeps): Reader<InHand> {
+  return {
+    what: `queue ${queueName(config.queue)}`,
+    batchMax: BATCH_MAX,
+    // Only a dead-letter queue that has one itself counts deliveries: there, `deliveries` is above 0.
+    holdFromDeliveries: 1,
+    open: async (signal) => {
+      const queues = new SqsQueues(config);
+      try {
+        const url = await queues.urlOf(config.queue, { abortSignal: signal });
+        const facts = await queues.factsOf(config.queue, { abortSignal: signal });
+        return new QueueSession(queues, url, config, { clock, countsDeliveries: facts?.countsDeliveries ?? false });
+      } catch (error) {
+        queues.close();
+        throw error;
+      }
+    },
+    describe: (error) =>
+      error instanceof SqsError ? error.message : `reading failed (${error instanceof Error ? error.name : "unknown"})`,
+  };
+}
+
+type SessionDeps = { clock: Clock; countsDeliveries: boolean };
+
+class QueueSession implements ReadSession<InHand> {
+  readonly inHandMax = IN_HAND_MAX;
+  private readonly queues: SqsQueues;
+  private readonly url: string;
+  private readonly config: SqsConfig;
+  private readonly clock: Clock;
+  private readonly countsDeliveries: boolean;
+  private readonly visibilitySeconds: number;
+  /** In the order in which SQS handed them out. */
+  private readonly inHand = new Set<InHand>();
+  private readonly closing = new AbortController();
+  private failure: { error: unknown } | null = null;
+
+  constructor(queues: SqsQueues, url: string, config: SqsConfig, { clock, countsDeliveries }: SessionDeps) {
+    this.queues = queues;
+    this.url = url;
+    this.config = config;
+    this.clock = clock;
+    this.countsDeliveries = countsDeliveries;
+    this.visibilitySeconds = config.visibilitySeconds ?? VISIBILITY_SECONDS_DEFAULT;
+    void this.keepHidden();
+  }
+
+  async take(max: number, signal: AbortSignal, withinMs?: number): Promise<Taken<InHand>[]> {
+    const untilMs = withinMs === undefined ? Number.POSITIVE_INFINITY : this.clock.nowMs() + withinMs;
+    while (!signal.aborted) {
+      this.throwIfFailed();
+      const leftSeconds = (untilMs - this.clock.nowMs()) / 1000;
+      if (leftSeconds <= 0) return [];
+      const waitSeconds = Math.min(WAIT_SECONDS, Math.ceil(leftSeconds));
+      const first = await this.receive(Math.min(RECEIVE_MAX, max), waitSeconds, signal);
+      if (first.length > 0) return await this.fill(first, max, signal);
+    }
+    return [];
+  }
+
+  /** More of what is ready now, several requests at a time: each message that is there came at once. */
+  private async fill(taken: Taken<InHand>[], max: number, signal: AbortSignal): Promise<Taken<InHand>[]> {
+    let full = taken.length === RECEIVE_MAX;
+    while (full && taken.length < max && !signal.aborted) {
+      const sizes = tens(Array.from({ length: Math.min(max - taken.length, PARALLEL * RECEIVE_MAX) }));
+      const more = await Promise.all(sizes.map(({ length }) => this.receive(length, 0)));
+      taken.push(...more.flat());
+      full = more.flat().length * 2 >= sizes.length * RECEIVE_MAX;
+    }
+    return taken;
+  }
+
+  /** None when `signal` fires: what SQS hands out at that moment comes again after its visibility timeout. */
+  private async receive(max: number, waitSeconds: number, signal?: AbortSignal): Promise<Taken<InHand>[]> {
+    const command = new ReceiveMessageCommand({
+      QueueUrl: this.url,
+      MaxNumberOfMessages: max,
+      WaitTimeSeconds: waitSeconds,
+      VisibilityTimeout: this.visibilitySeconds,
+      MessageSystemAttributeNames: ["All"],
+      MessageAttributeNames: ["All"],
+    });
+    const sentAtMs = this.clock.nowMs();
+    try {
+      const { Messages = [] } = await this.queues.send(
+        command,
+        this.config.queue,
+        signal ? { abortSignal: signal } : {},
+      );
+      // Counted from the answer of a long poll, and from the question of a short one: never too long.
+      const fromMs = waitSeconds > 0 ? this.clock.nowMs() : sentAtMs;
+      return Messages.map((message) => this.taken(message, fromMs));
+    } catch (error) {
+      if (signal?.aborted) return [];
+      throw error;
+    }
+  }
+
+  private taken(message: Message, fromMs: number): Taken<InHand> {
+    const handle = { receipt: message.ReceiptHandle ?? "", untilMs: fromMs + this.visibilitySeconds * 1000 };
+    this.inHand.add(handle);
+    const letter = readDeadLetter(sqsMessage(message, queueName(this.config.queue)), this.config.mapping ?? {});
+    const deliveries = this.countsDeliveries ? Number(message.Attributes?.ApproximateReceiveCount ?? 1) - 1 : 0;
+    return { letter, handle, deliveries };
+  }
+
+  /** In the order of the handles: a FIFO group goes on when its first message is deleted. */
+  async acknowledge(handles: readonly InHand[]): Promise<void> {
+    const parts = tens(handles);
+    const parallel = isFifo(queueName(this.config.queue)) ? 1 : PARALLEL;
+    while (parts.length > 0) await Promise.all(parts.splice(0, parallel).map((part) => this.deleteTen(part)));
+  }
+
+  private async deleteTen(handles: readonly InHand[]): Promise<void> {
+    const Entries = handles.map(({ receipt }, index) => ({ Id: String(index), ReceiptHandle: receipt }));
+    const command = new DeleteMessageBatchCommand({ QueueUrl: this.url, Entries });
+    const { Failed = [] } = await this.queues.send(command, this.config.queue);
+    const failed = new Set(Failed.map(({ Id }) => Number(Id)));
+    for (const [index, handle] of handles.entries()) if (!failed.has(index)) this.inHand.delete(handle);
+    for (const index of failed) await this.deleteOne(handles[index]!);
+  }
+
+  /** A message whose receipt has ended comes again: the store knows its event, and it is deleted then. */
+  private async deleteOne(handle: InHand): Promise<void> {
+    try {
+      const command = new DeleteMessageCommand({ QueueUrl: this.url, ReceiptHandle: handle.receipt });
+      await this.queues.send(command, this.config.queue);
+    } catch (error) {
+      if (!(error instanceof SqsError && GONE.test(error.code))) throw error;
+    }
+    this.inHand.delete(handle);
+  }
+
+  /** Extends the visibility timeout of what is in hand, three times as often as it ends. */
+  private async keepHidden(): Promise<void> {
+    const { signal } = this.closing;
+    const everyMs = (this.visibilitySeconds * 1000) / 3;
+    try {
+      for (;;) {
+        await this.clock.sleep(everyMs, signal);
+        await this.hideFor(this.visibilitySeconds);
+      }
+    } catch (error) {
+      if (!signal.aborted) this.failure ??= { error };
+    }
+  }
+
+  /** Rejects when the permission is missing. Another failure is tried again with the next beat. */
+  private async hideFor(seconds: number): Promise<void> {
+    for (const part of tens([...this.inHand])) {
+      const fromMs = this.clock.nowMs();
+      const Entries = part.map(({ receipt }, index) => ({
+        Id: String(index),
+        ReceiptHandle: receipt,
+        VisibilityTimeout: seconds,
+      }));
+      const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl: this.url, Entries });
+      try {
+        const { Successful = [] } = await this.queues.send(command, this.config.queue);
+        for (const { Id } of Successful) part[Number(Id)]!.untilMs = fromMs + seconds * 1000;
+      } catch (error) {
+        if (error instanceof SqsError && error.code.startsWith("SQS_ACCESS_DENIED")) throw error;
+      }
+    }
+  }
+
+  async lag(): Promise<Lag> {
+    const facts = await this.queues.factsOf(this.config.queue);
+    return { total: facts?.depth ?? null, parts: [] };
+  }
+
+  private throwIfFailed(): void {
+    if (this.failure !== null) throw this.failure.error;
+  }
+
+  assertOpen(): void {
+    this.throwIfFailed();
+    const nowMs = this.clock.nowMs();
+    for (const { untilMs } of this.inHand) {
+      if (untilMs <= nowMs)
+        throw new SqsError("SQS_VISIBILITY_ENDED", "messages were held longer than SQS hides them, and come again");
+    }
+  }
+
+  async close(graceful: boolean): Promise<void> {
+    this.closing.abort();
+    if (graceful && this.inHand.size > 0) {
+      const late = Promise.withResolvers<void>();
+      const stopTimer = this.clock.timer(HAND_BACK_MS, late.resolve);
+      // Without the permission, or without an answer, they come back when their visibility timeout ends.
+      await Promise.race([this.hideFor(0).catch(() => undefined), late.promise]);
+      stopTimer();
+    }
+    this.queues.close();
+  }
+}
