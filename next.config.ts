@@ -16,6 +16,7 @@ const config: NextConfig = {
     "ioredis",
     "bullmq",
     "amqplib",
+    "@platformatic/kafka",
     "pino",
     "@prisma/adapter-pg",
     "undici",
