@@ -109,10 +109,12 @@ function claimSql(name: string, whenFailed: WhenFailed): string {
   const sameAggregate = (row: string) =>
     `older.aggregate_id = ${row}.aggregate_id and older.aggregate_type = ${row}.aggregate_type`;
   return `with due as materialized (
-    select o.seq, o.id, o.aggregate_type, o.aggregate_id from ${name} o
+    select o.seq, o.id, o.aggregate_type, o.aggregate_id
+      from ${name} o left join lateral (
+        select older.seq from ${name} older where ${sameAggregate("o")} and older.status <> 'SENT' and ${blocking}
+         order by older.seq limit 1) held on true
      where o.status = 'NEW' and o.available_at <= now() and (o.claimed_until is null or o.claimed_until < now())
-       and not exists (select from ${name} older
-            where ${sameAggregate("o")} and older.seq < o.seq and older.status <> 'SENT' and ${blocking})
+       and (held.seq is null or held.seq > o.seq)
      order by o.seq limit $1::int for update of o skip locked
   ), gap as materialized (
     select a.aggregate_type, a.aggregate_id, (
