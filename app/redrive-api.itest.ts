@@ -339,6 +339,19 @@ describe("targets, policies and settings", () => {
     const changed = await call(settings.PATCH, { method: "PATCH", body: { settings: { redriveLimit: 7 }, reason } });
     expect(changed.body.items).toContainEqual(expect.objectContaining({ name: "redriveLimit", value: 7, initial: 3 }));
   });
+
+  test("the address of confirmations is one without credentials, and can be taken away", async () => {
+    const patch = (confirmedUrl: unknown) => call(settings.PATCH, { method: "PATCH", body: { confirmedUrl, reason } });
+    for (const wrong of ["ftp://host/", "host", "https://u:p@host/", 7]) {
+      const { status, body } = await patch(wrong);
+      expect([status, (body.errors as { field: string }[])[0]?.field]).toEqual([400, "confirmedUrl"]);
+    }
+    expect((await patch("https://orders.example/hooks")).body.confirmedUrl).toBe("https://orders.example/hooks");
+    const kept = await call(settings.PATCH, { method: "PATCH", body: { settings: { redriveLimit: 7 }, reason } });
+    expect(kept.body.confirmedUrl).toBe("https://orders.example/hooks");
+    expect((await patch(null)).body.confirmedUrl).toBeNull();
+    expect((await call(settings.GET)).body.confirmedUrl).toBeNull();
+  });
 });
 
 describe("GET /readyz", () => {

@@ -65,6 +65,7 @@ const RULES: Record<string, string[]> = {
     "pkg:node",
   ],
   "lib/operations": [
+    "lib/kit/outbox",
     "lib/core",
     "lib/kinds",
     "lib/retry",
@@ -144,6 +145,7 @@ const RULES: Record<string, string[]> = {
     "pkg:react",
   ],
   workers: [
+    "lib/kit/outbox",
     "lib/core",
     "lib/kinds",
     "lib/retry",

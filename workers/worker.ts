@@ -24,6 +24,7 @@ import { removeExpired } from "@/lib/store/write/upkeep";
 import { startConsumers } from "./consumers";
 import { heartbeatInfo } from "./heartbeat-info";
 import { startLanes } from "./lanes";
+import { startOutboxPublisher } from "./outbox-publisher";
 import { type RegularWork, startRegularWork } from "./regular-work";
 
 /** Attempts in flight may take this long to end before their slices are aborted and given back. */
@@ -101,6 +102,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
   // Before the first claim: the claims of a worker without a heartbeat are given to others.
   await heartbeat(0);
   const lanes = await startLanes(redriver, connection, systemClock);
+  const outbox = startOutboxPublisher({ db, clock, log, random: Math.random, secret: env.confirmedSecret });
   const consumers = startConsumers({ db, clock, log, brokers, workerId: id });
   const beat: RegularWork = {
     name: "heartbeat",
@@ -119,7 +121,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
     stopping.abort(new Error(why));
     // In steps: each step uses parts that a later step closes. A part that fails or hangs does not keep another part
     // open.
-    const work = [lanes.stop(GRACE_MS), consumers.stop(), regular.stop()];
+    const work = [lanes.stop(GRACE_MS), consumers.stop(), regular.stop(), outbox.stop()];
     await endAll("work", work, END_WORK_MS_MAX, { clock, log });
     await endAll("heartbeat and targets", [removeHeartbeat(db, id), redriver.close()], CLOSE_MS_MAX, { clock, log });
     await endAll("queue and buckets", [lane.close(), buckets.close()], CLOSE_MS_MAX, { clock, log });

@@ -1,19 +1,30 @@
 import type { SettingsChange } from "@/lib/contract/targets";
 import { DomainError, type FieldError } from "@/lib/core/problem";
-import { SETTING_BOUNDS, type Settings, settingsFrom } from "@/lib/core/settings";
+import { SETTING_BOUNDS, settingsFrom } from "@/lib/core/settings";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { CONFIRMED_DESTINATION } from "@/lib/operations/announce-confirmed";
 import type { LowRateDeps } from "@/lib/operations/deps";
-import { writeSettings } from "@/lib/store/write/settings";
+import type { ShownSettings } from "@/lib/store/read/settings";
+import { removeConfirmedUrl, writeSettings } from "@/lib/store/write/settings";
 
 /** Changes settings; the next decision uses them. Throws DomainError `invalid-config` with every wrong field. */
-export async function changeSettings(deps: LowRateDeps, change: SettingsChange, viewer: Viewer): Promise<Settings> {
+export async function changeSettings(
+  deps: LowRateDeps,
+  change: SettingsChange,
+  viewer: Viewer,
+): Promise<ShownSettings> {
   assertMay(viewer, "change-settings", "all");
   assertWithinBounds(change.settings);
   const atMs = deps.clock.wallMs();
   return deps.lowRate.write(async ({ prisma, audit }) => {
-    const stored = await writeSettings(prisma, change.settings, { actor: viewer.name, atMs });
-    const before = settingsFrom(stored);
-    const after = settingsFrom({ ...stored, ...change.settings });
+    const { confirmedUrl, settings } = change;
+    const values = { ...settings, ...(typeof confirmedUrl === "string" && { confirmedUrl }) };
+    const stored = await writeSettings(prisma, values, { actor: viewer.name, atMs });
+    if (confirmedUrl === null) await removeConfirmedUrl(prisma, CONFIRMED_DESTINATION);
+    const urlBefore = typeof stored.confirmedUrl === "string" ? stored.confirmedUrl : null;
+    const urlAfter = confirmedUrl === undefined ? urlBefore : confirmedUrl;
+    const before = { ...settingsFrom(stored), confirmedUrl: urlBefore };
+    const after = { ...settingsFrom({ ...stored, ...settings }), confirmedUrl: urlAfter };
     await audit({
       actor: viewer.name,
       action: "setting.changed",
@@ -22,16 +33,16 @@ export async function changeSettings(deps: LowRateDeps, change: SettingsChange, 
       reason: change.reason,
       before,
       after,
-      count: Object.keys(change.settings).length,
+      count: Object.keys(settings).length + (confirmedUrl === undefined ? 0 : 1),
       atMs,
     });
-    return after;
+    return { settings: settingsFrom({ ...stored, ...settings }), confirmedUrl: urlAfter };
   });
 }
 
 function assertWithinBounds(settings: Record<string, number>): void {
   const fields = Object.entries(settings).flatMap(([name, value]): FieldError[] => {
-    const bounds = SETTING_BOUNDS[name as keyof Settings];
+    const bounds = SETTING_BOUNDS[name as keyof typeof SETTING_BOUNDS];
     if (!bounds) return [{ field: name, detail: `unknown: use ${Object.keys(SETTING_BOUNDS).join(", ")}` }];
     if (Number.isInteger(value) && value >= bounds.min && value <= bounds.max) return [];
     return [{ field: name, detail: `must be a whole number from ${bounds.min} to ${bounds.max}` }];

@@ -2,6 +2,7 @@ import type { ConfirmKeys, ConfirmRequest } from "@/lib/contract/confirm";
 import type { BulkAnswer } from "@/lib/contract/events";
 import { nextStatus } from "@/lib/core/event-state";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { announceConfirmed } from "@/lib/operations/announce-confirmed";
 import {
   answerNow,
   type ChangeChunk,
@@ -59,7 +60,7 @@ async function confirmKeys(tx: Tx, request: ConfirmKeys, context: ChangeContext)
   const events = await findConfirmable(tx, sourceId, eventIds);
   const { consumer = CONSUMER } = context.options;
   await recordProcessed(tx, sourceId, consumer, eventIds);
-  const changed = await confirmEach(tx, events, context.nowMs);
+  const changed = await confirmEach(tx, events, { by: consumer, nowMs: context.nowMs });
   const reason = `processed by ${consumer}`;
   return answerNow(tx, changed, eventIds.length - events.length, { ...context, kind: "confirm", reason });
 }
@@ -73,10 +74,14 @@ export const confirmChunk: ChangeChunk = async (tx, candidates, { nowMs, options
       events.map(({ eventId }) => eventId),
     );
   }
-  return confirmEach(tx, candidates, nowMs);
+  return confirmEach(tx, candidates, { by: consumer, nowMs });
 };
 
-async function confirmEach(tx: Tx, events: readonly Confirmable[], nowMs: number): Promise<Changed> {
+async function confirmEach(
+  tx: Tx,
+  events: readonly Confirmable[],
+  { by, nowMs }: { by: string; nowMs: number },
+): Promise<Changed> {
   const moved = await confirmRows(
     tx,
     events.filter(isConfirmable).map((event) => event.id),
@@ -86,6 +91,7 @@ async function confirmEach(tx: Tx, events: readonly Confirmable[], nowMs: number
   await confirmRedrives(tx, redriveIds, nowMs);
   const ids = moved.map(({ id }) => id);
   await endAggregateFailures(tx, ids, true);
+  await announceConfirmed(tx, ids, { by, nowMs });
   const changed = moved.map(({ id, from }) => ({ id, from }));
   return { changed, refused: refusals(events, new Set(ids), whyUnconfirmed), inFlight: [] };
 }

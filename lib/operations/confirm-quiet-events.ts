@@ -1,3 +1,4 @@
+import { announceConfirmed } from "@/lib/operations/announce-confirmed";
 import type { Deps } from "@/lib/operations/deps";
 import { readSettings } from "@/lib/store/read/settings";
 import { endAggregateFailures } from "@/lib/store/write/aggregate-failures";
@@ -32,6 +33,12 @@ async function confirmChunk(deps: Pick<Deps, "db" | "clock">, quietWindowMs: num
       events.map(({ id }) => id),
       false,
     );
+    const nowMs = deps.clock.wallMs();
+    await announceConfirmed(
+      tx,
+      events.map(({ id }) => id),
+      { by: "quiet window", nowMs },
+    );
     await appendAudit(tx, {
       actor: "worker",
       action: "event.confirmed",
@@ -41,7 +48,7 @@ async function confirmChunk(deps: Pick<Deps, "db" | "clock">, quietWindowMs: num
       before: { status: "REDRIVEN", confirmed: false },
       after: { status: "REDRIVEN", confirmed: true },
       count: events.length,
-      atMs: deps.clock.wallMs(),
+      atMs: nowMs,
       eventIds: events.map(({ id }) => id),
     });
     return events.length;

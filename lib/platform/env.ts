@@ -61,6 +61,7 @@ const schema = z.object({
   PARKADE_CLIENT_REQUESTS: orDefault(whole(0, 1_000_000_000), LIMIT_REQUESTS_DEFAULT),
   PARKADE_SOURCE_REQUESTS: orDefault(whole(0, 1_000_000_000), LIMIT_REQUESTS_DEFAULT),
   PARKADE_CLIENT_BYTES: orDefault(whole(0, 1024 * 1024 * 1024), CLIENT_BYTES_DEFAULT),
+  PARKADE_SECRET_CONFIRMED: orDefault(z.optional(z.string()), undefined),
   PARKADE_REQUEST_BYTES_MAX: orDefault(whole(1024, 1024 * 1024 * 1024), REQUEST_BYTES_MAX_DEFAULT),
 });
 
@@ -84,6 +85,8 @@ export type Env = {
   payloadBytesMax: number;
   headersMax: number;
   requestBytesMax: number;
+  /** Signs what goes to `confirmedUrl`; undefined = unsigned. */
+  confirmedSecret: string | undefined;
   /** See `RequestLimits`; 0 = no limit. */
   limits: { clientRequests: number; sourceRequests: number; clientBytes: number };
 };
@@ -122,6 +125,7 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     payloadBytesMax: env.PARKADE_PAYLOAD_BYTES_MAX,
     headersMax: env.PARKADE_HEADERS_MAX,
     requestBytesMax: env.PARKADE_REQUEST_BYTES_MAX,
+    confirmedSecret: env.PARKADE_SECRET_CONFIRMED,
     limits: {
       clientRequests: env.PARKADE_CLIENT_REQUESTS,
       sourceRequests: env.PARKADE_SOURCE_REQUESTS,

@@ -2,10 +2,24 @@ import { type Settings, settingsFrom } from "@/lib/core/settings";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 
+export type ShownSettings = { settings: Settings; confirmedUrl: string | null };
+
 /** The same for a viewer: settings apply to every source, so every viewer sees them all. */
-export async function showSettings(db: Queryable, viewer: Viewer): Promise<Settings> {
+export async function showSettings(db: Queryable, viewer: Viewer): Promise<ShownSettings> {
   assertMay(viewer, "view");
-  return readSettings(db);
+  return { settings: await readSettings(db), confirmedUrl: await readConfirmedUrl(db) };
+}
+
+const CONFIRMED_URL = "confirmedUrl";
+
+/** The address that is told of confirmed events; null = none. */
+export async function readConfirmedUrl(db: Queryable): Promise<string | null> {
+  const [row] = await db.query<{ url: string | null }>(
+    "select value #>> '{}' as url from settings where key = $1",
+    [CONFIRMED_URL],
+    { name: "confirmed-url" },
+  );
+  return row?.url ?? null;
 }
 
 /** Settings in force: stored values over the defaults. */

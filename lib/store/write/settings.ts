@@ -1,9 +1,15 @@
 import type { Prisma } from "@/lib/store/generated/client";
 
+/** Forgets the address of confirmations, and what waits for it. */
+export async function removeConfirmedUrl(client: Prisma.TransactionClient, destination: string): Promise<void> {
+  await client.setting.deleteMany({ where: { key: "confirmedUrl" } });
+  await client.$executeRaw`delete from outbox where destination = ${destination} and status <> 'SENT'`;
+}
+
 /** Stores the values and answers all that were stored before. */
 export async function writeSettings(
   client: Prisma.TransactionClient,
-  settings: Record<string, number>,
+  settings: Record<string, number | string>,
   { actor, atMs }: { actor: string; atMs: number },
 ): Promise<Record<string, unknown>> {
   const before = await client.setting.findMany();

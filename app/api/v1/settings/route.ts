@@ -1,11 +1,12 @@
 import { handle } from "@/app/_server/handle";
 import { type SettingOut, settingListSchema, settingsChangeSchema } from "@/lib/contract/targets";
-import { SETTING_BOUNDS, SETTING_NAMES, type Settings } from "@/lib/core/settings";
+import { SETTING_BOUNDS, SETTING_NAMES } from "@/lib/core/settings";
 import { changeSettings } from "@/lib/operations/change-settings";
-import { showSettings } from "@/lib/store/read/settings";
+import { type ShownSettings, showSettings } from "@/lib/store/read/settings";
 
-function shown(settings: Settings): { items: SettingOut[] } {
-  return { items: SETTING_NAMES.map((name) => ({ name, value: settings[name], ...SETTING_BOUNDS[name] })) };
+function shown({ settings, confirmedUrl }: ShownSettings): { items: SettingOut[]; confirmedUrl: string | null } {
+  const items = SETTING_NAMES.map((name) => ({ name, value: settings[name], ...SETTING_BOUNDS[name] }));
+  return { items, confirmedUrl };
 }
 
 export const GET = handle({

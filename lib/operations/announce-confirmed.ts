@@ -1,0 +1,36 @@
+import { iso } from "@/lib/core/iso-time";
+import { insertOutbox } from "@/lib/kit/outbox/insert";
+import { uuidv7 } from "@/lib/platform/ids";
+import type { Tx } from "@/lib/store/db";
+import { readConfirmedEvents } from "@/lib/store/read/confirmed-events";
+import { readConfirmedUrl } from "@/lib/store/read/settings";
+
+/** Of rows of the outbox that `workers/outbox-publisher.ts` sends to the address in the settings. */
+export const CONFIRMED_DESTINATION = "confirmed";
+
+/**
+ * Tells the address in the settings, if there is one, which events were confirmed: through the outbox, so that it is
+ * told if this transaction commits and never otherwise. One message for each source.
+ */
+export async function announceConfirmed(
+  tx: Tx,
+  ids: readonly string[],
+  { by, nowMs }: { by: string; nowMs: number },
+): Promise<void> {
+  if (ids.length === 0 || (await readConfirmedUrl(tx)) === null) return;
+  const bySource = Map.groupBy(await readConfirmedEvents(tx, ids), ({ source }) => source);
+  const messages = [...bySource].map(([source, events]) => {
+    const told = events.map(({ source: _, ...event }) => event);
+    const data = { source, by, events: told };
+    return {
+      id: uuidv7(nowMs),
+      aggregateType: "source",
+      aggregateId: source,
+      eventType: "events.confirmed",
+      destination: CONFIRMED_DESTINATION,
+      payload: { type: "events.confirmed", timestamp: iso(nowMs), data },
+    };
+  });
+  // The worker polls: a NOTIFY would make all commits of the store wait for each other.
+  await insertOutbox(tx, messages, { notify: false });
+}

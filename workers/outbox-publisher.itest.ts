@@ -1,0 +1,144 @@
+import { createHmac } from "node:crypto";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
+import { outboxTableSql } from "@/lib/kit/outbox/table";
+import { changeSettings } from "@/lib/operations/change-settings";
+import { confirmEvents } from "@/lib/operations/confirm-events";
+import { readSettings, showSettings } from "@/lib/store/read/settings";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+const SECRET = "a-secret-of-the-receiver";
+const viewer = localViewer("ada");
+
+let world: World;
+let receiver: Awaited<ReturnType<typeof startReceiver>>;
+beforeEach(async () => {
+  receiver = await startReceiver();
+  world = await openWorld({ redisUrl: null, env: { PARKADE_SECRET_CONFIRMED: SECRET } });
+});
+afterEach(async () => {
+  await world.close();
+  await receiver.stop();
+});
+
+type Got = { headers: IncomingHttpHeaders; text: string };
+async function startReceiver() {
+  const got: Got[] = [];
+  let status = 204;
+  const server = createServer((request, response) => {
+    let text = "";
+    request.on("data", (chunk) => {
+      text += chunk;
+    });
+    request.on("end", () => {
+      got.push({ headers: request.headers, text });
+      response.writeHead(status).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    got,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/confirmed`,
+    answer: (next: number) => {
+      status = next;
+    },
+    stop: () => new Promise((resolve) => server.close(resolve).closeAllConnections()),
+  };
+}
+
+const setUrl = (confirmedUrl: string | null) =>
+  changeSettings(world.deps, { settings: {}, confirmedUrl, reason: "the order service wants to know" }, viewer);
+const confirm = (eventIds: string[]) =>
+  confirmEvents(world.deps, { source: "orders", eventIds, consumer: "billing" }, viewer);
+const waiting = () =>
+  world.db.query("select status, attempts, payload from outbox where status <> 'SENT' order by seq");
+
+describe("confirmations", () => {
+  test("reach the address in the settings, signed, once they are committed", async () => {
+    await setUrl(receiver.url);
+    await world.park(3, (n) => ({ aggregateId: `order-${n}`, version: 7n }));
+    await confirm(["event-0000", "event-0002", "unknown"]);
+    expect(receiver.got).toEqual([]);
+    await world.worker();
+    await expect.poll(() => receiver.got.length).toBe(1);
+    const [{ headers, text }] = receiver.got as [Got];
+    const { type, timestamp, data } = JSON.parse(text);
+    expect([type, Number.isNaN(Date.parse(timestamp)), data.source, data.by]).toEqual([
+      "events.confirmed",
+      false,
+      "orders",
+      "billing",
+    ]);
+    expect(data.events).toMatchObject([
+      { eventId: "event-0000", aggregateId: "order-0", aggregateType: "order", version: "7", redriveId: null },
+      { eventId: "event-0002", aggregateId: "order-2" },
+    ]);
+    const signed = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${text}`;
+    expect(headers["webhook-signature"]).toBe(`v1,${createHmac("sha256", SECRET).update(signed).digest("base64")}`);
+    expect(headers["idempotency-key"]).toBe(`"${headers["webhook-id"]}"`);
+    await expect.poll(waiting).toEqual([]);
+    expect(await world.broken()).toEqual([]);
+  });
+
+  test("of the quiet window are told too, with the redrive that delivered", async () => {
+    await setUrl(receiver.url);
+    await changeSettings(world.deps, { settings: { quietWindowMs: 1_000 }, reason: "soon" }, viewer);
+    await world.park(1);
+    await world.worker();
+    const { id } = await world.request();
+    await world.ended(id);
+    await expect.poll(() => receiver.got.length, { timeout: 25_000 }).toBe(1);
+    expect(JSON.parse(receiver.got[0]!.text).data).toMatchObject({ by: "quiet window", events: [{ redriveId: id }] });
+  }, 40_000);
+
+  test("wait while the receiver is away, and come with the same id", async () => {
+    await setUrl(receiver.url);
+    receiver.answer(500);
+    await world.park(1);
+    await confirm(["event-0000"]);
+    await world.worker();
+    await expect.poll(() => receiver.got.length).toBe(1);
+    receiver.answer(204);
+    await expect.poll(waiting, { timeout: 20_000 }).toEqual([]);
+    expect(new Set(receiver.got.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+  });
+
+  test("are not written without an address, and are forgotten with it", async () => {
+    await world.park(2);
+    await confirm(["event-0000"]);
+    expect(await waiting()).toEqual([]);
+    await setUrl(receiver.url);
+    await confirm(["event-0001"]);
+    expect(await waiting()).toHaveLength(1);
+    await setUrl(null);
+    expect(await waiting()).toEqual([]);
+    expect(await showSettings(world.db, viewer)).toEqual({
+      settings: await readSettings(world.db),
+      confirmedUrl: null,
+    });
+  });
+});
+
+test("the outbox of the store is the table that the kit makes", async () => {
+  await world.db.run(outboxTableSql({ table: "kit_outbox" }).split(";")[0]!);
+  await world.db.query("select 1");
+  const columns = (table: string) =>
+    world.db.query(
+      `select column_name, data_type, is_nullable, column_default, is_identity from information_schema.columns
+        where table_name = $1 order by column_name`,
+      [table],
+    );
+  expect(await columns("outbox")).toEqual(await columns("kit_outbox"));
+  for (const statement of outboxTableSql({ table: "kit_outbox" }).split(";").slice(1)) {
+    if (statement.trim() !== "") await world.db.run(statement);
+  }
+  const indexes = async (table: string) => {
+    const rows = await world.db.query<{ indexdef: string }>("select indexdef from pg_indexes where tablename = $1", [
+      table,
+    ]);
+    return rows.map((row) => row.indexdef.replaceAll("kit_outbox", "outbox")).sort();
+  };
+  expect(await indexes("outbox")).toEqual(await indexes("kit_outbox"));
+});

@@ -1,0 +1,47 @@
+import type { Message, Transport } from "@/lib/kit/outbox/message";
+import { createOutboxPublisher, type OutboxPublisher } from "@/lib/kit/outbox/publisher";
+import { httpTransport } from "@/lib/kit/outbox/transports/http";
+import type { Clock } from "@/lib/platform/clock";
+import type { Log } from "@/lib/platform/log";
+import type { Random } from "@/lib/retry/clock";
+import type { Db } from "@/lib/store/db";
+import { readConfirmedUrl } from "@/lib/store/read/settings";
+
+/** One claim at a time: a message holds up to 2,000 events, and nobody waits for it. */
+const SETTINGS = { concurrency: 1, batch: 50, pollMs: 2_000, maxAttempts: 25 };
+
+type PublisherDeps = { db: Db; clock: Clock; random: Random; log: Log; secret: string | undefined };
+
+/**
+ * Sends what Parkade itself has in its outbox: confirmations, to the address that the settings name when they are sent. A
+ * message that is refused 25 times, over about an hour, is FAILED and holds no other.
+ */
+export function startOutboxPublisher({ db, clock, random, log, secret }: PublisherDeps): OutboxPublisher {
+  const http = httpTransport({ secret, clock });
+  const transport: Transport = {
+    publishMany: async (messages, signal) => {
+      const url = await readConfirmedUrl(db);
+      if (url === null) throw new Error("confirmedUrl was removed from the settings");
+      return http.publishMany(
+        messages.map((message): Message => ({ ...message, destination: url })),
+        signal,
+      );
+    },
+  };
+  let away = false;
+  const observer = {
+    sent: ({ count }: { count: number }) => {
+      if (away) log.info({ count }, "confirmations are taken again");
+      away = false;
+    },
+    outage: ({ error }: { error: unknown }) => {
+      if (!away) log.warn({ err: error }, "confirmations wait in the outbox");
+      away = true;
+    },
+    failed: ({ event, error, final }: { event: Message; error: unknown; final: boolean }) => {
+      if (final)
+        log.error({ outboxId: event.id, source: event.aggregateId, err: error }, "a confirmation was given up");
+    },
+  };
+  return createOutboxPublisher({ ...SETTINGS, pool: db, transport, whenFailed: "release", observer, clock, random });
+}
