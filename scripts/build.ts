@@ -36,8 +36,8 @@ const apiRoutes: Plugin = {
   },
 };
 
-/** Next finds its own files beside itself. The other modules are optional accelerators. */
-const EXTERNAL = ["next", "pg-native", "msgpackr-extract"];
+/** Next and the Kafka client find their own files beside themselves. The other modules are optional accelerators. */
+const EXTERNAL = ["next", "@platformatic/kafka", "pg-native", "msgpackr-extract"];
 
 /**
  * CommonJS packages inside an ES module bundle still call require() for Node's own modules. Node 22 has no
