@@ -89,6 +89,11 @@ describe("help and manual page", () => {
     );
   });
 
+  test("every hyphen is one that can be copied into a shell", () => {
+    const [, ...lines] = page.split("\n");
+    expect(lines.filter((line) => /(?<!\\)-/.test(line))).toEqual([]);
+  });
+
   test.skipIf(spawnSync("groff", ["--version"]).status !== 0)("groff reads the page without a warning", () => {
     const { status, stdout, stderr } = spawnSync("groff", ["-man", "-ww", "-Tutf8", "-P-c"], {
       input: page,

@@ -10,8 +10,10 @@ type Stored = { id: string; atMs: number };
 function listOf(clock: ReturnType<typeof manualClock>, pageMax: number) {
   const stored: Stored[] = [];
   let reads = 0;
+  let latencyMs = 0;
   const get = async (_: string, query: URLSearchParams) => {
     reads++;
+    if (latencyMs > 0) await clock.advance(latencyMs);
     const from = query.get("from");
     const sinceMs = from === null ? 0 : clock.nowMs() - Number(/^-(\d+)s$/.exec(from)![1]) * 1_000;
     const cursor = query.get("cursor");
@@ -30,6 +32,10 @@ function listOf(clock: ReturnType<typeof manualClock>, pageMax: number) {
   return {
     api: { get } as unknown as Api,
     reads: () => reads,
+    /** The server reads its clock this long after the request was sent. */
+    delay: (ms: number) => {
+      latencyMs = ms;
+    },
     /** Committed now, with an id that was made `lateMs` ago. */
     park: (lateMs = 0) => {
       const id = idAt(clock.nowMs() - lateMs);
@@ -94,6 +100,20 @@ it("says afterwards what was parked while nothing answered", async () => {
   expect(ids(await tail.poll())).toEqual(parked);
   await clock.advance(1_000);
   expect(await tail.poll()).toEqual([]);
+});
+
+it("says no event again when one answer was slow", async () => {
+  const { clock, list, tail } = tailOf(100);
+  const said: string[] = [];
+  await tail.begin(1);
+  for (let second = 0; second < 90; second++) {
+    list.park();
+    await clock.advance(1_000);
+    list.delay(second === 74 ? 20_000 : 0);
+    said.push(...ids(await tail.poll()));
+  }
+  expect(said).toHaveLength(90);
+  expect(new Set(said).size).toBe(90);
 });
 
 it("asks once a poll while nothing happens", async () => {
