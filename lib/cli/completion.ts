@@ -39,7 +39,7 @@ export async function candidates(
   const command = commandBefore(joined);
   if (command === null) {
     const typed = joined.filter((word, at) => !word.startsWith("-") && !takesNext(joined[at - 1]));
-    return [...new Set(COMMAND_NAMES.map((name) => name.split(" ")))]
+    return COMMAND_NAMES.map((name) => name.split(" "))
       .filter((name) => typed.every((word, at) => name[at] === word))
       .map((name) => name[typed.length] ?? "")
       .filter(startsWith(current))

@@ -80,14 +80,14 @@ async function main(words: readonly string[]): Promise<number> {
   return RUN[line.command.name]({ line, api: apiFor(line), terminal, clock: systemClock, signal: stopped.signal });
 }
 
-function apiFor(line: Pick<CommandLine, "text">) {
+function apiFor(line: Pick<CommandLine, "text">, signal = stopped.signal) {
   const url = line.text("url") ?? (process.env.PARKADE_URL || DEFAULT_URL);
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
     throw new UsageError(
       `${JSON.stringify(url)} is no address: give one such as ${DEFAULT_URL} in --url or PARKADE_URL`,
     );
   }
-  return createApi({ url, actor: actorOf(line), clock: systemClock, signal: stopped.signal });
+  return createApi({ url, actor: actorOf(line), clock: systemClock, signal });
 }
 
 /** A name that was given must be right; that of the operating system's user is left out when Parkade does not take it. */
@@ -109,27 +109,17 @@ function userName(): string {
   }
 }
 
-/** Says nothing about errors: the shell shows what it is given. */
+/** Candidates for the word under the cursor. Where Parkade does not answer in time, a person types the name of a source. */
 async function complete([shell, ...words]: readonly string[]): Promise<number> {
-  const api = apiFor({ text: () => null });
   const sources = async () => {
     try {
-      return (await within(systemClock, COMPLETE_MS_MAX, (late) => orAborted(readSources({ api }), late))).map(
-        ({ name }) => name,
-      );
+      const read = (late: AbortSignal) => readSources({ api: apiFor({ text: () => null }, late) });
+      return (await within(systemClock, COMPLETE_MS_MAX, read)).map(({ name }) => name);
     } catch {
-      // Parkade is away: a person types the name.
       return [];
     }
   };
   return printed((await candidates(shell as Shell, words, sources)).map((word) => `${word}\n`).join(""));
-}
-
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    work.then(resolve, reject);
-  });
 }
 
 function report(error: unknown, json: boolean): number {

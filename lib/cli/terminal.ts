@@ -32,8 +32,11 @@ export function createTerminal(clock: Clock, signal: AbortSignal): Terminal {
     ask: async (question) => {
       if (!stdin.isTTY) return null;
       const lines = createInterface({ input: stdin, output: stderr });
+      // It keeps Ctrl-C from the process, and Ctrl-D ends it without an answer.
+      lines.once("SIGINT", () => process.kill(process.pid, "SIGINT"));
+      const ended = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
       try {
-        return await lines.question(question, { signal });
+        return await Promise.race([lines.question(question, { signal }), ended]);
       } finally {
         lines.close();
       }
