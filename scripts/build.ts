@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { build as bundle, type Plugin } from "esbuild";
 import { generate } from "./generate.ts";
@@ -107,6 +107,8 @@ async function bundleAll(): Promise<void> {
       define: { BUILT_ROUTES: JSON.stringify(readRouteMethods(ROOT)), "import.meta.main": "__main" },
       banner: { js: BANNER },
     });
+    // The client of Kafka reads its checksum and decompression code from beside itself.
+    cpSync(join(ROOT, "node_modules/@platformatic/wasm-utils/dist/native.wasm"), join(ROOT, "dist/native.wasm"));
   } catch (error) {
     throw new StartError(`The worker could not be bundled: ${error instanceof Error ? error.message : String(error)}`);
   }
