@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -133,6 +133,12 @@ describe("parkade serve", () => {
       /^parkade: the package parkade-server is not installed .*npm install parkade parkade-server/,
     );
     expect(run.code).toBe(1);
+  });
+
+  test("holds no code for the machine that packed it", () => {
+    const files = readdirSync(join(dir, "node_modules/parkade-server"), { recursive: true, encoding: "utf8" });
+    expect(files.length).toBeGreaterThan(1_000);
+    expect(files.filter((file) => /\.(node|so|dylib|dll)$/.test(file))).toEqual([]);
   });
 
   test("holds no path of the machine that packed it", () => {

@@ -13,8 +13,11 @@ const { nodeFileTrace }: { nodeFileTrace: Trace } = createRequire(import.meta.ur
 
 /** Parts of the build that no running process reads. */
 const NOT_RUN = /^\.next\/((build|cache|diagnostics|node_modules|types)\/|trace)|\.(map|nft\.json)$|\/\.built-from$/;
-/** Next traces its picture library although it is switched off; it is a third of the size. */
-const NOT_LOADED = /^node_modules\/(sharp|@img)\//;
+/**
+ * Next traces its picture library although it is switched off; it is a third of the size. The checksum of Kafka's client is
+ * native code for the machine that packs, and WebAssembly in the client itself takes its place.
+ */
+const NOT_LOADED = /^node_modules\/(sharp|@img|@node-rs)\//;
 
 /**
  * Makes what runs Parkade without a build: the production build with everything that Next traced as loaded by it, as
