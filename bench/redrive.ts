@@ -68,7 +68,7 @@ export async function run(): Promise<{ deliver: DeliverResult[]; plan: PlanResul
   return { deliver, plan: PLAN_EVENTS > 0 ? await plan() : null };
 }
 
-async function openBench(backend: "redis" | "postgres") {
+export async function openBench(backend: "redis" | "postgres") {
   const stack = await startBenchStack({ redis: backend === "redis" });
   const redisUrl = stack.redis?.url ?? null;
   const db = createDb(stack.databaseUrl, { max: 4 });
@@ -85,15 +85,12 @@ async function openBench(backend: "redis" | "postgres") {
     await stack.stop();
   };
   const worker = () => startWorkerProcess({ databaseUrl: stack.databaseUrl, redisUrl });
-  const redriveAll = (source: string) => {
-    const parsed = redriveRequestSchema.parse({
-      select: { filter: { source: [source] } },
-      lane: "main",
-      reason: "bench",
-    });
+  const redrive = (select: object) => {
+    const parsed = redriveRequestSchema.parse({ select, lane: "main", reason: "bench" });
     return requestRedrive(deps, { request: parsed, idempotency: null }, localViewer("bench"));
   };
-  return { db, deps, worker, redriveAll, close };
+  const redriveAll = (source: string) => redrive({ filter: { source: [source] } });
+  return { db, deps, worker, redrive, redriveAll, close };
 }
 
 async function deliverOn(backend: "redis" | "postgres"): Promise<DeliverResult> {
@@ -145,7 +142,7 @@ function labelOf({ worker, sink }: { worker: number; sink: number }) {
   };
 }
 
-async function ended(deps: Deps, id: string) {
+export async function ended(deps: Deps, id: string) {
   // The row alone: the view of the API asks the store for more than the redrive itself does meanwhile.
   while ((await readRedriveRow(deps.db, id))!.state !== "DONE") await sleep(100);
   return (await readRedrive(deps.db, localViewer(), id, Date.now()))!;

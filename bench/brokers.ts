@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { uuidv7 } from "@/lib/platform/ids";
+import type { Db } from "@/lib/store/db";
+import { buildBundles } from "../scripts/build.ts";
+import { BROKER_CASES, type BrokerCase, type RunningBroker } from "./broker-cases.ts";
+import { parkMany } from "./park-many.ts";
+import { cpuByLabel, forkBench, rssBytes } from "./processes.ts";
+import { ended, openBench } from "./redrive.ts";
+
+/**
+ * One worker process drains a dead-letter queue of each broker into PostgreSQL, against the bare client of the same run;
+ * then redrives what it has parked through the broker, against the redrive over HTTP of the same run.
+ *
+ * PARKADE_BENCH_MESSAGES (1,000,000), PARKADE_BENCH_REDRIVES (20,000; 0 = none), PARKADE_BENCH_BROKERS (all).
+ */
+
+const MESSAGES = Number(process.env.PARKADE_BENCH_MESSAGES ?? 1_000_000);
+const REDRIVES = Number(process.env.PARKADE_BENCH_REDRIVES ?? 20_000);
+const WANTED = process.env.PARKADE_BENCH_BROKERS?.split(",");
+/** Memory at the end against half-way: growth up to this much uncollected garbage counts as flat. */
+const GROWTH_BYTES_MAX = 64 * 2 ** 20;
+const POLL_MS = 100;
+
+export type DrainResult = {
+  kind: string;
+  messages: number;
+  perSecond: number;
+  barePerSecond: number;
+  ratio: number;
+  rssMb: { half: number; max: number };
+  cpuMsPerThousand: Record<string, number>;
+  redrive: { perSecond: number; httpPerSecond: number; ratio: number } | null;
+  met: boolean;
+};
+
+export async function run(): Promise<DrainResult[]> {
+  await buildBundles((line) => console.log(line));
+  const results: DrainResult[] = [];
+  for (const one of BROKER_CASES) {
+    if (WANTED !== undefined && !WANTED.includes(one.kind)) continue;
+    if (one.missing === null) results.push(await measure(one));
+    else console.log(`brokers ${one.kind} skipped: ${one.missing}`);
+  }
+  return results;
+}
+
+async function measure(one: BrokerCase): Promise<DrainResult> {
+  const broker = await one.start();
+  const bench = await openBench("postgres");
+  try {
+    await broker.produce(MESSAGES);
+    const barePerSecond = await broker.readBare(MESSAGES);
+    const worker = await bench.worker();
+    const drain = await drained(bench.db, one, broker, worker.pid);
+    const redrive = REDRIVES > 0 ? await redriven(bench, broker) : null;
+    await worker.stop();
+    const ratio = drain.perSecond / barePerSecond;
+    const flat = drain.rss.max - drain.rss.half < GROWTH_BYTES_MAX;
+    const result: DrainResult = {
+      kind: one.kind,
+      messages: MESSAGES,
+      perSecond: drain.perSecond,
+      barePerSecond,
+      ratio,
+      rssMb: { half: mb(drain.rss.half), max: mb(drain.rss.max) },
+      cpuMsPerThousand: drain.cpuMsPerThousand,
+      redrive,
+      met: flat && (one.aimPerSecond === null || drain.perSecond >= one.aimPerSecond),
+    };
+    print(one, result);
+    return result;
+  } finally {
+    await bench.close();
+    await broker.stop();
+  }
+}
+
+/** Adds the source, which the running worker takes up, and waits until all is parked. */
+async function drained(db: Db, { kind }: BrokerCase, { config }: RunningBroker, workerPid: number) {
+  const id = uuidv7(Date.now());
+  const cpuBefore = cpuByLabel(({ name }) => name);
+  await db.run("insert into sources (id, name, kind, config) values ($1, 'broker', $2, $3::jsonb)", [
+    id,
+    kind,
+    JSON.stringify(config),
+  ]);
+  await db.run(
+    `insert into targets (id, source_id, lane, name, rate_per_second)
+     values (uuidv7(), $1, 'main', 'broker', null), (uuidv7(), $1, 'slow', 'broker.slow', null)`,
+    [id],
+  );
+  const parked = async () =>
+    Number(
+      (await db.query<{ n: string }>("select coalesce(sum(n), 0) n from dlq_levels where source_id = $1", [id]))[0]!.n,
+    );
+  const rss: { parked: number; bytes: number }[] = [];
+  let first: { atMs: number; parked: number } | null = null;
+  for (;;) {
+    const now = await parked();
+    const atMs = performance.now();
+    // The first batches wait for the join of the group: the clock starts with the first that is there.
+    if (first === null && now > 0) first = { atMs, parked: now };
+    rss.push({ parked: now, bytes: rssBytes(workerPid) });
+    if (now >= MESSAGES) {
+      const perSecond = (now - first!.parked) / ((atMs - first!.atMs) / 1000);
+      const cpu = [...cpuByLabel(({ name }) => name)].map(
+        ([name, ms]) => [name, ((ms - (cpuBefore.get(name) ?? 0)) / MESSAGES) * 1000] as const,
+      );
+      const half = Math.max(...rss.filter((one) => one.parked <= MESSAGES / 2).map(({ bytes }) => bytes));
+      const max = Math.max(...rss.map(({ bytes }) => bytes));
+      return { perSecond, rss: { half, max }, cpuMsPerThousand: Object.fromEntries(cpu) };
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+async function redriven(bench: Awaited<ReturnType<typeof openBench>>, broker: RunningBroker) {
+  const sink = await forkBench<{ port: number }>("./redrive-sink.ts");
+  try {
+    const url = `http://127.0.0.1:${sink.first.port}/events`;
+    await parkMany(bench.db, { source: "http", events: REDRIVES, redriveUrl: url });
+    const httpPerSecond = await rateOf(bench, "http");
+    const perSecond = await rateOf(bench, "broker");
+    const arrived = await broker.delivered();
+    if (arrived !== REDRIVES) throw new Error(`${arrived} of ${REDRIVES} arrived`);
+    return { perSecond, httpPerSecond, ratio: perSecond / httpPerSecond };
+  } finally {
+    await sink.stop();
+  }
+}
+
+/** Redrives the first events of a source: as many as the comparison has. */
+async function rateOf({ db, deps, redrive }: Awaited<ReturnType<typeof openBench>>, source: string): Promise<number> {
+  const events = await db.query<{ id: string }>(
+    "select e.id from dlq_events e join sources s on s.id = e.source_id where s.name = $1 order by e.id limit $2",
+    [source, REDRIVES],
+  );
+  const { id } = await redrive({ ids: events.map((event) => event.id) });
+  const done = await ended(deps, id);
+  if (done.delivered !== REDRIVES) throw new Error(`${done.delivered} of ${REDRIVES} of ${source} delivered`);
+  return REDRIVES / ((Date.parse(done.finishedAt!) - Date.parse(done.startedAt!)) / 1000);
+}
+
+const mb = (bytes: number) => Math.round(bytes / 2 ** 20);
+
+function print({ aimPerSecond }: BrokerCase, result: DrainResult): void {
+  const { kind, messages, perSecond, barePerSecond, ratio, rssMb, cpuMsPerThousand, redrive, met } = result;
+  const cpu = Object.entries(cpuMsPerThousand)
+    .filter(([, ms]) => ms >= 1)
+    .map(([name, ms]) => `${name} ${ms.toFixed(0)}`);
+  console.log(
+    `brokers ${kind.padEnd(9)} drain ${Math.round(perSecond)}/s${aimPerSecond === null ? "" : ` (aim >= ${aimPerSecond})`} over ` +
+      `${messages.toLocaleString("en")}, ratio ${ratio.toFixed(3)} of ${Math.round(barePerSecond)} bare reads/s, worker ` +
+      `${rssMb.half} MB at half, ${rssMb.max} MB at most, processor ms a thousand: ${cpu.join(", ")}: ${met ? "ok" : "MISSED"}`,
+  );
+  if (redrive !== null)
+    console.log(
+      `brokers ${kind.padEnd(9)} redrive ${Math.round(redrive.perSecond)}/s, ratio ${redrive.ratio.toFixed(2)} of ` +
+        `${Math.round(redrive.httpPerSecond)}/s over HTTP (aim >= 1): ${redrive.ratio >= 1 ? "ok" : "MISSED"}`,
+    );
+}
