@@ -174,7 +174,17 @@ const RULES: Record<string, string[]> = {
   prisma: ["lib/core", "lib/contract", "lib/platform", "lib/store", "lib/operations", "pkg:node"],
   // From outside, over HTTP.
   e2e: ["lib/core", "lib/contract", "lib/testing", "scripts", "pkg:@playwright/*", "pkg:@axe-core/*", "pkg:node"],
-  bench: ["lib", "app", "prisma", "scripts", "pkg:cockatiel", "pkg:pg", "pkg:undici", "pkg:node"],
+  bench: [
+    "lib",
+    "app",
+    "prisma",
+    "scripts",
+    "pkg:@platformatic/kafka",
+    "pkg:cockatiel",
+    "pkg:pg",
+    "pkg:undici",
+    "pkg:node",
+  ],
 };
 
 /** The kit's users have no composition root of ours: here it takes the machine's clock and chance as defaults. */
