@@ -39,6 +39,7 @@ for (const { colorScheme, tag } of LOOKS) {
         "/controls",
         "/targets",
         "/sources",
+        `/sources/${source.name}`,
         "/audit",
         "/no-such-page",
       ];

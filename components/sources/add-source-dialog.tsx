@@ -81,23 +81,21 @@ export function AddSourceDialog({ onClose }: { onClose: () => void }) {
       size="lg"
       onClose={onClose}
       footer={
-        <>
-          {at > 0 ? (
+        step === "Kind" ? undefined : (
+          <>
             <Button className="mr-auto" onClick={() => go(STEPS[at - 1]!)}>
               Back
             </Button>
-          ) : null}
-          {step === "Connection" || step === "Mapping" ? (
-            <ActionButton busy={probe.isPending} onClick={look}>
-              Probe
-            </ActionButton>
-          ) : null}
-          {step === "Kind" ? null : (
+            {step === "Connection" || step === "Mapping" ? (
+              <ActionButton busy={probe.isPending} onClick={look}>
+                Probe
+              </ActionButton>
+            ) : null}
             <ActionButton variant="primary" type="submit" form="add-source" busy={create.isPending}>
               {step === "Name" ? "Connect" : "Next"}
             </ActionButton>
-          )}
-        </>
+          </>
+        )
       }
     >
       <form

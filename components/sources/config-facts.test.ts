@@ -4,21 +4,21 @@ import { configFacts, mappingFacts } from "@/components/sources/config-facts";
 const fields = [
   { path: ["url"], label: "Broker URL" },
   { path: ["redriveTo", "mode"], label: "Redrive to" },
-  { path: ["mapping", "tags"], label: "Tags" },
   { path: ["mapping", "eventId"], label: "Event id" },
+  { path: ["mapping", "tags"], label: "Tags" },
 ];
 const config = {
   url: "env:AMQP",
   prefetch: 77,
   redriveTo: { mode: "exchange", exchange: "" },
-  mapping: { eventId: "/id", tags: { a: "/a" } },
+  mapping: { tags: { a: "/a" }, eventId: "/id" },
 };
 
 it("lists a configuration line by line, by the labels of its kind", () => {
   expect(configFacts({ config, payloadSchema: { type: "object" } }, fields)).toEqual([
     { name: "Broker URL", value: "env:AMQP" },
-    { name: "prefetch", value: "77" },
     { name: "Redrive to", value: "exchange" },
+    { name: "prefetch", value: "77" },
     { name: "redriveTo.exchange", value: "" },
     { name: "Payload schema", value: "checked before a redrive" },
   ]);

@@ -10,7 +10,7 @@ export function configFacts(
   fields: readonly Pick<KindField, "path" | "label">[],
 ): { name: string; value: string }[] {
   const { mapping: _, ...config } = source.config;
-  const facts = lines(config, [], fields);
+  const facts = factsOf(config, fields);
   return source.payloadSchema === null
     ? facts
     : [...facts, { name: "Payload schema", value: "checked before a redrive" }];
@@ -21,17 +21,28 @@ export function mappingFacts(
   source: Pick<SourceOut, "config">,
   fields: readonly Pick<KindField, "path" | "label">[],
 ): { name: string; value: string }[] {
-  return lines({ mapping: source.config.mapping ?? {} }, [], fields);
+  return factsOf({ mapping: source.config.mapping ?? {} }, fields);
 }
 
 type Fields = readonly Pick<KindField, "path" | "label">[];
 
-function lines(config: Record<string, unknown>, above: string[], fields: Fields): { name: string; value: string }[] {
+/** In the order of the fields: the store keeps no order of settings. */
+function factsOf(config: Record<string, unknown>, fields: Fields): { name: string; value: string }[] {
+  const placeOf = (path: string[]) => {
+    const place = fields.findIndex((one) => one.path.every((key, index) => key === path[index]));
+    return place === -1 ? fields.length : place;
+  };
+  return lines(config, [])
+    .sort((left, right) => placeOf(left.path) - placeOf(right.path))
+    .map(({ path, value }) => ({ name: nameOf(path, fields), value }));
+}
+
+function lines(config: Record<string, unknown>, above: string[]): { path: string[]; value: string }[] {
   return Object.entries(config).flatMap(([key, value]) => {
     const path = [...above, key];
     if (typeof value === "object" && value !== null && !Array.isArray(value))
-      return lines(value as Record<string, unknown>, path, fields);
-    return [{ name: nameOf(path, fields), value: typeof value === "string" ? value : JSON.stringify(value) }];
+      return lines(value as Record<string, unknown>, path);
+    return [{ path, value: typeof value === "string" ? value : JSON.stringify(value) }];
   });
 }
 

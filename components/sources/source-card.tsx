@@ -10,10 +10,6 @@ import { formatNumber, formatRate } from "@/lib/core/format";
 import { useSourceActions } from "./source-actions";
 import { SourceBadge, SourceTrouble } from "./source-status";
 
-export function sourceHref(name: string): string {
-  return `/sources/${encodeURIComponent(name)}`;
-}
-
 /** One source: its state, its numbers and why it fails. Everything else is on its page. */
 export function SourceCard({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
   const { buttons, results } = useSourceActions(source, kind);
@@ -22,7 +18,7 @@ export function SourceCard({ source, kind }: { source: SourceOut; kind: KindOut 
       <div className="flex flex-wrap items-start gap-x-3 gap-y-2">
         <div className="min-w-0 flex-1 basis-48">
           <h2 className="truncate font-medium" data-tip={source.name}>
-            <Link href={sourceHref(source.name)} className="text-accent hover:underline">
+            <Link href={`/sources/${encodeURIComponent(source.name)}`} className="text-accent hover:underline">
               {source.name}
             </Link>
           </h2>
@@ -56,7 +52,7 @@ export function SourceNumbers({ source, reads }: { source: SourceOut; reads: boo
           </Link>
         )}
       </Figure>
-      {reads ? (
+      {reads && source.mode !== "stopped" ? (
         <>
           <Figure name="waiting at the broker">{number(state?.lag)}</Figure>
           <Figure name="read, last minute">{number(state?.ratePerSecond, formatRate)}</Figure>

@@ -36,9 +36,10 @@ export function SourceTrouble({ source }: { source: SourceOut }) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
       {words === null ? null : (
-        <p className="wrap-anywhere text-muted">
-          {words}, <TimeAgo at={source.modeAt} />
-        </p>
+        <div className="text-muted">
+          <LongText text={words} />
+          <TimeAgo at={source.modeAt} />
+        </div>
       )}
       {error === null ? null : (
         <div className="grid grid-cols-[minmax(0,1fr)] gap-1 rounded-md bg-canvas px-3 py-2">

@@ -315,6 +315,24 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
     });
 
     describe("consuming", () => {
+      it("drains: parks what lies there, leaves to the broker what comes later, and reads on when resumed", async (context) => {
+        if (harness.produce === null) return context.skip("this adapter is pushed to");
+        const parked = new Set<string>();
+        await harness.produce(["a", "b", "c"]);
+        const consumer = consume(async (batch) => {
+          for (const letter of batch) parked.add(Buffer.from(letter.payload).toString());
+        });
+        consumer.steer("draining");
+        await expect.poll(() => consumer.state().state, { timeout: 60_000, interval: 50 }).toBe("drained");
+        expect([...parked].sort()).toEqual(["a", "b", "c"]);
+        await harness.produce(["d"]);
+        await eventually(() => harness.remaining()).toBe(1);
+        expect([consumer.state().state, parked.has("d")]).toEqual(["drained", false]);
+        consumer.steer("running");
+        await eventually(() => parked.has("d")).toBe(true);
+        await consumer.stop();
+      });
+
       it("parks what lies there, acknowledges only after the commit, and stops", async (context) => {
         if (harness.produce === null) return context.skip("this adapter is pushed to");
         const commit = Promise.withResolvers<void>();

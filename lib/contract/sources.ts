@@ -219,7 +219,6 @@ export type ProbeOut = z.infer<typeof probeSchema>;
 export const storedProbeRequestSchema = named("StoredProbeRequest", z.strictObject({ config: z.optional(object) }), {
   config: { redriveUrl: "https://orders.example/events" },
 });
-export type StoredProbeRequest = z.infer<typeof storedProbeRequestSchema>;
 
 /** POST /api/v1/sources/preview-mapping: `samples` as a probe answered them. */
 export const mappingPreviewRequestSchema = named(

@@ -99,7 +99,7 @@ export const kafka = descriptor({
   kind: "kafka",
   label: "Kafka",
   about: "Reads dead-letter topics; a redrive publishes to the topic a record came from, under the same key.",
-  icon: "kafka",
+  icon: "network",
   config,
   capabilities: { reads: true, redrives: true, order: "per key", slowLane: true },
   example: { bootstrap: ["kafka-1.example:9092"], topics: ["orders.DLT"] },

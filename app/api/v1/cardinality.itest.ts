@@ -74,3 +74,28 @@ describe("a hundred thousand error codes", () => {
     expect(new Set(shown).size).toBe(100);
   });
 });
+
+test("two hundred partitions that two workers read are a scrape of 50 series and `other`, none of them twice", async () => {
+  const { db } = console.deps;
+  const part = (from: number, to: number) =>
+    JSON.stringify(Array.from({ length: to - from }, (_, index) => ({ name: `t/${from + index}`, lag: from + index })));
+  // Partition 99 moves from one worker to the other.
+  for (const [worker, parts] of [
+    ["w-1", part(0, 100)],
+    ["w-2", part(99, 200)],
+  ]) {
+    await db.run(
+      `insert into source_consumers (source_id, worker, state, mode_at, lag, parked, parts, part_count)
+       select id, $1, 'running', mode_at, 1, 7, $2::jsonb, 100 from sources where name = 'honest'`,
+      [worker, parts],
+    );
+  }
+  const { text } = await console.call(metrics.GET);
+  const lags = text.split("\n").filter((line) => line.startsWith("parkade_source_lag{"));
+  expect(lags).toHaveLength(51);
+  expect(new Set(lags.map((line) => line.split(" ")[0])).size).toBe(51);
+  const sum = lags.reduce((total, line) => total + Number(line.split(" ")[1]), 0);
+  expect(sum).toBe((199 * 200) / 2);
+  expect(text).toContain('parkade_source_parked_total{source="honest",worker="w-1"} 7');
+  expect(text).toContain('parkade_source_consumers{source="honest",state="running"} 2');
+});
