@@ -1,6 +1,17 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -41,8 +52,8 @@ const environment = (): NodeJS.ProcessEnv => ({
   PARKADE_ACTOR: "maria",
 });
 
-function spawnParkade(words: string[]): Child {
-  return spawn(bin(), words, { cwd: dir, env: environment(), stdio: ["ignore", "pipe", "pipe"] });
+function spawnParkade(words: string[], as: { uid?: number; gid?: number; cwd?: string } = {}): Child {
+  return spawn(bin(), words, { cwd: dir, env: environment(), stdio: ["ignore", "pipe", "pipe"], ...as });
 }
 
 /** Runs a command to its end. */
@@ -59,8 +70,8 @@ async function answer(expected: number, ...words: string[]) {
   return JSON.parse(out);
 }
 
-async function serve(): Promise<Serving> {
-  const child = spawnParkade(["serve", "--port", new URL(url).port, "--data-dir", "data"]);
+async function serve(at = url, as: Parameters<typeof spawnParkade>[1] = {}): Promise<Serving> {
+  const child = spawnParkade(["serve", "--port", new URL(at).port, "--data-dir", "data"], as);
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (chunk) => (output += chunk));
@@ -69,7 +80,7 @@ async function serve(): Promise<Serving> {
     ended,
     new Promise<void>((ready) => child.stdout.on("data", () => output.includes("ready") && ready())),
   ]);
-  expect(output).toContain(`Parkade is ready: ${url}`);
+  expect(output).toContain(`Parkade is ready: ${at}`);
   return { child, ended, output: () => output };
 }
 
@@ -90,7 +101,8 @@ async function park(prefix: string, count: number, errorCode: string): Promise<s
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), "parkade-cli-"));
-  // The server of PostgreSQL runs as another user when root starts it.
+  // Another user starts Parkade in it, too.
+  chmodSync(dir, 0o755);
   const packed = join(dir, "packed");
   const tarballs = [(await packKit(packed)).tarball, await packServer(packed, () => undefined)];
   writeFileSync(join(dir, "package.json"), JSON.stringify({ name: "console", private: true }));
@@ -123,6 +135,19 @@ describe("parkade serve", () => {
       /Cannot find (module|package)|MODULE_NOT_FOUND/,
     );
   });
+
+  test.skipIf(process.getuid?.() !== 0)(
+    "runs as an ordinary user, who may not write where it is installed",
+    async () => {
+      const nobody = { uid: 65_534, gid: 65_534, cwd: join(dir, "nobody") };
+      mkdirSync(nobody.cwd);
+      chownSync(nobody.cwd, nobody.uid, nobody.gid);
+      const other = await serve(`http://127.0.0.1:${await freePort()}`, nobody);
+      other.child.kill("SIGTERM");
+      expect(await other.ended).toBe(0);
+      expect(statSync(join(nobody.cwd, "data")).uid).toBe(nobody.uid);
+    },
+  );
 
   test("needs parkade-server, and says so", async () => {
     const alone = mkdtempSync(join(tmpdir(), "parkade-kit-alone-"));

@@ -112,6 +112,10 @@ export async function packServer(out: string, say: (line: string) => void): Prom
     optionalDependencies: platformPackages(),
   };
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+  writeFileSync(
+    join(folder, "README.md"),
+    `# ${manifest.name}\n\n${manifest.description} Install it beside \`parkade\`.\n`,
+  );
   cpSync(join(ROOT, "LICENSE"), join(folder, "LICENSE"));
   const packed = await runTool("npm", ["pack", folder, "--pack-destination", out, "--ignore-scripts"], { cwd: out });
   if (packed.code !== 0) throw new StartError(`npm pack failed:\n${packed.output}`);
