@@ -38,6 +38,8 @@ export type Carries = {
   emptyBody: boolean;
   nullHeaders: boolean;
   duplicateHeaders: boolean;
+  /** Absent: headers keep their order. `sorted`: the broker itself sorts them when they are published. */
+  headerOrder?: "sorted";
   binaryHeaders: boolean;
   /** Bodies of any bytes; false = text only. */
   binaryBody: boolean;
@@ -495,7 +497,8 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         const target = publisher();
         for (const letter of parked) await target.publish(redriveOf(letter, harness.origin), never);
         const arrived = await exact.arrivedExact();
-        expect(arrived.map(comparable).sort()).toEqual(messages.map(comparable).sort());
+        const texts = (all: ExactMessage[]) => all.map((message) => comparable(message, exact.carries)).sort();
+        expect(texts(arrived)).toEqual(texts(messages));
         for (const { headers } of arrived) {
           const names = headers.map(([header]) => header.toLowerCase());
           expect(names).toContain("x-redrive-id");
@@ -639,9 +642,10 @@ function wholeMessages(carries: Carries): ExactMessage[] {
 }
 
 /** A message without what Parkade adds, as one text. */
-function comparable({ key, body, headers }: ExactMessage): string {
+function comparable({ key, body, headers }: ExactMessage, { headerOrder }: Carries): string {
   const hex = (bytes: Buffer | null) => bytes?.toString("hex") ?? null;
   const own = headers.filter(([name]) => !/^x-redrive-|^nats-|^content-type$/i.test(name));
+  if (headerOrder === "sorted") own.sort(([left], [right]) => (left < right ? -1 : 1));
   return JSON.stringify([hex(key), hex(body), own.map(([name, value]) => [name, hex(value)])]);
 }
 

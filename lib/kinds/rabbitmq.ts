@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/kinds/descriptor";
-import { choice, field, mapping, text, urlOf, wholeNumber } from "@/lib/kinds/fields";
+import { choice, field, mapping, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
 
 const amqpName = text(1).check(
   z.refine((name) => new TextEncoder().encode(name).length <= 255, "holds at most 255 bytes"),
@@ -48,6 +48,7 @@ const config = z.strictObject({
     example: "500",
     advanced: true,
   }),
+  tls: z.optional(tlsSettings),
   mapping,
 });
 export type RabbitmqConfig = z.infer<typeof config>;

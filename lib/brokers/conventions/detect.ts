@@ -18,6 +18,7 @@ import {
 } from "@/lib/brokers/conventions/kafka/text-headers";
 import { massTransit } from "@/lib/brokers/conventions/masstransit";
 import { nserviceBus } from "@/lib/brokers/conventions/nservicebus";
+import { celery, dramatiq } from "@/lib/brokers/conventions/python-tasks";
 import { rebus } from "@/lib/brokers/conventions/rebus";
 import { springAmqp, springCloudStream } from "@/lib/brokers/conventions/spring-amqp";
 import { xDeath } from "@/lib/brokers/conventions/x-death";
@@ -33,6 +34,8 @@ export const CONVENTIONS: readonly Convention[] = [
   nserviceBus,
   massTransit,
   rebus,
+  celery,
+  dramatiq,
   kafkaStreams,
   kafkaShareGroup,
   kafkaConnect,

@@ -23,6 +23,21 @@ const DOTNET = [
   "   --- End of inner exception stack trace ---",
 ].join("\r\n");
 
+const DRAMATIQ_BODY = JSON.stringify({
+  queue_name: "orders",
+  actor_name: "charge",
+  args: ["o-1"],
+  kwargs: {},
+  options: {
+    retries: 1,
+    traceback:
+      'Traceback (most recent call last):\n  File "/app/shop.py", line 7, in charge\nValueError: card declined: o-1\n',
+    requeue_timestamp: 1795338831626,
+  },
+  message_id: "1f7f6e91-a7d7-4637-b4bf-a7e49f7d4e56",
+  message_timestamp: 1795338831495,
+});
+
 type Expected = Partial<DeadLetter> & { queue?: string | undefined; convention: string };
 
 function read(
@@ -246,6 +261,61 @@ describe("conventions", () => {
         eventId: "rb-2",
         eventType: "Acme.Reserve",
         errorCode: "VERSION_CONFLICT",
+      },
+    ],
+    [
+      // As Celery 5.7.0 wrote it to RabbitMQ 3.10.8, and the broker after basic.reject; times and host replaced.
+      "Celery, protocol 2: the task's id and name, and how often Celery repeated it before",
+      delivery(
+        {
+          argsrepr: "['o-1']",
+          eta: { type: "void" },
+          group: { type: "void" },
+          id: "8a5f2f0e-3f57-4c7b-9a43-2f1f6d8f0a11",
+          ignore_result: { type: "bool", value: false },
+          kwargsrepr: "{'amount': 12}",
+          lang: "py",
+          origin: "gen18189@vm",
+          replaced_task_nesting: { type: "int32", value: 0 },
+          retries: { type: "int32", value: 2 },
+          root_id: "8a5f2f0e-3f57-4c7b-9a43-2f1f6d8f0a11",
+          stamps: { type: "table", value: [] },
+          task: "shop.tasks.charge",
+          timelimit: { type: "array", value: [{ type: "void" }, { type: "void" }] },
+          "x-death": deaths(death({ queue: "celery", reason: "rejected", exchange: "", keys: ["celery"] })),
+        },
+        {
+          body: '[["o-1"], {"amount": 12}, {"callbacks": null, "errbacks": null, "chain": null, "chord": null}]',
+          properties: { contentEncoding: "utf-8", correlationId: "8a5f2f0e-3f57-4c7b-9a43-2f1f6d8f0a11" },
+        },
+      ),
+      "celery.dlq",
+      {
+        convention: "celery",
+        queue: "celery",
+        eventId: "8a5f2f0e-3f57-4c7b-9a43-2f1f6d8f0a11",
+        eventType: "shop.tasks.charge",
+        errorCode: "REJECTED",
+        attempts: 3,
+      },
+    ],
+    [
+      // As Dramatiq 2.2.1 wrote it to RabbitMQ 3.10.8 after its last retry; the traceback is shortened.
+      "Dramatiq: the actor's traceback and retries are in the body",
+      delivery(
+        { "x-death": deaths(death({ queue: "orders", reason: "rejected", exchange: "", keys: ["orders"] })) },
+        { body: DRAMATIQ_BODY, properties: { contentType: undefined, deliveryMode: 2 } },
+      ),
+      "orders.XQ",
+      {
+        convention: "dramatiq",
+        queue: "orders",
+        eventId: "1f7f6e91-a7d7-4637-b4bf-a7e49f7d4e56",
+        eventType: "charge",
+        errorCode: "VALIDATION_ERROR",
+        attempts: 1,
+        error: { type: "ValueError", message: "card declined: o-1", stack: expect.stringMatching(/^Traceback/) },
+        payload: Buffer.from(DRAMATIQ_BODY),
       },
     ],
     [

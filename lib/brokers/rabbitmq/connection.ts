@@ -1,5 +1,6 @@
 import { type ChannelModel, connect } from "amqplib";
 import { keepExactProperties } from "@/lib/brokers/rabbitmq/exact-properties";
+import type { TlsSettings } from "@/lib/kinds/fields";
 import type { Clock } from "@/lib/platform/clock";
 
 /** Two missed intervals end the connection: a peer that vanished is noticed within 20 to 30 seconds. */
@@ -41,9 +42,20 @@ export function amqpCode(error: unknown): string {
   return REPLY_NAMES[reply] ?? (Number.isNaN(reply) ? "AMQP_NOT_CONNECTED" : `AMQP_${reply}`);
 }
 
-function textOf(error: unknown): string {
+const CERTIFICATE = /^(CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_)/;
+
+/** Why a connection could not be made, with what a person can do about it. */
+function refusalText(error: unknown, code: string): string {
+  // The bytes that another kind of server has sent help no person, and may help a person who scans ports.
+  if (code === "AMQP_NOT_CONNECTED") return "it does not answer as an AMQP broker";
+  if (CERTIFICATE.test(code)) return `its certificate is not trusted (${code}): set the CA certificate that signed it`;
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID")
+    return `its certificate is for another name (${code}): set the server name it holds`;
   return error instanceof Error ? error.message : String(error);
 }
+
+/** A broker with its virtual host, and how the connection to it is encrypted. */
+export type AmqpAddress = { url: string; tls?: TlsSettings | undefined };
 
 /** `host:port, vhost /prod`: an address without credentials. */
 export function addressText(url: string): string {
@@ -64,11 +76,12 @@ function withHeartbeat(url: string): string {
  * caller watches `close`.
  */
 export async function openConnection(
-  url: string,
+  { url, tls = {} }: AmqpAddress,
   { name, clock, signal }: { name: string; clock: Clock; signal: AbortSignal },
 ): Promise<ChannelModel> {
   signal.throwIfAborted();
   const opening = connect(withHeartbeat(url), {
+    ...tls,
     noDelay: true,
     keepAlive: true,
     timeout: CONNECT_TIMEOUT_MS + 1_000, // amqplib's own timeout has no code; ours below answers first
@@ -90,9 +103,7 @@ export async function openConnection(
     opening.then(dropConnection, () => undefined);
     if (error instanceof AmqpError || signal.aborted) throw error;
     const code = amqpCode(error);
-    // The bytes that another kind of server has sent help no person, and may help a person who scans ports.
-    const why = code === "AMQP_NOT_CONNECTED" ? "it does not answer as an AMQP broker" : textOf(error);
-    throw new AmqpError(code, `cannot connect to ${addressText(url)}: ${why}`, error);
+    throw new AmqpError(code, `cannot connect to ${addressText(url)}: ${refusalText(error, code)}`, error);
   } finally {
     stopTimer();
     waiting.abort();

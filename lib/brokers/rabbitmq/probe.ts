@@ -56,7 +56,7 @@ function unreachable(config: RabbitmqConfig, error: unknown): ProbeResult {
 /** Whether the queue can be read, how deep it is, and its first messages. Consumes nothing and changes no order. */
 export async function probeQueue(config: RabbitmqConfig, clock: Clock, signal: AbortSignal): Promise<ProbeResult> {
   try {
-    const model = await openConnection(config.url, { name: "parkade probe", clock, signal });
+    const model = await openConnection(config, { name: "parkade probe", clock, signal });
     const aborted = Promise.withResolvers<never>();
     aborted.promise.catch(() => undefined);
     const stop = () => aborted.reject(signal.reason);

@@ -176,7 +176,7 @@ export class RabbitmqPublisher implements Publisher {
   }
 
   private async open(): Promise<Link> {
-    const model = await openConnection(this.config.url, {
+    const model = await openConnection(this.config, {
       name: `parkade redrive (${this.lane})`,
       clock: this.clock,
       signal: this.closing.signal,
@@ -262,16 +262,27 @@ export class RabbitmqPublisher implements Publisher {
       if (link.blocked !== null)
         return { reachable: false, detail: `${address} takes no messages at the moment: ${link.blocked}` };
       const queue = this.fixedQueue();
-      if (queue === null) return { reachable: true, detail: `connected to ${address}`, depth: null, sample: [] };
+      const detail = `connected to ${address}`;
+      if (queue === null)
+        return { reachable: true, detail: detail + (await this.fanOutNote(link, signal)), depth: null, sample: [] };
       const { messageCount } = await abortable(
         withChannel(link.model, (channel) => channel.checkQueue(queue)),
         signal,
       );
-      return { reachable: true, detail: `connected to ${address}, queue ${queue}`, depth: messageCount, sample: [] };
+      return { reachable: true, detail: `${detail}, queue ${queue}`, depth: messageCount, sample: [] };
     } catch (error) {
       signal.throwIfAborted();
       return { reachable: false, detail: error instanceof Error ? error.message : String(error) };
     }
+  }
+
+  /** A broker does not tell how many queues are bound: only its management API knows. */
+  private async fanOutNote(link: Link, signal: AbortSignal): Promise<string> {
+    const { redriveTo, slowLaneQueue } = this.config;
+    if (redriveTo?.mode !== "exchange" || (this.lane === "slow" && slowLaneQueue !== undefined)) return "";
+    if (redriveTo.exchange) await abortable(this.mustExist(link, redriveTo.exchange), signal);
+    const exchange = redriveTo.exchange === undefined ? "its origin exchange" : `exchange ${redriveTo.exchange}`;
+    return `; every queue bound to ${exchange} gets the message again, also where it was processed`;
   }
 
   /** The queue that this lane delivers to, when the configuration names one. */

@@ -32,7 +32,7 @@ export function rabbitmqReader(config: RabbitmqConfig, { clock }: AdapterDeps): 
     batchMax: Math.max(1, Math.floor(prefetch / 2)),
     holdFromDeliveries: HOLD_FROM_DELIVERY_COUNT,
     open: async (signal) => {
-      const model = await openConnection(config.url, { name: `parkade source ${config.queue}`, clock, signal });
+      const model = await openConnection(config, { name: `parkade source ${config.queue}`, clock, signal });
       try {
         return await QueueSession.open(model, config, { prefetch, clock });
       } catch (error) {
