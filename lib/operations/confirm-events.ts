@@ -55,7 +55,7 @@ export async function confirmEvents(
 
 async function confirmKeys(tx: Tx, request: ConfirmKeys, context: ChangeContext): Promise<BulkAnswer> {
   const eventIds = [...new Set(request.eventIds)];
-  const sourceId = (await holdSources(tx, [request.source])).sources.get(request.source);
+  const sourceId = (await holdSources(tx, [request.source])).ids.get(request.source);
   if (sourceId === undefined) throw unknownSource(request.source);
   const events = await findConfirmable(tx, sourceId, eventIds);
   const { consumer = CONSUMER } = context.options;

@@ -1,6 +1,6 @@
 import type { Arrival } from "@/lib/contract/arrival";
 import { admissionRecord } from "@/lib/core/admission";
-import { aggregateKey } from "@/lib/core/aggregate";
+import { type AggregateName, aggregateKey } from "@/lib/core/aggregate";
 import { meaningOf } from "@/lib/core/bounce";
 import { cooldownAfter } from "@/lib/core/cooldown";
 import { supersededText } from "@/lib/core/dry-run";
@@ -12,7 +12,7 @@ import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
 import { bounceRedrive } from "@/lib/redriving/canary-and-brake";
 import { type Db, isRowFault, type Tx } from "@/lib/store/db";
-import { findSuperseded } from "@/lib/store/read/aggregate-order";
+import { readProcessedAbove } from "@/lib/store/read/aggregate-order";
 import { readSettings } from "@/lib/store/read/settings";
 import { retrying } from "@/lib/store/retrying";
 import {
@@ -104,7 +104,7 @@ function parkRepeating(deps: ParkDeps, batch: AdmittedBatch, { actor, atMs }: Pa
   const once = () => {
     nowMs = atMs ?? clock.wallMs();
     const revision = judgedAgain < JUDGED_AGAIN_MAX ? admitted.revision : null;
-    return db.transaction((tx) => park(tx, admitted.arrivals, { actor, nowMs, revision, superseded: new Set() }));
+    return db.transaction((tx) => park(tx, admitted.arrivals, { actor, nowMs, revision }));
   };
   const repair = async (error: unknown) => {
     if (error instanceof RulesChanged) {
@@ -120,11 +120,16 @@ function parkRepeating(deps: ParkDeps, batch: AdmittedBatch, { actor, atMs }: Pa
   return retrying(once, { repair });
 }
 
-type ParkContext = {
+type BatchOptions = {
   actor: string;
   nowMs: number;
   /** Of the rules that judged the arrivals; null = whatever it is. */
   revision: bigint | null;
+};
+
+type ParkContext = BatchOptions & {
+  /** Ids of the sources of which a consumer may have processed versions. */
+  processed: ReadonlySet<string>;
   /** Ids of the arrivals of which a newer version was processed before. */
   superseded: Set<string>;
 };
@@ -132,16 +137,18 @@ type ParkContext = {
 /** One arrival of a known source. `id` is used when the event is new. */
 type Incoming = Parking & { admitted: AdmittedArrival };
 
-async function park(tx: Tx, arrivals: readonly AdmittedArrival[], context: ParkContext): Promise<ParkOutcome[]> {
-  const { sources, revision } = await holdSources(tx, [...new Set(arrivals.map(({ source }) => source))]);
-  if (context.revision !== null && revision !== null && revision !== context.revision) throw new RulesChanged();
+async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: BatchOptions): Promise<ParkOutcome[]> {
+  const sources = await holdSources(tx, [...new Set(arrivals.map(({ source }) => source))]);
+  const { revision } = sources;
+  if (options.revision !== null && revision !== null && revision !== options.revision) throw new RulesChanged();
+  const context: ParkContext = { ...options, processed: sources.processed, superseded: new Set() };
   // Ids of one millisecond are random; sorted, they keep the order of arrival, which is the order of an aggregate
   // whose events carry no version.
   const ids = arrivals.map(() => uuidv7(context.nowMs)).sort();
   const outcomes: ParkOutcome[] = arrivals.map(() => "unknown-source");
   const places = new Map<string, number>();
   const incoming = arrivals.flatMap((admitted, index): Incoming[] => {
-    const sourceId = sources.get(admitted.source);
+    const sourceId = sources.ids.get(admitted.source);
     if (sourceId === undefined) return [];
     const id = ids[index]!;
     places.set(id, index);
@@ -232,19 +239,24 @@ async function recordAdmission(
 }
 
 /** Marks the events of which a newer version was processed before they arrived. */
-async function markSuperseded(tx: Tx, parkings: readonly Parking[], { superseded }: ParkContext): Promise<Parking[]> {
-  const versions = await findSuperseded(
-    tx,
-    parkings.flatMap(({ id, sourceId, letter: { aggregateType, aggregateId, version } }) =>
-      aggregateId === null || version === null ? [] : [{ id, sourceId, aggregateType, aggregateId, version }],
-    ),
-  );
-  return parkings.map((parking) => {
-    const processed = versions.get(parking.id);
-    if (processed === undefined) return parking;
-    superseded.add(parking.id);
-    const finding = supersededText(parking.letter.version!, processed);
-    return { ...parking, mark: parking.mark ?? "superseded", record: { rules: [], ...parking.record, finding } };
+async function markSuperseded(tx: Tx, parkings: readonly Parking[], context: ParkContext): Promise<readonly Parking[]> {
+  const aggregates = new Map<string, AggregateName & { above: bigint }>();
+  const keys = parkings.map(({ sourceId, letter: { aggregateType, aggregateId, version } }) => {
+    if (aggregateId === null || version === null || !context.processed.has(sourceId)) return null;
+    const aggregate = { sourceId, aggregateType, aggregateId, above: version };
+    const key = aggregateKey(aggregate);
+    const known = aggregates.get(key);
+    if (known === undefined || version < known.above) aggregates.set(key, aggregate);
+    return key;
+  });
+  const versions = await readProcessedAbove(tx, [...aggregates.values()]);
+  if (versions.size === 0) return parkings;
+  return parkings.map((parking, index) => {
+    const [version, processed] = [parking.letter.version, versions.get(keys[index] ?? "")];
+    if (version === null || processed === undefined || processed <= version) return parking;
+    context.superseded.add(parking.id);
+    const record = { rules: [], ...parking.record, finding: supersededText(version, processed) };
+    return { ...parking, mark: parking.mark ?? "superseded", record };
   });
 }
 

@@ -44,47 +44,49 @@ function counts(earlier: Earlier): string {
 const LOOKED_UP_MAX = 200;
 
 /**
- * Of these arrivals, those of which a newer version was processed before, with that version. It reads the reports of
- * consumers, and confirmed events of at most LOOKED_UP_MAX aggregates that were redriven before: a batch of arrivals must
- * not wait for more. An event that is missed here is refused by the dry run.
+ * The newest processed version of each aggregate of a batch of arrivals, by `aggregateKey`; only versions above `above`,
+ * which is the oldest one that arrived. It reads the reports of consumers, and the confirmed events of at most
+ * LOOKED_UP_MAX aggregates that were redriven before: a batch must not wait for more. An event that is missed here is
+ * refused by the dry run.
  */
-export async function findSuperseded(
+export async function readProcessedAbove(
   db: Queryable,
-  arrivals: readonly (AggregateName & { id: string; version: bigint })[],
+  aggregates: readonly (AggregateName & { above: bigint })[],
 ): Promise<Map<string, bigint>> {
-  if (arrivals.length === 0) return new Map();
-  const rows = await db.query<{ id: string; version: string }>(
+  if (aggregates.length === 0) return new Map();
+  const rows = await db.query<AggregateName & { version: string }>(
     `with wanted as materialized (
-       select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[])
-         as w(id, source_id, aggregate_type, aggregate_id, version)
+       select * from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[])
+         as w(source_id, aggregate_type, aggregate_id, above)
      ), redriven as materialized (
        select w.* from wanted w
          join aggregates a on a.aggregate_id = w.aggregate_id and a.source_id = w.source_id
                           and a.aggregate_type = w.aggregate_type
         limit ${LOOKED_UP_MAX}
      )
-     select id, max(version)::text as version from (
-       select w.id, p.version from wanted w cross join lateral (
-         select p.version from processed_events p
-          where p.aggregate_id = w.aggregate_id and p.source_id = w.source_id
-            and p.aggregate_type = w.aggregate_type and p.version > w.version
-          order by p.version desc limit 1) p
-       union all
-       select w.id, e.version from redriven w cross join lateral (
-         select e.version from dlq_events e
-          where ${sameAggregate("e", "w")} and ${PROCESSED} and e.version > w.version
-          order by e.version desc limit 1) e) newer
-      group by id`,
+     select source_id as "sourceId", aggregate_type as "aggregateType", aggregate_id as "aggregateId",
+            max(version)::text as version
+       from (
+         select w.*, p.version from wanted w cross join lateral (
+           select p.version from processed_events p
+            where p.aggregate_id = w.aggregate_id and p.source_id = w.source_id
+              and p.aggregate_type = w.aggregate_type and p.version > w.above
+            order by p.version desc limit 1) p
+         union all
+         select w.*, e.version from redriven w cross join lateral (
+           select e.version from dlq_events e
+            where ${sameAggregate("e", "w")} and ${PROCESSED} and e.version > w.above
+            order by e.version desc limit 1) e) newer
+      group by source_id, aggregate_type, aggregate_id`,
     [
-      arrivals.map(({ id }) => id),
-      arrivals.map(({ sourceId }) => sourceId),
-      arrivals.map(({ aggregateType }) => aggregateType ?? NO_AGGREGATE_TYPE),
-      arrivals.map(({ aggregateId }) => aggregateId),
-      arrivals.map(({ version }) => version.toString()),
+      aggregates.map(({ sourceId }) => sourceId),
+      aggregates.map(({ aggregateType }) => aggregateType ?? NO_AGGREGATE_TYPE),
+      aggregates.map(({ aggregateId }) => aggregateId),
+      aggregates.map(({ above }) => above.toString()),
     ],
-    { name: "find-superseded" },
+    { name: "processed-above" },
   );
-  return new Map(rows.map(({ id, version }) => [id, BigInt(version)]));
+  return new Map(rows.map((row) => [aggregateKey(row), BigInt(row.version)]));
 }
 
 export type AggregateOrder = {

@@ -10,7 +10,7 @@ export type RecentLetter = {
   source: string;
   firstSeen: string;
   letter: DeadLetter;
-  /** The mark that no rule gave: see `findSuperseded`. */
+  /** The mark that no rule gave: see `readProcessedAbove`. */
   superseded: boolean;
 };
 

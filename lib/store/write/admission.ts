@@ -4,7 +4,7 @@ import { uuidv7 } from "@/lib/platform/ids";
 import type { Db, Tx } from "@/lib/store/db";
 import type { Parking } from "@/lib/store/write/park";
 
-/** How a rule met an arrival. `superseded` has no rule: see `findSuperseded`. */
+/** How a rule met an arrival. `superseded` has no rule: see `readProcessedAbove`. */
 export type AdmissionOutcome = "matched" | "dropped" | "failed" | "superseded";
 export type AdmissionCount = { ruleId: string | null; sourceId: string; outcome: AdmissionOutcome };
 

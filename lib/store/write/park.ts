@@ -22,23 +22,29 @@ export function parkingOf(id: string, sourceId: string, letter: DeadLetter): Par
   return { id, sourceId, letter, group: fingerprintOf(letter), mark: null, record: null };
 }
 
-/**
- * Ids of the sources by name, locked against deletion until the transaction ends; and the revision of the admission
- * rules, null when none of the sources is known.
- */
-export async function holdSources(
-  tx: Tx,
-  names: string[],
-): Promise<{ sources: Map<string, string>; revision: bigint | null }> {
-  const rows = await tx.query<{ id: string; name: string; revision: string }>(
-    `select id, name, (select v.revision::text from admission_revision v) as revision
-       from sources where name = any($1::text[]) for key share`,
+export type HeldSources = {
+  /** Ids by name. */
+  ids: Map<string, string>;
+  /** Ids of those of which a consumer may have processed a version that was not parked. */
+  processed: Set<string>;
+  /** Of the admission rules; null = none of the sources is known. */
+  revision: bigint | null;
+};
+
+/** Locks sources against deletion until the transaction ends. */
+export async function holdSources(tx: Tx, names: string[]): Promise<HeldSources> {
+  const rows = await tx.query<{ id: string; name: string; processed: boolean; revision: string }>(
+    `select s.id, s.name, (select v.revision::text from admission_revision v) as revision,
+            exists (select 1 from processed_events p where p.source_id = s.id and p.aggregate_id is not null)
+              or exists (select 1 from redrives) as processed
+       from sources s where s.name = any($1::text[]) for key share of s`,
     [names],
     { name: "hold-sources" },
   );
   const [first] = rows;
   return {
-    sources: new Map(rows.map((row) => [row.name, row.id])),
+    ids: new Map(rows.map(({ name, id }) => [name, id])),
+    processed: new Set(rows.flatMap(({ id, processed }) => (processed ? [id] : []))),
     revision: first ? BigInt(first.revision) : null,
   };
 }
@@ -67,7 +73,7 @@ const BODY_COLUMNS = [
  * Stores new events with their bodies, groups and counters. `nowMs` is when they are parked: the time within their ids.
  * Rejects with SQLSTATE 23514 when the day has no partition.
  */
-export async function insertEvents(tx: Tx, parkings: Parking[], nowMs: number): Promise<void> {
+export async function insertEvents(tx: Tx, parkings: readonly Parking[], nowMs: number): Promise<void> {
   if (parkings.length === 0) return;
   await copyRows(tx, COPY_EVENTS, encodeEvents(parkings, nowMs));
   await copyRows(tx, COPY_FACTS, encodeFacts(parkings));
@@ -151,7 +157,7 @@ function addBody(rows: CopyRows, { id, letter, record }: Parking): void {
 }
 
 /** The counters of new events, summed here and not by the server: a batch has few groups, and the rows are new. */
-async function countParked(tx: Tx, parkings: Parking[], nowMs: number): Promise<void> {
+async function countParked(tx: Tx, parkings: readonly Parking[], nowMs: number): Promise<void> {
   const counts = new Map<string, { sourceId: string; errorCode: string; fingerprint: string; n: number }>();
   for (const { sourceId, letter, group } of parkings) {
     const key = `${sourceId}${group.fingerprint}${letter.errorCode}`;
@@ -191,7 +197,7 @@ async function countParked(tx: Tx, parkings: Parking[], nowMs: number): Promise<
 const GROUP_STALE_MS = 5_000;
 
 /** Stores the groups of these events, and keeps their `last_seen` and sample recent. */
-export async function touchGroups(tx: Tx, parkings: Parking[], nowMs: number): Promise<void> {
+export async function touchGroups(tx: Tx, parkings: readonly Parking[], nowMs: number): Promise<void> {
   const groups = new Map(parkings.map((parking) => [parking.group.fingerprint, parking]));
   const fresh = await tx.query<{ fingerprint: string }>(
     `select fingerprint from dlq_groups
