@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import { expect, listed, rowOf, test, toast } from "./support/parkade.ts";
 
-const PAGES = ["/", "/events", "/groups", "/redrives", "/controls", "/targets", "/sources", "/audit"];
+const PAGES = ["/", "/events", "/groups", "/redrives", "/controls", "/targets", "/sources", "/admission", "/audit"];
 
 /** No page may be wider than the window of a phone. */
 async function expectNoSidewaysScroll(page: Page): Promise<void> {

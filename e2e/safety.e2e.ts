@@ -1,6 +1,6 @@
 import { expect, test } from "./fixtures.ts";
 
-const PAGES = ["/", "/events", "/groups", "/redrives", "/controls", "/targets", "/sources", "/audit"];
+const PAGES = ["/", "/events", "/groups", "/redrives", "/controls", "/targets", "/sources", "/admission", "/audit"];
 
 test.describe("the console until sign-in exists", () => {
   test("runs its own scripts only, on every page and without a complaint", async ({ page }) => {

@@ -69,9 +69,11 @@ export function EventActions({
     event,
     event.aggregate.find((member) => member.head),
   );
+  // The dialog asks for the confirmation that admission wants.
+  const asks = event.admission === "early" || event.admission === "confirm";
   const redrive = () => {
     if (refusal !== null) return;
-    if (behind) setOpen("order");
+    if (behind || asks) setOpen("order");
     else void send("deliver");
   };
   useHotkeys(

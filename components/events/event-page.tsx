@@ -18,6 +18,7 @@ import { useHotkeys } from "@/lib/browser/hotkeys";
 import { isEmptyFilter } from "@/lib/browser/qualified-search";
 import type { EventDetail } from "@/lib/contract/events";
 import { visible } from "@/lib/core/format";
+import { AdmissionNote } from "./admission-note";
 import { AggregateView } from "./aggregate-view";
 import { ErrorView } from "./error-view";
 import { EventActions } from "./event-actions";
@@ -52,6 +53,7 @@ export function EventPage({ id, initial }: { id: string; initial: InitialDetail 
     <div className="flex min-h-full flex-col lg:h-full lg:min-h-0">
       <Header event={event} />
       {error ? <ErrorPanel error={error} inline onRetry={() => void refetch()} /> : null}
+      <AdmissionNote event={event} />
       <div className="flex min-h-0 flex-1 flex-col lg:flex-row">
         <div className="flex min-h-0 min-w-0 flex-1 flex-col">
           <EventTabs event={event} />

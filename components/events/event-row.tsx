@@ -8,6 +8,7 @@ import { StateBadge } from "@/components/ui/state-badge";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useNow } from "@/lib/browser/clock-zone";
 import { visible } from "@/lib/core/format";
+import { AdmissionMark } from "./admission-note";
 import { aggregateText, controlCause, stateOf } from "./event-state";
 import styles from "./event-table.module.css";
 import type { ListRow } from "./list-rows";
@@ -96,6 +97,7 @@ export const EventRow = memo(function EventRow({
       </td>
       <td className={classNames(styles.code, "truncate font-mono text-sm")} title={visible(event.errorCode)}>
         <bdi>{visible(event.errorCode)}</bdi>
+        <AdmissionMark event={event} />
       </td>
       <td className={classNames(styles.source, "truncate")} data-tip={visible(event.source)}>
         <bdi>{visible(event.source)}</bdi>

@@ -12,6 +12,7 @@ import type { AppliedControl, EventDetail } from "@/lib/contract/events";
 import { scopeOut } from "@/lib/core/control";
 import type { Origin } from "@/lib/core/dead-letter";
 import { formatBytes, formatNumber, plural, visible } from "@/lib/core/format";
+import { AdmissionLines } from "./admission-note";
 import { originRows } from "./origin-rows";
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {
@@ -164,6 +165,11 @@ export function Facts({ event }: { event: EventDetail }) {
               <ControlLine key={control.id} control={control} />
             ))}
           </ul>
+        </Section>
+      ) : null}
+      {event.admitted ? (
+        <Section title="Admission">
+          <AdmissionLines admitted={event.admitted} />
         </Section>
       ) : null}
       <EventSection event={event} />

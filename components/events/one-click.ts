@@ -8,6 +8,7 @@ import { randomKey } from "@/lib/browser/random-key";
 import { changeRedrive, type RedriveAccepted, readItems, readRedrive, requestRedrive } from "@/lib/browser/redrives";
 import { ApiError } from "@/lib/contract/api-error";
 import { shortenId } from "@/lib/core/format";
+import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import { HoldCountdown } from "./hold-countdown";
 import { outcomeState, outcomeWords } from "./outcome-words";
 
@@ -36,6 +37,9 @@ type OneClick = {
 };
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Refusals that a person can answer in the dialog of a redrive. */
+const ASKED: readonly string[] = ["held-by-head", ...CONFIRMABLE_REFUSALS];
 
 /** The reason why the event was refused; null when it was accepted. */
 function refusalOf({ refusedByReason }: RedriveAccepted): string | null {
@@ -101,7 +105,7 @@ export async function redriveOne(
   event: { id: string; eventId: string },
   mode: Mode,
   open: (href: string) => void,
-  /** An earlier version of the aggregate is parked: nothing was sent, and a person must decide about it. */
+  /** Nothing was sent: a person must decide about an earlier version, or confirm what admission asks. */
   onHeld?: () => void,
 ): Promise<void> {
   if (freshness() !== "fresh") {
@@ -133,7 +137,7 @@ export async function redriveOne(
       undone: false,
     };
     const refusal = refusalOf(accepted);
-    if (refusal === "held-by-head" && mode === "deliver" && onHeld) {
+    if (refusal !== null && ASKED.includes(refusal) && mode === "deliver" && onHeld) {
       onHeld();
     } else if (refusal !== null) {
       const title = mode === "verify" ? `${name} would be refused` : `${name} was not sent`;

@@ -12,6 +12,7 @@ import { useNow } from "@/lib/browser/clock-zone";
 import { useEventDetail } from "@/lib/browser/events";
 import type { ListedEvent } from "@/lib/contract/events";
 import { visible } from "@/lib/core/format";
+import { AdmissionNote } from "./admission-note";
 import { ErrorView } from "./error-view";
 import { EventActions } from "./event-actions";
 import { aggregateText, controlCause, stateOf } from "./event-state";
@@ -74,6 +75,7 @@ export function SidePanel({
             </div>
           </div>
           <ControlCause event={event} />
+          <AdmissionNote event={event} />
           <ErrorView event={event} />
           <div className="border-t border-line">
             <PayloadView eventId={event.id} body={event.body} />

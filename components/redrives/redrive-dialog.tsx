@@ -36,6 +36,7 @@ const DRAFT: RedriveDraft = {
   typed: "",
   earlier: null,
   typedStrand: "",
+  despite: [],
 };
 
 /**
@@ -56,11 +57,13 @@ export function RedriveDialog({ selection, total, onClose, onDone, initialMode =
   const held = useRedrivePreview(previewOf(draft.lane));
   // The first preview finds the earlier versions. The choice about them changes the set, so it is counted again.
   const earlier = earlierOf(draft, held.data);
-  const chosen = useRedrivePreview({ ...previewOf(draft.lane), earlier }, earlier !== "hold" && held.isSuccess);
-  const current = earlier === "hold" ? held : chosen;
+  const { despite } = draft;
+  const plain = earlier === "hold" && despite.length === 0;
+  const chosen = useRedrivePreview({ ...previewOf(draft.lane), earlier, despite }, !plain && held.isSuccess);
+  const current = plain ? held : chosen;
   // Only for the rate beside the other lane, so it waits until the main preview is ready.
   const other = useRedrivePreview(
-    { ...previewOf(draft.lane === "slow" ? "main" : "slow"), earlier, sample: false },
+    { ...previewOf(draft.lane === "slow" ? "main" : "slow"), earlier, despite, sample: false },
     current.isSuccess,
   );
   const preview = current.data;
@@ -135,6 +138,7 @@ export function RedriveDialog({ selection, total, onClose, onDone, initialMode =
             draft={draft}
             onDraft={setDraft}
             preview={shown}
+            askedAbout={held.data?.refused ?? {}}
             otherLaneRate={other.data?.ratePerSecond}
             filtered={"filter" in selection}
             problems={problems}

@@ -36,11 +36,19 @@ const draft = (over: Partial<RedriveDraft> = {}): RedriveDraft => ({
   earlier: null,
   typedStrand: "",
   typed: "",
+  despite: [],
   ...over,
 });
 const selection = { filter: { errorCode: ["UPSTREAM_5XX"] } };
 
 describe("what the dialog sends", () => {
+  it("names what the person confirmed, and nothing else", () => {
+    const sent = (despite: RedriveDraft["despite"]) =>
+      redriveRequest(selection, "deliver", draft({ despite }), preview());
+    expect(sent(["parked-early"])).toMatchObject({ despite: ["parked-early"] });
+    expect(sent([])).not.toHaveProperty("despite");
+  });
+
   it("is what the contract takes, frozen at the preview", () => {
     const request = redriveRequest(selection, "deliver", draft({ ratePerSecond: 2.5, canary: true }), preview());
     expect(redriveRequestSchema.parse(request)).toEqual({

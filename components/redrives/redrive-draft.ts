@@ -9,6 +9,7 @@ import { CANARY_STEPS } from "@/lib/core/canary";
 import { formatNumber, plural } from "@/lib/core/format";
 import type { Earlier } from "@/lib/core/order-gate";
 import { canaryAhead, redriveTimeMs } from "@/lib/core/redrive-rate";
+import type { ConfirmableRefusal } from "@/lib/core/refusal";
 
 /** The values of the dialog before it is sent. */
 export type RedriveDraft = {
@@ -22,6 +23,8 @@ export type RedriveDraft = {
   earlier: Earlier | null;
   /** The text typed to send ahead of the earlier versions. */
   typedStrand: string;
+  /** Refusals by admission that the person confirmed to set aside. */
+  despite: ConfirmableRefusal[];
 };
 
 /** The effective choice: without one, existing earlier versions are included. */
@@ -45,6 +48,7 @@ export function redriveRequest(
     ratePerSecond: draft.ratePerSecond,
     canary: mode === "deliver" && draft.canary,
     earlier: earlierOf(draft, { earlier }),
+    ...(draft.despite.length > 0 ? { despite: draft.despite } : {}),
     reason: draft.reason.trim() || (mode === "verify" ? VERIFY_REASON : ""),
   };
 }

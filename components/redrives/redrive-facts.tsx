@@ -9,6 +9,7 @@ import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatDuration, plural } from "@/lib/core/format";
 import { LongText } from "./long-text";
 import { selectionTerms } from "./redrive-title";
+import { refusalShort } from "./refusal-words";
 
 type Work = Pick<RedriveOut, "id" | "createdBy" | "reason" | "selection" | "createdAt" | "startedAt" | "finishedAt">;
 
@@ -82,6 +83,9 @@ export function RedriveFacts({ redrive, className }: { redrive: RedriveOut; clas
   const audit = { href: `/audit?redriveId=${redrive.id}`, text: "what was done and by whom" };
   return (
     <WorkFacts work={redrive} name="redrive" audit={audit} times={times} className={className}>
+      {redrive.despite.length > 0 ? (
+        <Fact name="confirmed">{redrive.despite.map((reason) => refusalShort(reason)).join(", ")}</Fact>
+      ) : null}
       <Fact name="canary">{canary ? `${canary.steps.join(", ")}, then all` : "none"}</Fact>
     </WorkFacts>
   );

@@ -7,6 +7,7 @@ import { Skeleton } from "@/components/ui/skeleton";
 import { useZone } from "@/lib/browser/clock-zone";
 import type { PreviewOut, RedriveOut } from "@/lib/contract/redrives";
 import { formatClock, formatNumber, formatRate } from "@/lib/core/format";
+import { DespiteChoice } from "./despite-choice";
 import { EarlierChoice } from "./earlier-choice";
 import { etaBefore, rateWords } from "./eta-words";
 import { RateField } from "./rate-field";
@@ -27,6 +28,8 @@ export type RedriveFormProps = {
   draft: RedriveDraft;
   onDraft: (draft: RedriveDraft) => void;
   preview: PreviewOut;
+  /** The refusals before the person confirmed any. */
+  askedAbout: PreviewOut["refused"];
   /** The rate of the other lane; undefined during the read. */
   otherLaneRate: number | null | undefined;
   filtered: boolean;
@@ -43,6 +46,11 @@ export function RedriveForm(props: RedriveFormProps) {
   return (
     <div className="flex flex-col gap-4">
       <RefusalBar preview={preview} />
+      <DespiteChoice
+        refused={props.askedAbout}
+        despite={draft.despite}
+        onDespite={(despite) => set({ despite, typed: "", typedStrand: "" })}
+      />
       {preview.earlier && preview.earlier.heldEvents > 0 ? (
         <EarlierChoice
           earlier={preview.earlier}

@@ -7,6 +7,7 @@ export const PAGES = [
   { href: "/controls", label: "Controls", key: "c" },
   { href: "/targets", label: "Targets", key: "t" },
   { href: "/sources", label: "Sources", key: "s" },
+  { href: "/admission", label: "Admission", key: "d" },
   { href: "/audit", label: "Audit", key: "a" },
 ] as const;
 

@@ -2,6 +2,7 @@ import {
   Ban,
   Crosshair,
   Ellipsis,
+  Filter,
   Gauge,
   Layers,
   type LucideIcon,
@@ -23,6 +24,7 @@ const ICONS: Record<PageHref, LucideIcon> = {
   "/controls": Ban,
   "/targets": Crosshair,
   "/sources": PlugZap,
+  "/admission": Filter,
   "/audit": ScrollText,
 };
 

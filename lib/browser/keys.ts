@@ -32,6 +32,11 @@ export const keys = {
     detail: (id: string) => ["operations", "detail", id] as const,
   },
   controls: (params: Params = {}) => ["controls", params] as const,
+  admission: {
+    list: ["admission", "list"] as const,
+    detail: (id: string) => ["admission", "detail", id] as const,
+    trial: (request: object | null) => ["admission", "trial", request] as const,
+  },
   audit: (params: Params = {}) => ["audit", params] as const,
   auditEvents: (id: string) => ["audit-events", id] as const,
   targets: ["targets"] as const,
@@ -42,7 +47,7 @@ export const keys = {
   stats: (name: string, params: Params = {}) => ["stats", name, params] as const,
 };
 
-export type Change = "events" | "redrives" | "dryRuns" | "controls" | "sources" | "targets" | "views";
+export type Change = "events" | "redrives" | "dryRuns" | "controls" | "admission" | "sources" | "targets" | "views";
 
 const STALE_AFTER: Record<Change, string[]> = {
   events: ["events", "groups", "stats", "audit", "operations", "status"],
@@ -51,6 +56,7 @@ const STALE_AFTER: Record<Change, string[]> = {
   dryRuns: ["redrives", "audit", "status"],
   // A control changes the shown state of events and the refusals of a redrive.
   controls: ["controls", "events", "redrives", "audit"],
+  admission: ["admission", "audit"],
   sources: ["sources", "targets", "status", "audit"],
   targets: ["targets", "status", "audit"],
   views: ["views"],

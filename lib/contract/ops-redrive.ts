@@ -2,9 +2,10 @@ import * as z from "zod/mini";
 import { filterQuery } from "@/lib/contract/event-page";
 import { thenRead } from "@/lib/contract/query";
 import { laneSchema, type RedriveRequest } from "@/lib/contract/redrives";
-import { described } from "@/lib/contract/schemas";
+import { described, listText } from "@/lib/contract/schemas";
 import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { DomainError } from "@/lib/core/problem";
+import { CONFIRMABLE_REFUSALS, type ConfirmableRefusal } from "@/lib/core/refusal";
 
 const RATE_TEXT = "must be a number above 0, events per second";
 
@@ -20,6 +21,10 @@ const query = filterQuery(
       z._default(z.enum(EARLIER_CHOICES, `must be one of ${EARLIER_CHOICES.join(", ")}`), "hold"),
       "What becomes of earlier versions that are parked",
     ),
+    despite: described(
+      z.optional(listText(CONFIRMABLE_REFUSALS)),
+      "Events marked at intake that are sent all the same, with commas between them",
+    ),
     reason: described(z.optional(z.string()), "Why; the audit keeps its first 2,000 characters"),
   },
   { lane: "unknown-lane" },
@@ -29,10 +34,20 @@ const query = filterQuery(
  * POST /ops/dlq/redrive: the one call of scripts and runbooks. The filter's own names select, and at least one must be
  * given.
  */
-export const opsRedriveQuery = thenRead(query, ["empty-selection"], ({ filter, reason, ...rest }): RedriveRequest => {
-  if (Object.keys(filter).length > 0) {
-    return { select: { filter }, ...rest, reason: reason?.trim().slice(0, 2_000) || "POST /ops/dlq/redrive" };
-  }
-  const detail = "name what to redrive: eventId, aggregateId, from and to, or any filter";
-  throw new DomainError("empty-selection", `eventId: ${detail}`, { fields: [{ field: "eventId", detail }] });
-});
+export const opsRedriveQuery = thenRead(
+  query,
+  ["empty-selection"],
+  ({ filter, reason, despite, ...rest }): RedriveRequest => {
+    if (Object.keys(filter).length > 0) {
+      const confirmed = despite?.split(",") as ConfirmableRefusal[] | undefined;
+      return {
+        select: { filter },
+        ...rest,
+        despite: confirmed,
+        reason: reason?.trim().slice(0, 2_000) || "POST /ops/dlq/redrive",
+      };
+    }
+    const detail = "name what to redrive: eventId, aggregateId, from and to, or any filter";
+    throw new DomainError("empty-selection", `eventId: ${detail}`, { fields: [{ field: "eventId", detail }] });
+  },
+);

@@ -1,0 +1,8 @@
+import type { Metadata } from "next";
+import { AdmissionPage } from "@/components/admission/admission-page";
+
+export const metadata: Metadata = { title: "Admission" };
+
+export default function Page() {
+  return <AdmissionPage />;
+}

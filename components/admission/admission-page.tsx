@@ -1,0 +1,78 @@
+"use client";
+
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
+import { PageHeader } from "@/components/ui/page-header";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { useAdmissionRules } from "@/lib/browser/admission";
+import type { RuleList, RuleOut } from "@/lib/contract/admission";
+import { plural } from "@/lib/core/format";
+import { RuleCard } from "./rule-card";
+import { countWords } from "./rule-words";
+
+const RuleDialog = lazily(() => import("./rule-dialog").then(({ RuleDialog }) => RuleDialog));
+
+/** The rules that are applied to each message before it is stored, in their order. */
+export function AdmissionPage() {
+  const rules = useAdmissionRules();
+  const [editing, setEditing] = useState<RuleOut | "new" | null>(null);
+  const items = rules.data?.items ?? [];
+  const on = items.filter(({ enabled }) => enabled).length;
+  return (
+    <>
+      <PageHeader
+        title="Admission"
+        meta={rules.data ? `${plural(items.length, "rule")}, ${on} on` : undefined}
+        actions={
+          <Button variant="primary" onClick={() => setEditing("new")}>
+            New rule…
+          </Button>
+        }
+      />
+      {rules.isError ? (
+        <ErrorPanel error={rules.error} onRetry={() => rules.refetch()} inline={items.length > 0} />
+      ) : null}
+      {rules.isPending ? <SkeletonRows rows={4} columns={["w-16", "flex-1", "w-24"]} /> : null}
+      {rules.isSuccess && items.length === 0 ? (
+        <EmptyState title="There is no rule" action={<Button onClick={() => setEditing("new")}>New rule…</Button>}>
+          A rule looks at each message that arrives, before it is stored: it can give it an error code, name its group,
+          park it early because its failure is permanent, ask for a confirmation before a redrive, or drop known noise.
+        </EmptyState>
+      ) : null}
+      {items.length > 0 ? (
+        <p className="px-4 pb-2 text-muted">
+          Applied in this order, each to the message as the rules above left it. A drop ends it.
+        </p>
+      ) : null}
+      <ol className="grid grid-cols-[minmax(0,1fr)] gap-2 px-3" aria-label="Rules">
+        {items.map((rule, index) => (
+          <RuleCard
+            key={rule.id}
+            rule={rule}
+            above={items[index - 1] ?? null}
+            below={items[index + 1] ?? null}
+            onEdit={() => setEditing(rule)}
+          />
+        ))}
+      </ol>
+      {rules.data ? <BuiltIn superseded={rules.data.superseded} /> : null}
+      {editing ? <RuleDialog rule={editing === "new" ? null : editing} onClose={() => setEditing(null)} /> : null}
+    </>
+  );
+}
+
+function BuiltIn({ superseded }: Pick<RuleList, "superseded">) {
+  const counted = countWords("matched", superseded.lastHour, superseded.lastDay);
+  return (
+    <section aria-label="Always" className="px-4 py-4">
+      <h2 className="text-sm font-medium text-faint">Always</h2>
+      <p>
+        A version that arrives after a newer one of its aggregate was processed is marked as an older version, and the
+        dry run refuses it. <span className="text-muted">{counted ?? "None in 24 hours"}.</span>
+      </p>
+    </section>
+  );
+}

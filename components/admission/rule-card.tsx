@@ -1,0 +1,180 @@
+"use client";
+
+import { ArrowDown, ArrowUp } from "lucide-react";
+import Link from "next/link";
+import { useState } from "react";
+import { Button, IconButton } from "@/components/ui/button";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
+import { Shape } from "@/components/ui/shape";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { failureToast } from "@/components/ui/toast";
+import { useAdmissionRule, useChangeRule } from "@/lib/browser/admission";
+import type { RuleOut } from "@/lib/contract/admission";
+import type { Condition } from "@/lib/core/admission";
+import { visible } from "@/lib/core/format";
+import { conditionWords, countWords, effectWords } from "./rule-words";
+
+const SwitchDialog = lazily(() => import("./switch-dialog").then(({ SwitchDialog }) => SwitchDialog));
+const DeleteRuleDialog = lazily(() => import("./delete-rule-dialog").then(({ DeleteRuleDialog }) => DeleteRuleDialog));
+
+type Neighbours = { above: RuleOut | null; below: RuleOut | null };
+
+/** One rule: what it matches, what it does, what it did lately, and its actions. */
+export function RuleCard({ rule, above, below, onEdit }: { rule: RuleOut; onEdit: () => void } & Neighbours) {
+  const [open, setOpen] = useState<"switch" | "delete" | null>(null);
+  const [samples, setSamples] = useState(false);
+  const kept = rule.lastDay.dropped + rule.lastDay.failed > 0;
+  return (
+    <li
+      aria-label={rule.name}
+      className="grid grid-cols-[minmax(0,1fr)] gap-1 rounded-lg border border-line bg-surface px-3 py-2"
+    >
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <State rule={rule} />
+        <h2 className="min-w-0 font-medium wrap-anywhere">{rule.name}</h2>
+        <span className="text-muted">{rule.source === null ? "every source" : `source ${rule.source}`}</span>
+        <div className="ml-auto flex flex-wrap items-center gap-1">
+          <Moves rule={rule} above={above} below={below} />
+          <Button size="sm" onClick={() => setOpen("switch")}>
+            {rule.enabled ? "Switch off…" : "Switch on…"}
+          </Button>
+          <Button size="sm" onClick={onEdit}>
+            Edit…
+          </Button>
+          <Button size="sm" onClick={() => setOpen("delete")}>
+            Delete…
+          </Button>
+        </div>
+      </div>
+      {rule.fault === null ? null : (
+        <p className="text-danger wrap-anywhere">
+          This rule cannot be applied, and messages are parked without it: {rule.fault}
+        </p>
+      )}
+      {rule.when && rule.do ? <Sentence when={rule.when} effects={effectWords(rule.do)} /> : null}
+      <p className="flex flex-wrap items-center gap-x-3 text-sm text-muted">
+        <Counts rule={rule} />
+        {kept ? (
+          <Button variant="ghost" size="sm" aria-expanded={samples} onClick={() => setSamples(!samples)}>
+            {samples ? "Hide samples" : "Show samples"}
+          </Button>
+        ) : null}
+        <span>
+          version {rule.version} by {rule.updatedBy} · <TimeAgo at={rule.updatedAt} /> ·{" "}
+          <Link
+            href={`/audit?subjectKind=rule&subjectId=${rule.id}`}
+            className="inline-block min-h-6 hover:text-ink hover:underline"
+          >
+            audit
+          </Link>
+        </span>
+      </p>
+      {samples ? <Samples id={rule.id} /> : null}
+      {open === "switch" ? <SwitchDialog rule={rule} onClose={() => setOpen(null)} /> : null}
+      {open === "delete" ? <DeleteRuleDialog rule={rule} onClose={() => setOpen(null)} /> : null}
+    </li>
+  );
+}
+
+function State({ rule }: { rule: RuleOut }) {
+  const look = rule.fault
+    ? ({ shape: "triangle", colour: "text-danger", word: "FAULT" } as const)
+    : rule.enabled
+      ? ({ shape: "disc", colour: "text-ok", word: "ON" } as const)
+      : ({ shape: "ring", colour: "text-ignored", word: "OFF" } as const);
+  return (
+    <span className={`inline-flex shrink-0 items-center gap-1.5 font-mono text-sm ${look.colour}`}>
+      <Shape name={look.shape} />
+      {look.word}
+    </span>
+  );
+}
+
+function Sentence({ when, effects }: { when: Condition[]; effects: string[] }) {
+  return (
+    <p className="wrap-anywhere">
+      <span className="text-muted">when </span>
+      {when.length === 0 ? <span>any message arrives</span> : null}
+      {when.map((condition, index) => {
+        const { subject, test, value } = conditionWords(condition);
+        return (
+          <span key={JSON.stringify(condition)}>
+            {index > 0 ? <span className="text-muted"> and </span> : null}
+            {subject} {test} {value === null ? null : <span className="font-mono text-sm">{visible(value)}</span>}
+          </span>
+        );
+      })}
+      <span className="text-muted"> → </span>
+      {effects.join(", ")}
+    </p>
+  );
+}
+
+function Counts({ rule: { lastHour, lastDay } }: { rule: RuleOut }) {
+  const lines = (["matched", "dropped", "failed"] as const).flatMap(
+    (what) => countWords(what, lastHour[what], lastDay[what]) ?? [],
+  );
+  return <span>{lines.length === 0 ? "matched nothing in 24 hours" : lines.join(" · ")}</span>;
+}
+
+function Moves({ rule, above, below }: { rule: RuleOut } & Neighbours) {
+  const change = useChangeRule();
+  const move = (to: RuleOut | null, words: string) => {
+    if (to === null || change.isPending) return;
+    const reason = `moved ${words} ${to.name}`.slice(0, 2_000);
+    change.mutate(
+      { id: rule.id, change: { position: to.position, reason } },
+      { onError: (error) => failureToast(`${rule.name} was not moved`, error) },
+    );
+  };
+  return (
+    <>
+      <IconButton
+        size="sm"
+        label={`Move ${rule.name} up`}
+        disabled={above === null}
+        onClick={() => move(above, "above")}
+      >
+        <ArrowUp size={14} aria-hidden />
+      </IconButton>
+      <IconButton
+        size="sm"
+        label={`Move ${rule.name} down`}
+        disabled={below === null}
+        onClick={() => move(below, "below")}
+      >
+        <ArrowDown size={14} aria-hidden />
+      </IconButton>
+    </>
+  );
+}
+
+/** A few messages that the rule dropped, or on which it failed. Their payloads are not kept. */
+function Samples({ id }: { id: string }) {
+  const { data, error, isError, refetch } = useAdmissionRule(id);
+  if (isError) return <ErrorPanel error={error} onRetry={() => refetch()} inline={data !== undefined} />;
+  if (!data) return <SkeletonRows rows={2} columns={["w-24", "flex-1"]} />;
+  return (
+    <ul aria-label="Samples" className="grid gap-1 rounded-md bg-canvas px-3 py-2">
+      {data.samples.map((sample) => (
+        <li key={sample.id} className="min-w-0">
+          <p className="flex flex-wrap items-baseline gap-x-2">
+            <span className="text-muted">
+              {sample.outcome} <TimeAgo at={sample.at} />
+            </span>
+            <span className="font-mono text-sm wrap-anywhere">{visible(sample.eventId)}</span>
+            <span className="font-mono text-sm wrap-anywhere text-muted">{visible(sample.errorCode)}</span>
+            <span className="text-muted">{visible(sample.source)}</span>
+          </p>
+          {sample.fault === null ? null : <p className="text-danger wrap-anywhere">{sample.fault}</p>}
+          {sample.errorMessage === null ? null : (
+            <p className="text-sm wrap-anywhere text-muted">{visible(sample.errorMessage)}</p>
+          )}
+        </li>
+      ))}
+      {data.samples.length === 0 ? <li className="text-muted">None is kept any longer.</li> : null}
+    </ul>
+  );
+}

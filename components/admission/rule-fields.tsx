@@ -1,0 +1,292 @@
+"use client";
+
+import { Trash2 } from "lucide-react";
+import { useId } from "react";
+import { Button, IconButton } from "@/components/ui/button";
+import { Checkbox, Field, Input, Radio } from "@/components/ui/input";
+import { Select } from "@/components/ui/select";
+import { useSources } from "@/lib/browser/sources";
+import { type Condition, NUMBER_FIELDS, NUMBER_TESTS, TEXT_FIELDS, TEXT_TESTS } from "@/lib/core/admission";
+import {
+  type CodeChoice,
+  type ConditionDraft,
+  isNumberField,
+  newCondition,
+  type RuleDraft,
+  type RuleErrors,
+  withField,
+} from "./rule-draft";
+import { FIELD_LABEL, TEST_LABEL } from "./rule-words";
+
+export type RulePart = { draft: RuleDraft; errors: RuleErrors; set: (part: Partial<RuleDraft>) => void };
+
+const FIELDS = [...TEXT_FIELDS, "header" as const, "body" as const, ...NUMBER_FIELDS].map((value) => ({
+  value,
+  label: FIELD_LABEL[value],
+}));
+const labelled = (tests: readonly Condition["is"][]) => tests.map((value) => ({ value, label: TEST_LABEL[value] }));
+const OF_TEXT = labelled([...TEXT_TESTS, "present"]);
+const OF_NUMBER = labelled(NUMBER_TESTS);
+
+export function NameAndSource({ draft, errors, set }: RulePart) {
+  const sources = useSources().data?.items ?? [];
+  const names = new Set([...sources.map(({ name }) => name), ...(draft.source === "" ? [] : [draft.source])]);
+  return (
+    <div className="flex flex-wrap items-start gap-3">
+      <Field label="Name" error={errors.name} className="min-w-48 flex-1">
+        {(control) => (
+          <Input
+            {...control}
+            maxLength={100}
+            placeholder="validation errors are permanent"
+            value={draft.name}
+            onChange={(event) => set({ name: event.target.value })}
+          />
+        )}
+      </Field>
+      <Field label="Source" error={errors.source} className="max-w-full">
+        {(control) => (
+          <Select
+            {...control}
+            className="max-w-full"
+            options={[
+              { value: "", label: "every source" },
+              ...[...names].map((name) => ({ value: name, label: name })),
+            ]}
+            value={draft.source}
+            onChange={(event) => set({ source: event.target.value })}
+          />
+        )}
+      </Field>
+    </div>
+  );
+}
+
+export function Conditions({ draft, errors, set }: RulePart) {
+  const { conditions } = draft;
+  const change = (key: number, next: ConditionDraft | null) =>
+    set({ conditions: conditions.flatMap((each) => (each.key === key ? (next ?? []) : [each])) });
+  return (
+    <fieldset className="grid min-w-0 gap-2">
+      <legend className="mb-1 text-sm font-medium text-muted">
+        When {conditions.length > 1 ? "all of this holds" : "this holds"}
+      </legend>
+      {conditions.length === 0 ? <p className="text-muted">No condition: it matches every message.</p> : null}
+      {conditions.map((condition, index) => (
+        <ConditionRow
+          key={condition.key}
+          condition={condition}
+          place={index + 1}
+          error={["field", "name", "pointer", "is", "value"]
+            .map((name) => errors[`when[${index}].${name}`])
+            .find((text) => text !== undefined)}
+          onChange={(next) => change(condition.key, next)}
+        />
+      ))}
+      {errors.when ? <p className="text-sm text-danger">{errors.when}</p> : null}
+      <div>
+        <Button
+          size="sm"
+          disabled={conditions.length >= CONDITIONS_MAX}
+          onClick={() => set({ conditions: [...conditions, newCondition()] })}
+        >
+          Add a condition
+        </Button>
+      </div>
+    </fieldset>
+  );
+}
+
+const CONDITIONS_MAX = 10;
+const PLACE_LABEL = { header: "Header", body: "JSON pointer" };
+
+function ConditionRow({
+  condition,
+  place,
+  error,
+  onChange,
+}: {
+  condition: ConditionDraft;
+  place: number;
+  error: string | undefined;
+  onChange: (next: ConditionDraft | null) => void;
+}) {
+  const { field, is } = condition;
+  const set = (part: Partial<ConditionDraft>) => onChange({ ...condition, ...part });
+  const errorId = useId();
+  const invalid = error ? ({ "aria-invalid": true, "aria-describedby": errorId } as const) : {};
+  const hasCase = !isNumberField(field) && is !== "present";
+  return (
+    <fieldset className="grid min-w-0 gap-1 rounded-md border border-line px-2 py-1.5">
+      <legend className="sr-only">Condition {place}</legend>
+      <div className="flex flex-wrap items-center gap-1.5">
+        <Select
+          aria-label="Field"
+          options={FIELDS}
+          value={field}
+          onChange={(event) => onChange(withField(condition, event.target.value as Condition["field"]))}
+        />
+        {field === "header" || field === "body" ? (
+          <Input
+            {...(condition.place.trim() === "" ? invalid : {})}
+            aria-label={PLACE_LABEL[field]}
+            className="w-36! font-mono"
+            placeholder={field === "header" ? "x-tenant" : "/order/kind"}
+            maxLength={200}
+            value={condition.place}
+            onChange={(event) => set({ place: event.target.value })}
+          />
+        ) : null}
+        <Select
+          aria-label="Test"
+          options={isNumberField(field) ? OF_NUMBER : OF_TEXT}
+          value={is}
+          onChange={(event) => set({ is: event.target.value as Condition["is"] })}
+        />
+        {is === "present" ? null : (
+          <Input
+            {...invalid}
+            aria-label="Value"
+            className="w-auto! min-w-32 flex-1 font-mono"
+            placeholder={is === "glob" ? "* stands for any text" : undefined}
+            inputMode={isNumberField(field) ? "numeric" : undefined}
+            maxLength={200}
+            value={condition.value}
+            onChange={(event) => set({ value: event.target.value })}
+          />
+        )}
+        <IconButton size="sm" label={`Remove condition ${place}`} onClick={() => onChange(null)}>
+          <Trash2 size={14} aria-hidden />
+        </IconButton>
+      </div>
+      <div className="flex flex-wrap gap-x-4">
+        <Tick label="not" checked={condition.not} onChecked={(not) => set({ not })} />
+        {hasCase ? (
+          <Tick label="any case" checked={condition.ignoreCase} onChecked={(ignoreCase) => set({ ignoreCase })} />
+        ) : null}
+      </div>
+      {error ? (
+        <p id={errorId} className="text-sm text-danger">
+          {error}
+        </p>
+      ) : null}
+    </fieldset>
+  );
+}
+
+function Tick({
+  label,
+  checked,
+  onChecked,
+}: {
+  label: string;
+  checked: boolean;
+  onChecked: (checked: boolean) => void;
+}) {
+  const id = useId();
+  return (
+    <label htmlFor={id} className="flex min-h-6 items-center gap-1.5 text-sm text-muted">
+      <Checkbox id={id} checked={checked} onChange={(event) => onChecked(event.target.checked)} />
+      {label}
+    </label>
+  );
+}
+
+const CODES: { value: CodeChoice; label: string }[] = [
+  { value: "keep", label: "stays" },
+  { value: "value", label: "becomes" },
+  { value: "errorType", label: "becomes the exception's name" },
+  { value: "header", label: "becomes the header" },
+  { value: "body", label: "becomes the payload at" },
+];
+const CODE_LABEL = {
+  value: "New error code",
+  header: "Header of the error code",
+  body: "JSON pointer of the error code",
+};
+const CODE_EXAMPLE = { value: "VALIDATION_ERROR", header: "x-error-code", body: "/error/code" };
+
+const PARKS = [
+  { value: "", label: "nothing special" },
+  { value: "early", label: "park early: permanent, a redrive must say that it sends it" },
+  { value: "confirm", label: "ask for a confirmation before a redrive" },
+] as const;
+
+/** What the rule does: it drops, or it changes what is known about the event. */
+export function Effects({ draft, errors, set }: RulePart) {
+  const name = useId();
+  const { code } = draft;
+  return (
+    <fieldset className="grid min-w-0 gap-3">
+      <legend className="mb-1 text-sm font-medium text-muted">Then</legend>
+      <div role="radiogroup" aria-label="Park or drop" className="flex flex-wrap gap-x-6 gap-y-1">
+        {[false, true].map((drop) => (
+          <label key={String(drop)} htmlFor={`${name}-${drop}`} className="flex items-center gap-2">
+            <Radio id={`${name}-${drop}`} name={name} checked={draft.drop === drop} onChange={() => set({ drop })} />
+            {drop ? "drop it, and count it" : "park it"}
+          </label>
+        ))}
+      </div>
+      {draft.drop ? (
+        <p className="text-muted">
+          A dropped message is acknowledged and not stored. It is counted here, and a few are kept as samples. Messages
+          that Parkade sent and that come back are never dropped.
+        </p>
+      ) : (
+        <>
+          <div className="flex flex-wrap items-start gap-2">
+            <Field label="Error code">
+              {(control) => (
+                <Select
+                  {...control}
+                  options={CODES}
+                  value={code}
+                  onChange={(event) => set({ code: event.target.value as CodeChoice, codeText: "" })}
+                />
+              )}
+            </Field>
+            {code === "keep" || code === "errorType" ? null : (
+              <Field label={CODE_LABEL[code]} error={errors["do.errorCode"]} className="min-w-40 flex-1">
+                {(control) => (
+                  <Input
+                    {...control}
+                    className="font-mono"
+                    maxLength={200}
+                    placeholder={CODE_EXAMPLE[code]}
+                    value={draft.codeText}
+                    onChange={(event) => set({ codeText: event.target.value })}
+                  />
+                )}
+              </Field>
+            )}
+          </div>
+          <Field label="Group" optional error={errors["do.group"]} hint="One group of this name for each error code.">
+            {(control) => (
+              <Input
+                {...control}
+                maxLength={120}
+                placeholder="stock service is down"
+                value={draft.group}
+                onChange={(event) => set({ group: event.target.value })}
+              />
+            )}
+          </Field>
+          <div role="radiogroup" aria-label="Before a redrive" className="grid gap-1">
+            {PARKS.map(({ value, label }) => (
+              <label key={value} htmlFor={`${name}-park-${value}`} className="flex items-center gap-2">
+                <Radio
+                  id={`${name}-park-${value}`}
+                  name={`${name}-park`}
+                  checked={draft.park === value}
+                  onChange={() => set({ park: value })}
+                />
+                {label}
+              </label>
+            ))}
+          </div>
+        </>
+      )}
+      {errors.do ? <p className="text-sm text-danger">{errors.do}</p> : null}
+    </fieldset>
+  );
+}

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import type { Trial } from "@/lib/contract/admission";
+import { conditionWords, countWords, effectWords, trialSentence } from "./rule-words";
+
+const trial = (over: Partial<Trial>): Trial => ({
+  ...{ checked: 200, matched: 0, dropped: 0, changed: 0, failed: 0, fault: null, samples: [] },
+  ...over,
+});
+
+describe("a try in one sentence", () => {
+  it.each<[Partial<Trial>, string]>([
+    [{ checked: 0 }, "No event of this source is stored, so there is nothing to try it on."],
+    [{}, "None of the newest 200 events matches."],
+    [
+      { matched: 12, changed: 12, dropped: 3 },
+      "12 of the newest 200 events match: 3 would be dropped, 9 would change.",
+    ],
+    [{ matched: 1, changed: 0 }, "1 of the newest 200 events matches: 1 would stay as it is."],
+    [{ matched: 200, changed: 200, dropped: 200 }, "All of the newest 200 events match: 200 would be dropped."],
+    [{ checked: 1, matched: 1, changed: 1 }, "The only event that is stored matches: it would change."],
+    [{ failed: 2 }, "None of the newest 200 events matches. It cannot be applied to 2."],
+  ])("%j", (over, sentence) => {
+    expect(trialSentence(trial(over))).toBe(sentence);
+  });
+});
+
+it("a condition reads as a clause", () => {
+  const words = (condition: Parameters<typeof conditionWords>[0]) => {
+    const { subject, test, value } = conditionWords(condition);
+    return [subject, test, value].filter((part) => part !== null).join(" ");
+  };
+  expect(words({ field: "errorType", is: "endsWith", value: "Timeout", ignoreCase: true })).toBe(
+    "exception type ends with (any case) Timeout",
+  );
+  expect(words({ field: "header", name: "x-tenant", is: "present", not: true })).toBe("header x-tenant is absent");
+  expect(words({ field: "body", pointer: "/kind", is: "equals", value: "refund", not: true })).toBe(
+    "payload at /kind is not refund",
+  );
+});
+
+it("what a rule does reads as a list", () => {
+  expect(effectWords({ drop: true })).toEqual(["dropped and counted"]);
+  expect(effectWords({ errorCode: { from: "header", name: "x" }, group: "g", park: "confirm" })).toEqual([
+    "error code becomes the header x",
+    "grouped as “g”",
+    "a redrive needs a confirmation",
+  ]);
+});
+
+it("counts say their window", () => {
+  expect(countWords("dropped", 0, 0)).toBeNull();
+  expect(countWords("failed", 1, 1_200)).toBe("failed on 1 in the last hour, 1,200 messages in 24 hours");
+});

@@ -1,0 +1,60 @@
+import Link from "next/link";
+import { MARK_DETAIL, MARK_WORDS } from "@/components/admission/rule-words";
+import type { EventDetail, EventOut } from "@/lib/contract/events";
+import { isParked } from "@/lib/core/event-state";
+import { visible } from "@/lib/core/format";
+
+/** The mark of admission beside an error code; nothing without one. */
+export function AdmissionMark({ event }: { event: Pick<EventOut, "admission"> }) {
+  if (event.admission === null) return null;
+  return <span className="font-sans text-sm font-normal text-warning"> {MARK_WORDS[event.admission]}</span>;
+}
+
+/** What the mark of a parked event means for its redrive. */
+export function AdmissionNote({ event }: { event: EventDetail }) {
+  if (event.admission === null || !isParked(event.status)) return null;
+  const by = event.admitted?.rules.map(({ name }) => visible(name)).join(", ");
+  return (
+    <p className="border-b border-line px-3 py-1.5 text-muted wrap-anywhere">
+      <strong className="font-medium text-warning">{upper(MARK_WORDS[event.admission])}.</strong>{" "}
+      {event.admitted?.finding ? `${upper(event.admitted.finding)}. ` : null}
+      {MARK_DETAIL[event.admission]}{" "}
+      <Link href="/admission" prefetch={false} className="text-accent hover:underline">
+        {by ? `by the rule ${by}` : "see admission"}
+      </Link>
+    </p>
+  );
+}
+
+/** What the rules of admission did to an event, one line each. */
+export function AdmissionLines({ admitted }: { admitted: NonNullable<EventDetail["admitted"]> }) {
+  const { rules, arrivedAs, group, finding, failed } = admitted;
+  return (
+    <ul className="grid gap-1">
+      {rules.map(({ id, name, version }) => (
+        <li key={id} className="wrap-anywhere">
+          <Link href="/admission" prefetch={false} className="text-accent hover:underline">
+            {visible(name)}
+          </Link>{" "}
+          <span className="text-muted">version {version}</span>
+        </li>
+      ))}
+      {arrivedAs === undefined ? null : (
+        <li className="wrap-anywhere">
+          arrived as <bdi className="font-mono text-sm">{visible(arrivedAs)}</bdi>
+        </li>
+      )}
+      {group === undefined ? null : <li className="wrap-anywhere">grouped as “{visible(group)}”</li>}
+      {finding === undefined ? null : <li className="wrap-anywhere">{upper(finding)}.</li>}
+      {failed?.map(({ id, name, fault }) => (
+        <li key={id} className="wrap-anywhere text-danger">
+          the rule {visible(name)} could not be applied: {visible(fault)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function upper(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
