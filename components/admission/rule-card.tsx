@@ -54,7 +54,7 @@ export function RuleCard({ rule, above, below, onEdit }: { rule: RuleOut; onEdit
         </p>
       )}
       {rule.when && rule.do ? <Sentence when={rule.when} effects={effectWords(rule.do)} /> : null}
-      <p className="flex flex-wrap items-center gap-x-3 text-sm text-muted">
+      <div className="flex flex-wrap items-baseline gap-x-3 text-sm text-muted">
         <Counts rule={rule} />
         {kept ? (
           <Button variant="ghost" size="sm" aria-expanded={samples} onClick={() => setSamples(!samples)}>
@@ -70,7 +70,7 @@ export function RuleCard({ rule, above, below, onEdit }: { rule: RuleOut; onEdit
             audit
           </Link>
         </span>
-      </p>
+      </div>
       {samples ? <Samples id={rule.id} /> : null}
       {open === "switch" ? <SwitchDialog rule={rule} onClose={() => setOpen(null)} /> : null}
       {open === "delete" ? <DeleteRuleDialog rule={rule} onClose={() => setOpen(null)} /> : null}

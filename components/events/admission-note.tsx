@@ -19,7 +19,7 @@ export function AdmissionNote({ event }: { event: EventDetail }) {
       <strong className="font-medium text-warning">{upper(MARK_WORDS[event.admission])}.</strong>{" "}
       {event.admitted?.finding ? `${upper(event.admitted.finding)}. ` : null}
       {MARK_DETAIL[event.admission]}{" "}
-      <Link href="/admission" prefetch={false} className="text-accent hover:underline">
+      <Link href="/admission" prefetch={false} className="text-accent underline">
         {by ? `by the rule ${by}` : "see admission"}
       </Link>
     </p>

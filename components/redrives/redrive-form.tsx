@@ -7,6 +7,7 @@ import { Skeleton } from "@/components/ui/skeleton";
 import { useZone } from "@/lib/browser/clock-zone";
 import type { PreviewOut, RedriveOut } from "@/lib/contract/redrives";
 import { formatClock, formatNumber, formatRate } from "@/lib/core/format";
+import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import { DespiteChoice } from "./despite-choice";
 import { EarlierChoice } from "./earlier-choice";
 import { etaBefore, rateWords } from "./eta-words";
@@ -71,7 +72,9 @@ export function RedriveForm(props: RedriveFormProps) {
         <p className="text-warning">
           {preview.total === 0
             ? "Nothing matches any more: another redrive or operator was first."
-            : "None of these can be sent now. Verify them to see each one's verdict."}
+            : CONFIRMABLE_REFUSALS.some((reason) => preview.refused[reason])
+              ? "None of these is sent unless it is confirmed above."
+              : "None of these can be sent now. Verify them to see each one's verdict."}
         </p>
       ) : null}
       {nothing ? null : (

@@ -118,7 +118,7 @@ const ruleBody = {
 const DROPS_ALL = "a rule that drops needs a condition: without one it drops every message of its source";
 
 /** What a rule holds in the store. */
-export const ruleBodySchema = z.strictObject(ruleBody).check(
+const ruleBodySchema = z.strictObject(ruleBody).check(
   z.refine((body) => body.do.drop === undefined || body.when.length > 0, {
     path: ["when"],
     error: DROPS_ALL,
@@ -275,7 +275,7 @@ const RULE_EXAMPLE = {
   lastHour: { matched: 3, dropped: 0, failed: 0 },
   lastDay: { matched: 120, dropped: 0, failed: 0 },
 };
-export const ruleSchema = named("AdmissionRule", z.object(ruleOutShape), RULE_EXAMPLE);
+const ruleSchema = named("AdmissionRule", z.object(ruleOutShape), RULE_EXAMPLE);
 export type RuleOut = z.infer<typeof ruleSchema>;
 
 export const ruleListSchema = z.object({

@@ -31,7 +31,7 @@ export const TEXT_FIELDS = [
   "convention",
   "contentType",
 ] as const;
-export type TextField = (typeof TEXT_FIELDS)[number];
+type TextField = (typeof TEXT_FIELDS)[number];
 export const NUMBER_FIELDS = ["payloadBytes", "attempts"] as const;
 export const TEXT_TESTS = ["equals", "contains", "startsWith", "endsWith", "glob"] as const;
 export const NUMBER_TESTS = ["above", "below"] as const;

@@ -32,7 +32,7 @@ type Level = { source: string; code: string; n: number };
 export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number): Promise<Metric[]> {
   const scope = sourceScope(viewer);
   const parked = [PARKED_STATUSES, scope];
-  const [levels, top, statuses, hours, flow, redrives, controls, beats, consumers] = await Promise.all([
+  const [levels, top, statuses, hours, flow, redrives, controls, admission, beats, consumers] = await Promise.all([
     db.query<Level>(
       `with parked as (
          select source_id, error_code, sum(n) as n from dlq_level_sums where status = any($1::text[]) and ${ofSources("source_id", "$2")}
@@ -72,6 +72,13 @@ export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number):
        select 'blacklist', 'automatic', count(*) from aggregates where blacklist_id is not null and ${ofSources("source_id", "$1")}`,
       [scope],
     ),
+    db.query<{ source: string; outcome: string; n: number }>(
+      `select s.name as source, c.outcome, sum(c.n)::bigint as n
+         from admission_counts c join sources s on s.id = c.source_id
+        where c.hour >= date_trunc('hour', now() - interval '24 hours', 'UTC') and ${ofSources("c.source_id", "$1")}
+        group by s.name, c.outcome`,
+      [scope],
+    ),
     readBeats(db, scope),
     db.query<Consumer>(
       `select s.name as source, c.worker, c.state, c.lag, c.parked, c.parts from source_consumers c join sources s on s.id = c.source_id
@@ -85,6 +92,11 @@ export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number):
     ...flow,
     controlMetric(controls),
     ...sourceMetrics(consumers),
+    gauge(
+      "admission_24h",
+      "Arrivals by what the rules of admission did in 24 h: one that several rules match counts for each.",
+      admission.map(({ n, ...labels }) => ({ labels, value: n })),
+    ),
     ...workMetrics(redrives, beats),
   ];
 }

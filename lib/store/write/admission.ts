@@ -5,7 +5,7 @@ import type { Db, Tx } from "@/lib/store/db";
 import type { Parking } from "@/lib/store/write/park";
 
 /** How a rule met an arrival. `superseded` has no rule: see `readProcessedAbove`. */
-export type AdmissionOutcome = "matched" | "dropped" | "failed" | "superseded";
+type AdmissionOutcome = "matched" | "dropped" | "failed" | "superseded";
 export type AdmissionCount = { ruleId: string | null; sourceId: string; outcome: AdmissionOutcome };
 
 /** Appends what the rules did, summed up: a batch writes a row for each rule, source and outcome. */

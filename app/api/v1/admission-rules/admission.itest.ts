@@ -3,6 +3,7 @@ import * as one from "@/app/api/v1/events/[id]/route";
 import * as events from "@/app/api/v1/events/route";
 import * as preview from "@/app/api/v1/redrives/preview/route";
 import * as redrives from "@/app/api/v1/redrives/route";
+import * as metrics from "@/app/metrics/route";
 import type { ChangedRule, RuleDetail, RuleList, Trial } from "@/lib/contract/admission";
 import type { EventDetail, ParkAnswer } from "@/lib/contract/events";
 import type { DeadLetter } from "@/lib/core/dead-letter";
@@ -166,6 +167,7 @@ describe("a message that a rule drops", () => {
         errorMessage: "tick of 10.0.0.7",
       },
     ]);
+    expect((await web.call(metrics.GET)).text).toContain(`admission_24h{source="${source}",outcome="dropped"} 2`);
     // The log of counts folds into the same numbers.
     await foldRollups(worker);
     expect((await detail(id)).lastHour).toEqual({ matched: 0, dropped: 2, failed: 0 });
@@ -270,13 +272,17 @@ describe("a rule that changes while messages arrive", () => {
 describe("a rule that cannot be applied", () => {
   test("never keeps an event away: what is stored is no rule of this version", async () => {
     const { id } = await create({ when: NOISE, do: { drop: true } });
-    await worker.run('update admission_rules set body = \'{"when": [{"field": "mood"}], "do": {}}\' where id = $1', [
-      id,
-    ]);
-    await worker.run("update admission_revision set revision = revision + 1");
-    expect(await park([{ eventId: "n", errorCode: "NOISE" }])).toEqual(["parked"]);
+    for (const body of [
+      { when: [{ field: "mood" }], do: {} },
+      { when: "*", do: 7 },
+      { when: [], do: { drop: true } },
+    ]) {
+      await worker.run("update admission_rules set body = $2 where id = $1", [id, body]);
+      await worker.run("update admission_revision set revision = revision + 1");
+      expect(await park([{ eventId: `n-${++tests}`, errorCode: "NOISE" }])).toEqual(["parked"]);
+    }
     const { when, fault } = await detail(id);
-    expect({ when, fault }).toEqual({ when: null, fault: expect.stringContaining("when[0]") });
+    expect({ when, fault }).toEqual({ when: null, fault: expect.stringContaining("when: a rule that drops needs") });
     expect((await web.call<RuleList>(rules.GET)).status).toBe(200);
     // It can be repaired.
     expect((await change(id, { when: NOISE, do: { drop: true } })).status).toBe(200);

@@ -1,0 +1,181 @@
+import { violations } from "./support/axe.ts";
+import { expect, openBeside, test, toast } from "./support/parkade.ts";
+
+test("a rule is written, tried, switched on, and the redrive asks for its confirmation", async ({
+  page,
+  parkade,
+  request,
+  downstream,
+}) => {
+  test.setTimeout(60_000);
+  const source = await parkade.source("admission");
+  const name = `stock is gone for ${source.name}`;
+  const failure = { errorCode: "UNKNOWN", error: { type: "com.acme.SoldOutException", message: "no stock left" } };
+  await source.park([{ eventId: "old-1", ...failure }, { eventId: "old-2" }]);
+
+  // Written: the preview follows each change of the form.
+  await page.goto("/admission");
+  await page.getByRole("button", { name: "New rule…" }).first().click();
+  const dialog = page.getByRole("dialog", { name: "New rule" });
+  await dialog.getByRole("textbox", { name: "Name" }).fill(name);
+  await dialog.getByRole("combobox", { name: "Source" }).selectOption(source.name);
+  const condition = dialog.getByRole("group", { name: "Condition 1" });
+  await condition.getByRole("combobox", { name: "Test" }).selectOption("ends with");
+  await condition.getByRole("textbox", { name: "Value" }).fill("NoSuchException");
+  await dialog.getByRole("radio", { name: /ask for a confirmation/ }).check();
+  const would = dialog.getByRole("region", { name: "What it would do" });
+  await expect(would).toContainText("None of the newest 2 events matches.");
+  await condition.getByRole("textbox", { name: "Value" }).fill("SoldOutException");
+  await dialog.getByRole("combobox", { name: "Error code" }).selectOption("becomes");
+  await dialog.getByRole("textbox", { name: "New error code" }).fill("NO_STOCK");
+  await dialog.getByRole("textbox", { name: "Group" }).fill("stock is gone");
+  await expect(would).toContainText("1 of the newest 2 events matches: 1 would change.");
+  await expect(would).toContainText(/UNKNOWN →\s*becomes NO_STOCK · “stock is gone” · needs confirmation/);
+  await dialog.getByRole("button", { name: "Save, switched off" }).click();
+  await expect(dialog.getByRole("textbox", { name: "Reason" })).toBeFocused();
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("a redrive without stock fails again");
+  await dialog.getByRole("button", { name: "Save, switched off" }).click();
+  await expect(toast(page, `Saved ${name}`)).toBeVisible();
+  const rule = page.getByRole("listitem", { name });
+  await expect(rule).toContainText("OFF");
+  await expect(rule).toContainText("when exception type ends with SoldOutException");
+
+  // Off: nothing happens to what arrives.
+  await source.park([{ eventId: "off", ...failure }]);
+  expect((await source.detail("off")).admission).toBeNull();
+
+  // Tried once more as it is switched on.
+  await rule.getByRole("button", { name: "Switch on…" }).click();
+  const switching = page.getByRole("dialog", { name: `Switch on: ${name}` });
+  await expect(switching.getByRole("region", { name: "What it would do" })).toContainText(
+    "2 of the newest 3 events match",
+  );
+  await switching.getByRole("textbox", { name: "Reason" }).fill("tried on what is parked");
+  await switching.getByRole("button", { name: "Switch on" }).click();
+  await expect(rule).toContainText("ON");
+  await source.park([{ eventId: "new-1", ...failure }, { eventId: "new-2" }]);
+  await expect(rule).toContainText("matched 1 in the last hour, 1 message in 24 hours");
+
+  // The event names the rule, and its redrive asks.
+  await page.goto(source.href);
+  const panel = await openBeside(page, "new-1");
+  await expect(panel).toContainText("Needs confirmation.");
+  await expect(panel.getByRole("link", { name: `by the rule ${name}` })).toBeVisible();
+  await panel.getByRole("button", { name: "Redrive", exact: true }).click();
+  const redriving = page.getByRole("dialog");
+  await expect(redriving).toContainText("need confirmation 1");
+  await expect(redriving.getByRole("button", { name: "Redrive 0 events" })).toBeDisabled();
+  await redriving.getByRole("checkbox", { name: "Send the event that needs a confirmation" }).check();
+  await redriving.getByRole("textbox", { name: "Reason" }).fill("stock is back");
+  await redriving.getByRole("button", { name: "Redrive 1 event" }).click();
+  await expect.poll(() => downstream.deliveries(source.path)).toHaveLength(1);
+  const [redrive] = await parkade.redrives();
+  expect(redrive).toMatchObject({ reason: "stock is back", despite: ["needs-confirmation"] });
+  const { id } = await source.event("new-1");
+  await page.goto(`/events/${id}`);
+  await expect(page.getByRole("complementary", { name: "Facts" })).toContainText("arrived as UNKNOWN");
+
+  // It drops from now on: counted, with samples.
+  await page.goto("/admission");
+  await rule.getByRole("button", { name: "Edit…" }).click();
+  const editing = page.getByRole("dialog", { name: `Edit ${name}` });
+  await editing.getByRole("radio", { name: "drop it, and count it" }).check();
+  await expect(editing.getByRole("region", { name: "What it would do" })).toContainText("3 would be dropped");
+  await editing.getByRole("textbox", { name: "Reason" }).fill("it is noise by now");
+  await editing.getByRole("button", { name: "Save" }).click();
+  await expect(rule).toContainText("dropped and counted");
+  const noise = { source: source.name, eventId: "noise-1", payload: {}, ...failure };
+  expect(await (await request.post("/api/v1/events", { data: [noise] })).json()).toMatchObject({
+    accepted: 0,
+    dropped: 1,
+  });
+  await rule.getByRole("button", { name: "Show samples" }).click();
+  await expect(rule.getByRole("list", { name: "Samples" })).toContainText("noise-1");
+
+  await rule.getByRole("button", { name: "Switch off…" }).click();
+  const off = page.getByRole("dialog", { name: `Switch off: ${name}` });
+  await off.getByRole("textbox", { name: "Reason" }).fill("done");
+  await off.getByRole("button", { name: "Switch off" }).click();
+  await expect(rule).toContainText("OFF");
+  await rule.getByRole("button", { name: "Delete…" }).click();
+  const deleting = page.getByRole("dialog", { name: `Delete ${name}?` });
+  await deleting.getByRole("textbox", { name: "Reason" }).fill("done");
+  await deleting.getByRole("button", { name: "Delete", exact: true }).click();
+  await expect(rule).toBeHidden();
+});
+
+for (const [colorScheme, tag] of [
+  ["light", "@phone"],
+  ["dark", ""],
+] as const) {
+  test.describe(`in ${colorScheme} ${tag}`.trim(), () => {
+    test.use({ colorScheme, contextOptions: { reducedMotion: "reduce" } });
+
+    test("the rules, their dialogs and the marked events are accessible", async ({ page, parkade, request }) => {
+      test.setTimeout(60_000);
+      const source = await parkade.source("admission-axe");
+      const stored = async (name: string, effect: object) => {
+        const when = [
+          {
+            field: "errorMessage",
+            is: "glob",
+            value: "payload of * cannot be read, and this text is as long as a pattern may well be",
+          },
+          { field: "header", name: "x-tenant", is: "present", not: true },
+        ];
+        const data = {
+          name: `${name} ${source.name}`,
+          source: source.name,
+          when,
+          do: effect,
+          enabled: true,
+          reason: "axe",
+        };
+        const answer = await request.post("/api/v1/admission-rules", { data });
+        return ((await answer.json()) as { id: string }).id;
+      };
+      const rules = [
+        await stored("early", { park: "early", errorCode: { value: "UNREADABLE" }, group: "payload cannot be read" }),
+        await stored("noise", { drop: true }),
+      ];
+      await request.patch(`/api/v1/admission-rules/${rules[1]}`, { data: { enabled: false, reason: "axe" } });
+      const message = "payload of 77 cannot be read, and this text is as long as a pattern may well be";
+      await source.park([{ eventId: "e-1", error: { type: "Unreadable", message } }, { eventId: "e-2" }]);
+      const { id } = await source.event("e-1");
+      const found: Record<string, string[]> = {};
+      const look = async (what: string) => {
+        await expect(page.getByRole("status", { name: /Loading|Counting/ })).toHaveCount(0);
+        const complaints = await violations(page);
+        if (complaints.length > 0) found[what] = complaints;
+      };
+      await page.goto("/admission");
+      await expect(page.getByRole("listitem", { name: `early ${source.name}` })).toBeVisible();
+      await look("rules");
+      await page
+        .getByRole("listitem", { name: `early ${source.name}` })
+        .getByRole("button", { name: "Edit…" })
+        .click();
+      await expect(page.getByRole("dialog")).toContainText("of the newest 2 events");
+      await look("edit");
+      await page.keyboard.press("Escape");
+      await page
+        .getByRole("listitem", { name: `noise ${source.name}` })
+        .getByRole("button", { name: "Switch on…" })
+        .click();
+      await expect(page.getByRole("dialog")).toContainText("of the newest 2 events");
+      await look("switch on");
+      await page.goto(`/events/${id}`);
+      await expect(page.getByText("Parked early.")).toBeVisible();
+      await look("event");
+      await page.goto(source.href);
+      await expect(page.getByRole("row").filter({ hasText: "UNREADABLE" })).toContainText("parked early");
+      await look("list");
+      await page.getByRole("checkbox", { name: "Select event e-1" }).check();
+      await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
+      await expect(page.getByRole("region", { name: "To confirm" })).toBeVisible();
+      await look("redrive");
+      for (const rule of rules) await request.delete(`/api/v1/admission-rules/${rule}`);
+      expect(found).toEqual({});
+    });
+  });
+}
