@@ -82,7 +82,7 @@ describe("confirmations", () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  test("of the quiet window are told too, with the redrive that delivered", async () => {
+  test("of the quiet window are sent too, with the redrive that delivered", async () => {
     await setUrl(receiver.url);
     await changeSettings(world.deps, { settings: { quietWindowMs: 1_000 }, reason: "soon" }, viewer);
     await world.park(1);

@@ -9,8 +9,8 @@ import { readConfirmedUrl } from "@/lib/store/read/settings";
 export const CONFIRMED_DESTINATION = "confirmed";
 
 /**
- * Tells the address in the settings, if there is one, which events were confirmed: through the outbox, so that it is
- * told if this transaction commits and never otherwise. One message for each source.
+ * Inserts a message about confirmed events into the outbox, for the address in the settings, if there is one. It is sent if
+ * this transaction commits and never otherwise. One message for each source.
  */
 export async function announceConfirmed(
   tx: Tx,
@@ -20,8 +20,7 @@ export async function announceConfirmed(
   if (ids.length === 0 || (await readConfirmedUrl(tx)) === null) return;
   const bySource = Map.groupBy(await readConfirmedEvents(tx, ids), ({ source }) => source);
   const messages = [...bySource].map(([source, events]) => {
-    const told = events.map(({ source: _, ...event }) => event);
-    const data = { source, by, events: told };
+    const data = { source, by, events: events.map(({ source: _, ...event }) => event) };
     return {
       id: uuidv7(nowMs),
       aggregateType: "source",

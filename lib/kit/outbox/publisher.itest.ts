@@ -299,7 +299,7 @@ describe("failures", () => {
     expect(await ids("status = 'NEW' and available_at > now() + interval '9 minutes'")).toEqual(["a1-0"]);
   });
 
-  test("an outage counts no attempt, gives the claim back, and is told", async () => {
+  test("an outage counts no attempt, gives the claim back, and reaches the observer", async () => {
     await insert(1, 2);
     const transport: Transport = { publishMany: () => Promise.reject(new Error("ECONNREFUSED")) };
     await expect(publishDue(options(transport))).rejects.toThrow("ECONNREFUSED");

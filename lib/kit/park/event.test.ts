@@ -6,7 +6,7 @@ const at = { source: "orders", nowMs: 1_795_000_000_000 };
 const event = (error: unknown, message: Partial<FailedMessage> = {}) =>
   JSON.parse(parkEvent(error, { eventId: "e1", payload: { n: 1 }, ...message }, at).line);
 
-describe("what is told of the error", () => {
+describe("what Parkade learns of the error", () => {
   test("type, message, and the stacks along the chain of causes", () => {
     class StockError extends Error {}
     const error = new StockError("no stock", { cause: new TypeError("x is undefined") });
@@ -58,9 +58,9 @@ describe("what is told of the error", () => {
       raw: new Uint8Array([255]),
       none: null,
     };
-    const told = event(Object.assign(new Error(), { outcome: { attempts: 4 } }), { headers });
-    expect(told).toMatchObject({ attempts: 4, traceId: "4bf92f3577b34da6a3ce929d0e0e4736", failedAt: at.nowMs });
-    expect(told.headers).toEqual([
+    const reported = event(Object.assign(new Error(), { outcome: { attempts: 4 } }), { headers });
+    expect(reported).toMatchObject({ attempts: 4, traceId: "4bf92f3577b34da6a3ce929d0e0e4736", failedAt: at.nowMs });
+    expect(reported.headers).toEqual([
       ["traceparent", headers.traceparent],
       ["raw", "/w==", "bytes"],
       ["none", null],

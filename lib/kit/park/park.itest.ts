@@ -27,9 +27,9 @@ const hasty = {
   sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.min(ms, 10), signal),
 };
 
-type Told = { dropped: string[]; setAside: string[]; delays: number[]; replayed: number };
-function parker(more: Partial<ParkerOptions> = {}): Parker & { told: Told } {
-  const told: Told = { dropped: [], setAside: [], delays: [], replayed: 0 };
+type Reported = { dropped: string[]; setAside: string[]; delays: number[]; replayed: number };
+function parker(more: Partial<ParkerOptions> = {}): Parker & { reported: Reported } {
+  const reported: Reported = { dropped: [], setAside: [], delays: [], replayed: 0 };
   const made = createParker({
     url: parkade.url,
     source: "orders",
@@ -37,17 +37,17 @@ function parker(more: Partial<ParkerOptions> = {}): Parker & { told: Told } {
     waitMsMax: 10_000,
     clock: hasty,
     observer: {
-      dropped: ({ reason }) => told.dropped.push(reason),
-      setAside: ({ eventId, code }) => told.setAside.push(`${eventId} ${code}`),
-      outage: ({ delayMs }) => told.delays.push(delayMs),
+      dropped: ({ reason }) => reported.dropped.push(reason),
+      setAside: ({ eventId, code }) => reported.setAside.push(`${eventId} ${code}`),
+      outage: ({ delayMs }) => reported.delays.push(delayMs),
       replayed: ({ count }) => {
-        told.replayed += count;
+        reported.replayed += count;
       },
     },
     ...more,
   });
   parkers.push(made);
-  return Object.assign(made, { told });
+  return Object.assign(made, { reported });
 }
 
 const park = (by: Parker, id: string, payload: unknown = { id }) =>
@@ -111,7 +111,7 @@ describe("Parkade does not answer", () => {
     await parkade.up();
     await expect.poll(() => parkade.parked()).toEqual(wanted);
     await expect.poll(segments).toEqual([]);
-    expect(by.told.replayed).toBe(450);
+    expect(by.reported.replayed).toBe(450);
     expect(await park(by, "after")).toMatchObject({ status: "stored" });
   });
 
@@ -143,15 +143,15 @@ describe("Parkade does not answer", () => {
     expect((await park(by, "e-0")).status).toBe("stored");
     expect((await park(by, "e-1")).status).toBe("stored");
     expect((await park(by, "e-2")).status).toBe("spooled");
-    await expect.poll(() => by.told.delays.length).toBeGreaterThan(0);
-    expect(by.told.delays[0]).toBeGreaterThanOrEqual(1_000);
+    await expect.poll(() => by.reported.delays.length).toBeGreaterThan(0);
+    expect(by.reported.delays[0]).toBeGreaterThanOrEqual(1_000);
     await expect.poll(() => parkade.parked(), { timeout: 20_000 }).toEqual(["e-0", "e-1", "e-2"]);
   });
 
   test("an unknown source is waited for: somebody makes it", async () => {
     const by = parker({ source: "later" });
     expect((await park(by, "e-0")).status).toBe("spooled");
-    expect(by.told.dropped).toEqual([]);
+    expect(by.reported.dropped).toEqual([]);
     await parkade.console.deps.db.run(
       "insert into sources (id, name, kind, config) select gen_random_uuid(), 'later', kind, config from sources limit 1",
     );
@@ -197,7 +197,7 @@ describe("the spool", () => {
     const next = parker();
     expect((await park(next, "e-3")).status).toBe("spooled");
     await expect.poll(() => parkade.parked()).toEqual(ids("e", 4));
-    expect(next.told.setAside).toEqual([]);
+    expect(next.reported.setAside).toEqual([]);
   });
 
   test("a line that is no event, and an event that Parkade refuses, are set aside: the others come", async () => {
@@ -212,7 +212,7 @@ describe("the spool", () => {
     const next = parker();
     expect(await next.flush()).toBe(true);
     expect(await parkade.parked()).toEqual(["e-0"]);
-    expect(next.told.setAside.sort()).toEqual(["large payload-too-large", "null invalid-json"]);
+    expect(next.reported.setAside.sort()).toEqual(["large payload-too-large", "null invalid-json"]);
     expect(readFileSync(join(folder, "refused.ndjson"), "utf8").split("\n")).toHaveLength(3);
   });
 
@@ -232,12 +232,13 @@ describe("the spool", () => {
     await expect.poll(segments).toEqual([]);
   });
 
-  test("kill -9 of two processes in one folder: each event that was called safe arrives, in its order", async () => {
-    await parkade.down();
+  test("kill -9 of two processes in one folder: each event that was called safe arrives, in its order, and none is taken before", async () => {
+    // They find no Parkade, so all of their events wait on disk.
+    const nowhere = "http://127.0.0.1:1";
     const doomed = ["left", "right"].map((name) => {
       const child = spawn(
         process.execPath,
-        ["--import", "tsx", "lib/kit/testing/doomed-parker.ts", parkade.url, folder, name],
+        ["--import", "tsx", "lib/kit/testing/doomed-parker.ts", nowhere, folder, name],
         {
           stdio: ["ignore", "pipe", "inherit"],
         },
@@ -255,13 +256,16 @@ describe("the spool", () => {
             .map((line) => line.slice(8)),
       };
     });
+    for (const { safe } of doomed) await expect.poll(() => safe().length, { timeout: 25_000 }).toBeGreaterThan(20);
+    await parker().flush();
+    expect(await parkade.parked()).toEqual([]);
     for (const { child, safe } of doomed) {
-      await expect.poll(() => safe().length, { timeout: 25_000 }).toBeGreaterThan(40);
+      const before = safe().length;
+      await expect.poll(() => safe().length, { timeout: 25_000 }).toBeGreaterThan(before + 20);
       const exit = new Promise((resolve) => child.once("exit", resolve));
       child.kill("SIGKILL");
       await exit;
     }
-    await parkade.up();
     expect(await parker().flush()).toBe(true);
     const arrived = await parkade.parked();
     for (const { safe } of doomed) {
