@@ -49,6 +49,7 @@ const RULES: Record<string, string[]> = {
     "pkg:amqplib",
     "pkg:ioredis",
     "pkg:lossless-json",
+    "type:pkg:pg",
     "pkg:undici",
     "pkg:node",
   ],

@@ -1,5 +1,6 @@
 import { httpAdapter } from "@/lib/brokers/http/adapter";
 import { kafkaAdapter } from "@/lib/brokers/kafka/adapter";
+import { outboxAdapter } from "@/lib/brokers/outbox/adapter";
 import { ParkLoop, type ParkLoopDeps } from "@/lib/brokers/park-loop";
 import type { Adapter, AdapterDeps, Consumer, ParkBatch, ProbeResult, Publisher, ReadMode } from "@/lib/brokers/port";
 import { mapSample } from "@/lib/brokers/probe-sample";
@@ -17,6 +18,7 @@ const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>> } = {
   "redis-stream": redisStreamsAdapter,
   kafka: kafkaAdapter,
   sqs: sqsAdapter,
+  outbox: outboxAdapter,
 };
 
 /**

@@ -5,6 +5,7 @@ import { formFields, type KindDescriptor } from "@/lib/kinds/descriptor";
 import { type FieldMeta, type Mapping, mapping, referenceIn } from "@/lib/kinds/fields";
 import { http } from "@/lib/kinds/http";
 import { kafka } from "@/lib/kinds/kafka";
+import { outbox } from "@/lib/kinds/outbox";
 import { rabbitmq } from "@/lib/kinds/rabbitmq";
 import { headerSecrets, MASK, redactUrl, urlSecrets } from "@/lib/kinds/redact-url";
 import { redisStreams } from "@/lib/kinds/redis-streams";
@@ -14,7 +15,7 @@ import { sqs } from "@/lib/kinds/sqs";
  * Every kind of source, in the order in which people see them. A kind is its descriptor here and its adapter in
  * lib/brokers/<kind>; the registry, the API, the forms and the docs are made of this table.
  */
-const DESCRIPTORS = { http, rabbitmq, kafka, sqs, "redis-stream": redisStreams };
+const DESCRIPTORS = { http, rabbitmq, kafka, sqs, "redis-stream": redisStreams, outbox };
 
 export type Kind = keyof typeof DESCRIPTORS;
 export type ConfigOf<K extends Kind> = z.infer<(typeof DESCRIPTORS)[K]["config"]>;

@@ -1,3 +1,4 @@
+import type { ConnectionOptions } from "node:tls";
 import pg from "pg";
 
 export type PoolOptions = {
@@ -16,6 +17,8 @@ export type PoolOptions = {
   types?: pg.CustomTypesConfig;
   /** Command-line options of the session, such as `-c search_path=...`. */
   sessionOptions?: string;
+  /** The connections are encrypted with these settings, whatever the connection string says. */
+  tls?: ConnectionOptions;
 };
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -67,6 +70,7 @@ export class PostgresPool extends pg.Pool {
       keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
       ...(options.types ? { types: options.types } : {}),
       ...(options.sessionOptions ? { options: options.sessionOptions } : {}),
+      ...(options.tls ? { ssl: options.tls } : {}),
       ...(options.onConnect ? { onConnect: options.onConnect } : {}),
     });
     this.#server = URL.canParse(connectionString) ? new URL(connectionString).host : connectionString;

@@ -23,6 +23,7 @@ import { rebus } from "@/lib/brokers/conventions/rebus";
 import { springAmqp, springCloudStream } from "@/lib/brokers/conventions/spring-amqp";
 import { xDeath } from "@/lib/brokers/conventions/x-death";
 import type { Message } from "@/lib/brokers/message";
+import { outboxRow } from "@/lib/brokers/outbox/row";
 import { redisStreamEntry } from "@/lib/brokers/redis-streams/entry";
 
 /**
@@ -59,6 +60,7 @@ export const CONVENTIONS: readonly Convention[] = [
   lambdaEventSource,
   sns,
   sqsRedrivePolicy,
+  outboxRow,
   generic,
 ];
 

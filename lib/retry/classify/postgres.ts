@@ -1,9 +1,20 @@
 import { type Family, judged } from "@/lib/retry/classify/classifier";
-import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT } from "@/lib/retry/classify/verdict";
+import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, tableOf } from "@/lib/retry/classify/verdict";
+
+/** Codes of the outbox adapter: nothing was written, and a repeat would find the same. */
+const OUTBOX_CODES = tableOf<CodeRule>({
+  OUTBOX_ROW_GONE: PERMANENT,
+  OUTBOX_ROW_CHANGED: PERMANENT,
+  OUTBOX_NO_TABLE: PERMANENT,
+  OUTBOX_NO_COLUMN: PERMANENT,
+  OUTBOX_COLUMN_TYPE: PERMANENT,
+  OUTBOX_NO_PERMISSION: PERMANENT,
+  OUTBOX_PAYLOAD: PERMANENT,
+});
 
 /** Errors with a SQLSTATE as their code: those of pg, and of what is built on it. */
 export const POSTGRES_ERRORS: Family = {
-  byCode: ({ code }) => (typeof code === "string" ? judged(code, postgresRule(code)) : undefined),
+  byCode: ({ code }) => (typeof code === "string" ? judged(code, OUTBOX_CODES[code] ?? postgresRule(code)) : undefined),
 };
 
 /**

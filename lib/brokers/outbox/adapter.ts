@@ -1,0 +1,59 @@
+import { addressOf, describeOutbox, openPool, until } from "@/lib/brokers/outbox/connection";
+import { OutboxPublisher } from "@/lib/brokers/outbox/publisher";
+import { outboxReader } from "@/lib/brokers/outbox/reader";
+import { letterOf, type OutboxRow, orderColumn, rowSql } from "@/lib/brokers/outbox/row";
+import {
+  assertWritable,
+  countDead,
+  deadSql,
+  deadValues,
+  type OutboxTable,
+  openTable,
+} from "@/lib/brokers/outbox/table";
+import type { Adapter, AdapterDeps, ProbeResult } from "@/lib/brokers/port";
+import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
+import { type OutboxConfig, outbox } from "@/lib/kinds/outbox";
+
+/** PostgreSQL outbox tables: reads the rows that their publisher gave up; a redrive makes a row new again in its place. */
+export function outboxAdapter(deps: AdapterDeps): Adapter<OutboxConfig> {
+  return {
+    reader: (config) => outboxReader(config, deps),
+    probe,
+    publisher: (config) => new OutboxPublisher(config),
+  };
+}
+
+async function probe(config: OutboxConfig, signal: AbortSignal): Promise<ProbeResult> {
+  try {
+    const pool = openPool(config, "parkade-probe", 1);
+    const looking = look(config, pool);
+    // Not before the statements are through: an open connection would stay.
+    void looking.catch(() => undefined).finally(() => pool.end().catch(() => undefined));
+    return await until(looking, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    return { reachable: false, detail: describeOutbox(error, config) };
+  }
+}
+
+async function look(config: OutboxConfig, pool: ReturnType<typeof openPool>): Promise<ProbeResult> {
+  const table = await openTable(pool, config);
+  const { rows } = await pool.query<OutboxRow>(
+    `select ${rowSql(table)} from ${table.sql} where ${deadSql(table)}
+      order by ${orderColumn(table).sql} nulls last, ${table.columns.id.sql} limit ${SAMPLE_MAX}`,
+    deadValues(table),
+  );
+  const detail = `connected to ${addressOf(config)}, ${outbox.reads(config)}${redriveFault(table, config)}`;
+  const sample = rows.map((row) => sampleOf(letterOf(row, config)));
+  return { reachable: true, detail, depth: await countDead(pool, table), sample };
+}
+
+/** Events can be parked without the permission to redrive them. */
+function redriveFault(table: OutboxTable, config: OutboxConfig): string {
+  try {
+    assertWritable(table, config);
+    return "";
+  } catch (error) {
+    return `; redrives would fail: ${describeOutbox(error, config)}`;
+  }
+}

@@ -1,0 +1,618 @@
+import { randomBytes } from "node:crypto";
+import { chmodSync, chownSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  type Arrived,
+  type BrokerHarness,
+  consumerOf,
+  describeBroker,
+  type ExactMessage,
+  eventually,
+  outbound,
+} from "@/lib/brokers/broker.conformance";
+import { headerBytes, storedHeader } from "@/lib/brokers/message";
+import { outboxAdapter } from "@/lib/brokers/outbox/adapter";
+import type { Adapter, OutboundMessage, Publisher } from "@/lib/brokers/port";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import { parseSourceConfig } from "@/lib/kinds/kinds";
+import type { OutboxConfig } from "@/lib/kinds/outbox";
+import { insertOutbox } from "@/lib/kit/outbox/insert";
+import { outboxTableSql } from "@/lib/kit/outbox/table";
+import { systemClock } from "@/lib/platform/clock";
+import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
+import { startTcpProxy } from "@/lib/testing/tcp-proxy";
+import { type EmbeddedPostgres, startPostgres } from "@/scripts/embedded-postgres";
+
+const never = new AbortController().signal;
+const adapter = outboxAdapter({ clock: systemClock, random: () => 0 });
+const unique = (name: string) => `${name}_${randomBytes(4).toString("hex")}`;
+
+let dataDir: string;
+let certificates: TestCertificates;
+let server: EmbeddedPostgres;
+let db: pg.Pool;
+
+async function start(): Promise<void> {
+  server = await startPostgres({
+    dataDir,
+    ephemeral: true,
+    samePort: db !== undefined,
+    settings: { max_connections: "200" },
+  });
+  db ??= new pg.Pool({ connectionString: server.url, max: 4 });
+  db.on("error", () => undefined); // restarts are part of these tests
+}
+
+/** The key must belong to the user under which the server runs. */
+async function encrypt(): Promise<void> {
+  const { uid, gid } = statSync(server.clusterDir);
+  const { certFile, keyFile } = certificates.server;
+  chownSync(keyFile, uid, gid);
+  chmodSync(keyFile, 0o600);
+  chmodSync(dirname(keyFile), 0o755);
+  await db.query(`alter system set ssl_cert_file = '${certFile}'`);
+  await db.query(`alter system set ssl_key_file = '${keyFile}'`);
+  await db.query("alter system set ssl = on");
+  await server.stop();
+  await start();
+}
+
+function urlFor(change: { user?: string; password?: string; port?: number; query?: string } = {}): string {
+  const url = new URL(server.url);
+  url.hostname = "127.0.0.1";
+  if (change.user !== undefined) url.username = change.user;
+  if (change.password !== undefined) url.password = change.password;
+  if (change.port !== undefined) url.port = String(change.port);
+  url.search = change.query ?? "";
+  return url.href;
+}
+
+function configOf(config: Record<string, unknown>): OutboxConfig {
+  return parseSourceConfig("outbox", { url: urlFor(), ...config }).config as OutboxConfig;
+}
+
+/** A user of its own with these grants on the table. */
+async function userWith(grants: string[]): Promise<string> {
+  const user = unique("limited");
+  await db.query(`create role ${user} login password 'hunter2'`);
+  for (const grant of grants) await db.query(`grant ${grant} to ${user}`);
+  return user;
+}
+
+type Form = {
+  payload: "bytea" | "jsonb" | "json" | "text";
+  headers: "jsonb" | "text";
+  id: "text" | "uuid" | "bigint";
+};
+
+async function makeTable({ payload, headers, id }: Form): Promise<string> {
+  const table = unique("outbox");
+  await db.query(`create table ${table} (
+    id ${id} primary key, aggregate_type text, aggregate_id varchar(40), seq bigint generated always as identity,
+    event_type text, payload ${payload}, headers ${headers}, status varchar(20) not null default 'PENDING',
+    attempts int not null default 0, next_attempt_at timestamptz, last_error text,
+    created_at timestamptz not null default now())`);
+  return table;
+}
+
+const pairs = (headers: ExactMessage["headers"]) =>
+  JSON.stringify(headers.map(([name, value]) => storedHeader(name, value)));
+
+/** What the publisher of the application does when it has tried too often. */
+async function addDead(table: string, messages: ExactMessage[]): Promise<void> {
+  for (const { body, headers } of messages)
+    await db.query(`insert into ${table} (id, payload, headers, status, attempts) values ($1, $2, $3, 'DEAD', 7)`, [
+      unique("e"),
+      body,
+      pairs(headers),
+    ]);
+}
+
+/** Rows that are new again, as the application's publisher would send them; it then marks them as sent. */
+async function arrivedRows(table: string): Promise<(ExactMessage & { id: string })[]> {
+  const { rows } = await db.query<{ id: string; payload: Buffer | null; headers: string }>(
+    `with sent as (update ${table} set status = 'PUBLISHED' where status = 'PENDING' returning id, payload, headers::text, seq)
+     select * from sent order by seq`,
+  );
+  return rows.map(({ id, payload, headers }) => ({
+    id,
+    key: null,
+    body: payload,
+    headers: (JSON.parse(headers) as Parameters<typeof headerBytes>[0][]).map((header) => [
+      header[0],
+      headerBytes(header),
+    ]),
+  }));
+}
+
+/** The row of each message that is published lies there, as after its parking. */
+function withRows(table: string): Adapter<OutboxConfig> {
+  return {
+    ...adapter,
+    publisher: (config) => {
+      const real = adapter.publisher(config);
+      const publish: Publisher["publish"] = async (message, signal, onPhase) => {
+        if (message.origin.rowId === undefined && !signal.aborted)
+          await db.query(
+            `insert into ${table} (id, payload, headers, status) values ($1, '', '[]', 'DEAD') on conflict do nothing`,
+            [message.eventId],
+          );
+        return real.publish(message, signal, onPhase);
+      };
+      return { publish, probe: (signal) => real.probe(signal), close: () => real.close() };
+    },
+  };
+}
+
+async function harness(): Promise<BrokerHarness<OutboxConfig>> {
+  const proxy = await startTcpProxy(server.port);
+  const table = await makeTable({ payload: "bytea", headers: "jsonb", id: "text" });
+  const unpermitted = await userWith([`select on ${table}`]);
+  const column = await userWith([`select (id, payload, status) on ${table}`]);
+  const config = configOf({ url: urlFor({ port: proxy.port }), table, parkedStatus: "PARKED" });
+  const tls = (settings: object) => configOf({ table, parkedStatus: "PARKED", tls: settings });
+  const mood = unique("mood");
+  await db.query(`create type ${mood} as enum ('PENDING', 'DEAD', 'FAILED')`);
+  await db.query(`create table ${table}_enum (id text primary key, payload jsonb, status ${mood})`);
+  return {
+    adapter: withRows(table),
+    config,
+    refusing: { ...config, table: unique("nobody_made_it") },
+    proxy,
+    origin: {},
+    arrived: async () =>
+      (await arrivedRows(table)).map(
+        ({ body, headers }): Arrived => ({
+          body: body ?? Buffer.alloc(0),
+          contentType: headers.find(([name]) => name === "content-type")?.[1]?.toString() ?? null,
+          headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), String(value)])),
+        }),
+      ),
+    produce: (bodies) =>
+      addDead(
+        table,
+        bodies.map((body) => ({ key: null, body: Buffer.from(body), headers: [] })),
+      ),
+    remaining: async () => {
+      const { rows } = await db.query<{ n: number }>(`select count(*)::int as n from ${table} where status = 'DEAD'`);
+      return rows[0]!.n;
+    },
+    exact: {
+      carries: {
+        keys: false,
+        absentBody: true,
+        emptyBody: true,
+        binaryBody: true,
+        nullHeaders: true,
+        duplicateHeaders: true,
+        binaryHeaders: true,
+      },
+      produceExact: (messages) => addDead(table, messages),
+      arrivedExact: () => arrivedRows(table),
+      // The row is there: its publisher gives it up again.
+      bounce: async () => {
+        await db.query(`update ${table} set status = 'DEAD', attempts = 3 where status = 'PUBLISHED'`);
+      },
+      restart: async () => {
+        await server.stop("immediate");
+        await start();
+      },
+      misconfigured: [
+        ["a wrong password", { ...config, url: urlFor({ password: "hunter2" }) }, /check the user and the password/],
+        ["a table that is not there", { ...config, table: "not_there" }, /table not_there does not exist/],
+        [
+          "a column that is not there",
+          { ...config, columns: { error: "err" } },
+          /has no column err: name it in columns\.error/,
+        ],
+        ["a column of another type", { ...config, columns: { headers: "seq" } }, /column seq .* is of type bigint/],
+        [
+          "no permission for a column",
+          { ...config, url: urlFor({ user: column, password: "hunter2" }) },
+          /may not SELECT .*last_error.* GRANT SELECT/,
+        ],
+        [
+          "no permission to write the parked status",
+          { ...config, url: urlFor({ user: unpermitted, password: "hunter2" }) },
+          /may not UPDATE status of table .*: GRANT UPDATE \("status"\)/,
+        ],
+        ["a status that the enum lacks", { ...config, table: `${table}_enum` }, /has no value PARKED/],
+        ["an open connection by accident", { ...config, url: urlFor({ query: "?sslmode=prefer" }) }, /sslmode/],
+      ],
+      tls: {
+        good: tls({ ca: certificates.ca }),
+        refused: [
+          ["no authority", configOf({ url: urlFor({ query: "?sslmode=require" }), table }), /certificate|signed/],
+          ["another authority", tls({ ca: certificates.otherCa }), /certificate|signed/],
+          ["another name", tls({ ca: certificates.ca, servername: "elsewhere.example" }), /elsewhere\.example/],
+        ],
+      },
+    },
+    stop: async () => {
+      await proxy.stop();
+      await db.query(`drop table ${table}, ${table}_enum`);
+    },
+  };
+}
+
+type Row = Record<string, unknown>;
+async function rowOf(table: string, id: string): Promise<Row> {
+  return (await db.query<Row>(`select * from ${table} where id = $1`, [id])).rows[0]!;
+}
+
+/** Parks into a list for as long as `work` runs. */
+async function reading<T>(config: OutboxConfig, work: (parked: DeadLetter[]) => Promise<T>): Promise<T> {
+  const parked: DeadLetter[] = [];
+  const consumer = consumerOf(adapter, config, async (batch) => {
+    parked.push(...batch);
+  });
+  try {
+    return await work(parked);
+  } finally {
+    await consumer.stop();
+  }
+}
+
+function redriveOf(letter: DeadLetter, change: Partial<OutboundMessage> = {}): OutboundMessage {
+  const { eventId, payload, contentType, headers, origin } = letter;
+  return outbound(origin, { eventId, payload, contentType, headers, ...change });
+}
+
+describe("outbox", () => {
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), "parkade-outbox-"));
+    chmodSync(dataDir, 0o755);
+    certificates = testCertificates();
+    await start();
+    await encrypt();
+  });
+  afterAll(async () => {
+    await db.end();
+    await server.stop("immediate");
+    certificates.remove();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  describeBroker("outbox", harness);
+
+  const kitTable = async () => {
+    const table = unique("outbox");
+    await db.query(outboxTableSql({ table }));
+    return { table, config: configOf({ table, layout: "parkade" }) };
+  };
+  const failInKit = async (table: string, count: number, payload: unknown = { total: 5 }) => {
+    const ids = await insertOutbox(
+      db,
+      Array.from({ length: count }, (_, n) => ({
+        aggregateType: "order",
+        aggregateId: `order-${n}`,
+        eventType: "OrderPlaced",
+        destination: "orders",
+        payload,
+        headers: [["x-tenant", "eu"] as const],
+      })),
+      { table, notify: false },
+    );
+    await db.query(`update ${table} set status = 'FAILED', attempts = 9, last_error = 'TypeError: no total'`);
+    return ids;
+  };
+
+  describe("a table without a parked status", () => {
+    it("parks the failed rows of parkade/outbox and changes none of them", async () => {
+      const { table, config } = await kitTable();
+      const [id] = await failInKit(table, 1);
+      const before = await rowOf(table, id!);
+      await reading(config, async (parked) => {
+        await eventually(() => parked.length).toBe(1);
+        expect(parked[0]).toMatchObject({
+          eventId: id,
+          aggregateType: "order",
+          aggregateId: "order-0",
+          eventType: "OrderPlaced",
+          errorCode: "CONSUMER_BUG",
+          error: { type: "TypeError", message: "TypeError: no total" },
+          attempts: 9,
+          headers: [["x-tenant", "eu"]],
+          origin: { convention: "outbox", table, rowId: id },
+        });
+        expect(Buffer.from(parked[0]!.payload).toString()).toBe('{"total":5}');
+      });
+      expect(await rowOf(table, id!)).toEqual(before);
+    });
+
+    it("offers each version of a row once, in the order of the table, also behind a redrive", async () => {
+      const { table, config } = await kitTable();
+      const ids = await failInKit(table, 1_200);
+      await reading(config, async (parked) => {
+        await eventually(() => parked.length).toBe(1_200);
+        expect(parked.map(({ eventId }) => eventId)).toEqual(ids);
+        // Later rows show that the earlier ones were passed over.
+        const publisher = adapter.publisher(config);
+        await publisher.publish(redriveOf(parked[3]!), never);
+        await publisher.close();
+        expect(await rowOf(table, ids[3]!)).toMatchObject({ status: "NEW", attempts: 0 });
+        await db.query(`update ${table} set status = 'FAILED', attempts = 2 where id = $1`, [ids[3]]);
+        await eventually(() => parked.length).toBe(1_201);
+        expect(parked[1_200]).toMatchObject({
+          eventId: ids[3],
+          redrive: { redriveId: "018f9c4e-1111-7000-8000-000000000001", attempt: 1 },
+        });
+        const [later] = await failOne(table);
+        await eventually(() => parked.length).toBe(1_202);
+        expect(parked[1_201]!.eventId).toBe(later);
+      });
+    });
+
+    const failOne = (table: string) =>
+      insertOutbox(
+        db,
+        { aggregateId: "late", eventType: "Late", destination: "orders", payload: {} },
+        { table, notify: false },
+      ).then(async (ids) => {
+        await db.query(`update ${table} set status = 'FAILED' where id = $1`, [ids[0]]);
+        return ids;
+      });
+
+    it("finds a row that a long transaction commits behind newer ones, in a savepoint too", async () => {
+      const { table, config } = await kitTable();
+      await failInKit(table, 2);
+      const client = await db.connect();
+      await client.query("begin");
+      await client.query("savepoint work");
+      const [id] = await insertOutbox(
+        client,
+        { aggregateId: "slow", eventType: "Slow", destination: "orders", payload: {} },
+        { table, notify: false },
+      );
+      await client.query(`update ${table} set status = 'FAILED' where id = $1`, [id]);
+      await client.query("release savepoint work");
+      await reading(config, async (parked) => {
+        await eventually(() => parked.length).toBe(2);
+        await failOne(table);
+        await eventually(() => parked.length).toBe(3); // so a pass has gone by that did not see the open transaction
+        await client.query("commit");
+        client.release();
+        await eventually(() => parked.map(({ eventId }) => eventId)).toContain(id);
+        expect(parked).toHaveLength(4);
+      });
+    });
+
+    it("keeps what cannot be committed, and goes on behind it", async () => {
+      const { table, config } = await kitTable();
+      const [bad] = await failInKit(table, 1);
+      const parked: string[] = [];
+      let refuses = true;
+      const consumer = consumerOf(adapter, config, async (batch) => {
+        const ids = batch.map(({ eventId }) => eventId);
+        if (refuses && ids.includes(bad!)) throw new Error("cannot be stored");
+        parked.push(...ids);
+      });
+      await eventually(() => consumer.state().lastError).toContain("could not be committed");
+      refuses = false;
+      await eventually(() => parked).toEqual([bad]);
+      await consumer.stop();
+    });
+
+    it("loses no row that a worker has read and not committed: other workers read all of them", async () => {
+      const { table, config } = await kitTable();
+      const ids = await failInKit(table, 700);
+      const first = new Set<string>();
+      const hold = Promise.withResolvers<void>();
+      const broken = consumerOf(adapter, config, async (batch) => {
+        for (const { eventId } of batch) first.add(eventId);
+        if (first.size > 500) await hold.promise; // not acknowledged while the others read
+      });
+      await eventually(() => first.size).toBe(700);
+      const seen: string[][] = [[], []];
+      const workers = seen.map((list) =>
+        consumerOf(adapter, config, async (batch) => {
+          list.push(...batch.map(({ eventId }) => eventId));
+        }),
+      );
+      for (const list of seen) await eventually(() => list).toEqual(ids);
+      hold.resolve();
+      await Promise.all([broken, ...workers].map((worker) => worker.stop()));
+    });
+  });
+
+  describe("two workers with a parked status", () => {
+    it("park every row, and mark each once", async () => {
+      const table = await makeTable({ payload: "jsonb", headers: "jsonb", id: "uuid" });
+      await db.query(
+        `insert into ${table} (id, payload, status) select gen_random_uuid(), '{}', 'DEAD' from generate_series(1, 900)`,
+      );
+      const config = configOf({ table, parkedStatus: "PARKED" });
+      const seen = new Set<string>();
+      const park = async (batch: DeadLetter[]) => {
+        for (const { eventId } of batch) seen.add(eventId);
+      };
+      const workers = [1, 2].map(() => consumerOf(adapter, config, park));
+      await eventually(() => seen.size).toBe(900);
+      const left = () => db.query(`select from ${table} where status <> 'PARKED'`).then(({ rowCount }) => rowCount);
+      await eventually(left).toBe(0);
+      await Promise.all(workers.map((worker) => worker.stop()));
+    });
+
+    it("leaves a row alone that failed again between its reading and its mark", async () => {
+      const table = await makeTable({ payload: "jsonb", headers: "jsonb", id: "text" });
+      await db.query(`insert into ${table} (id, payload, status, last_error) values ('a', '{}', 'DEAD', 'first')`);
+      const commit = Promise.withResolvers<void>();
+      const errors: (string | null)[] = [];
+      const consumer = consumerOf(adapter, configOf({ table, parkedStatus: "PARKED" }), async ([letter]) => {
+        errors.push(letter!.error.message);
+        await commit.promise;
+      });
+      await eventually(() => errors).toEqual(["first"]);
+      await db.query(`update ${table} set last_error = 'second'`);
+      commit.resolve();
+      await eventually(() => errors).toEqual(["first", "second"]);
+      await eventually(async () => (await rowOf(table, "a")).status).toBe("PARKED");
+      await consumer.stop();
+    });
+  });
+
+  describe("a redrive", () => {
+    const parkOne = (config: OutboxConfig) =>
+      reading(config, async (parked) => {
+        await eventually(() => parked.length).toBe(1);
+        return parked[0]!;
+      });
+
+    it.each([
+      { payload: "jsonb", headers: "jsonb", id: "uuid", value: "0198a7f0-0000-7000-8000-000000000001" },
+      { payload: "json", headers: "text", id: "bigint", value: "42" },
+      { payload: "text", headers: "text", id: "text", value: "a'b\"c" },
+    ] as const)("writes id $id, payload $payload, headers $headers in place, and nothing else", async (form) => {
+      const table = await makeTable(form);
+      const headers = '{"x-count": 12345678901234567890, "x-tenant": "eu", "x-error-code": "TIMEOUT"}';
+      await db.query(
+        `insert into ${table} (id, aggregate_id, payload, headers, status, attempts, last_error) values ($1, 'o-1', $2, $3, 'DEAD', 7, 'x')`,
+        [form.value, '{"b":1,  "a":12345678901234567890}', headers],
+      );
+      const config = configOf({ table, parkedStatus: "PARKED" });
+      const before = await rowOf(table, form.value);
+      const letter = await parkOne(config);
+      expect(letter).toMatchObject({ eventId: form.value, aggregateId: "o-1", errorCode: "TIMEOUT" });
+      await eventually(async () => (await rowOf(table, form.value)).status).toBe("PARKED");
+      const publisher = adapter.publisher(config);
+      await publisher.publish(redriveOf(letter, { attempt: 2 }), never);
+      const after = await rowOf(table, form.value);
+      expect(after).toMatchObject({ ...before, status: "PENDING", attempts: 0, ...changedBy(after) });
+      const { rows } = await db.query(
+        `select headers::jsonb - '{x-redrive-id,x-redrive-event-id}'::text[] as rest, headers::jsonb ->> 'x-count' as count,
+           next_attempt_at <= now() as due, payload::text as text from ${table}`,
+      );
+      expect(rows).toEqual([
+        {
+          rest: expect.objectContaining({ "x-tenant": "eu", "x-redrive-attempt": "2", "x-redrive-from": "orders" }),
+          count: "12345678901234567890",
+          due: true,
+          text: form.payload === "jsonb" ? '{"a": 12345678901234567890, "b": 1}' : '{"b":1,  "a":12345678901234567890}',
+        },
+      ]);
+      expect(rows[0].rest).not.toHaveProperty("x-error-code");
+      // A repeat of the same redrive whose answer was lost finds its own mark; another redrive is refused.
+      await expect(publisher.publish(redriveOf(letter, { attempt: 3 }), never)).resolves.toMatchObject({
+        status: expect.stringContaining("already"),
+      });
+      const other = { redriveId: "018f9c4e-9999-7000-8000-000000000009" };
+      await expect(publisher.publish(redriveOf(letter, other), never)).rejects.toMatchObject({
+        code: "OUTBOX_ROW_CHANGED",
+        sent: "no",
+        message: expect.stringContaining("is PENDING"),
+      });
+      await db.query(`delete from ${table}`);
+      await expect(publisher.publish(redriveOf(letter, other), never)).rejects.toMatchObject({
+        code: "OUTBOX_ROW_GONE",
+        sent: "no",
+      });
+      await publisher.close();
+    });
+    const changedBy = ({ headers, next_attempt_at }: Row) => ({ headers, next_attempt_at });
+
+    it("writes an edited payload, and needs no permission for the payload without an edit", async () => {
+      const table = await makeTable({ payload: "jsonb", headers: "jsonb", id: "text" });
+      await db.query(`insert into ${table} (id, payload, status) values ('a', '{"n":1}', 'DEAD')`);
+      const user = await userWith([
+        `select on ${table}`,
+        `update (status, attempts, next_attempt_at, headers) on ${table}`,
+      ]);
+      const config = configOf({ table, url: urlFor({ user, password: "hunter2" }) });
+      const letter = await parkOne(config);
+      const limited = adapter.publisher(config);
+      const edited = redriveOf(letter, { payload: Buffer.from('{"n":2}') });
+      await expect(limited.publish(edited, never)).rejects.toMatchObject({ code: "42501", sent: "no" });
+      await limited.publish(redriveOf(letter), never);
+      expect(await rowOf(table, "a")).toMatchObject({ status: "PENDING", payload: { n: 1 } });
+      await limited.close();
+      await db.query(`update ${table} set status = 'DEAD'`);
+      const full = adapter.publisher(configOf({ table }));
+      await expect(full.publish(redriveOf(letter, { payload: Buffer.from([0xff]) }), never)).rejects.toMatchObject({
+        code: "OUTBOX_PAYLOAD",
+        sent: "no",
+      });
+      await expect(full.publish(redriveOf(letter, { payload: Buffer.from("{") }), never)).rejects.toMatchObject({
+        code: "22P02",
+        sent: "no",
+      });
+      await full.publish(edited, never);
+      expect(await rowOf(table, "a")).toMatchObject({ status: "PENDING", payload: { n: 2 } });
+      await full.close();
+    });
+
+    it("lets one of many redrives of a row win", async () => {
+      const { table, config } = await kitTable();
+      await failInKit(table, 1);
+      const letter = await parkOne(config);
+      const publishers = [1, 2, 3].map(() => adapter.publisher(config));
+      const outcomes = await Promise.allSettled(
+        publishers.map((publisher, n) =>
+          publisher.publish(redriveOf(letter, { redriveId: `018f9c4e-000${n}-7000-8000-000000000001` }), never),
+        ),
+      );
+      expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+      await Promise.all(publishers.map((publisher) => publisher.close()));
+    });
+  });
+
+  it("reads any names: quoted, never as a part of a statement", async () => {
+    const schema = unique('sch "ema');
+    const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
+    const evil = `st"; drop table x; --`;
+    await db.query(`create schema ${quote(schema)}`);
+    await db.query(
+      `create table ${quote(schema)}."Out Box" ("Id" text primary key, "Pay;load" json, ${quote(evil)} text)`,
+    );
+    await db.query(`insert into ${quote(schema)}."Out Box" values ('a', '1', 'a''b')`);
+    const config = configOf({
+      table: `${schema}.Out Box`,
+      columns: { id: "Id", payload: "Pay;load", status: evil },
+      deadStatuses: ["a'b"],
+      newStatus: "n'ew",
+    });
+    await reading(config, async (parked) => {
+      await eventually(() => parked.length).toBe(1);
+      const publisher = adapter.publisher(config);
+      await publisher.publish(redriveOf(parked[0]!), never);
+      await publisher.close();
+    });
+    const { rows } = await db.query(`select ${quote(evil)} as status from ${quote(schema)}."Out Box"`);
+    expect(rows).toEqual([{ status: "n'ew" }]);
+  });
+
+  it("takes rows that were tried too often, and the layout of Debezium with a status of its own", async () => {
+    const table = unique("outbox");
+    await db.query(`create table ${table} (id uuid primary key, aggregatetype varchar(255), aggregateid varchar(255),
+      type varchar(255), payload jsonb, status text default 'NEW', attempts int default 0)`);
+    await db.query(`insert into ${table} values (gen_random_uuid(), 'order', 'o-1', 'Placed', '{}', 'NEW', 9),
+      (gen_random_uuid(), 'order', 'o-2', 'Placed', '{}', 'NEW', 10)`);
+    const config = configOf({ table, layout: "debezium", attemptsMax: 10 });
+    await reading(config, async (parked) => {
+      await eventually(() => parked.map(({ aggregateId }) => aggregateId)).toEqual(["o-2"]);
+      const publisher = adapter.publisher(config);
+      await publisher.publish(redriveOf(parked[0]!), never);
+      await publisher.close();
+    });
+    const { rows } = await db.query(`select attempts from ${table} order by aggregateid`);
+    expect(rows).toEqual([{ attempts: 9 }, { attempts: 0 }]);
+    await db.query(`alter table ${table} drop column status`);
+    expect(await adapter.probe(config, never)).toMatchObject({
+      reachable: false,
+      detail: expect.stringContaining("A table that only Debezium reads has no status"),
+    });
+  });
+
+  it("says beside the probe that redrives lack a permission", async () => {
+    const { table, config } = await kitTable();
+    const user = await userWith([`select on ${table}`]);
+    expect(await adapter.probe({ ...config, url: urlFor({ user, password: "hunter2" }) }, never)).toMatchObject({
+      reachable: true,
+      detail: expect.stringMatching(
+        /redrives would fail: the user may not UPDATE status, attempts, available_at, headers/,
+      ),
+    });
+  });
+});
