@@ -68,6 +68,8 @@ it.each([
   ["search --status DONE", "--status must be one of PENDING"],
   ["search --limit 0", "--limit must be a whole number above 0"],
   ["search --limit 1e3", "--limit must be a whole number above 0"],
+  ["redrive --all --reason x --rate 0.0", "--rate must be a number above 0"],
+  ["redrive --all --reason x --rate 1/s", "--rate must be a number above 0"],
   ["search --q", "Option '--q <value>' argument missing"],
   ["search --q=", "--q is empty"],
   ["search --q a --q b", "--q is given twice"],
@@ -80,6 +82,10 @@ it.each([
   const refused = () => read(words.trimEnd());
   expect(refused).toThrow(UsageError);
   expect(refused).toThrow(message);
+});
+
+it("reads a rate below one", () => {
+  expect(read("redrive --all --reason x --rate 0.5").number("rate")).toBe(0.5);
 });
 
 it("needs no reason to look first", () => {

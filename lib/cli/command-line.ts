@@ -26,7 +26,6 @@ export type CommandLine = {
   flag(name: string): boolean;
   text(name: string): string | null;
   texts(name: string): string[];
-  /** A whole number above 0. */
   number(name: string): number | null;
   /** The names of the filter, as the API's query string takes them. */
   filter: URLSearchParams;
@@ -50,7 +49,7 @@ export function readCommandLine(words: readonly string[]): CommandLine | null {
   const filter = new URLSearchParams(
     filterOptions(rest).flatMap(({ name }) => (command.filter ? texts(name).map((value) => [name, value]) : [])),
   );
-  return { command, arguments: positionals, flag, text, texts, number: (name) => wholeNumber(text(name)), filter };
+  return { command, arguments: positionals, flag, text, texts, number: (name) => numberOf(text(name)), filter };
 }
 
 /** Options may stand before the command: the global ones of a shell's alias. */
@@ -131,8 +130,9 @@ function check(command: Command, options: readonly Option[], { texts, flag, posi
     if (required && given.length === 0 && !flag("preview")) throw new UsageError(`--${name} is missing`, command);
     if (given.some((value) => value === "")) throw new UsageError(`--${name} is empty`, command);
     if (values && !given.every((value) => values.includes(value))) throw notOneOf(`--${name}`, values, command);
-    if (number && given.some((value) => wholeNumber(value) === null)) {
-      throw new UsageError(`--${name} must be a whole number above 0`, command);
+    const isNumber = number === "whole" ? isWhole : isDecimal;
+    if (number && !given.every(isNumber)) {
+      throw new UsageError(`--${name} must be a ${number === "whole" ? "whole number" : "number"} above 0`, command);
     }
     if (!many && given.length > 1) throw new UsageError(`--${name} is given twice`, command);
   }
@@ -142,6 +142,6 @@ function notOneOf(name: string, values: readonly string[], command: Command): Us
   return new UsageError(`${name} must be one of ${values.join(", ")}`, command);
 }
 
-function wholeNumber(text: string | null): number | null {
-  return text !== null && /^[1-9]\d{0,8}$/.test(text) ? Number(text) : null;
-}
+const isWhole = (text: string) => /^[1-9]\d{0,8}$/.test(text);
+const isDecimal = (text: string) => /^\d{1,9}(\.\d{1,9})?$/.test(text) && Number(text) > 0;
+const numberOf = (text: string | null) => (text === null ? null : Number(text));

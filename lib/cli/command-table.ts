@@ -12,7 +12,8 @@ export type Option = {
   value?: string;
   /** The only values it takes. */
   values?: readonly string[];
-  number?: true;
+  /** Numbers above 0: `whole` ones, or any. */
+  number?: "whole" | "any";
   many?: true;
   required?: true;
   /** Completed with the names of the sources. */
@@ -127,7 +128,7 @@ const key: Option = {
   text: "A request that is repeated with this key within 24 hours does nothing new; default: a random key",
 };
 const lane: Option = { name: "lane", value: "lane", values: ["main", "slow"], text: "Default: slow" };
-const rate: Option = { name: "rate", value: "n", number: true, text: "At most so many events per second" };
+const rate: Option = { name: "rate", value: "n", number: "any", text: "At most so many events per second" };
 const preview: Option = { name: "preview", text: "Only say what would be sent and what would be refused" };
 const redriveOptions = [neededReason, lane, rate, preview, all, detach, key];
 const name: Argument = { name: "name", sources: true };
@@ -155,7 +156,7 @@ export const COMMANDS: readonly Command[] = [
     summary: "List events, newest first",
     filter: true,
     options: [
-      { name: "limit", value: "n", number: true, text: "At most so many events; default 50" },
+      { name: "limit", value: "n", number: "whole", text: "At most so many events; default 50" },
       { name: "cursor", value: "cursor", text: "Go on where an earlier search ended: its nextCursor" },
       { name: "count", text: "Only count the events, in all and by state" },
     ],
@@ -266,9 +267,9 @@ export const COMMANDS: readonly Command[] = [
     name: "tail",
     summary: "Print events as they are parked",
     filter: true,
-    options: [{ name: "lines", value: "n", number: true, text: "Begin with so many earlier events; default 10" }],
+    options: [{ name: "lines", value: "n", number: "whole", text: "Begin with so many earlier events; default 10" }],
     details:
-      "Oldest first, each event once, until Ctrl-C. With --json one event a line. While Parkade does not answer it is asked again; events of that time are printed afterwards. It takes no --from and no --to: `search` and `export` read what is past.",
+      "Oldest first, each event once, until Ctrl-C; an event that comes back after a redrive is no new one. With --json one event a line. While Parkade does not answer it is asked again; events of that time are printed afterwards. It takes no --from and no --to: `search` and `export` read what is past.",
     examples: ["parkade tail --errorCode TIMEOUT", "parkade tail --json | jq -r .eventId"],
   },
   {

@@ -20,7 +20,7 @@ export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<n
     ...(flag("canary") ? { canary: true } : {}),
     ...(line.text("earlier") === null ? {} : { earlier: line.text("earlier") }),
   };
-  if (line.flag("preview") || mode === "deliver") {
+  if (line.flag("preview") || (mode === "deliver" && !line.flag("yes"))) {
     const body = { ...request, sample: line.flag("preview") };
     const preview = await api.change<PreviewOut>("api/v1/redrives/preview", { method: "POST", body });
     if (line.flag("preview")) {
@@ -28,7 +28,7 @@ export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<n
       return EXIT.done;
     }
     const asked = preview.eligible ?? preview.total;
-    if (!line.flag("yes") && (asked === null || asked > 0)) terminal.say(previewText(preview).trimEnd());
+    if (asked === null || asked > 0) terminal.say(previewText(preview).trimEnd());
     if (!(await confirmed(call, "Redrive", asked))) return EXIT.refused;
   }
   const key = line.text("idempotency-key") ?? randomUUID();
