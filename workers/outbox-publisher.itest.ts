@@ -6,6 +6,7 @@ import { localViewer } from "@/lib/core/viewer";
 import { outboxTableSql } from "@/lib/kit/outbox/table";
 import { changeSettings } from "@/lib/operations/change-settings";
 import { confirmEvents } from "@/lib/operations/confirm-events";
+import { readMetrics } from "@/lib/store/read/metrics";
 import { readSettings, showSettings } from "@/lib/store/read/settings";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
@@ -112,6 +113,10 @@ describe("confirmations", () => {
     await setUrl(receiver.url);
     await confirm(["event-0001"]);
     expect(await waiting()).toHaveLength(1);
+    const metrics = await readMetrics(world.db, viewer, Date.now());
+    expect(metrics).toContainEqual(
+      expect.objectContaining({ name: "outbox_messages", samples: [{ labels: { status: "NEW" }, value: 1 }] }),
+    );
     await setUrl(null);
     expect(await waiting()).toEqual([]);
     expect(await showSettings(world.db, viewer)).toEqual({

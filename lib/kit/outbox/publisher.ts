@@ -1,4 +1,4 @@
-import { host } from "@/lib/kit/host";
+import { host, withDefaults } from "@/lib/kit/host";
 import {
   archiveSent,
   type Claim,
@@ -116,7 +116,7 @@ export function outboxBacklog(pool: SqlSession, table = "outbox"): Promise<Outbo
 }
 
 function settingsOf(options: PublisherOptions): Settings {
-  const settings: Settings = {
+  const settings: Settings = withDefaults(options, {
     table: "outbox",
     batch: 500,
     concurrency: 2,
@@ -128,10 +128,8 @@ function settingsOf(options: PublisherOptions): Settings {
     whenFailed: "hold",
     keepSentMs: 7 * 86_400_000,
     observer: {},
-    clock: host.clock,
-    random: host.random,
-    ...options,
-  };
+    ...host,
+  });
   assertWhole("batch", settings.batch, 1, 10_000);
   assertWhole("concurrency", settings.concurrency, 1, 64);
   assertWhole("leaseMs", settings.leaseMs, 100, 3_600_000);

@@ -1,4 +1,4 @@
-import { host } from "@/lib/kit/host";
+import { host, withDefaults } from "@/lib/kit/host";
 import { type Delivery, deliver, ParkadeUnavailable } from "@/lib/kit/park/deliver";
 import { type FailedMessage, type ParkEvent, parkEvent } from "@/lib/kit/park/event";
 import { type Fsync, Spool, SpoolFull } from "@/lib/kit/park/spool";
@@ -104,9 +104,9 @@ class SpoolingParker implements Parker {
   #downUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ParkerOptions) {
-    this.#options = {
+    this.#options = withDefaults(options, {
       spoolBytesMax: 64 * 1024 * 1024,
-      fsync: "each",
+      fsync: "each" as const,
       waitMsMax: 2_000,
       requestTimeoutMs: 5_000,
       batch: 200,
@@ -115,8 +115,7 @@ class SpoolingParker implements Parker {
       observer: {},
       fetch: globalThis.fetch,
       ...host,
-      ...options,
-    };
+    });
     if (!URL.canParse(options.url))
       throw new TypeError(`url is ${JSON.stringify(options.url)}: give Parkade's address`);
     if (!options.source) throw new TypeError("source is empty: give the name of the source in Parkade");

@@ -32,9 +32,10 @@ type Level = { source: string; code: string; n: number };
 export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number): Promise<Metric[]> {
   const scope = sourceScope(viewer);
   const parked = [PARKED_STATUSES, scope];
-  const [levels, top, statuses, hours, flow, redrives, controls, admission, beats, consumers] = await Promise.all([
-    db.query<Level>(
-      `with parked as (
+  const [levels, top, statuses, hours, flow, redrives, controls, admission, outbox, beats, consumers] =
+    await Promise.all([
+      db.query<Level>(
+        `with parked as (
          select source_id, error_code, sum(n) as n from dlq_level_sums where status = any($1::text[]) and ${ofSources("source_id", "$2")}
           group by 1, 2 having sum(n) > 0),
        ranked as (
@@ -42,50 +43,55 @@ export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number):
        select s.name as source, case when place <= ${SOURCE_CODES} then error_code else '${OTHER}' end as code,
               sum(n)::bigint as n
          from ranked join sources s on s.id = source_id group by 1, 2 order by 1, 3 desc, 2`,
-      parked,
-    ),
-    db.query<{ code: string; n: number }>(
-      `select error_code as code, sum(n)::bigint as n from dlq_level_sums where status = any($1::text[])
+        parked,
+      ),
+      db.query<{ code: string; n: number }>(
+        `select error_code as code, sum(n)::bigint as n from dlq_level_sums where status = any($1::text[])
           and ${ofSources("source_id", "$2")}
         group by 1 having sum(n) > 0 order by 2 desc, 1 limit ${TOP_CODES}`,
-      parked,
-    ),
-    db.query<{ status: string; n: number }>(
-      `select status, sum(n)::bigint as n from dlq_level_sums where ${ofSources("source_id", "$1")} group by 1`,
-      [scope],
-    ),
-    db.query<HourCount>(
-      `select hour as "hourMs", sum(n)::bigint as n from dlq_level_ages
+        parked,
+      ),
+      db.query<{ status: string; n: number }>(
+        `select status, sum(n)::bigint as n from dlq_level_sums where ${ofSources("source_id", "$1")} group by 1`,
+        [scope],
+      ),
+      db.query<HourCount>(
+        `select hour as "hourMs", sum(n)::bigint as n from dlq_level_ages
         where status = any($1::text[]) and ${ofSources("source_id", "$2")} group by 1 having sum(n) > 0`,
-      parked,
-    ),
-    readFlow(db, scope, nowMs),
-    db.query<{ state: string; n: number }>(
-      `select state, count(*) as n from redrives r where ${seesRedrive("r", "$1")} group by state`,
-      [scope],
-    ),
-    db.query<ControlCount>(
-      `select kind, origin, count(*) as n from controls c
+        parked,
+      ),
+      readFlow(db, scope, nowMs),
+      db.query<{ state: string; n: number }>(
+        `select state, count(*) as n from redrives r where ${seesRedrive("r", "$1")} group by state`,
+        [scope],
+      ),
+      db.query<ControlCount>(
+        `select kind, origin, count(*) as n from controls c
         where lifted_at is null and (expires_at is null or expires_at > now()) and ${seesControl("$1")}
         group by kind, origin
        union all
        select 'blacklist', 'automatic', count(*) from aggregates where blacklist_id is not null and ${ofSources("source_id", "$1")}`,
-      [scope],
-    ),
-    db.query<{ source: string; outcome: string; n: number }>(
-      `select s.name as source, c.outcome, sum(c.n)::bigint as n
+        [scope],
+      ),
+      db.query<{ source: string; outcome: string; n: number }>(
+        `select s.name as source, c.outcome, sum(c.n)::bigint as n
          from admission_counts c join sources s on s.id = c.source_id
         where c.hour >= date_trunc('hour', now() - interval '24 hours', 'UTC') and ${ofSources("c.source_id", "$1")}
         group by s.name, c.outcome`,
-      [scope],
-    ),
-    readBeats(db, scope),
-    db.query<Consumer>(
-      `select s.name as source, c.worker, c.state, c.lag, c.parked, c.parts from source_consumers c join sources s on s.id = c.source_id
+        [scope],
+      ),
+      db.query<{ status: string; n: number }>(
+        `select status, count(*) as n from outbox
+        where status <> 'SENT' and ($1::text[] is null or aggregate_id = any($1)) group by 1`,
+        [scope],
+      ),
+      readBeats(db, scope),
+      db.query<Consumer>(
+        `select s.name as source, c.worker, c.state, c.lag, c.parked, c.parts from source_consumers c join sources s on s.id = c.source_id
         where c.at > now() - interval '${CONSUMER_LOST_S} s' and ${ofSources("s.id", "$1")} order by s.name, c.worker`,
-      [scope],
-    ),
-  ]);
+        [scope],
+      ),
+    ]);
   return [
     ...sizeMetrics(levels, top, statuses),
     ...ageMetrics(hours, nowMs),
@@ -96,6 +102,11 @@ export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number):
       "admission_24h",
       "Arrivals by what the rules of admission did in 24 h: one that several rules match counts for each.",
       admission.map(({ n, ...labels }) => ({ labels, value: n })),
+    ),
+    gauge(
+      "outbox_messages",
+      "Confirmations that wait to be sent (NEW), and those that were given up (FAILED).",
+      outbox.map(({ n, ...labels }) => ({ labels, value: n })),
     ),
     ...workMetrics(redrives, beats),
   ];
