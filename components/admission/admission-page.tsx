@@ -1,5 +1,6 @@
 "use client";
 
+import Link from "next/link";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
@@ -8,10 +9,12 @@ import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { useAdmissionRules } from "@/lib/browser/admission";
+import { eventsHref } from "@/lib/browser/filter-read";
 import type { RuleList, RuleOut } from "@/lib/contract/admission";
+import { ADMISSION_MARKS } from "@/lib/core/admission";
 import { plural } from "@/lib/core/format";
 import { RuleCard } from "./rule-card";
-import { countWords } from "./rule-words";
+import { countWords, MARK_WORDS } from "./rule-words";
 
 const RuleDialog = lazily(() => import("./rule-dialog").then(({ RuleDialog }) => RuleDialog));
 
@@ -72,6 +75,17 @@ function BuiltIn({ superseded }: Pick<RuleList, "superseded">) {
       <p>
         A version that arrives after a newer one of its aggregate was processed is marked as an older version, and the
         dry run refuses it. <span className="text-muted">{counted ?? "None in 24 hours"}.</span>
+      </p>
+      <p className="pt-2">
+        Events that bear a mark:{" "}
+        {ADMISSION_MARKS.map((mark, index) => (
+          <span key={mark}>
+            {index > 0 ? " · " : null}
+            <Link href={eventsHref({ admission: [mark] })} prefetch={false} className="text-accent underline">
+              {MARK_WORDS[mark]}
+            </Link>
+          </span>
+        ))}
       </p>
     </section>
   );

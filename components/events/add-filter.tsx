@@ -10,8 +10,8 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 
 const NAMES = [...NAME_SUGGESTIONS.map(({ value }) => value), "tag", "q"];
 const LABELS: Record<string, string> = { tag: "tag…", q: "words of the error" };
-/** A status is chosen from a list. */
-const CLOSED = new Set(["status"]);
+/** Their values are chosen from a list. */
+const CLOSED = new Set(["status", "admission"]);
 
 /** Adds one restriction: the person chooses a name, then known values or a typed value. */
 export function AddFilter({

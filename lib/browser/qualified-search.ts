@@ -1,5 +1,6 @@
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { FILTER_NAMES, FILTER_STATUSES, type FilterStatus } from "@/lib/contract/filter-params";
+import { ADMISSION_MARKS, type AdmissionMark } from "@/lib/core/admission";
 
 /**
  * The language of the search box: `errorCode:TIMEOUT aggregateId:"order 77" tag.region:eu words of the error`. A known
@@ -9,7 +10,11 @@ import { FILTER_NAMES, FILTER_STATUSES, type FilterStatus } from "@/lib/contract
 type ListName = "source" | "eventId" | "aggregateId" | "eventType" | "errorCode" | "fingerprint" | "traceId";
 
 const NAMES = new Map(FILTER_NAMES.map((name) => [name.toLowerCase(), name]));
-const STATUSES = new Set<string>(FILTER_STATUSES);
+/** Names whose values are known, each as it is written in a filter. */
+const CLOSED: Record<string, { what: string; values: readonly string[] }> = {
+  status: { what: "state", values: FILTER_STATUSES },
+  admission: { what: "mark of admission", values: ADMISSION_MARKS },
+};
 const TAG = "tag.";
 
 /** One restriction of a filter, in the form of its chip. */
@@ -33,9 +38,10 @@ function termOf(token: string): Term | null {
   }
   const name = NAMES.get(given.toLowerCase());
   if (name === undefined) return null;
-  if (name !== "status") return { name, value };
-  const status = value.toUpperCase();
-  return STATUSES.has(status) ? { name, value: status } : null;
+  const closed = CLOSED[name];
+  if (closed === undefined) return { name, value };
+  const known = closed.values.find((each) => each.toLowerCase() === value.toLowerCase());
+  return known === undefined ? null : { name, value: known };
 }
 
 /** The reason why a token that looks like a qualifier is none, as a sentence; null for a plain word. */
@@ -46,8 +52,8 @@ function misread(token: string): string | null {
   const name = NAMES.get(given.toLowerCase()) ?? (given.toLowerCase().startsWith(TAG) ? given : undefined);
   if (name === undefined) return `${minus}${given}: is no qualifier`;
   if (minus !== "") return `${minus}${given}: a search cannot exclude`;
-  if (name === "status") return `${unquote(value)} is no state: use ${FILTER_STATUSES.join(", ")}`;
-  return null;
+  const closed = CLOSED[name];
+  return closed ? `${unquote(value)} is no ${closed.what}: use ${closed.values.join(", ")}` : null;
 }
 
 /** Splits the typed text into terms and words. `unread` explains each word that looks like a qualifier and is none. */
@@ -79,6 +85,7 @@ export function addTerm(filter: EventFilter, { name, value }: Term): EventFilter
   }
   if (name === "q" || name === "from" || name === "to") return { ...filter, [name]: value };
   if (name === "status") return { ...filter, status: added(filter.status, value) as FilterStatus[] };
+  if (name === "admission") return { ...filter, admission: added(filter.admission, value) as AdmissionMark[] };
   const list = name as ListName;
   return { ...filter, [list]: added(filter[list], value) };
 }
@@ -111,7 +118,7 @@ export function removeTerm(filter: EventFilter, { name, value }: Term): EventFil
     delete next[name];
     return next;
   }
-  const list = name as ListName | "status";
+  const list = name as ListName | "status" | "admission";
   const rest = without<string>(filter[list], value);
   if (rest) Object.assign(next, { [list]: rest });
   else delete next[list];
@@ -121,6 +128,7 @@ export function removeTerm(filter: EventFilter, { name, value }: Term): EventFil
 const CHIP_NAMES = [
   "errorCode",
   "status",
+  "admission",
   "source",
   "aggregateId",
   "eventType",

@@ -3,6 +3,7 @@ import type { GroupList } from "@/lib/contract/events";
 import { FILTER_NAMES, FILTER_STATUSES } from "@/lib/contract/filter-params";
 import type { SourceList } from "@/lib/contract/sources";
 import type { TopErrors } from "@/lib/contract/stats";
+import { ADMISSION_MARKS, type AdmissionMark } from "@/lib/core/admission";
 import { fetchJson } from "./fetch-json";
 
 /** Values worth offering change slowly. */
@@ -19,6 +20,13 @@ const NAME_HINTS: Record<string, string> = {
   fingerprint: "one group",
   status: "state of the event",
   traceId: "one trace",
+  admission: "mark it got when it arrived",
+};
+
+const MARK_HINTS: Record<AdmissionMark, string> = {
+  early: "its failure is permanent",
+  superseded: "a newer version had been processed",
+  confirm: "a redrive needs a confirmation",
 };
 
 /** The names of qualifiers. The window and the words have their own controls. */
@@ -31,11 +39,16 @@ export const NAME_SUGGESTIONS: Suggestion[] = [
   "eventId",
   "fingerprint",
   "traceId",
+  "admission",
 ]
   .filter((name) => FILTER_NAMES.includes(name))
   .map((value) => ({ value, hint: NAME_HINTS[value] }));
 
-const STATUS_SUGGESTIONS: Suggestion[] = FILTER_STATUSES.map((value) => ({ value }));
+/** Names whose values are known. */
+const CLOSED: Record<string, Suggestion[]> = {
+  status: FILTER_STATUSES.map((value) => ({ value })),
+  admission: ADMISSION_MARKS.map((value) => ({ value, hint: MARK_HINTS[value] })),
+};
 
 async function fetchValues(name: string, signal: AbortSignal): Promise<Suggestion[]> {
   switch (name) {
@@ -65,8 +78,7 @@ export function useValueSuggestions(name: string | null): Suggestion[] {
     staleTime: STALE_MS,
     retry: false,
   });
-  if (name === "status") return STATUS_SUGGESTIONS;
-  return data ?? [];
+  return CLOSED[name ?? ""] ?? data ?? [];
 }
 
 /** Values that begin with the typed text, then values that contain it; case does not matter. */

@@ -125,15 +125,28 @@ const ruleBodySchema = z.strictObject(ruleBody).check(
   }),
 );
 
+/** Says in the API's document what `DROPS_ALL` says. */
+function describeDrop(schema: z.core.$ZodType): void {
+  z.globalRegistry.add(schema, {
+    ...z.globalRegistry.get(schema),
+    if: { properties: { do: { required: ["drop"] } } },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: { properties: { when: { minItems: 1 } } },
+  });
+}
+
 const source = z.optional(z.nullable(textOf(TEXT_MAX.sourceName)));
 const ruleShape = { name: textOf(100), source, ...ruleBody };
+
+const triedRule = z.strictObject({ source, ...ruleBody });
+describeDrop(triedRule);
 
 /** A rule of which the try asks what it would do. `id`: the stored rule that it would replace. */
 export const tryRequestSchema = named(
   "AdmissionTry",
   z
     .strictObject({
-      rule: z.strictObject({ source, ...ruleBody }),
+      rule: triedRule,
       id: z.optional(z.uuid("must be the id of a rule")),
       /** How many of the newest events of the source are looked at. */
       newest: z._default(z.int().check(z.gte(1, "must be at least 1"), z.lte(500, "must be at most 500")), 200),
@@ -173,6 +186,7 @@ export const ruleRequestSchema = named(
     reason: "a redrive never helped",
   },
 );
+describeDrop(ruleRequestSchema);
 export type RuleRequest = z.infer<typeof ruleRequestSchema>;
 
 export const ruleChangeSchema = named(

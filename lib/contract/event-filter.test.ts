@@ -9,6 +9,7 @@ import {
   resolveWindow,
   toSearchParams,
 } from "@/lib/contract/event-filter";
+import { ADMISSION_MARKS } from "@/lib/core/admission";
 import { DomainError } from "@/lib/core/problem";
 
 const NOW = Date.parse("2026-11-20T12:00:00Z");
@@ -30,6 +31,7 @@ const filters: fc.Arbitrary<EventFilter> = fc.record(
     errorCode: list,
     fingerprint: list,
     traceId: list,
+    admission: fc.uniqueArray(fc.constantFrom(...ADMISSION_MARKS), { minLength: 1 }),
     status: fc.uniqueArray(fc.constantFrom(...FILTER_STATUSES), { minLength: 1 }),
     from: instant,
     to: instant,

@@ -9,6 +9,7 @@ import {
   TAG_PREFIX,
 } from "@/lib/contract/filter-params";
 import { described } from "@/lib/contract/schemas";
+import { ADMISSION_MARKS } from "@/lib/core/admission";
 import { DomainError, type FieldError } from "@/lib/core/problem";
 
 export {
@@ -89,6 +90,8 @@ const filterObject = z.strictObject({
   from: described(z.optional(instant), "First parked at or after: ISO 8601, epoch milliseconds, or relative like -24h"),
   to: described(z.optional(instant), "First parked before, in the same forms"),
   traceId: z.optional(values),
+  /** The mark that the event got when it arrived. */
+  admission: z.optional(valuesOf(z.enum(ADMISSION_MARKS, `must be one of ${ADMISSION_MARKS.join(", ")}`))),
   /** See `lib/store/read/event-filter-sql.ts` for what the words are looked up in. */
   q: described(z.optional(words), "Words of the error; all must occur"),
   tags: z.optional(

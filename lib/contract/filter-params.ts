@@ -26,6 +26,7 @@ const LIST_NAMES = [
   "fingerprint",
   "status",
   "traceId",
+  "admission",
 ] as const;
 const SINGLE_NAMES = ["from", "to", "q"] as const;
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type EventFilter, eventFilterSchema, FILTER_STATUSES } from "@/lib/contract/event-filter";
 import { scopeFilter } from "@/lib/contract/scope";
+import { ADMISSION_MARKS } from "@/lib/core/admission";
 import { localViewer } from "@/lib/core/viewer";
 import { compileFilter } from "@/lib/store/read/event-filter-sql";
 
@@ -17,6 +18,7 @@ const filters = fc.record(
     errorCode: values,
     fingerprint: values,
     traceId: values,
+    admission: fc.uniqueArray(fc.constantFrom(...ADMISSION_MARKS), { minLength: 1 }),
     status: fc.uniqueArray(fc.constantFrom(...FILTER_STATUSES), { minLength: 1 }),
     from: fc.constantFrom("-1h", "2026-11-20", "1900-01-01", "now"),
     to: fc.constantFrom("now", "+1h", "2100-01-01"),

@@ -99,6 +99,11 @@ function valueConditions(filter: EventFilter, params: Params): Condition[] {
     const list = filter[field];
     if (list) conditions.push({ field, sql: `${COLUMNS[field]} = any(${params.add(list)}::text[])` });
   }
+  if (filter.admission) {
+    // Without the first part the planner cannot know that the index of the marked events holds them all.
+    const sql = `e.admission is not null and e.admission = any(${params.add(filter.admission)}::text[])`;
+    conditions.push({ field: "admission", sql });
+  }
   return conditions;
 }
 

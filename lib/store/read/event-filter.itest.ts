@@ -54,6 +54,9 @@ beforeAll(async () => {
   await db.run(
     "update dlq_events set status = 'REDRIVEN', confirmed_at = case when version % 2 = 0 then now() end where hashtext(event_id) % 5 = 1",
   );
+  await db.run(
+    "update dlq_events set admission = (array['early', 'confirm', 'superseded'])[1 + abs(hashtext(event_id)) % 3] where hashtext(event_id) % 4 = 0",
+  );
   await db.run("update dlq_events set bounces = 1 where hashtext(event_id) % 7 = 0");
   await db.run(
     "update dlq_events set cooldown_until = to_timestamp($1::float8 / 1000) where hashtext(event_id) % 9 = 0",
@@ -139,6 +142,7 @@ const filters: fc.Arbitrary<EventFilter> = fc.record(
     errorCode: some(...codes, "NONE"),
     status: some(...FILTER_STATUSES),
     traceId: some("trace-1", "trace-2", "trace-3"),
+    admission: some("early", "confirm", "superseded"),
     q: fc.constantFrom(
       "stock",
       "PRICING",
@@ -170,6 +174,7 @@ type Stored = {
   event_type: string | null;
   error_code: string;
   trace_id: string | null;
+  admission: string | null;
   status: string;
   bounces: number;
   confirmed_at: number | null;
@@ -205,6 +210,7 @@ function matches(row: Stored, filter: EventFilter): boolean {
     among(row.event_type, filter.eventType) &&
     among(row.error_code, filter.errorCode) &&
     among(row.trace_id, filter.traceId) &&
+    among(row.admission, filter.admission) &&
     (!filter.status || filter.status.some((status) => hasStatus(row, status))) &&
     (fromMs === null || row.first_seen >= fromMs) &&
     (toMs === null || row.first_seen < toMs) &&

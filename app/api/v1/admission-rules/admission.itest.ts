@@ -43,6 +43,14 @@ beforeEach(async () => {
 });
 
 type RuleDraft = Record<string, unknown>;
+/** Puts a parked event through what a delivery would have done to it, with its rollups. */
+const REDRIVEN = `with was as (select id, status from dlq_events where source_id = $1 and event_id = $2)
+  , moved as (update dlq_events e set status = 'REDRIVEN' from was where e.id = was.id returning e.*)
+  , levels as (insert into dlq_levels select source_id, error_code, s, date_trunc('hour', first_seen, 'UTC'), n
+                 from moved, (values ('PENDING', -1), ('REDRIVEN', 1)) d (s, n))
+  , flow as (insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
+             select date_trunc('minute', now(), 'UTC'), source_id, error_code, fingerprint, 'redriven', 1 from moved)
+  insert into dlq_group_levels select fingerprint, source_id, s, n from moved, (values ('PENDING', -1), ('REDRIVEN', 1)) d (s, n)`;
 const NOISE = [{ field: "errorCode", is: "equals", value: "NOISE" }];
 
 async function create(draft: RuleDraft): Promise<ChangedRule> {
@@ -188,15 +196,7 @@ describe("a message that a rule drops", () => {
       { eventId: "sent", errorCode: "NOISE" },
     ]);
     const { id } = await create({ when: NOISE, do: { drop: true } });
-    await worker.run(
-      `with moved as (update dlq_events set status = 'REDRIVEN' where source_id = $1 and event_id = 'sent' returning *)
-       , levels as (insert into dlq_levels select source_id, error_code, s, date_trunc('hour', first_seen, 'UTC'), n
-                      from moved, (values ('PENDING', -1), ('REDRIVEN', 1)) d (s, n))
-       , flow as (insert into dlq_flow (minute, source_id, error_code, fingerprint, kind, n)
-                  select date_trunc('minute', now(), 'UTC'), source_id, error_code, fingerprint, 'redriven', 1 from moved)
-       insert into dlq_group_levels select fingerprint, source_id, s, n from moved, (values ('PENDING', -1), ('REDRIVEN', 1)) d (s, n)`,
-      [sourceId],
-    );
+    await worker.run(REDRIVEN, [sourceId, "sent"]);
     const redrive = { redriveId: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50", attempt: 1 };
     expect(
       await park([
@@ -207,6 +207,23 @@ describe("a message that a rule drops", () => {
       ]),
     ).toEqual(["duplicate", "bounced", "parked"]);
     expect((await detail(id)).lastHour.dropped).toBe(0);
+  });
+
+  test("that comes back is judged anew: its code, group and mark are those of the last arrival", async () => {
+    const broken = { field: "errorMessage", is: "contains", value: "broken" };
+    await create({ when: [broken], do: { errorCode: { value: "BROKEN" }, group: "broken", park: "early" } });
+    await park([{ eventId: "e", errorCode: "TIMEOUT" }]);
+    await worker.run(REDRIVEN, [sourceId, "e"]);
+    const comesBack = (message: string) =>
+      park([{ eventId: "e", errorCode: "TIMEOUT", error: { type: null, message, stack: null } }]);
+    expect(await comesBack("payload is broken")).toEqual(["bounced"]);
+    expect(await stored()).toMatchObject([{ errorCode: "BROKEN", admission: "early" }]);
+    const [{ id }] = (await stored()) as [Row];
+    const { body } = await web.call<EventDetail>(one.GET, { params: { id } });
+    expect(body).toMatchObject({ admitted: { arrivedAs: "TIMEOUT", group: "broken" }, group: { pattern: "broken" } });
+    await worker.run(REDRIVEN, [sourceId, "e"]);
+    expect(await comesBack("slow again")).toEqual(["bounced"]);
+    expect(await stored()).toMatchObject([{ errorCode: "TIMEOUT", admission: null }]);
   });
 
   test("does not keep its neighbours away when the rule drops everything", async () => {
