@@ -1,5 +1,7 @@
 import { FILTER_STATUSES } from "@/lib/contract/filter-params";
+import { ADMISSION_MARKS } from "@/lib/core/admission";
 import { EARLIER_CHOICES } from "@/lib/core/order-gate";
+import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import { SOURCE_MODES } from "@/lib/core/source-mode";
 
 /** The one description of the command line: parser, help, manual page, completion and docs/cli.md are made of it. */
@@ -107,6 +109,7 @@ export const FILTER_OPTIONS: readonly Option[] = [
   { name: "fingerprint", value: "hash", many: true, text: "Fingerprint of the group" },
   { name: "status", value: "status", values: FILTER_STATUSES, many: true, text: "State" },
   { name: "traceId", value: "id", many: true, text: "Id of the trace" },
+  { name: "admission", value: "mark", values: ADMISSION_MARKS, many: true, text: "Mark that it got when it arrived" },
   { name: "from", value: "time", text: "First parked at or after: ISO 8601, epoch milliseconds, or like -24h" },
   { name: "to", value: "time", text: "First parked before, in the same forms" },
   { name: "q", value: "words", text: "Words of the error; all must occur" },
@@ -130,7 +133,14 @@ const key: Option = {
 const lane: Option = { name: "lane", value: "lane", values: ["main", "slow"], text: "Default: slow" };
 const rate: Option = { name: "rate", value: "n", number: "any", text: "At most so many events per second" };
 const preview: Option = { name: "preview", text: "Only say what would be sent and what would be refused" };
-const redriveOptions = [neededReason, lane, rate, preview, all, detach, key];
+const despite: Option = {
+  name: "despite",
+  value: "refusal",
+  values: CONFIRMABLE_REFUSALS,
+  many: true,
+  text: "Send also events that were marked so when they arrived",
+};
+const redriveOptions = [neededReason, lane, rate, despite, preview, all, detach, key];
 const name: Argument = { name: "name", sources: true };
 const redriveId: Argument = { name: "id" };
 

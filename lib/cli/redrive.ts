@@ -18,6 +18,7 @@ export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<n
     lane: line.text("lane") ?? "slow",
     ratePerSecond: line.number("rate"),
     ...(flag("canary") ? { canary: true } : {}),
+    ...(line.texts("despite").length === 0 ? {} : { despite: line.texts("despite") }),
     ...(line.text("earlier") === null ? {} : { earlier: line.text("earlier") }),
   };
   if (line.flag("preview") || (mode === "deliver" && !line.flag("yes"))) {
