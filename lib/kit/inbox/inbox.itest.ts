@@ -3,6 +3,7 @@ import { Redis } from "ioredis";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { outboxTableSql } from "@/lib/kit/outbox/table";
+import { LIBRARIES } from "@/lib/kit/testing/libraries";
 import { systemClock } from "@/lib/platform/clock";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
@@ -89,6 +90,20 @@ describe("processOnce", () => {
       await processOnce(counting as typeof tx, "billing", "e1", async () => 1, { ...tables, ...options });
       expect(statements).toBe(2);
     });
+  });
+
+  test.each(Object.keys(LIBRARIES))("works in a transaction of %s", async (library) => {
+    const results: unknown[] = [];
+    const deliver = (eventId: string, version: number) =>
+      LIBRARIES[library]!(pool, database.url, async (tx) => {
+        const options = { ...tables, version: { aggregateId: "77", version } };
+        results.push((await processOnce(tx, "billing", eventId, async () => 1, options)).status);
+        results.push((await processOnce(tx, "mail", eventId, async () => 1, tables)).status);
+      });
+    await deliver("v5", 5);
+    await deliver("v5", 5);
+    await expect(deliver("v4", 4)).rejects.toThrow(StaleVersionError);
+    expect(results).toEqual(["processed", "processed", "duplicate", "duplicate"]);
   });
 
   test("empty names are refused", async () => {

@@ -1,10 +1,7 @@
-import { sql } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/node-postgres";
-import knex from "knex";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { drizzleSession, type SqlSession } from "@/lib/kit/sql";
-import { createLowRateStore } from "@/lib/store/prisma";
+import type { SqlSession } from "@/lib/kit/sql";
+import { LIBRARIES } from "@/lib/kit/testing/libraries";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { insertOutbox } from "./insert";
 import { outboxTableSql } from "./table";
@@ -24,42 +21,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-class Rollback extends Error {}
-
-/** Runs `work` in a transaction of one library; a Rollback that it throws rolls back and comes out again. */
-const libraries: Record<string, (work: (tx: SqlSession) => Promise<unknown>) => Promise<unknown>> = {
-  pg: async (work) => {
-    const client = await pool.connect();
-    try {
-      await client.query("begin");
-      await work(client);
-      await client.query("commit");
-    } catch (error) {
-      await client.query("rollback");
-      throw error;
-    } finally {
-      client.release();
-    }
-  },
-  Prisma: async (work) => {
-    const store = createLowRateStore(database.url);
-    try {
-      await store.read((prisma) => prisma.$transaction((tx) => work(tx)));
-    } finally {
-      await store.end();
-    }
-  },
-  Knex: async (work) => {
-    const db = knex({ client: "pg", connection: database.url });
-    try {
-      await db.transaction((tx) => work(tx));
-    } finally {
-      await db.destroy();
-    }
-  },
-  Drizzle: (work) => drizzle(pool).transaction((tx) => work(drizzleSession(tx, sql))),
-};
-
 const event = {
   id: "order-77-v3",
   aggregateType: "order",
@@ -75,8 +36,10 @@ const event = {
   ] as const,
 };
 
-describe.each(Object.keys(libraries))("in a transaction of %s", (library) => {
-  const transaction = libraries[library]!;
+class Rollback extends Error {}
+
+describe.each(Object.keys(LIBRARIES))("in a transaction of %s", (library) => {
+  const transaction = (work: (tx: SqlSession) => Promise<unknown>) => LIBRARIES[library]!(pool, database.url, work);
 
   test("the event is inserted as it is, and the later ones behind it", async () => {
     await transaction(async (tx) => {

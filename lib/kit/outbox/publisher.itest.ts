@@ -356,6 +356,46 @@ describe("failures", () => {
   });
 });
 
+describe("a lease that ends during a send", () => {
+  test("is reported: another publisher has the events, and their results are its own", async () => {
+    await insert(1, 1);
+    const taken = "00000000-0000-4000-8000-000000000001";
+    const transport = sendAll(() => undefined);
+    const slow: Transport = {
+      publishMany: async (messages, signal) => {
+        await pool.query(`update ${table} set claim = '${taken}'`);
+        return transport.publishMany(messages, signal);
+      },
+    };
+    const lost: string[][] = [];
+    expect(await publishDue(options(slow, { observer: { leaseLost: ({ ids }) => lost.push(ids) } }))).toBe(1);
+    expect(lost).toEqual([["a0-0"]]);
+    expect(await rows()).toMatchObject([{ status: "NEW", claim: taken }]);
+  });
+
+  test("nothing is sent when too little of the lease is left", async () => {
+    await insert(1, 3);
+    let now = 0;
+    const clock = { ...systemClock, nowMs: () => now };
+    const { arrived, transport } = collector();
+    const slow: Transport = {
+      publishMany: async (messages, signal) => {
+        now += 700;
+        return transport.publishMany(messages, signal);
+      },
+    };
+    const claims: number[] = [];
+    const observer = { sent: ({ count }: { count: number }) => claims.push(count) };
+    await publishDue(options(slow, { clock, observer, leaseMs: 1_000, publishTimeoutMs: 400 }));
+    // After 700 of 1,000 ms a send of up to 400 ms could outlast the lease: the next claim sends the next message.
+    expect([arrived, claims]).toEqual([
+      ["a0-0", "a0-1", "a0-2"],
+      [1, 1, 1],
+    ]);
+    expect(await rows("attempts = 1 and claim is null")).toHaveLength(3);
+  });
+});
+
 describe("the wait after a failed send", () => {
   test("is min(base x 2^n, cap) with the engine's jitter, by the database's clock", async () => {
     await insert(1, 1);
