@@ -507,6 +507,23 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     expect(await offered("source", "probe", "")).toEqual(["queue", "shop"]);
   });
 
+  test.skipIf(!existsSync("/usr/bin/zsh"))(
+    "completes in zsh, and offers files where nothing else is known",
+    async () => {
+      const script = `autoload -Uz compinit; compinit -u -D
+source <(parkade completion zsh)
+compadd() { shift; print -l -- "$@" }
+_files() { print files }
+words=(parkade search --status=BO); CURRENT=3; $_comps[parkade]
+words=(parkade source pa); CURRENT=3; _parkade
+words=(parkade source probe ''); CURRENT=4; _parkade
+words=(parkade search --limit ''); CURRENT=4; _parkade`;
+      const child = spawn("/usr/bin/zsh", ["-f", "-c", script], { cwd: dir, env: environment() });
+      const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+      expect([out.trim().split("\n"), err]).toEqual([["--status=BOUNCED", "pause", "queue", "shop", "files"], ""]);
+    },
+  );
+
   test("finds the manual page where npm puts it", async () => {
     const page = join(dir, "node_modules/parkade/man/parkade.1");
     expect(existsSync(page)).toBe(true);
