@@ -45,9 +45,9 @@ export function GroupCard(props: { group: GroupOut; filter: EventFilter; onAct: 
         <Link
           href={eventsHref(groupFilter(filter, group))}
           className="line-clamp-2 py-0.5 font-mono text-sm wrap-anywhere hover:underline"
-          data-tip={group.pattern.slice(0, 1_000)}
+          data-tip={group.pattern.slice(0, 1_000) || undefined}
         >
-          {group.pattern}
+          {group.pattern === "" ? "without a message" : group.pattern}
         </Link>
         {group.firstFrame ? (
           <p className="truncate font-mono text-sm text-muted" data-tip={group.firstFrame}>

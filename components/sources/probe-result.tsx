@@ -1,6 +1,7 @@
 "use client";
 
 import { X } from "lucide-react";
+import { useEffect, useRef } from "react";
 import { IconButton } from "@/components/ui/button";
 import { Health } from "@/components/ui/state-badge";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
@@ -9,8 +10,13 @@ import { formatBytes, formatNumber, plural, shortenId } from "@/lib/core/format"
 
 /** Whether the source can be reached, and what its first messages would become. They stay where they are. */
 export function ProbeResult({ probe, onClose }: { probe: ProbeOut; onClose?: () => void }) {
+  const box = useRef<HTMLDivElement>(null);
+  // Below a long form the answer would be out of sight.
+  useEffect(() => {
+    if (probe) box.current?.scrollIntoView({ block: "nearest" });
+  }, [probe]);
   return (
-    <div role="status" className="grid grid-cols-[minmax(0,1fr)] gap-2 rounded-md bg-canvas px-3 py-2">
+    <div ref={box} role="status" className="grid grid-cols-[minmax(0,1fr)] gap-2 rounded-md bg-canvas px-3 py-2">
       <div className="flex items-start gap-2">
         <p className="min-w-0 flex-1 wrap-anywhere">
           <Health ok={probe.reachable} word={probe.reachable ? "reached" : "not reached"} />
