@@ -1,5 +1,14 @@
 import { spawn } from "node:child_process";
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -214,6 +223,32 @@ describe("the spool", () => {
     expect(await parkade.parked()).toEqual(["e-0"]);
     expect(next.reported.setAside.sort()).toEqual(["large payload-too-large", "null invalid-json"]);
     expect(readFileSync(join(folder, "refused.ndjson"), "utf8").split("\n")).toHaveLength(3);
+  });
+
+  test("a file of another machine is left to it, until nobody has touched it for a minute", async () => {
+    const elsewhere = join(folder, "elsewhere.7.0123abcd.000000000.ndjson");
+    const line = JSON.stringify({ source: "orders", eventId: "e-0", errorCode: "X", payload: 1 });
+    writeFileSync(elsewhere, `${line}\n`);
+    expect(await parker().flush()).toBe(true);
+    expect([await parkade.parked(), readFileSync(elsewhere, "utf8")]).toEqual([[], `${line}\n`]);
+    const longAgo = (Date.now() - 61_000) / 1_000;
+    utimesSync(elsewhere, longAgo, longAgo);
+    expect(await parker().flush()).toBe(true);
+    expect([await parkade.parked(), segments()]).toEqual([["e-0"], []]);
+  });
+
+  test("files that wait are touched, so that no other machine takes them", async () => {
+    await parkade.down();
+    const by = parker({ backoff: { kind: "fixed", delayMs: 1, jitter: { kind: "none" } } });
+    await park(by, "e-0");
+    await by.flush();
+    const [segment] = segments();
+    const path = join(folder, segment!);
+    const longAgo = Date.now() / 1_000 - 30;
+    utimesSync(path, longAgo, longAgo);
+    await expect.poll(() => statSync(path).mtimeMs / 1_000).toBeGreaterThan(longAgo + 20);
+    await parkade.up();
+    await expect.poll(() => parkade.parked()).toEqual(["e-0"]);
   });
 
   test("two parkers share a folder: neither takes the other's file, all comes once", async () => {
