@@ -116,18 +116,20 @@ export type ShareGroup = {
   deliveryLimit: number;
   /** The member ends after so many deliveries. */
   deliveries: number;
+  /** Whether the dead letter holds key and value (it never holds headers). Kafka's own default is false. */
+  copy?: boolean;
 };
 
 /**
- * Runs a share group (Kafka 4.2 and later) whose broker writes its dead letters, with copies of key and value and the facts
+ * Runs a share group (Kafka 4.2 and later) whose broker writes its dead letters, with the facts
  * in `__dlq.errors.*` headers. Resolves when the member has ended; the dead letter is written a moment later.
  */
 export async function runShareGroup(kafka: KafkaAddress, share: ShareGroup): Promise<void> {
-  const { topic, group, deadLetterTopic, acknowledgement, deliveryLimit, deliveries } = share;
+  const { topic, group, deadLetterTopic, acknowledgement, deliveryLimit, deliveries, copy = true } = share;
   await makeTopic(kafka, deadLetterTopic, { config: { "errors.deadletterqueue.group.enable": "true" } });
   await configure(kafka, "GROUP", group, {
     "errors.deadletterqueue.topic.name": deadLetterTopic,
-    "errors.deadletterqueue.copy.record.enable": "true",
+    "errors.deadletterqueue.copy.record.enable": String(copy),
     "share.delivery.count.limit": String(deliveryLimit),
     "share.auto.offset.reset": "earliest",
   });
