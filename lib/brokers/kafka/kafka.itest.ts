@@ -436,7 +436,7 @@ function groupTests(): void {
     const topic = unique("balanced");
     const partitions = 4;
     await makeTopic(kafka, topic, { partitions });
-    const values = Array.from({ length: 4_000 }, (_, n) => `${n}`);
+    const values = Array.from({ length: 12_000 }, (_, n) => `${n}`);
     await send(topic, ...values.map((value, n) => ({ value: Buffer.from(value), partition: n % partitions })));
     const seen: string[] = [];
     // Small batches that take a moment: a rebalance finds some of them in hand.
@@ -685,6 +685,36 @@ function downTests(): void {
       expect([...new Set(arrived)]).toEqual(Array.from({ length: 40 }, (_, n) => n));
       expect(arrived).toEqual([...arrived].sort((a, b) => a - b));
     }
+  }, 120_000);
+
+  it("keeps the order of sending also where nobody waits for an answer", async () => {
+    const topic = unique("stream");
+    await makeTopic(kafka, topic);
+    const publisher = publisherTo();
+    const key = Buffer.from("one key").toString("base64");
+    const sending: Promise<unknown>[] = [];
+    const wave = async () => {
+      for (let n = 0; n < 25; n += 1) {
+        const payload = Buffer.from(String(sending.length));
+        // One that fails stays away: the order of the others is looked at.
+        sending.push(publisher.publish(outbound({ topic, key }, { payload }), never).catch(() => null));
+      }
+      await systemClock.sleep(20, never);
+    };
+    for (let n = 0; n < 10; n += 1) await wave();
+    let down = true;
+    const outage = kafka
+      .kill()
+      .then(() => kafka.start())
+      .finally(() => {
+        down = false;
+      });
+    while (down) await wave();
+    for (let n = 0; n < 10; n += 1) await wave();
+    await Promise.all([outage, ...sending]);
+    const arrived = [...new Set((await recordsFrom(topic)).map(({ value }) => Number(value)))];
+    expect(arrived.length).toBeGreaterThan(250);
+    expect(arrived).toEqual([...arrived].sort((a, b) => a - b));
   }, 120_000);
 
   it("parks a batch whole that rotted on its disk, and its neighbours as they are", async () => {

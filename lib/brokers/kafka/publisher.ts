@@ -56,6 +56,7 @@ export class KafkaPublisher implements Publisher {
   private readonly topics = new Map<string, Known>();
   private producer: Producer | null = null;
   private admin: Admin | null = null;
+  private connecting: Promise<void> | null = null;
   private closed = false;
   /** Records without a key and without an origin partition go round. */
   private round = 0;
@@ -88,11 +89,18 @@ export class KafkaPublisher implements Publisher {
     return { status: lostHeaders && source === null ? `${status}; its original headers are gone` : status };
   }
 
-  private async connect(): Promise<void> {
-    const producer = this.open();
-    if (producer.isConnected()) return;
+  /** One look for all that wait: who came first goes on first. */
+  private connect(): Promise<void> {
+    if (this.connecting === null && this.open().isConnected()) return Promise.resolve();
+    this.connecting ??= this.dial().finally(() => {
+      this.connecting = null;
+    });
+    return this.connecting;
+  }
+
+  private async dial(): Promise<void> {
     try {
-      await clusterFacts(producer, []); // one try, unlike the client's own
+      await clusterFacts(this.open(), []); // one try, unlike the client's own
     } catch (error) {
       throw new PublishError(kafkaCode(error), describeKafka(error, this.config), { sent: "no", cause: error });
     }
