@@ -15,6 +15,7 @@ import { createLowRateStore, type LowRateStore } from "@/lib/store/prisma";
 import { READINESS_KEPT, type Readiness } from "./readiness";
 import { RequestLimits } from "./request-limits";
 import { SharedReads } from "./shared-reads";
+import { SignatureCounts } from "./signed-intake";
 import { type Identify, identifyLocal } from "./viewer";
 
 /** What the web process is made of. Operations and reads get the parts they need, never the environment. */
@@ -33,6 +34,7 @@ export type Deps = {
   log: Log;
   identify: Identify;
   limits: RequestLimits;
+  refusedSignatures: SignatureCounts;
   sharedReads: SharedReads;
   /** The last answers of /readyz and of probes of stored sources. */
   readiness: ResponseCache<Readiness>;
@@ -113,6 +115,7 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     log,
     identify: identifyLocal,
     limits: new RequestLimits(env.limits),
+    refusedSignatures: new SignatureCounts(),
     sharedReads: new SharedReads(),
     readiness: new ResponseCache<Readiness>(READINESS_KEPT, systemClock),
     probes: new ResponseCache<ProbeOut>(PROBES_KEPT, systemClock),

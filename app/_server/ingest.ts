@@ -24,10 +24,12 @@ import {
 } from "@/lib/contract/raw-json";
 import { DomainError, type ProblemCode } from "@/lib/core/problem";
 import { createTurns } from "@/lib/platform/turns";
+import { readSourceRules, type SourceRules } from "@/lib/store/read/source-rules";
 import { mediaTypeOf, readBody } from "./body";
 import type { Call } from "./handle";
 import { Intake } from "./intake";
 import { linesOf } from "./ndjson";
+import { namesAnySignature } from "./signed-intake";
 
 /**
  * The forms of POST /api/v1/events: our JSON (one, an array, `{ events }`), NDJSON as a stream, CloudEvents structured,
@@ -52,6 +54,7 @@ export const INGEST_PROBLEMS: readonly ProblemCode[] = [
   "too-many-refusals",
   "too-busy",
   "unknown-source",
+  "not-signed",
 ];
 
 /** Of a request that is no stream: it is held in memory until its last event is stored. A stream may have any number. */
@@ -60,26 +63,33 @@ const EVENTS_MAX = 10_000;
 const MEMBERS_MAX = 64;
 
 export type IngestCall = Call<{ source: string | null }>;
+/** With the rules of the sources, read once. */
+type RuledCall = IngestCall & { rules: ReadonlyMap<string, SourceRules> };
 
-export async function ingest(call: IngestCall): Promise<ParkAnswer> {
-  assertPlain(call.request);
+export async function ingest(incoming: IngestCall): Promise<ParkAnswer> {
+  assertPlain(incoming.request);
+  const call = { ...incoming, rules: await readSourceRules(incoming.deps.db, incoming.viewer) };
   const type = mediaTypeOf(call.request);
   const cloudEvents = cloudEventOptions(call);
-  if (type !== null && (NDJSON as readonly string[]).includes(type)) return ingestLines(call);
+  if (type !== null && (NDJSON as readonly string[]).includes(type)) {
+    // A signature covers the body as a whole, so a body that has one is read to its end first.
+    if (namesAnySignature(call.rules, call.request.headers)) return withBody(call, (bytes) => ingestLines(call, bytes));
+    return ingestLines(call, null);
+  }
   if (type === CLOUDEVENT_BATCH) {
     return withBody(call, async (bytes) => {
-      return ingestEach(call, await arrayIn(call, bytes), (span) => readStructured(bytes, span, cloudEvents));
+      return ingestEach(call, bytes, await arrayIn(call, bytes), (span) => readStructured(bytes, span, cloudEvents));
     });
   }
   if (type === CLOUDEVENT) {
     return withBody(call, async (bytes) => {
       const span = await wholeSpan(call, bytes);
-      return ingestOne(call, () => readStructured(bytes, span, cloudEvents), bytes.length);
+      return ingestOne(call, bytes, () => readStructured(bytes, span, cloudEvents));
     });
   }
   if (isBinaryMode(call.request.headers)) {
     return withBody(call, (bytes) => {
-      return ingestOne(call, () => readBinary(call.request.headers, bytes, cloudEvents), bytes.length);
+      return ingestOne(call, bytes, () => readBinary(call.request.headers, bytes, cloudEvents), false);
     });
   }
   if (type === null || type === "application/json" || type.endsWith("+json")) {
@@ -119,11 +129,11 @@ function cloudEventOptions(call: IngestCall): CloudEventOptions {
 }
 
 /** One event in our JSON, an array of them, or `{ events: [...] }`. */
-async function ingestJson(call: IngestCall, bytes: Buffer): Promise<ParkAnswer> {
+async function ingestJson(call: RuledCall, bytes: Buffer): Promise<ParkAnswer> {
   const options = { ...limitsOf(call), defaultSource: call.query.source };
   const read = (span: Span) => readEventIn(bytes, span, options);
   const start = await walk(call, spaceInSteps(bytes, 0));
-  if (isArrayAt(bytes, start)) return ingestEach(call, await arrayIn(call, bytes), read);
+  if (isArrayAt(bytes, start)) return ingestEach(call, bytes, await arrayIn(call, bytes), read);
   if (!isObjectAt(bytes, start)) throw invalidJson("The body is no JSON object or array");
   const members = await objectIn(call, bytes, start);
   const events = members.find((member) => member.key === "events");
@@ -133,9 +143,9 @@ async function ingestJson(call: IngestCall, bytes: Buffer): Promise<ParkAnswer> 
         fields: [{ field: "events", detail: "must be a list of events" }],
       });
     }
-    return ingestEach(call, await elementsAt(call, bytes, events.start), read);
+    return ingestEach(call, bytes, await elementsAt(call, bytes, events.start), read);
   }
-  return ingestOne(call, () => read({ start, end: bytes.length }), bytes.length);
+  return ingestOne(call, bytes, () => read({ start, end: bytes.length }));
 }
 
 /** Walks a scan in turns with the other requests; `found` is called for each span. Returns what the scan returns. */
@@ -222,9 +232,9 @@ function invalidJson(detail: string): DomainError {
   return new DomainError("invalid-json", detail);
 }
 
-async function ingestOne(call: IngestCall, read: () => Arrival, bytes: number): Promise<ParkAnswer> {
-  const intake = new Intake(call.deps, call.viewer);
-  await intake.take(read, bytes);
+async function ingestOne(call: RuledCall, body: Buffer, read: () => Arrival, eventsInBody = true): Promise<ParkAnswer> {
+  const intake = new Intake(call, { rules: call.rules, body, eventsInBody });
+  await intake.take(read, body.length);
   const answer = await intake.finish();
   if (answer.rejected[0]) throw asProblem(answer.rejected[0]);
   return answer;
@@ -234,8 +244,13 @@ function asProblem({ code, detail, field }: Rejection): DomainError {
   return new DomainError(code, detail, field === undefined ? {} : { fields: [{ field, detail }] });
 }
 
-async function ingestEach(call: IngestCall, spans: Span[], read: (span: Span) => Arrival): Promise<ParkAnswer> {
-  const intake = new Intake(call.deps, call.viewer);
+async function ingestEach(
+  call: RuledCall,
+  body: Buffer,
+  spans: Span[],
+  read: (span: Span) => Arrival,
+): Promise<ParkAnswer> {
+  const intake = new Intake(call, { rules: call.rules, body, eventsInBody: true });
   try {
     for (const span of spans) {
       const busy = intake.take(() => read(span), span.end - span.start);
@@ -247,14 +262,15 @@ async function ingestEach(call: IngestCall, spans: Span[], read: (span: Span) =>
   }
 }
 
-/** A stream of any length: what is held is a line, and two batches. */
-async function ingestLines(call: IngestCall): Promise<ParkAnswer> {
+/** Lines of any number. Without `whole`, the body as it was read for its signature, what is held is a line and two batches. */
+async function ingestLines(call: RuledCall, whole: Buffer | null): Promise<ParkAnswer> {
   const limits = limitsOf(call);
   const options = { ...limits, defaultSource: call.query.source };
-  const intake = new Intake(call.deps, call.viewer, { streams: true });
+  const intake = new Intake(call, { rules: call.rules, body: whole, eventsInBody: true, streams: whole === null });
+  const body = whole === null ? (call.request.body ?? emptyBody()) : oneChunk(whole);
   const lineBytesMax = eventBytesMax(limits);
   try {
-    for await (const lines of linesOf(call.request.body ?? emptyBody(), lineBytesMax)) {
+    for await (const lines of linesOf(body, lineBytesMax)) {
       for (const line of lines) {
         const tooLong = "tooLong" in line;
         const read = () => (tooLong ? reject(lineTooLong(lineBytesMax)) : readLine(line.bytes, options));
@@ -269,6 +285,10 @@ async function ingestLines(call: IngestCall): Promise<ParkAnswer> {
 }
 
 async function* emptyBody(): AsyncGenerator<Uint8Array> {}
+
+async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
 
 function lineTooLong(bytesMax: number): Rejection {
   return { code: "payload-too-large", detail: `The line is longer than ${bytesMax} bytes` };

@@ -2,12 +2,12 @@ import { type Arrival, type Rejection, readOrReject, shortRejection } from "@/li
 import type { ParkAnswer } from "@/lib/contract/events";
 import { DomainError } from "@/lib/core/problem";
 import type { Viewer } from "@/lib/core/viewer";
-import type { Mapping } from "@/lib/kinds/fields";
 import { PARK_BATCH_MAX, type ParkOutcome, parkEvents } from "@/lib/operations/park-events";
 import { createTurns, type Turns } from "@/lib/platform/turns";
-import { readMappings } from "@/lib/store/read/source-mappings";
+import type { SourceRules } from "@/lib/store/read/source-rules";
 import type { Deps } from "./deps";
 import { mapFacts } from "./map-facts";
+import { SignatureGuard } from "./signed-intake";
 
 const STORING_MAX = 2;
 /** Bytes of one batch as sent. A request holds STORING_MAX batches that are being stored, and one that is read. */
@@ -27,6 +27,15 @@ type Batch = {
   bufferUsed: number;
 };
 
+type IntakeCall = { deps: Deps; viewer: Viewer; request: Request };
+export type IntakeOptions = {
+  rules: ReadonlyMap<string, SourceRules>;
+  body: Uint8Array | null;
+  /** False: headers of the request say which event it is. */
+  eventsInBody: boolean;
+  streams?: boolean;
+};
+
 /**
  * Takes the events of one request in their order and parks them in batches: two are stored while the next is read, so
  * that neither the store nor this process waits for the other.
@@ -40,8 +49,10 @@ export class Intake {
   private storing: Promise<void>[] = [];
   private lastAtMs = 0;
   private index = 0;
-  /** Of all sources, as they were when the request stored its first batch. */
-  private mappings: Promise<Map<string, Mapping>> | null = null;
+  /** As they were when the request came. */
+  private readonly rules: ReadonlyMap<string, SourceRules>;
+  private readonly guard: SignatureGuard;
+  private readonly coversEvents: boolean;
   private readonly turns: Turns;
   private refusedInARow = 0;
   /** Sources that this request was counted for. */
@@ -59,11 +70,15 @@ export class Intake {
    * `streams`: the request is long, and its payloads are copied into reused buffers. A payload that is not copied keeps
    * its whole chunk of the stream in memory until its batch is stored, and garbage collection frees chunks late: they
    * lie outside of the JavaScript heap.
+   * `body`: all of it, for the signature; null when it was not kept, which no request with a signature does.
    */
-  constructor(deps: Deps, viewer: Viewer, { streams = false } = {}) {
+  constructor({ deps, viewer, request }: IntakeCall, { rules, streams = false, ...signed }: IntakeOptions) {
     this.deps = deps;
     this.viewer = viewer;
     this.streams = streams;
+    this.rules = rules;
+    this.guard = new SignatureGuard(deps, request, { rules, body: signed.body });
+    this.coversEvents = signed.eventsInBody;
     this.turns = createTurns(deps.clock);
     this.batch = this.newBatch();
   }
@@ -76,13 +91,15 @@ export class Intake {
   /**
    * Takes the next event, which has `bytes` in the request; an event that `read` refuses is listed. The caller awaits a
    * returned promise before it takes the next event: another request waits for the processor, or the batch is full and
-   * earlier batches are still being stored. Throws DomainError `too-many-refusals`.
+   * earlier batches are still being stored. Throws DomainError `too-many-refusals`, and `not-signed` for an event of a source
+   * that takes signed requests only.
    */
   take(read: () => Arrival, bytes: number): Promise<void> | undefined {
     const index = this.index++;
     const arrival = readOrReject(read);
     if ("rejection" in arrival) this.refuse(index, arrival.rejection);
-    else this.add(index, arrival, bytes);
+    else this.guard.assertSigned(arrival.source, this.coversEvents);
+    if (!("rejection" in arrival)) this.add(index, arrival, bytes);
     if (this.batch.arrivals.length >= PARK_BATCH_MAX || this.batch.bytes >= BATCH_BYTES_MAX) return this.flush();
     return this.turns.due() ? this.turns.give() : undefined;
   }
@@ -142,12 +159,10 @@ export class Intake {
 
   private async store(batch: Batch): Promise<void> {
     this.countSources(batch);
-    this.mappings ??= readMappings(this.deps.db, this.viewer);
-    const mappings = await this.mappings;
     const arrivals: Arrival[] = [];
     const turns = createTurns(this.deps.clock);
     for (const { source, letter } of batch.arrivals) {
-      const mapping = mappings.get(source);
+      const mapping = this.rules.get(source)?.mapping;
       arrivals.push({ source, letter: mapping ? mapFacts(letter, mapping) : letter });
       if (turns.due()) await turns.give();
     }

@@ -44,6 +44,7 @@ export const STATUS: Record<ProblemCode, number> = {
   "queue-unavailable": 503,
   "broker-unreachable": 502,
   "not-local": 403,
+  "not-signed": 401,
   forbidden: 403,
   internal: 500,
 };
@@ -89,6 +90,7 @@ export const TITLE: Record<ProblemCode, string> = {
   "queue-unavailable": "The queue cannot be reached",
   "broker-unreachable": "The broker cannot be reached",
   "not-local": "The request did not come from this console",
+  "not-signed": "The request is not signed",
   forbidden: "This is not allowed to you",
   internal: "Something went wrong inside Parkade",
 };

@@ -8,8 +8,10 @@ export const GET = handle({
   id: "readMetrics",
   summary: "Metrics as Prometheus text",
   answer: { media: ["text/plain"] },
-  run: async ({ deps, viewer, nowMs }) =>
-    new Response(prometheusText(await readMetrics(deps.db, viewer, nowMs)), {
+  run: async ({ deps, viewer, nowMs }) => {
+    const unsigned = deps.refusedSignatures.metric(viewer);
+    return new Response(prometheusText([...(await readMetrics(deps.db, viewer, nowMs)), unsigned]), {
       headers: { "content-type": CONTENT_TYPE },
-    }),
+    });
+  },
 });

@@ -22,6 +22,9 @@ export type OutboundMessage = {
   /** `<source name>`; goes out as x-redrive-from. */
   from: string;
   traceId: string | null;
+  /** Of the event, where it is known. */
+  eventType?: string | null;
+  aggregateId?: string | null;
 };
 
 /** The sink accepted the message: an HTTP 2xx, or a publisher confirm without a returned message. */

@@ -43,6 +43,7 @@ export const PROBLEM_CODES = [
   "queue-unavailable",
   "broker-unreachable",
   "not-local",
+  "not-signed",
   "forbidden",
   "internal",
 ] as const;

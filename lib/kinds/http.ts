@@ -1,12 +1,56 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/kinds/descriptor";
-import { field, flag, mapping, urlOf } from "@/lib/kinds/fields";
+import { choice, field, flag, list, mapping, referenceIn, secret, text, urlOf } from "@/lib/kinds/fields";
 import { redactUrl } from "@/lib/kinds/redact-url";
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Set by the publisher itself; a fixed value would break the request or its meaning. */
 const RESERVED_HEADER =
   /^(host|content-length|content-type|transfer-encoding|connection|idempotency-key|x-redrive-.*)$/i;
+
+const headerName = text(1, 100).check(
+  z.regex(HEADER_NAME, "is not a header name"),
+  z.refine((name) => !RESERVED_HEADER.test(name), "is set by Parkade itself"),
+);
+
+const scheme = field(choice(["standard-webhooks", "hmac"]), {
+  label: "Signature",
+  hint: "standard-webhooks: webhook-id, webhook-timestamp and webhook-signature. hmac: one header over the body, HMAC-SHA256.",
+});
+const SECRET_HINT = "standard-webhooks: base64 behind whsec_. hmac: any text, at best env:PARKADE_SECRET_NAME.";
+
+/** How the signature of hmac is written. */
+const plainSignature = {
+  header: field(z._default(headerName, "x-signature"), { label: "Header", hint: "Of hmac.", advanced: true }),
+  prefix: field(
+    z._default(text(0, 40).check(z.regex(/^[\x21-\x7e]*$/, "holds characters that a header cannot carry")), ""),
+    {
+      label: "Prefix",
+      hint: "What stands before the signature.",
+      example: "sha256=",
+      advanced: true,
+    },
+  ),
+  encoding: field(z._default(choice(["hex", "base64"]), "hex"), {
+    label: "Encoding",
+    hint: "Of hmac.",
+    advanced: true,
+  }),
+  timestampHeader: field(z.optional(headerName), {
+    label: "Timestamp header",
+    hint: "Seconds since 1970. With it hmac signs TIMESTAMP.BODY, and five minutes are tolerated.",
+    example: "x-timestamp",
+    advanced: true,
+  }),
+};
+
+/** Standard Webhooks asks for 24 to 64 bytes; fewer than 16 would be guessed. */
+function isWebhookSecret(value: string): boolean {
+  if (referenceIn(value) !== null) return true;
+  const base64 = value.replace(/^whsec_/, "");
+  return /^[A-Za-z0-9+/]{22,}={0,2}$/.test(base64);
+}
+const NO_WEBHOOK_SECRET = "must be at least 16 bytes in base64, behind whsec_ or alone, for standard-webhooks";
 
 const config = z.strictObject({
   redriveUrl: field(z.optional(urlOf(["http:", "https:"], "https://orders.example/events")), {
@@ -37,6 +81,43 @@ const config = z.strictObject({
       role: "secret",
       advanced: true,
     },
+  ),
+  format: field(z.optional(choice(["as-parked", "cloudevents-binary", "cloudevents-structured"])), {
+    label: "Format",
+    hint: "as-parked: the body and headers as they were. cloudevents-...: as a CloudEvent, one in a request.",
+    advanced: true,
+  }),
+  signing: z.optional(
+    z
+      .strictObject({
+        scheme,
+        secret: field(secret(), { label: "Secret", hint: SECRET_HINT, role: "secret" }),
+        ...plainSignature,
+      })
+      .check(
+        z.refine((signing) => signing.scheme === "hmac" || isWebhookSecret(signing.secret), {
+          path: ["secret"],
+          error: NO_WEBHOOK_SECRET,
+        }),
+      ),
+  ),
+  signedIntake: z.optional(
+    z
+      .strictObject({
+        scheme,
+        secrets: field(list(10, secret()), {
+          label: "Secrets of senders",
+          hint: `Any of them counts, so that one can take the place of another. ${SECRET_HINT}`,
+          role: "secret",
+        }),
+        ...plainSignature,
+      })
+      .check(
+        z.refine((intake) => intake.scheme === "hmac" || intake.secrets.every(isWebhookSecret), {
+          path: ["secrets"],
+          error: NO_WEBHOOK_SECRET,
+        }),
+      ),
   ),
   forwardCredentials: field(z.optional(flag()), {
     label: "Forward parked credentials",

@@ -176,12 +176,12 @@ function callOf(
 }
 
 function messageOf(item: ClaimedItem, body: EventBody, { attempt, retryCount }: AttemptContext): OutboundMessage {
-  const { payload, contentType, headers, origin } = body;
-  const { eventId, redriveId, source, traceId } = item;
+  const { payload, contentType, headers, origin, eventType } = body;
+  const { eventId, redriveId, source, traceId, aggregateId } = item;
   const idempotencyKey = sendKey(source, eventId);
   return {
     ...{ eventId, payload, contentType, headers, origin, idempotencyKey, redriveId, attempt, retryCount, traceId },
-    from: source,
+    ...{ from: source, eventType, aggregateId },
   };
 }
 

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -5,6 +6,7 @@ import { type Arrived, type BrokerHarness, describeBroker, outbound } from "@/li
 import { httpAdapter } from "@/lib/brokers/http/adapter";
 import { PublishError, type Publisher } from "@/lib/brokers/port";
 import type { HttpConfig } from "@/lib/kinds/http";
+import { parseSourceConfig } from "@/lib/kinds/kinds";
 import { systemClock } from "@/lib/platform/clock";
 import { freePort } from "@/lib/testing/free-port";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
@@ -112,6 +114,48 @@ describe("http redrive request", () => {
     expect(headers["content-type"]).toBe("application/json");
     expect(headers.traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));
     expect(headers.traceparent).not.toContain("00f067aa0ba902b7");
+  });
+
+  it("is signed so that its receiver can prove it, each attempt anew, under one id for a redrive", async () => {
+    const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    const signing = { scheme: "standard-webhooks", secret };
+    const { config } = parseSourceConfig("http", {
+      ...{ redriveUrl: url(), signing, format: "cloudevents-structured" },
+      headers: { "webhook-signature": "v1,fixed" },
+    });
+    const message = {
+      eventId: "evt-1",
+      eventType: "OrderPlaced",
+      headers: [["webhook-id", "of its producer"]],
+    } as const;
+    await publish(config as HttpConfig, {
+      ...message,
+      headers: [...message.headers].map((one) => [...one]),
+      attempt: 1,
+    });
+    await publish(config as HttpConfig, { ...message, headers: [], attempt: 2 });
+    const ids = sink.arrived.map(({ body, headers }) => {
+      // As the receiver computes it, from the words of the specification.
+      const key = Buffer.from(secret.slice("whsec_".length), "base64");
+      const signed = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
+      expect(headers["webhook-signature"]).toBe(`v1,${createHmac("sha256", key).update(signed).digest("base64")}`);
+      expect(Math.abs(Date.now() / 1000 - Number(headers["webhook-timestamp"]))).toBeLessThan(300);
+      expect(JSON.parse(String(body))).toMatchObject({ id: "evt-1", type: "OrderPlaced", source: "orders" });
+      return headers["webhook-id"];
+    });
+    expect(new Set(ids).size).toBe(1);
+    await publish(config as HttpConfig, { ...message, headers: [], redriveId: "018f9c4e-9999-7000-8000-000000000009" });
+    expect(sink.arrived.at(-1)!.headers["webhook-id"]).not.toBe(ids[0]);
+  });
+
+  it("carries a plain HMAC over the body as it goes out", async () => {
+    const { config } = parseSourceConfig("http", {
+      redriveUrl: url(),
+      signing: { scheme: "hmac", secret: "key", header: "X-Hub-Signature-256", prefix: "sha256=" },
+    });
+    await publish(config as HttpConfig, {});
+    const [{ body, headers }] = sink.arrived as [Arrived];
+    expect(headers["x-hub-signature-256"]).toBe(`sha256=${createHmac("sha256", "key").update(body).digest("hex")}`);
   });
 
   it("goes to the slow lane's own address, or to the main one when it has none", async () => {

@@ -1,5 +1,5 @@
 import { type Dispatcher, Pool } from "undici";
-import { requestHeaders } from "@/lib/brokers/http/request";
+import { requestOf } from "@/lib/brokers/http/request";
 import {
   type OutboundMessage,
   type ProbeResult,
@@ -224,9 +224,10 @@ export class HttpPublisher implements Publisher {
     onPhase?: (phase: PublishPhase) => void,
   ): Promise<PublishReceipt> {
     if (this.pool === null) throw new PublishError("HTTP_NO_TARGET", "the source has no redriveUrl", { sent: "no" });
-    const headers = withAuthorization(requestHeaders(message, this.config), this.authorization);
+    const formed = requestOf(message, this.config, this.clock.wallMs());
+    const headers = withAuthorization(formed.headers, this.authorization);
     const { pool, path } = this;
-    const request: Request = { pool, path, method: "POST", headers, body: message.payload, onPhase };
+    const request: Request = { pool, path, method: "POST", headers, body: formed.body, onPhase };
     const answer = await send(request, this.address, signal);
     if (answer.status >= 200 && answer.status < 300) return { status: `HTTP ${answer.status}` };
     throw refusal(answer, this.address);

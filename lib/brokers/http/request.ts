@@ -8,6 +8,8 @@ import {
 } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { traceIdOf } from "@/lib/brokers/conventions/trace";
+import { asCloudEvent } from "@/lib/brokers/http/cloud-event-form";
+import { signatureHeaders, signatureNames, webhookId } from "@/lib/brokers/http/signature";
 import { textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { type Header, headerText } from "@/lib/core/dead-letter";
@@ -77,8 +79,9 @@ function traceparent(message: OutboundMessage): string | null {
  * duplicates kept; fixed headers of the configuration take the place of parked ones of the same name.
  */
 export function requestHeaders(message: OutboundMessage, config: HttpConfig): string[] {
-  const fixed = Object.entries(config.headers ?? {});
-  const overridden = new Set(fixed.map(([name]) => name.toLowerCase()));
+  const signature = signatureNames(config.signing);
+  const fixed = Object.entries(config.headers ?? {}).filter(([name]) => !signature.includes(name.toLowerCase()));
+  const overridden = new Set([...signature, ...fixed.map(([name]) => name.toLowerCase())]);
   const retryCount = overridden.has(RETRY_COUNT) ? 0 : (message.retryCount ?? 0);
   const flat: string[] = [];
   for (const header of stripFailureHeaders(message.headers, message.origin.convention)) {
@@ -102,4 +105,19 @@ export function requestHeaders(message: OutboundMessage, config: HttpConfig): st
   const trace = traceparent(message);
   if (trace !== null) flat.push("traceparent", trace);
   return flat;
+}
+
+/** The request of one attempt: its headers as a flat list, and its body. */
+export function requestOf(
+  message: OutboundMessage,
+  config: HttpConfig,
+  atMs: number,
+): { headers: string[]; body: Uint8Array } {
+  const { format, signing } = config;
+  const formed = format === undefined || format === "as-parked" ? message : asCloudEvent(message, format);
+  const headers = requestHeaders(formed, config);
+  const body = formed.payload;
+  if (signing === undefined) return { headers, body };
+  const id = webhookId(message.redriveId, message.eventId);
+  return { headers: [...headers, ...signatureHeaders(signing, { id, atMs, body })], body };
 }

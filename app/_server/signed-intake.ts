@@ -1,0 +1,103 @@
+import { namesSignature, type SignedIntake, signatureFault } from "@/lib/brokers/http/signature";
+import { DomainError } from "@/lib/core/problem";
+import type { Metric } from "@/lib/core/prometheus";
+import type { Viewer } from "@/lib/core/viewer";
+import type { HttpConfig } from "@/lib/kinds/http";
+import { resolveSecrets } from "@/lib/kinds/kinds";
+import type { SourceRules } from "@/lib/store/read/source-rules";
+import type { Deps } from "./deps";
+
+/** Requests to a source that were refused for their signature, since this process began. */
+export class SignatureCounts {
+  private readonly bySource = new Map<string, number>();
+
+  add(source: string): void {
+    this.bySource.set(source, (this.bySource.get(source) ?? 0) + 1);
+  }
+
+  /** Of the sources that a viewer may see. */
+  metric({ sources }: Viewer): Metric {
+    const seen = [...this.bySource].filter(([source]) => sources === "all" || sources.includes(source));
+    return {
+      name: "parkade_unsigned_requests_total",
+      help: "Requests that this process refused because a source takes signed ones only.",
+      type: "counter",
+      samples: seen.map(([source, value]) => ({ labels: { source }, value })),
+    };
+  }
+}
+
+/**
+ * Guards the sources of one request that take signed requests only. Every event passes `assertSigned` with the name of its
+ * own source, however the request names it: as a parameter, a header, an attribute, or in each event.
+ */
+export class SignatureGuard {
+  private readonly deps: Deps;
+  private readonly request: Request;
+  private readonly rules: ReadonlyMap<string, SourceRules>;
+  /** null: the body was not read as a whole, since the request names no signature. */
+  private readonly body: Uint8Array | null;
+  private readonly judged = new Set<string>();
+
+  constructor(
+    deps: Deps,
+    request: Request,
+    { rules, body }: { rules: ReadonlyMap<string, SourceRules>; body: Uint8Array | null },
+  ) {
+    this.deps = deps;
+    this.request = request;
+    this.rules = rules;
+    this.body = body;
+  }
+
+  /**
+   * Throws DomainError `not-signed` unless the source takes unsigned requests or the request is signed for it. The error is
+   * the same for every cause; the log has the cause.
+   * `coversEvent`: the body alone says which event it is. The signature does not cover headers.
+   */
+  assertSigned(source: string, coversEvent: boolean): void {
+    const config = this.rules.get(source)?.signedConfig;
+    if (config === undefined || this.judged.has(source)) return;
+    const fault = coversEvent ? this.fault(config) : "a binary CloudEvent: its attributes are headers";
+    if (fault !== null) {
+      this.deps.refusedSignatures.add(source);
+      throw notSigned(`${source}: ${fault}`);
+    }
+    this.judged.add(source);
+  }
+
+  private fault(config: Readonly<Record<string, unknown>>): string | null {
+    if (this.body === null) return "no signature";
+    const intake = intakeOf(this.deps, config);
+    if (intake === null) return "a secret of the source cannot be read: set its variable for the web process";
+    const nowMs = this.deps.clock.wallMs();
+    return signatureFault(intake, { headers: this.request.headers, body: this.body, nowMs });
+  }
+}
+
+function notSigned(cause: string): DomainError {
+  const detail = "This source takes only requests that are signed with one of its secrets, within five minutes";
+  return new DomainError("not-signed", detail, {
+    internal: new Error(cause),
+    headers: { "www-authenticate": 'Signature realm="parkade"' },
+  });
+}
+
+/** null: a reference cannot be resolved, so nobody can sign. */
+function intakeOf({ env }: Deps, config: Readonly<Record<string, unknown>>): SignedIntake | null {
+  const stored = { kind: "http", config: { signedIntake: config.signedIntake } as HttpConfig } as const;
+  try {
+    const { source } = resolveSecrets(stored, { variables: process.env, listed: env.envReferences });
+    return (source.config as HttpConfig).signedIntake ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a request names the signature of any source: then its body is kept to be judged as a whole. */
+export function namesAnySignature(rules: ReadonlyMap<string, SourceRules>, headers: Headers): boolean {
+  return [...rules.values()].some(({ signedConfig }) => {
+    const intake = signedConfig?.signedIntake as SignedIntake | undefined;
+    return intake !== undefined && namesSignature(intake, headers);
+  });
+}

@@ -1,0 +1,68 @@
+import { textOrNull } from "@/lib/brokers/message";
+import type { OutboundMessage } from "@/lib/brokers/port";
+import { decodeHeader, encodeHeader } from "@/lib/contract/cloudevents";
+import { type Header, headerText } from "@/lib/core/dead-letter";
+
+const STRUCTURED = "application/cloudevents+json";
+/** The names of an attribute on the wires of HTTP and NATS, Kafka, and AMQP. */
+const ATTRIBUTE = /^(?:(ce-)|ce_|cloudEvents[:_])([a-z0-9]{1,64})$/i;
+
+export type CloudEventFormat = "cloudevents-binary" | "cloudevents-structured";
+
+/**
+ * A message as a CloudEvent of HTTP: with the attributes it was parked with, else as one made of what is known of the event.
+ * A message whose body is a structured CloudEvent already stays as it is.
+ */
+export function asCloudEvent(message: OutboundMessage, format: CloudEventFormat): OutboundMessage {
+  if (message.contentType.toLowerCase().startsWith("application/cloudevents")) return message;
+  const attributes = new Map<string, string>();
+  const others: Header[] = [];
+  for (const header of message.headers) {
+    const [, percentEncoded, name] = ATTRIBUTE.exec(header[0]) ?? [];
+    const text = name === undefined ? null : headerText(header);
+    if (name === undefined) others.push(header);
+    else if (text !== null) attributes.set(name.toLowerCase(), percentEncoded ? decodeHeader(header[0], text) : text);
+  }
+  attributes.delete("datacontenttype"); // stated by the body itself
+  const complete = ["id", "source", "type"].every((name) => attributes.get(name));
+  if (!complete)
+    for (const [name, value] of ownAttributes(message)) if (!attributes.get(name)) attributes.set(name, value);
+  attributes.set("specversion", "1.0");
+  if (format === "cloudevents-structured")
+    return { ...message, headers: others, contentType: STRUCTURED, payload: envelope(message, attributes) };
+  const headers = [...attributes].map(([name, value]): Header => [`ce-${name}`, encodeHeader(value)]);
+  return { ...message, headers: [...others, ...headers] };
+}
+
+/** `source` is a URI reference, so the name of Parkade's source is encoded. */
+function ownAttributes({ eventId, from, eventType, aggregateId }: OutboundMessage): [string, string][] {
+  return [
+    ["id", eventId],
+    ["source", encodeURIComponent(from)],
+    ["type", eventType ?? "unknown"],
+    ...(aggregateId ? ([["partitionkey", aggregateId]] satisfies [string, string][]) : []),
+  ];
+}
+
+/** JSON stands in the event as it was parked, byte for byte; other text is a text, anything else base64. */
+function envelope({ payload, contentType, origin }: OutboundMessage, attributes: Map<string, string>): Uint8Array {
+  const stated = contentType === "" ? [] : [["datacontenttype", contentType] as const];
+  const members = [...attributes, ...stated].map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
+  const open = `{${members.join(",")}`;
+  if (origin.absentBody === true && payload.byteLength === 0) return Buffer.from(`${open}}`);
+  const text = textOrNull(payload);
+  const json = /^[^;]*[/+]json\s*(;|$)/i.test(contentType);
+  if (text !== null && json && isJson(text))
+    return Buffer.concat([Buffer.from(`${open},"data":`), payload, Buffer.from("}")]);
+  if (text !== null && !json && contentType !== "") return Buffer.from(`${open},"data":${JSON.stringify(text)}}`);
+  return Buffer.from(`${open},"data_base64":"${Buffer.from(payload).toString("base64")}"}`);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
