@@ -47,6 +47,7 @@ const RULES: Record<string, string[]> = {
     "pkg:@aws-sdk/client-sqs",
     "pkg:@platformatic/kafka",
     "pkg:amqplib",
+    "pkg:bullmq",
     "pkg:ioredis",
     "pkg:lossless-json",
     "type:pkg:pg",

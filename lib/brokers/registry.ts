@@ -1,3 +1,4 @@
+import { bullmqAdapter } from "@/lib/brokers/bullmq/adapter";
 import { httpAdapter } from "@/lib/brokers/http/adapter";
 import { kafkaAdapter } from "@/lib/brokers/kafka/adapter";
 import { outboxAdapter } from "@/lib/brokers/outbox/adapter";
@@ -19,6 +20,7 @@ const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>> } = {
   kafka: kafkaAdapter,
   sqs: sqsAdapter,
   outbox: outboxAdapter,
+  bullmq: bullmqAdapter,
 };
 
 /**

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { DomainError, type FieldError } from "@/lib/core/problem";
 import { isSecretName } from "@/lib/core/redact";
+import { bullmq } from "@/lib/kinds/bullmq";
 import { formFields, type KindDescriptor } from "@/lib/kinds/descriptor";
 import { type FieldMeta, type Mapping, mapping, referenceIn } from "@/lib/kinds/fields";
 import { http } from "@/lib/kinds/http";
@@ -15,7 +16,7 @@ import { sqs } from "@/lib/kinds/sqs";
  * Every kind of source, in the order in which people see them. A kind is its descriptor here and its adapter in
  * lib/brokers/<kind>; the registry, the API, the forms and the docs are made of this table.
  */
-const DESCRIPTORS = { http, rabbitmq, kafka, sqs, "redis-stream": redisStreams, outbox };
+const DESCRIPTORS = { http, rabbitmq, kafka, sqs, "redis-stream": redisStreams, bullmq, outbox };
 
 export type Kind = keyof typeof DESCRIPTORS;
 export type ConfigOf<K extends Kind> = z.infer<(typeof DESCRIPTORS)[K]["config"]>;

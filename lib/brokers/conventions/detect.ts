@@ -1,7 +1,9 @@
+import { bullmqFailed } from "@/lib/brokers/bullmq/job-message";
 import { eventBridgeBus, eventBridgeRule, eventBridgeScheduler } from "@/lib/brokers/conventions/aws/eventbridge";
 import { lambdaDestination, lambdaDlq, lambdaEventSource } from "@/lib/brokers/conventions/aws/lambda";
 import { sns } from "@/lib/brokers/conventions/aws/sns";
 import { sqsRedrivePolicy } from "@/lib/brokers/conventions/aws/sqs";
+
 import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { easyNetQ } from "@/lib/brokers/conventions/easynetq";
 import { generic } from "@/lib/brokers/conventions/generic";
@@ -61,6 +63,7 @@ export const CONVENTIONS: readonly Convention[] = [
   sns,
   sqsRedrivePolicy,
   outboxRow,
+  bullmqFailed,
   generic,
 ];
 

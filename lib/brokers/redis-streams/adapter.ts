@@ -2,7 +2,7 @@ import type { Redis } from "ioredis";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import type { Adapter, AdapterDeps, ProbeResult } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
-import { addressOf, connectRedis, describeRedis } from "@/lib/brokers/redis-streams/connection";
+import { addressOf, connectRedis, describeRedis } from "@/lib/brokers/redis-connection";
 import { type Entry, entriesOf, messageOf } from "@/lib/brokers/redis-streams/entry";
 import { RedisStreamsPublisher } from "@/lib/brokers/redis-streams/publisher";
 import {

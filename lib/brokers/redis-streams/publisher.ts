@@ -1,4 +1,5 @@
 import type { Redis } from "ioredis";
+import { HeldConnection } from "@/lib/brokers/held-connection";
 import { outboundHeaders } from "@/lib/brokers/outbound-headers";
 import {
   type OutboundMessage,
@@ -15,7 +16,7 @@ import {
   isReply,
   type RedisFailure,
   redisCode,
-} from "@/lib/brokers/redis-streams/connection";
+} from "@/lib/brokers/redis-connection";
 import { PAYLOAD_FIELDS, type RedisStreamsConfig } from "@/lib/kinds/redis-streams";
 import type { Clock } from "@/lib/platform/clock";
 
@@ -48,20 +49,27 @@ export function fieldsOf(message: OutboundMessage): (string | Buffer)[] {
   return fields.flat();
 }
 
-type Link = { redis: Redis; suspect: boolean };
+/** `suspect`: a command was given up before it was answered. */
+type Link = { redis: Redis; suspect: boolean; close(): void };
 
 /** Adds entries to the origin stream or its slow twin. A stream that does not exist is not made. */
 export class RedisStreamsPublisher implements Publisher {
   private readonly config: RedisStreamsConfig;
   private readonly lane: "main" | "slow";
   private readonly clock: Clock;
-  private link: Promise<Link> | null = null;
-  private closed = false;
+  private readonly links: HeldConnection<Link>;
 
   constructor(config: RedisStreamsConfig, lane: "main" | "slow", { clock }: { clock: Clock }) {
     this.config = config;
     this.lane = lane;
     this.clock = clock;
+    this.links = new HeldConnection<Link>(
+      async (signal) => {
+        const redis = await connectRedis(config, { name: "parkade-redrive", clock, signal });
+        return { redis, suspect: false, close: () => redis.disconnect() };
+      },
+      ({ redis, suspect }) => redis.status === "ready" && !suspect,
+    );
   }
 
   async publish(
@@ -98,21 +106,12 @@ export class RedisStreamsPublisher implements Publisher {
     }
   }
 
-  /** The connection, made anew when it has ended or has left a command without an answer. */
   private async open(signal: AbortSignal): Promise<Link> {
-    if (this.closed) throw refuse("REDIS_CLOSED", "the publisher is closed");
-    const held = await this.link?.catch(() => null);
-    if (held?.redis.status === "ready" && !held.suspect) return held;
-    if (held !== undefined && held !== null) held.redis.disconnect();
-    this.link = connectRedis(this.config, { name: "parkade-redrive", clock: this.clock, signal }).then((redis) => ({
-      redis,
-      suspect: false,
-    }));
+    if (this.links.closed) throw refuse("REDIS_CLOSED", "the publisher is closed");
     try {
-      return await this.link;
+      return await this.links.use(signal);
     } catch (error) {
-      this.link = null;
-      if (signal.aborted) throw signal.reason;
+      signal.throwIfAborted();
       const failure = error as RedisFailure;
       throw new PublishError(failure.code, failure.message, { sent: "no", cause: error });
     }
@@ -129,9 +128,7 @@ export class RedisStreamsPublisher implements Publisher {
     }
   }
 
-  async close(): Promise<void> {
-    this.closed = true;
-    const held = await this.link?.catch(() => null);
-    held?.redis.disconnect();
+  close(): Promise<void> {
+    return this.links.close();
   }
 }

@@ -1,7 +1,8 @@
 import type { Redis } from "ioredis";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
+import { poll } from "@/lib/brokers/poll";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
-import { addressOf, connectRedis, describeRedis, RedisFailure } from "@/lib/brokers/redis-streams/connection";
+import { addressOf, connectRedis, describeRedis, RedisFailure } from "@/lib/brokers/redis-connection";
 import { type Entry, entriesOf, messageOf } from "@/lib/brokers/redis-streams/entry";
 import { type RedisStreamsConfig, redisStreams } from "@/lib/kinds/redis-streams";
 import type { Clock } from "@/lib/platform/clock";
@@ -113,16 +114,12 @@ class StreamSession implements ReadSession<string> {
     });
   }
 
-  async take(max: number, signal: AbortSignal, withinMs = Number.POSITIVE_INFINITY): Promise<Taken<string>[]> {
-    const untilMs = this.clock.nowMs() + withinMs;
-    while (!signal.aborted && this.clock.nowMs() < untilMs) {
+  take(max: number, signal: AbortSignal, withinMs?: number): Promise<Taken<string>[]> {
+    const look = () => {
       this.assertOpen();
-      const taken = this.config.read === "stream" ? await this.readNew(max) : await this.claim(max);
-      if (signal.aborted) return [];
-      if (taken.length > 0) return taken;
-      await this.clock.sleep(POLL_MS, signal).catch(() => undefined); // stopped
-    }
-    return [];
+      return this.config.read === "stream" ? this.readNew(max) : this.claim(max);
+    };
+    return poll(look, { clock: this.clock, signal, everyMs: POLL_MS, withinMs });
   }
 
   /** Entries that were delivered too often. The server checks the idle time again: nobody else has them meanwhile. */

@@ -1,0 +1,43 @@
+import type { Job } from "bullmq";
+import { describeStore, type JobStore, openJobStore, storeAddress } from "@/lib/brokers/bullmq/job-store";
+import { BullmqPublisher } from "@/lib/brokers/bullmq/publisher";
+import { assertQueue, bullmqReader, letterOf } from "@/lib/brokers/bullmq/reader";
+import type { Adapter, AdapterDeps, ProbeResult } from "@/lib/brokers/port";
+import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
+import { type BullmqConfig, bullmq } from "@/lib/kinds/bullmq";
+
+/** The failed jobs of another application's BullMQ queue, on Redis or on PostgreSQL. */
+export function bullmqAdapter(deps: AdapterDeps): Adapter<BullmqConfig> {
+  return {
+    reader: (config) => bullmqReader(config, deps),
+    probe: (config, signal) => probe(config, deps, signal),
+    publisher: (config, lane = "main") => new BullmqPublisher(config, lane, deps),
+  };
+}
+
+async function probe(config: BullmqConfig, { clock }: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
+  let store: JobStore | null = null;
+  const stopped = Promise.withResolvers<never>();
+  stopped.promise.catch(() => undefined);
+  const stop = () => stopped.reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  const look = async (): Promise<ProbeResult> => {
+    store = await openJobStore(config, { name: "parkade-probe", clock, signal });
+    await assertQueue(store, config);
+    const queue = store.queue(config.queue);
+    const jobs = (await queue.getJobs(["failed"], 0, SAMPLE_MAX - 1, true)) as (Job | undefined)[];
+    const read = await Promise.all(jobs.map((job) => (job ? letterOf(store!, config, job) : null)));
+    const sample = read.flatMap((one) => (one === null ? [] : [sampleOf(one.letter)]));
+    const depth = await queue.getFailedCount();
+    return { reachable: true, detail: `connected to ${storeAddress(config)}, ${bullmq.reads(config)}`, depth, sample };
+  };
+  try {
+    return await Promise.race([look(), stopped.promise]);
+  } catch (error) {
+    signal.throwIfAborted();
+    return { reachable: false, detail: describeStore(error, config) };
+  } finally {
+    signal.removeEventListener("abort", stop);
+    await (store as JobStore | null)?.close();
+  }
+}

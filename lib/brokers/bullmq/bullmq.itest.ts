@@ -1,0 +1,327 @@
+import { randomBytes } from "node:crypto";
+import { createPostgresBackend, Queue, runMigrations, Worker } from "bullmq";
+import { Redis } from "ioredis";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { type BrokerHarness, consumerOf, describeBroker, eventually, outbound } from "@/lib/brokers/broker.conformance";
+import { bullmqAdapter } from "@/lib/brokers/bullmq/adapter";
+import { marksIn } from "@/lib/brokers/bullmq/marks";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { BullmqConfig } from "@/lib/kinds/bullmq";
+import { parseSourceConfig } from "@/lib/kinds/kinds";
+import { systemClock } from "@/lib/platform/clock";
+import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
+import { startTcpProxy } from "@/lib/testing/tcp-proxy";
+
+const never = new AbortController().signal;
+const adapter = bullmqAdapter({ clock: systemClock, random: () => 0 });
+const REDRIVE = "018f9c4e-1111-7000-8000-000000000001";
+
+const unique = (name: string) => `${name}-${randomBytes(4).toString("hex")}`;
+const configOf = (config: object) => parseSourceConfig("bullmq", config).config as BullmqConfig;
+
+/** An application with its queues: on Redis or on PostgreSQL. */
+type App = {
+  url: (login?: string) => URL;
+  port: number;
+  queue(name: string): Queue;
+  /** A worker that fails every job once it is asked to. */
+  worker(name: string, work: (job: { data: unknown; name: string }) => Promise<unknown>): Worker;
+  stop(): Promise<void>;
+};
+
+async function redisApp(): Promise<App> {
+  const server: TestRedis = await testRedis({ stored: true });
+  const open: { close(): Promise<void> }[] = [];
+  const track = <T extends { close(): Promise<void> }>(one: T) => {
+    open.push(one);
+    return one;
+  };
+  const connection = () => new Redis(server.url, { maxRetriesPerRequest: null });
+  const clients: Redis[] = [];
+  const client = () => {
+    const made = connection();
+    made.on("error", () => undefined);
+    clients.push(made);
+    return made;
+  };
+  return {
+    url: (login = "") => new URL(`redis://${login}127.0.0.1:${server.port}`),
+    port: server.port,
+    queue: (name) => track(new Queue(name, { connection: client() })),
+    worker: (name, work) => track(new Worker(name, work as never, { connection: client() })),
+    stop: async () => {
+      await Promise.all(open.map((one) => one.close()));
+      for (const one of clients) one.disconnect();
+      await server.stop();
+    },
+  };
+}
+
+async function postgresApp(): Promise<App> {
+  const server = new URL(inject("postgresUrl"));
+  const name = unique("bullmq").replaceAll("-", "_");
+  const admin = new pg.Client({ connectionString: server.href });
+  await admin.connect();
+  await admin.query(`create database ${name}`);
+  await admin.query(`create role ${name}_limited login password 'hunter2'`);
+  await admin.end();
+  const at = new URL(server);
+  at.pathname = `/${name}`;
+  const pool = new pg.Pool({ connectionString: at.href, options: "-c search_path=bullmq", max: 100 });
+  const client = await pool.connect();
+  await runMigrations(client).finally(() => client.release());
+  const open: { close(): Promise<void> }[] = [];
+  const track = <T extends { close(): Promise<void> }>(one: T) => {
+    open.push(one);
+    return one;
+  };
+  return {
+    url: (login) => {
+      const url = new URL(at);
+      if (login !== undefined) [url.username, url.password] = login.replace("@", "").split(":") as [string, string];
+      return url;
+    },
+    port: Number(at.port),
+    queue: (queueName) =>
+      track(new Queue(queueName, { connection: pool as never }, createPostgresBackend) as unknown as Queue),
+    worker: (queueName, work) =>
+      track(
+        new Worker(queueName, work as never, { connection: pool as never }, createPostgresBackend) as unknown as Worker,
+      ),
+    stop: async () => {
+      await Promise.all(open.map((one) => one.close()));
+      // BullMQ keeps connections that listen: they end with this process.
+      void pool.end();
+    },
+  };
+}
+
+/** Adds jobs and lets a worker fail each of them. */
+async function addAndFail(
+  app: App,
+  queue: Queue,
+  jobs: { name?: string; data: unknown; opts?: object }[],
+): Promise<void> {
+  for (const { name = "order-placed", data, opts } of jobs) await queue.add(name, data, opts);
+  let count = jobs.length;
+  const done = Promise.withResolvers<void>();
+  const worker = app.worker(queue.name, async () => {
+    throw new TypeError("amount must be positive");
+  });
+  worker.on("failed", () => {
+    count -= 1;
+    if (count === 0) done.resolve();
+  });
+  if (count > 0) await done.promise;
+  await worker.close();
+}
+
+async function unparked(queue: Queue): Promise<number> {
+  const failed = await queue.getJobs(["failed"]);
+  const marks = await Promise.all(failed.map(async (job) => marksIn((await queue.getJobLogs(job.id!)).logs).parked));
+  return failed.filter((job, index) => job.finishedOn !== marks[index]).length;
+}
+
+async function harness(app: App): Promise<BrokerHarness<BullmqConfig>> {
+  const proxy = await startTcpProxy(app.port);
+  const [source, target] = [app.queue(unique("orders")), app.queue(unique("orders-again"))];
+  await Promise.all([source.waitUntilReady(), target.waitUntilReady()]);
+  await addAndFail(app, source, []); // a worker has been there: the queue exists
+  await target.add("first", {}).then((job) => job.remove());
+  const through = (login?: string) => {
+    const url = app.url(login);
+    url.port = String(proxy.port);
+    return url.href;
+  };
+  const config = configOf({ url: through(), queue: source.name, redriveTo: { mode: "new-job", queue: target.name } });
+  const isRedis = config.url.startsWith("redis");
+  return {
+    adapter,
+    config,
+    refusing: configOf({ ...config, redriveTo: { mode: "new-job", queue: unique("nobody-made-it") } }),
+    proxy,
+    origin: {},
+    without: { anyBody: true, headers: true },
+    arrived: async () => {
+      const jobs = await target.getJobs(["waiting", "prioritized"], 0, -1, true);
+      await Promise.all(jobs.map((job) => job.remove()));
+      return jobs.map((job) => ({
+        body: Buffer.from(JSON.stringify(job.data)),
+        contentType: "application/json",
+        headers: {},
+      }));
+    },
+    produce: (bodies) =>
+      addAndFail(
+        app,
+        source,
+        bodies.map((data) => ({ data })),
+      ),
+    remaining: () => unparked(source),
+    exact: {
+      carries: {
+        keys: false,
+        absentBody: false,
+        emptyBody: false,
+        binaryBody: false,
+        nullHeaders: false,
+        duplicateHeaders: false,
+        binaryHeaders: false,
+      },
+      produceExact: (messages) =>
+        addAndFail(
+          app,
+          source,
+          messages.map(({ body }) => ({ data: JSON.parse(String(body)) })),
+        ),
+      arrivedExact: async () => {
+        const jobs = await target.getJobs(["waiting", "prioritized"], 0, -1, true);
+        await Promise.all(jobs.map((job) => job.remove()));
+        lastIds = jobs.map((job) => job.id!);
+        return jobs.map((job) => ({ key: null, body: Buffer.from(JSON.stringify(job.data)), headers: [] }));
+      },
+      // The job that a redrive added fails again, under its own id.
+      bounce: ({ body }) => addAndFail(app, source, [{ data: JSON.parse(String(body)), opts: { jobId: lastIds[0] } }]),
+      restart: null,
+      misconfigured: [
+        [
+          "a wrong password",
+          configOf({ ...config, url: through("nobody:hunter2@") }),
+          /refuses access: check the user and the password/,
+        ],
+        ["a queue that is not there", configOf({ ...config, queue: "not-there" }), /queue not-there does not exist/],
+        ...(isRedis
+          ? []
+          : [
+              [
+                "a schema without tables",
+                configOf({ ...config, schema: "elsewhere" }),
+                /schema elsewhere .* no tables of BullMQ/,
+              ] as [string, BullmqConfig, RegExp],
+            ]),
+      ],
+      tls: null,
+    },
+    stop: async () => {
+      await proxy.stop();
+      await source.obliterate({ force: true }).catch(() => undefined);
+      await Promise.all([source.close(), target.close()]);
+    },
+  };
+}
+
+let lastIds: string[] = [];
+
+function suite(make: () => Promise<App>): void {
+  let app: App;
+  beforeAll(async () => {
+    app = await make();
+  }, 60_000);
+  afterAll(async () => {
+    await app?.stop();
+  });
+
+  describeBroker<BullmqConfig>("bullmq", () => harness(app));
+
+  describe("what only jobs have", () => {
+    const readAll = async (config: BullmqConfig, count: number): Promise<DeadLetter[]> => {
+      const parked: DeadLetter[] = [];
+      const consumer = consumerOf(adapter, config, async (batch) => {
+        parked.push(...batch);
+      });
+      await eventually(() => parked.length).toBe(count);
+      await consumer.stop();
+      return parked;
+    };
+    const send = async (config: BullmqConfig, letter: DeadLetter, change = {}) => {
+      const publisher = adapter.publisher(config);
+      const { eventId, payload, contentType, headers, origin } = letter;
+      try {
+        return await publisher.publish(outbound(origin, { eventId, payload, contentType, headers, ...change }), never);
+      } finally {
+        await publisher.close();
+      }
+    };
+
+    it("retries the job in its place with all its attempts, and knows it when it fails again", async () => {
+      const queue = app.queue(unique("orders"));
+      const config = configOf({ url: app.url().href, queue: queue.name });
+      await addAndFail(app, queue, [{ data: { amount: -1, orderId: "o-7" }, opts: { attempts: 1, jobId: "order-7" } }]);
+      const [letter] = await readAll(config, 1);
+      expect(letter).toMatchObject({
+        eventId: "order-7",
+        eventType: "order-placed",
+        attempts: 1,
+        error: { type: "TypeError", message: "amount must be positive" },
+        contentType: "application/json",
+        redrive: null,
+        origin: { convention: "bullmq", queue: queue.name, job: { id: "order-7" } },
+      });
+      expect(Buffer.from(letter!.payload).toString()).toBe(
+        config.url.startsWith("redis") ? '{"amount":-1,"orderId":"o-7"}' : '{"amount": -1, "orderId": "o-7"}',
+      );
+      expect((await send(config, letter!)).status).toBe("job order-7 waits again");
+      expect(await (await queue.getJob("order-7"))!.getState()).toBe("waiting");
+      // The answer was lost, and the send is repeated: the effect stands, once.
+      expect((await send(config, letter!, { attempt: 2 })).status).toContain("by this redrive");
+      // Another redrive finds it gone from the failed set.
+      const other = { redriveId: "018f9c4e-2222-7000-8000-000000000002" };
+      await expect(send(config, letter!, other)).rejects.toMatchObject({ code: "BULLMQ_NOT_FAILED", sent: "no" });
+      await addAndFail(app, queue, [{ data: {}, opts: { jobId: "another" } }]);
+      await eventually(async () => (await queue.getJobs(["failed"])).length).toBe(2);
+      const again = await readAll(config, 2);
+      expect(again.find(({ eventId }) => eventId === "order-7")).toMatchObject({
+        redrive: { redriveId: REDRIVE, attempt: 1 },
+        attempts: 1, // counted anew
+      });
+      expect(await readAll(config, 0)).toEqual([]);
+    }, 60_000);
+
+    it("sends changed data with every digit, and says that data is JSON", async () => {
+      const queue = app.queue(unique("orders"));
+      const config = configOf({ url: app.url().href, queue: queue.name });
+      await addAndFail(app, queue, [{ data: { id: 1 }, opts: { jobId: "j" } }]);
+      const [letter] = await readAll(config, 1);
+      const payload = Buffer.from('{"id":12345678901234567890,"n":1.10}');
+      await expect(send(config, letter!, { payload: Buffer.from("<x/>") })).rejects.toMatchObject({
+        code: "BULLMQ_NOT_JSON",
+      });
+      await send(config, letter!, { payload });
+      await addAndFail(app, queue, [{ data: {}, opts: { jobId: "next" } }]);
+      const after = (await readAll(config, 2)).find(({ eventId }) => eventId === "j");
+      // PostgreSQL stores members in an order of its own.
+      const stored = config.url.startsWith("redis") ? payload.toString() : '{"n": 1.10, "id": 12345678901234567890}';
+      expect(Buffer.from(after!.payload).toString()).toBe(stored);
+    }, 60_000);
+
+    it("adds a new job under a new id for each attempt, removes the failed one, and keeps a child in its flow", async () => {
+      const queue = app.queue(unique("orders"));
+      const config = configOf({ url: app.url().href, queue: queue.name, redriveTo: { mode: "new-job" } });
+      await addAndFail(app, queue, [{ data: { n: 1 }, opts: { jobId: "order-8", priority: 3, delay: 1 } }]);
+      const [letter] = await readAll(config, 1);
+      const { status } = await send(config, letter!);
+      const id = `order-8-r${REDRIVE.replaceAll("-", "")}-1`;
+      expect(status).toBe(`job ${id} of ${queue.name}`);
+      const job = (await queue.getJob(id))!;
+      expect(job).toMatchObject({ name: "order-placed", data: { n: 1 }, opts: { priority: 3 } });
+      expect(await queue.getJob("order-8")).toBeUndefined();
+      expect((await send(config, letter!)).status).toBe(status); // the same attempt again adds nothing
+      expect(await queue.getJobCountByTypes("waiting", "prioritized", "delayed")).toBe(1);
+      const child = {
+        ...letter!,
+        origin: { ...letter!.origin, job: { id: "c", name: "c", parent: "bull:parents:1" } },
+      };
+      await expect(send(config, child)).rejects.toMatchObject({ code: "BULLMQ_FLOW" });
+      await expect(send(configOf({ ...config, redriveTo: undefined }), letter!)).rejects.toMatchObject({
+        code: "BULLMQ_JOB_GONE",
+      });
+    }, 60_000);
+  });
+}
+
+describe.skipIf(!redisInstalled)(
+  redisInstalled ? "bullmq on Redis" : "bullmq on Redis (skipped: redis-server is missing)",
+  () => suite(redisApp),
+);
+describe("bullmq on PostgreSQL", () => suite(postgresApp));

@@ -1,0 +1,206 @@
+import { createPostgresBackend, type Job, Queue, quoteSchemaName } from "bullmq";
+import type { Redis } from "ioredis";
+import {
+  addressOf,
+  connectRedis,
+  describeRedis,
+  isReply,
+  RedisFailure,
+  redisCode,
+} from "@/lib/brokers/redis-connection";
+import type { BullmqConfig } from "@/lib/kinds/bullmq";
+import type { Clock } from "@/lib/platform/clock";
+import { PostgresPool } from "@/lib/platform/postgres-pool";
+
+const STATEMENT_MS_MAX = 5_000;
+/** How long an orderly end may take before the sockets are closed. */
+const CLOSE_MS_MAX = 1_000;
+
+/** The part of BullMQ's Queue that is used, the same on both backends. */
+export type JobQueue = Pick<
+  Queue,
+  "getJob" | "getJobs" | "getRanges" | "getJobLogs" | "addJobLog" | "getFailedCount" | "add" | "close"
+>;
+
+/** The queues of an application, over one connection to its Redis or PostgreSQL. */
+export type JobStore = {
+  queue(name: string): JobQueue;
+  /** Whether an application has ever used the queue. */
+  exists(name: string): Promise<boolean>;
+  /** The data of a job as it is stored: BullMQ's own reading rounds large numbers. null = the job is gone. */
+  rawData(queue: string, id: string): Promise<string | null>;
+  /** Throws when the connection is gone. */
+  assertOpen(): void;
+  close(): Promise<void>;
+};
+
+export function isRedis(config: BullmqConfig): boolean {
+  return config.url.startsWith("redis");
+}
+
+export async function openJobStore(
+  config: BullmqConfig,
+  deps: { name: string; clock: Clock; signal: AbortSignal },
+): Promise<JobStore> {
+  return isRedis(config) ? redisStore(config, deps) : postgresStore(config, deps);
+}
+
+/** Queues that are made at their first use and closed with their store. */
+function queues(open: (name: string) => Queue): { queue: (name: string) => Queue; closeAll: () => Promise<void> } {
+  const made = new Map<string, Queue>();
+  return {
+    queue: (name) => {
+      const known = made.get(name);
+      if (known !== undefined) return known;
+      const queue = open(name);
+      queue.on("error", () => undefined); // the call that fails carries it
+      made.set(name, queue);
+      return queue;
+    },
+    closeAll: async () => {
+      await Promise.all([...made.values()].map((queue) => queue.close().catch(() => undefined)));
+    },
+  };
+}
+
+/** Nothing is written about us into the queue's own settings. */
+const LOOKING_ON = { skipMetasUpdate: true, skipVersionCheck: true, skipWaitingForReady: true };
+
+async function redisStore(
+  config: BullmqConfig,
+  deps: { name: string; clock: Clock; signal: AbortSignal },
+): Promise<JobStore> {
+  const redis: Redis = await connectRedis(config, deps);
+  let lost: unknown = null;
+  redis.on("close", () => {
+    lost ??= new RedisFailure("ECONNRESET", `lost ${addressOf(config)}`);
+  });
+  const { prefix } = config;
+  const { queue, closeAll } = queues((name) => new Queue(name, { connection: redis, prefix, ...LOOKING_ON }));
+  return {
+    queue,
+    exists: async (name) => (await redis.exists(`${prefix}:${name}:meta`)) === 1,
+    rawData: (name, id) => redis.hget(`${prefix}:${name}:${id}`, "data"),
+    assertOpen: () => {
+      if (lost !== null) throw lost;
+    },
+    close: async () => {
+      await closeAll();
+      redis.disconnect();
+    },
+  };
+}
+
+async function postgresStore(
+  config: BullmqConfig,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): Promise<JobStore> {
+  signal.throwIfAborted();
+  const pool = new PostgresPool(config.url, {
+    max: 3,
+    statementTimeoutMs: STATEMENT_MS_MAX,
+    applicationName: "parkade-source",
+    sessionOptions: `-c search_path=${quoteSchemaName(config.schema)}`,
+  });
+  const { queue, closeAll } = queues(
+    (name) => new Queue(name, { connection: pool as never, ...LOOKING_ON }, createPostgresBackend) as unknown as Queue,
+  );
+  const sockets = new Set<{ destroy(): void }>();
+  pool.on("connect", (client) => {
+    const { stream } = (client as unknown as { connection: { stream: { destroy(): void } } }).connection;
+    sockets.add(stream);
+    client.once("end", () => sockets.delete(stream));
+  });
+  /** A connection that is silent would hold an orderly end for as long as its statement may take. */
+  const end = async () => {
+    const enough = new AbortController();
+    const late = clock.sleep(CLOSE_MS_MAX, enough.signal).catch(() => undefined); // ended in time
+    await Promise.race([closeAll().then(() => pool.end()), late]);
+    enough.abort();
+    for (const socket of sockets) socket.destroy();
+  };
+  const { ca, cert, key, servername } = config.tls ?? {};
+  if (config.tls !== undefined) Object.assign(pool.options, { ssl: { ca, cert, key, servername } });
+  const aborted = Promise.withResolvers<never>();
+  aborted.promise.catch(() => undefined);
+  const stop = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    await Promise.race([pool.query("select 1 from job limit 1"), aborted.promise]);
+  } catch (error) {
+    await end();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+  return {
+    queue,
+    exists: async (name) => {
+      const found = await pool.query(
+        "select 1 from meta where queue = $1 union all select 1 from job where queue = $1 limit 1",
+        [name],
+      );
+      return found.rows.length > 0;
+    },
+    rawData: async (name, id) => {
+      const { rows } = await pool.query<{ data: string }>("select data::text from job where queue = $1 and id = $2", [
+        name,
+        id,
+      ]);
+      return rows[0]?.data ?? null;
+    },
+    assertOpen: () => undefined, // the pool connects again by itself
+    close: end,
+  };
+}
+
+/** Host and port, without credentials. */
+export function storeAddress(config: BullmqConfig): string {
+  if (isRedis(config)) return addressOf(config);
+  const { hostname, port } = new URL(config.url);
+  return `${hostname}:${port || 5432}`;
+}
+
+/** The code of a failure of Redis, PostgreSQL or their sockets, upper snake case. */
+export function storeCode(error: unknown): string {
+  if (error instanceof JobStoreFailure) return error.code;
+  const code = (error as { code?: unknown }).code;
+  if (typeof code === "string" && /^[0-9A-Z]{5}$/.test(code)) return `PG_${code}`;
+  return redisCode(error);
+}
+
+/** A queue or job that is not as it must be. The message is for people. */
+export class JobStoreFailure extends Error {
+  override readonly name = "JobStoreFailure";
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export function describeStore(error: unknown, config: BullmqConfig): string {
+  if (error instanceof JobStoreFailure) return error.message;
+  if (isRedis(config)) return describeRedis(error, config);
+  const where = storeAddress(config);
+  const { code, message } = error as { code?: string; message?: string };
+  if (code === "28P01" || code === "28000") return `${where} refuses access: check the user and the password`;
+  if (code === "3D000" || code === "42501") return `${where} answered: ${message}`;
+  if (code === "42P01") return `schema ${config.schema} on ${where} holds no tables of BullMQ`;
+  const text = message ?? String(error);
+  return code === undefined || text.includes(code)
+    ? `cannot use ${where}: ${text}`
+    : `cannot use ${where}: ${text} (${code})`;
+}
+
+/** Whether the server refused before it did anything. */
+export function wasRefused(error: unknown): boolean {
+  return (
+    isReply(error) ||
+    error instanceof JobStoreFailure ||
+    /^(?:22|23|28|3D|42)/.test(String((error as { code?: unknown }).code))
+  );
+}
+
+export type { Job };

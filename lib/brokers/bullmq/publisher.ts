@@ -1,0 +1,209 @@
+import type { JobsOptions } from "bullmq";
+import { isLosslessNumber, parse as parseLossless } from "lossless-json";
+import {
+  describeStore,
+  type JobStore,
+  openJobStore,
+  storeAddress,
+  storeCode,
+  wasRefused,
+} from "@/lib/brokers/bullmq/job-store";
+import { marksIn, newJobId, redriveLine } from "@/lib/brokers/bullmq/marks";
+import { HeldConnection } from "@/lib/brokers/held-connection";
+import {
+  type OutboundMessage,
+  type ProbeResult,
+  PublishError,
+  type Publisher,
+  type PublishPhase,
+  type PublishReceipt,
+} from "@/lib/brokers/port";
+import type { BullmqConfig } from "@/lib/kinds/bullmq";
+import type { Clock } from "@/lib/platform/clock";
+
+/** For how long a queue that was found counts as existing. */
+const QUEUE_KNOWN_MS = 30_000;
+
+type OriginJob = { id: string; name: string; options?: JobsOptions; parent?: string; scheduler?: string };
+
+function refuse(code: string, message: string): PublishError {
+  return new PublishError(code, message, { sent: "no" });
+}
+
+/** `JSON.rawJSON` (ES2025) writes the digits of a number as they are; the types of this library do not know it yet. */
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+
+/** The payload as a value that `JSON.stringify`, which BullMQ calls, writes with all digits. Spaces are not kept. */
+function exactValue(payload: Uint8Array): unknown {
+  const exact = (value: unknown): unknown => {
+    if (isLosslessNumber(value)) return rawJSON(value.value);
+    if (Array.isArray(value)) return value.map(exact);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, exact(entry)]));
+  };
+  try {
+    return exact(parseLossless(Buffer.from(payload).toString("utf8")));
+  } catch {
+    throw refuse("BULLMQ_NOT_JSON", "the data of a job must be JSON: mend the payload");
+  }
+}
+
+function jobOf(message: OutboundMessage): OriginJob | null {
+  const job = message.origin.job as Partial<OriginJob> | undefined;
+  return typeof job?.id === "string" ? { ...job, id: job.id, name: job.name ?? "redrive" } : null;
+}
+
+/** Retries failed jobs in their place, or adds new ones. Every effect is checked: BullMQ ignores what it cannot do. */
+export class BullmqPublisher implements Publisher {
+  private readonly config: BullmqConfig;
+  private readonly lane: "main" | "slow";
+  private readonly clock: Clock;
+  private readonly stores: HeldConnection<JobStore>;
+  private readonly knownUntilMs = new Map<string, number>();
+
+  constructor(config: BullmqConfig, lane: "main" | "slow", { clock }: { clock: Clock }) {
+    this.config = config;
+    this.lane = lane;
+    this.clock = clock;
+    this.stores = new HeldConnection(
+      (signal) => openJobStore(config, { name: "parkade-redrive", clock, signal }),
+      isOpen,
+    );
+  }
+
+  async publish(
+    message: OutboundMessage,
+    signal: AbortSignal,
+    onPhase?: (phase: PublishPhase) => void,
+  ): Promise<PublishReceipt> {
+    signal.throwIfAborted();
+    const { redriveTo, slowLaneQueue } = this.config;
+    const slow = this.lane === "slow" ? slowLaneQueue : undefined;
+    const isNew = slow !== undefined || redriveTo?.mode === "new-job";
+    const target = slow ?? redriveTo?.queue ?? message.origin.queue ?? this.config.queue;
+    const store = await this.open(signal);
+    onPhase?.("connected");
+    const aborted = Promise.withResolvers<never>();
+    aborted.promise.catch(() => undefined);
+    const stop = () => {
+      this.stores.drop(store); // a server that is silent would hold the next call too
+      aborted.reject(signal.reason);
+    };
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      return await Promise.race([
+        isNew ? this.addNew(store, message, target) : this.retry(store, message),
+        aborted.promise,
+      ]);
+    } catch (error) {
+      if (signal.aborted || error instanceof PublishError) throw error;
+      const refused = wasRefused(error);
+      if (!refused) this.stores.drop(store);
+      const sent = refused ? "no" : "maybe";
+      throw new PublishError(storeCode(error), describeStore(error, this.config), { sent, cause: error });
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  private async open(signal: AbortSignal): Promise<JobStore> {
+    if (this.stores.closed) throw refuse("BULLMQ_CLOSED", "the publisher is closed");
+    try {
+      return await this.stores.use(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new PublishError(storeCode(error), describeStore(error, this.config), { sent: "no", cause: error });
+    }
+  }
+
+  /** The failed job waits again, with all its attempts. Only a job that is failed is touched. */
+  private async retry(store: JobStore, message: OutboundMessage): Promise<PublishReceipt> {
+    const origin = jobOf(message);
+    if (origin === null)
+      throw refuse("BULLMQ_NO_JOB", "the event does not tell the job it was: set redriveTo.mode to new-job");
+    const name = message.origin.queue ?? this.config.queue;
+    const queue = store.queue(name);
+    const job = await queue.getJob(origin.id);
+    if (job === undefined || job === null)
+      throw refuse("BULLMQ_JOB_GONE", `job ${origin.id} is not in ${name} any more: set redriveTo.mode to new-job`);
+    const state = await job.getState();
+    if (state !== "failed") {
+      const { redrive } = marksIn((await queue.getJobLogs(origin.id)).logs);
+      // The answer to an earlier send was lost, not its effect.
+      if (redrive?.redriveId === message.redriveId) return { status: `job ${origin.id} is ${state}, by this redrive` };
+      throw refuse(
+        "BULLMQ_NOT_FAILED",
+        `job ${origin.id} of ${name} is ${state}, not failed: somebody else has retried it`,
+      );
+    }
+    const stored = await store.rawData(name, origin.id);
+    if (stored !== Buffer.from(message.payload).toString("utf8"))
+      await job.updateData(exactValue(message.payload) as never);
+    await queue.addJobLog(origin.id, redriveLine(message));
+    await job.retry("failed", { resetAttemptsMade: true, resetAttemptsStarted: true });
+    return { status: `job ${origin.id} waits again` };
+  }
+
+  private async addNew(store: JobStore, message: OutboundMessage, target: string): Promise<PublishReceipt> {
+    const origin = jobOf(message);
+    if (origin?.parent !== undefined)
+      throw refuse(
+        "BULLMQ_FLOW",
+        `job ${origin.id} is a child of the flow of ${origin.parent}: a new job would not be, so retry it in place`,
+      );
+    const data = exactValue(message.payload);
+    if (!(await this.isThere(store, target)))
+      throw refuse("BULLMQ_NO_QUEUE", `queue ${target} does not exist on ${storeAddress(this.config)}`);
+    const id = newJobId(origin?.id ?? message.eventId, message);
+    // A delay or a deduplication of the first job would hold back or swallow the new one.
+    const { delay: _, deduplication: __, timestamp: ___, ...options } = origin?.options ?? {};
+    const job = await store.queue(target).add(origin?.name ?? "redrive", data, { ...options, jobId: id });
+    if (job.id !== id)
+      throw refuse(
+        "BULLMQ_NOT_ADDED",
+        `${target} did not take the new job: it holds ${job.id} under the same deduplication id`,
+      );
+    if (origin !== null && this.config.redriveTo?.keepOriginal !== true)
+      await this.removeFailed(store, message, origin.id);
+    return { status: `job ${id} of ${target}` };
+  }
+
+  /** An add to a queue that nobody works would succeed, and its job would wait for ever. */
+  private async isThere(store: JobStore, queue: string): Promise<boolean> {
+    if ((this.knownUntilMs.get(queue) ?? 0) > this.clock.nowMs()) return true;
+    if (!(await store.exists(queue))) return false;
+    this.knownUntilMs.set(queue, this.clock.nowMs() + QUEUE_KNOWN_MS);
+    return true;
+  }
+
+  /** The new job stands for it. One that is not failed any more is somebody else's business. */
+  private async removeFailed(store: JobStore, message: OutboundMessage, id: string): Promise<void> {
+    const job = await store.queue(message.origin.queue ?? this.config.queue).getJob(id);
+    if (job === undefined || job === null || (await job.getState()) !== "failed") return;
+    await job.remove().catch(() => undefined); // locked, or removed by another: the new job is there
+  }
+
+  async probe(signal: AbortSignal): Promise<ProbeResult> {
+    try {
+      const store = await openJobStore(this.config, { name: "parkade-probe", clock: this.clock, signal });
+      await store.close();
+      return { reachable: true, detail: `connected to ${storeAddress(this.config)}`, depth: null, sample: [] };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { reachable: false, detail: describeStore(error, this.config) };
+    }
+  }
+
+  close(): Promise<void> {
+    return this.stores.close();
+  }
+}
+
+function isOpen(store: JobStore): boolean {
+  try {
+    store.assertOpen();
+    return true;
+  } catch {
+    return false;
+  }
+}

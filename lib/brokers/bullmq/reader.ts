@@ -1,0 +1,148 @@
+import type { Job } from "bullmq";
+import { jobMessage } from "@/lib/brokers/bullmq/job-message";
+import {
+  describeStore,
+  type JobQueue,
+  type JobStore,
+  JobStoreFailure,
+  openJobStore,
+  storeAddress,
+} from "@/lib/brokers/bullmq/job-store";
+import { marksIn, parkedLine } from "@/lib/brokers/bullmq/marks";
+import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
+import { poll } from "@/lib/brokers/poll";
+import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import { type BullmqConfig, bullmq } from "@/lib/kinds/bullmq";
+import type { Clock } from "@/lib/platform/clock";
+
+const PAGE = 100;
+const POLL_MS = 1_000;
+/** How often the whole failed set is gone through again, for jobs that the newest page did not show. */
+const WALK_EVERY_MS = 60_000;
+
+/** One failure of one job. */
+type Failure = { id: string; finishedOn: number };
+
+export function bullmqReader(config: BullmqConfig, { clock }: AdapterDeps): Reader<Failure> {
+  return {
+    what: bullmq.reads(config)!,
+    batchMax: PAGE,
+    holdFromDeliveries: Number.POSITIVE_INFINITY,
+    open: async (signal) => {
+      const store = await openJobStore(config, { name: "parkade-source", clock, signal });
+      try {
+        await assertQueue(store, config);
+        return new FailedSetSession(store, config, clock);
+      } catch (error) {
+        await store.close();
+        throw error;
+      }
+    },
+    describe: (error) => describeStore(error, config),
+  };
+}
+
+export async function assertQueue(store: JobStore, config: BullmqConfig): Promise<void> {
+  if (await store.exists(config.queue)) return;
+  throw new JobStoreFailure("BULLMQ_NO_QUEUE", `queue ${config.queue} does not exist on ${storeAddress(config)}`);
+}
+
+/** A failed job as a dead letter; null when it is gone, or when this failure of it is parked. */
+export async function letterOf(
+  store: JobStore,
+  config: BullmqConfig,
+  job: Job,
+): Promise<{ letter: DeadLetter; failure: Failure } | null> {
+  const { queue: name, mapping = {} } = config;
+  const { logs } = await store.queue(name).getJobLogs(job.id!);
+  const marks = marksIn(logs);
+  const finishedOn = job.finishedOn ?? 0;
+  if (marks.parked === finishedOn) return null;
+  const data = await store.rawData(name, job.id!);
+  if (data === null) return null;
+  return { letter: readDeadLetter(jobMessage(job, data, marks), mapping), failure: { id: job.id!, finishedOn } };
+}
+
+/**
+ * Goes through the failed set, oldest first, then looks at its newest jobs, and now and then goes through all of it again.
+ * A job stays in the set when it is parked: its log says so, and a redrive retries it there.
+ */
+class FailedSetSession implements ReadSession<Failure> {
+  readonly inHandMax = Number.POSITIVE_INFINITY;
+  private readonly store: JobStore;
+  private readonly queue: JobQueue;
+  private readonly config: BullmqConfig;
+  private readonly clock: Clock;
+  /** The failures that need no look: parked, or in hand. */
+  private readonly known = new Map<string, number>();
+  /** Position of the walk through the whole set; null = it is done. */
+  private walkAt: number | null = 0;
+  private walkAgainMs = 0;
+
+  constructor(store: JobStore, config: BullmqConfig, clock: Clock) {
+    this.store = store;
+    this.queue = store.queue(config.queue);
+    this.config = config;
+    this.clock = clock;
+  }
+
+  take(_: number, signal: AbortSignal, withinMs?: number): Promise<Taken<Failure>[]> {
+    return poll(() => this.look(signal), { clock: this.clock, signal, everyMs: POLL_MS, withinMs });
+  }
+
+  private async look(signal: AbortSignal): Promise<Taken<Failure>[]> {
+    this.store.assertOpen();
+    if (this.walkAt === null && this.clock.nowMs() >= this.walkAgainMs) this.walkAt = 0;
+    while (this.walkAt !== null && !signal.aborted) {
+      const page = await this.page(this.walkAt, true);
+      this.walkAt = page.length < PAGE ? null : this.walkAt + PAGE;
+      if (this.walkAt === null) this.walkAgainMs = this.clock.nowMs() + WALK_EVERY_MS;
+      const fresh = await this.fresh(page);
+      if (fresh.length > 0) return fresh;
+    }
+    return this.fresh(await this.page(0, false));
+  }
+
+  /** `oldestFirst`: the way of the walk; the newest page shows what has just failed. */
+  private async page(start: number, oldestFirst: boolean): Promise<Job[]> {
+    const jobs = (await this.queue.getJobs(["failed"], start, start + PAGE - 1, oldestFirst)) as (Job | undefined)[];
+    return jobs.filter((job) => job !== undefined && job !== null) as Job[];
+  }
+
+  private async fresh(jobs: readonly Job[]): Promise<Taken<Failure>[]> {
+    const taken: Taken<Failure>[] = [];
+    for (const job of jobs) {
+      const { id, finishedOn = 0 } = job;
+      if (id === undefined || this.known.get(id) === finishedOn) continue;
+      const read = await letterOf(this.store, this.config, job);
+      this.known.set(id, finishedOn);
+      if (read !== null) taken.push({ letter: read.letter, handle: read.failure, deliveries: 0 });
+    }
+    return taken.sort((left, right) => left.handle.finishedOn - right.handle.finishedOn);
+  }
+
+  async acknowledge(failures: readonly Failure[]): Promise<void> {
+    for (const { id, finishedOn } of failures) {
+      // A job that was removed meanwhile has no log: nothing is left to say it to.
+      await this.queue.addJobLog(id, parkedLine(finishedOn)).catch((error: unknown) => {
+        this.store.assertOpen();
+        if (!/missing/i.test(String(error))) throw error;
+      });
+    }
+  }
+
+  async lag(): Promise<Lag> {
+    const failed = await this.queue.getFailedCount();
+    // Only the walk knows how many of them are parked.
+    return { total: this.walkAt === null ? 0 : Math.max(0, failed - this.walkAt), parts: [] };
+  }
+
+  assertOpen(): void {
+    this.store.assertOpen();
+  }
+
+  async close(): Promise<void> {
+    await this.store.close();
+  }
+}
