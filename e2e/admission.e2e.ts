@@ -7,7 +7,7 @@ test("a rule is written, tried, switched on, and the redrive asks for its confir
   request,
   downstream,
 }) => {
-  test.setTimeout(60_000);
+  test.slow();
   const source = await parkade.source("admission");
   const name = `stock is gone for ${source.name}`;
   const failure = { errorCode: "UNKNOWN", error: { type: "com.acme.SoldOutException", message: "no stock left" } };
@@ -112,7 +112,7 @@ for (const [colorScheme, tag] of [
     test.use({ colorScheme, contextOptions: { reducedMotion: "reduce" } });
 
     test("the rules, their dialogs and the marked events are accessible", async ({ page, parkade, request }) => {
-      test.setTimeout(60_000);
+      test.slow();
       const source = await parkade.source("admission-axe");
       const stored = async (name: string, effect: object) => {
         const when = [
