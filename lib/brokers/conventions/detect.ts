@@ -7,6 +7,7 @@ import { sqsRedrivePolicy } from "@/lib/brokers/conventions/aws/sqs";
 import type { Convention, Reading } from "@/lib/brokers/conventions/convention";
 import { easyNetQ } from "@/lib/brokers/conventions/easynetq";
 import { generic } from "@/lib/brokers/conventions/generic";
+import { lambdaKafka } from "@/lib/brokers/conventions/kafka/lambda";
 import { springCloudStreamKafka, springKafkaDlt, springRetryTopic } from "@/lib/brokers/conventions/kafka/spring-kafka";
 import {
   kafkaConnect,
@@ -39,6 +40,7 @@ export const CONVENTIONS: readonly Convention[] = [
   rebus,
   celery,
   dramatiq,
+  lambdaKafka,
   kafkaStreams,
   kafkaShareGroup,
   kafkaConnect,

@@ -1,6 +1,11 @@
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import {
   AclOperations,
   AclPermissionTypes,
@@ -25,6 +30,7 @@ import { clusterFacts } from "@/lib/brokers/kafka/client";
 import { fetchFrom } from "@/lib/brokers/kafka/fetch";
 import { type KafkaRecord, recordsOf } from "@/lib/brokers/kafka/record-batch";
 import type { PublishError } from "@/lib/brokers/port";
+import type { ReadingChild } from "@/lib/brokers/testing/reading-child";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import type { KafkaConfig } from "@/lib/kinds/kafka";
 import { systemClock } from "@/lib/platform/clock";
@@ -475,6 +481,46 @@ function groupTests(): void {
     expect([...new Set(seen)].sort()).toEqual([...values].sort());
     // Only what was in hand at a rebalance comes twice.
     expect(seen.length - values.length).toBeLessThan(25 * 2 * partitions * 4);
+  }, 120_000);
+
+  it("loses nothing when its only worker is killed in mid-drain, and repeats no more than the batch in hand", async () => {
+    const topic = unique("killed");
+    await makeTopic(kafka, topic, { partitions: 3 });
+    const values = Array.from({ length: 6_000 }, (_, n) => `${n}`);
+    await send(topic, ...values.map((value, n) => ({ value: Buffer.from(value), partition: n % 3 })));
+    const folder = mkdtempSync(join(tmpdir(), "parkade-kafka-"));
+    const file = join(folder, "stored");
+    writeFileSync(file, "");
+    const config = { bootstrap: [kafka.bootstrap], topics: [topic], groupId: unique("parkade.test"), batchSize: 50 };
+    const script = fileURLToPath(new URL("../testing/reading-child.ts", import.meta.url));
+    const start = () => {
+      const task: ReadingChild = { kind: "kafka", config, file, dies: "never" };
+      return spawn(process.execPath, ["--import", "tsx", script, JSON.stringify(task)], { stdio: "ignore" });
+    };
+    const stored = () => readFileSync(file, "utf8").split("\n").filter(Boolean);
+    const first = start();
+    // Without a wait between two looks, so that the drain is not over before the kill.
+    while (stored().length < 500 && first.exitCode === null) await setImmediate();
+    first.kill("SIGKILL");
+    await once(first, "exit");
+    const before = stored().length;
+    const second = start();
+    try {
+      await expect
+        .poll(async () => [...(await committed(config.groupId, topic)).values()].reduce((sum, one) => sum + one, 0n), {
+          timeout: 60_000,
+          interval: 100,
+        })
+        .toBe(BigInt(values.length));
+    } finally {
+      second.kill("SIGTERM");
+      await once(second, "exit");
+    }
+    const all = stored().map((line) => Buffer.from(line, "base64").toString());
+    rmSync(folder, { recursive: true, force: true });
+    expect(before).toBeLessThan(values.length);
+    expect([...new Set(all)].sort()).toEqual([...values].sort());
+    expect(all.length - values.length).toBeLessThanOrEqual(2 * config.batchSize);
   }, 120_000);
 
   it("is refused when an application uses it, which keeps its partitions", async () => {
