@@ -95,6 +95,7 @@ function Events({ name }: { name: string }) {
     ["Waiting to be redriven", eventsHref({ source: [name], status: ["PENDING"] })],
     ["Came back after a redrive", eventsHref({ source: [name], status: ["BOUNCED"] })],
     ["Its groups", filterHref("/groups", { source: [name] })],
+    ["Rules for what arrives", "/admission"],
     ["Changes of the source", `/audit?subjectKind=source&subjectId=${encodeURIComponent(name)}`],
   ] as const;
   return (

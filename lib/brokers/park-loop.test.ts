@@ -50,7 +50,8 @@ function scene({ mode, refuse = false }: { mode?: ReadMode; refuse?: boolean } =
     broker.queue.push(...ids);
     for (const id of ids) inbox.push(id);
   };
-  return { clock, broker, parked, loop, arrive };
+  const lose = () => inbox.fail(new Error("connection lost"));
+  return { clock, broker, parked, loop, arrive, lose };
 }
 
 test("a paused source keeps no connection and takes nothing, and reads on when it is resumed", async () => {
@@ -128,5 +129,20 @@ test("a source that fails can be paused, and does not try on", async () => {
   await clock.advance(120_000);
   expect(loop.state()).toMatchObject({ state: "paused", lastError: null, retryAtMs: null });
   expect(broker.opened).toBe(1);
+  await loop.stop();
+});
+
+test("a connection that is lost after a change of the mode is a failure with its pause", async () => {
+  const { clock, broker, loop, lose } = scene();
+  await clock.advance(10);
+  broker.hidden = 3;
+  loop.steer("draining");
+  await clock.advance(10);
+  lose();
+  await clock.advance(0);
+  expect(loop.state()).toMatchObject({ state: "failing", lastError: "connection lost" });
+  expect(broker.opened).toBe(1);
+  await clock.advance(500);
+  expect([loop.state().state, broker.opened]).toEqual(["draining", 2]);
   await loop.stop();
 });

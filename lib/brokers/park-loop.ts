@@ -143,9 +143,8 @@ export class ParkLoop<Handle> implements Consumer {
         await this.session(signal, turn);
       } catch (error) {
         if (signal.aborted) break;
-        if (turn.aborted) continue; // the mode changed: an attempt that was cut off is no failure
         this.failing(error);
-        await this.pause(signal);
+        if (!this.isPaused()) await this.pause(signal);
       }
     }
     this.current = { ...this.current, state: "stopped", retryAtMs: null, parts: [] };
@@ -199,9 +198,25 @@ export class ParkLoop<Handle> implements Consumer {
     return this.mode === "draining" ? "draining" : "running";
   }
 
+  /** null when the mode changed meanwhile: an attempt that is cut off is no failure. A later change ends no connection. */
+  private async connect(signal: AbortSignal, turn: AbortSignal): Promise<ReadSession<Handle> | null> {
+    const opening = new AbortController();
+    const cut = () => opening.abort();
+    turn.addEventListener("abort", cut, { once: true });
+    try {
+      return await this.reader.open(AbortSignal.any([signal, opening.signal]));
+    } catch (error) {
+      if (opening.signal.aborted && !signal.aborted) return null;
+      throw error;
+    } finally {
+      turn.removeEventListener("abort", cut);
+    }
+  }
+
   private async session(signal: AbortSignal, turn: AbortSignal): Promise<void> {
     const { clock } = this.deps;
-    const read = await this.reader.open(turn);
+    const read = await this.connect(signal, turn);
+    if (read === null) return;
     const startedMs = clock.nowMs();
     const ended = new AbortController();
     const session: Session<Handle> = { read, setAside: [], retryAtMs: 0, emptyWaits: 0 };
