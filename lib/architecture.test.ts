@@ -45,6 +45,8 @@ const RULES: Record<string, string[]> = {
     "lib/contract",
     "lib/platform",
     "pkg:@aws-sdk/client-sqs",
+    "pkg:@nats-io/jetstream",
+    "pkg:@nats-io/transport-node",
     "pkg:@platformatic/kafka",
     "pkg:amqplib",
     "pkg:bullmq",

@@ -1,6 +1,7 @@
 import { bullmqAdapter } from "@/lib/brokers/bullmq/adapter";
 import { httpAdapter } from "@/lib/brokers/http/adapter";
 import { kafkaAdapter } from "@/lib/brokers/kafka/adapter";
+import { natsAdapter } from "@/lib/brokers/nats/adapter";
 import { outboxAdapter } from "@/lib/brokers/outbox/adapter";
 import { ParkLoop, type ParkLoopDeps } from "@/lib/brokers/park-loop";
 import type { Adapter, AdapterDeps, Consumer, ParkBatch, ProbeResult, Publisher, ReadMode } from "@/lib/brokers/port";
@@ -20,6 +21,7 @@ const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>> } = {
   kafka: kafkaAdapter,
   sqs: sqsAdapter,
   outbox: outboxAdapter,
+  nats: natsAdapter,
   bullmq: bullmqAdapter,
 };
 

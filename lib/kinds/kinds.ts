@@ -6,6 +6,7 @@ import { formFields, type KindDescriptor } from "@/lib/kinds/descriptor";
 import { type FieldMeta, type Mapping, mapping, referenceIn } from "@/lib/kinds/fields";
 import { http } from "@/lib/kinds/http";
 import { kafka } from "@/lib/kinds/kafka";
+import { nats } from "@/lib/kinds/nats";
 import { outbox } from "@/lib/kinds/outbox";
 import { rabbitmq } from "@/lib/kinds/rabbitmq";
 import { headerSecrets, MASK, redactUrl, urlSecrets } from "@/lib/kinds/redact-url";
@@ -16,7 +17,7 @@ import { sqs } from "@/lib/kinds/sqs";
  * Every kind of source, in the order in which people see them. A kind is its descriptor here and its adapter in
  * lib/brokers/<kind>; the registry, the API, the forms and the docs are made of this table.
  */
-const DESCRIPTORS = { http, rabbitmq, kafka, sqs, "redis-stream": redisStreams, bullmq, outbox };
+const DESCRIPTORS = { http, rabbitmq, kafka, sqs, nats, "redis-stream": redisStreams, bullmq, outbox };
 
 export type Kind = keyof typeof DESCRIPTORS;
 export type ConfigOf<K extends Kind> = z.infer<(typeof DESCRIPTORS)[K]["config"]>;

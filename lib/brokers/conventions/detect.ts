@@ -20,6 +20,7 @@ import {
   wolverine,
 } from "@/lib/brokers/conventions/kafka/text-headers";
 import { massTransit } from "@/lib/brokers/conventions/masstransit";
+import { natsAdvisory } from "@/lib/brokers/conventions/nats-advisory";
 import { nserviceBus } from "@/lib/brokers/conventions/nservicebus";
 import { celery, dramatiq } from "@/lib/brokers/conventions/python-tasks";
 import { rebus } from "@/lib/brokers/conventions/rebus";
@@ -56,6 +57,7 @@ export const CONVENTIONS: readonly Convention[] = [
   springAmqp,
   xDeath,
   redisStreamEntry,
+  natsAdvisory,
   eventBridgeRule,
   eventBridgeScheduler,
   eventBridgeBus,

@@ -12,6 +12,7 @@ const BY_REASON: Record<string, string> = {
   maxlen: "MAXLEN",
   delivery_limit: "DELIVERY_LIMIT",
   "dead-letter": "NO_CONSUMER", // MassTransit: no consumer for this message type
+  "payload-gone": "PAYLOAD_GONE", // NATS: the stream did not hold the message any more
   // EventBridge
   no_permissions: "ACCESS_DENIED",
   access_denied: "ACCESS_DENIED",

@@ -1,6 +1,6 @@
 import type { Admin } from "@platformatic/kafka";
+import { abortable } from "@/lib/brokers/abortable";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
-import { abortable } from "@/lib/brokers/kafka/abortable";
 import { adminOf, mayDo, OPERATION, request, type TopicFacts, topicsOf } from "@/lib/brokers/kafka/client";
 import { describeKafka, kafkaCode } from "@/lib/brokers/kafka/fault";
 import { fetchFrom } from "@/lib/brokers/kafka/fetch";

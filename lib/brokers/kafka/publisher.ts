@@ -1,6 +1,6 @@
 import { type Admin, ProduceAcks, Producer } from "@platformatic/kafka";
+import { abortable } from "@/lib/brokers/abortable";
 import { BatchedPublisher, type BatchOutcome } from "@/lib/brokers/batched-publisher";
-import { abortable } from "@/lib/brokers/kafka/abortable";
 import { adminOf, clientOptions, clusterFacts, type TopicFacts } from "@/lib/brokers/kafka/client";
 import { connectFailed, describeKafka, kafkaCode, partitionErrors, protocolFault } from "@/lib/brokers/kafka/fault";
 import { fetchFrom } from "@/lib/brokers/kafka/fetch";

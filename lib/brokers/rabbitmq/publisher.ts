@@ -1,4 +1,5 @@
 import type { Channel, ChannelModel } from "amqplib";
+import { abortable } from "@/lib/brokers/abortable";
 import {
   type OutboundMessage,
   type ProbeResult,
@@ -33,19 +34,6 @@ const SILENT_MS = 1_000;
 const CLOSE_GRACE_MS = 5_000;
 
 export type PublisherDeps = { clock: Clock };
-
-/** Rejects with `signal.reason` as soon as it aborts; the work itself goes on. */
-async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const aborted = () => reject(signal.reason);
-  signal.addEventListener("abort", aborted, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", aborted);
-  }
-}
 
 /**
  * Publishes to one RabbitMQ destination, with `mandatory` and publisher confirms, many at a time over one channel. The

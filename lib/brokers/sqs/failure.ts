@@ -1,3 +1,4 @@
+import { certificateFault } from "@/lib/brokers/tls-fault";
 import { queueName } from "@/lib/kinds/sqs";
 
 /** A failed request. The message names the queue, the cause and the fix, and never a credential. */
@@ -43,15 +44,6 @@ export function sqsCode(name: string): string {
   return `SQS_${bare.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase()}`;
 }
 
-const TLS_NAME = new Set(["ERR_TLS_CERT_ALTNAME_INVALID"]);
-const TLS_TRUST = new Set([
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  "CERT_HAS_EXPIRED",
-]);
-
 export type Attempted = {
   /** The command of the SDK: `SendMessageBatch`. */
   command: string;
@@ -71,9 +63,13 @@ export function sqsError(error: unknown, attempted: Attempted): SqsError {
   } = error as { name?: string; message?: string } & {
     $metadata?: { httpStatusCode?: number };
   };
+  const { address } = attempted;
   const status = $metadata?.httpStatusCode ?? null;
   const network = status === null ? networkCode(error) : null;
-  if (network !== null) return new SqsError(network, networkText(network, attempted), { cause: error });
+  if (network !== null)
+    return new SqsError(network, certificateFault(network, address) ?? `cannot reach ${address} (${network})`, {
+      cause: error,
+    });
   if (name === "CredentialsProviderError" || name === "TokenProviderError")
     return new SqsError(
       "SQS_NO_CREDENTIALS",
@@ -86,13 +82,6 @@ export function sqsError(error: unknown, attempted: Attempted): SqsError {
     });
   const code = sqsCode(name);
   return new SqsError(code, answerText(code, message, attempted), { status, cause: error });
-}
-
-function networkText(code: string, { address }: Attempted): string {
-  if (TLS_NAME.has(code))
-    return `the certificate of ${address} is for another name (${code}): correct endpoint, or set tls.servername`;
-  if (TLS_TRUST.has(code)) return `the certificate of ${address} is not trusted (${code}): set tls.ca`;
-  return `cannot reach ${address} (${code})`;
 }
 
 const NO_QUEUE = new Set(["SQS_QUEUE_DOES_NOT_EXIST", "SQS_NON_EXISTENT_QUEUE"]);

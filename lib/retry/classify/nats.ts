@@ -1,6 +1,14 @@
 import { type Family, judged } from "@/lib/retry/classify/classifier";
 import { memberOf, numberOf } from "@/lib/retry/classify/facts";
-import { type CodeRule, NOT_SENT, PERMANENT, THROTTLED, tableOf, UNKNOWN } from "@/lib/retry/classify/verdict";
+import {
+  CANCELLED,
+  type CodeRule,
+  NOT_SENT,
+  PERMANENT,
+  THROTTLED,
+  tableOf,
+  UNKNOWN,
+} from "@/lib/retry/classify/verdict";
 
 /**
  * NATS and JetStream conditions. A publish without an ack in time is unknown: repeat it with its Nats-Msg-Id.
@@ -17,6 +25,13 @@ const CODES = tableOf<CodeRule>({
   NATS_PERMISSIONS_VIOLATION: PERMANENT,
   NATS_MAX_PAYLOAD_EXCEEDED: PERMANENT,
   NATS_INVALID_SUBJECT: PERMANENT,
+  NATS_NOT_CONNECTED: NOT_SENT,
+  // The adapter's own: a person must edit the message or configure its source.
+  NATS_NO_ORIGIN_SUBJECT: PERMANENT,
+  NATS_INVALID_HEADER: PERMANENT,
+  NATS_REFERENCE_ONLY: PERMANENT,
+  // Our own side closed the publisher: the message has not failed.
+  NATS_CLOSED: CANCELLED,
 });
 
 const NAMES = tableOf<string>({
@@ -40,6 +55,7 @@ const JETSTREAM = tableOf<CodeRule>({
   10060: PERMANENT, // expected stream does not match
   10070: PERMANENT, // wrong last msg id
   10071: PERMANENT, // wrong last sequence
+  10039: PERMANENT, // JetStream not enabled for the account
   10076: PERMANENT, // JetStream not enabled
   10077: NOT_SENT, // stream store failed: nothing was stored
 });

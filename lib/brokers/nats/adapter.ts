@@ -1,0 +1,14 @@
+import { probeStream } from "@/lib/brokers/nats/probe";
+import { NatsPublisher } from "@/lib/brokers/nats/publisher";
+import { natsReader } from "@/lib/brokers/nats/reader";
+import type { Adapter, AdapterDeps } from "@/lib/brokers/port";
+import type { NatsConfig } from "@/lib/kinds/nats";
+
+/** NATS JetStream: reads a stream of dead letters or of advisories; redrives to the original subject. */
+export function natsAdapter(deps: AdapterDeps): Adapter<NatsConfig> {
+  return {
+    reader: (config, source) => natsReader(config, source, deps),
+    probe: probeStream,
+    publisher: (config, lane = "main") => new NatsPublisher(config, lane),
+  };
+}

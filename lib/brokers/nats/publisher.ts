@@ -1,0 +1,110 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import { abortable } from "@/lib/brokers/abortable";
+import { answerOf, connectNats } from "@/lib/brokers/nats/connection";
+import { addressOf, natsFault } from "@/lib/brokers/nats/fault";
+import { asHeaders } from "@/lib/brokers/nats/header-block";
+import { outboundOf } from "@/lib/brokers/nats/outbound";
+import {
+  type OutboundMessage,
+  type ProbeResult,
+  PublishError,
+  type Publisher,
+  type PublishPhase,
+  type PublishReceipt,
+} from "@/lib/brokers/port";
+import type { NatsConfig } from "@/lib/kinds/nats";
+
+/** Last resort against a server that neither answers nor closes; the caller's signal is the real timeout. */
+const ANSWER_TIMEOUT_MS = 60_000;
+
+/** Nothing was stored: the server says so, or the request never left. An answer that is lost leaves it open. */
+const NOT_SENT = /^NATS_(\d{5}|NO_RESPONDERS|PERMISSIONS_VIOLATION|INVALID_\w+|MAX_PAYLOAD_EXCEEDED)$/;
+
+/** Publishes to JetStream and waits for each acknowledgement, many at a time over one connection. */
+export class NatsPublisher implements Publisher {
+  private readonly config: NatsConfig;
+  private readonly lane: "main" | "slow";
+  private opening: Promise<NatsConnection> | null = null;
+  private readonly closing = new AbortController();
+
+  constructor(config: NatsConfig, lane: "main" | "slow") {
+    this.config = config;
+    this.lane = lane;
+  }
+
+  async publish(
+    message: OutboundMessage,
+    signal: AbortSignal,
+    onPhase?: (phase: PublishPhase) => void,
+  ): Promise<PublishReceipt> {
+    signal.throwIfAborted();
+    const { subject, block, payload } = outboundOf(message, this.config, this.lane);
+    const nc = await abortable(this.connection(), signal);
+    const bytesMax = nc.info?.max_payload ?? Number.POSITIVE_INFINITY;
+    if (block.length + payload.length > bytesMax)
+      throw new PublishError(
+        "NATS_MAX_PAYLOAD_EXCEEDED",
+        `the message is larger than the ${bytesMax} bytes that the server takes (max_payload)`,
+        { sent: "no" },
+      );
+    onPhase?.("connected");
+    try {
+      const sending = nc.request(subject, payload, { headers: asHeaders(block), timeout: ANSWER_TIMEOUT_MS });
+      const { duplicate } = answerOf<{ duplicate?: boolean }>(await abortable(sending, signal));
+      return { status: duplicate ? "stored before" : "stored" };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.refusal(error, subject);
+    }
+  }
+
+  private refusal(error: unknown, subject: string): PublishError {
+    const fault = natsFault(error, this.config);
+    const sent = NOT_SENT.test(fault.code) ? "no" : "maybe";
+    const message =
+      fault.code === "NATS_NO_RESPONDERS" ? `no stream takes subject ${subject}` : `${subject}: ${fault.message}`;
+    return new PublishError(fault.code, message, { sent, cause: error });
+  }
+
+  /** The connection in use, opened when there is none. Rejects with PublishError. */
+  private connection(): Promise<NatsConnection> {
+    if (this.closing.signal.aborted)
+      return Promise.reject(new PublishError("NATS_CLOSED", "the publisher is closed", { sent: "no" }));
+    if (this.opening === null) {
+      const opening = this.open().catch((error: unknown) => {
+        if (this.opening === opening) this.opening = null;
+        if (error instanceof PublishError) throw error;
+        const { code, message } = natsFault(error, this.config);
+        throw new PublishError(code, message, { sent: "no", cause: error });
+      });
+      this.opening = opening;
+    }
+    return this.opening;
+  }
+
+  private async open(): Promise<NatsConnection> {
+    const nc = await connectNats(this.config, `parkade redrive (${this.lane})`, this.closing.signal);
+    void nc.closed().then(() => {
+      this.opening = null;
+    });
+    return nc;
+  }
+
+  async probe(signal: AbortSignal): Promise<ProbeResult> {
+    try {
+      await abortable(this.connection(), signal);
+      return { reachable: true, detail: `connected to ${addressOf(this.config)}`, depth: null, sample: [] };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { reachable: false, detail: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  async close(): Promise<void> {
+    const { opening } = this;
+    this.closing.abort(new PublishError("NATS_CLOSED", "the publisher is closed", { sent: "no" }));
+    // An opening that fails now has nothing to close. What waits for an answer is rejected.
+    const nc = await opening?.catch(() => undefined);
+    await nc?.close().catch(() => undefined);
+  }
+}

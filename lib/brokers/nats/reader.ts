@@ -1,0 +1,267 @@
+import {
+  AckPolicy,
+  type ConsumerInfo,
+  type ConsumerMessages,
+  DeliverPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JetStreamManager,
+  type JsMsg,
+  jetstream,
+  jetstreamManager,
+  StorageType,
+} from "@nats-io/jetstream";
+import { type Msg, type NatsConnection, nanos } from "@nats-io/transport-node";
+import { abortable } from "@/lib/brokers/abortable";
+import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
+import { Inbox } from "@/lib/brokers/inbox";
+import { connectNats, storedMessage } from "@/lib/brokers/nats/connection";
+import { ADVISORIES, NatsFault, natsFault } from "@/lib/brokers/nats/fault";
+import { advisedMessage, advisoryOf, deadLetterMessage, type FromStream } from "@/lib/brokers/nats/message";
+import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import { type NatsConfig, nats } from "@/lib/kinds/nats";
+import type { Clock } from "@/lib/platform/clock";
+
+const BATCH_MAX = 250;
+/** Messages that NATS hands out at a time, and that may wait for an acknowledgement. */
+const IN_HAND_MAX = 1_000;
+/** Messages that the client asks for ahead. */
+const AHEAD_MAX = 500;
+/** How long a batch waits for further messages after its first one. */
+const LINGER_MS = 20;
+const ACK_WAIT_SECONDS_DEFAULT = 60;
+/** Originals that are fetched at a time. */
+const FETCHES_MAX = 32;
+/** How long, on stop, the server may take to take back what was not acknowledged. */
+const HAND_BACK_MS = 2_000;
+
+/** Names of consumers are parts of subjects. */
+export function consumerName({ consumer }: NatsConfig, source: string): string {
+  return consumer ?? `parkade_${source.replace(/[^A-Za-z0-9_-]/g, "_")}`;
+}
+
+export function natsReader(config: NatsConfig, source: string, { clock }: AdapterDeps): Reader<JsMsg> {
+  return {
+    what: nats.reads(config)!,
+    batchMax: BATCH_MAX,
+    // Only a consumer with max_deliver counts: there, `deliveries` is above 0.
+    holdFromDeliveries: 1,
+    open: async (signal) => {
+      const nc = await connectNats(config, `parkade source ${source}`, signal);
+      try {
+        return await abortable(StreamSession.open(nc, config, consumerName(config, source), clock), signal);
+      } catch (error) {
+        await nc.close().catch(() => undefined);
+        throw error;
+      }
+    },
+    describe: (error) => natsFault(error, config).message,
+  };
+}
+
+/** The settings of Parkade's own consumer, made when it is missing. */
+async function ownConsumer(jsm: JetStreamManager, config: NatsConfig, durable: string): Promise<ConsumerInfo> {
+  const { stream, filter, ackWaitSeconds } = config;
+  try {
+    const info = await jsm.consumers.info(stream, durable);
+    if (info.config.ack_policy === AckPolicy.Explicit && info.config.deliver_subject === undefined) return info;
+    throw new NatsFault(
+      "NATS_UNFIT_CONSUMER",
+      `consumer ${durable} of stream ${stream} is not a pull consumer with explicit acknowledgements: name another one in consumer`,
+    );
+  } catch (error) {
+    if (!(error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound)) throw error;
+  }
+  return await jsm.consumers.add(stream, {
+    durable_name: durable,
+    description: "dead letters read by Parkade",
+    ack_policy: AckPolicy.Explicit,
+    deliver_policy: DeliverPolicy.All,
+    ack_wait: nanos((ackWaitSeconds ?? ACK_WAIT_SECONDS_DEFAULT) * 1000),
+    max_ack_pending: IN_HAND_MAX,
+    ...(filter === undefined ? {} : { filter_subject: filter }),
+  });
+}
+
+async function ensureStream(jsm: JetStreamManager, { stream }: NatsConfig): Promise<void> {
+  try {
+    await jsm.streams.info(stream);
+  } catch (error) {
+    if (!(error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound)) throw error;
+    await jsm.streams.add({ name: stream, subjects: ADVISORIES, storage: StorageType.File });
+  }
+}
+
+/** The bytes of the headers, which the client decodes at a loss: order between names, and bytes that are no text. */
+function headerBytes(message: JsMsg): Uint8Array | null {
+  const { _rdata, _msg } = (message as unknown as { msg: Msg & { _rdata?: Uint8Array; _msg?: { hdr: number } } }).msg;
+  if (_rdata !== undefined && _msg !== undefined) return _msg.hdr > 0 ? _rdata.subarray(0, _msg.hdr) : null;
+  throw new NatsFault("NATS_CLIENT_CHANGED", "this version of the NATS client hides the bytes of headers");
+}
+
+class StreamSession implements ReadSession<JsMsg> {
+  readonly inHandMax = IN_HAND_MAX;
+  private readonly inbox = new Inbox<JsMsg>();
+  /** Handed out by NATS and not acknowledged. */
+  private readonly held = new Set<JsMsg>();
+  private readonly ending = new AbortController();
+  private readonly nc: NatsConnection;
+  private readonly jsm: JetStreamManager;
+  private readonly config: NatsConfig;
+  private readonly info: ConsumerInfo;
+  private readonly clock: Clock;
+  private messages: ConsumerMessages | null = null;
+
+  private constructor(
+    nc: NatsConnection,
+    jsm: JetStreamManager,
+    { config, info, clock }: { config: NatsConfig; info: ConsumerInfo; clock: Clock },
+  ) {
+    this.nc = nc;
+    this.jsm = jsm;
+    this.config = config;
+    this.info = info;
+    this.clock = clock;
+  }
+
+  static async open(nc: NatsConnection, config: NatsConfig, durable: string, clock: Clock): Promise<StreamSession> {
+    const options = { checkAPI: false, ...(config.domain === undefined ? {} : { domain: config.domain }) };
+    const jsm = await jetstreamManager(nc, options);
+    if (config.createStream) await ensureStream(jsm, config);
+    const info = await ownConsumer(jsm, config, durable);
+    const session = new StreamSession(nc, jsm, { config, info, clock });
+    session.watch();
+    const consumer = jetstream(nc, options).consumers.getConsumerFromInfo(info);
+    session.messages = await consumer.consume({ max_messages: AHEAD_MAX, abort_on_missing_resource: true });
+    void session.receive(session.messages);
+    void session.keepHeld();
+    return session;
+  }
+
+  /** Errors of NATS come beside the calls: a permission that is missing, a connection that is lost. */
+  private watch(): void {
+    const { nc, inbox } = this;
+    void (async () => {
+      for await (const status of nc.status()) if (status.type === "error") inbox.fail(status.error);
+    })();
+    void nc
+      .closed()
+      .then((error) => inbox.fail(error ?? new NatsFault("NATS_CONNECTION_CLOSED", "the connection ended")));
+  }
+
+  private async receive(messages: ConsumerMessages): Promise<void> {
+    try {
+      for await (const message of messages) {
+        this.held.add(message);
+        this.inbox.push(message);
+      }
+      throw new NatsFault("NATS_CONSUMER_GONE", `the consumer of stream ${this.config.stream} was deleted`);
+    } catch (error) {
+      this.inbox.fail(error);
+    }
+  }
+
+  /** Tells NATS three times in each acknowledgement wait that the messages in hand are being worked on. */
+  private async keepHeld(): Promise<void> {
+    const waitMs = (this.info.config.ack_wait ?? nanos(30_000)) / 1_000_000;
+    for (;;) {
+      try {
+        await this.clock.sleep(waitMs / 3, this.ending.signal);
+      } catch {
+        return; // the session ended
+      }
+      for (const message of this.held) message.working();
+    }
+  }
+
+  async take(max: number, signal: AbortSignal, withinMs?: number): Promise<Taken<JsMsg>[]> {
+    const batch = await this.inbox.takeBatch(max, { signal, withinMs, lingerMs: LINGER_MS, clock: this.clock });
+    const counts = (this.info.config.max_deliver ?? -1) > 0;
+    const taken: Taken<JsMsg>[] = [];
+    while (taken.length < batch.length) {
+      const part = batch.slice(taken.length, taken.length + FETCHES_MAX);
+      const letters = await Promise.all(part.map((message) => this.letterOf(message)));
+      for (const [index, handle] of part.entries())
+        taken.push({ letter: letters[index]!, handle, deliveries: counts ? handle.info.deliveryCount - 1 : 0 });
+    }
+    return taken;
+  }
+
+  private async letterOf(message: JsMsg): Promise<DeadLetter> {
+    const { subject, seq, data, info } = message;
+    const from: FromStream = {
+      stream: info.stream,
+      subject,
+      seq,
+      timeNanos: String(message.timestampNanos),
+      headers: headerBytes(message),
+      data,
+    };
+    return await letterFrom(this.nc, this.config, from);
+  }
+
+  async acknowledge(messages: readonly JsMsg[]): Promise<void> {
+    for (const message of messages) {
+      message.ack();
+      this.held.delete(message);
+    }
+    await this.flush();
+  }
+
+  /** Resolves when the server has read what was written. The client's own promise outlives a connection that is lost. */
+  private async flush(): Promise<void> {
+    const lost = this.nc.closed().then(() => this.inbox.throwIfFailed());
+    await Promise.race([this.nc.flush(), lost]);
+  }
+
+  async lag(): Promise<Lag> {
+    const { num_pending, num_ack_pending } = await this.jsm.consumers.info(this.info.stream_name, this.info.name);
+    return { total: num_pending + num_ack_pending, parts: [] };
+  }
+
+  assertOpen(): void {
+    this.inbox.throwIfFailed();
+  }
+
+  async close(graceful: boolean): Promise<void> {
+    this.ending.abort();
+    const late = Promise.withResolvers<void>();
+    const stopTimer = this.clock.timer(HAND_BACK_MS, late.resolve);
+    try {
+      if (graceful) await Promise.race([this.handBack(), late.promise]);
+    } catch {
+      // The connection is lost: NATS hands the messages out again when their acknowledgement wait ends.
+    } finally {
+      stopTimer();
+      await this.nc.close().catch(() => undefined);
+    }
+  }
+
+  private async handBack(): Promise<void> {
+    this.messages?.stop();
+    // The requests for more messages are ended before what they brought is returned.
+    await this.flush();
+    for (const message of this.held) message.nak();
+    await this.flush();
+  }
+}
+
+/**
+ * What is parked of a message of the stream. An advisory is replaced by the message that it names, which must be fetched
+ * before the stream drops it; one that is gone is parked as a reference.
+ */
+export async function letterFrom(nc: NatsConnection, config: NatsConfig, from: FromStream): Promise<DeadLetter> {
+  const advisory = config.read === "advisories" && from.data !== null ? advisoryOf(from.data) : null;
+  if (advisory === null) return readDeadLetter(deadLetterMessage(from), config.mapping ?? {});
+  const { stream, stream_seq: seq } = advisory;
+  let stored = null;
+  try {
+    stored = await storedMessage(nc, config, { stream, seq });
+  } catch (error) {
+    // The whole stream is gone.
+    if (!(error instanceof NatsFault && error.code === "NATS_10059")) throw error;
+  }
+  const original = stored ?? { subject: "", headers: null, data: null, timeNanos: null };
+  return readDeadLetter(advisedMessage({ ...original, stream, seq }, advisory, from), config.mapping ?? {});
+}

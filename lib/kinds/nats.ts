@@ -1,0 +1,139 @@
+import * as z from "zod/mini";
+import { descriptor } from "@/lib/kinds/descriptor";
+import {
+  choice,
+  field,
+  flag,
+  hostAndPort,
+  list,
+  mapping,
+  secret,
+  text,
+  tlsSettings,
+  wholeNumber,
+} from "@/lib/kinds/fields";
+
+/** Names of streams and consumers are parts of subjects. */
+const name = text(1, 255).check(z.regex(/^[^\s.*>/\\]+$/, "must not hold spaces, dots, *, >, / or \\"));
+/** A subject to publish to. */
+const subject = text(1, 500).check(z.regex(/^[^\s.*>]+(\.[^\s.*>]+)*$/, "must be a subject without wildcards"));
+
+const config = z
+  .strictObject({
+    servers: field(list(20, hostAndPort("nats.example:4222")), {
+      label: "Servers",
+      hint: "host:port; the first that answers is used.",
+      example: "nats.example:4222",
+      role: "address",
+    }),
+    user: field(z.optional(text(1, 300)), { label: "User", example: "parkade" }),
+    password: field(z.optional(secret()), { label: "Password", example: "env:PARKADE_SECRET_NATS", role: "secret" }),
+    token: field(z.optional(secret()), { label: "Token", role: "secret", advanced: true }),
+    nkeySeed: field(z.optional(secret()), {
+      label: "NKey seed",
+      hint: "Begins with SU.",
+      role: "secret",
+      advanced: true,
+    }),
+    creds: field(z.optional(secret()), {
+      label: "Credentials file",
+      hint: "The whole content of a .creds file.",
+      role: "secret",
+      long: true,
+      advanced: true,
+    }),
+    read: field(z._default(choice(["stream", "advisories"]), "stream"), {
+      label: "What is read",
+      hint: "stream: one that consumers publish dead letters to. advisories: one that captures what NATS says of messages delivered too often or terminated.",
+    }),
+    stream: field(name, { label: "Stream", hint: "The stream to read.", example: "ORDERS_DLQ" }),
+    filter: field(z.optional(text(1, 500)), {
+      label: "Subjects",
+      hint: "Only messages of these subjects; * and > are wildcards.",
+      example: "orders.dlq.>",
+      advanced: true,
+    }),
+    consumer: field(z.optional(name), {
+      label: "Durable consumer",
+      hint: "Parkade's place in the stream. Made when it is missing; parkade_ and the name of the source when not set.",
+      example: "parkade_orders",
+      advanced: true,
+    }),
+    createStream: field(z.optional(flag()), {
+      label: "Create the stream of advisories",
+      hint: "Makes the stream when it is missing. Only advisories from then on are captured.",
+      advanced: true,
+    }),
+    domain: field(z.optional(name), { label: "JetStream domain", hint: "Of a leaf node.", advanced: true }),
+    redriveTo: z.optional(
+      z.strictObject({
+        subject: field(z.optional(subject), {
+          label: "Redrive to",
+          hint: "Instead of the original subject.",
+          example: "orders.placed",
+        }),
+        subjectHeader: field(z.optional(text(1, 200)), {
+          label: "Header with the original subject",
+          hint: "For dead letters that your consumers publish.",
+          example: "x-original-subject",
+          advanced: true,
+        }),
+        stripPrefix: field(z.optional(text(1, 300)), {
+          label: "Prefix of dead letters",
+          hint: "Taken off the subject that a dead letter was read from: dlq. makes orders.placed of dlq.orders.placed.",
+          example: "dlq.",
+          advanced: true,
+        }),
+        expectStream: field(z.optional(flag()), {
+          label: "Expect the original stream",
+          hint: "Refuse when another stream has taken over the subject. Off: consumers that copy all headers to a dead-letter stream would be refused there.",
+          advanced: true,
+        }),
+      }),
+    ),
+    slowLaneSubject: field(z.optional(subject), {
+      label: "Slow-lane subject",
+      hint: "Where the slow lane delivers. Without it the slow lane uses the main destination.",
+      example: "orders.slow",
+    }),
+    ackWaitSeconds: field(z.optional(wholeNumber(2, 43_200)), {
+      label: "Acknowledgement wait",
+      hint: "Seconds until NATS hands a message out again when the worker dies; extended while the worker holds it.",
+      example: "60",
+      advanced: true,
+    }),
+    tls: z.optional(tlsSettings),
+    mapping,
+  })
+  .check(
+    z.refine(({ user, password }) => (user === undefined) === (password === undefined), {
+      error: "user and password go together",
+      path: ["password"],
+    }),
+    z.refine(
+      ({ user, token, nkeySeed, creds }) =>
+        [user, token, nkeySeed, creds].filter((way) => way !== undefined).length <= 1,
+      { error: "one way to log in: user and password, token, nkeySeed or creds", path: ["user"] },
+    ),
+    z.refine(({ read, createStream }) => createStream !== true || read === "advisories", {
+      error: "makes a stream of advisories only: set read to advisories",
+      path: ["createStream"],
+    }),
+  );
+export type NatsConfig = z.infer<typeof config>;
+
+export const nats = descriptor({
+  kind: "nats",
+  label: "NATS JetStream",
+  about: "Reads a dead-letter stream, or the advisories of NATS; a redrive publishes to the original subject.",
+  icon: "radio",
+  config,
+  capabilities: { reads: true, redrives: true, order: "per stream", slowLane: true },
+  example: { servers: ["nats.example:4222"], user: "parkade", password: "secret", stream: "ORDERS_DLQ" },
+  docs: "connect-nats.md",
+  reads: ({ stream, read }) => (read === "advisories" ? `advisories in stream ${stream}` : `stream ${stream}`),
+  address: ({ redriveTo, slowLaneSubject }, lane) => {
+    const subject = (lane === "slow" ? slowLaneSubject : undefined) ?? redriveTo?.subject;
+    return subject === undefined ? "original subject" : `subject ${subject}`;
+  },
+});
