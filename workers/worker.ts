@@ -73,6 +73,7 @@ export async function startWorker(env: Env, log: Log, machine: Clock = systemClo
   const brokers = brokerRegistry({
     clock,
     random: Math.random,
+    addresses: env.addresses,
     secrets: { variables: process.env, listed: env.envReferences },
     report: (what, error) => log.warn({ err: error }, what),
   });

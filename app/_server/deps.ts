@@ -90,6 +90,7 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     registry ??= brokerRegistry({
       clock: systemClock,
       random: Math.random,
+      addresses: env.addresses,
       secrets: { variables: process.env, listed: env.envReferences },
     });
     return registry;

@@ -1,5 +1,6 @@
 import type { DeadLetter, Header, Origin } from "@/lib/core/dead-letter";
 import type { ConsumerWord, SourceMode } from "@/lib/core/source-mode";
+import type { AddressFilter } from "@/lib/platform/address-filter";
 import type { Clock } from "@/lib/platform/clock";
 
 /** The message of one attempt. Payload and content type are equal to the parked ones, byte for byte. */
@@ -238,4 +239,6 @@ export type AdapterDeps = {
   clock: Clock;
   /** Uniform in [0, 1), for jitter. */
   random: () => number;
+  /** Which addresses may be connected to; `DEFAULT_ADDRESSES` when it is left out. */
+  addresses?: AddressFilter;
 };

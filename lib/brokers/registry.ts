@@ -10,8 +10,17 @@ import { rabbitmqAdapter } from "@/lib/brokers/rabbitmq/adapter";
 import { redisStreamsAdapter } from "@/lib/brokers/redis-streams/adapter";
 import { createScrubber, type Scrubber } from "@/lib/brokers/scrub";
 import { sqsAdapter } from "@/lib/brokers/sqs/adapter";
+import { DomainError } from "@/lib/core/problem";
 import type { Mapping } from "@/lib/kinds/fields";
-import { type ConfigOf, type Kind, resolveSecrets, type SecretVariables, type SourceConfig } from "@/lib/kinds/kinds";
+import {
+  type ConfigOf,
+  hostsOf,
+  type Kind,
+  resolveSecrets,
+  type SecretVariables,
+  type SourceConfig,
+} from "@/lib/kinds/kinds";
+import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 /** The adapter of each kind. */
 const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>> } = {
@@ -28,7 +37,8 @@ const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>> } = {
 /**
  * The adapters by kind, over configurations as they are stored. Secrets are resolved here and leave no other way than to
  * the address they are meant for: every text that comes back is scrubbed of them. Made once by a composition root.
- * Each method throws DomainError `invalid-config` for a reference that cannot be used.
+ * Each method throws DomainError `invalid-config` for a reference that cannot be used, and for an IP address that sources may
+ * not have.
  */
 export type BrokerRegistry = {
   /** Reads the source of this name until stopped. null: events of this kind come by Parkade's API. */
@@ -55,6 +65,7 @@ export function brokerRegistry({ secrets, report, ...deps }: RegistryOptions): B
   const resolved = (stored: SourceConfig) => {
     const { source, secrets: values } = resolveSecrets(stored, secrets);
     scrubber.learn(values);
+    assertAddresses(source, deps.addresses ?? DEFAULT_ADDRESSES);
     return { adapter: adapterOf(source.kind), config: source.config };
   };
   return {
@@ -78,6 +89,17 @@ export function brokerRegistry({ secrets, report, ...deps }: RegistryOptions): B
       return scrubbedPublisher(adapter.publisher(config, lane), scrubber);
     },
   };
+}
+
+/** IP addresses of every kind; the address of a name is checked at the connect by the clients that let us. */
+function assertAddresses(source: SourceConfig, addresses: AddressFilter): void {
+  for (const host of hostsOf(source)) {
+    try {
+      addresses.assertAllowed(host);
+    } catch (error) {
+      throw new DomainError("invalid-config", (error as Error).message);
+    }
+  }
 }
 
 function scrubbedConsumer(consumer: Consumer, scrubber: Scrubber): Consumer {

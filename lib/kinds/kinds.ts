@@ -258,6 +258,14 @@ function serversOf(kind: string, config: Readonly<Record<string, unknown>>): str
   return servers;
 }
 
+/** The names or IP addresses of the servers in a configuration whose secrets are resolved. */
+export function hostsOf({ kind, config }: SourceConfig): string[] {
+  return serversOf(kind, config).flatMap((server) => {
+    if (server.includes("://")) return [new URL(server).hostname];
+    return [server.replace(/:\d+$/, "")];
+  });
+}
+
 /** Where a lane of this source delivers, for display: no secrets. null: nowhere, redrives are refused as `no-target`. */
 export function targetAddress({ kind, config }: SourceConfig, lane: "main" | "slow"): string | null {
   return kindOf(kind).address(config, lane);

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { type AddressFilter, addressFilter, parseNetworks, REFUSED_BY_DEFAULT } from "@/lib/platform/address-filter";
 
 /**
  * What the environment says, parsed once when a process starts (never at import: a build or a test has none of it).
@@ -38,6 +39,18 @@ function url(protocols: string[], example: string) {
   return z.string(rule).refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), rule);
 }
 
+const NETWORKS_RULE = "must list addresses or networks such as 10.0.0.0/8 fd00::1";
+
+/** Addresses and networks; `none` for an empty list. */
+function networks(fallback: string | null) {
+  const parsed = z.string().transform((text, { addIssue }) => {
+    const list = parseNetworks(text.trim() === "none" ? "" : text);
+    if (list === null) addIssue(NETWORKS_RULE);
+    return list;
+  });
+  return z.preprocess((value) => (value === undefined || value === "" ? fallback : value), z.nullable(parsed));
+}
+
 const schema = z.object({
   DATABASE_URL: z.preprocess(
     (value) => (value === "" ? undefined : value),
@@ -48,6 +61,8 @@ const schema = z.object({
   PARKADE_HOST: orDefault(z.string(), "127.0.0.1"),
   PARKADE_ALLOWED_HOSTS: orDefault(z.string(), ""),
   PARKADE_ENV_REFERENCES: orDefault(z.string(), ""),
+  PARKADE_REFUSED_ADDRESSES: networks(REFUSED_BY_DEFAULT),
+  PARKADE_ALLOWED_ADDRESSES: networks(null),
   PARKADE_LOG_LEVEL: orDefault(z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(", ")}`), "info"),
   PARKADE_HEALTH_FILE: orDefault(z.nullable(z.string()), null),
   PARKADE_DATABASE_POOL: orDefault(whole(1, 200), POOL_MAX_DEFAULT),
@@ -75,6 +90,8 @@ export type Env = {
   allowedHosts: ReadonlySet<string>;
   /** Variables beside PARKADE_SECRET_* that a source may name as `env:NAME`. */
   envReferences: string[];
+  /** Of sources and targets. */
+  addresses: AddressFilter;
   logLevel: (typeof LOG_LEVELS)[number];
   /** The worker writes it after each heartbeat that reached the store: a container's health check reads its age. */
   healthFile: string | null;
@@ -117,6 +134,7 @@ export function readEnv(source: Record<string, string | undefined> = process.env
         .filter(Boolean),
     ),
     envReferences: env.PARKADE_ENV_REFERENCES.split(/[\s,]+/).filter(Boolean),
+    addresses: addressFilter({ refused: env.PARKADE_REFUSED_ADDRESSES!, allowed: env.PARKADE_ALLOWED_ADDRESSES }),
     logLevel: env.PARKADE_LOG_LEVEL,
     healthFile: env.PARKADE_HEALTH_FILE,
     bucketFallback: env.PARKADE_BUCKET_FALLBACK,

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import pg from "pg";
 
@@ -19,6 +20,8 @@ export type PoolOptions = {
   sessionOptions?: string;
   /** The connections are encrypted with these settings, whatever the connection string says. */
   tls?: ConnectionOptions;
+  /** Makes the socket of each connection. */
+  stream?: () => Socket;
 };
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -71,6 +74,7 @@ export class PostgresPool extends pg.Pool {
       ...(options.types ? { types: options.types } : {}),
       ...(options.sessionOptions ? { options: options.sessionOptions } : {}),
       ...(options.tls ? { ssl: options.tls } : {}),
+      ...(options.stream ? { stream: options.stream } : {}),
       ...(options.onConnect ? { onConnect: options.onConnect } : {}),
     });
     this.#server = URL.canParse(connectionString) ? new URL(connectionString).host : connectionString;

@@ -158,6 +158,31 @@ describe("http redrive request", () => {
     expect(headers["x-hub-signature-256"]).toBe(`sha256=${createHmac("sha256", "key").update(body).digest("hex")}`);
   });
 
+  it("shows no credential that its answer repeats, known to Parkade or not, nor half of one", async () => {
+    const token = "tok-0123456789abcdef";
+    sink.answer = (request, response) => {
+      const { authorization, cookie } = request.headers;
+      const echo = `${"x".repeat(260)} you sent ${token} and ${authorization} and ${cookie}`;
+      response
+        .writeHead(422)
+        .end(`{"password": "hunter2", "url": "https://u:pw123456@a.example"} secret=abcdef ${echo}`);
+    };
+    const headers: [string, string][] = [["cookie", "sid=parked-cookie-1"]];
+    const base = url().replace("//", "//user:basic-password@");
+    for (const [redriveUrl, fixed] of [
+      [url(), { headers: { authorization: `Bearer ${token}` } }],
+      [base, { headers: { "x-api-key": token } }],
+    ] as const) {
+      const error = await publish({ redriveUrl, ...fixed, forwardCredentials: true }, { headers }).catch(
+        (failed: PublishError) => failed,
+      );
+      const text = (error as PublishError).message;
+      expect(text).toContain("answered 422: ");
+      expect(text).not.toMatch(/hunter2|pw123456|abcdef|tok-0|basic-password|dXNlcj|parked-cookie/);
+      await publisher!.close();
+    }
+  });
+
   it("goes to the slow lane's own address, or to the main one when it has none", async () => {
     await publish({ redriveUrl: url("/main"), slowLaneUrl: url("/slow") }, {}, "slow");
     await publisher!.close();

@@ -1,6 +1,7 @@
-import { type Dispatcher, Pool } from "undici";
+import { buildConnector, type Dispatcher, Pool } from "undici";
 import { requestOf } from "@/lib/brokers/http/request";
 import {
+  type AdapterDeps,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
@@ -8,9 +9,11 @@ import {
   type PublishPhase,
   type PublishReceipt,
 } from "@/lib/brokers/port";
+import { createScrubber } from "@/lib/brokers/scrub";
+import { isSecretName, redactText } from "@/lib/core/redact";
 import type { HttpConfig } from "@/lib/kinds/http";
-import { redactUrl } from "@/lib/kinds/redact-url";
-import type { Clock } from "@/lib/platform/clock";
+import { headerSecrets, redactUrl } from "@/lib/kinds/redact-url";
+import { ADDRESS_REFUSED, type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 /** Sockets per target. The bulkhead in front of it is smaller, so no request waits for a socket. */
 const CONNECTIONS = 64;
@@ -63,15 +66,29 @@ function hintsOf(received: Record<string, string | string[] | undefined>): Hints
   };
 }
 
-/** Readable start of an error body; binary data and markup are not shown. */
-function excerptOf(chunks: Buffer[]): string {
+/**
+ * Readable start of an error body; binary data and markup are not shown. Credentials are masked before the text is cut:
+ * those of the request, which a target may repeat, and what looks like one.
+ */
+function excerptOf(chunks: Buffer[], sent: readonly string[]): string {
   const text = Buffer.concat(chunks).subarray(0, EXCERPT_BYTES_MAX).toString("utf8");
-  return text
+  const visible = text
     .replace(/[^\P{C}]+/gu, " ")
     .replace(/\s+/g, " ")
-    .trim()
-    .slice(0, EXCERPT_CHARS_MAX)
-    .toWellFormed();
+    .trim();
+  const scrubber = createScrubber();
+  scrubber.learn(credentialsIn(sent));
+  return redactText(scrubber.text(visible)).slice(0, EXCERPT_CHARS_MAX).toWellFormed();
+}
+
+/** Values of the headers of a request whose names say that they are credentials. */
+function credentialsIn(headers: readonly string[]): string[] {
+  return headers.flatMap((value, at) => {
+    if (at % 2 === 0 || !isSecretName(headers[at - 1]!)) return [];
+    const pair = /^basic\s+(\S+)$/i.exec(value)?.[1];
+    const decoded = pair === undefined ? "" : Buffer.from(pair, "base64").toString("utf8");
+    return [...headerSecrets(value), decoded, decoded.slice(decoded.indexOf(":") + 1)];
+  });
 }
 
 type Request = {
@@ -104,7 +121,7 @@ function send(request: Request, address: string, signal: AbortSignal): Promise<A
   let answer: Answer = { status: 0, excerpt: "", ...hintsOf({}) };
   const chunks: Buffer[] = [];
   let bytes = 0;
-  const answered = () => settle(() => resolve({ ...answer, excerpt: excerptOf(chunks) }));
+  const answered = () => settle(() => resolve({ ...answer, excerpt: excerptOf(chunks, headers) }));
   if (signal.aborted) return Promise.reject(signal.reason);
   signal.addEventListener("abort", aborted, { once: true });
   pool.dispatch(
@@ -138,7 +155,8 @@ function send(request: Request, address: string, signal: AbortSignal): Promise<A
         const code = codeOf(error);
         const text =
           sent === "no" ? `cannot reach ${address}` : `no answer from ${address}: the request may have arrived`;
-        settle(() => reject(new PublishError(code, `${text} (${code})`, { sent, cause: error })));
+        const detail = code === ADDRESS_REFUSED ? `${text}: ${error.message}` : `${text} (${code})`;
+        settle(() => reject(new PublishError(code, detail, { sent, cause: error })));
       },
     },
   );
@@ -165,14 +183,22 @@ function refusal({ status, retryAfter, retryAfterMs, pushback, excerpt }: Answer
   });
 }
 
-function poolFor(url: URL): Pool {
+function poolFor(url: URL, addresses: AddressFilter): Pool {
+  const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, allowH2: false, lookup: addresses.lookup });
   return new Pool(url.origin, {
     connections: CONNECTIONS,
     pipelining: 1,
     allowH2: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: 60_000,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
+    connect: (options, callback) => {
+      try {
+        addresses.assertAllowed(options.hostname);
+      } catch (error) {
+        return callback(error as Error, null);
+      }
+      connect(options, callback);
+    },
   });
 }
 
@@ -195,27 +221,27 @@ function withAuthorization(headers: string[], authorization: string[]): string[]
   return has ? headers : [...headers, ...authorization];
 }
 
-export type HttpPublisherDeps = { clock: Clock };
+export type HttpPublisherDeps = Pick<AdapterDeps, "clock" | "addresses">;
 
 /** Posts to one URL over kept-alive HTTP/1.1 connections. */
 export class HttpPublisher implements Publisher {
   private readonly config: HttpConfig;
-  private readonly clock: Clock;
+  private readonly deps: HttpPublisherDeps;
   private readonly url: URL | null;
   private readonly address: string;
   private readonly path: string;
   private readonly authorization: string[];
   private readonly pool: Pool | null;
 
-  constructor(config: HttpConfig, lane: "main" | "slow", { clock }: HttpPublisherDeps) {
+  constructor(config: HttpConfig, lane: "main" | "slow", deps: HttpPublisherDeps) {
     const address = (lane === "slow" ? config.slowLaneUrl : undefined) ?? config.redriveUrl;
     this.config = config;
-    this.clock = clock;
+    this.deps = deps;
     this.url = address === undefined ? null : new URL(address);
     this.address = address === undefined ? "" : redactUrl(address);
     this.path = this.url === null ? "/" : this.url.pathname + this.url.search;
     this.authorization = this.url === null ? [] : basicAuthorization(this.url);
-    this.pool = this.url === null ? null : poolFor(this.url);
+    this.pool = this.url === null ? null : poolFor(this.url, deps.addresses ?? DEFAULT_ADDRESSES);
   }
 
   async publish(
@@ -224,7 +250,7 @@ export class HttpPublisher implements Publisher {
     onPhase?: (phase: PublishPhase) => void,
   ): Promise<PublishReceipt> {
     if (this.pool === null) throw new PublishError("HTTP_NO_TARGET", "the source has no redriveUrl", { sent: "no" });
-    const formed = requestOf(message, this.config, this.clock.wallMs());
+    const formed = requestOf(message, this.config, this.deps.clock.wallMs());
     const headers = withAuthorization(formed.headers, this.authorization);
     const { pool, path } = this;
     const request: Request = { pool, path, method: "POST", headers, body: formed.body, onPhase };
@@ -235,7 +261,7 @@ export class HttpPublisher implements Publisher {
 
   async probe(signal: AbortSignal): Promise<ProbeResult> {
     if (this.url === null) return { reachable: false, detail: "the source has no redriveUrl" };
-    return probeUrl(this.url.href, this.config, this.clock, signal);
+    return probeUrl(this.url.href, this.config, this.deps, signal);
   }
 
   async close(): Promise<void> {
@@ -253,13 +279,13 @@ const PROBE_TIMEOUT_MS = 5_000;
 export async function probeUrl(
   target: string,
   config: HttpConfig,
-  clock: Clock,
+  { clock, addresses = DEFAULT_ADDRESSES }: HttpPublisherDeps,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
   signal.throwIfAborted();
   const url = new URL(target);
   const address = redactUrl(target);
-  const pool = poolFor(url);
+  const pool = poolFor(url, addresses);
   const late = new AbortController();
   const stopTimer = clock.timer(PROBE_TIMEOUT_MS, () => late.abort(new Error("probe timeout")));
   const fixed = Object.entries(config.headers ?? {}).flat();

@@ -18,14 +18,14 @@ import { type OutboxConfig, outbox } from "@/lib/kinds/outbox";
 export function outboxAdapter(deps: AdapterDeps): Adapter<OutboxConfig> {
   return {
     reader: (config) => outboxReader(config, deps),
-    probe,
-    publisher: (config) => new OutboxPublisher(config),
+    probe: (config, signal) => probe(config, deps, signal),
+    publisher: (config) => new OutboxPublisher(config, deps),
   };
 }
 
-async function probe(config: OutboxConfig, signal: AbortSignal): Promise<ProbeResult> {
+async function probe(config: OutboxConfig, { addresses }: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
   try {
-    const pool = openPool(config, "parkade-probe", 1);
+    const pool = openPool(config, { name: "parkade-probe", max: 1, addresses });
     const looking = look(config, pool);
     // Not before the statements are through: an open connection would stay.
     void looking.catch(() => undefined).finally(() => pool.end().catch(() => undefined));

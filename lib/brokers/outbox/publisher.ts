@@ -16,6 +16,7 @@ import {
 import { payloadMark, rowHeaders } from "@/lib/brokers/outbox/row";
 import { assertWritable, deadSql, deadValues, type OutboxTable, openTable } from "@/lib/brokers/outbox/table";
 import {
+  type AdapterDeps,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
@@ -24,6 +25,7 @@ import {
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import type { OutboxConfig } from "@/lib/kinds/outbox";
+import type { AddressFilter } from "@/lib/platform/address-filter";
 import type { PostgresPool } from "@/lib/platform/postgres-pool";
 
 const CONNECTIONS = 8;
@@ -31,12 +33,14 @@ const CONNECTIONS = 8;
 /** Makes rows new again, each in its place: one UPDATE that writes only while the row is still dead or parked. */
 export class OutboxPublisher implements Publisher {
   private readonly config: OutboxConfig;
+  private readonly addresses: AddressFilter | undefined;
   private pool: PostgresPool | null = null;
   private table: Promise<OutboxTable> | null = null;
   private closed = false;
 
-  constructor(config: OutboxConfig) {
+  constructor(config: OutboxConfig, { addresses }: AdapterDeps) {
     this.config = config;
+    this.addresses = addresses;
   }
 
   async publish(
@@ -95,7 +99,7 @@ export class OutboxPublisher implements Publisher {
 
   private open(): PostgresPool {
     if (this.closed) throw new OutboxFailure("OUTBOX_CLOSED", "the publisher is closed");
-    this.pool ??= openPool(this.config, "parkade-redrive", CONNECTIONS);
+    this.pool ??= openPool(this.config, { name: "parkade-redrive", max: CONNECTIONS, addresses: this.addresses });
     return this.pool;
   }
 
@@ -112,7 +116,7 @@ export class OutboxPublisher implements Publisher {
   }
 
   async probe(signal: AbortSignal): Promise<ProbeResult> {
-    const pool = openPool(this.config, "parkade-probe", 1);
+    const pool = openPool(this.config, { name: "parkade-probe", max: 1, addresses: this.addresses });
     try {
       assertWritable(await until(openTable(pool, this.config), signal), this.config);
       return { reachable: true, detail: `connected to ${addressOf(this.config)}`, depth: null, sample: [] };

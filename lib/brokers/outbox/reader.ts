@@ -22,14 +22,14 @@ export type Handle = { id: string; version: string };
  */
 type Progress = { belowTransaction: bigint | null };
 
-export function outboxReader(config: OutboxConfig, { clock }: AdapterDeps): Reader<Handle> {
+export function outboxReader(config: OutboxConfig, { clock, addresses }: AdapterDeps): Reader<Handle> {
   const progress: Progress = { belowTransaction: null };
   return {
     what: outbox.reads(config)!,
     batchMax: BATCH_MAX,
     holdFromDeliveries: Number.POSITIVE_INFINITY,
     open: async (signal) => {
-      const pool = openPool(config, "parkade-source", 2);
+      const pool = openPool(config, { name: "parkade-source", max: 2, addresses });
       try {
         const table = await until(openTable(pool, config), signal);
         return new OutboxSession(pool, table, { config, clock, progress });

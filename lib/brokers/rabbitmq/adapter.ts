@@ -8,7 +8,7 @@ import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 export function rabbitmqAdapter(deps: AdapterDeps): Adapter<RabbitmqConfig> {
   return {
     reader: (config) => rabbitmqReader(config, deps),
-    probe: (config, signal) => probeQueue(config, deps.clock, signal),
+    probe: (config, signal) => probeQueue(config, deps, signal),
     publisher: (config, lane = "main") => new RabbitmqPublisher(config, lane, deps),
   };
 }

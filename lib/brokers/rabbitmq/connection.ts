@@ -1,6 +1,7 @@
 import { type ChannelModel, connect } from "amqplib";
 import { keepExactProperties } from "@/lib/brokers/rabbitmq/exact-properties";
 import type { TlsSettings } from "@/lib/kinds/fields";
+import { ADDRESS_REFUSED, type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import type { Clock } from "@/lib/platform/clock";
 
 /** Two missed intervals end the connection: a peer that vanished is noticed within 20 to 30 seconds. */
@@ -70,6 +71,16 @@ function withHeartbeat(url: string): string {
   return parsed.href;
 }
 
+type ConnectOptions = { name: string; clock: Clock; signal: AbortSignal; addresses?: AddressFilter | undefined };
+
+function assertAddress(url: string, addresses: AddressFilter): void {
+  try {
+    addresses.assertAllowed(new URL(url).hostname);
+  } catch (error) {
+    throw new AmqpError(ADDRESS_REFUSED, `cannot connect to ${addressText(url)}: ${(error as Error).message}`, error);
+  }
+}
+
 /**
  * Opens a connection that keeps message properties exactly (see exact-properties). Rejects with AmqpError, or with
  * `signal.reason` when aborted. Its `error` events have a listener, so a lost connection never ends the process; the
@@ -77,11 +88,13 @@ function withHeartbeat(url: string): string {
  */
 export async function openConnection(
   { url, tls = {} }: AmqpAddress,
-  { name, clock, signal }: { name: string; clock: Clock; signal: AbortSignal },
+  { name, clock, signal, addresses = DEFAULT_ADDRESSES }: ConnectOptions,
 ): Promise<ChannelModel> {
   signal.throwIfAborted();
+  assertAddress(url, addresses);
   const opening = connect(withHeartbeat(url), {
     ...tls,
+    lookup: addresses.lookup,
     noDelay: true,
     keepAlive: true,
     timeout: CONNECT_TIMEOUT_MS + 1_000, // amqplib's own timeout has no code; ours below answers first

@@ -1,10 +1,9 @@
 import type { Channel } from "amqplib";
-import type { ProbeResult, ProbeSample } from "@/lib/brokers/port";
+import type { AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 import { AmqpError, addressText, amqpCode, closeConnection, openConnection } from "@/lib/brokers/rabbitmq/connection";
 import { receive } from "@/lib/brokers/rabbitmq/receive";
 import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
-import type { Clock } from "@/lib/platform/clock";
 
 /** A quorum queue counts each read of a probe as a delivery. A message with this many deliveries is not read by a probe. */
 const DELIVERY_COUNT_MAX = 3;
@@ -54,9 +53,13 @@ function unreachable(config: RabbitmqConfig, error: unknown): ProbeResult {
 }
 
 /** Whether the queue can be read, how deep it is, and its first messages. Consumes nothing and changes no order. */
-export async function probeQueue(config: RabbitmqConfig, clock: Clock, signal: AbortSignal): Promise<ProbeResult> {
+export async function probeQueue(
+  config: RabbitmqConfig,
+  { clock, addresses }: AdapterDeps,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
   try {
-    const model = await openConnection(config, { name: "parkade probe", clock, signal });
+    const model = await openConnection(config, { name: "parkade probe", clock, signal, addresses });
     const aborted = Promise.withResolvers<never>();
     aborted.promise.catch(() => undefined);
     const stop = () => aborted.reject(signal.reason);

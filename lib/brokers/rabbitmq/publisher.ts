@@ -1,6 +1,7 @@
 import type { Channel, ChannelModel } from "amqplib";
 import { abortable } from "@/lib/brokers/abortable";
 import {
+  type AdapterDeps,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
@@ -33,7 +34,7 @@ const SILENT_MS = 1_000;
 /** How long `close` waits for confirms that are on their way. */
 const CLOSE_GRACE_MS = 5_000;
 
-export type PublisherDeps = { clock: Clock };
+export type PublisherDeps = Pick<AdapterDeps, "clock" | "addresses">;
 
 /**
  * Publishes to one RabbitMQ destination, with `mandatory` and publisher confirms, many at a time over one channel. The
@@ -43,6 +44,7 @@ export class RabbitmqPublisher implements Publisher {
   private readonly config: RabbitmqConfig;
   private readonly lane: "main" | "slow";
   private readonly clock: Clock;
+  private readonly addresses: AdapterDeps["addresses"];
   private opening: Promise<Link> | null = null;
   private readonly links = new Set<Link>();
   private readonly exchanges = new Map<string, { untilMs: number; found: Promise<void> }>();
@@ -52,6 +54,7 @@ export class RabbitmqPublisher implements Publisher {
     this.config = config;
     this.lane = lane;
     this.clock = deps.clock;
+    this.addresses = deps.addresses;
   }
 
   /** A broker answers with the confirm alone: there is no `answering` before it. */
@@ -168,6 +171,7 @@ export class RabbitmqPublisher implements Publisher {
       name: `parkade redrive (${this.lane})`,
       clock: this.clock,
       signal: this.closing.signal,
+      addresses: this.addresses,
     });
     try {
       const channel = await model.createConfirmChannel({ highWaterMark: 4096 });

@@ -25,14 +25,14 @@ const HAND_BACK_MS = 2_000;
 const HOLD_FROM_DELIVERY_COUNT = 2;
 
 /** Reads a dead-letter queue. */
-export function rabbitmqReader(config: RabbitmqConfig, { clock }: AdapterDeps): Reader<ConsumeMessage> {
+export function rabbitmqReader(config: RabbitmqConfig, { clock, addresses }: AdapterDeps): Reader<ConsumeMessage> {
   const prefetch = config.prefetch ?? PREFETCH_DEFAULT;
   return {
     what: `queue ${config.queue}`,
     batchMax: Math.max(1, Math.floor(prefetch / 2)),
     holdFromDeliveries: HOLD_FROM_DELIVERY_COUNT,
     open: async (signal) => {
-      const model = await openConnection(config, { name: `parkade source ${config.queue}`, clock, signal });
+      const model = await openConnection(config, { name: `parkade source ${config.queue}`, clock, signal, addresses });
       try {
         return await QueueSession.open(model, config, { prefetch, clock });
       } catch (error) {

@@ -4,6 +4,7 @@ import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, THROTTLED, tableOf } fr
 /** Codes of the HTTP adapter that are no status. */
 const CODES = tableOf<CodeRule>({
   HTTP_NO_TARGET: PERMANENT,
+  ADDRESS_REFUSED: PERMANENT, // the operator's list of addresses must change first
 });
 
 /** Errors with the status of an HTTP answer, or with an adapter's code. */
