@@ -53,6 +53,7 @@ const RULES: Record<string, string[]> = {
     "pkg:ioredis",
     "pkg:lossless-json",
     "type:pkg:pg",
+    "pkg:rhea",
     "pkg:undici",
     "pkg:node",
   ],

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { amqp10Adapter } from "@/lib/brokers/amqp10/adapter";
 import { consumerOf, eventually, outbound } from "@/lib/brokers/broker.conformance";
 import { httpAdapter } from "@/lib/brokers/http/adapter";
 import { outboxAdapter } from "@/lib/brokers/outbox/adapter";
@@ -39,6 +40,11 @@ const KINDS: [string, (host: string) => SourceConfig, () => Adapter<never>][] = 
     "rabbitmq",
     (host) => parseSourceConfig("rabbitmq", { url: `amqp://guest:guest@${host}:${port}`, queue: "q" }),
     () => rabbitmqAdapter(deps),
+  ],
+  [
+    "amqp10",
+    (host) => parseSourceConfig("amqp10", { url: `amqp://${host}:${port}`, address: "DLA" }),
+    () => amqp10Adapter(deps),
   ],
   [
     "outbox",

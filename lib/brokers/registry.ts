@@ -1,3 +1,4 @@
+import { amqp10Adapter } from "@/lib/brokers/amqp10/adapter";
 import { bullmqAdapter } from "@/lib/brokers/bullmq/adapter";
 import { httpAdapter } from "@/lib/brokers/http/adapter";
 import { kafkaAdapter } from "@/lib/brokers/kafka/adapter";
@@ -32,6 +33,7 @@ const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>> } = {
   outbox: outboxAdapter,
   nats: natsAdapter,
   bullmq: bullmqAdapter,
+  amqp10: amqp10Adapter,
 };
 
 /**

@@ -27,6 +27,10 @@ export type TestArtemis = TestServer & {
 
 /** Where Artemis puts a message that was rejected or delivered too often. */
 export const ARTEMIS_DEAD_LETTERS = "DLA";
+/** Addresses whose name begins so are never made by their use. */
+export const ARTEMIS_FIXED = "fixed.";
+/** Nobody may use addresses whose name begins so. */
+export const ARTEMIS_DENIED = "denied.";
 /** Deliveries of a message before Artemis gives it up. */
 export const ARTEMIS_DELIVERIES_MAX = 2;
 
@@ -56,7 +60,7 @@ export async function testArtemis({ certificates, denied = [] }: ArtemisOptions 
 
 const PERMISSIONS = [
   ...["createAddress", "deleteAddress", "createDurableQueue", "deleteDurableQueue"],
-  ...["createNonDurableQueue", "deleteNonDurableQueue", "send", "consume", "browse"],
+  ...["createNonDurableQueue", "deleteNonDurableQueue", "send", "consume", "browse", "manage"],
 ];
 
 function configuration(folder: string, acceptors: string[], denied: string[]): string {
@@ -73,7 +77,8 @@ function configuration(folder: string, acceptors: string[], denied: string[]): s
   <!-- A machine with a nearly full disk would otherwise block every producer. -->
   <max-disk-usage>100</max-disk-usage>
   <acceptors>${acceptors.map((url, index) => `<acceptor name="a${index}">${url.replaceAll("&", "&amp;")}</acceptor>`).join("")}</acceptors>
-  <security-settings><security-setting match="#">${allowed.join("")}</security-setting></security-settings>
+  <security-settings><security-setting match="#">${allowed.join("")}</security-setting>
+    <security-setting match="${ARTEMIS_DENIED}#"/></security-settings>
   <address-settings><address-setting match="#">
     <dead-letter-address>${ARTEMIS_DEAD_LETTERS}</dead-letter-address>
     <max-delivery-attempts>${ARTEMIS_DELIVERIES_MAX}</max-delivery-attempts>
@@ -82,6 +87,9 @@ function configuration(folder: string, acceptors: string[], denied: string[]): s
     <default-queue-routing-type>ANYCAST</default-queue-routing-type>
     <auto-delete-queues>false</auto-delete-queues>
     <auto-delete-addresses>false</auto-delete-addresses>
+  </address-setting><address-setting match="${ARTEMIS_FIXED}#">
+    <auto-create-queues>false</auto-create-queues>
+    <auto-create-addresses>false</auto-create-addresses>
   </address-setting></address-settings>
   <addresses><address name="${ARTEMIS_DEAD_LETTERS}"><anycast><queue name="${ARTEMIS_DEAD_LETTERS}"/></anycast></address></addresses>
 </core></configuration>

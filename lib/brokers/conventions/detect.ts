@@ -1,4 +1,5 @@
 import { bullmqFailed } from "@/lib/brokers/bullmq/job-message";
+import { artemis, serviceBus } from "@/lib/brokers/conventions/amqp10";
 import { eventBridgeBus, eventBridgeRule, eventBridgeScheduler } from "@/lib/brokers/conventions/aws/eventbridge";
 import { lambdaDestination, lambdaDlq, lambdaEventSource } from "@/lib/brokers/conventions/aws/lambda";
 import { sns } from "@/lib/brokers/conventions/aws/sns";
@@ -56,6 +57,8 @@ export const CONVENTIONS: readonly Convention[] = [
   springCloudStream,
   springAmqp,
   xDeath,
+  serviceBus,
+  artemis,
   redisStreamEntry,
   natsAdvisory,
   eventBridgeRule,

@@ -1,5 +1,6 @@
 import { type ChannelModel, connect } from "amqplib";
 import { keepExactProperties } from "@/lib/brokers/rabbitmq/exact-properties";
+import { certificateFault } from "@/lib/brokers/tls-fault";
 import type { TlsSettings } from "@/lib/kinds/fields";
 import { ADDRESS_REFUSED, type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import type { Clock } from "@/lib/platform/clock";
@@ -43,16 +44,11 @@ export function amqpCode(error: unknown): string {
   return REPLY_NAMES[reply] ?? (Number.isNaN(reply) ? "AMQP_NOT_CONNECTED" : `AMQP_${reply}`);
 }
 
-const CERTIFICATE = /^(CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_)/;
-
 /** Why a connection could not be made, with what a person can do about it. */
-function refusalText(error: unknown, code: string): string {
+function refusalText(error: unknown, code: string, url: string): string {
   // The bytes that another kind of server has sent help no person, and may help a person who scans ports.
   if (code === "AMQP_NOT_CONNECTED") return "it does not answer as an AMQP broker";
-  if (CERTIFICATE.test(code)) return `its certificate is not trusted (${code}): set the CA certificate that signed it`;
-  if (code === "ERR_TLS_CERT_ALTNAME_INVALID")
-    return `its certificate is for another name (${code}): set the server name it holds`;
-  return error instanceof Error ? error.message : String(error);
+  return certificateFault(code, new URL(url).host) ?? (error instanceof Error ? error.message : String(error));
 }
 
 /** A broker with its virtual host, and how the connection to it is encrypted. */
@@ -116,7 +112,7 @@ export async function openConnection(
     opening.then(dropConnection, () => undefined);
     if (error instanceof AmqpError || signal.aborted) throw error;
     const code = amqpCode(error);
-    throw new AmqpError(code, `cannot connect to ${addressText(url)}: ${refusalText(error, code)}`, error);
+    throw new AmqpError(code, `cannot connect to ${addressText(url)}: ${refusalText(error, code, url)}`, error);
   } finally {
     stopTimer();
     waiting.abort();

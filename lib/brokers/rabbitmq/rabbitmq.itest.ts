@@ -215,7 +215,7 @@ async function makeHarness(): Promise<BrokerHarness<RabbitmqConfig>> {
       tls: {
         good: over({ ca: certificates.ca, cert: certificates.client.cert, key: certificates.client.key }),
         refused: [
-          ["no authority", over({}), /not trusted .*set the CA certificate/],
+          ["no authority", over({}), /not trusted/],
           ["another authority", over({ ca: certificates.otherCa }), /not trusted/],
           ["another name", over({ ca: certificates.ca, servername: "elsewhere.invalid" }), /another name/],
           [

@@ -1,0 +1,475 @@
+import { randomBytes } from "node:crypto";
+import rhea, { type Connection, type Delivery, type EventContext, type Message } from "rhea";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { amqp10Adapter } from "@/lib/brokers/amqp10/adapter";
+import {
+  type BrokerHarness,
+  consumerOf,
+  describeBroker,
+  type ExactMessage,
+  eventually,
+  outbound,
+} from "@/lib/brokers/broker.conformance";
+import { textOrNull } from "@/lib/brokers/message";
+import type { OutboundMessage, PublishError } from "@/lib/brokers/port";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import type { Amqp10Config } from "@/lib/kinds/amqp10";
+import { systemClock } from "@/lib/platform/clock";
+import {
+  ARTEMIS_DEAD_LETTERS,
+  ARTEMIS_DENIED,
+  ARTEMIS_FIXED,
+  artemisMissing,
+  type TestArtemis,
+  testArtemis,
+} from "@/lib/testing/artemis";
+import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
+import { describeWith } from "@/lib/testing/describe-with";
+import { startTcpProxy } from "@/lib/testing/tcp-proxy";
+
+const never = new AbortController().signal;
+const adapter = amqp10Adapter({ clock: systemClock, random: () => 0 });
+let artemis: TestArtemis;
+let certificates: TestCertificates;
+/** Straight to the broker, with rhea's own reading and writing of messages. */
+let direct: Connection;
+
+const unique = (name: string) => `${name}-${randomBytes(4).toString("hex")}`;
+
+async function openDirect(): Promise<void> {
+  const { host, port, username, password } = artemis;
+  direct = rhea.create_container().connect({ host, port, username, password, reconnect: false });
+  direct.on("disconnected", () => undefined); // the broker is killed on purpose
+  await new Promise((resolve) => direct.once("connection_open", resolve));
+}
+
+async function send(address: string, messages: Message[]): Promise<void> {
+  const sender = direct.open_sender(address);
+  let waiting = messages.length;
+  await new Promise<void>((resolve, reject) => {
+    sender.on("accepted", () => {
+      waiting -= 1;
+      if (waiting === 0) resolve();
+    });
+    sender.on("rejected", reject);
+    sender.on("sender_error", () => reject(sender.error));
+    let next = 0;
+    const more = () => {
+      while (next < messages.length && sender.sendable()) {
+        sender.send({ durable: true, ...messages[next]! });
+        next += 1;
+        if (next % 50 === 0) return void setImmediate(more);
+      }
+    };
+    sender.on("sendable", more);
+  });
+  sender.close();
+}
+
+/** Takes what the broker hands out at once, in order, and does with each what `settle` says. */
+async function drain(address: string, settle = (delivery: Delivery) => delivery.accept()): Promise<Message[]> {
+  const receiver = direct.open_receiver({ source: { address }, autoaccept: false, credit_window: 0 });
+  const messages: Message[] = [];
+  receiver.on("message", ({ message, delivery }: EventContext) => {
+    messages.push(message!);
+    settle(delivery!);
+  });
+  await new Promise<void>((resolve, reject) => {
+    receiver.on("receiver_drained", () => resolve());
+    receiver.on("receiver_error", () => reject(receiver.error));
+    receiver.once("receiver_open", () => {
+      receiver.add_credit(5_000);
+      receiver.drain_credit();
+    });
+  });
+  const closed = new Promise((resolve) => receiver.once("receiver_close", resolve));
+  receiver.close();
+  await closed; // the settlements before it have arrived
+  return messages;
+}
+
+/** Takes all that is there. A drain may end before messages that were accepted just now. */
+async function takeAll(address: string): Promise<Message[]> {
+  const messages = await drain(address);
+  while ((await countOf(address)) > 0) messages.push(...(await drain(address)));
+  return messages;
+}
+
+/**
+ * Messages that the broker has in a queue, those handed out included. It counts a message that was settled or goes back for some
+ * milliseconds more: the count once two answers agree.
+ */
+async function countOf(queue: string): Promise<number> {
+  let [before, now] = [-1, await countNow(queue)];
+  while (before !== now) [before, now] = [now, await countNow(queue)];
+  return now;
+}
+
+async function countNow(queue: string): Promise<number> {
+  const receiver = direct.open_receiver({ source: { dynamic: true } as never });
+  await new Promise((resolve) => receiver.once("receiver_open", resolve));
+  const answer = new Promise<Message>((resolve) => {
+    receiver.once("message", ({ message }: EventContext) => resolve(message!));
+  });
+  const asked = { _AMQ_ResourceName: `queue.${queue}`, _AMQ_Attribute: "messageCount" };
+  const reply_to = (receiver.source as { address: string }).address;
+  await send("activemq.management", [{ reply_to, application_properties: asked, body: "[]" }]);
+  const { body } = await answer;
+  receiver.close();
+  return Number((JSON.parse(String(body)) as unknown[])[0]);
+}
+
+const bytesIn = ({ body }: Message): Buffer | null => {
+  const content = (body as { content?: unknown } | null | undefined)?.content ?? body;
+  return content === null || content === undefined ? null : Buffer.from(content as Buffer);
+};
+
+const asProperty = (value: Buffer | null) => {
+  if (value === null) return null;
+  const text = textOrNull(value);
+  return text === null ? rhea.types.wrap_binary(value) : text;
+};
+
+function exactMessage({ body, headers }: ExactMessage): Message {
+  const application_properties = Object.fromEntries(headers.map(([name, value]) => [name, asProperty(value)]));
+  return { body: body === null ? null : rhea.message.data_section(body), application_properties };
+}
+
+function exactOf(message: Message): ExactMessage {
+  const headers = Object.entries(message.application_properties ?? {}).map(([name, value]): [string, Buffer | null] => [
+    name,
+    value === null || value === undefined ? null : Buffer.isBuffer(value) ? value : Buffer.from(String(value)),
+  ]);
+  return { key: null, body: bytesIn(message), headers };
+}
+
+async function harness(): Promise<BrokerHarness<Amqp10Config>> {
+  const proxy = await startTcpProxy(artemis.port);
+  const [target, source] = [unique("orders"), unique("orders.dlq")];
+  const { username, password } = artemis;
+  const config: Amqp10Config = {
+    ...{ url: `amqp://127.0.0.1:${proxy.port}`, username, password, address: source, credit: 100 },
+  };
+  await takeAll(source); // makes it
+  await takeAll(target);
+  const over = (tls: Amqp10Config["tls"]) => ({ ...config, url: `amqps://127.0.0.1:${artemis.tlsPort}`, tls });
+  return {
+    adapter,
+    config,
+    refusing: { ...config, redriveTo: { address: `${ARTEMIS_FIXED}${unique("none")}` } },
+    proxy,
+    origin: { queue: target },
+    arrived: async () =>
+      (await takeAll(target)).map((message) => ({
+        body: bytesIn(message) ?? Buffer.alloc(0),
+        contentType: message.content_type ?? null,
+        headers: Object.fromEntries(
+          Object.entries(message.application_properties ?? {}).map(([name, value]) => [
+            name.toLowerCase(),
+            String(value),
+          ]),
+        ),
+      })),
+    produce: (bodies) =>
+      send(
+        source,
+        bodies.map((body) => ({ body: rhea.message.data_section(Buffer.from(body)), content_type: "text/plain" })),
+      ),
+    remaining: () => countOf(source),
+    exact: {
+      carries: {
+        ...{ keys: false, absentBody: true, emptyBody: true, binaryBody: true },
+        ...{ nullHeaders: true, duplicateHeaders: false, binaryHeaders: true },
+      },
+      produceExact: (messages) => send(source, messages.map(exactMessage)),
+      arrivedExact: async () => (await takeAll(target)).map(exactOf),
+      bounce: (message) => send(source, [exactMessage(message)]),
+      restart: async () => {
+        await artemis.kill();
+        await artemis.start();
+        await openDirect();
+      },
+      misconfigured: [
+        ["a wrong password", { ...config, password: "hunter2" }, /refuses access: check the user and the password/],
+        ["an address that is not there", { ...config, address: `${ARTEMIS_FIXED}none` }, /fixed\.none does not exist/],
+        [
+          "an address that the user may not read",
+          { ...config, address: `${ARTEMIS_DENIED}x` },
+          /refuses access to denied/,
+        ],
+        ["another kind of server", { ...config, url: `amqps://127.0.0.1:${proxy.port}` }, /cannot|lost|answer/],
+      ],
+      tls: {
+        good: over({ ca: certificates.ca }),
+        refused: [
+          ["no authority", over({}), /not trusted/],
+          ["another authority", over({ ca: certificates.otherCa }), /not trusted/],
+          ["another name", over({ ca: certificates.ca, servername: "elsewhere.invalid" }), /another name/],
+        ],
+      },
+    },
+    stop: () => proxy.stop(),
+  };
+}
+
+async function parkOne(config: Amqp10Config): Promise<DeadLetter> {
+  const parked: DeadLetter[] = [];
+  const consumer = consumerOf(adapter, config, async (batch) => {
+    parked.push(...batch);
+  });
+  await eventually(() => parked.length).toBe(1);
+  await consumer.stop();
+  return parked[0]!;
+}
+
+async function redrive(
+  config: Amqp10Config,
+  {
+    eventId,
+    payload,
+    contentType,
+    headers,
+    origin,
+  }: Pick<DeadLetter, "eventId" | "payload" | "contentType" | "headers" | "origin">,
+  change: Partial<OutboundMessage> = {},
+): Promise<unknown> {
+  const publisher = adapter.publisher(config);
+  // What was parked has been through the store: JSON and back.
+  const stored = JSON.parse(JSON.stringify({ headers, origin }));
+  try {
+    return await publisher.publish(outbound({}, { eventId, payload, contentType, ...stored, ...change }), never);
+  } finally {
+    await publisher.close();
+  }
+}
+
+describeWith(artemisMissing, "Artemis", () => {
+  beforeAll(async () => {
+    certificates = testCertificates();
+    artemis = await testArtemis({ certificates });
+    await openDirect();
+  }, 120_000);
+  afterAll(async () => {
+    certificates?.remove();
+    await artemis?.stop();
+  });
+  const configOf = (change: Partial<Amqp10Config> = {}): Amqp10Config => ({
+    ...{ url: `amqp://127.0.0.1:${artemis.port}`, username: artemis.username, password: artemis.password },
+    ...{ address: ARTEMIS_DEAD_LETTERS, ...change },
+  });
+
+  describeBroker<Amqp10Config>("amqp10", harness);
+
+  describe("a dead letter of Artemis", () => {
+    const { types } = rhea;
+    const uuid = Buffer.from("00112233445566778899aabbccddeeff", "hex");
+
+    it("goes back to the queue it was rejected in, with every type that it had", async () => {
+      const queue = unique("orders");
+      const typed = {
+        long: types.wrap_long(5),
+        ulong: types.wrap_ulong(Buffer.from("ffffffffffffffff", "hex")),
+        int: types.wrap_int(-5),
+        uint: types.wrap_uint(300),
+        short: types.wrap_short(5),
+        byte: types.wrap_byte(-1),
+        float: types.wrap_float(1.5),
+        double: types.wrap_double(1),
+        time: types.wrap_timestamp(1_795_163_502_123),
+        symbol: types.wrap_symbol("sym"),
+        char: types.wrap_char(0x1f600),
+        uid: types.wrap_uuid(uuid),
+        flag: false,
+        text: "é",
+      };
+      await send(queue, [
+        {
+          body: rhea.message.data_sections([Buffer.from("one"), Buffer.from("two")]),
+          message_id: types.wrap_ulong(7) as never,
+          correlation_id: types.wrap_binary(Buffer.from([0, 255])) as never,
+          subject: "OrderPlaced",
+          group_id: "o-1",
+          group_sequence: 3,
+          to: "somewhere",
+          reply_to: "answers",
+          content_encoding: "identity",
+          creation_time: new Date(1_795_163_502_123) as never,
+          priority: 7,
+          ttl: 86_400_000,
+          application_properties: typed as never,
+          message_annotations: { "x-opt-jms-msg-type": types.wrap_byte(4), "x-opt-partition-key": "p" },
+        },
+      ]);
+      await drain(queue, (delivery) => delivery.reject({ condition: "app:poison", description: "not JSON" }));
+      const letter = await parkOne(configOf());
+      expect(letter).toMatchObject({
+        ...{ eventId: "7", eventType: "OrderPlaced", aggregateId: "o-1", errorCode: "REJECTED" },
+        origin: { queue, convention: "artemis", messageGroup: "o-1" },
+      });
+      expect(Buffer.from(letter.payload).toString()).toBe("onetwo");
+      await redrive(configOf(), letter);
+      const receiver = direct.open_receiver({ source: { address: queue }, credit_window: 1 });
+      const { message } = await new Promise<EventContext>((resolve) => receiver.once("message", resolve));
+      receiver.close();
+      const { message_id, correlation_id, subject, group_id, group_sequence, reply_to, priority, ttl } = message!;
+      expect({ subject, group_id, group_sequence, reply_to, priority, ttl }).toEqual({
+        ...{
+          subject: "OrderPlaced",
+          group_id: "o-1",
+          group_sequence: 3,
+          reply_to: "answers",
+          priority: 7,
+          ttl: undefined,
+        },
+      });
+      expect([message_id, correlation_id]).toEqual([7, Buffer.from([0, 255])]);
+      expect(message!.message_annotations).toMatchObject({ "x-opt-jms-msg-type": 4, "x-opt-partition-key": "p" });
+      expect(Object.keys(message!.message_annotations!).some((name) => /ORIG/.test(name))).toBe(false);
+      expect((message!.body as { content: Buffer[] }).content.map(String)).toEqual(["one", "two"]);
+      const own = Object.entries(message!.application_properties!).filter(([name]) => !name.startsWith("x-redrive-"));
+      expect(Object.fromEntries(own)).toEqual({
+        ...{ long: 5, ulong: Buffer.from("ffffffffffffffff", "hex"), int: -5, uint: 300, short: 5, byte: -1 },
+        ...{ float: 1.5, double: 1, time: new Date(1_795_163_502_123), symbol: "sym", char: 0x1f600, uid: uuid },
+        ...{ flag: false, text: "é" },
+      });
+    });
+
+    it.each<[string, unknown]>([
+      ["text", "héllo"],
+      ["binary", types.wrap_binary(Buffer.from([1, 0, 255]))],
+      ["a map", { a: 1, b: [true, "x"] }],
+      ["a sequence", rhea.message.sequence_section([1, "two", null])],
+      ["nothing", null],
+    ])("brings a body back that is %s", async (_, body) => {
+      const queue = unique("bodies");
+      await send(queue, [{ body, message_id: "m-1" }]);
+      const [before] = await drain(queue, (delivery) => delivery.release());
+      await drain(queue, (delivery) => delivery.reject({ condition: "app:poison" }));
+      await redrive(configOf(), await parkOne(configOf()));
+      const [after] = await takeAll(queue);
+      expect(after!.body).toEqual(before!.body);
+    });
+
+    it("reaches the one queue of a multicast address that it died in", async () => {
+      const address = unique("news");
+      const options = (name: string) => ({
+        source: { address: `${address}::${name}`, capabilities: ["topic"] as never },
+        ...{ autoaccept: false, credit_window: 0 },
+      });
+      const open = async (name: string) => {
+        const receiver = direct.open_receiver(options(name));
+        await new Promise((resolve, reject) => {
+          receiver.once("receiver_open", resolve);
+          receiver.once("receiver_error", () => reject(receiver.error));
+        });
+        return receiver;
+      };
+      const [billing, stock] = [await open("billing"), await open("stock")];
+      const next = (receiver: typeof billing) =>
+        new Promise<EventContext>((resolve) => {
+          receiver.once("message", resolve);
+          receiver.add_credit(1);
+        });
+      const sender = direct.open_sender({ target: { address, capabilities: ["topic"] as never } });
+      sender.once("sendable", () => sender.send({ body: "x", message_id: "n-1", durable: true }));
+      (await next(billing)).delivery!.reject({ condition: "app:poison" });
+      (await next(stock)).delivery!.accept();
+      const letter = await parkOne(configOf());
+      expect(letter.origin.queue).toBe(`${address}::billing`);
+      await redrive(configOf(), letter);
+      expect((await next(billing)).message!.message_id).toBe("n-1");
+      expect(await countOf("stock")).toBe(0);
+      for (const link of [billing, stock, sender]) link.close();
+    });
+
+    it("arrives where a relay that keeps the id of duplicate detection is swallowed", async () => {
+      const queue = unique("dedup");
+      const message = { body: "x", message_id: "d-1", application_properties: { _AMQ_DUPL_ID: "d-1" } };
+      await send(queue, [message]);
+      await drain(queue, (delivery) => delivery.reject({ condition: "app:poison" }));
+      const letter = await parkOne(configOf());
+      await send(queue, [message]).catch(() => undefined); // the naive relay: accepted or refused, it never arrives
+      expect(await takeAll(queue)).toEqual([]);
+      await redrive(configOf(), letter);
+      const [arrived] = await takeAll(queue);
+      expect(arrived).toMatchObject({ body: "x", message_id: "d-1" });
+      await redrive(configOf(), letter, { attempt: 2 });
+      expect(await takeAll(queue)).toHaveLength(1);
+    });
+
+    it("keeps a message however often the store is out", async () => {
+      const queue = unique("kept");
+      await send(queue, [{ body: "precious", message_id: "k-1" }]);
+      let commits = 0;
+      const parked: string[] = [];
+      // More failures than deliveries after which this broker gives a message up.
+      for (let round = 0; round < 4; round += 1) {
+        const seen = commits;
+        const consumer = consumerOf(adapter, configOf({ address: queue }), async () => {
+          commits += 1;
+          throw new Error("store is down");
+        });
+        await eventually(() => commits).toBeGreaterThan(seen);
+        await consumer.stop();
+      }
+      const consumer = consumerOf(adapter, configOf({ address: queue }), async (batch) => {
+        parked.push(...batch.map(({ eventId }) => eventId));
+      });
+      await eventually(() => parked).toEqual(["k-1"]);
+      await consumer.stop();
+    });
+
+    it("acknowledges none of what goes back when it stops, beside one that it has just acknowledged", async () => {
+      const queue = unique("neighbours");
+      await send(queue, [{ body: "a" }, { body: "b" }]);
+      const commit = Promise.withResolvers<void>();
+      const offered: string[] = [];
+      const config = configOf({ address: queue, credit: 2 }); // batches of one, two in hand
+      const consumer = consumerOf(adapter, config, async (batch) => {
+        offered.push(...batch.map(({ payload }) => Buffer.from(payload).toString()));
+        await commit.promise;
+      });
+      await eventually(() => offered).toEqual(["a"]);
+      const stopping = consumer.stop();
+      commit.resolve();
+      await stopping;
+      expect((await takeAll(queue)).map(({ body }) => body)).toEqual(["b"]);
+    });
+
+    it("is parked with its bytes when it cannot be parsed, and its neighbours go on", async () => {
+      const queue = unique("poison");
+      const sender = direct.open_sender(queue);
+      const accepted = new Promise((resolve) => sender.once("settled", resolve));
+      // Artemis looks at no body: this one holds a type that there is none of.
+      const broken = Buffer.from("0053773f", "hex");
+      sender.once("sendable", () => {
+        sender.send(broken as never, undefined, 0);
+        sender.send({ body: "fine", message_id: "f-1" });
+      });
+      await accepted;
+      const parked: DeadLetter[] = [];
+      const consumer = consumerOf(adapter, configOf({ address: queue }), async (batch) => {
+        parked.push(...batch);
+      });
+      await eventually(() => parked.map(({ origin }) => origin.convention)).toEqual(["unreadable", "generic"]);
+      await consumer.stop();
+      expect(Buffer.from(parked[0]!.payload).subarray(-4).equals(broken)).toBe(true);
+      sender.close();
+    });
+
+    it("says what is wrong with a message that no link takes, and keeps the connection", async () => {
+      const publisher = adapter.publisher(configOf());
+      const failure = (origin: OutboundMessage["origin"], change: Partial<OutboundMessage> = {}) =>
+        publisher.publish(outbound(origin, change), never).catch(({ code, sent }: PublishError) => `${code} ${sent}`);
+      expect(await failure({})).toBe("AMQP_NO_ORIGIN_QUEUE no");
+      expect(await failure({ subscription: "t/Subscriptions/s" })).toBe("AMQP_NO_ORIGIN_QUEUE no");
+      expect(await failure({ queue: `${ARTEMIS_DENIED}x` })).toBe("AMQP_ACCESS_REFUSED no");
+      expect(await failure({ queue: `${ARTEMIS_FIXED}x` })).toBe("AMQP_NOT_FOUND no");
+      expect(await failure({ queue: "q", body: "encoded" })).toBe("AMQP_INVALID_MESSAGE no");
+      const queue = unique("after");
+      expect(await failure({ queue })).toEqual({ status: "accepted" });
+      expect(await takeAll(queue)).toHaveLength(1);
+      await publisher.close();
+    });
+  });
+});

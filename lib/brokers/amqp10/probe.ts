@@ -1,0 +1,72 @@
+import {
+  closeAmqp10,
+  describeAmqp10,
+  hostOf,
+  onEnd,
+  openAmqp10,
+  openRawSession,
+  type RawMessage,
+} from "@/lib/brokers/amqp10/connection";
+import { receive } from "@/lib/brokers/amqp10/message";
+import { attach } from "@/lib/brokers/amqp10/reader";
+import type { AdapterDeps, ProbeResult } from "@/lib/brokers/port";
+import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
+import type { Amqp10Config } from "@/lib/kinds/amqp10";
+
+/** Messages that a probe counts at most: each is sent whole. */
+const COUNT_MAX = 200;
+
+/**
+ * Whether the address can be read, and its first messages. Takes copies where the broker has a browser; where it has none, as
+ * Azure Service Bus on this protocol, it takes nothing: a message that is handed out is counted as delivered.
+ */
+export async function probeAddress(
+  config: Amqp10Config,
+  { clock, addresses }: AdapterDeps,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
+  try {
+    const connection = await openAmqp10(config, { name: "parkade-probe", clock, signal, addresses });
+    const ended = Promise.withResolvers<never>();
+    ended.promise.catch(() => undefined);
+    onEnd(connection, (error) => ended.reject(error));
+    const stop = () => ended.reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      const receiver = await attach(openRawSession(connection), config, { browse: true, clock, signal });
+      const detail = `connected to ${hostOf(config)}, address ${config.address}`;
+      const { distribution_mode: mode } = receiver.source as { distribution_mode?: unknown };
+      if (String(mode) !== "copy")
+        return {
+          reachable: true,
+          detail: `${detail}; not sampled: this broker shows no copies`,
+          depth: null,
+          sample: [],
+        };
+      const browsed: Buffer[] = [];
+      const drained = Promise.withResolvers<void>();
+      receiver.on("message", (context: unknown) => {
+        browsed.push((context as RawMessage).message);
+        if (browsed.length === COUNT_MAX) drained.resolve();
+      });
+      receiver.on("receiver_drained", () => drained.resolve());
+      receiver.add_credit(COUNT_MAX);
+      receiver.drain_credit();
+      await Promise.race([drained.promise, ended.promise]);
+      const sample = browsed.slice(0, SAMPLE_MAX).map((bytes) => sampleOf(receive(bytes, config).letter));
+      const counted = browsed.length < COUNT_MAX;
+      return {
+        reachable: true,
+        detail: counted ? detail : `${detail}; at least ${COUNT_MAX} messages`,
+        depth: counted ? browsed.length : null,
+        sample,
+      };
+    } finally {
+      signal.removeEventListener("abort", stop);
+      await closeAmqp10(connection, clock);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    return { reachable: false, detail: describeAmqp10(error, config, config.address) };
+  }
+}
