@@ -8,7 +8,7 @@ import { manualClock } from "@/lib/testing/manual-clock";
 /** A broker of one queue that can refuse connections and count messages that it does not hand out. */
 function scene({ mode, refuse = false }: { mode?: ReadMode; refuse?: boolean } = {}) {
   const clock = manualClock();
-  const broker = { queue: [] as string[], opened: 0, open: 0, refuse, hidden: 0 };
+  const broker = { queue: [] as string[], opened: 0, open: 0, refuse, hidden: 0, uncounted: false };
   const parked: string[] = [];
   let inbox = new Inbox<string>();
   const reader: Reader<string> = {
@@ -32,7 +32,10 @@ function scene({ mode, refuse = false }: { mode?: ReadMode; refuse?: boolean } =
         acknowledge: async (ids) => {
           broker.queue = broker.queue.filter((id) => !ids.includes(id));
         },
-        lag: async () => ({ total: broker.queue.length + broker.hidden, parts: [] }),
+        lag: async () => {
+          if (broker.uncounted) throw new Error("throttled");
+          return { total: broker.queue.length + broker.hidden, parts: [] };
+        },
         assertOpen: () => inbox.throwIfFailed(),
         close: async () => {
           broker.open -= 1;
@@ -144,5 +147,19 @@ test("a connection that is lost after a change of the mode is a failure with its
   expect(broker.opened).toBe(1);
   await clock.advance(500);
   expect([loop.state().state, broker.opened]).toEqual(["draining", 2]);
+  await loop.stop();
+});
+
+test("a lag that cannot be read is unknown, and read again later", async () => {
+  const { clock, broker, loop } = scene();
+  broker.hidden = 3;
+  await clock.advance(10);
+  expect(loop.state().lag).toBe(3);
+  broker.uncounted = true;
+  await clock.advance(5_000);
+  expect(loop.state()).toMatchObject({ state: "running", lag: null });
+  broker.uncounted = false;
+  await clock.advance(5_000);
+  expect(loop.state().lag).toBe(3);
   await loop.stop();
 });

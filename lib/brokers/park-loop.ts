@@ -2,6 +2,7 @@ import type {
   AdapterDeps,
   Consumer,
   ConsumerState,
+  Lag,
   ParkBatch,
   Reader,
   ReadMode,
@@ -240,15 +241,12 @@ export class ParkLoop<Handle> implements Consumer {
   }
 
   private async watchLag(read: ReadSession<Handle>, signal: AbortSignal): Promise<void> {
-    try {
-      for (;;) {
-        const { total, parts } = await read.lag();
-        if (signal.aborted) return;
-        this.current = { ...this.current, lag: total, parts };
-        await this.deps.clock.sleep(LAG_EVERY_MS, signal);
-      }
-    } catch {
-      // The session ended, or fails in `take` for the same reason.
+    while (!signal.aborted) {
+      // Unknown when it cannot be read. A session that has lost its broker fails in `take` as well.
+      const { total, parts } = await read.lag().catch((): Lag => ({ total: null, parts: [] }));
+      if (signal.aborted) return;
+      this.current = { ...this.current, lag: total, parts };
+      await this.deps.clock.sleep(LAG_EVERY_MS, signal).catch(() => undefined); // the session ended
     }
   }
 

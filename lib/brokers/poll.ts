@@ -4,7 +4,7 @@ export type PollOptions = { clock: Clock; signal: AbortSignal; everyMs: number; 
 
 /**
  * Looks until there is something, for brokers that are asked and do not push. Resolves with none when `signal` fires or
- * `withinMs` has passed; rejects as `look` does.
+ * `withinMs` has passed while nothing was found; rejects as `look` does.
  */
 export async function poll<T>(
   look: () => Promise<T[]>,
@@ -13,7 +13,7 @@ export async function poll<T>(
   const untilMs = clock.nowMs() + withinMs;
   while (!signal.aborted && clock.nowMs() < untilMs) {
     const found = await look();
-    if (signal.aborted) return [];
+    // Also when `signal` has fired meanwhile: the session counts it as handed out, and would not find it again.
     if (found.length > 0) return found;
     await clock.sleep(everyMs, signal).catch(() => undefined); // stopped
   }

@@ -317,6 +317,19 @@ function suite(make: () => Promise<App>): void {
         code: "BULLMQ_JOB_GONE",
       });
     }, 60_000);
+
+    it("counts a new job as sent when the failed one cannot be removed", async ({ skip }) => {
+      const queue = app.queue(unique("orders"));
+      const config = configOf({ url: app.url().href, queue: queue.name, redriveTo: { mode: "new-job" } });
+      skip(!config.url.startsWith("redis"), "a row of PostgreSQL cannot be spoilt like a key");
+      await addAndFail(app, queue, [{ data: { n: 1 }, opts: { jobId: "order-9" } }]);
+      const [letter] = await readAll(config, 1);
+      const redis = new Redis(config.url);
+      await redis.set(`bull:${queue.name}:order-9`, "not a job");
+      expect((await send(config, letter!)).status).toMatch(/^job order-9-r/);
+      await redis.del(`bull:${queue.name}:order-9`);
+      redis.disconnect();
+    }, 60_000);
   });
 }
 

@@ -163,8 +163,9 @@ export class BullmqPublisher implements Publisher {
         "BULLMQ_NOT_ADDED",
         `${target} did not take the new job: it holds ${job.id} under the same deduplication id`,
       );
+    // The new job is there: whatever prevents the removal of the first one, the message was sent.
     if (origin !== null && this.config.redriveTo?.keepOriginal !== true)
-      await this.removeFailed(store, message, origin.id);
+      await this.removeFailed(store, message, origin.id).catch(() => undefined);
     return { status: `job ${id} of ${target}` };
   }
 
@@ -180,7 +181,7 @@ export class BullmqPublisher implements Publisher {
   private async removeFailed(store: JobStore, message: OutboundMessage, id: string): Promise<void> {
     const job = await store.queue(message.origin.queue ?? this.config.queue).getJob(id);
     if (job === undefined || job === null || (await job.getState()) !== "failed") return;
-    await job.remove().catch(() => undefined); // locked, or removed by another: the new job is there
+    await job.remove(); // rejects when it is locked, or removed by another
   }
 
   async probe(signal: AbortSignal): Promise<ProbeResult> {

@@ -96,7 +96,8 @@ class OutboxSession implements ReadSession<Handle> {
       if (isLast && fresh.length === 0) this.saveProgress();
       if (fresh.length > 0) return fresh.map((row) => this.taken(row));
       if (!isLast) continue;
-      await this.clock.sleep(Math.max(POLL_MS, passMs * POLL_FACTOR), signal).catch(() => undefined); // stopped
+      const sleepMs = Math.min(Math.max(POLL_MS, passMs * POLL_FACTOR), untilMs - this.clock.nowMs());
+      await this.clock.sleep(Math.max(sleepMs, 0), signal).catch(() => undefined); // stopped
     }
     return [];
   }

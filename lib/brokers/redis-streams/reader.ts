@@ -152,9 +152,11 @@ class StreamSession implements ReadSession<string> {
     const ids = batch.map(({ id }) => id);
     const reply = await this.redis.callBuffer("XCLAIM", stream, this.group, CONSUMER, String(minIdleMs), ...ids);
     const entries = entriesOf(reply);
-    // XCLAIM counts a delivery for each entry it hands out; set back, so that the count says what consumers did.
+    // XCLAIM counts a delivery for each entry it hands out; set back, so that the count says what consumers did. An entry
+    // that it did not hand out has gone to another consumer since it was listed, and stays there.
     const counts = this.redis.pipeline();
-    for (const { id, deliveries } of batch)
+    const claimed = new Set(entries.map(({ id }) => id));
+    for (const { id, deliveries } of batch.filter((one) => claimed.has(one.id)))
       counts.call("XCLAIM", stream, this.group, CONSUMER, "0", id, "RETRYCOUNT", String(deliveries), "JUSTID");
     await counts.exec();
     return entries;
@@ -225,7 +227,7 @@ class StreamSession implements ReadSession<string> {
 
 /** How many entries wait to be parked; null beyond a bound. */
 export async function countDead(redis: Redis, config: RedisStreamsConfig, group: string): Promise<number | null> {
-  const { stream, deliveryLimit, minIdleMs, read } = config;
+  const { stream, deliveryLimit, read } = config;
   if (read === "stream") {
     const groups = (await redis.call("XINFO", "GROUPS", stream)) as unknown[][];
     const facts = groups.find((fields) => fields[1] === group) ?? [];

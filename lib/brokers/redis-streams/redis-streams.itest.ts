@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import {
   type BrokerHarness,
   consumerOf,
@@ -209,6 +209,34 @@ describe.skipIf(!redisInstalled)(
 );
 
 function ownTests(): void {
+  it("leaves an entry that another consumer takes over between the listing and the claim", async () => {
+    const made = await harness("pending");
+    const config = { ...made.config, minIdleMs: 100 };
+    const { stream } = config;
+    await made.produce!(["contested"]);
+    const [[id]] = (await redis.call("XRANGE", stream, "-", "+")) as [[string]];
+    await redis.call("XCLAIM", stream, "billing", "app", "0", id, "IDLE", "3600000", "JUSTID");
+    const session = await adapter.reader!(config, "orders").open(never);
+    const { callBuffer } = Redis.prototype;
+    const claim = vi.spyOn(Redis.prototype, "callBuffer").mockImplementationOnce(async function (
+      this: Redis,
+      ...command: Parameters<typeof callBuffer>
+    ) {
+      await redis.call("XCLAIM", stream, "billing", "faster", "0", id, "RETRYCOUNT", "7");
+      return callBuffer.apply(this, command);
+    });
+    try {
+      expect(await session.take(10, never, 1)).toEqual([]);
+    } finally {
+      claim.mockRestore();
+      await session.close(true);
+    }
+    expect(await redis.call("XPENDING", stream, "billing", "-", "+", "10")).toMatchObject([
+      [id, "faster", expect.anything(), 7],
+    ]);
+    await made.stop();
+  });
+
   it("leaves alone what a consumer has touched, and what was not delivered too often", async () => {
     const made = await harness("pending");
     const config = { ...made.config, deliveryLimit: 3, minIdleMs: 1 };
