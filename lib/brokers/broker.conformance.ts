@@ -32,7 +32,7 @@ export type ExactMessage = {
 };
 
 /** What messages of a broker can hold at all. A test of what it cannot is skipped, and says so. */
-export type Carries = {
+type Carries = {
   keys: boolean;
   absentBody: boolean;
   emptyBody: boolean;
@@ -46,7 +46,7 @@ export type Carries = {
 };
 
 /** What only some brokers have, for the tests that need it. */
-export type ExactHarness<Config> = {
+type ExactHarness<Config> = {
   carries: Carries;
   /** Puts whole messages where the source reads. */
   produceExact(messages: ExactMessage[]): Promise<void>;

@@ -132,7 +132,7 @@ export interface Publisher {
 export type ParkBatch = (batch: DeadLetter[]) => Promise<void>;
 
 /** One part of what a source reads: a partition of a topic, a shard. */
-export type PartState = { name: string /** null: unknown. */; lag: number | null };
+type PartState = { name: string /** null: unknown. */; lag: number | null };
 
 export type ConsumerState = {
   state: ConsumerWord;

@@ -2,7 +2,7 @@ import type * as z from "zod/mini";
 import { type FieldMeta, metaOf } from "@/lib/kinds/fields";
 
 /** What a kind can do; pages and docs say it in words. */
-export type Capabilities = {
+type Capabilities = {
   /** It reads dead letters from a broker; without it events come by Parkade's API. */
   reads: boolean;
   /** It can send an event back. */

@@ -189,6 +189,31 @@ describe("redaction", () => {
   });
 });
 
+describe("a list of masked secrets", () => {
+  const stored = { signedIntake: { scheme: "hmac", secrets: ["first-secret", "second-secret"] } };
+  const edit = (secrets: string[]) =>
+    restoreMasked("http", { signedIntake: { scheme: "hmac", secrets } }, stored).signedIntake;
+
+  it("keeps each secret in its place, beside new ones", () => {
+    expect(edit(["***", "third-secret"])).toMatchObject({ secrets: ["first-secret", "third-secret"] });
+    expect(edit(["***", "***", "third-secret"])).toMatchObject({
+      secrets: ["first-secret", "second-secret", "third-secret"],
+    });
+  });
+
+  it("restores none when one was removed: the removed one could come back in place of the other", () => {
+    expect(failure(() => edit(["***"])).fields).toEqual([
+      { field: "config.signedIntake.secrets.0", detail: expect.stringMatching(/type the value again/) },
+    ]);
+    expect(edit(["second-secret"])).toMatchObject({ secrets: ["second-secret"] });
+  });
+
+  it("asks for the values of masks that stand for none", () => {
+    const { fields } = failure(() => edit(["third-secret", "***", "***"]));
+    expect(fields.map(({ field }) => field)).toEqual(["config.signedIntake.secrets.2"]);
+  });
+});
+
 describe("a masked header", () => {
   const stored = {
     redriveUrl: "https://orders.example/events",

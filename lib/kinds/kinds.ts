@@ -208,7 +208,7 @@ export function redactConfig(kind: string, config: Readonly<Record<string, unkno
  * An edited configuration with the values that came back masked, as `redactConfig` shows them, put back from the
  * stored one. So a form may send back what it was given. Credentials stay with the server they were typed for: throws
  * DomainError `invalid-config`, naming each field that must be typed again, when an address has another scheme, host or
- * port than every stored one, or was edited around its mask.
+ * port than every stored one, or was edited around its mask, and when a list lost entries, of which the masks do not tell.
  */
 export function restoreMasked(
   kind: string,
@@ -224,11 +224,16 @@ export function restoreMasked(
     if (!text.includes(MASK)) return text;
     const before = at(stored, path);
     const isSecret = role(path) === "secret";
-    if (text === at(shown, path) && typeof before === "string" && !(isSecret && moved)) return before;
+    const [list, storedList] = [edited, stored].map((root) => at(root, path.slice(0, -1)));
+    // The masks of a list look alike: of a shorter list nobody knows which entries are left.
+    const isShorter = Array.isArray(list) && Array.isArray(storedList) && list.length < storedList.length;
+    if (text === at(shown, path) && typeof before === "string" && !isShorter && !(isSecret && moved)) return before;
     if (role(path) === undefined) return text;
-    const detail = isSecret
-      ? "is masked, and the address has changed: type the value again, it is not sent to another server"
-      : "holds ***, which stands for a value that is not shown: type the whole address again";
+    const detail = !isSecret
+      ? "holds ***, which stands for a value that is not shown: type the whole address again"
+      : moved
+        ? "is masked, and the address has changed: type the value again, it is not sent to another server"
+        : "is masked, and does not tell which of the values it stands for: type the value again";
     lost.push({ field: ["config", ...path].join("."), detail });
     return text;
   });

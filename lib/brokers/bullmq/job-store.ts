@@ -1,4 +1,4 @@
-import { createPostgresBackend, type Job, Queue, quoteSchemaName } from "bullmq";
+import { createPostgresBackend, Queue, quoteSchemaName } from "bullmq";
 import type { Redis } from "ioredis";
 import {
   addressOf,
@@ -34,7 +34,7 @@ export type JobStore = {
   close(): Promise<void>;
 };
 
-export function isRedis(config: BullmqConfig): boolean {
+function isRedis(config: BullmqConfig): boolean {
   return config.url.startsWith("redis");
 }
 
@@ -202,5 +202,3 @@ export function wasRefused(error: unknown): boolean {
     /^(?:22|23|28|3D|42)/.test(String((error as { code?: unknown }).code))
   );
 }
-
-export type { Job };

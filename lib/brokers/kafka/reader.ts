@@ -51,7 +51,7 @@ export function kafkaReader(config: KafkaConfig, source: string, { clock }: Adap
   };
 }
 
-export function groupOf({ groupId }: KafkaConfig, source: string): string {
+function groupOf({ groupId }: KafkaConfig, source: string): string {
   return groupId ?? `parkade.${source}`;
 }
 

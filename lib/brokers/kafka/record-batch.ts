@@ -42,7 +42,7 @@ const LOG_APPEND_TIME = 1 << 3;
 const TRANSACTIONAL = 1 << 4;
 const CONTROL = 1 << 5;
 
-export class RecordBatchError extends Error {
+class RecordBatchError extends Error {
   override readonly name = "RecordBatchError";
 }
 

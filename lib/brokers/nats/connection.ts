@@ -58,7 +58,7 @@ async function open(config: NatsConfig, name: string): Promise<NatsConnection> {
 }
 
 /** The first subject of JetStream's API. */
-export function apiPrefix({ domain }: NatsConfig): string {
+function apiPrefix({ domain }: NatsConfig): string {
   return domain === undefined ? "$JS.API" : `$JS.${domain}.API`;
 }
 

@@ -37,7 +37,7 @@ const FETCHES_MAX = 32;
 const HAND_BACK_MS = 2_000;
 
 /** Names of consumers are parts of subjects. */
-export function consumerName({ consumer }: NatsConfig, source: string): string {
+function consumerName({ consumer }: NatsConfig, source: string): string {
   return consumer ?? `parkade_${source.replace(/[^A-Za-z0-9_-]/g, "_")}`;
 }
 

@@ -26,7 +26,7 @@ export function headerViewOf(table: FieldTable | undefined): HeaderView {
 }
 
 /** Properties as JSON, without the headers, which have a column of their own. */
-export function storedProperties({ headers: _, timestamp, ...rest }: BasicProperties): Record<string, unknown> {
+function storedProperties({ headers: _, timestamp, ...rest }: BasicProperties): Record<string, unknown> {
   return { ...rest, ...(timestamp === undefined ? {} : { timestamp: String(timestamp) }) };
 }
 

@@ -36,7 +36,7 @@ function streamOf(message: OutboundMessage, config: RedisStreamsConfig, lane: "m
 }
 
 /** The fields of the new entry: the payload where it was, the headers around it, then the mark. */
-export function fieldsOf(message: OutboundMessage): (string | Buffer)[] {
+function fieldsOf(message: OutboundMessage): (string | Buffer)[] {
   const { origin, payload } = message;
   if (Array.isArray(origin.rawFields))
     throw refuse("REDIS_UNREADABLE", "a field's name is no text, so the entry cannot be written again");

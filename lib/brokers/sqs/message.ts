@@ -22,7 +22,7 @@ function unpacked(value: HeaderValue): [string, HeaderValue][] {
 }
 
 /** `arn:aws:sqs:eu-central-1:123456789012:orders` -> `orders`; null for the name of anything else. */
-export function queueOfArn(arn: string | null | undefined): string | null {
+function queueOfArn(arn: string | null | undefined): string | null {
   return /^arn:[^:]+:sqs:[^:]*:[^:]*:([^:]+)$/.exec(arn ?? "")?.[1] ?? null;
 }
 
