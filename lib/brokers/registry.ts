@@ -10,6 +10,7 @@ import { mapSample } from "@/lib/brokers/probe-sample";
 import { rabbitmqAdapter } from "@/lib/brokers/rabbitmq/adapter";
 import { redisStreamsAdapter } from "@/lib/brokers/redis-streams/adapter";
 import { createScrubber, type Scrubber } from "@/lib/brokers/scrub";
+import { sidekiqAdapter } from "@/lib/brokers/sidekiq/adapter";
 import { sqsAdapter } from "@/lib/brokers/sqs/adapter";
 import { DomainError } from "@/lib/core/problem";
 import type { Mapping } from "@/lib/kinds/fields";
@@ -31,6 +32,7 @@ const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>> } = {
   kafka: kafkaAdapter,
   sqs: sqsAdapter,
   outbox: outboxAdapter,
+  sidekiq: sidekiqAdapter,
   nats: natsAdapter,
   bullmq: bullmqAdapter,
   amqp10: amqp10Adapter,

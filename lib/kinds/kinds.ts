@@ -12,13 +12,14 @@ import { outbox } from "@/lib/kinds/outbox";
 import { rabbitmq } from "@/lib/kinds/rabbitmq";
 import { headerSecrets, MASK, redactUrl, urlSecrets } from "@/lib/kinds/redact-url";
 import { redisStreams } from "@/lib/kinds/redis-streams";
+import { sidekiq } from "@/lib/kinds/sidekiq";
 import { sqs } from "@/lib/kinds/sqs";
 
 /**
  * Every kind of source, in the order in which people see them. A kind is its descriptor here and its adapter in
  * lib/brokers/<kind>; the registry, the API, the forms and the docs are made of this table.
  */
-const DESCRIPTORS = { http, rabbitmq, kafka, sqs, nats, "redis-stream": redisStreams, amqp10, bullmq, outbox };
+const DESCRIPTORS = { http, rabbitmq, kafka, sqs, nats, "redis-stream": redisStreams, amqp10, bullmq, outbox, sidekiq };
 
 export type Kind = keyof typeof DESCRIPTORS;
 export type ConfigOf<K extends Kind> = z.infer<(typeof DESCRIPTORS)[K]["config"]>;

@@ -30,6 +30,7 @@ import { xDeath } from "@/lib/brokers/conventions/x-death";
 import type { Message } from "@/lib/brokers/message";
 import { outboxRow } from "@/lib/brokers/outbox/row";
 import { redisStreamEntry } from "@/lib/brokers/redis-streams/entry";
+import { sidekiqJob } from "@/lib/brokers/sidekiq/job";
 
 /**
  * In order of detection. Frameworks come before the broker's own records: a message that went through a retry queue
@@ -70,6 +71,7 @@ export const CONVENTIONS: readonly Convention[] = [
   sns,
   sqsRedrivePolicy,
   outboxRow,
+  sidekiqJob,
   bullmqFailed,
   generic,
 ];

@@ -162,17 +162,21 @@ describe("http redrive request", () => {
     const token = "tok-0123456789abcdef";
     sink.answer = (request, response) => {
       const { authorization, cookie } = request.headers;
-      const echo = `${"x".repeat(260)} you sent ${token} and ${authorization} and ${cookie}`;
+      const echo = `${"x".repeat(pad)} you sent ${token} and ${authorization} and ${cookie}`;
       response
         .writeHead(422)
         .end(`{"password": "hunter2", "url": "https://u:pw123456@a.example"} secret=abcdef ${echo}`);
     };
+    let pad = 0;
     const headers: [string, string][] = [["cookie", "sid=parked-cookie-1"]];
     const base = url().replace("//", "//user:basic-password@");
-    for (const [redriveUrl, fixed] of [
-      [url(), { headers: { authorization: `Bearer ${token}` } }],
-      [base, { headers: { "x-api-key": token } }],
+    // Behind a long text each credential comes to stand across the end of what is kept.
+    for (const [redriveUrl, fixed, padding] of [
+      [url(), { headers: { authorization: `Bearer ${token}` } }, 1],
+      [base, { headers: { "x-api-key": token } }, 1],
+      ...Array.from({ length: 12 }, (_, n) => [base, { headers: { "x-api-key": token } }, 150 + n * 10] as const),
     ] as const) {
+      pad = padding;
       const error = await publish({ redriveUrl, ...fixed, forwardCredentials: true }, { headers }).catch(
         (failed: PublishError) => failed,
       );

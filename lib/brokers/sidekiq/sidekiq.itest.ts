@@ -1,0 +1,192 @@
+import { deflateSync } from "node:zlib";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { consumerOf, eventually, outbound } from "@/lib/brokers/broker.conformance";
+import type { OutboundMessage } from "@/lib/brokers/port";
+import { sidekiqAdapter } from "@/lib/brokers/sidekiq/adapter";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import { parseSourceConfig } from "@/lib/kinds/kinds";
+import type { SidekiqConfig } from "@/lib/kinds/sidekiq";
+import { systemClock } from "@/lib/platform/clock";
+import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
+import { startTcpProxy } from "@/lib/testing/tcp-proxy";
+
+const never = new AbortController().signal;
+const adapter = sidekiqAdapter({ clock: systemClock, random: () => 0 });
+let server: TestRedis;
+let redis: Redis;
+
+const configOf = (change: object = {}) =>
+  parseSourceConfig("sidekiq", { url: server.url, ...change }).config as SidekiqConfig;
+
+const BACKTRACE = ["app/jobs/charge.rb:12:in `perform'", "sidekiq/processor.rb:220"];
+const packed = deflateSync(JSON.stringify(BACKTRACE)).toString("base64");
+
+/** In the form of Sidekiq 8: times in milliseconds. Spaces and digits show that the bytes are kept. */
+const VERSION_8 = `{"retry":true,"queue":"billing","args":[12345678901234567890, {"b":1.10}],"class":"Sidekiq::ActiveJob::Wrapper","wrapped":"ChargeJob","jid":"b4a577edbccf1d805744efa9","created_at":1795330000123,"enqueued_at":1795330000124,"error_message":"card é declined","error_class":"Stripe::CardError","failed_at":1795330001000,"retry_count":25,"retried_at":1795337000000,"error_backtrace":"${packed}"}`;
+/** In the form of Sidekiq 6 and 7: times in seconds. */
+const VERSION_7 = `{"class":"Mailer","args":[],"retry":3,"queue":"default","jid":"0123456789abcdef01234567","created_at":1695330000.5,"enqueued_at":1695330000.6,"error_class":"Timeout::Error","error_message":"execution expired","failed_at":1695330001.25,"retry_count":2}`;
+
+const kill = (job: string, score = 1_795_337_000.5) => redis.zadd("dead", score, job);
+
+async function parkAll(config: SidekiqConfig, count: number): Promise<DeadLetter[]> {
+  const parked: DeadLetter[] = [];
+  const consumer = consumerOf(adapter, config, async (batch) => {
+    parked.push(...batch);
+  });
+  await eventually(() => parked.length).toBe(count);
+  await consumer.stop();
+  return parked;
+}
+
+async function redrive(letter: DeadLetter, config = configOf(), change: Partial<OutboundMessage> = {}, slow = false) {
+  const publisher = adapter.publisher(config, slow ? "slow" : "main");
+  const { eventId, payload, contentType, headers, origin } = letter;
+  try {
+    return await publisher.publish(outbound(origin, { eventId, payload, contentType, headers, ...change }), never);
+  } finally {
+    await publisher.close();
+  }
+}
+
+describe.skipIf(!redisInstalled)(redisInstalled ? "sidekiq" : "sidekiq (skipped: redis-server is missing)", () => {
+  beforeAll(async () => {
+    server = await testRedis();
+    redis = new Redis(server.url, { protocol: 2 });
+  });
+  afterEach(() => redis.flushall());
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+
+  it("parks a dead job with its failure, and takes it out of the set after the commit", async () => {
+    await kill(VERSION_8);
+    await kill(VERSION_7, 1_695_330_002);
+    const commit = Promise.withResolvers<void>();
+    const parked: DeadLetter[] = [];
+    const consumer = consumerOf(adapter, configOf(), async (batch) => {
+      parked.push(...batch);
+      await commit.promise;
+    });
+    await eventually(() => parked.length).toBe(2);
+    expect(await redis.zcard("dead")).toBe(2);
+    commit.resolve();
+    await eventually(() => redis.zcard("dead")).toBe(0);
+    await consumer.stop();
+    expect(parked).toMatchObject([
+      {
+        eventId: "0123456789abcdef01234567",
+        eventType: "Mailer",
+        errorCode: "TIMEOUT",
+        attempts: 3,
+        failedAtMs: 1_695_330_001_250,
+      },
+      {
+        eventId: "b4a577edbccf1d805744efa9",
+        eventType: "ChargeJob",
+        error: { type: "Stripe::CardError", message: "card é declined", stack: BACKTRACE.join("\n") },
+        attempts: 26,
+        failedAtMs: 1_795_330_001_000,
+        origin: { convention: "sidekiq", queue: "billing" },
+      },
+    ]);
+    expect(Buffer.from(parked[1]!.payload).toString()).toBe(VERSION_8);
+  });
+
+  it("puts a job back as Sidekiq does, with every digit, and knows it when it dies again", async () => {
+    await kill(VERSION_8);
+    const [letter] = await parkAll(configOf(), 1);
+    await kill(VERSION_8); // as after a crash between the commit and the removal
+    const beforeMs = Date.now();
+    await redrive(letter!, configOf(), { attempt: 2, retryCount: 3 });
+    expect(await redis.zcard("dead")).toBe(0);
+    expect(await redis.smembers("queues")).toEqual(["billing"]);
+    const [queued] = await redis.lrange("queue:billing", 0, -1);
+    expect(queued).toContain('"args":[12345678901234567890,{"b":1.10}]');
+    const job = JSON.parse(queued!);
+    expect(job).toMatchObject({
+      ...JSON.parse(VERSION_8),
+      retry_count: 24,
+      enqueued_at: expect.any(Number),
+      "x-redrive-id": "018f9c4e-1111-7000-8000-000000000001",
+      "x-retry-count": "3",
+    });
+    expect(Number.isInteger(job.enqueued_at) && job.enqueued_at >= beforeMs).toBe(true);
+    await kill(queued!.replace('"jid":"b4a577edbccf1d805744efa9"', '"jid":"another"'));
+    const [again] = await parkAll(configOf(), 1);
+    expect(again).toMatchObject({
+      eventId: "b4a577edbccf1d805744efa9",
+      redrive: { redriveId: "018f9c4e-1111-7000-8000-000000000001", attempt: 2 },
+    });
+    await redrive(again!, configOf(), { attempt: 3 });
+    const [third] = await redis.lrange("queue:billing", 0, 0);
+    expect(third!.match(/x-redrive-attempt/g)).toHaveLength(1);
+    expect(JSON.parse(third!)).toMatchObject({ retry_count: 23, "x-redrive-attempt": "3" });
+    expect(JSON.parse(third!)).not.toHaveProperty("x-retry-count");
+  });
+
+  it("writes the time as the job's version does, and to the queue that is configured, behind its namespace", async () => {
+    await redis.zadd("shop:dead", 1, VERSION_7);
+    const config = configOf({ namespace: "shop", redriveTo: { queue: "again" }, slowLaneQueue: "slow" });
+    const [letter] = await parkAll(config, 1);
+    await redrive(letter!, config);
+    await redrive(letter!, config, {}, true);
+    const job = JSON.parse((await redis.lrange("shop:queue:again", 0, -1))[0]!);
+    expect(job.enqueued_at).toBeLessThan(1e11);
+    expect(job.queue).toBe("again");
+    expect(await redis.llen("shop:queue:slow")).toBe(1);
+    expect((await redis.smembers("shop:queues")).sort()).toEqual(["again", "slow"]);
+  });
+
+  it("parks what is no job as it is, and refuses to queue it", async () => {
+    await kill("{no json");
+    await redis.zadd("dead", 2, Buffer.from([0xff, 0xfe]));
+    const parked = await parkAll(configOf(), 2);
+    expect(parked.map(({ payload }) => Buffer.from(payload).toString("hex")).sort()).toEqual([
+      "7b6e6f206a736f6e",
+      "fffe",
+    ]);
+    expect(await redis.zcard("dead")).toBe(0);
+    for (const letter of parked)
+      await expect(redrive(letter)).rejects.toMatchObject({ code: "SIDEKIQ_NOT_A_JOB", sent: "no" });
+  });
+
+  it("loses no job to commits that fail, a cut connection or a second worker", async () => {
+    const jobs = Array.from({ length: 700 }, (_, n) => VERSION_7.replace("0123456789abcdef01234567", `jid-${n}`));
+    for (const [n, job] of jobs.entries()) await kill(job, n);
+    const proxy = await startTcpProxy(Number(new URL(server.url).port));
+    const config = configOf({ url: `redis://127.0.0.1:${proxy.port}` });
+    const parked = new Set<string>();
+    let refusals = 2;
+    const park = async (batch: DeadLetter[]) => {
+      if (refusals-- > 0) throw new Error("the store is out");
+      for (const { eventId } of batch) parked.add(eventId);
+      if (refusals === -1) proxy.cut(); // committed, and not acknowledged
+    };
+    const workers = [consumerOf(adapter, config, park), consumerOf(adapter, config, park)];
+    await eventually(() => redis.zcard("dead")).toBe(0);
+    expect(parked.size).toBe(700);
+    await Promise.all(workers.map((worker) => worker.stop()));
+    await proxy.stop();
+  });
+
+  it("probes without taking anything, and says what is wrong", async () => {
+    await kill(VERSION_8);
+    const probed = await adapter.probe(configOf(), never);
+    expect(probed).toMatchObject({ reachable: true, depth: 1, sample: [{ eventId: "b4a577edbccf1d805744efa9" }] });
+    expect(await redis.zcard("dead")).toBe(1);
+    await redis.set("text:dead", "x");
+    await redis.call("ACL", "SETUSER", "reader", "on", ">hunter2", "~*", "+@all", "-zrem");
+    const port = new URL(server.url).port;
+    for (const [config, says] of [
+      [configOf({ namespace: "text" }), /text:dead is no set of Sidekiq/],
+      [configOf({ url: `redis://reader:hunter2@127.0.0.1:${port}` }), /refuses a command: .*zrem/i],
+      [configOf({ url: `redis://nobody:hunter2@127.0.0.1:${port}` }), /check the user and the password/],
+    ] as const) {
+      const { detail } = await adapter.probe(config, never);
+      expect(detail).toMatch(says);
+      expect(detail).not.toContain("hunter2");
+    }
+  });
+});

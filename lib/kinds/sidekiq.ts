@@ -1,0 +1,52 @@
+import * as z from "zod/mini";
+import { descriptor } from "@/lib/kinds/descriptor";
+import { field, mapping, text, tlsSettings, urlOf } from "@/lib/kinds/fields";
+
+const config = z.strictObject({
+  url: field(urlOf(["redis:", "rediss:"], "rediss://user:password@redis.example:6379/0"), {
+    label: "Redis URL",
+    hint: "rediss:// encrypts. The path is the database.",
+    example: "rediss://user:password@redis.example:6379/0",
+    role: "address",
+  }),
+  namespace: field(z.optional(text(1, 200)), {
+    label: "Namespace",
+    hint: "What stands before each key and a colon, where redis-namespace is used.",
+    example: "shop",
+    advanced: true,
+  }),
+  redriveTo: z.optional(
+    z.strictObject({
+      queue: field(text(1, 300), {
+        label: "Redrive to queue",
+        hint: "Instead of the job's own queue.",
+        example: "default",
+        advanced: true,
+      }),
+    }),
+  ),
+  slowLaneQueue: field(z.optional(text(1, 300)), {
+    label: "Slow-lane queue",
+    hint: "Where the slow lane delivers. Without it the slow lane uses the job's own queue.",
+    example: "slow",
+  }),
+  tls: z.optional(tlsSettings),
+  mapping,
+});
+export type SidekiqConfig = z.infer<typeof config>;
+
+export const sidekiq = descriptor({
+  kind: "sidekiq",
+  label: "Sidekiq",
+  about: "Takes jobs out of Sidekiq's dead set; a redrive puts a job back into its queue, as Sidekiq's own retry does.",
+  icon: "list-todo",
+  config,
+  capabilities: { reads: true, redrives: true, order: null, slowLane: true },
+  example: { url: "rediss://user:password@redis.example:6379/0" },
+  docs: "connect-sidekiq.md",
+  reads: ({ namespace }) => `the dead set${namespace === undefined ? "" : ` of ${namespace}`}`,
+  address: ({ redriveTo, slowLaneQueue }, lane) => {
+    const queue = (lane === "slow" ? slowLaneQueue : undefined) ?? redriveTo?.queue;
+    return queue === undefined ? "the job's own queue" : `queue ${queue}`;
+  },
+});
