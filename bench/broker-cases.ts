@@ -1,6 +1,18 @@
+import {
+  ChangeMessageVisibilityBatchCommand,
+  CreateQueueCommand,
+  GetQueueAttributesCommand,
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  SQSClient,
+} from "@aws-sdk/client-sqs";
+import { AckPolicy, jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { connect, headers as natsHeaders } from "@nats-io/transport-node";
 import { Consumer, Producer } from "@platformatic/kafka";
 import type { Kind } from "@/lib/kinds/kinds";
+import { elasticmqMissing, testElasticmq } from "@/lib/testing/elasticmq";
 import { kafkaMissing, makeTopic, testKafka } from "@/lib/testing/kafka";
+import { natsMissing, testNats } from "@/lib/testing/nats";
 import { rabbitmqMissing, testRabbitmq } from "@/lib/testing/rabbitmq";
 
 /** One broker with a dead-letter queue that is filled, and the queue that a redrive delivers to. */
@@ -154,5 +166,129 @@ const rabbitmq: BrokerCase = {
   },
 };
 
+const sqs: BrokerCase = {
+  kind: "sqs",
+  missing: elasticmqMissing,
+  aimPerSecond: null,
+  start: async () => {
+    const broker = await testElasticmq({ stored: false });
+    const client = new SQSClient(broker.client);
+    const urlOf = async (QueueName: string) => (await client.send(new CreateQueueCommand({ QueueName }))).QueueUrl!;
+    const [orders, dead] = [await urlOf("orders"), await urlOf("orders-dlq")];
+    let made = 0;
+    const text = (StringValue: string) => ({ DataType: "String", StringValue });
+    const letter = (n: number) => ({
+      Id: String(n),
+      MessageBody: String(BODY(n)),
+      MessageAttributes: {
+        "event-id": text(`event-${n}`),
+        "x-error-type": text("com.acme.StockException"),
+        "x-error-stack": text(STACK),
+      },
+    });
+    return {
+      config: {
+        queue: "orders-dlq",
+        region: "eu-central-1",
+        endpoint: broker.endpoint,
+        accessKeyId: "parkade",
+        secretAccessKey: "parkade",
+        redriveTo: { queue: "orders" },
+      },
+      produce: async (count) => {
+        for (const until = made + count; made < until; ) {
+          const requests: Promise<unknown>[] = [];
+          for (; requests.length < 10 && made < until; made += 10) {
+            const Entries = Array.from({ length: Math.min(10, until - made) }, (_, n) => letter(made + n));
+            requests.push(client.send(new SendMessageBatchCommand({ QueueUrl: dead, Entries })));
+          }
+          await Promise.all(requests);
+        }
+      },
+      readBare: async (count) => {
+        const startMs = performance.now();
+        let seen = 0;
+        // Hidden for as long as it takes to read them once.
+        const read = async () => {
+          while (seen < count) {
+            const { Messages = [] } = await client.send(
+              new ReceiveMessageCommand({ QueueUrl: dead, MaxNumberOfMessages: 10, VisibilityTimeout: 3_600 }),
+            );
+            seen += Messages.length;
+            handles.push(...Messages.map(({ ReceiptHandle }) => ReceiptHandle!));
+          }
+        };
+        const handles: string[] = [];
+        await Promise.all(Array.from({ length: 10 }, read));
+        const perSecond = count / ((performance.now() - startMs) / 1000);
+        for (let at = 0; at < handles.length; at += 10) {
+          const Entries = handles
+            .slice(at, at + 10)
+            .map((ReceiptHandle, n) => ({ Id: String(n), ReceiptHandle, VisibilityTimeout: 0 }));
+          await client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: dead, Entries }));
+        }
+        return perSecond;
+      },
+      delivered: async () => {
+        const AttributeNames = ["ApproximateNumberOfMessages" as const];
+        const { Attributes } = await client.send(new GetQueueAttributesCommand({ QueueUrl: orders, AttributeNames }));
+        return Number(Attributes?.ApproximateNumberOfMessages);
+      },
+      stop: async () => {
+        client.destroy();
+        await broker.stop();
+      },
+    };
+  },
+};
+
+const nats: BrokerCase = {
+  kind: "nats",
+  missing: natsMissing,
+  aimPerSecond: null,
+  start: async () => {
+    const broker = await testNats();
+    const connection = await connect({ servers: broker.address });
+    const jsm = await jetstreamManager(connection);
+    const js = jetstream(connection);
+    for (const name of ["ORDERS", "ORDERS_DLQ"]) await jsm.streams.add({ name, subjects: [name.toLowerCase()] });
+    let made = 0;
+    return {
+      config: { servers: [broker.address], stream: "ORDERS_DLQ", redriveTo: { subject: "orders" } },
+      produce: async (count) => {
+        for (const until = made + count; made < until; ) {
+          const sent: Promise<unknown>[] = [];
+          for (; sent.length < CHUNK && made < until; made += 1) {
+            const headers = natsHeaders();
+            headers.set("event-id", `event-${made}`);
+            headers.set("x-error-type", "com.acme.StockException");
+            headers.set("x-error-message", "no answer");
+            sent.push(js.publish("orders_dlq", BODY(made), { headers }));
+          }
+          await Promise.all(sent);
+        }
+      },
+      readBare: async (count) => {
+        await jsm.consumers.add("ORDERS_DLQ", { durable_name: "bare", ack_policy: AckPolicy.None });
+        const messages = await (await js.consumers.get("ORDERS_DLQ", "bare")).consume({ max_messages: 500 });
+        const startMs = performance.now();
+        let seen = 0;
+        for await (const _ of messages) {
+          seen += 1;
+          if (seen === count) break;
+        }
+        const perSecond = count / ((performance.now() - startMs) / 1000);
+        await jsm.consumers.delete("ORDERS_DLQ", "bare");
+        return perSecond;
+      },
+      delivered: async () => (await jsm.streams.info("ORDERS")).state.messages,
+      stop: async () => {
+        await connection.close();
+        await broker.stop();
+      },
+    };
+  },
+};
+
 /** A broker more is a case more. */
-export const BROKER_CASES: readonly BrokerCase[] = [kafka, rabbitmq];
+export const BROKER_CASES: readonly BrokerCase[] = [kafka, rabbitmq, sqs, nats];
