@@ -104,7 +104,7 @@ const effectSchema = z
   )
   .register(z.globalRegistry, {
     minProperties: 1,
-    if: { required: ["drop"] },
+    if: { properties: { drop: true }, required: ["drop"] },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: { maxProperties: 1 },
   });
@@ -129,7 +129,7 @@ const ruleBodySchema = z.strictObject(ruleBody).check(
 function describeDrop(schema: z.core.$ZodType): void {
   z.globalRegistry.add(schema, {
     ...z.globalRegistry.get(schema),
-    if: { properties: { do: { required: ["drop"] } } },
+    if: { properties: { do: { properties: { drop: true }, required: ["drop"] } } },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: { properties: { when: { minItems: 1 } } },
   });

@@ -11,7 +11,7 @@ export const REFUSED_BY_DEFAULT =
 /** The code of an address that may not be reached; nothing was sent to it. */
 export const ADDRESS_REFUSED = "ADDRESS_REFUSED";
 
-export class AddressRefused extends Error {
+class AddressRefused extends Error {
   override readonly name = "AddressRefused";
   readonly code = ADDRESS_REFUSED;
 }

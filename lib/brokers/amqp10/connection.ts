@@ -16,7 +16,7 @@ const CLOSE_TIMEOUT_MS = 3_000;
  * Deliveries that one session keeps, from the oldest unsettled one on: rhea frees them in their order, so one message that is
  * held for long keeps all behind it.
  */
-export const SESSION_DELIVERIES_MAX = 16_384;
+const SESSION_DELIVERIES_MAX = 16_384;
 
 /** A failed connection, link or transfer. The message names host and cause and never credentials. */
 export class Amqp10Fault extends Error {

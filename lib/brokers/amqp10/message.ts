@@ -21,7 +21,7 @@ import type { Amqp10Config } from "@/lib/kinds/amqp10";
  */
 export type BodyShape = "data" | "string" | "binary" | "null" | "encoded" | number[];
 
-export function payloadOf(body: readonly BodySection[]): { payload: Buffer | null; shape: BodyShape } {
+function payloadOf(body: readonly BodySection[]): { payload: Buffer | null; shape: BodyShape } {
   if (body.length === 0) return { payload: null, shape: "data" };
   if (body.every(({ kind, content }) => kind === DATA && content.type === "binary")) {
     const parts = body.map(({ content }) => (content as { value: Buffer }).value);
@@ -45,7 +45,7 @@ function headerValue(value: AmqpValue): HeaderValue {
 const BROKER_ANNOTATION =
   /^x-opt-(orig-.*|sequence-number|enqueued-time|enqueue-sequence-number|locked-until|deadletter-source|message-state|scheduled-enqueue-time|delivery-time|ingress-time|deaths)$|^x-(exchange|routing-key)$|^_amq_/i;
 
-export function keptAnnotations(annotations: Sections["annotations"]): Sections["annotations"] {
+function keptAnnotations(annotations: Sections["annotations"]): Sections["annotations"] {
   return annotations.filter(([name]) => !BROKER_ANNOTATION.test(name));
 }
 
@@ -68,7 +68,7 @@ function originOf(sections: Sections, shape: BodyShape, address: string): Origin
 }
 
 /** A message as the conventions read it. `property:NAME` is a property, `deliveryCount`, or an annotation. */
-export function amqp10Message(sections: Sections, address: string): Message {
+function amqp10Message(sections: Sections, address: string): Message {
   const { properties, application, annotations } = sections;
   const { payload, shape } = payloadOf(sections.body);
   const text = (name: PropertyName) => textOf(properties[name]) || null;
