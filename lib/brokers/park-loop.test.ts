@@ -6,15 +6,17 @@ import { deadLetter } from "@/lib/testing/letters";
 import { manualClock } from "@/lib/testing/manual-clock";
 
 /** A broker of one queue that can refuse connections and count messages that it does not hand out. */
-function scene({ mode, refuse = false }: { mode?: ReadMode; refuse?: boolean } = {}) {
+function scene({ mode, refuse = false, hold = false }: { mode?: ReadMode; refuse?: boolean; hold?: boolean } = {}) {
   const clock = manualClock();
   const broker = { queue: [] as string[], opened: 0, open: 0, refuse, hidden: 0, uncounted: false };
   const parked: string[] = [];
+  /** `bad`: messages that it refuses, and every batch that holds one. */
+  const store = { out: false, bad: new Set<string>() };
   let inbox = new Inbox<string>();
   const reader: Reader<string> = {
     what: "queue q",
     batchMax: 10,
-    holdFromDeliveries: Number.POSITIVE_INFINITY,
+    holdFromDeliveries: hold ? 0 : Number.POSITIVE_INFINITY,
     open: async () => {
       broker.opened += 1;
       if (broker.refuse) throw new Error("wrong password");
@@ -46,6 +48,7 @@ function scene({ mode, refuse = false }: { mode?: ReadMode; refuse?: boolean } =
   };
   const deps = { clock, random: () => 0.5, report: () => undefined };
   const park = async (letters: { eventId: string }[]) => {
+    if (store.out || letters.some(({ eventId }) => store.bad.has(eventId))) throw new Error("refused");
     parked.push(...letters.map(({ eventId }) => eventId));
   };
   const loop = new ParkLoop(reader, park, deps, mode);
@@ -54,7 +57,7 @@ function scene({ mode, refuse = false }: { mode?: ReadMode; refuse?: boolean } =
     for (const id of ids) inbox.push(id);
   };
   const lose = () => inbox.fail(new Error("connection lost"));
-  return { clock, broker, parked, loop, arrive, lose };
+  return { clock, broker, parked, store, loop, arrive, lose };
 }
 
 test("a paused source keeps no connection and takes nothing, and reads on when it is resumed", async () => {
@@ -161,5 +164,33 @@ test("a lag that cannot be read is unknown, and read again later", async () => {
   broker.uncounted = false;
   await clock.advance(5_000);
   expect(loop.state().lag).toBe(3);
+  await loop.stop();
+});
+
+test("a bad message that is held alone holds up none that comes after it", async () => {
+  const { clock, broker, parked, store, loop, arrive } = scene({ hold: true });
+  store.bad.add("bad");
+  await clock.advance(10);
+  arrive("bad");
+  await clock.advance(2_000);
+  expect([loop.state().state, broker.opened]).toEqual(["failing", 1]);
+  arrive("a", "b");
+  await clock.advance(10_000);
+  expect([parked, broker.queue]).toEqual([["a", "b"], ["bad"]]);
+  expect(loop.state()).toMatchObject({ state: "running", lastError: expect.stringContaining("1 message") });
+  await loop.stop();
+});
+
+test("a batch that was held during an outage is parked after it without its bad message", async () => {
+  const { clock, broker, parked, store, loop, arrive } = scene({ hold: true });
+  store.bad.add("bad");
+  store.out = true;
+  await clock.advance(10);
+  arrive("a", "bad", "b", "c");
+  await clock.advance(10_000);
+  expect([loop.state().state, parked]).toEqual(["failing", []]);
+  store.out = false;
+  await clock.advance(30_000);
+  expect([parked, broker.queue, broker.opened]).toEqual([["a", "b", "c"], ["bad"], 1]);
   await loop.stop();
 });

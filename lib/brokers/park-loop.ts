@@ -355,19 +355,27 @@ export class ParkLoop<Handle> implements Consumer {
     }
   }
 
+  /**
+   * A held batch is committed one by one at each attempt that fails: the outage may be over and one of its messages bad. To a
+   * batch of fewer messages than tell an outage, those are added that came since: a lone bad message holds up none of them.
+   */
   private async giveBackOrHold(session: Session<Handle>, batch: Taken<Handle>[], signal: AbortSignal): Promise<void> {
     if (!batch.some((one) => one.deliveries >= this.reader.holdFromDeliveries)) throw new ParkRejected();
+    const held = [...batch];
     for (;;) {
       await this.pause(signal);
       if (signal.aborted || this.isPaused()) return;
       session.read.assertOpen(); // otherwise the broker has the messages back and delivers them again
+      const room = this.reader.batchMax - held.length;
+      if (held.length < OUTAGE_AFTER && room > 0) held.push(...(await session.read.take(room, this.turnSignal, 1)));
       try {
-        await this.park(batch.map((one) => one.letter));
+        await this.park(held.map((one) => one.letter));
       } catch (error) {
-        this.rejected(batch.length, error);
+        this.rejected(held.length, error);
+        if (held.length > 1 && (await this.oneByOne(session, held, signal))) return;
         continue;
       }
-      await this.committed(session, batch);
+      await this.committed(session, held);
       return;
     }
   }
