@@ -56,7 +56,7 @@ export type RabbitmqConfig = z.infer<typeof config>;
 export const rabbitmq = descriptor({
   kind: "rabbitmq",
   label: "RabbitMQ",
-  about: "Reads a dead-letter queue, classic, quorum or stream; a redrive publishes to the queue a message died in.",
+  about: "Reads a dead-letter queue, classic or quorum; a redrive publishes to the queue a message died in.",
   icon: "rabbit",
   config,
   capabilities: { reads: true, redrives: true, order: "per queue", slowLane: true },
