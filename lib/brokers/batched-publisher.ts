@@ -12,10 +12,9 @@ type Waiting = {
 };
 
 /**
- * Sends one outcome for each message, in their order; a message that the broker refuses does not harm the others. Rejects
- * when nothing is known of any of them: each is then failed with that error. `signal` fires when every message of the
- * batch has been given up. `onPhase` is told how far the message at
- * `index` has come.
+ * Sends messages and resolves with one outcome for each, in their order; a message that the broker refuses does not harm
+ * the others. Rejects when nothing is known of any of them: each then fails with that error. `signal` fires when every
+ * message of the batch has been given up. `onPhase` is called with each phase that the message at `index` has reached.
  */
 export type PublishMany = (
   batch: readonly OutboundMessage[],

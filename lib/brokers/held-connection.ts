@@ -1,6 +1,6 @@
 /**
- * One connection for many users at once: opened by the first who asks, opened again once it is no longer open. Who waits
- * gives up by his own signal; the opening goes on for the others, and ends with `close`.
+ * One connection for many users at once: opened for the first user, opened again once it is no longer open. A user stops
+ * waiting by its own signal; the opening goes on for the other users, and ends with `close`.
  */
 export class HeldConnection<T extends { close(): Promise<void> | void }> {
   private readonly connect: (signal: AbortSignal) => Promise<T>;

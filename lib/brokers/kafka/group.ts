@@ -204,7 +204,7 @@ export class Group {
     await this.consumer.close(true);
   }
 
-  /** Closes the connections without a word. */
+  /** Closes the connections without leaving the group. */
   async drop(): Promise<void> {
     await this.consumer.connections.close();
   }

@@ -337,7 +337,7 @@ class KafkaSession implements ReadSession<Handle> {
     const late = Promise.withResolvers<void>();
     const stopTimer = this.clock.timer(LEAVE_MS, late.resolve);
     try {
-      // Leaving without a word costs the others the time of a session; a lost broker has nothing to be told.
+      // Without a leave the other members wait until this member's session times out. A lost broker gets no commit.
       const leaving = (graceful ? this.group.commit() : Promise.resolve()).then(() => this.group.leave());
       await Promise.race([leaving.catch(() => undefined), late.promise]);
     } finally {
