@@ -1,0 +1,129 @@
+import { createServer } from "node:http";
+import { Consumer, compatibilityPartitioner, type MessageToProduce, Producer } from "@platformatic/kafka";
+import { CONFIRM_DESTINATION, confirmProcessed, createInbox, inboxTableSql, isRedriven } from "parkade/inbox";
+import {
+  createOutboxPublisher,
+  insertOutbox,
+  kafkaTransport,
+  outboxTableSql,
+  parkadeTransport,
+  routeTransport,
+} from "parkade/outbox";
+import { createParker } from "parkade/park";
+import pg from "pg";
+
+/**
+ * A service with every part of the package: an order and its event in one transaction, the event to Kafka by the outbox,
+ * a consumer with an inbox that parks what it cannot process, and the confirmation of what was redriven.
+ */
+const { DATABASE_URL, KAFKA, PARKADE_URL, SPOOL_DIR, PORT } = process.env as Record<string, string>;
+const SOURCE = "orders";
+const TOPIC = "orders";
+
+const pool = new pg.Pool({ connectionString: DATABASE_URL });
+await pool.query(`${outboxTableSql()} ${inboxTableSql()}
+  create table if not exists orders (id text primary key, amount int not null);
+  create table if not exists invoices (order_id text not null, amount int not null)`);
+
+async function transaction<T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin");
+    const result = await work(client);
+    await client.query("commit");
+    return result;
+  } catch (error) {
+    await client.query("rollback");
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+const producer = new Producer({
+  clientId: "orders",
+  bootstrapBrokers: [KAFKA!],
+  idempotent: true,
+  partitioner: compatibilityPartitioner as (message: MessageToProduce<Buffer, Buffer, Buffer, Buffer>) => number,
+});
+const parkade = parkadeTransport({ url: PARKADE_URL! });
+const kafka = kafkaTransport(producer);
+const publisher = createOutboxPublisher({
+  pool,
+  transport: routeTransport(({ destination }) => (destination === CONFIRM_DESTINATION ? parkade : kafka)),
+});
+
+/** The fault of the consumer: it takes no orders above this amount until somebody changes it. */
+let amountMax = 100;
+
+const parker = createParker({ url: PARKADE_URL!, source: SOURCE, spoolDir: SPOOL_DIR! });
+const inbox = createInbox<pg.PoolClient>({ consumer: "billing", transaction });
+const consumer = new Consumer({ groupId: "billing", clientId: "billing", bootstrapBrokers: [KAFKA!] });
+const stream = await consumer.consume({ topics: [TOPIC], autocommit: false, mode: "earliest", maxWaitTime: 200 });
+
+async function consume(): Promise<void> {
+  for await (const message of stream) {
+    const headers = message.headerEntries.map(([name, value]) => [String(name), value ?? null] as const);
+    const text = (name: string) => headers.find(([key]) => key === name)?.[1]?.toString();
+    const eventId = text("x-redrive-event-id") ?? text("event-id")!;
+    try {
+      await inbox.process(eventId, async (tx) => {
+        const order = JSON.parse(message.value!.toString()) as { orderId: string; amount: number };
+        if (order.amount > amountMax) throw new RangeError(`amount ${order.amount} is above ${amountMax}`);
+        await tx.query("insert into invoices values ($1, $2)", [order.orderId, order.amount]);
+        if (isRedriven(headers)) await confirmProcessed(tx, { source: SOURCE, eventId, consumer: "billing" });
+      });
+    } catch (error) {
+      const parked = await parker.park(error, {
+        eventId,
+        aggregateType: "order",
+        aggregateId: message.key?.toString(),
+        eventType: "order.placed",
+        payload: message.value,
+        contentType: "application/json",
+        headers,
+        attempts: 1,
+        origin: { topic: message.topic, partition: message.partition, key: message.key?.toString("base64") },
+      });
+      if (parked.status === "dropped") throw error; // neither Parkade nor the disk has it: it comes again
+    }
+    await message.commit();
+  }
+}
+const consuming = consume();
+
+const server = createServer(async (request, response) => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const body = Buffer.concat(chunks).toString();
+  if (request.method === "POST" && request.url === "/orders") {
+    const { orderId, amount } = JSON.parse(body) as { orderId: string; amount: number };
+    await transaction(async (tx) => {
+      await tx.query("insert into orders values ($1, $2)", [orderId, amount]);
+      await insertOutbox(tx, {
+        id: orderId,
+        aggregateType: "order",
+        aggregateId: orderId,
+        eventType: "order.placed",
+        destination: TOPIC,
+        payload: { orderId, amount },
+      });
+    });
+    response.writeHead(202).end();
+  } else if (request.method === "PUT" && request.url === "/amount-max") {
+    amountMax = Number(body);
+    response.writeHead(204).end();
+  } else if (request.method === "GET" && request.url === "/invoices") {
+    const { rows } = await pool.query("select order_id, amount from invoices order by order_id");
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(rows));
+  } else response.writeHead(404).end();
+});
+server.listen(Number(PORT), "127.0.0.1", () => console.log("orders is ready"));
+
+process.once("SIGTERM", async () => {
+  server.close();
+  await stream.close();
+  await consuming;
+  await publisher.stop();
+  await Promise.all([parker.close(), consumer.close(), producer.close(), pool.end()]);
+});
