@@ -58,6 +58,7 @@ const RULES: Record<string, string[]> = {
     "pkg:node",
   ],
   "lib/redriving": [
+    "lib/kit/outbox",
     "lib/core",
     "lib/retry",
     "lib/contract",

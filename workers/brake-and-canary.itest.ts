@@ -180,6 +180,18 @@ describe("a canary", () => {
     expect(await world.ended(id)).toMatchObject({ delivered: 6, confirmed: 2 });
   });
 
+  test("takes the word of a consumer that was quicker than the end of the delivery", async () => {
+    await world.park(3);
+    // The consumer says that it processed the event before the send that brought it has its answer.
+    world.sink.answer = async ({ eventId }) => {
+      await confirmEvents(world.deps, { source: "orders", eventIds: [eventId] }, localViewer("consumer"));
+      return { status: 200 };
+    };
+    await world.worker();
+    const { id } = await world.request({ canary: { steps: [1], stopAtFailureRatio: 0.3, window: 40, quietMs: 600_000 } });
+    expect(await world.ended(id)).toMatchObject({ delivered: 3, confirmed: 3 });
+  });
+
   test("sends another event in place of one that came back, and waits for that one too", async () => {
     await world.park(8);
     await world.worker();

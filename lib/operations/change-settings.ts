@@ -2,8 +2,8 @@ import type { SettingsChange } from "@/lib/contract/targets";
 import { DomainError, type FieldError } from "@/lib/core/problem";
 import { SETTING_BOUNDS, settingsFrom } from "@/lib/core/settings";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import { CONFIRMED_DESTINATION } from "@/lib/operations/announce-confirmed";
 import type { LowRateDeps } from "@/lib/operations/deps";
+import { CONFIRMED_DESTINATION } from "@/lib/redriving/announce-confirmed";
 import type { ShownSettings } from "@/lib/store/read/settings";
 import { removeConfirmedUrl, writeSettings } from "@/lib/store/write/settings";
 

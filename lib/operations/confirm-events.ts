@@ -2,7 +2,6 @@ import type { ConfirmKeys, ConfirmRequest } from "@/lib/contract/confirm";
 import type { BulkAnswer } from "@/lib/contract/events";
 import { nextStatus } from "@/lib/core/event-state";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import { announceConfirmed } from "@/lib/operations/announce-confirmed";
 import {
   answerNow,
   type ChangeChunk,
@@ -12,17 +11,10 @@ import {
   refusals,
 } from "@/lib/operations/change-events";
 import type { Deps } from "@/lib/operations/deps";
-import { confirmRedrives } from "@/lib/redriving/canary-and-brake";
+import { confirmWithin } from "@/lib/redriving/confirm";
 import type { Tx } from "@/lib/store/db";
 import { unknownSource } from "@/lib/store/read/sources";
-import { endAggregateFailures } from "@/lib/store/write/aggregate-failures";
-import {
-  type Confirmable,
-  confirmEvents as confirmRows,
-  findConfirmable,
-  recordProcessed,
-} from "@/lib/store/write/confirm-events";
-import { countConfirmed } from "@/lib/store/write/confirm-quiet";
+import { type Confirmable, findConfirmable, recordProcessed } from "@/lib/store/write/confirm-events";
 import { answerOnce, type IdempotentRequest } from "@/lib/store/write/idempotent-request";
 import { holdSources } from "@/lib/store/write/park";
 
@@ -82,18 +74,10 @@ async function confirmEach(
   events: readonly Confirmable[],
   { by, nowMs }: { by: string; nowMs: number },
 ): Promise<Changed> {
-  const moved = await confirmRows(
-    tx,
-    events.filter(isConfirmable).map((event) => event.id),
-  );
-  const redriveIds = moved.flatMap(({ redriveId }) => redriveId ?? []);
-  await countConfirmed(tx, redriveIds);
-  await confirmRedrives(tx, redriveIds, nowMs);
-  const ids = moved.map(({ id }) => id);
-  await endAggregateFailures(tx, ids, true);
-  await announceConfirmed(tx, ids, { by, nowMs });
-  const changed = moved.map(({ id, from }) => ({ id, from }));
-  return { changed, refused: refusals(events, new Set(ids), whyUnconfirmed), inFlight: [] };
+  const confirmable = events.filter(isConfirmable).map((event) => event.id);
+  const changed = (await confirmWithin(tx, confirmable, { by, nowMs })).map(({ id, from }) => ({ id, from }));
+  const ids = new Set(changed.map(({ id }) => id));
+  return { changed, refused: refusals(events, ids, whyUnconfirmed), inFlight: [] };
 }
 
 function isConfirmable(event: Confirmable): boolean {

@@ -1,5 +1,5 @@
-import { announceConfirmed } from "@/lib/operations/announce-confirmed";
 import type { Deps } from "@/lib/operations/deps";
+import { announceConfirmed } from "@/lib/redriving/announce-confirmed";
 import { readSettings } from "@/lib/store/read/settings";
 import { endAggregateFailures } from "@/lib/store/write/aggregate-failures";
 import { appendAudit } from "@/lib/store/write/audit";

@@ -4,6 +4,7 @@ import { type EventAfter, eventAfter, type ItemOutcome } from "@/lib/core/item-o
 import { sqlState } from "@/lib/platform/postgres-pool";
 import { type Batcher, createBatcher } from "@/lib/redriving/batcher";
 import { advanceRedrive, recentWith } from "@/lib/redriving/canary-and-brake";
+import { confirmOvertaking } from "@/lib/redriving/confirm";
 import type { Deps } from "@/lib/redriving/deps";
 import { ringNextInLine } from "@/lib/redriving/rings";
 import { settleRedrive } from "@/lib/redriving/settle-redrive";
@@ -58,6 +59,11 @@ export function createFinisher(deps: Deps, redriveId: string): Batcher<Finish, b
           freed.map(({ item }) => item.id),
         );
       }
+      const delivered = batch.filter(({ item, outcome }) => outcome.kind === "delivered" && won.has(item.id));
+      await confirmOvertaking(
+        deps,
+        delivered.map(({ item }) => item.id),
+      ).catch((error) => deps.log.warn({ redriveId, err: error }, "words of consumers are left to the quiet window"));
       return batch.map(({ item }) => won.has(item.id));
     },
     { max: BATCH_MAX, rest: { clock: deps.clock, items: REST_ITEMS, msMax: REST_MS_MAX } },

@@ -1,5 +1,5 @@
 import type { EVENT_MOVES, EventStatus } from "@/lib/core/event-state";
-import type { Tx } from "@/lib/store/db";
+import type { Queryable, Tx } from "@/lib/store/db";
 import { EVENT, EVENT_MOVE } from "@/lib/store/state-sql";
 import { DELIVERED_BY } from "@/lib/store/write/confirm-quiet";
 import { flowSql, rollupOf } from "@/lib/store/write/rollup";
@@ -14,6 +14,25 @@ export async function findConfirmable(tx: Tx, sourceId: string, eventIds: string
        from event_keys k join dlq_events e on e.id = k.id where k.source_id = $1 and k.event_id = any($2::text[])`,
     [sourceId, eventIds],
     { name: "find-confirmable" },
+  );
+}
+
+/**
+ * Those of the events that are REDRIVEN and not confirmed although a consumer's word is there, with that consumer. The dry
+ * run sends nothing that was processed before, so the word came while they were on their way.
+ */
+export async function findOvertaking(
+  db: Queryable,
+  ids: readonly string[],
+): Promise<{ id: string; consumer: string }[]> {
+  return db.query(
+    `select distinct on (e.id) e.id, p.consumer
+       from dlq_events e
+       join processed_events p on p.event_id = e.event_id and p.source_id = e.source_id
+      where e.id = any($1::uuid[]) and e.status = ${EVENT.REDRIVEN} and e.confirmed_at is null
+      order by e.id, p.consumer`,
+    [ids],
+    { name: "find-overtaking" },
   );
 }
 

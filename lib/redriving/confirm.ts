@@ -1,0 +1,50 @@
+import { announceConfirmed } from "@/lib/redriving/announce-confirmed";
+import { confirmRedrives } from "@/lib/redriving/canary-and-brake";
+import type { Deps } from "@/lib/redriving/deps";
+import type { Tx } from "@/lib/store/db";
+import { endAggregateFailures } from "@/lib/store/write/aggregate-failures";
+import { appendAudit } from "@/lib/store/write/audit";
+import { confirmEvents, findOvertaking } from "@/lib/store/write/confirm-events";
+import { countConfirmed } from "@/lib/store/write/confirm-quiet";
+
+/** Confirms events by the word of a consumer, with everything that counts it. Returns those that it moved. */
+export async function confirmWithin(tx: Tx, ids: readonly string[], { by, nowMs }: { by: string; nowMs: number }) {
+  const moved = await confirmEvents(tx, ids);
+  const movedIds = moved.map(({ id }) => id);
+  const redriveIds = moved.flatMap(({ redriveId }) => redriveId ?? []);
+  await countConfirmed(tx, redriveIds);
+  await confirmRedrives(tx, redriveIds, nowMs);
+  await endAggregateFailures(tx, movedIds, true);
+  await announceConfirmed(tx, movedIds, { by, nowMs });
+  return moved;
+}
+
+/**
+ * Confirms those of the delivered events whose consumer had said that it processed them before the end of their delivery
+ * was recorded: a fast consumer overtakes the commit. Without this such an event would wait for the quiet window, and the
+ * step of a canary with it. A process that dies before it leaves them to the quiet window.
+ */
+export async function confirmOvertaking(deps: Pick<Deps, "db" | "clock">, delivered: readonly string[]): Promise<void> {
+  if (delivered.length === 0) return;
+  const found = await findOvertaking(deps.db, delivered);
+  for (const [consumer, events] of Map.groupBy(found, (event) => event.consumer)) {
+    await deps.db.transaction(async (tx) => {
+      const nowMs = deps.clock.wallMs();
+      const ids = events.map(({ id }) => id);
+      const moved = await confirmWithin(tx, ids, { by: consumer, nowMs });
+      if (moved.length === 0) return;
+      await appendAudit(tx, {
+        actor: "worker",
+        action: "event.confirmed",
+        subjectKind: "event",
+        subjectId: moved.length === 1 ? moved[0]!.id : null,
+        reason: `processed by ${consumer}`,
+        before: { confirmed: false },
+        after: { confirmed: true },
+        count: moved.length,
+        atMs: nowMs,
+        eventIds: moved.map(({ id }) => id),
+      });
+    });
+  }
+}
