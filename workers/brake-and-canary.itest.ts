@@ -188,7 +188,9 @@ describe("a canary", () => {
       return { status: 200 };
     };
     await world.worker();
-    const { id } = await world.request({ canary: { steps: [1], stopAtFailureRatio: 0.3, window: 40, quietMs: 600_000 } });
+    const { id } = await world.request({
+      canary: { steps: [1], stopAtFailureRatio: 0.3, window: 40, quietMs: 600_000 },
+    });
     expect(await world.ended(id)).toMatchObject({ delivered: 3, confirmed: 3 });
   });
 

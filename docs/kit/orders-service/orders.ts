@@ -51,6 +51,10 @@ const kafka = kafkaTransport(producer);
 const publisher = createOutboxPublisher({
   pool,
   transport: routeTransport(({ destination }) => (destination === CONFIRM_DESTINATION ? parkade : kafka)),
+  observer: {
+    failed: (event) => console.error("not published", event),
+    outage: (event) => console.error("receiver away", event),
+  },
 });
 
 /** The fault of the consumer: it takes no orders above this amount until somebody changes it. */
@@ -66,13 +70,16 @@ async function consume(): Promise<void> {
     const headers = message.headerEntries.map(([name, value]) => [String(name), value ?? null] as const);
     const text = (name: string) => headers.find(([key]) => key === name)?.[1]?.toString();
     const eventId = text("x-redrive-event-id") ?? text("event-id")!;
+    const confirmation = { source: SOURCE, eventId, consumer: "billing" };
     try {
-      await inbox.process(eventId, async (tx) => {
+      const { status } = await inbox.process(eventId, async (tx) => {
         const order = JSON.parse(message.value!.toString()) as { orderId: string; amount: number };
         if (order.amount > amountMax) throw new RangeError(`amount ${order.amount} is above ${amountMax}`);
         await tx.query("insert into invoices values ($1, $2)", [order.orderId, order.amount]);
-        if (isRedriven(headers)) await confirmProcessed(tx, { source: SOURCE, eventId, consumer: "billing" });
+        if (isRedriven(headers)) await confirmProcessed(tx, confirmation);
       });
+      // It was processed before the redrive came, by a delivery of its own: Parkade does not know that yet.
+      if (status === "duplicate" && isRedriven(headers)) await transaction((tx) => confirmProcessed(tx, confirmation));
     } catch (error) {
       const parked = await parker.park(error, {
         eventId,
