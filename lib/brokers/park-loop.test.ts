@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { Inbox } from "@/lib/brokers/inbox";
 import { ParkLoop } from "@/lib/brokers/park-loop";
 import type { Reader, ReadMode } from "@/lib/brokers/port";
+import { DomainError } from "@/lib/core/problem";
 import { deadLetter } from "@/lib/testing/letters";
 import { manualClock } from "@/lib/testing/manual-clock";
 
@@ -10,8 +11,8 @@ function scene({ mode, refuse = false, hold = false }: { mode?: ReadMode; refuse
   const clock = manualClock();
   const broker = { queue: [] as string[], opened: 0, open: 0, refuse, hidden: 0, uncounted: false };
   const parked: string[] = [];
-  /** `bad`: messages that it refuses, and every batch that holds one. */
-  const store = { out: false, bad: new Set<string>() };
+  /** `bad`: messages that fail with every batch that holds one. `refused`: the same, with the store's own word for it. */
+  const store = { out: false, bad: new Set<string>(), refused: new Set<string>() };
   let inbox = new Inbox<string>();
   const reader: Reader<string> = {
     what: "queue q",
@@ -49,6 +50,8 @@ function scene({ mode, refuse = false, hold = false }: { mode?: ReadMode; refuse
   const deps = { clock, random: () => 0.5, report: () => undefined };
   const park = async (letters: { eventId: string }[]) => {
     if (store.out || letters.some(({ eventId }) => store.bad.has(eventId))) throw new Error("refused");
+    if (letters.some(({ eventId }) => store.refused.has(eventId)))
+      throw new DomainError("invalid-request", "the store refuses a message's values");
     parked.push(...letters.map(({ eventId }) => eventId));
   };
   const loop = new ParkLoop(reader, park, deps, mode);
@@ -192,5 +195,34 @@ test("a batch that was held during an outage is parked after it without its bad 
   store.out = false;
   await clock.advance(30_000);
   expect([parked, broker.queue, broker.opened]).toEqual([["a", "b", "c"], ["bad"], 1]);
+  await loop.stop();
+});
+
+test("messages that the store refuses hold up nobody, however many come first", async () => {
+  for (const hold of [false, true]) {
+    const { clock, broker, parked, store, loop, arrive } = scene({ hold });
+    for (const id of ["r1", "r2", "r3", "r4"]) store.refused.add(id);
+    await clock.advance(10);
+    arrive("r1", "r2", "r3", "r4", "a");
+    await clock.advance(100);
+    expect([parked, broker.opened]).toEqual([["a"], 1]);
+    arrive("b");
+    await clock.advance(100);
+    expect([parked, loop.state().state]).toEqual([["a", "b"], "running"]);
+    expect(loop.state().lastError).toContain("4 messages");
+    await loop.stop();
+    expect(broker.queue).toEqual(["r1", "r2", "r3", "r4"]);
+  }
+});
+
+test("a message that is refused alone is set aside, and its source reads on", async () => {
+  const { clock, broker, parked, store, loop, arrive } = scene();
+  store.refused.add("r");
+  await clock.advance(10);
+  arrive("r");
+  await clock.advance(100);
+  arrive("a");
+  await clock.advance(100);
+  expect([parked, broker.opened, loop.state().state]).toEqual([["a"], 1, "running"]);
   await loop.stop();
 });

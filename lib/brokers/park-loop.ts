@@ -50,6 +50,11 @@ function parkFailure(error: unknown): string {
   return typeof code === "string" && code !== "" ? code : error instanceof Error ? error.name : "unknown error";
 }
 
+/** The store takes no values of this message, ever: no outage, whatever happens to the others. */
+function isRefusal(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === "invalid-request";
+}
+
 function messages(count: number): string {
   return count === 1 ? "1 message" : `${count} messages`;
 }
@@ -284,7 +289,7 @@ export class ParkLoop<Handle> implements Consumer {
       await this.park(batch.map((one) => one.letter));
     } catch (error) {
       this.rejected(batch.length, error);
-      if (batch.length > 1 && (await this.oneByOne(session, batch, signal))) return;
+      if ((batch.length > 1 || isRefusal(error)) && (await this.oneByOne(session, batch, signal))) return;
       await this.giveBackOrHold(session, batch, signal);
       return;
     }
@@ -312,25 +317,28 @@ export class ParkLoop<Handle> implements Consumer {
 
   /**
    * One bad message must not hold up the others: each message is committed alone. False when no message could be
-   * committed, which is an outage. Messages that fail while others succeed are set aside and tried again later.
+   * committed and one failed for another reason than its own values, which is an outage. Messages that are refused, or fail
+   * while others succeed, are set aside and tried again later.
    */
   private async oneByOne(session: Session<Handle>, batch: Taken<Handle>[], signal: AbortSignal): Promise<boolean> {
     const failed: Taken<Handle>[] = [];
     let succeeded = 0;
+    let unexplained = 0;
     for (const one of batch) {
       if (signal.aborted) return true; // the other messages go back with the session
       try {
         await this.park([one.letter]);
       } catch (error) {
         failed.push(one);
-        if (succeeded === 0 && failed.length >= OUTAGE_AFTER) return false;
+        if (!isRefusal(error)) unexplained += 1;
+        if (succeeded === 0 && unexplained >= OUTAGE_AFTER) return false;
         this.deps.report(`could not park one message of ${this.reader.what}`, error);
         continue;
       }
       succeeded += 1;
       await this.committed(session, [one]);
     }
-    if (succeeded === 0) return false;
+    if (succeeded === 0 && unexplained > 0) return false;
     session.setAside.push(...failed);
     session.retryAtMs = this.deps.clock.nowMs() + SET_ASIDE_MS;
     await this.committed(session, []);

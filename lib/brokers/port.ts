@@ -127,7 +127,8 @@ export interface Publisher {
 
 /**
  * Hands over what was read. Resolves after the batch is committed to Postgres; only then is it acknowledged. A rejection
- * means nothing was committed: the batch stays unacknowledged.
+ * means nothing was committed: the batch stays unacknowledged. The code `invalid-request` says that the store refuses the
+ * values of a message; every other rejection may be an outage.
  */
 export type ParkBatch = (batch: DeadLetter[]) => Promise<void>;
 

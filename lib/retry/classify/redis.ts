@@ -6,7 +6,7 @@ import { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, THROTTLED, tableOf } fr
  * A command that was refused has changed nothing. Sources: Redis serialization protocol, "Simple errors"; Redis
  * Cluster specification; server.c, "createSharedObjects".
  */
-const PREFIXES = tableOf<CodeRule>({
+export const REDIS_PREFIXES = tableOf<CodeRule>({
   LOADING: NOT_SENT, // the data set is being read after a start
   BUSY: NOT_SENT, // a script is running
   TRYAGAIN: NOT_SENT, // keys of one command are on two nodes while a slot moves
@@ -33,7 +33,7 @@ export const REDIS_ERRORS: Family = {
   byCode({ link: { message }, name }) {
     if (!/^(ReplyError|SimpleError|ErrorReply)$/.test(name) || typeof message !== "string") return undefined;
     const prefix = /^[A-Z]+/.exec(message)?.[0] ?? "";
-    return judged(`REDIS_${prefix}`, PREFIXES[prefix] ?? null) ?? null;
+    return judged(`REDIS_${prefix}`, REDIS_PREFIXES[prefix] ?? null) ?? null;
   },
   // The connection was lost while the command was queued or under way.
   byName: (name) => judged("REDIS_CONNECTION_LOST", name === "MaxRetriesPerRequestError" ? MAYBE_SENT : null),

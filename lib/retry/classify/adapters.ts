@@ -1,0 +1,35 @@
+import { type Family, judged } from "@/lib/retry/classify/classifier";
+import { REDIS_PREFIXES } from "@/lib/retry/classify/redis";
+import { CANCELLED, type CodeRule, PERMANENT, tableOf } from "@/lib/retry/classify/verdict";
+
+/**
+ * Codes of Parkade's own adapters. A message that states no destination, cannot be written, or whose place is taken is
+ * refused in the same way at each repeat, and is no fault of the target: without a rule it would be repeated in vain and
+ * open the breaker for its neighbours.
+ */
+const CODES = tableOf<CodeRule>(
+  Object.fromEntries([
+    ...rules(
+      PERMANENT,
+      `BULLMQ_FLOW BULLMQ_JOB_GONE BULLMQ_NOT_ADDED BULLMQ_NOT_FAILED BULLMQ_NOT_JSON BULLMQ_NO_JOB BULLMQ_NO_QUEUE
+       KAFKA_NO_ORIGIN_TOPIC KAFKA_ORIGINAL_GONE KAFKA_TLS_REQUIRED KAFKA_UNKNOWN_PARTITION KAFKA_UNREADABLE
+       NATS_CLIENT_CHANGED OUTBOX_SSLMODE REDIS_NO_STREAM REDIS_NO_TARGET REDIS_NO_GROUP REDIS_NOGROUP REDIS_UNREADABLE
+       SIDEKIQ_NOT_A_JOB SQS_INVALID_ACCESS_KEY_ID SQS_INVALID_SIGNATURE_EXCEPTION SQS_KMS SQS_MISSING_AUTHENTICATION_TOKEN`,
+    ),
+    // Our own side closed the publisher: the message has not failed.
+    ...rules(CANCELLED, "BULLMQ_CLOSED KAFKA_CLOSED OUTBOX_CLOSED REDIS_CLOSED"),
+  ]),
+);
+
+function rules(rule: CodeRule, codes: string): [code: string, rule: CodeRule][] {
+  return codes.split(/\s+/).map((code) => [code, rule]);
+}
+
+/** `REDIS_` before the prefix of a reply is how the adapters name it. */
+function ruleOf(code: string): CodeRule | null {
+  return CODES[code] ?? (code.startsWith("REDIS_") ? (REDIS_PREFIXES[code.slice("REDIS_".length)] ?? null) : null);
+}
+
+export const ADAPTER_ERRORS: Family = {
+  byCode: ({ code }) => (typeof code === "string" ? (judged(code, ruleOf(code)) ?? undefined) : undefined),
+};
