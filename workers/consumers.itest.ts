@@ -175,6 +175,7 @@ describe("the mode of a source", () => {
   function obedient() {
     const modes = new Map<string, ReadMode>();
     const retries: string[] = [];
+    const steered: ReadMode[] = [];
     const consume =
       (worker: string) =>
       (_source: SourceConfig, _park: unknown, { mode = "running" }: { mode?: ReadMode }): Consumer => {
@@ -186,7 +187,10 @@ describe("the mode of a source", () => {
             const now = modes.get(worker)!;
             return { ...RUNNING, state: now === "draining" ? drained() : now };
           },
-          steer: (next) => modes.set(worker, next),
+          steer: (next) => {
+            if (modes.get(worker) !== next) steered.push(next);
+            modes.set(worker, next);
+          },
           retryNow: () => retries.push(worker),
         };
       };
@@ -197,7 +201,7 @@ describe("the mode of a source", () => {
       cleanups.push(() => consumers.stop());
       return consumers;
     };
-    return { modes, retries, emptied, start };
+    return { modes, retries, steered, emptied, start };
   }
   const soon = { timeout: 10_000, interval: 50 };
   const setMode = (mode: string) => db.run("update sources set mode = $1, mode_at = now()", [mode]);
@@ -234,6 +238,17 @@ describe("the mode of a source", () => {
     expect((await consumersOf(id)).map(({ worker }) => worker)).toEqual(["w-1"]);
     await setMode("stopped");
     await expect.poll(() => consumersOf(id), soon).toEqual([]);
+  });
+
+  test("a drain that was ended and begun again within one round is another drain", { timeout: 20_000 }, async () => {
+    const id = await rabbitSource("orders", "amqp://127.0.0.1:9");
+    const { steered, start } = obedient();
+    start("w-1");
+    await expect.poll(() => stateOf(id), soon).toMatchObject({ state: "running" });
+    await setMode("draining");
+    await expect.poll(() => steered, soon).toEqual(["draining"]);
+    await setMode("draining");
+    await expect.poll(() => steered, soon).toEqual(["draining", "running", "draining"]);
   });
 
   test("a wish for an attempt reaches the consumer once", { timeout: 20_000 }, async () => {

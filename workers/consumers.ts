@@ -70,7 +70,10 @@ export function startConsumers(options: ConsumersOptions): Consumers {
       // One that could not be opened is opened again when somebody asks for an attempt.
       const asked = source?.retriedAt !== held.source.retriedAt;
       if (source?.revision === held.source.revision && !(asked && held.consumer === null)) {
+        // A drain that was ended and begun again within one round looks unchanged, and is another drain.
+        const isAnew = source.mode === "draining" && source.modeAt !== held.source.modeAt;
         held.source = source;
+        if (isAnew) held.consumer?.steer("running");
         held.consumer?.steer(source.mode);
         if (asked) held.consumer?.retryNow();
         continue;
