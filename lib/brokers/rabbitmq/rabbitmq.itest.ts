@@ -654,6 +654,22 @@ function consumeTests(): void {
     expect(consumer.state().lastError).not.toContain("hunter2");
   });
 
+  it("refuses a stream in words, and takes nothing from it", async () => {
+    const queue = unique("stream");
+    await channel.assertQueue(queue, { durable: true, arguments: { "x-queue-type": "stream" } });
+    const parked: DeadLetter[] = [];
+    const consumer = consume({ queue }, async (batch) => {
+      parked.push(...batch);
+    });
+    await eventually(() => consumer.state().state).toBe("running");
+    await produceExact("", queue, { messageId: "m" });
+    await eventually(() => consumer.state()).toMatchObject({
+      state: "failing",
+      lastError: `${queue} is a stream, which keeps no position for Parkade: name a classic or quorum queue`,
+    });
+    expect(parked).toEqual([]);
+  });
+
   it("tells how many wait", async () => {
     const queue = unique("lag");
     await channel.assertQueue(queue);

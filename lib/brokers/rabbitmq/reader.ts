@@ -9,6 +9,7 @@ import {
   dropConnection,
   openConnection,
 } from "@/lib/brokers/rabbitmq/connection";
+import { receivedProperties } from "@/lib/brokers/rabbitmq/exact-properties";
 import { receive } from "@/lib/brokers/rabbitmq/receive";
 import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 import type { Clock } from "@/lib/platform/clock";
@@ -51,6 +52,20 @@ export function rabbitmqReader(config: RabbitmqConfig, { clock, addresses }: Ada
   };
 }
 
+/** The broker numbers the messages of a stream, and no others. */
+function isOfStream(message: ConsumeMessage): boolean {
+  const properties = receivedProperties(message);
+  return properties.readable && (properties.properties.headers ?? []).some(([name]) => name === "x-stream-offset");
+}
+
+/** Nothing over AMQP 0-9-1 keeps the position of a reader in a stream: what came while nobody read would be lost. */
+function streamFault({ queue }: RabbitmqConfig): AmqpError {
+  return new AmqpError(
+    "AMQP_STREAM",
+    `${queue} is a stream, which keeps no position for Parkade: name a classic or quorum queue`,
+  );
+}
+
 class QueueSession implements ReadSession<ConsumeMessage> {
   readonly inHandMax: number;
   private readonly inbox = new Inbox<ConsumeMessage>();
@@ -90,6 +105,7 @@ class QueueSession implements ReadSession<ConsumeMessage> {
     await channel.prefetch(prefetch);
     await channel.consume(config.queue, (message) => {
       if (message === null) inbox.fail(new AmqpError("AMQP_NOT_FOUND", `queue ${config.queue} was deleted`));
+      else if (isOfStream(message)) inbox.fail(streamFault(config));
       else inbox.push(message);
     });
     return session;
