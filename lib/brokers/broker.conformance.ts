@@ -384,7 +384,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         broken = false;
         await eventually(() => parked.size).toBe(5);
         await eventually(() => harness.remaining()).toBe(0);
-        expect(consumer.state()).toMatchObject({ state: "running", lastError: null });
+        await eventually(() => consumer.state()).toMatchObject({ state: "running", lastError: null });
       });
 
       it("keeps the neighbours of a message that cannot be committed, and the message itself", async (context) => {
@@ -416,7 +416,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         await harness.produce(["after"]);
         await eventually(() => parked.has("after")).toBe(true);
         await eventually(() => harness.remaining()).toBe(0);
-        expect(consumer.state().state).toBe("running");
+        await eventually(() => consumer.state().state).toBe("running");
       });
 
       it("finishes the batch in hand on stop and gives the rest back", async (context) => {
