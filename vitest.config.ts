@@ -32,6 +32,8 @@ export default defineConfig({
           // A broker takes seconds to start, and ten times as long on a busy machine.
           hookTimeout: 180_000,
           maxWorkers: 2,
+          // Ten servers share two cores in CI. A test that fails there runs once more, and the report marks it.
+          retry: process.env.CI === "true" ? 1 : 0,
           // What a test waits for comes as soon as the machine has time for it, and two files run at once.
           expect: { poll: { timeout: 10_000 } },
         },
