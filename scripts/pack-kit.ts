@@ -52,7 +52,7 @@ export async function packKit(out: string): Promise<Kit> {
   // The README lies one folder above the pages that it links.
   cpSync(join(ROOT, "docs/kit"), join(folder, "docs"), { recursive: true });
   const readme = readFileSync(join(ROOT, "docs/kit/README.md"), "utf8");
-  writeFileSync(join(folder, "README.md"), readme.replaceAll(/\]\((?=\w+\/)/g, "](docs/"));
+  writeFileSync(join(folder, "README.md"), readme.replaceAll(/\]\((?=[\w-]+\/)/g, "](docs/"));
   const { name, version } = manifest(imported);
   const packed = await runTool("npm", ["pack", folder, "--pack-destination", out, "--ignore-scripts"], { cwd: out });
   if (packed.code !== 0) throw new StartError(`npm pack failed:\n${packed.output}`);
