@@ -103,7 +103,8 @@ async function history(given: Case, on: (clock: ManualClock, random: () => numbe
   const random = seeded(given.seed);
   const { send, sentAtMs, retryCounts } = scripted(clock, given.steps);
   const controller = new AbortController();
-  if (given.cancelMs !== null) clock.timer(given.cancelMs + 0.5, () => controller.abort("enough"));
+  const cancelling =
+    given.cancelMs === null ? null : clock.timer(given.cancelMs + 0.5, () => controller.abort("enough"));
   const events: Omit<AttemptEvent, "inputs">[] = [];
   const options = {
     idempotent: given.idempotent,
@@ -116,6 +117,7 @@ async function history(given: Case, on: (clock: ManualClock, random: () => numbe
   const running =
     "run" in target ? tryExecute(target, send, options) : tryExecute(target, send, { ...options, clock, random });
   const outcome = await toEnd(clock, running);
+  cancelling?.(); // the test's own: what is left is the call's
   return { outcome, events, sentAtMs, retryCounts, timersLeft: clock.timers };
 }
 
