@@ -5,6 +5,7 @@ import { uuidv7 } from "@/lib/platform/ids";
 import { createDb, type Db } from "@/lib/store/db";
 import { readStatus } from "@/lib/store/read/status";
 import { writeHeartbeat } from "@/lib/store/write/heartbeat";
+import { writeConsumer } from "@/lib/store/write/source-consumers";
 import { addSource } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 
@@ -41,10 +42,18 @@ test("the worst of what the live workers say of their token buckets; each beat c
 
 test("names the targets whose breaker is open and the sources that fail", async () => {
   expect((await readStatus(db, localViewer())).trouble).toEqual({ openBreakers: [], failingSources: [] });
-  await addSource(db, "orders");
+  const sourceId = await addSource(db, "orders");
   await addSource(db, "billing");
   await db.run("update targets set breaker_force = 'open' where name = 'billing'");
-  await db.run(`update sources set state = '{"state": "FAILING"}' where name = 'orders'`);
+  const [source] = await db.query<{ modeAt: string }>(
+    `update sources set kind = 'rabbitmq' where id = $1 returning mode_at::text as "modeAt"`,
+    [sourceId],
+  );
+  await writeConsumer(db, {
+    ...{ sourceId, worker: "w-1", modeAt: source!.modeAt, ratePerSecond: null },
+    ...{ state: "failing", lag: null, parked: 0, parts: [], lastError: "wrong password", retryAtMs: null },
+    lastErrorAtMs: Date.now(),
+  });
   const engine = { breaker: { state: "open", forced: false, waitMs: 700 } } as TargetEngine;
   const info = { running: 0, targets: { "orders.slow": engine, orders: { ...engine, breaker: null } } };
   await writeHeartbeat(db, { id: uuidv7(Date.now()), startedAtMs: Date.now(), info });
