@@ -256,7 +256,7 @@ describe("the spool", () => {
     const [one, two] = [parker(), parker()];
     await Promise.all(ids("n", 50).flatMap((id) => [park(one, `one-${id}`), park(two, `two-${id}`)]));
     await parkade.up();
-    expect(await one.flush()).toBe(true);
+    await expect.poll(() => one.flush()).toBe(true); // on a busy machine a request may run into its limit
     const first = await parkade.parked();
     await expect.poll(async () => (await parkade.parked()).length).toBe(100);
     for (const name of ["one", "two"]) {
