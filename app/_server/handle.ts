@@ -138,9 +138,9 @@ class WholeAnswer extends Response {
 async function bodyOf({ body, bodyMedia, bodyOptional }: Operation, { request, deps }: Incoming): Promise<unknown> {
   if (!body || bodyMedia) return;
   const bytesMax = deps.env.requestBytesMax;
-  return body.parse(
-    bodyOptional ? ((await readOptionalJson(request, bytesMax)) ?? {}) : await readJson(request, bytesMax),
-  );
+  if (!bodyOptional) return body.parse(await readJson(request, bytesMax));
+  const sent = await readOptionalJson(request, bytesMax);
+  return body.parse(sent === undefined ? {} : sent); // `null` is a body, and a wrong one
 }
 
 function failure(error: unknown, route: Operation, { request, url, requestId, deps: { log } }: Incoming): Response {

@@ -50,6 +50,11 @@ export function listText(words: readonly string[], alone?: string) {
 /** `[name, value]` or `[name, value, encoding]`; a name may repeat. */
 export const headersSchema = z.array(
   z
-    .custom<Header>((header) => Array.isArray(header) && (header.length === 2 || header.length === 3))
+    .custom<Header>(
+      (header) =>
+        Array.isArray(header) &&
+        (header.length === 2 || header.length === 3) &&
+        header.every((part) => typeof part === "string" || part === null),
+    )
     .register(z.globalRegistry, { type: "array", minItems: 2, maxItems: 3, items: { type: ["string", "null"] } }),
 );

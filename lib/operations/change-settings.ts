@@ -14,7 +14,7 @@ export async function changeSettings(
   viewer: Viewer,
 ): Promise<ShownSettings> {
   assertMay(viewer, "change-settings", "all");
-  assertWithinBounds(change.settings);
+  assertValid(change);
   const atMs = deps.clock.wallMs();
   return deps.lowRate.write(async ({ prisma, audit }) => {
     const { confirmedUrl, settings } = change;
@@ -40,13 +40,23 @@ export async function changeSettings(
   });
 }
 
-function assertWithinBounds(settings: Record<string, number>): void {
+/** A password in it would be shown to every viewer: a receiver checks the signature instead. */
+function isPlainHttpUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return /^https?:$/.test(protocol) && username === "" && password === "";
+}
+
+function assertValid({ settings, confirmedUrl }: SettingsChange): void {
   const fields = Object.entries(settings).flatMap(([name, value]): FieldError[] => {
     const bounds = SETTING_BOUNDS[name as keyof typeof SETTING_BOUNDS];
     if (!bounds) return [{ field: name, detail: `unknown: use ${Object.keys(SETTING_BOUNDS).join(", ")}` }];
     if (Number.isInteger(value) && value >= bounds.min && value <= bounds.max) return [];
     return [{ field: name, detail: `must be a whole number from ${bounds.min} to ${bounds.max}` }];
   });
+  if (typeof confirmedUrl === "string" && !isPlainHttpUrl(confirmedUrl)) {
+    fields.push({ field: "confirmedUrl", detail: "must look like https://host/path, without a user or password" });
+  }
   if (fields.length === 0) return;
   throw new DomainError("invalid-config", fields.map((fault) => `${fault.field}: ${fault.detail}`).join("; "), {
     fields,
