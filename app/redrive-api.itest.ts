@@ -344,7 +344,10 @@ describe("targets, policies and settings", () => {
     const patch = (confirmedUrl: unknown) => call(settings.PATCH, { method: "PATCH", body: { confirmedUrl, reason } });
     for (const wrong of ["ftp://host/", "host", "https://u:p@host/", 7]) {
       const { status, body } = await patch(wrong);
-      expect([status, (body.errors as { field: string }[])[0]?.field]).toEqual([wrong === 7 ? 400 : 422, "confirmedUrl"]);
+      expect([status, (body.errors as { field: string }[])[0]?.field]).toEqual([
+        wrong === 7 ? 400 : 422,
+        "confirmedUrl",
+      ]);
     }
     expect((await patch("https://orders.example/hooks")).body.confirmedUrl).toBe("https://orders.example/hooks");
     const kept = await call(settings.PATCH, { method: "PATCH", body: { settings: { redriveLimit: 7 }, reason } });
