@@ -6,7 +6,7 @@ import { kafkaMissing, makeTopic } from "./kafka.ts";
 import { testDatabase } from "./postgres.ts";
 import { redisInstalled, testRedis } from "./redis.ts";
 import { processesOf } from "./server-process.ts";
-import { shared } from "./shared.ts";
+import { shared } from "./shared-server.ts";
 
 async function query(url: string, text: string): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString: url });

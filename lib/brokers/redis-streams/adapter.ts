@@ -4,7 +4,7 @@ import type { Adapter, AdapterDeps, ProbeResult } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 import { addressOf, connectRedis, describeRedis } from "@/lib/brokers/redis-connection";
 import { type Entry, entriesOf, messageOf } from "@/lib/brokers/redis-streams/entry";
-import { RedisStreamsPublisher } from "@/lib/brokers/redis-streams/publisher";
+import { redisStreamsPublisher } from "@/lib/brokers/redis-streams/publisher";
 import {
   assertReadable,
   countDead,
@@ -19,7 +19,7 @@ export function redisStreamsAdapter(deps: AdapterDeps): Adapter<RedisStreamsConf
   return {
     reader: (config) => redisStreamsReader(config, deps),
     probe: (config, signal) => probe(config, deps, signal),
-    publisher: (config, lane = "main") => new RedisStreamsPublisher(config, lane, deps),
+    publisher: (config, lane = "main") => redisStreamsPublisher(config, lane, deps.clock),
   };
 }
 

@@ -1,22 +1,8 @@
 import type { Redis } from "ioredis";
-import { HeldConnection } from "@/lib/brokers/held-connection";
 import { outboundHeaders } from "@/lib/brokers/outbound-headers";
-import {
-  type OutboundMessage,
-  type ProbeResult,
-  PublishError,
-  type Publisher,
-  type PublishPhase,
-  type PublishReceipt,
-} from "@/lib/brokers/port";
-import {
-  addressOf,
-  connectRedis,
-  describeRedis,
-  isReply,
-  type RedisFailure,
-  redisCode,
-} from "@/lib/brokers/redis-connection";
+import { type OutboundMessage, PublishError, type Publisher } from "@/lib/brokers/port";
+import { addressOf, describeRedis } from "@/lib/brokers/redis-connection";
+import { RedisPublisher } from "@/lib/brokers/redis-publisher";
 import { PAYLOAD_FIELDS, type RedisStreamsConfig } from "@/lib/kinds/redis-streams";
 import type { Clock } from "@/lib/platform/clock";
 
@@ -49,86 +35,17 @@ function fieldsOf(message: OutboundMessage): (string | Buffer)[] {
   return fields.flat();
 }
 
-/** `suspect`: a command was given up before it was answered. */
-type Link = { redis: Redis; suspect: boolean; close(): void };
-
 /** Adds entries to the origin stream or its slow twin. A stream that does not exist is not made. */
-export class RedisStreamsPublisher implements Publisher {
-  private readonly config: RedisStreamsConfig;
-  private readonly lane: "main" | "slow";
-  private readonly clock: Clock;
-  private readonly links: HeldConnection<Link>;
-
-  constructor(config: RedisStreamsConfig, lane: "main" | "slow", { clock }: { clock: Clock }) {
-    this.config = config;
-    this.lane = lane;
-    this.clock = clock;
-    this.links = new HeldConnection<Link>(
-      async (signal) => {
-        const redis = await connectRedis(config, { name: "parkade-redrive", clock, signal });
-        return { redis, suspect: false, close: () => redis.disconnect() };
-      },
-      ({ redis, suspect }) => redis.status === "ready" && !suspect,
-    );
-  }
-
-  async publish(
-    message: OutboundMessage,
-    signal: AbortSignal,
-    onPhase?: (phase: PublishPhase) => void,
-  ): Promise<PublishReceipt> {
-    signal.throwIfAborted();
-    const stream = streamOf(message, this.config, this.lane);
+export function redisStreamsPublisher(config: RedisStreamsConfig, lane: "main" | "slow", clock: Clock): Publisher {
+  const add = (message: OutboundMessage) => {
+    const stream = streamOf(message, config, lane);
     const fields = fieldsOf(message);
-    const link = await this.open(signal);
-    onPhase?.("connected");
-    const { promise, reject } = Promise.withResolvers<never>();
-    const aborted = () => {
-      link.suspect = true; // unless it answers: see below
-      reject(signal.reason);
-    };
-    signal.addEventListener("abort", aborted, { once: true });
-    try {
-      const adding = link.redis.call("XADD", stream, "NOMKSTREAM", "*", ...fields).finally(() => {
-        link.suspect = false;
-      });
-      adding.catch(() => undefined); // its caller may have gone
-      const id = (await Promise.race([adding, promise])) as string | null;
-      if (id === null) throw refuse("REDIS_NO_STREAM", `stream ${stream} does not exist on ${addressOf(this.config)}`);
+    return async (redis: Redis) => {
+      const id = (await redis.call("XADD", stream, "NOMKSTREAM", "*", ...fields)) as string | null;
+      if (id === null) throw refuse("REDIS_NO_STREAM", `stream ${stream} does not exist on ${addressOf(config)}`);
       return { status: `entry ${id}` };
-    } catch (error) {
-      if (signal.aborted || error instanceof PublishError) throw error;
-      const sent = isReply(error) ? "no" : "maybe";
-      const tail = sent === "maybe" ? ": the entry may have been added" : "";
-      throw new PublishError(redisCode(error), describeRedis(error, this.config) + tail, { sent, cause: error });
-    } finally {
-      signal.removeEventListener("abort", aborted);
-    }
-  }
-
-  private async open(signal: AbortSignal): Promise<Link> {
-    if (this.links.closed) throw refuse("REDIS_CLOSED", "the publisher is closed");
-    try {
-      return await this.links.use(signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      const failure = error as RedisFailure;
-      throw new PublishError(failure.code, failure.message, { sent: "no", cause: error });
-    }
-  }
-
-  async probe(signal: AbortSignal): Promise<ProbeResult> {
-    try {
-      const redis = await connectRedis(this.config, { name: "parkade-probe", clock: this.clock, signal });
-      redis.disconnect();
-      return { reachable: true, detail: `connected to ${addressOf(this.config)}`, depth: null, sample: [] };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { reachable: false, detail: describeRedis(error, this.config) };
-    }
-  }
-
-  close(): Promise<void> {
-    return this.links.close();
-  }
+    };
+  };
+  const describe = (error: unknown) => describeRedis(error, config);
+  return new RedisPublisher(config, { of: add, describe, doubt: "the entry may have been added" }, clock);
 }

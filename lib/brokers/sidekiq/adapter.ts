@@ -1,6 +1,5 @@
 import type { Redis } from "ioredis";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
-import { HeldConnection } from "@/lib/brokers/held-connection";
 import { poll } from "@/lib/brokers/poll";
 import {
   type Adapter,
@@ -10,21 +9,13 @@ import {
   type ProbeResult,
   PublishError,
   type Publisher,
-  type PublishPhase,
-  type PublishReceipt,
   type Reader,
   type ReadSession,
   type Taken,
 } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
-import {
-  addressOf,
-  connectRedis,
-  describeRedis,
-  isReply,
-  type RedisFailure,
-  redisCode,
-} from "@/lib/brokers/redis-connection";
+import { addressOf, connectRedis, describeRedis, redisCode } from "@/lib/brokers/redis-connection";
+import { RedisPublisher } from "@/lib/brokers/redis-publisher";
 import { messageOf, redrivenJob } from "@/lib/brokers/sidekiq/job";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { type SidekiqConfig, sidekiq } from "@/lib/kinds/sidekiq";
@@ -38,7 +29,7 @@ export function sidekiqAdapter(deps: AdapterDeps): Adapter<SidekiqConfig> {
   return {
     reader: (config) => reader(config, deps),
     probe: (config, signal) => probe(config, deps, signal),
-    publisher: (config, lane = "main") => new SidekiqPublisher(config, lane, deps),
+    publisher: (config, lane = "main") => sidekiqPublisher(config, lane, deps.clock),
   };
 }
 
@@ -156,97 +147,28 @@ async function probe(config: SidekiqConfig, { clock }: AdapterDeps, signal: Abor
   }
 }
 
-type Link = { redis: Redis; suspect: boolean; close(): void };
-
-/** Puts jobs back: out of the dead set, should one still be there, and into its queue, in one transaction. */
-class SidekiqPublisher implements Publisher {
-  private readonly config: SidekiqConfig;
-  private readonly lane: "main" | "slow";
-  private readonly clock: Clock;
-  private readonly links: HeldConnection<Link>;
-
-  constructor(config: SidekiqConfig, lane: "main" | "slow", { clock }: AdapterDeps) {
-    this.config = config;
-    this.lane = lane;
-    this.clock = clock;
-    this.links = new HeldConnection<Link>(
-      async (signal) => {
-        const redis = await connectRedis(config, { name: "parkade-redrive", clock, signal });
-        return { redis, suspect: false, close: () => redis.disconnect() };
-      },
-      ({ redis, suspect }) => redis.status === "ready" && !suspect,
-    );
-  }
-
-  async publish(
-    message: OutboundMessage,
-    signal: AbortSignal,
-    onPhase?: (phase: PublishPhase) => void,
-  ): Promise<PublishReceipt> {
-    signal.throwIfAborted();
-    const { config } = this;
-    const wanted = (this.lane === "slow" ? config.slowLaneQueue : undefined) ?? config.redriveTo?.queue;
-    const job = redrivenJob(message, { queue: wanted, nowMs: this.clock.wallMs() });
+/** Puts jobs back: out of the dead set, should one still be there, and into its queue. */
+function sidekiqPublisher(config: SidekiqConfig, lane: "main" | "slow", clock: Clock): Publisher {
+  const wanted = (lane === "slow" ? config.slowLaneQueue : undefined) ?? config.redriveTo?.queue;
+  const push = (message: OutboundMessage) => {
+    const job = redrivenJob(message, { queue: wanted, nowMs: clock.wallMs() });
     if (job === null)
       throw new PublishError("SIDEKIQ_NOT_A_JOB", "the payload is no Sidekiq job: it needs class, args and queue", {
         sent: "no",
       });
-    const link = await this.open(signal);
-    onPhase?.("connected");
-    const { promise, reject } = Promise.withResolvers<never>();
-    const aborted = () => {
-      link.suspect = true; // unless it answers
-      reject(signal.reason);
-    };
-    signal.addEventListener("abort", aborted, { once: true });
-    try {
-      const pushing = this.push(link.redis, message, job).finally(() => {
-        link.suspect = false;
-      });
-      pushing.catch(() => undefined); // its caller may have gone
-      await Promise.race([pushing, promise]);
+    const { sidekiqMember } = message.origin;
+    return async (redis: Redis) => {
+      const transaction = redis.multi();
+      if (typeof sidekiqMember === "string") transaction.zrem(keyOf(config, "dead"), sidekiqMember);
+      transaction.sadd(keyOf(config, "queues"), job.queue);
+      transaction.lpush(keyOf(config, `queue:${job.queue}`), job.json);
+      const results = (await transaction.exec()) ?? [];
+      // Redis undoes nothing: once the job is in its queue it was sent, whatever became of the list of queues.
+      const [refused] = results.at(-1) ?? [];
+      if (refused) throw refused;
       return { status: `queue ${job.queue}` };
-    } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      const sent = isReply(error) ? "no" : "maybe";
-      const tail = sent === "maybe" ? ": the job may have been queued" : "";
-      throw new PublishError(redisCode(error), failureText(error, config) + tail, { sent, cause: error });
-    } finally {
-      signal.removeEventListener("abort", aborted);
-    }
-  }
-
-  private async push(redis: Redis, { origin }: OutboundMessage, job: { queue: string; json: string }): Promise<void> {
-    const transaction = redis.multi();
-    if (typeof origin.sidekiqMember === "string") transaction.zrem(keyOf(this.config, "dead"), origin.sidekiqMember);
-    transaction.sadd(keyOf(this.config, "queues"), job.queue);
-    transaction.lpush(keyOf(this.config, `queue:${job.queue}`), job.json);
-    for (const [error] of (await transaction.exec()) ?? []) if (error !== null) throw error;
-  }
-
-  private async open(signal: AbortSignal): Promise<Link> {
-    if (this.links.closed) throw new PublishError("REDIS_CLOSED", "the publisher is closed", { sent: "no" });
-    try {
-      return await this.links.use(signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      const { code, message } = error as RedisFailure;
-      throw new PublishError(code, message, { sent: "no", cause: error });
-    }
-  }
-
-  async probe(signal: AbortSignal): Promise<ProbeResult> {
-    try {
-      const redis = await connectRedis(this.config, { name: "parkade-probe", clock: this.clock, signal });
-      redis.disconnect();
-      return { reachable: true, detail: `connected to ${addressOf(this.config)}`, depth: null, sample: [] };
-    } catch (error) {
-      signal.throwIfAborted();
-      return { reachable: false, detail: failureText(error, this.config) };
-    }
-  }
-
-  close(): Promise<void> {
-    return this.links.close();
-  }
+    };
+  };
+  const describe = (error: unknown) => failureText(error, config);
+  return new RedisPublisher(config, { of: push, describe, doubt: "the job may have been queued" }, clock);
 }

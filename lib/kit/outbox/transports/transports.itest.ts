@@ -19,7 +19,7 @@ import { natsMissing, type TestNats, testNats } from "@/lib/testing/nats";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 import { rabbitmqMissing, type TestRabbitmq, testRabbitmq } from "@/lib/testing/rabbitmq";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
-import { shared } from "@/lib/testing/shared";
+import { shared } from "@/lib/testing/shared-server";
 import { insertOutbox, type OutboxEvent } from "../insert";
 import type { Transport } from "../message";
 import { type PublisherObserver, publishDue } from "../publisher";

@@ -1,0 +1,110 @@
+import type { Redis } from "ioredis";
+import { HeldConnection } from "@/lib/brokers/held-connection";
+import {
+  type OutboundMessage,
+  type ProbeResult,
+  PublishError,
+  type Publisher,
+  type PublishPhase,
+  type PublishReceipt,
+} from "@/lib/brokers/port";
+import {
+  addressOf,
+  connectRedis,
+  isReply,
+  type RedisAddress,
+  type RedisFailure,
+  redisCode,
+} from "@/lib/brokers/redis-connection";
+import type { Clock } from "@/lib/platform/clock";
+
+/** What one kind writes to Redis. */
+export type RedisWrite = {
+  /** The write of a message. Checks the message, and throws PublishError, before a connection is made. */
+  of(message: OutboundMessage): (redis: Redis) => Promise<PublishReceipt>;
+  /** An error in words for people. */
+  describe(error: unknown): string;
+  /** What may have happened when the answer is lost: `the entry may have been added`. */
+  doubt: string;
+};
+
+/** `suspect`: a command was given up before it was answered, and nothing has been answered since. */
+type Link = { redis: Redis; suspect: boolean; close(): void };
+
+/** Writes over one connection, which is made by the first write and again after it was lost or fell silent. */
+export class RedisPublisher implements Publisher {
+  private readonly address: RedisAddress;
+  private readonly write: RedisWrite;
+  private readonly clock: Clock;
+  private readonly links: HeldConnection<Link>;
+
+  constructor(address: RedisAddress, write: RedisWrite, clock: Clock) {
+    this.address = address;
+    this.write = write;
+    this.clock = clock;
+    this.links = new HeldConnection<Link>(
+      async (signal) => {
+        const redis = await connectRedis(address, { name: "parkade-redrive", clock, signal });
+        return { redis, suspect: false, close: () => redis.disconnect() };
+      },
+      ({ redis, suspect }) => redis.status === "ready" && !suspect,
+    );
+  }
+
+  async publish(
+    message: OutboundMessage,
+    signal: AbortSignal,
+    onPhase?: (phase: PublishPhase) => void,
+  ): Promise<PublishReceipt> {
+    signal.throwIfAborted();
+    const write = this.write.of(message);
+    const link = await this.open(signal);
+    onPhase?.("connected");
+    const { promise, reject } = Promise.withResolvers<never>();
+    const aborted = () => {
+      link.suspect = true;
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", aborted, { once: true });
+    try {
+      const writing = write(link.redis).finally(() => {
+        link.suspect = false;
+      });
+      writing.catch(() => undefined); // its caller may have given up
+      return await Promise.race([writing, promise]);
+    } catch (error) {
+      if (signal.aborted || error instanceof PublishError) throw error;
+      const sent = isReply(error) ? "no" : "maybe";
+      const doubt = sent === "maybe" ? `: ${this.write.doubt}` : "";
+      throw new PublishError(redisCode(error), this.write.describe(error) + doubt, { sent, cause: error });
+    } finally {
+      signal.removeEventListener("abort", aborted);
+    }
+  }
+
+  private async open(signal: AbortSignal): Promise<Link> {
+    if (this.links.closed) throw new PublishError("REDIS_CLOSED", "the publisher is closed", { sent: "no" });
+    try {
+      return await this.links.use(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const { code, message } = error as RedisFailure;
+      throw new PublishError(code, message, { sent: "no", cause: error });
+    }
+  }
+
+  async probe(signal: AbortSignal): Promise<ProbeResult> {
+    try {
+      const redis = await connectRedis(this.address, { name: "parkade-probe", clock: this.clock, signal });
+      redis.disconnect();
+      return { reachable: true, detail: `connected to ${addressOf(this.address)}`, depth: null, sample: [] };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { reachable: false, detail: this.write.describe(error) };
+    }
+  }
+
+  close(): Promise<void> {
+    return this.links.close();
+  }
+}
