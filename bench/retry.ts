@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import {
   bulkhead,
   ConsecutiveBreaker,
@@ -21,7 +18,6 @@ import { seeded } from "@/lib/retry/testing/seeded";
 import { CONTENTION_ALGORITHMS } from "@/lib/retry/testing/vectors/contention";
 import type { Cell } from "@/lib/retry/testing/vectors/vector";
 import vectors from "@/lib/retry/vectors.json";
-import { BARE_RETRY_MAX, bareRetrySize, packKit } from "@/scripts/pack-kit";
 
 const ROUNDS = 9;
 const CALLS_PER_ROUND = 60_000;
@@ -36,10 +32,10 @@ const HEAP_GROWTH_BYTES_MAX = 1_000_000;
 
 /**
  * Prints the cost of one call through all guards against cockatiel's four-policy wrap measured in the same run, what
- * 1,000,000 calls leave on the heap, the size of a bare retry in a bundle, and how the jitter spreads contending clients. Rejects when a promise is broken.
+ * 1,000,000 calls leave on the heap, and how the jitter spreads contending clients. Rejects when a bound is not kept.
  */
 export async function run(): Promise<void> {
-  const failures = [...(await cost()), ...(await heap()), ...contention(), ...(await size())];
+  const failures = [...(await cost()), ...(await heap()), ...contention()];
   if (failures.length > 0) throw new Error(failures.join("; "));
 }
 
@@ -132,22 +128,6 @@ function contention(): string[] {
       failures.push(`${algorithm} is off the published figures`);
   }
   return failures;
-}
-
-/** Bytes that `import { execute } from "parkade/retry"` adds to a bundle. */
-async function size(): Promise<string[]> {
-  const dir = await mkdtemp(join(tmpdir(), "parkade-kit-"));
-  try {
-    const { folder } = await packKit(dir);
-    const { gzippedBytes, minifiedBytes } = await bareRetrySize(folder);
-    console.log(`bare retry in a bundle: ${minifiedBytes} bytes minified, ${gzippedBytes} gzipped`);
-    return [
-      ...(minifiedBytes > BARE_RETRY_MAX.minifiedBytes ? [`${minifiedBytes} bytes minified`] : []),
-      ...(gzippedBytes > BARE_RETRY_MAX.gzippedBytes ? [`${gzippedBytes} bytes gzipped`] : []),
-    ];
-  } finally {
-    await rm(dir, { recursive: true });
-  }
 }
 
 function engine(clock = systemClock, signal?: AbortSignal): () => Promise<unknown> {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { BARE_RETRY_MAX, bareRetrySize, packKit } from "./pack-kit.ts";
+import { packKit, RETRY_SIZES, retrySize } from "./pack-kit.ts";
 import { runTool } from "./run-tool.ts";
 import { bin, ROOT } from "./stages.ts";
 
@@ -99,12 +99,11 @@ describe("the package", () => {
     expect(await node("old.cjs")).toEqual({ code: 0, output: "required\n" });
   });
 
-  test("a bare retry is small, and nothing but the package is in it", async () => {
-    const { files, gzippedBytes, minifiedBytes } = await bareRetrySize(dir);
-    expect(gzippedBytes).toBeLessThan(BARE_RETRY_MAX.gzippedBytes);
-    expect(minifiedBytes).toBeLessThan(BARE_RETRY_MAX.minifiedBytes);
-    expect(files.filter((file) => file !== "<stdin>" && !file.startsWith("node_modules/parkade/"))).toEqual([]);
-    expect(files.filter((file) => /breaker|hedge|kafka|policy-check/.test(file))).toEqual([]);
+  test.each(RETRY_SIZES)("a bundle of $names is small, and holds only the package", async (size) => {
+    const { files, minifiedBytes } = await retrySize(join(dir, "node_modules/parkade"), size.names);
+    expect(minifiedBytes).toBeLessThan(size.minifiedBytesMax);
+    expect(files.filter((file) => !file.startsWith("lib/"))).toEqual([]);
+    expect(files.filter((file) => /breaker|budget|healing|hedge|kafka|policy-check/.test(file))).toEqual([]);
   });
 
   test("holds no test, no dependency of retry, and no alias of our own", () => {

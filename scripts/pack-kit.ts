@@ -169,22 +169,30 @@ function modulesIn(folder: string): string[] {
     .map((file) => join(folder, file));
 }
 
-/** What a bundle of `execute` alone may weigh. */
-export const BARE_RETRY_MAX = { minifiedBytes: 15_000, gzippedBytes: 8_192 };
+/** What a bundle of these exports of `parkade/retry`, and of nothing else, may weigh. */
+export const RETRY_SIZES: readonly { names: string[]; minifiedBytesMax: number }[] = [
+  { names: ["retry"], minifiedBytesMax: 7_500 },
+  { names: ["retry", "PRESETS"], minifiedBytesMax: 8_000 },
+  { names: ["execute", "PRESETS"], minifiedBytesMax: 16_000 },
+];
 
 export type BundleSize = {
   minifiedBytes: number;
   /** At zlib's default level. */
   gzippedBytes: number;
-  /** The bundled files, as paths. */
+  /** The bundled files, as paths below the package. */
   files: string[];
 };
 
-/** The size of a bundle that holds `import { execute } from "parkade/retry"` alone. @param from a folder that finds `parkade` */
-export async function bareRetrySize(from: string): Promise<BundleSize> {
+/** The size of a bundle of exports of `parkade/retry`. @param folder the package */
+export async function retrySize(folder: string, names: readonly string[]): Promise<BundleSize> {
+  const list = names.join(", ");
   const bundled = await build({
-    stdin: { contents: 'import { execute } from "parkade/retry"; globalThis.execute = execute;', resolveDir: from },
-    absWorkingDir: from,
+    stdin: {
+      contents: `import { ${list} } from "./${ENTRIES.retry!.replace(/ts$/, "js")}"; globalThis.kept = [${list}];`,
+      resolveDir: folder,
+    },
+    absWorkingDir: folder,
     bundle: true,
     minify: true,
     format: "esm",
@@ -198,14 +206,19 @@ export async function bareRetrySize(from: string): Promise<BundleSize> {
   return {
     minifiedBytes: contents.length,
     gzippedBytes: gzipSync(contents).length,
-    files: files.map(([file]) => file),
+    files: files.map(([file]) => file).filter((file) => file !== "<stdin>"),
   };
 }
 
 if (import.meta.main) {
   await runCommand(async () => {
     const { values } = parseArgs({ options: { out: { type: "string", default: join(ROOT, "dist-kit") } } });
-    const { tarball } = await packKit(values.out);
+    const { folder, tarball } = await packKit(values.out);
     console.log(tarball);
+    for (const { names } of RETRY_SIZES) {
+      const { minifiedBytes, gzippedBytes } = await retrySize(folder, names);
+      const [minified, gzipped] = [minifiedBytes, gzippedBytes].map((bytes) => bytes.toLocaleString("en"));
+      console.log(`${names.join(" and ")}: ${minified} bytes minified, ${gzipped} gzipped`);
+    }
   });
 }

@@ -8,6 +8,7 @@ import { checkPolicy, type Violation } from "@/lib/retry/policy-check";
 import { PolicyError } from "@/lib/retry/policy-error";
 import type { DynamicTimeout } from "@/lib/retry/timeout/dynamic";
 import type { PhaseTimeouts } from "@/lib/retry/timeout/phases";
+import { INTERACTIVE, LADDER, SLOW_LANE } from "@/lib/retry/times";
 
 /** How one target is called: a plain JSON value that is stored, versioned and edited. Times are milliseconds. */
 export type Policy = {
@@ -69,7 +70,7 @@ const SHARED = {
 } as const;
 
 /** Retries may add a tenth to the load, three a second are always allowed. */
-const BUDGET: BudgetPolicy = {
+export const BUDGET: BudgetPolicy = {
   kind: "ratio",
   ratio: 0.1,
   windowMs: 10_000,
@@ -79,7 +80,7 @@ const BUDGET: BudgetPolicy = {
   cost: { transient: 1, throttled: 1 },
 };
 
-const BREAKER: BreakerPolicy = {
+export const BREAKER: BreakerPolicy = {
   trip: { kind: "time", windowMs: 30_000, callsMin: 10, failureRatio: 0.5, slowCallMs: null, slowRatio: 1 },
   openMs: 30_000,
   openMsMax: 300_000,
@@ -100,38 +101,23 @@ const HEALING: HealingPolicy = {
 
 /** Ready-made policies. Each fits its deadline; `assertPolicy` accepts all three. */
 export const POLICY_PRESETS = {
-  /** A person waits: one retry soon, another a little later, an answer within 10 s. */
   interactive: {
     ...SHARED,
-    maxAttempts: 3,
-    attemptTimeoutMs: 3_000,
-    deadlineMs: 10_000,
-    marginMs: 500,
-    backoff: { kind: "exponential", baseMs: 100, factor: 2, capMs: 1_000, jitter: { kind: "full" } },
+    ...INTERACTIVE,
     budget: BUDGET,
     breaker: BREAKER,
     healing: null,
   },
-  /** No person waits: long backoffs spare the target. */
   "slow-lane": {
     ...SHARED,
-    maxAttempts: 5,
-    attemptTimeoutMs: 3_000,
-    deadlineMs: 60_000,
-    marginMs: 5_000,
-    backoff: { kind: "exponential", baseMs: 1_000, factor: 2, capMs: 30_000, jitter: { kind: "full" } },
+    ...SLOW_LANE,
     budget: BUDGET,
     breaker: BREAKER,
     healing: HEALING,
   },
-  /** Delays that are known in advance, for targets whose owners want to know them. */
   ladder: {
     ...SHARED,
-    maxAttempts: 6,
-    attemptTimeoutMs: 3_000,
-    deadlineMs: 30_000,
-    marginMs: 1_000,
-    backoff: { kind: "ladder", stepsMs: [200, 500, 1_200, 2_500, 5_000], jitter: { kind: "none" } },
+    ...LADDER,
     budget: BUDGET,
     breaker: BREAKER,
     healing: HEALING,

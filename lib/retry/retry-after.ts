@@ -7,9 +7,9 @@
  * @returns milliseconds to wait (0 for a date in the past), null when malformed
  */
 export function parseRetryAfter(value: string, wallMs: number): number | null {
-  const trimmed = value.trim();
-  if (/^\d+$/.test(trimmed)) return Math.min(Number(trimmed) * 1000, Number.MAX_SAFE_INTEGER);
-  const dateMs = parseHttpDate(trimmed, wallMs);
+  const seconds = parseDelayMs(value);
+  if (seconds !== null) return Math.min(seconds * 1000, Number.MAX_SAFE_INTEGER);
+  const dateMs = parseHttpDate(value.trim(), wallMs);
   return dateMs === null ? null : Math.max(0, dateMs - wallMs);
 }
 

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { type AttemptEvent, retry, type Send } from "@/lib/kit/retry/bare";
 import { classifyAny } from "@/lib/kit/retry/classify";
-import { type AttemptEvent, execute, type Runner, type Send, tryExecute } from "@/lib/kit/retry/execute";
+import { execute, type Runner, tryExecute } from "@/lib/kit/retry/execute";
 import type { RetryPolicy } from "@/lib/kit/retry/policy";
 import { PRESETS } from "@/lib/kit/retry/presets";
 import { createTarget } from "@/lib/kit/retry/target";
@@ -245,6 +246,21 @@ describe("a call without a target", () => {
       throw new Error("no log");
     };
     await expect(execute({}, async () => 1, { onAttempt })).rejects.toThrow("no log");
+  });
+
+  it("takes a whole policy as it is when no bundle may hold the checks", async () => {
+    const run = async (call: (clock: ManualClock, random: () => number, send: Send<string>) => Promise<unknown>) => {
+      const clock = manualClock();
+      const { send, sentAtMs } = scripted(clock, [{ afterMs: 10, end: { code: "40P01" } }]);
+      return [await toEnd(clock, call(clock, seeded(7), send)), sentAtMs, clock.timers];
+    };
+    for (const preset of Object.values(PRESETS)) {
+      const bare = await run((clock, random, send) => retry(preset, send, { clock, random, classify: classifyAny }));
+      expect(bare).toEqual(
+        await run((clock, random, send) => tryExecute(preset, send, { clock, random, classify: classifyAny })),
+      );
+      expect(bare).toMatchObject([{ reason: "exhausted", attempts: preset.maxAttempts }, {}, 0]);
+    }
   });
 
   it("resolves with the value, or rejects around the last error", async () => {

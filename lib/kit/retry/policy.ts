@@ -1,3 +1,4 @@
+import { DEFAULTS } from "@/lib/kit/retry/bare";
 import type { Backoff } from "@/lib/retry/backoff/backoff";
 import { fitViolations, upperBoundMs } from "@/lib/retry/bounds";
 import { between, checkFields, type Fields } from "@/lib/retry/check-fields";
@@ -32,16 +33,6 @@ export type RetryPolicy = {
 
 export type WholePolicy = Required<RetryPolicy>;
 
-const DEFAULTS: Omit<WholePolicy, "deadlineMs"> = {
-  maxAttempts: 3,
-  attemptTimeoutMs: 3_000,
-  marginMs: 0,
-  backoff: { kind: "exponential", baseMs: 100, factor: 2, capMs: 1_000, jitter: { kind: "full" } },
-  throttledBackoff: null,
-  retryAfterMsMax: 86_400_000,
-  hintSpread: 0,
-};
-
 const FIELDS: Fields = { ...TIMING, hintSpread: between(0, 10) };
 
 const checked = new WeakMap<RetryPolicy, WholePolicy>();
@@ -54,7 +45,7 @@ export function wholePolicy(policy: RetryPolicy): WholePolicy {
   const known = checked.get(policy);
   if (known) return known;
   const given = Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined));
-  // The deadline's default is computed from the other fields, so these are checked first.
+  // The other fields are checked first, since the deadline is computed from them.
   const whole = { ...DEFAULTS, deadlineMs: 1, ...given } as WholePolicy;
   let violations = checkFields(whole, FIELDS);
   if (violations.length === 0) {

@@ -1,22 +1,20 @@
 import type { RetryPolicy } from "@/lib/kit/retry/policy";
-import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
-
-function timingOf({ maxAttempts, attemptTimeoutMs, deadlineMs, marginMs, backoff }: Policy) {
-  return { maxAttempts, attemptTimeoutMs, deadlineMs, marginMs, backoff };
-}
+import { BREAKER, BUDGET, type Policy } from "@/lib/retry/policy";
+import { INTERACTIVE, LADDER, SLOW_LANE } from "@/lib/retry/times";
 
 /** Ready-made policies, for `execute` as they are and for `createTarget` with guards. */
 export const PRESETS = {
   /** A person waits: 3 attempts of 3 s, 100 ms doubled up to 1 s, full jitter, an answer within 10 s. */
-  httpCall: timingOf(POLICY_PRESETS.interactive),
+  httpCall: INTERACTIVE,
   /** No person waits: 5 attempts of 3 s, 1 s doubled up to 30 s, full jitter, 60 s in all. */
-  backgroundJob: timingOf(POLICY_PRESETS["slow-lane"]),
+  backgroundJob: SLOW_LANE,
   /** Delays that are known in advance: 200, 500, 1,200, 2,500, 5,000 ms, no jitter; 6 attempts of 3 s, 30 s in all. */
-  redrive: timingOf(POLICY_PRESETS.ladder),
-  /** A transaction that lost a conflict: 5 attempts of 2 s, 20 ms doubled up to 500 ms, full jitter. */
+  redrive: LADDER,
+  /** A transaction that lost a conflict: 5 attempts of 2 s, 20 ms doubled up to 500 ms, full jitter, 10.3 s in all. */
   database: {
     maxAttempts: 5,
     attemptTimeoutMs: 2_000,
+    deadlineMs: 10_300,
     backoff: { kind: "exponential", baseMs: 20, factor: 2, capMs: 500, jitter: { kind: "full" } },
   },
 } as const satisfies Record<string, RetryPolicy>;
@@ -26,6 +24,6 @@ export const PRESETS = {
  * Breaker: opens for 30 s when half of at least 10 calls within 30 s failed.
  */
 export const GUARDS = {
-  budget: POLICY_PRESETS.interactive.budget,
-  breaker: POLICY_PRESETS.interactive.breaker,
+  budget: BUDGET,
+  breaker: BREAKER,
 } as const satisfies Pick<Policy, "budget" | "breaker">;

@@ -1,17 +1,17 @@
 /** `parkade/retry`: all that users may import. A name that leaves this file is a breaking change of the package. */
 
-export { classifyAny } from "@/lib/kit/retry/classify";
-export type { Environment } from "@/lib/kit/retry/environment";
 export {
   type Attempt,
   type AttemptEvent,
+  type BareOptions,
+  type BarePolicy,
   type CallOptions,
-  type ExecuteOptions,
-  execute,
-  type Runner,
+  retry,
   type Send,
-  tryExecute,
-} from "@/lib/kit/retry/execute";
+} from "@/lib/kit/retry/bare";
+export { classifyAny } from "@/lib/kit/retry/classify";
+export type { Environment } from "@/lib/kit/retry/environment";
+export { type ExecuteOptions, execute, type Runner, tryExecute } from "@/lib/kit/retry/execute";
 export { withFallback } from "@/lib/kit/retry/fallback";
 export { ensureOk, HttpError } from "@/lib/kit/retry/http-error";
 export {
@@ -61,7 +61,15 @@ export { NATS_ERRORS } from "@/lib/retry/classify/nats";
 export { NODE_ERRORS } from "@/lib/retry/classify/node";
 export { POSTGRES_ERRORS } from "@/lib/retry/classify/postgres";
 export { REDIS_ERRORS } from "@/lib/retry/classify/redis";
-export { type CodeRule, MAYBE_SENT, NOT_SENT, PERMANENT, THROTTLED, type Verdict } from "@/lib/retry/classify/verdict";
+export {
+  type CodeRule,
+  MAYBE_SENT,
+  NOT_SENT,
+  PERMANENT,
+  THROTTLED,
+  type Verdict,
+  verdict,
+} from "@/lib/retry/classify/verdict";
 export type { Clock, Random } from "@/lib/retry/clock";
 export { Coalescer } from "@/lib/retry/coalesce";
 export type { Counters, Rates } from "@/lib/retry/counters";

@@ -1,6 +1,6 @@
+import type { CallOptions, Send } from "@/lib/kit/retry/bare";
 import { classifyAny } from "@/lib/kit/retry/classify";
 import { type Environment, environmentOf } from "@/lib/kit/retry/environment";
-import type { CallOptions, Send } from "@/lib/kit/retry/execute";
 import { type RetryPolicy, wholePolicy } from "@/lib/kit/retry/policy";
 import type { BreakerChange } from "@/lib/retry/breaker/breaker";
 import type { BulkheadPolicy } from "@/lib/retry/bulkhead";
