@@ -84,13 +84,21 @@ const RULES: Record<string, string[]> = {
     "pkg:node",
   ],
   // Installed into other services: nothing of Parkade's own.
-  "lib/kit": ["lib/core", "lib/retry", "lib/platform", "lib/brokers/conventions", "pkg:node"],
+  "lib/kit": [
+    "lib/core",
+    "lib/retry",
+    "lib/platform",
+    "lib/brokers/conventions",
+    "lib/brokers/http/request-signature",
+    "pkg:node",
+  ],
   // A client of the API like any other; bundled into one file without a package.
   "lib/cli": [
     "lib/core",
     "type:lib/contract",
     "lib/contract/api-error",
     "lib/contract/filter-params",
+    "lib/brokers/http/request-signature",
     "lib/platform/clock",
     "package.json",
     "pkg:node",

@@ -5,18 +5,33 @@ import { systemClock } from "@/lib/platform/clock";
 import { createApi } from "./api";
 
 let stop = async () => {};
-afterEach(() => stop());
+afterEach(() => {
+  laterMs = 0;
+  return stop();
+});
 
-type Arrived = { method: string; path: string; key: string | undefined; actor: string | undefined; body: string };
+type Arrived = {
+  method: string;
+  path: string;
+  key: string | undefined;
+  actor: string | undefined;
+  body: string;
+  signature?: string;
+};
 
 /** A server that gives one answer after the other, the last one again and again. */
+let laterMs = 0;
 async function serving(...answers: ((response: ServerResponse) => void)[]) {
   const arrived: Arrived[] = [];
   const server = createServer(async (request: IncomingMessage, response) => {
     let body = "";
     for await (const chunk of request) body += chunk;
-    const { "idempotency-key": key, "x-actor": actor } = request.headers as Record<string, string | undefined>;
-    arrived.push({ method: request.method!, path: request.url!, key, actor, body });
+    const {
+      "idempotency-key": key,
+      "x-actor": actor,
+      "webhook-signature": signature,
+    } = request.headers as Record<string, string | undefined>;
+    arrived.push({ method: request.method!, path: request.url!, key, actor, body, signature });
     answers[Math.min(arrived.length, answers.length) - 1]!(response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -26,7 +41,13 @@ async function serving(...answers: ((response: ServerResponse) => void)[]) {
   };
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/parkade`;
   // Pauses between repeats pass at once.
-  const clock = { ...systemClock, sleep: async () => {} };
+  const clock = {
+    ...systemClock,
+    sleep: async (ms: number) => {
+      laterMs += ms;
+    },
+    wallMs: () => Date.now() + laterMs,
+  };
   const api = createApi({ url, actor: "zoë", clock, signal: new AbortController().signal });
   return { api, arrived, url };
 }
@@ -74,6 +95,22 @@ describe("a change", () => {
     const { api, arrived } = await serving(problem(status, code, "1"), json(202, {}));
     await api.change("x", change);
     expect(arrived).toHaveLength(2);
+  });
+
+  it("is signed anew when it is repeated, and a wrong clock is named", async () => {
+    const signed = { ...change, body: '{"n":1.0}', signing: { secret: "bmV3LW5ldy1uZXctbmV3LW5ldy1uZXc=" } };
+    const { api, arrived } = await serving(problem(429, "too-many-requests", "30"), json(202, {}));
+    await api.change("x", signed);
+    expect(arrived.map(({ body }) => body)).toEqual(['{"n":1.0}', '{"n":1.0}']);
+    expect(new Set(arrived.map(({ signature }) => signature)).size).toBe(2);
+    await stop();
+    const refused = await serving(problem(401, "not-signed"));
+    await expect(refused.api.change("x", signed)).rejects.toMatchObject({ code: "not-signed", detail: "no" });
+    laterMs = 20 * 60_000;
+    await expect(refused.api.change("x", signed)).rejects.toMatchObject({
+      code: "not-signed",
+      detail: expect.stringMatching(/^no: the clock of this machine is 20 minutes ahead/),
+    });
   });
 
   it("is given up when the server wants a long pause, or refuses", async () => {

@@ -1,3 +1,4 @@
+import { clockFault, type Signing, signatureHeaders, webhookIdOf } from "@/lib/brokers/http/request-signature";
 import { ApiError, problemOf } from "@/lib/contract/api-error";
 import { type Clock, within } from "@/lib/platform/clock";
 
@@ -11,7 +12,8 @@ const REPEAT_MS = 1_000;
 /** A server that wants a longer pause is left alone. */
 const PAUSE_MS_MAX = 30_000;
 
-type Change = { method: "POST" | "PATCH"; body: object; key?: string };
+/** A body that is text is sent as it is. `signing`: each try is signed anew. */
+type Change = { method: "POST" | "PATCH"; body: object | string; key?: string; signing?: Signing };
 
 export type Api = {
   /** Both throw ApiError: the server's problem, or `offline`, `no-answer`, `unexpected-answer`. */
@@ -32,14 +34,25 @@ export function createApi({ url, actor, clock, signal }: ApiOptions): Api {
 
   const once = async (path: string, change: Change | null, ended: AbortSignal): Promise<Response> => {
     const key: Record<string, string> = change?.key ? { "idempotency-key": change.key } : {};
+    const body = change && (typeof change.body === "string" ? change.body : JSON.stringify(change.body));
+    const signing = change?.signing;
+    const signed = signing && body && signatureHeaders(signing, { id: webhookIdOf(body), atMs: clock.wallMs(), body });
     const response = await fetch(base + path, {
       method: change?.method ?? "GET",
-      headers: { accept: "application/json", ...named, ...(change && { "content-type": "application/json" }), ...key },
-      body: change && JSON.stringify(change.body),
+      headers: {
+        accept: "application/json",
+        ...named,
+        ...(change && { "content-type": "application/json" }),
+        ...key,
+        ...(signed || {}),
+      },
+      body,
       signal: ended,
     });
-    if (!response.ok) throw await problemOf(response);
-    return response;
+    if (response.ok) return response;
+    const problem = await problemOf(response);
+    const fault = signed && response.status === 401 ? clockFault(response.headers.get("date"), clock.wallMs()) : null;
+    throw fault ? new ApiError(problem.code, `${problem.detail}: ${fault}`, problem) : problem;
   };
 
   const answered = async <Answer>(path: string, change: Change | null, read: (from: Response) => Promise<Answer>) => {

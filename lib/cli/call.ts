@@ -18,6 +18,8 @@ export type Terminal = {
   say(line: string): void;
   /** A line on standard error in place of the one before; without a terminal a line of its own, not every time. */
   progress(line: string): void;
+  /** Standard input, line by line; none when it is a terminal. */
+  lines(): AsyncIterable<string>;
   /** null = nobody can be asked: standard input is no terminal. */
   ask(question: string): Promise<string | null>;
 };

@@ -28,7 +28,7 @@ describe("the table", () => {
   test.each(COMMANDS.flatMap(({ name, examples }) => examples.map((example) => [name, example] as const)))(
     "the example of %s is a command line: %s",
     (name, example) => {
-      const [, line = ""] = /parkade ([^|>)]*)/.exec(example)!;
+      const [, line = ""] = /parkade ([^|<>)]*)/.exec(example)!;
       const words = [...line.trim().matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!);
       expect(readCommandLine(words)?.command.name).toBe(name);
     },

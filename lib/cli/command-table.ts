@@ -48,6 +48,7 @@ export const COMMAND_NAMES = [
   "pause",
   "resume",
   "cancel",
+  "park",
   "tail",
   "export",
   "source list",
@@ -91,9 +92,16 @@ export const GLOBAL_OPTIONS: readonly Option[] = [
   { name: "version", text: "Show the version" },
 ];
 
+/** The variable with the secret that `park` signs with: on a command line others on the machine would see it. */
+export const SIGNING_SECRET = "PARKADE_SIGNING_SECRET";
+
 export const ENVIRONMENT: readonly { name: string; text: string }[] = [
   { name: "PARKADE_URL", text: "Parkade's address; default http://127.0.0.1:3000" },
   { name: "PARKADE_ACTOR", text: "Who acts, for the audit; default: the name of the operating system's user" },
+  {
+    name: SIGNING_SECRET,
+    text: "park: the secret of a source that takes signed requests only; with it requests are signed",
+  },
   { name: "PARKADE_DATA_DIR", text: "serve: the folder of the data; default .parkade" },
   { name: "PORT", text: "serve: the port; default 3000. serve takes every other variable of `npm start`, too" },
 ];
@@ -272,6 +280,33 @@ export const COMMANDS: readonly Command[] = [
     options: [reason],
     details: "What was delivered or changed by then stays so.",
     examples: ["parkade cancel 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
+  },
+  {
+    name: "park",
+    summary: "Park events from standard input",
+    options: [
+      { name: "source", value: "name", sources: true, text: "The source of events that name none" },
+      {
+        name: "signature",
+        value: "scheme",
+        values: ["standard-webhooks", "hmac"],
+        text: `How ${SIGNING_SECRET} signs; default: standard-webhooks`,
+      },
+      { name: "signature-header", value: "name", text: "Of hmac; default: x-signature" },
+      { name: "signature-prefix", value: "text", text: "Of hmac: stands before the signature, such as sha256=" },
+      { name: "signature-encoding", value: "encoding", values: ["hex", "base64"], text: "Of hmac; default: hex" },
+      {
+        name: "signature-timestamp",
+        value: "name",
+        text: "Of hmac: the header of the time, when the source asks for it",
+      },
+    ],
+    details:
+      "A line of JSON for each event, or one JSON document, in the forms of POST /api/v1/events. An event that is parked already is counted and not stored again, so the same input can be parked twice. Exit code 4: some events were refused; standard error names their lines.",
+    examples: [
+      "parkade park --source orders < events.ndjson",
+      `${SIGNING_SECRET}="$SECRET" parkade park --source billing < event.json`,
+    ],
   },
   {
     name: "tail",

@@ -9,6 +9,7 @@ import { exportEvents } from "@/lib/cli/export";
 import { follow, steer } from "@/lib/cli/follow";
 import { commandText, overviewText } from "@/lib/cli/help";
 import { manPage } from "@/lib/cli/man-page";
+import { park } from "@/lib/cli/park";
 import { redrive } from "@/lib/cli/redrive";
 import { search } from "@/lib/cli/search";
 import { serve } from "@/lib/cli/serve";
@@ -37,6 +38,7 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   pause: (call) => steer(call, "pause"),
   resume: (call) => steer(call, "resume"),
   cancel: (call) => steer(call, "cancel"),
+  park,
   tail,
   export: exportEvents,
   "source list": listSources,

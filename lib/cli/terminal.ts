@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline/promises";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Terminal } from "@/lib/cli/call";
 import { visible } from "@/lib/core/format";
@@ -29,6 +30,7 @@ export function createTerminal(clock: Clock, signal: AbortSignal): Terminal {
       else return;
       progressAtMs = nowMs;
     },
+    lines: () => (stdin.isTTY ? Readable.from([]) : createInterface({ input: stdin, crlfDelay: Infinity })),
     ask: async (question) => {
       if (!stdin.isTTY) return null;
       const lines = createInterface({ input: stdin, output: stderr });

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { NO_WEBHOOK_SECRET, WEBHOOK_SECRET } from "@/lib/core/webhook-secret";
 import { descriptor } from "@/lib/kinds/descriptor";
 import { choice, field, flag, list, mapping, referenceIn, secret, text, urlOf } from "@/lib/kinds/fields";
 import { redactUrl } from "@/lib/kinds/redact-url";
@@ -44,13 +45,7 @@ const plainSignature = {
   }),
 };
 
-/** Standard Webhooks asks for 24 to 64 bytes; fewer than 16 would be guessed. */
-function isWebhookSecret(value: string): boolean {
-  if (referenceIn(value) !== null) return true;
-  const base64 = value.replace(/^whsec_/, "");
-  return /^[A-Za-z0-9+/]{22,}={0,2}$/.test(base64);
-}
-const NO_WEBHOOK_SECRET = "must be at least 16 bytes in base64, behind whsec_ or alone, for standard-webhooks";
+const isWebhookSecret = (value: string): boolean => referenceIn(value) !== null || WEBHOOK_SECRET.test(value);
 
 const config = z.strictObject({
   redriveUrl: field(z.optional(urlOf(["http:", "https:"], "https://orders.example/events")), {

@@ -9,7 +9,8 @@ import {
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { traceIdOf } from "@/lib/brokers/conventions/trace";
 import { asCloudEvent } from "@/lib/brokers/http/cloud-event-form";
-import { signatureHeaders, signatureNames, webhookId } from "@/lib/brokers/http/signature";
+import { signatureHeaders, webhookIdOf } from "@/lib/brokers/http/request-signature";
+import { signatureNames } from "@/lib/brokers/http/signature";
 import { textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { type Header, headerText } from "@/lib/core/dead-letter";
@@ -118,6 +119,7 @@ export function requestOf(
   const headers = requestHeaders(formed, config);
   const body = formed.payload;
   if (signing === undefined) return { headers, body };
-  const id = webhookId(message.redriveId, message.eventId);
-  return { headers: [...headers, ...signatureHeaders(signing, { id, atMs, body })], body };
+  // The same for each attempt, so that a receiver knows a repeat.
+  const id = webhookIdOf(message.redriveId, message.eventId);
+  return { headers: [...headers, ...Object.entries(signatureHeaders(signing, { id, atMs, body })).flat()], body };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type SignedIntake, signatureFault, signatureHeaders } from "@/lib/brokers/http/signature";
+import { clockFault, signatureHeaders } from "@/lib/brokers/http/request-signature";
+import { type SignedIntake, signatureFault } from "@/lib/brokers/http/signature";
 import type { HttpConfig } from "@/lib/kinds/http";
 import { parseSourceConfig } from "@/lib/kinds/kinds";
 
@@ -29,11 +30,7 @@ const signed = {
 describe("Standard Webhooks", () => {
   it("signs as the specification does", () => {
     const { signing } = configOf({ signing: { scheme: "standard-webhooks", secret: VECTOR.secret } });
-    expect(signatureHeaders(signing!, VECTOR)).toEqual([
-      ...["webhook-id", VECTOR.id],
-      ...["webhook-timestamp", "1614265330"],
-      ...["webhook-signature", VECTOR.signature],
-    ]);
+    expect(signatureHeaders(signing!, VECTOR)).toEqual(signed);
   });
 
   it.each<[string, Record<string, string>, { body?: Buffer; nowMs?: number }?]>([
@@ -93,7 +90,7 @@ describe("hmac", () => {
 
   it("signs and takes the body in one header, as webhooks of GitHub do", () => {
     const { signing } = configOf({ signing: { ...github, secret: key } });
-    expect(signatureHeaders(signing!, { id: "x", atMs: 0, body })).toEqual(["X-Hub-Signature-256", `sha256=${mac}`]);
+    expect(signatureHeaders(signing!, { id: "x", atMs: 0, body })).toEqual({ "X-Hub-Signature-256": `sha256=${mac}` });
     const intake = intakeOf({ ...github, secrets: [key] });
     expect(fault(intake, { "x-hub-signature-256": `sha256=${mac}` }, { body })).toBeNull();
     for (const wrong of [mac, `sha256=${mac.slice(2)}`, `sha256=${mac}00`, "sha256=", `sha256=${"0".repeat(64)}`])
@@ -103,13 +100,31 @@ describe("hmac", () => {
   it("covers the time when a header for it is named", () => {
     const timed = { scheme: "hmac", encoding: "base64", timestampHeader: "x-timestamp" };
     const { signing } = configOf({ signing: { ...timed, secret: key } });
-    const [, at, , mac64] = signatureHeaders(signing!, { id: "x", atMs: VECTOR.atMs, body });
-    expect(at).toBe("1614265330");
+    const headers = signatureHeaders(signing!, { id: "x", atMs: VECTOR.atMs, body });
+    expect(headers).toMatchObject({ "x-timestamp": "1614265330", "x-signature": expect.stringMatching(/=$/) });
     const intake = intakeOf({ ...timed, secrets: ["other", key] });
-    const headers = { "x-timestamp": at!, "x-signature": mac64! };
     expect(fault(intake, headers, { body })).toBeNull();
     expect(fault(intake, { ...headers, "x-timestamp": "1614265331" }, { body })).toBe("wrong signature");
     expect(fault(intake, headers, { body, nowMs: VECTOR.atMs + 300_001 })).toMatch("too far");
-    expect(fault(intake, { "x-signature": mac64! }, { body })).toBe("no timestamp");
+    expect(fault(intake, { "x-signature": headers["x-signature"]! }, { body })).toBe("no timestamp");
+  });
+});
+
+describe("the clock of a sender", () => {
+  const answeredAt = "Thu, 25 Feb 2021 15:02:10 GMT";
+  it.each([
+    [0, null],
+    [298_000, null],
+    [-298_000, null],
+    [7 * 60_000, /7 minutes ahead of Parkade's/],
+    [-61 * 60_000, /61 minutes behind Parkade's/],
+  ])("%d ms from the receiver's", (aheadMs, expected) => {
+    const fault = clockFault(answeredAt, VECTOR.atMs + aheadMs);
+    if (expected === null) expect(fault).toBeNull();
+    else expect(fault).toMatch(expected);
+  });
+
+  it("is not judged by an answer without a time", () => {
+    expect([clockFault(null, VECTOR.atMs), clockFault("soon", VECTOR.atMs)]).toEqual([null, null]);
   });
 });

@@ -1,55 +1,25 @@
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
+import {
+  hmac,
+  WEBHOOK_ID,
+  WEBHOOK_SIGNATURE,
+  WEBHOOK_TIMESTAMP,
+  webhookKey,
+} from "@/lib/brokers/http/request-signature";
+import { SIGNATURE_TOLERANCE_MS } from "@/lib/core/webhook-secret";
 import type { HttpConfig } from "@/lib/kinds/http";
 
-/** How far the time of a signature may lie from now, in both directions: the value of Standard Webhooks. */
-const TOLERANCE_MS = 5 * 60_000;
 /** A signature header may list several, one for each secret in use. More than this is no list of secrets. */
 const SIGNATURES_MAX = 20;
 
 type Signing = NonNullable<HttpConfig["signing"]>;
 export type SignedIntake = NonNullable<HttpConfig["signedIntake"]>;
 
-const WEBHOOK_ID = "webhook-id";
-const WEBHOOK_TIMESTAMP = "webhook-timestamp";
-const WEBHOOK_SIGNATURE = "webhook-signature";
-
-/** The key of Standard Webhooks: base64 behind `whsec_`. */
-function webhookKey(secret: string): Buffer {
-  return Buffer.from(secret.replace(/^whsec_/, ""), "base64");
-}
-
-function hmac(key: string | Buffer, parts: (string | Uint8Array)[]): Buffer {
-  const mac = createHmac("sha256", key);
-  for (const part of parts) mac.update(part);
-  return mac.digest();
-}
-
 /** Names of the headers that a signature takes: parked ones of the same name belong to another request. */
 export function signatureNames(signing: Signing | undefined): string[] {
   if (signing === undefined) return [];
   if (signing.scheme === "standard-webhooks") return [WEBHOOK_ID, WEBHOOK_TIMESTAMP, WEBHOOK_SIGNATURE];
   return [signing.header, signing.timestampHeader ?? signing.header].map((name) => name.toLowerCase());
-}
-
-/** The id of a message within its redrive: the same for each attempt, so that a receiver knows a repeat. */
-export function webhookId(redriveId: string, eventId: string): string {
-  return `msg_${createHash("sha256").update(`${redriveId} ${eventId}`).digest("base64url").slice(0, 32)}`;
-}
-
-/** Headers that sign `body`, as a flat list. Made for each attempt: a receiver refuses an old timestamp. */
-export function signatureHeaders(
-  signing: Signing,
-  { id, atMs, body }: { id: string; atMs: number; body: Uint8Array },
-): string[] {
-  const timestamp = String(Math.floor(atMs / 1000));
-  if (signing.scheme === "standard-webhooks") {
-    const mac = hmac(webhookKey(signing.secret), [`${id}.${timestamp}.`, body]).toString("base64");
-    return [WEBHOOK_ID, id, WEBHOOK_TIMESTAMP, timestamp, WEBHOOK_SIGNATURE, `v1,${mac}`];
-  }
-  const { header, prefix, encoding, timestampHeader, secret } = signing;
-  const stated = timestampHeader === undefined ? [] : [timestampHeader, timestamp];
-  const mac = hmac(secret, timestampHeader === undefined ? [body] : [`${timestamp}.`, body]);
-  return [...stated, header, `${prefix}${mac.toString(encoding)}`];
 }
 
 /** Whether a request tries to be signed for this source: then its body is read as a whole before its first event. */
@@ -69,7 +39,7 @@ export function signatureFault(
   const timestamp = timestampName === undefined ? null : headers.get(timestampName);
   if (timestampName !== undefined) {
     if (timestamp === null || !/^\d{1,12}$/.test(timestamp)) return "no timestamp";
-    if (Math.abs(nowMs - Number(timestamp) * 1000) > TOLERANCE_MS) return "timestamp too far from now";
+    if (Math.abs(nowMs - Number(timestamp) * 1000) > SIGNATURE_TOLERANCE_MS) return "timestamp too far from now";
   }
   const id = headers.get(WEBHOOK_ID);
   if (standard && (id === null || id === "" || id.includes("."))) return "no webhook-id";

@@ -1,3 +1,4 @@
+import { clockFault, type Signing, signatureHeaders, webhookIdOf } from "@/lib/brokers/http/request-signature";
 import type { ParkEvent } from "@/lib/kit/park/event";
 import { parseRetryAfter } from "@/lib/retry/retry-after";
 
@@ -23,6 +24,7 @@ type Rejected = { index: number; code: string; detail: string };
 export type DeliverOptions = {
   url: URL;
   token: string | null;
+  signing: Signing | null;
   fetch: typeof fetch;
   wallMs: () => number;
   signal: AbortSignal;
@@ -57,15 +59,22 @@ const REFUSED = new Set([400, 413, 415, 422]);
 
 async function post(
   events: readonly ParkEvent[],
-  { url, token, fetch, wallMs, signal }: DeliverOptions,
+  { url, token, signing, fetch, wallMs, signal }: DeliverOptions,
 ): Promise<Answer> {
+  const sent = `{"events":[${events.map(({ line }) => line).join(",")}]}`;
+  // Of each try anew: a signature counts for five minutes.
+  const signed = signing && signatureHeaders(signing, { id: webhookIdOf(sent), atMs: wallMs(), body: sent });
   let response: Response;
   let body: { rejected?: Rejected[]; code?: string; detail?: string } | null;
   try {
     response = await fetch(url, {
       method: "POST",
-      headers: { "content-type": "application/json", ...(token === null ? {} : { authorization: `Bearer ${token}` }) },
-      body: `{"events":[${events.map(({ line }) => line).join(",")}]}`,
+      headers: {
+        "content-type": "application/json",
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...signed,
+      },
+      body: sent,
       redirect: "error",
       signal,
     });
@@ -77,5 +86,9 @@ async function post(
   if (response.ok && Array.isArray(body?.rejected)) return { ok: true, rejected: body.rejected };
   const detail = body?.detail ?? `${url.origin} answered ${response.status}`;
   if (REFUSED.has(response.status)) return { ok: false, code: body?.code ?? `http-${response.status}`, detail };
+  if (signed && response.status === 401) {
+    const fault = clockFault(response.headers.get("date"), wallMs());
+    if (fault !== null) throw new ParkadeUnavailable(`${detail}: ${fault}`);
+  }
   throw new ParkadeUnavailable(detail, parseRetryAfter(response.headers.get("retry-after") ?? "", wallMs()));
 }

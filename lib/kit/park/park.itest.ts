@@ -36,9 +36,9 @@ const hasty = {
   sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.min(ms, 10), signal),
 };
 
-type Reported = { dropped: string[]; setAside: string[]; delays: number[]; replayed: number };
+type Reported = { dropped: string[]; setAside: string[]; delays: number[]; errors: string[]; replayed: number };
 function parker(more: Partial<ParkerOptions> = {}): Parker & { reported: Reported } {
-  const reported: Reported = { dropped: [], setAside: [], delays: [], replayed: 0 };
+  const reported: Reported = { dropped: [], setAside: [], delays: [], errors: [], replayed: 0 };
   const made = createParker({
     url: parkade.url,
     source: "orders",
@@ -48,7 +48,10 @@ function parker(more: Partial<ParkerOptions> = {}): Parker & { reported: Reporte
     observer: {
       dropped: ({ reason }) => reported.dropped.push(reason),
       setAside: ({ eventId, code }) => reported.setAside.push(`${eventId} ${code}`),
-      outage: ({ delayMs }) => reported.delays.push(delayMs),
+      outage: ({ error, delayMs }) => {
+        reported.delays.push(delayMs);
+        reported.errors.push(String(error));
+      },
       replayed: ({ count }) => {
         reported.replayed += count;
       },
@@ -165,6 +168,70 @@ describe("Parkade does not answer", () => {
       "insert into sources (id, name, kind, config) select gen_random_uuid(), 'later', kind, config from sources limit 1",
     );
     await expect.poll(() => parkade.parked()).toEqual(["e-0"]);
+  });
+});
+
+describe("a source that takes signed requests only", () => {
+  const OLD = "whsec_b2xkLW9sZC1vbGQtb2xkLW9sZC1vbGQ=";
+  const NEW = "whsec_bmV3LW5ldy1uZXctbmV3LW5ldy1uZXc=";
+
+  test("takes either of two secrets, so that senders change one after the other", async () => {
+    await parkade.takeSigned({ scheme: "standard-webhooks", secrets: [OLD, NEW] });
+    expect((await park(parker({ signing: { secret: OLD } }), "e-0")).status).toBe("stored");
+    expect((await park(parker({ signing: { secret: NEW } }), "e-1")).status).toBe("stored");
+    await parkade.takeSigned({ scheme: "standard-webhooks", secrets: [NEW] });
+    expect((await park(parker({ signing: { secret: NEW } }), "e-2")).status).toBe("stored");
+    expect((await park(parker({ signing: { secret: OLD } }), "e-3")).status).toBe("spooled");
+    expect(await parkade.parked()).toEqual(["e-0", "e-1", "e-2"]);
+  });
+
+  test("hmac, with the header, prefix, encoding and time that the source asks for", async () => {
+    const form = { header: "x-mac", prefix: "v0=", encoding: "base64", timestampHeader: "x-time" } as const;
+    await parkade.takeSigned({ scheme: "hmac", secrets: ["It's a secret"], ...form });
+    const by = parker({ signing: { scheme: "hmac", secret: "It's a secret", ...form } });
+    expect((await park(by, "e-0")).status).toBe("stored");
+    await parkade.takeSigned({ scheme: "hmac", secrets: ["It's a secret"] });
+    const plain = parker({ signing: { scheme: "hmac", secret: "It's a secret" } });
+    expect((await park(plain, "e-1")).status).toBe("stored");
+  });
+
+  test("what waited on disk for an hour is signed anew, in the smaller requests of a large one too", async () => {
+    await parkade.takeSigned({ scheme: "standard-webhooks", secrets: [NEW] });
+    await parkade.down();
+    let agoMs = 60 * 60_000;
+    const clock = { ...hasty, wallMs: () => hasty.wallMs() - agoMs };
+    const by = parker({ signing: { secret: NEW }, clock });
+    const wanted = ids("e", 40);
+    for (const id of wanted) expect((await park(by, id, "x".repeat(1_000))).status).toBe("spooled");
+    agoMs = 0;
+    await parkade.up();
+    await expect.poll(() => parkade.parked(), { timeout: 10_000 }).toEqual(wanted);
+  });
+
+  test("a wrong clock is said, not the secret suspected; right again, all comes", async () => {
+    await parkade.takeSigned({ scheme: "standard-webhooks", secrets: [NEW] });
+    let aheadMs = 17 * 60_000;
+    const by = parker({ signing: { secret: NEW }, clock: { ...hasty, wallMs: () => hasty.wallMs() + aheadMs } });
+    expect((await park(by, "e-0")).status).toBe("spooled");
+    await expect.poll(() => by.reported.errors.at(-1)).toMatch(/17 minutes ahead of Parkade's.*set the clock/);
+    aheadMs = 0;
+    await expect.poll(() => parkade.parked()).toEqual(["e-0"]);
+  });
+
+  test("a wrong secret is an outage that says what the source takes, and never the secret", async () => {
+    await parkade.takeSigned({ scheme: "standard-webhooks", secrets: [NEW] });
+    const by = parker({ signing: { secret: OLD } });
+    expect((await park(by, "e-0")).status).toBe("spooled");
+    await expect.poll(() => by.reported.errors.at(-1)).toMatch(/takes only requests that are signed/);
+    expect(by.reported.errors.join()).not.toMatch(/whsec_|minutes ahead|minutes behind/);
+  });
+
+  test.each([
+    [{ secret: "" }, /signing\.secret is empty/],
+    [{ secret: "short" }, /signing\.secret must be at least 16 bytes in base64/],
+    [{ secret: NEW, scheme: "rsa" as never }, /signing\.scheme is "rsa": give standard-webhooks or hmac/],
+  ])("%j cannot sign: %s", (signing, message) => {
+    expect(() => parker({ signing })).toThrow(message);
   });
 });
 

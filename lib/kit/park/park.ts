@@ -1,5 +1,6 @@
 /** `parkade/park`: all that users may import. A name that leaves this file is a breaking change of the package. */
 
+export type { Signing } from "@/lib/brokers/http/request-signature";
 export type { FailedMessage } from "@/lib/kit/park/event";
 export {
   createParker,

@@ -1,3 +1,4 @@
+import { type Signing, signingFault } from "@/lib/brokers/http/request-signature";
 import { host, withDefaults } from "@/lib/kit/host";
 import { type Delivery, deliver, ParkadeUnavailable } from "@/lib/kit/park/deliver";
 import { type FailedMessage, type ParkEvent, parkEvent } from "@/lib/kit/park/event";
@@ -13,6 +14,8 @@ export type ParkerOptions = {
   /** The source that these events belong to, as it is named in Parkade. */
   source: string;
   token?: string;
+  /** For a source that takes signed requests only (`signedIntake`): each request is signed anew, the spool holds no signature. */
+  signing?: Signing;
   /** Events wait in this folder while Parkade cannot take them. It outlives the process: no `/tmp` of a container. */
   spoolDir: string;
   /** Default 64 MiB. */
@@ -89,9 +92,10 @@ export function createParker(options: ParkerOptions): Parker {
 }
 
 class SpoolingParker implements Parker {
-  readonly #options: Required<Omit<ParkerOptions, "token" | "url">>;
+  readonly #options: Required<Omit<ParkerOptions, "token" | "signing" | "url">>;
   readonly #url: URL;
   readonly #token: string | null;
+  readonly #signing: Signing | null;
   readonly #spool: Spool;
   readonly #closing = new AbortController();
   #started: Promise<void> | null = null;
@@ -124,6 +128,9 @@ class SpoolingParker implements Parker {
     assertWhole("waitMsMax", this.#options.waitMsMax, 1, 600_000);
     this.#url = new URL("/api/v1/events", options.url);
     this.#token = options.token ?? null;
+    this.#signing = options.signing ?? null;
+    const fault = this.#signing && signingFault(this.#signing);
+    if (fault !== null) throw new TypeError(`signing.${fault}`);
     const { spoolDir, spoolBytesMax, fsync, clock } = this.#options;
     this.#spool = new Spool({ folder: spoolDir, bytesMax: spoolBytesMax, fsync, clock });
   }
@@ -229,8 +236,14 @@ class SpoolingParker implements Parker {
     const late = new AbortController();
     const cancel = clock.timer(requestTimeoutMs, () => late.abort(new Error("Parkade did not answer in time")));
     try {
-      const options = { url: this.#url, token: this.#token, fetch, wallMs: clock.wallMs, signal: late.signal };
-      const results = await deliver(events, options);
+      const results = await deliver(events, {
+        url: this.#url,
+        token: this.#token,
+        signing: this.#signing,
+        fetch,
+        wallMs: clock.wallMs,
+        signal: late.signal,
+      });
       this.#downUntilMs = Number.NEGATIVE_INFINITY;
       return results;
     } catch (error) {

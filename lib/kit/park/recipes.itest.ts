@@ -1,10 +1,13 @@
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ParkadeServer, parkadeServer } from "@/lib/kit/testing/parkade-server";
 import { describeWith } from "@/lib/testing/describe-with";
+import { addSource } from "@/lib/testing/letters";
 
 const FOLDER = "docs/kit/recipes";
 const built = mkdtempSync(join(tmpdir(), "parkade-recipes-"));
@@ -17,9 +20,13 @@ type Recipe = {
   version: string[];
   type: string | null;
   stack: RegExp | null;
+  /** Absent: when PARKADE_SIGNING_SECRET is set. */
+  signs?: "always" | "never";
 };
 
-/** Park.cs is not here: it has been read and not run, which its page says. */
+const SECRET = "whsec_bmV3LW5ldy1uZXctbmV3LW5ldy1uZXc=";
+
+/** Park.cs is not here: it is neither compiled nor run, which its page says. */
 const RECIPES: Recipe[] = [
   {
     language: "curl",
@@ -27,6 +34,15 @@ const RECIPES: Recipe[] = [
     version: ["curl", "--version"],
     type: null,
     stack: null,
+    signs: "never",
+  },
+  {
+    language: "curl, signed",
+    command: ["sh", `${FOLDER}/park-signed.sh`],
+    version: ["openssl", "version"],
+    type: null,
+    stack: null,
+    signs: "always",
   },
   {
     language: "Python",
@@ -55,20 +71,27 @@ const RECIPES: Recipe[] = [
 let parkade: ParkadeServer;
 beforeAll(async () => {
   parkade = await parkadeServer();
+  await addSource(parkade.console.deps.db, "signed");
 });
 afterAll(async () => {
   await parkade.stop();
   rmSync(built, { recursive: true });
 });
 
-function run({ language, command }: Recipe, eventId: string): Promise<{ code: number; output: string }> {
+type With = { secret?: string; source?: string; url?: string };
+function run(
+  { command, type }: Recipe,
+  eventId: string,
+  { secret = "", source = "orders", url = parkade.url }: With = {},
+): Promise<{ code: number; output: string }> {
   const [program, ...fixed] = command as [string, ...string[]];
-  const given = language === "curl" ? [eventId, "VALIDATION_ERROR", 'no "lines"\nin it'] : [];
+  const given = type === null ? [eventId, "VALIDATION_ERROR", 'no "lines"\nin it'] : [];
   const env = {
     ...process.env,
-    PARKADE_URL: parkade.url,
-    PARKADE_SOURCE: "orders",
+    PARKADE_URL: url,
+    PARKADE_SOURCE: source,
     EVENT_ID: eventId,
+    PARKADE_SIGNING_SECRET: secret,
     CONTENT_TYPE: "application/json",
     no_proxy: "127.0.0.1",
   };
@@ -81,14 +104,15 @@ function run({ language, command }: Recipe, eventId: string): Promise<{ code: nu
 }
 
 for (const recipe of RECIPES) {
-  const { language, prepare, version, type, stack } = recipe;
+  const { language, prepare, version, type, stack, signs } = recipe;
+  const secret = signs === "always" ? SECRET : "";
   const found = spawnSync(version[0]!, version.slice(1), { stdio: "ignore" }).status === 0;
   describeWith(found ? null : `${version[0]} is not installed`, `the recipe for ${language}`, () => {
     test("parks the bytes with the error, knows a repeat, and says when it could not", async () => {
       if (prepare) expect(spawnSync(prepare[0]!, prepare.slice(1)).stderr.toString()).toBe("");
       const eventId = `${language}-1`;
-      expect(await run(recipe, eventId)).toMatchObject({ code: 0 });
-      expect(await run(recipe, eventId)).toMatchObject({ code: 0 });
+      expect(await run(recipe, eventId, { secret })).toMatchObject({ code: 0 });
+      expect(await run(recipe, eventId, { secret })).toMatchObject({ code: 0 });
       expect((await parkade.parked()).filter((id) => id === eventId)).toHaveLength(1);
       const [row] = await parkade.console.deps.db.query<Record<string, never>>(
         `select e.error_code, e.attempts, b.payload, b.content_type, b.error_type as type, b.error_detail as stack
@@ -101,7 +125,7 @@ for (const recipe of RECIPES) {
       if (stack !== null) expect(row!.stack).toMatch(stack);
 
       // curl repeats refused connections and answers, and no connection that was cut.
-      if (language !== "curl") {
+      if (type !== null) {
         // The connection of the first request is cut: it is sent again.
         const before = parkade.requests();
         parkade.before = async (nth) => {
@@ -115,10 +139,36 @@ for (const recipe of RECIPES) {
       }
 
       await parkade.down();
-      expect((await run(recipe, `${language}-3`)).code).not.toBe(0);
+      expect((await run(recipe, `${language}-3`, { secret })).code).not.toBe(0);
       await parkade.up();
       expect(await parkade.parked()).not.toContain(`${language}-3`);
     }, 120_000);
+
+    test("takes the page that a proxy leads it to for no success", async () => {
+      const proxy = createServer((request, response) =>
+        request.url === "/login" ? response.end("log in") : response.writeHead(302, { location: "/login" }).end(),
+      );
+      await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+      const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+      expect((await run(recipe, `${language}-5`, { secret, url })).code).not.toBe(0);
+      proxy.closeAllConnections();
+      await new Promise((resolve) => proxy.close(resolve));
+    }, 120_000);
+
+    test.skipIf(signs === "never")(
+      "signs for a source that takes signed requests only",
+      async () => {
+        await parkade.takeSigned({ scheme: "standard-webhooks", secrets: [SECRET] }, "signed");
+        const eventId = `${language}-4`;
+        expect(
+          (await run(recipe, eventId, { secret: "whsec_b2xkLW9sZC1vbGQtb2xkLW9sZC1vbGQ=", source: "signed" })).code,
+        ).not.toBe(0);
+        if (signs === undefined) expect((await run(recipe, eventId, { source: "signed" })).code).not.toBe(0);
+        expect(await run(recipe, eventId, { secret: SECRET, source: "signed" })).toMatchObject({ code: 0 });
+        expect(await parkade.parked()).toContain(eventId);
+      },
+      120_000,
+    );
   });
 }
 

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import * as confirm from "@/app/api/v1/events/confirm/route";
 import * as events from "@/app/api/v1/events/route";
+import { parseSourceConfig } from "@/lib/kinds/kinds";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource } from "@/lib/testing/letters";
 
@@ -15,6 +16,8 @@ export type ParkadeServer = {
   /** Refuses connections and cuts open ones, on the same port until `up`. */
   down(): Promise<void>;
   up(): Promise<void>;
+  /** The source (or another one that is there) takes only requests that are signed so. */
+  takeSigned(signedIntake: object, of?: string): Promise<void>;
   /** Ids of the parked events of the source, in the order in which they were parked. */
   parked(): Promise<string[]>;
   stop(): Promise<void>;
@@ -66,6 +69,11 @@ export async function parkadeServer(env: Record<string, string> = {}, source = "
     requests: () => nth,
     down,
     up,
+    takeSigned: async (signedIntake, of = source) => {
+      parseSourceConfig("http", { signedIntake });
+      const config = { signedIntake };
+      await console.deps.db.run("update sources set kind = 'http', config = $2 where name = $1", [of, config]);
+    },
     parked: async () => {
       const rows = await console.deps.db.query<{ event_id: string }>(
         "select k.event_id from event_keys k join dlq_events e on e.id = k.id order by e.id",

@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { webhookHeaders, webhookKey } from "@/lib/brokers/http/request-signature";
 import { host } from "@/lib/kit/host";
 import type { Message, MessageResult, Transport } from "@/lib/kit/outbox/message";
 import { failureOf, fromPublisher } from "@/lib/kit/outbox/transports/send-each";
@@ -60,14 +60,8 @@ function headersOf(message: Message, { headers = {}, secret }: HttpOptions, seco
   for (const [name, value] of Object.entries(headers)) sent.set(name, value);
   sent.set("idempotency-key", `"${message.id}"`);
   if (secret === undefined) return sent;
-  sent.set("webhook-id", message.id);
-  sent.set("webhook-timestamp", String(seconds));
-  sent.set("webhook-signature", `v1,${signatureOf(message, secret, seconds)}`);
+  const key = secret.startsWith("whsec_") ? webhookKey(secret) : Buffer.from(secret);
+  const signed = webhookHeaders(key, { id: message.id, timestamp: String(seconds), body: message.body });
+  for (const [name, value] of Object.entries(signed)) sent.set(name, value);
   return sent;
-}
-
-/** HMAC-SHA-256 of `id.timestamp.body`. Source: Standard Webhooks 1.0. */
-function signatureOf({ id, body }: Message, secret: string, seconds: number): string {
-  const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice("whsec_".length), "base64") : Buffer.from(secret);
-  return createHmac("sha256", key).update(`${id}.${seconds}.`).update(body).digest("base64");
 }

@@ -1,0 +1,82 @@
+import { execFile } from "node:child_process";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type ParkadeServer, parkadeServer } from "@/lib/kit/testing/parkade-server";
+
+const SECRET = "whsec_bmV3LW5ldy1uZXctbmV3LW5ldy1uZXc=";
+
+let parkade: ParkadeServer;
+beforeAll(async () => {
+  parkade = await parkadeServer();
+});
+afterAll(() => parkade.stop());
+beforeEach(() => parkade.console.deps.db.run("truncate dlq_events, dlq_event_bodies, event_keys"));
+
+type Ran = { code: number; out: string; said: string };
+function run(words: string[], input: string, env: Record<string, string> = {}): Promise<Ran> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      ["--import", "tsx", "lib/cli/main.ts", ...words],
+      { env: { ...process.env, PARKADE_URL: parkade.url, ...env } },
+      (error, out, said) => resolve({ code: Number(error?.code ?? 0), out, said }),
+    );
+    child.stdin!.end(input);
+  });
+}
+const event = (id: string, more: object = {}) => JSON.stringify({ eventId: id, errorCode: "X", payload: 1, ...more });
+
+describe("parkade park", () => {
+  test("parks a line for each event in several requests, digit for digit, and names the lines that were refused", async () => {
+    const large = '{"source":"orders","eventId":"large","errorCode":"X","payload":{"n":12345678901234567890.10}}';
+    const many = Array.from({ length: 450 }, (_, n) => event(`e-${n}`));
+    const input = [large, "", event("bad", { errorCode: 7 }), ...many, event("other", { source: "none" })].join("\n");
+    const before = parkade.requests();
+    const ran = await run(["park", "--source", "orders"], input);
+    expect(ran).toMatchObject({ code: 4, out: expect.stringMatching(/accepted +451\nduplicates +0\nrefused +2\n/) });
+    expect(ran.said).toMatch(/^line 3: .*errorCode.*\n/);
+    expect(ran.said).toMatch(/line 454: .*\(unknown-source\)\n$/);
+    expect(parkade.requests() - before).toBe(3);
+    expect((await parkade.parked()).slice(0, 3)).toEqual(["large", "e-0", "e-1"]);
+    const [row] = await parkade.console.deps.db.query<{ payload: Buffer }>(
+      "select b.payload from dlq_event_bodies b join event_keys k on k.id = b.id where k.event_id = 'large'",
+    );
+    expect(row!.payload.toString()).toBe('{"n":12345678901234567890.10}');
+    expect(await run(["park", "--source", "orders", "--json"], input)).toMatchObject({
+      out: '{"accepted":0,"duplicates":451,"bounced":0,"dropped":0,"rejectedTotal":2}\n',
+    });
+  }, 60_000);
+
+  test("takes one document, and says what is no event", async () => {
+    const document = JSON.stringify([{ source: "orders", eventId: "d-0", errorCode: "X", payload: null }], null, 2);
+    expect(await run(["park"], document)).toMatchObject({ code: 0 });
+    expect(await run(["park", "--source", "orders"], event("d-1", { version: "x" }))).toMatchObject({
+      code: 4,
+      said: expect.stringMatching(/^line 1: .*version/),
+    });
+    expect(await run(["park"], " \n")).toMatchObject({ code: 2, said: expect.stringMatching(/standard input/) });
+    const torn = await run(["park", "--source", "orders"], `${event("d-2")}\n{"eventId":`);
+    expect(torn).toMatchObject({ code: 2, said: expect.stringMatching(/line 2 is no event in JSON/) });
+    expect(await parkade.parked()).toEqual(["d-0"]);
+  }, 60_000);
+
+  test("signs with the secret of the environment, by the scheme that the source asks for", async () => {
+    const words = ["park", "--source", "orders"];
+    await parkade.takeSigned({ scheme: "standard-webhooks", secrets: [SECRET] });
+    expect(await run(words, event("s-0"))).toMatchObject({ code: 1, said: expect.stringMatching(/\(not-signed\)/) });
+    expect(await run(words, event("s-0"), { PARKADE_SIGNING_SECRET: SECRET })).toMatchObject({ code: 0 });
+    const form = { header: "x-mac", prefix: "sha256=", timestampHeader: "x-time" };
+    await parkade.takeSigned({ scheme: "hmac", secrets: ["text"], ...form });
+    const hmac = ["--signature=hmac", "--signature-header=x-mac", "--signature-prefix=sha256="];
+    const timed = [...words, ...hmac, "--signature-timestamp=x-time"];
+    expect(await run(timed, event("s-1"), { PARKADE_SIGNING_SECRET: "text" })).toMatchObject({ code: 0 });
+    expect(await run(timed, event("s-2"))).toMatchObject({
+      code: 2,
+      said: expect.stringMatching(/set PARKADE_SIGNING_SECRET/),
+    });
+    expect(await run(words, event("s-2"), { PARKADE_SIGNING_SECRET: "short" })).toMatchObject({
+      code: 2,
+      said: expect.stringMatching(/PARKADE_SIGNING_SECRET: the secret must be at least 16 bytes/),
+    });
+    expect(await parkade.parked()).toEqual(["s-0", "s-1"]);
+  }, 60_000);
+});

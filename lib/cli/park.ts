@@ -1,0 +1,121 @@
+import { randomUUID } from "node:crypto";
+import { type Signing, signingFault } from "@/lib/brokers/http/request-signature";
+import { type Call, printAnswer } from "@/lib/cli/call";
+import { UsageError } from "@/lib/cli/command-line";
+import { EXIT, SIGNING_SECRET } from "@/lib/cli/command-table";
+import { factsText } from "@/lib/cli/table";
+import { ApiError } from "@/lib/contract/api-error";
+import type { ParkAnswer } from "@/lib/contract/events";
+import { formatNumber, visible } from "@/lib/core/format";
+
+/** Of one request: as many as `parkade/park` sends, and far below what Parkade takes. */
+const LINES_MAX = 200;
+const CHARS_MAX = 1_000_000;
+/** Refused lines that are said; the rest is counted. */
+const SAID_MAX = 20;
+
+type Counts = Omit<ParkAnswer, "rejected">;
+type Rejected = ParkAnswer["rejected"];
+
+/** `park`: one JSON document, or a line for each event, from standard input. */
+export async function park(call: Call): Promise<number> {
+  const { line, api, terminal } = call;
+  const signing = signingOf(call);
+  const source = line.text("source");
+  const path = `api/v1/events${source === null ? "" : `?source=${encodeURIComponent(source)}`}`;
+  const counts: Counts = { accepted: 0, duplicates: 0, bounced: 0, dropped: 0, rejectedTotal: 0 };
+  let sent = false;
+  for await (const { body, lines } of requestsOf(terminal.lines())) {
+    const change = { method: "POST", body, key: randomUUID(), signing } as const;
+    const { rejected, ...answer } = await api.change<ParkAnswer>(path, change).catch((error: unknown) => {
+      const alone = lines.length === 1 ? refusalOf(error) : null;
+      if (alone !== null) return alone;
+      if (sent) terminal.say(`The lines before line ${lines[0]} were sent. Parking them again stores nothing new.`);
+      throw error;
+    });
+    for (const { index, code, detail } of rejected.slice(0, Math.max(0, SAID_MAX - counts.rejectedTotal))) {
+      const place = lines.length === 0 ? `event ${index + 1}` : `line ${lines[index]}`;
+      terminal.say(`${place}: ${visible(detail)} (${code})`);
+    }
+    for (const name of Object.keys(counts) as (keyof Counts)[]) counts[name] += answer[name];
+    sent = true;
+  }
+  if (!sent) throw new UsageError("give events as JSON or NDJSON on standard input", line.command);
+  await printAnswer(call, counts, () => countsText(counts));
+  return counts.rejectedTotal === 0 ? EXIT.done : EXIT.partly;
+}
+
+/** A request of one event answers with a problem where a larger one lists the event as rejected. */
+function refusalOf(error: unknown): ParkAnswer | null {
+  if (!(error instanceof ApiError) || ![400, 404, 413, 422].includes(error.status)) return null;
+  const rejected = [{ index: 0, code: error.code, detail: error.detail }] as Rejected;
+  return { accepted: 0, duplicates: 0, bounced: 0, dropped: 0, rejected, rejectedTotal: 1 };
+}
+
+function countsText({ accepted, duplicates, bounced, dropped, rejectedTotal }: Counts): string {
+  return factsText([
+    ["accepted", formatNumber(accepted)],
+    ["duplicates", formatNumber(duplicates)],
+    ["bounced", bounced === 0 ? null : formatNumber(bounced)],
+    ["dropped", dropped === 0 ? null : formatNumber(dropped)],
+    ["refused", rejectedTotal === 0 ? null : formatNumber(rejectedTotal)],
+  ]);
+}
+
+function signingOf({ line }: Call): Signing | undefined {
+  const secret = process.env[SIGNING_SECRET];
+  const scheme = line.text("signature") as Signing["scheme"] | null;
+  if (!secret && scheme !== null)
+    throw new UsageError(`set ${SIGNING_SECRET}: --signature needs the secret`, line.command);
+  if (!secret) return undefined;
+  const signing: Signing = {
+    secret,
+    scheme: scheme ?? undefined,
+    header: line.text("signature-header") ?? undefined,
+    prefix: line.text("signature-prefix") ?? undefined,
+    encoding: (line.text("signature-encoding") as Signing["encoding"]) ?? undefined,
+    timestampHeader: line.text("signature-timestamp") ?? undefined,
+  };
+  const fault = signingFault(signing);
+  if (fault !== null) throw new UsageError(`${SIGNING_SECRET}: the ${fault}`, line.command);
+  return signing;
+}
+
+/** Bodies of requests, and the lines that each holds: none = the input is one document. Events go as they were written. */
+async function* requestsOf(input: AsyncIterable<string>): AsyncGenerator<{ body: string; lines: number[] }> {
+  let events: string[] = [];
+  let lines: number[] = [];
+  let chars = 0;
+  let number = 0;
+  let document: string | null = null;
+  const request = () => ({ body: `{"events":[${events.join(",")}]}`, lines });
+  for await (const text of input) {
+    number++;
+    if (document !== null) document += `\n${text}`;
+    else if (text.trim() === "") continue;
+    else if (!isEvent(text)) {
+      if (lines.length > 0) throw new UsageError(`line ${number} is no event in JSON`);
+      document = text;
+    } else {
+      if (events.length === LINES_MAX || (events.length > 0 && chars + text.length > CHARS_MAX)) {
+        yield request();
+        [events, lines, chars] = [[], [], 0];
+      }
+      events.push(text);
+      lines.push(number);
+      chars += text.length;
+    }
+  }
+  if (document !== null) yield { body: document, lines: [] };
+  else if (events.length > 0) yield request();
+}
+
+/** Whether a line is one event: a whole JSON object that is no list of events. */
+function isEvent(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) && !("events" in value);
+  } catch {
+    return false;
+  }
+}
