@@ -1,15 +1,14 @@
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
-import { createServer, type Server } from "node:net";
+import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { amqp10Adapter } from "@/lib/brokers/amqp10/adapter";
 import { consumerOf, eventually, outbound } from "@/lib/brokers/broker.conformance";
-import { httpAdapter } from "@/lib/brokers/http/adapter";
-import { outboxAdapter } from "@/lib/brokers/outbox/adapter";
+import { adminOf, connectionTo } from "@/lib/brokers/kafka/client";
 import type { Adapter, AdapterDeps } from "@/lib/brokers/port";
-import { rabbitmqAdapter } from "@/lib/brokers/rabbitmq/adapter";
-import { brokerRegistry } from "@/lib/brokers/registry";
-import { parseSourceConfig, type SourceConfig } from "@/lib/kinds/kinds";
+import { ADAPTERS, brokerRegistry } from "@/lib/brokers/registry";
+import { type Kind, parseSourceConfig } from "@/lib/kinds/kinds";
 import { addressFilter, parseNetworks } from "@/lib/platform/address-filter";
 import { systemClock } from "@/lib/platform/clock";
 
@@ -33,32 +32,56 @@ beforeEach(async () => {
 });
 afterEach(() => new Promise((resolve) => server.close(resolve)));
 
-const KINDS: [string, (host: string) => SourceConfig, () => Adapter<never>][] = [
-  ["http", (host) => parseSourceConfig("http", { redriveUrl: `http://${host}:${port}/in` }), () => httpAdapter(deps)],
-  ["https", (host) => parseSourceConfig("http", { redriveUrl: `https://${host}:${port}/in` }), () => httpAdapter(deps)],
+/** Every kind, to `host` on the port of the server above; the address of a protocol that encrypts looks names up elsewhere. */
+const CONFIGS: [title: string, kind: Kind, config: (host: string) => object][] = [
+  ["http", "http", (host) => ({ redriveUrl: `http://${host}:${port}/in` })],
+  ["https", "http", (host) => ({ redriveUrl: `https://${host}:${port}/in` })],
+  ["rabbitmq", "rabbitmq", (host) => ({ url: `amqp://guest:guest@${host}:${port}`, queue: "q" })],
+  ["amqp10", "amqp10", (host) => ({ url: `amqp://${host}:${port}`, address: "DLA" })],
+  ["amqp10, encrypted", "amqp10", (host) => ({ url: `amqps://${host}:${port}`, address: "DLA" })],
+  ["outbox", "outbox", (host) => ({ url: `postgres://u:p@${host}:${port}/db` })],
+  ["outbox, in its query", "outbox", (host) => ({ url: `postgres://u:p@db.example/db?host=${host}&port=${port}` })],
+  ["kafka", "kafka", (host) => ({ bootstrap: [`${host}:${port}`], topics: ["t"] })],
+  ["kafka, encrypted", "kafka", (host) => ({ bootstrap: [`${host}:${port}`], topics: ["t"], encrypt: true })],
   [
-    "rabbitmq",
-    (host) => parseSourceConfig("rabbitmq", { url: `amqp://guest:guest@${host}:${port}`, queue: "q" }),
-    () => rabbitmqAdapter(deps),
+    "sqs",
+    "sqs",
+    (host) => ({
+      queue: "q",
+      endpoint: `http://${host}:${port}`,
+      region: "eu-central-1",
+      accessKeyId: "key",
+      secretAccessKey: "secret",
+    }),
   ],
-  [
-    "amqp10",
-    (host) => parseSourceConfig("amqp10", { url: `amqp://${host}:${port}`, address: "DLA" }),
-    () => amqp10Adapter(deps),
-  ],
-  [
-    "outbox",
-    (host) => parseSourceConfig("outbox", { url: `postgres://u:p@${host}:${port}/db` }),
-    () => outboxAdapter(deps),
-  ],
+  ["nats", "nats", (host) => ({ servers: [`${host}:${port}`], stream: "s" })],
+  ["redis-stream", "redis-stream", (host) => ({ url: `redis://${host}:${port}`, stream: "s", group: "g" })],
+  ["redis-stream, encrypted", "redis-stream", (host) => ({ url: `rediss://${host}:${port}`, stream: "s", group: "g" })],
+  ["sidekiq", "sidekiq", (host) => ({ url: `redis://${host}:${port}` })],
+  ["bullmq on Redis", "bullmq", (host) => ({ url: `redis://${host}:${port}`, queue: "q" })],
+  ["bullmq on PostgreSQL", "bullmq", (host) => ({ url: `postgres://u:p@${host}:${port}/db`, queue: "q" })],
 ];
 
-it.each(KINDS)("%s connects to no refused address, given as such or by its name", async (_, configOf, make) => {
-  const adapter = make();
-  for (const host of ["127.0.0.1", "localhost"]) {
-    const config = configOf(host).config as never;
+/** What a message needs to have a way: its origin, and a payload that any kind takes. */
+const message = outbound(
+  {
+    queue: "q",
+    rowId: "a",
+    topic: "t",
+    stream: "s",
+    subject: "s.a",
+    address: "DLA",
+    job: { id: "1", name: "n" },
+    sqsQueue: "q",
+  },
+  { payload: Buffer.from('{"class":"Job","args":[],"queue":"q","jid":"a"}') },
+);
+
+it.each(CONFIGS)("%s connects to no refused address, given as such or by its name", async (title, kind, configOf) => {
+  for (const host of title.includes("query") ? ["127.0.0.1"] : ["127.0.0.1", "localhost"]) {
+    const { config } = parseSourceConfig(kind, configOf(host));
+    const adapter = ADAPTERS[kind](deps) as Adapter<typeof config>;
     const publisher = adapter.publisher(config);
-    const message = outbound({ queue: "q", rowId: "a" });
     await expect(publisher.publish(message, never)).rejects.toMatchObject({ code: "ADDRESS_REFUSED", sent: "no" });
     await publisher.close();
     const probed = await adapter.probe(config, never);
@@ -70,6 +93,39 @@ it.each(KINDS)("%s connects to no refused address, given as such or by its name"
   }
   expect(connections).toBe(0);
 });
+
+it("names every kind", () => {
+  expect(new Set(CONFIGS.map(([, kind]) => kind))).toEqual(new Set(Object.keys(ADAPTERS)));
+});
+
+it("takes nothing from the query of a Redis address: no file, and no other host", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "parkade-socket-"));
+  const file = createServer((socket) => {
+    connections += 1;
+    socket.destroy();
+  }).listen(join(folder, "sock"));
+  await once(file, "listening");
+  const query = new URLSearchParams({ path: join(folder, "sock"), host: "localhost", sentinels: "localhost" });
+  const { config } = parseSourceConfig("sidekiq", { url: `redis://127.0.0.1:${port}?${query}` });
+  expect(await ADAPTERS.sidekiq(deps).probe(config as never, never)).toMatchObject({ reachable: false });
+  expect(connections).toBe(0);
+  await new Promise((resolve) => file.close(resolve));
+  rmSync(folder, { recursive: true });
+});
+
+/** A broker that names another one, at an address or a name that is refused. */
+it.each(["127.0.0.2", "localhost"])(
+  "kafka connects to no broker at a refused address that a broker names: %s",
+  async (host) => {
+    // The bootstrap broker is reached by an address that is allowed: only 127.0.0.1 stands for it.
+    const only = addressFilter({ refused: parseNetworks("127.0.0.2 ::1")!, allowed: null });
+    const named = { ...only, lookup: host === "localhost" ? addresses.lookup : only.lookup };
+    const client = adminOf({ bootstrap: [`127.0.0.1:${port}`], topics: ["t"] }, "test", { addresses: named });
+    await expect(connectionTo(client, { host, port })).rejects.toMatchObject({ cause: { code: "ADDRESS_REFUSED" } });
+    expect(connections).toBe(0);
+    await client.close();
+  },
+);
 
 it("refuses an IP address of any kind before a client is made", () => {
   const registry = brokerRegistry({ ...deps, secrets: { variables: {}, listed: [] } });

@@ -1,8 +1,13 @@
-import { Redis } from "ioredis";
+import { connect as connectTcp } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { AbstractConnector, Redis, type RedisOptions } from "ioredis";
+import type { AdapterDeps } from "@/lib/brokers/port";
 import type { TlsSettings } from "@/lib/kinds/fields";
-import type { Clock } from "@/lib/platform/clock";
+import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 const CONNECT_TIMEOUT_MS = 5_000;
+/** How long a socket may take to end before it is closed. */
+const CLOSE_TIMEOUT_MS = 2_000;
 
 export type RedisAddress = { url: string; tls?: TlsSettings | undefined };
 
@@ -54,19 +59,53 @@ export function describeRedis(error: unknown, address: RedisAddress): string {
   return isReply(error) ? `${where} answered: ${text}` : `lost ${where} (${code})`;
 }
 
+/** What a URL says. Its query is left out: ioredis would take options from it, a file or another host among them. */
+function serverOf({ url, tls = {} }: RedisAddress): RedisOptions & { host: string; port: number } {
+  const { hostname, port, protocol, username, password, pathname } = new URL(url);
+  const { ca, cert, key, servername } = tls;
+  return {
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: Number(port) || 6379,
+    username: decodeURIComponent(username),
+    password: decodeURIComponent(password),
+    db: Number(pathname.slice(1)) || 0,
+    ...(protocol === "rediss:" ? { tls: { ca, cert, key, servername } } : {}),
+  };
+}
+
+/** Connects to no address that the filter refuses: the address it checks is the one it connects to. */
+function connectorTo({ host, port, tls }: ReturnType<typeof serverOf>, { assertAllowed, lookup }: AddressFilter) {
+  return class extends AbstractConnector {
+    constructor() {
+      super(CLOSE_TIMEOUT_MS);
+    }
+    override async connect() {
+      this.connecting = true;
+      assertAllowed(host);
+      const to = { host, port, lookup };
+      this.stream = tls === undefined ? connectTcp(to) : connectTls({ ...(tls as object), ...to });
+      return this.stream;
+    }
+  };
+}
+
+/** `name`: as Redis lists the connection. */
+export type Connecting = { name: string; signal: AbortSignal };
+
 /**
  * One connection, made now, that does not reconnect: whoever holds it makes another. Rejects with RedisFailure, or with
  * `signal.reason` when aborted.
  */
 export async function connectRedis(
   address: RedisAddress,
-  { name, clock, signal }: { name: string; clock: Clock; signal: AbortSignal },
+  { name, signal }: Connecting,
+  { clock, addresses = DEFAULT_ADDRESSES }: Pick<AdapterDeps, "clock" | "addresses">,
 ): Promise<Redis> {
   signal.throwIfAborted();
-  const { ca, cert, key, servername } = address.tls ?? {};
-  const tls = address.url.startsWith("rediss:") ? { tls: { ca, cert, key, servername } } : {};
-  const redis = new Redis(address.url, {
-    ...tls,
+  const server = serverOf(address);
+  const redis = new Redis({
+    ...server,
+    Connector: connectorTo(server, addresses),
     protocol: 2, // replies as arrays, whatever the server speaks
     lazyConnect: true,
     retryStrategy: () => null,

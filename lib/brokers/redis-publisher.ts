@@ -1,6 +1,7 @@
 import type { Redis } from "ioredis";
 import { HeldConnection } from "@/lib/brokers/held-connection";
 import {
+  type AdapterDeps,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
@@ -16,7 +17,6 @@ import {
   type RedisFailure,
   redisCode,
 } from "@/lib/brokers/redis-connection";
-import type { Clock } from "@/lib/platform/clock";
 
 /** What one kind writes to Redis. */
 export type RedisWrite = {
@@ -35,16 +35,16 @@ type Link = { redis: Redis; suspect: boolean; close(): void };
 export class RedisPublisher implements Publisher {
   private readonly address: RedisAddress;
   private readonly write: RedisWrite;
-  private readonly clock: Clock;
+  private readonly deps: AdapterDeps;
   private readonly links: HeldConnection<Link>;
 
-  constructor(address: RedisAddress, write: RedisWrite, clock: Clock) {
+  constructor(address: RedisAddress, write: RedisWrite, deps: AdapterDeps) {
     this.address = address;
     this.write = write;
-    this.clock = clock;
+    this.deps = deps;
     this.links = new HeldConnection<Link>(
       async (signal) => {
-        const redis = await connectRedis(address, { name: "parkade-redrive", clock, signal });
+        const redis = await connectRedis(address, { name: "parkade-redrive", signal }, deps);
         return { redis, suspect: false, close: () => redis.disconnect() };
       },
       ({ redis, suspect }) => redis.status === "ready" && !suspect,
@@ -95,7 +95,7 @@ export class RedisPublisher implements Publisher {
 
   async probe(signal: AbortSignal): Promise<ProbeResult> {
     try {
-      const redis = await connectRedis(this.address, { name: "parkade-probe", clock: this.clock, signal });
+      const redis = await connectRedis(this.address, { name: "parkade-probe", signal }, this.deps);
       redis.disconnect();
       return { reachable: true, detail: `connected to ${addressOf(this.address)}`, depth: null, sample: [] };
     } catch (error) {

@@ -25,7 +25,7 @@ import {
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 /** The adapter of each kind. */
-const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>> } = {
+export const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>> } = {
   http: httpAdapter,
   rabbitmq: rabbitmqAdapter,
   "redis-stream": redisStreamsAdapter,

@@ -1,5 +1,5 @@
 import { type LookupAllOptions, type LookupOneOptions, lookup as resolve } from "node:dns";
-import { BlockList, isIP, type LookupFunction } from "node:net";
+import { BlockList, isIP, type LookupFunction, Socket } from "node:net";
 
 /**
  * Addresses that sources and targets may not have, unless an operator says otherwise: link-local ones, and those at which
@@ -72,6 +72,32 @@ export function addressFilter({ refused, allowed }: { refused: BlockList; allowe
       });
     },
   };
+}
+
+/** The refusal that an error is or wraps; null when it has another cause. */
+export function addressRefusal(error: unknown): Error | null {
+  let link = error;
+  while (link instanceof Error) {
+    if ((link as { code?: unknown }).code === ADDRESS_REFUSED) return link;
+    link = link instanceof AggregateError ? link.errors[0] : link.cause;
+  }
+  return null;
+}
+
+/** A socket, for a client that takes one, which connects by `connect(port, host)` and checks the address itself. */
+export function checkedSocket({ assertAllowed, lookup }: AddressFilter): Socket {
+  const socket = new Socket();
+  const connect = socket.connect.bind(socket);
+  const checked = (port: number, host: string | undefined) => {
+    try {
+      if (host === undefined) throw new AddressRefused(`${port} is a file: sources and targets have host and port`);
+      assertAllowed(host);
+    } catch (error) {
+      return socket.destroy(error as Error);
+    }
+    return connect({ port, host, lookup });
+  };
+  return Object.assign(socket, { connect: checked });
 }
 
 /** What applies where nobody has configured another. */

@@ -15,14 +15,14 @@ export function bullmqAdapter(deps: AdapterDeps): Adapter<BullmqConfig> {
   };
 }
 
-async function probe(config: BullmqConfig, { clock }: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
+async function probe(config: BullmqConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
   let store: JobStore | null = null;
   const stopped = Promise.withResolvers<never>();
   stopped.promise.catch(() => undefined);
   const stop = () => stopped.reject(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
   const look = async (): Promise<ProbeResult> => {
-    store = await openJobStore(config, { name: "parkade-probe", clock, signal });
+    store = await openJobStore(config, { name: "parkade-probe", signal }, deps);
     await assertQueue(store, config);
     const queue = store.queue(config.queue);
     const jobs = (await queue.getJobs(["failed"], 0, SAMPLE_MAX - 1, true)) as (Job | undefined)[];

@@ -1,7 +1,9 @@
 import { createPostgresBackend, Queue, quoteSchemaName } from "bullmq";
 import type { Redis } from "ioredis";
+import type { AdapterDeps } from "@/lib/brokers/port";
 import {
   addressOf,
+  type Connecting,
   connectRedis,
   describeRedis,
   isReply,
@@ -9,7 +11,7 @@ import {
   redisCode,
 } from "@/lib/brokers/redis-connection";
 import type { BullmqConfig } from "@/lib/kinds/bullmq";
-import type { Clock } from "@/lib/platform/clock";
+import { checkedSocket, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { PostgresPool } from "@/lib/platform/postgres-pool";
 
 const STATEMENT_MS_MAX = 5_000;
@@ -38,11 +40,8 @@ function isRedis(config: BullmqConfig): boolean {
   return config.url.startsWith("redis");
 }
 
-export async function openJobStore(
-  config: BullmqConfig,
-  deps: { name: string; clock: Clock; signal: AbortSignal },
-): Promise<JobStore> {
-  return isRedis(config) ? redisStore(config, deps) : postgresStore(config, deps);
+export async function openJobStore(config: BullmqConfig, connecting: Connecting, deps: AdapterDeps): Promise<JobStore> {
+  return isRedis(config) ? redisStore(config, connecting, deps) : postgresStore(config, connecting, deps);
 }
 
 /** Queues that are made at their first use and closed with their store. */
@@ -66,11 +65,8 @@ function queues(open: (name: string) => Queue): { queue: (name: string) => Queue
 /** Nothing is written about us into the queue's own settings. */
 const LOOKING_ON = { skipMetasUpdate: true, skipVersionCheck: true, skipWaitingForReady: true };
 
-async function redisStore(
-  config: BullmqConfig,
-  deps: { name: string; clock: Clock; signal: AbortSignal },
-): Promise<JobStore> {
-  const redis: Redis = await connectRedis(config, deps);
+async function redisStore(config: BullmqConfig, connecting: Connecting, deps: AdapterDeps): Promise<JobStore> {
+  const redis: Redis = await connectRedis(config, connecting, deps);
   let lost: unknown = null;
   redis.on("close", () => {
     lost ??= new RedisFailure("ECONNRESET", `lost ${addressOf(config)}`);
@@ -93,13 +89,15 @@ async function redisStore(
 
 async function postgresStore(
   config: BullmqConfig,
-  { clock, signal }: { clock: Clock; signal: AbortSignal },
+  { name, signal }: Connecting,
+  { clock, addresses = DEFAULT_ADDRESSES }: AdapterDeps,
 ): Promise<JobStore> {
   signal.throwIfAborted();
   const pool = new PostgresPool(config.url, {
     max: 3,
     statementTimeoutMs: STATEMENT_MS_MAX,
-    applicationName: "parkade-source",
+    applicationName: name,
+    stream: () => checkedSocket(addresses),
     sessionOptions: `-c search_path=${quoteSchemaName(config.schema)}`,
   });
   const { queue, closeAll } = queues(

@@ -11,6 +11,7 @@ import {
 import { marksIn, newJobId, redriveLine } from "@/lib/brokers/bullmq/marks";
 import { HeldConnection } from "@/lib/brokers/held-connection";
 import {
+  type AdapterDeps,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
@@ -19,7 +20,6 @@ import {
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import type { BullmqConfig } from "@/lib/kinds/bullmq";
-import type { Clock } from "@/lib/platform/clock";
 
 /** For how long a queue that was found counts as existing. */
 const QUEUE_KNOWN_MS = 30_000;
@@ -57,16 +57,16 @@ function jobOf(message: OutboundMessage): OriginJob | null {
 export class BullmqPublisher implements Publisher {
   private readonly config: BullmqConfig;
   private readonly lane: "main" | "slow";
-  private readonly clock: Clock;
+  private readonly deps: AdapterDeps;
   private readonly stores: HeldConnection<JobStore>;
   private readonly knownUntilMs = new Map<string, number>();
 
-  constructor(config: BullmqConfig, lane: "main" | "slow", { clock }: { clock: Clock }) {
+  constructor(config: BullmqConfig, lane: "main" | "slow", deps: AdapterDeps) {
     this.config = config;
     this.lane = lane;
-    this.clock = clock;
+    this.deps = deps;
     this.stores = new HeldConnection(
-      (signal) => openJobStore(config, { name: "parkade-redrive", clock, signal }),
+      (signal) => openJobStore(config, { name: "parkade-redrive", signal }, deps),
       isOpen,
     );
   }
@@ -171,9 +171,9 @@ export class BullmqPublisher implements Publisher {
 
   /** An add to a queue that nobody works would succeed, and its job would wait for ever. */
   private async isThere(store: JobStore, queue: string): Promise<boolean> {
-    if ((this.knownUntilMs.get(queue) ?? 0) > this.clock.nowMs()) return true;
+    if ((this.knownUntilMs.get(queue) ?? 0) > this.deps.clock.nowMs()) return true;
     if (!(await store.exists(queue))) return false;
-    this.knownUntilMs.set(queue, this.clock.nowMs() + QUEUE_KNOWN_MS);
+    this.knownUntilMs.set(queue, this.deps.clock.nowMs() + QUEUE_KNOWN_MS);
     return true;
   }
 
@@ -186,7 +186,7 @@ export class BullmqPublisher implements Publisher {
 
   async probe(signal: AbortSignal): Promise<ProbeResult> {
     try {
-      const store = await openJobStore(this.config, { name: "parkade-probe", clock: this.clock, signal });
+      const store = await openJobStore(this.config, { name: "parkade-probe", signal }, this.deps);
       await store.close();
       return { reachable: true, detail: `connected to ${storeAddress(this.config)}`, depth: null, sample: [] };
     } catch (error) {

@@ -24,16 +24,16 @@ const WALK_EVERY_MS = 60_000;
 /** One failure of one job. */
 type Failure = { id: string; finishedOn: number };
 
-export function bullmqReader(config: BullmqConfig, { clock }: AdapterDeps): Reader<Failure> {
+export function bullmqReader(config: BullmqConfig, deps: AdapterDeps): Reader<Failure> {
   return {
     what: bullmq.reads(config)!,
     batchMax: PAGE,
     holdFromDeliveries: Number.POSITIVE_INFINITY,
     open: async (signal) => {
-      const store = await openJobStore(config, { name: "parkade-source", clock, signal });
+      const store = await openJobStore(config, { name: "parkade-source", signal }, deps);
       try {
         await assertQueue(store, config);
-        return new FailedSetSession(store, config, clock);
+        return new FailedSetSession(store, config, deps.clock);
       } catch (error) {
         await store.close();
         throw error;

@@ -1,4 +1,5 @@
-import { buildConnector, type Dispatcher, Pool } from "undici";
+import { type Dispatcher, Pool } from "undici";
+import { checkedConnector } from "@/lib/brokers/checked-connector";
 import { requestOf } from "@/lib/brokers/http/request";
 import {
   type AdapterDeps,
@@ -184,21 +185,13 @@ function refusal({ status, retryAfter, retryAfterMs, pushback, excerpt }: Answer
 }
 
 function poolFor(url: URL, addresses: AddressFilter): Pool {
-  const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, allowH2: false, lookup: addresses.lookup });
   return new Pool(url.origin, {
     connections: CONNECTIONS,
     pipelining: 1,
     allowH2: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: 60_000,
-    connect: (options, callback) => {
-      try {
-        addresses.assertAllowed(options.hostname);
-      } catch (error) {
-        return callback(error as Error, null);
-      }
-      connect(options, callback);
-    },
+    connect: checkedConnector(addresses, { timeout: CONNECT_TIMEOUT_MS, allowH2: false }),
   });
 }
 

@@ -8,7 +8,7 @@ import type { KafkaConfig } from "@/lib/kinds/kafka";
 export function kafkaAdapter(deps: AdapterDeps): Adapter<KafkaConfig> {
   return {
     reader: (config, source) => kafkaReader(config, source, deps),
-    probe: (config, signal) => probeTopics(config, signal),
+    probe: (config, signal) => probeTopics(config, deps, signal),
     publisher: (config, lane = "main") => new KafkaPublisher(config, lane, deps),
   };
 }

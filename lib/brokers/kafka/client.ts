@@ -9,7 +9,10 @@ import {
   kGetBootstrapConnection,
   kGetConnection,
 } from "@platformatic/kafka";
+import { checked } from "@/lib/brokers/kafka/checked-pool";
+import type { AdapterDeps } from "@/lib/brokers/port";
 import type { KafkaConfig } from "@/lib/kinds/kafka";
+import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 /** A broker that is silent for longer is given up. */
 const REQUEST_TIMEOUT_MS = 15_000;
@@ -19,7 +22,11 @@ const CONNECT_TIMEOUT_MS = 10_000;
 export const CLIENT_PREFIX = "parkade";
 
 /** Connection settings of a client. The callers retry: the client itself repeats only what a moment heals. */
-export function clientOptions(config: KafkaConfig, purpose: string): BaseOptions {
+export function clientOptions(
+  config: KafkaConfig,
+  purpose: string,
+  { lookup }: AddressFilter = DEFAULT_ADDRESSES,
+): BaseOptions {
   const { bootstrap, encrypt, tls, sasl } = config;
   const { servername, ...certificates } = tls ?? {};
   const encrypted = encrypt === true || Object.values(tls ?? {}).some((value) => value !== undefined);
@@ -32,7 +39,9 @@ export function clientOptions(config: KafkaConfig, purpose: string): BaseOptions
     connectTimeout: CONNECT_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     autocreateTopics: false,
-    ...(encrypted ? { tls: { ...certificates }, tlsServerName: servername ?? !isAddress(firstHost) } : {}),
+    ...(encrypted
+      ? { tls: { ...certificates, lookup } as BaseOptions["tls"], tlsServerName: servername ?? !isAddress(firstHost) }
+      : {}),
     ...(sasl === undefined ? {} : { sasl: { ...sasl } }),
   };
 }
@@ -42,8 +51,19 @@ function isAddress(host: string): boolean {
   return /^[\d.]+$/.test(host) || host.startsWith("[");
 }
 
-export function adminOf(config: KafkaConfig, purpose: string): Admin {
-  return new Admin(clientOptions(config, purpose));
+/** A client that connects to allowed addresses alone. */
+export function clientOf<C extends Base>(
+  config: KafkaConfig,
+  purpose: string,
+  { addresses = DEFAULT_ADDRESSES }: Pick<AdapterDeps, "addresses">,
+  make: (options: BaseOptions) => C,
+): C {
+  const options = clientOptions(config, purpose, addresses);
+  return checked(make(options), addresses, options.tls !== undefined);
+}
+
+export function adminOf(config: KafkaConfig, purpose: string, deps: Pick<AdapterDeps, "addresses">): Admin {
+  return clientOf(config, purpose, deps, (options) => new Admin(options));
 }
 
 function answer<T>(ask: (callback: (error: Error | null, value?: T) => void) => void): Promise<T> {

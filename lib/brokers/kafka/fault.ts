@@ -1,5 +1,6 @@
 import { protocolErrorsCodesById } from "@platformatic/kafka";
 import type { KafkaConfig } from "@/lib/kinds/kafka";
+import { ADDRESS_REFUSED } from "@/lib/platform/address-filter";
 
 /** A failure with words for people. `code`: `KAFKA_TOPIC_AUTHORIZATION_FAILED`, `ECONNREFUSED`, ... upper snake case. */
 export class KafkaFault extends Error {
@@ -39,6 +40,7 @@ const NODE_CODE =
 export function kafkaCode(error: unknown): string {
   const links = [...linksOf(error)];
   for (const link of links) {
+    if (link.code === ADDRESS_REFUSED) return ADDRESS_REFUSED;
     if (link instanceof KafkaFault) return link.code;
     if (typeof link.apiId === "string" && !VAGUE.has(link.apiId)) return `KAFKA_${link.apiId}`;
   }
@@ -90,6 +92,10 @@ export function describeKafka(error: unknown, { bootstrap, sasl }: KafkaConfig):
   if (CERTIFICATE.test(code))
     return `the certificate of ${where} is not trusted (${code}): set the CA certificate that signed it`;
   switch (code) {
+    case ADDRESS_REFUSED: {
+      const refused = [...linksOf(error)].find((link) => link.code === ADDRESS_REFUSED);
+      return `cannot connect to ${where}: ${refused?.message}`;
+    }
     case "ERR_TLS_CERT_ALTNAME_INVALID":
       return `the certificate of ${where} is for another name (${code}): set the server name it holds`;
     case "KAFKA_SASL_AUTHENTICATION_FAILED":

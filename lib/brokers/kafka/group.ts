@@ -1,7 +1,8 @@
-import { type Admin, type Broker, Consumer } from "@platformatic/kafka";
+import { type Admin, type BaseOptions, type Broker, Consumer } from "@platformatic/kafka";
 import { AssignedPartition } from "@/lib/brokers/kafka/assigned-partition";
-import { CLIENT_PREFIX, type ClusterFacts, clientOptions, request, type TopicFacts } from "@/lib/brokers/kafka/client";
+import { CLIENT_PREFIX, type ClusterFacts, clientOf, request, type TopicFacts } from "@/lib/brokers/kafka/client";
 import { KafkaFault, kafkaCode } from "@/lib/brokers/kafka/fault";
+import type { AdapterDeps } from "@/lib/brokers/port";
 import type { KafkaConfig } from "@/lib/kinds/kafka";
 
 /** A member that is silent for so long loses its partitions to the others. */
@@ -28,6 +29,7 @@ export type GroupOptions = {
   config: KafkaConfig;
   groupId: string;
   admin: Admin;
+  deps: Pick<AdapterDeps, "addresses">;
   /** The partitions of this member have changed. */
   onAssigned: () => void;
   onLost: (error: unknown) => void;
@@ -53,14 +55,16 @@ export class Group {
   constructor(options: GroupOptions) {
     const { config, groupId } = options;
     this.options = options;
-    this.consumer = new Consumer({
-      ...clientOptions(config, "source"),
-      groupId,
-      autocommit: false,
-      sessionTimeout: SESSION_TIMEOUT_MS,
-      heartbeatInterval: HEARTBEAT_MS,
-      rebalanceTimeout: REBALANCE_TIMEOUT_MS,
-    });
+    const make = (client: BaseOptions) =>
+      new Consumer({
+        ...client,
+        groupId,
+        autocommit: false,
+        sessionTimeout: SESSION_TIMEOUT_MS,
+        heartbeatInterval: HEARTBEAT_MS,
+        rebalanceTimeout: REBALANCE_TIMEOUT_MS,
+      });
+    this.consumer = clientOf(config, "source", options.deps, make);
     this.consumer.on("consumer:group:join", (joined) => this.joined(joined as Joined));
     this.consumer.on("consumer:heartbeat:stalled", () =>
       options.onLost(new KafkaFault("KAFKA_GROUP_LOST", `the coordinator of group ${groupId} does not answer`)),

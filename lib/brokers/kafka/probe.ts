@@ -7,7 +7,7 @@ import { fetchFrom } from "@/lib/brokers/kafka/fetch";
 import { assertOwnGroup, END_OFFSET, FIRST_OFFSET, keyOf, offsetsAt } from "@/lib/brokers/kafka/group";
 import { kafkaMessage } from "@/lib/brokers/kafka/message";
 import { recordsOf } from "@/lib/brokers/kafka/record-batch";
-import type { ProbeResult, ProbeSample } from "@/lib/brokers/port";
+import type { AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 import type { KafkaConfig } from "@/lib/kinds/kafka";
 
@@ -16,8 +16,8 @@ const SAMPLE_FETCH = { maxBytes: 262_144, maxWaitMs: 200 };
 type Part = { facts: TopicFacts; p: number; first: bigint; end: bigint };
 
 /** Whether the topics can be read, how much lies there, and its first records. Joins no group and commits nothing. */
-export async function probeTopics(config: KafkaConfig, signal: AbortSignal): Promise<ProbeResult> {
-  const admin = adminOf(config, "probe");
+export async function probeTopics(config: KafkaConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
+  const admin = adminOf(config, "probe", deps);
   try {
     signal.throwIfAborted();
     return await abortable(look(admin, config), signal);

@@ -1,7 +1,7 @@
-import { type Admin, ProduceAcks, Producer } from "@platformatic/kafka";
+import { type Admin, type BaseOptions, ProduceAcks, Producer } from "@platformatic/kafka";
 import { abortable } from "@/lib/brokers/abortable";
 import { BatchedPublisher, type BatchOutcome } from "@/lib/brokers/batched-publisher";
-import { adminOf, clientOptions, clusterFacts, type TopicFacts } from "@/lib/brokers/kafka/client";
+import { adminOf, clientOf, clusterFacts, type TopicFacts } from "@/lib/brokers/kafka/client";
 import { connectFailed, describeKafka, kafkaCode, partitionErrors, protocolFault } from "@/lib/brokers/kafka/fault";
 import { fetchFrom } from "@/lib/brokers/kafka/fetch";
 import { type KafkaOutbound, outboundOf, partitionOf, produced } from "@/lib/brokers/kafka/outbound";
@@ -16,7 +16,6 @@ import {
   type PublishReceipt,
 } from "@/lib/brokers/port";
 import type { KafkaConfig } from "@/lib/kinds/kafka";
-import type { Clock } from "@/lib/platform/clock";
 
 /** Records of one send at most, and bytes of one partition in it: a broker refuses a batch beyond 1 MiB by default. */
 const BATCH_MAX = 1_000;
@@ -50,7 +49,7 @@ type Known = { untilMs: number; partitions: Promise<TopicFacts> };
 export class KafkaPublisher implements Publisher {
   private readonly config: KafkaConfig;
   private readonly lane: "main" | "slow";
-  private readonly clock: Clock;
+  private readonly deps: AdapterDeps;
   private readonly batched: BatchedPublisher;
   private readonly ready = new WeakMap<OutboundMessage, KafkaOutbound>();
   private readonly topics = new Map<string, Known>();
@@ -62,10 +61,10 @@ export class KafkaPublisher implements Publisher {
   private round = 0;
   private sending: Promise<unknown> = Promise.resolve();
 
-  constructor(config: KafkaConfig, lane: "main" | "slow", { clock }: AdapterDeps) {
+  constructor(config: KafkaConfig, lane: "main" | "slow", deps: AdapterDeps) {
     this.config = config;
     this.lane = lane;
-    this.clock = clock;
+    this.deps = deps;
     this.batched = new BatchedPublisher((batch, signal) => this.publishMany(batch, signal), {
       batchMax: BATCH_MAX,
       inFlightMax: IN_FLIGHT_MAX,
@@ -107,14 +106,16 @@ export class KafkaPublisher implements Publisher {
   }
 
   private open(): Producer {
-    this.producer ??= new Producer({
-      ...clientOptions(this.config, `redrive-${this.lane}`),
-      retries: SEND_MS / SEND_REPEAT_MS,
-      retryDelay: SEND_REPEAT_MS,
-      idempotent: true,
-      acks: ProduceAcks.ALL,
-      compression: this.config.compression ?? "none",
-    });
+    const make = (options: BaseOptions) =>
+      new Producer({
+        ...options,
+        retries: SEND_MS / SEND_REPEAT_MS,
+        retryDelay: SEND_REPEAT_MS,
+        idempotent: true,
+        acks: ProduceAcks.ALL,
+        compression: this.config.compression ?? "none",
+      });
+    this.producer ??= clientOf(this.config, `redrive-${this.lane}`, this.deps, make);
     return this.producer;
   }
 
@@ -213,9 +214,9 @@ export class KafkaPublisher implements Publisher {
   /** Rejects with PublishError when the topic is missing. */
   private topic(name: string): Promise<TopicFacts> {
     const known = this.topics.get(name);
-    if (known !== undefined && known.untilMs > this.clock.nowMs()) return known.partitions;
+    if (known !== undefined && known.untilMs > this.deps.clock.nowMs()) return known.partitions;
     const partitions = this.lookUp(name);
-    this.topics.set(name, { untilMs: this.clock.nowMs() + TOPICS_KNOWN_MS, partitions });
+    this.topics.set(name, { untilMs: this.deps.clock.nowMs() + TOPICS_KNOWN_MS, partitions });
     partitions.catch(() => this.topics.delete(name));
     return partitions;
   }
@@ -234,7 +235,7 @@ export class KafkaPublisher implements Publisher {
 
   private async sendPart(producer: Producer, part: readonly Placed[]): Promise<BatchOutcome[]> {
     // Its connections are closed, so that the send fails.
-    const stopTimer = this.clock.timer(SEND_MS, () => this.retire(producer));
+    const stopTimer = this.deps.clock.timer(SEND_MS, () => this.retire(producer));
     try {
       const { offsets } = await producer.send({
         messages: part.map(({ outbound, partition }) => produced(outbound, partition)),
@@ -289,7 +290,7 @@ export class KafkaPublisher implements Publisher {
     if (topic === undefined || partition === undefined || offset === undefined || !/^\d{1,19}$/.test(offset))
       return null;
     try {
-      this.admin ??= adminOf(this.config, "redrive-source");
+      this.admin ??= adminOf(this.config, "redrive-source", this.deps);
       const { topics, brokers } = await clusterFacts(this.admin, [topic]);
       const leader = topics[0]?.leaders[partition];
       const broker = leader === null || leader === undefined ? undefined : brokers.get(leader);
@@ -329,7 +330,7 @@ export class KafkaPublisher implements Publisher {
   async close(): Promise<void> {
     this.closed = true;
     const late = Promise.withResolvers<void>();
-    const stopTimer = this.clock.timer(CLOSE_GRACE_MS, late.resolve);
+    const stopTimer = this.deps.clock.timer(CLOSE_GRACE_MS, late.resolve);
     await Promise.race([this.sending.catch(() => undefined), late.promise]);
     stopTimer();
     // A client that never connected has nothing to close.

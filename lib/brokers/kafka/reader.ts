@@ -36,13 +36,13 @@ const OFFSET_OUT_OF_RANGE = 1;
 const TOPIC_AUTHORIZATION_FAILED = 29;
 
 /** Reads dead-letter topics. `source` names the group, unless the configuration does. */
-export function kafkaReader(config: KafkaConfig, source: string, { clock }: AdapterDeps): Reader<Handle> {
+export function kafkaReader(config: KafkaConfig, source: string, deps: AdapterDeps): Reader<Handle> {
   return {
     what: kafka.reads(config)!,
     batchMax: config.batchSize ?? BATCH_DEFAULT,
     // A batch that cannot be committed is held: leaving the group would start a rebalance at each try.
     holdFromDeliveries: 0,
-    open: (signal) => KafkaSession.open(config, groupOf(config, source), { clock, signal }),
+    open: (signal) => KafkaSession.open(config, groupOf(config, source), deps, signal),
     describe: (error) => {
       // A commit needs READ as well, and its answer says only that a topic lacks it.
       const denied = !(error instanceof KafkaFault) && kafkaCode(error) === "KAFKA_TOPIC_AUTHORIZATION_FAILED";
@@ -77,14 +77,15 @@ class KafkaSession implements ReadSession<Handle> {
   private rotation = 0;
   private refreshing: Promise<void> | null = null;
 
-  private constructor(config: KafkaConfig, groupId: string, admin: Admin, clock: Clock) {
+  private constructor(config: KafkaConfig, groupId: string, admin: Admin, deps: AdapterDeps) {
     this.config = config;
-    this.clock = clock;
+    this.clock = deps.clock;
     this.admin = admin;
     this.group = new Group({
       config,
       groupId,
       admin,
+      deps,
       onAssigned: () => {
         this.fetchAll();
         // An application may have joined.
@@ -97,10 +98,11 @@ class KafkaSession implements ReadSession<Handle> {
   static async open(
     config: KafkaConfig,
     groupId: string,
-    { clock, signal }: { clock: Clock; signal: AbortSignal },
+    deps: AdapterDeps,
+    signal: AbortSignal,
   ): Promise<KafkaSession> {
-    const admin = adminOf(config, "source-admin");
-    const session = new KafkaSession(config, groupId, admin, clock);
+    const admin = adminOf(config, "source-admin", deps);
+    const session = new KafkaSession(config, groupId, admin, deps);
     const aborted = Promise.withResolvers<never>();
     const abort = () => aborted.reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });

@@ -8,7 +8,7 @@ import type { NatsConfig } from "@/lib/kinds/nats";
 export function natsAdapter(deps: AdapterDeps): Adapter<NatsConfig> {
   return {
     reader: (config, source) => natsReader(config, source, deps),
-    probe: probeStream,
-    publisher: (config, lane = "main") => new NatsPublisher(config, lane),
+    probe: (config, signal) => probeStream(config, deps, signal),
+    publisher: (config, lane = "main") => new NatsPublisher(config, lane, deps),
   };
 }

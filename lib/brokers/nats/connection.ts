@@ -6,9 +6,12 @@ import {
   type NodeConnectionOptions,
   nkeyAuthenticator,
 } from "@nats-io/transport-node";
+import { NodeTransport } from "@nats-io/transport-node/lib/node_transport.js";
 import { abortable } from "@/lib/brokers/abortable";
 import { NatsFault, natsFault } from "@/lib/brokers/nats/fault";
+import type { AdapterDeps } from "@/lib/brokers/port";
 import type { NatsConfig } from "@/lib/kinds/nats";
+import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Two missed answers end the connection: a server that vanished is noticed within 20 to 30 seconds. */
@@ -23,14 +26,33 @@ function loginOf({ user, password, token, nkeySeed, creds }: NatsConfig): Partia
   return user === undefined || password === undefined ? {} : { user, pass: password };
 }
 
+type Dial = (this: { options: { addresses?: AddressFilter } }, server: { hostname: string }) => Promise<unknown>;
+/** Both open a socket. The client looks names up before, so they get the address that is connected to. */
+const dials = NodeTransport.prototype as unknown as { dial: Dial; tlsFirst: Dial };
+
+/** The client takes neither a socket nor a way to look names up; it keeps options that it does not know. */
+for (const name of ["dial", "tlsFirst"] as const) {
+  const dial = dials[name];
+  if (typeof dial !== "function") throw new Error("this version of the NATS client has other internals");
+  dials[name] = async function (server) {
+    this.options.addresses?.assertAllowed(server.hostname);
+    return await dial.call(this, server);
+  };
+}
+
 /**
  * Connects once: who uses a connection sees its loss and opens another one. Rejects with NatsFault, or with
  * `signal.reason` when aborted.
  */
-export async function connectNats(config: NatsConfig, name: string, signal: AbortSignal): Promise<NatsConnection> {
+export async function connectNats(
+  config: NatsConfig,
+  name: string,
+  { addresses = DEFAULT_ADDRESSES }: Pick<AdapterDeps, "addresses">,
+  signal: AbortSignal,
+): Promise<NatsConnection> {
   signal.throwIfAborted();
   try {
-    const opening = open(config, name);
+    const opening = open(config, name, addresses);
     // The handshake may still succeed after an abort: its connection must be closed then.
     opening.then((late) => (signal.aborted ? late.close() : undefined)).catch(() => undefined);
     return await abortable(opening, signal);
@@ -41,9 +63,10 @@ export async function connectNats(config: NatsConfig, name: string, signal: Abor
 }
 
 /** Throws at once for a seed or a credentials file that is none. */
-async function open(config: NatsConfig, name: string): Promise<NatsConnection> {
+async function open(config: NatsConfig, name: string, addresses: AddressFilter): Promise<NatsConnection> {
   const { tls, servers } = config;
-  return await connect({
+  const options: NodeConnectionOptions & { addresses: AddressFilter } = {
+    addresses,
     servers,
     name,
     reconnect: false,
@@ -54,7 +77,8 @@ async function open(config: NatsConfig, name: string): Promise<NatsConnection> {
     ...loginOf(config),
     // The client hands all settings of TLS on to Node; its type knows fewer of them.
     ...(tls === undefined ? {} : { tls: tls as NonNullable<NodeConnectionOptions["tls"]> }),
-  });
+  };
+  return await connect(options);
 }
 
 /** The first subject of JetStream's API. */

@@ -9,6 +9,7 @@ import {
 } from "@nats-io/transport-node";
 import { certificateFault } from "@/lib/brokers/tls-fault";
 import type { NatsConfig } from "@/lib/kinds/nats";
+import { ADDRESS_REFUSED, addressRefusal } from "@/lib/platform/address-filter";
 
 /** A failure with words for people. `code`: `NATS_PERMISSIONS_VIOLATION`, `NATS_10059`, `ECONNREFUSED`, ... */
 export class NatsFault extends Error {
@@ -40,6 +41,8 @@ export function addressOf({ servers }: Pick<NatsConfig, "servers">): string {
 export function natsFault(error: unknown, config: NatsConfig): NatsFault {
   const where = addressOf(config);
   const said = (code: string, message: string) => new NatsFault(code, message, error);
+  const refused = addressRefusal(error);
+  if (refused !== null) return said(ADDRESS_REFUSED, `cannot connect to ${where}: ${refused.message}`);
   for (const link of linksOf(error)) {
     if (link instanceof NatsFault) return link;
     if (link instanceof AuthorizationError)

@@ -4,7 +4,7 @@ import { abortable } from "@/lib/brokers/abortable";
 import { connectNats, storedMessage } from "@/lib/brokers/nats/connection";
 import { addressOf, natsFault } from "@/lib/brokers/nats/fault";
 import { letterFrom } from "@/lib/brokers/nats/reader";
-import type { ProbeResult, ProbeSample } from "@/lib/brokers/port";
+import type { AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 import type { NatsConfig } from "@/lib/kinds/nats";
 
@@ -40,9 +40,9 @@ async function inspect(nc: NatsConnection, config: NatsConfig): Promise<ProbeRes
 }
 
 /** Whether the stream can be read, how deep it is, and its next messages, which are read without a consumer. */
-export async function probeStream(config: NatsConfig, signal: AbortSignal): Promise<ProbeResult> {
+export async function probeStream(config: NatsConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
   try {
-    const nc = await connectNats(config, "parkade probe", signal);
+    const nc = await connectNats(config, "parkade probe", deps, signal);
     try {
       return await abortable(inspect(nc, config), signal);
     } finally {

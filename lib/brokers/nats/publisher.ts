@@ -5,6 +5,7 @@ import { addressOf, natsFault } from "@/lib/brokers/nats/fault";
 import { asHeaders } from "@/lib/brokers/nats/header-block";
 import { outboundOf } from "@/lib/brokers/nats/outbound";
 import {
+  type AdapterDeps,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
@@ -24,12 +25,14 @@ const NOT_SENT = /^NATS_(\d{5}|NO_RESPONDERS|PERMISSIONS_VIOLATION|INVALID_\w+|M
 export class NatsPublisher implements Publisher {
   private readonly config: NatsConfig;
   private readonly lane: "main" | "slow";
+  private readonly deps: AdapterDeps;
   private opening: Promise<NatsConnection> | null = null;
   private readonly closing = new AbortController();
 
-  constructor(config: NatsConfig, lane: "main" | "slow") {
+  constructor(config: NatsConfig, lane: "main" | "slow", deps: AdapterDeps) {
     this.config = config;
     this.lane = lane;
+    this.deps = deps;
   }
 
   async publish(
@@ -83,7 +86,7 @@ export class NatsPublisher implements Publisher {
   }
 
   private async open(): Promise<NatsConnection> {
-    const nc = await connectNats(this.config, `parkade redrive (${this.lane})`, this.closing.signal);
+    const nc = await connectNats(this.config, `parkade redrive (${this.lane})`, this.deps, this.closing.signal);
     void nc.closed().then(() => {
       this.opening = null;
     });

@@ -41,16 +41,16 @@ function consumerName({ consumer }: NatsConfig, source: string): string {
   return consumer ?? `parkade_${source.replace(/[^A-Za-z0-9_-]/g, "_")}`;
 }
 
-export function natsReader(config: NatsConfig, source: string, { clock }: AdapterDeps): Reader<JsMsg> {
+export function natsReader(config: NatsConfig, source: string, deps: AdapterDeps): Reader<JsMsg> {
   return {
     what: nats.reads(config)!,
     batchMax: BATCH_MAX,
     // Only a consumer with max_deliver counts: there, `deliveries` is above 0.
     holdFromDeliveries: 1,
     open: async (signal) => {
-      const nc = await connectNats(config, `parkade source ${source}`, signal);
+      const nc = await connectNats(config, `parkade source ${source}`, deps, signal);
       try {
-        return await abortable(StreamSession.open(nc, config, consumerName(config, source), clock), signal);
+        return await abortable(StreamSession.open(nc, config, consumerName(config, source), deps.clock), signal);
       } catch (error) {
         await nc.close().catch(() => undefined);
         throw error;

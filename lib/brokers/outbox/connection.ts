@@ -1,8 +1,7 @@
-import { Socket } from "node:net";
 import { type ConnectionOptions, checkServerIdentity } from "node:tls";
 import type pg from "pg";
 import type { OutboxConfig } from "@/lib/kinds/outbox";
-import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
+import { type AddressFilter, checkedSocket, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 import { isConnectionLoss, PostgresPool, sqlState } from "@/lib/platform/postgres-pool";
 
 /** A statement that takes longer waits for a lock, or for a table that was not made for it. */
@@ -50,28 +49,16 @@ function transportOf({ url, tls }: OutboxConfig): { url: string; tls: Connection
   };
 }
 
-/** The address of a name is checked at each connect. */
-function socketOf({ assertAllowed, lookup }: AddressFilter): Socket {
-  const socket = new Socket();
-  const connect = socket.connect.bind(socket);
-  const checked = (port: number, host: string) => {
-    assertAllowed(host);
-    return connect({ port, host, lookup });
-  };
-  return Object.assign(socket, { connect: checked });
-}
-
 export function openPool(
   config: OutboxConfig,
   { name, max, addresses = DEFAULT_ADDRESSES }: { name: string; max: number; addresses: AddressFilter | undefined },
 ): PostgresPool {
   const { url, tls } = transportOf(config);
-  addresses.assertAllowed(new URL(url).hostname);
   const pool = new PostgresPool(url, {
     max,
     applicationName: name,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    stream: () => socketOf(addresses),
+    stream: () => checkedSocket(addresses),
     ...(tls === undefined ? {} : { tls }),
   });
   // The statement under way fails with the same error; without a listener it would end the process.

@@ -19,17 +19,17 @@ export function redisStreamsAdapter(deps: AdapterDeps): Adapter<RedisStreamsConf
   return {
     reader: (config) => redisStreamsReader(config, deps),
     probe: (config, signal) => probe(config, deps, signal),
-    publisher: (config, lane = "main") => redisStreamsPublisher(config, lane, deps.clock),
+    publisher: (config, lane = "main") => redisStreamsPublisher(config, lane, deps),
   };
 }
 
-async function probe(config: RedisStreamsConfig, { clock }: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
+async function probe(config: RedisStreamsConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
   let redis: Redis | null = null;
   const stop = () => redis?.disconnect();
   signal.addEventListener("abort", stop, { once: true });
   try {
     const group = groupOf(config);
-    redis = await connectRedis(config, { name: "parkade-probe", clock, signal });
+    redis = await connectRedis(config, { name: "parkade-probe", signal }, deps);
     await assertReadable(redis, config, group);
     const entries = await peek(redis, config, group);
     const { stream, payloadField, mapping = {} } = config;

@@ -1,10 +1,9 @@
 import type { Redis } from "ioredis";
 import { outboundHeaders } from "@/lib/brokers/outbound-headers";
-import { type OutboundMessage, PublishError, type Publisher } from "@/lib/brokers/port";
+import { type AdapterDeps, type OutboundMessage, PublishError, type Publisher } from "@/lib/brokers/port";
 import { addressOf, describeRedis } from "@/lib/brokers/redis-connection";
 import { RedisPublisher } from "@/lib/brokers/redis-publisher";
 import { PAYLOAD_FIELDS, type RedisStreamsConfig } from "@/lib/kinds/redis-streams";
-import type { Clock } from "@/lib/platform/clock";
 
 function refuse(code: string, message: string): PublishError {
   return new PublishError(code, message, { sent: "no" });
@@ -36,7 +35,7 @@ function fieldsOf(message: OutboundMessage): (string | Buffer)[] {
 }
 
 /** Adds entries to the origin stream or its slow twin. A stream that does not exist is not made. */
-export function redisStreamsPublisher(config: RedisStreamsConfig, lane: "main" | "slow", clock: Clock): Publisher {
+export function redisStreamsPublisher(config: RedisStreamsConfig, lane: "main" | "slow", deps: AdapterDeps): Publisher {
   const add = (message: OutboundMessage) => {
     const stream = streamOf(message, config, lane);
     const fields = fieldsOf(message);
@@ -47,5 +46,5 @@ export function redisStreamsPublisher(config: RedisStreamsConfig, lane: "main" |
     };
   };
   const describe = (error: unknown) => describeRedis(error, config);
-  return new RedisPublisher(config, { of: add, describe, doubt: "the entry may have been added" }, clock);
+  return new RedisPublisher(config, { of: add, describe, doubt: "the entry may have been added" }, deps);
 }

@@ -30,17 +30,17 @@ export function groupOf({ read, group, stream }: RedisStreamsConfig): string {
   );
 }
 
-export function redisStreamsReader(config: RedisStreamsConfig, { clock }: AdapterDeps): Reader<string> {
+export function redisStreamsReader(config: RedisStreamsConfig, deps: AdapterDeps): Reader<string> {
   return {
     what: redisStreams.reads(config)!,
     batchMax: BATCH_MAX,
     holdFromDeliveries: Number.POSITIVE_INFINITY,
     open: async (signal) => {
       const group = groupOf(config);
-      const redis = await connectRedis(config, { name: "parkade-source", clock, signal });
+      const redis = await connectRedis(config, { name: "parkade-source", signal }, deps);
       try {
         await assertReadable(redis, config, group);
-        return new StreamSession(redis, config, group, clock);
+        return new StreamSession(redis, config, group, deps.clock);
       } catch (error) {
         redis.disconnect();
         throw error;

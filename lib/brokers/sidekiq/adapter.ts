@@ -29,7 +29,7 @@ export function sidekiqAdapter(deps: AdapterDeps): Adapter<SidekiqConfig> {
   return {
     reader: (config) => reader(config, deps),
     probe: (config, signal) => probe(config, deps, signal),
-    publisher: (config, lane = "main") => sidekiqPublisher(config, lane, deps.clock),
+    publisher: (config, lane = "main") => sidekiqPublisher(config, lane, deps),
   };
 }
 
@@ -55,17 +55,17 @@ function letterOf({ member, score }: Dead, { mapping = {} }: SidekiqConfig): Dea
   return readDeadLetter(messageOf(member, score), mapping);
 }
 
-function reader(config: SidekiqConfig, { clock }: AdapterDeps): Reader<Buffer> {
+function reader(config: SidekiqConfig, deps: AdapterDeps): Reader<Buffer> {
   return {
     what: sidekiq.reads(config)!,
     batchMax: BATCH_MAX,
     holdFromDeliveries: Number.POSITIVE_INFINITY,
     open: async (signal) => {
-      const redis = await connectRedis(config, { name: "parkade-source", clock, signal });
+      const redis = await connectRedis(config, { name: "parkade-source", signal }, deps);
       try {
         // A missing permission is found now, and not with the first job. No member is empty.
         await redis.zrem(keyOf(config, "dead"), "");
-        return new DeadSetSession(redis, config, clock);
+        return new DeadSetSession(redis, config, deps.clock);
       } catch (error) {
         redis.disconnect();
         throw error;
@@ -127,12 +127,12 @@ class DeadSetSession implements ReadSession<Buffer> {
   }
 }
 
-async function probe(config: SidekiqConfig, { clock }: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
+async function probe(config: SidekiqConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
   let redis: Redis | null = null;
   const stop = () => redis?.disconnect();
   signal.addEventListener("abort", stop, { once: true });
   try {
-    redis = await connectRedis(config, { name: "parkade-probe", clock, signal });
+    redis = await connectRedis(config, { name: "parkade-probe", signal }, deps);
     const depth = await redis.zcard(keyOf(config, "dead"));
     await redis.zrem(keyOf(config, "dead"), "");
     const jobs = await deadJobs(redis, config, SAMPLE_MAX);
@@ -148,10 +148,10 @@ async function probe(config: SidekiqConfig, { clock }: AdapterDeps, signal: Abor
 }
 
 /** Puts jobs back: out of the dead set, should one still be there, and into its queue. */
-function sidekiqPublisher(config: SidekiqConfig, lane: "main" | "slow", clock: Clock): Publisher {
+function sidekiqPublisher(config: SidekiqConfig, lane: "main" | "slow", deps: AdapterDeps): Publisher {
   const wanted = (lane === "slow" ? config.slowLaneQueue : undefined) ?? config.redriveTo?.queue;
   const push = (message: OutboundMessage) => {
-    const job = redrivenJob(message, { queue: wanted, nowMs: clock.wallMs() });
+    const job = redrivenJob(message, { queue: wanted, nowMs: deps.clock.wallMs() });
     if (job === null)
       throw new PublishError("SIDEKIQ_NOT_A_JOB", "the payload is no Sidekiq job: it needs class, args and queue", {
         sent: "no",
@@ -170,5 +170,5 @@ function sidekiqPublisher(config: SidekiqConfig, lane: "main" | "slow", clock: C
     };
   };
   const describe = (error: unknown) => failureText(error, config);
-  return new RedisPublisher(config, { of: push, describe, doubt: "the job may have been queued" }, clock);
+  return new RedisPublisher(config, { of: push, describe, doubt: "the job may have been queued" }, deps);
 }

@@ -8,7 +8,7 @@ import type { SqsConfig } from "@/lib/kinds/sqs";
 export function sqsAdapter(deps: AdapterDeps): Adapter<SqsConfig> {
   return {
     reader: (config) => sqsReader(config, deps),
-    probe: probeQueue,
-    publisher: (config, lane = "main") => new SqsPublisher(config, lane),
+    probe: (config, signal) => probeQueue(config, deps, signal),
+    publisher: (config, lane = "main") => new SqsPublisher(config, lane, deps),
   };
 }

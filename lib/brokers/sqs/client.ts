@@ -9,9 +9,11 @@ import {
   type SQSClientConfig,
   type SQSClientResolvedConfig,
 } from "@aws-sdk/client-sqs";
+import type { AdapterDeps } from "@/lib/brokers/port";
 import { SqsError, sqsError } from "@/lib/brokers/sqs/failure";
 import { type RequestOptions, requestHandler } from "@/lib/brokers/sqs/http-handler";
 import { regionOf, type SqsConfig } from "@/lib/kinds/sqs";
+import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 type Command<I extends ServiceInputTypes, O extends ServiceOutputTypes> = $Command<
   I,
@@ -21,7 +23,7 @@ type Command<I extends ServiceInputTypes, O extends ServiceOutputTypes> = $Comma
   ServiceOutputTypes
 >;
 
-function clientConfig({ region, queue, endpoint, ...config }: SqsConfig): SQSClientConfig {
+function clientConfig({ region, queue, endpoint, ...config }: SqsConfig, addresses: AddressFilter): SQSClientConfig {
   const { accessKeyId, secretAccessKey, sessionToken } = config;
   const found = region ?? regionOf(queue) ?? undefined;
   return {
@@ -34,7 +36,7 @@ function clientConfig({ region, queue, endpoint, ...config }: SqsConfig): SQSCli
     maxAttempts: 1,
     // Requests go to the region or the endpoint of the configuration, never to a host that the URL of a queue names.
     useQueueUrlAsEndpoint: false,
-    requestHandler: requestHandler(config.tls),
+    requestHandler: requestHandler(config.tls, addresses),
   };
 }
 
@@ -54,8 +56,8 @@ export class SqsQueues {
   private readonly client: SQSClient;
   private readonly urls = new Map<string, Promise<string>>();
 
-  constructor(config: SqsConfig) {
-    this.client = new SQSClient(clientConfig(config));
+  constructor(config: SqsConfig, { addresses = DEFAULT_ADDRESSES }: Pick<AdapterDeps, "addresses">) {
+    this.client = new SQSClient(clientConfig(config, addresses));
     const region = config.region ?? regionOf(config.queue);
     this.address = config.endpoint ?? (region === null ? "AWS" : `https://sqs.${region}.amazonaws.com`);
   }

@@ -1,5 +1,6 @@
 import { certificateFault } from "@/lib/brokers/tls-fault";
 import { queueName } from "@/lib/kinds/sqs";
+import { ADDRESS_REFUSED, addressRefusal } from "@/lib/platform/address-filter";
 
 /** A failed request. The message names the queue, the cause and the fix, and never a credential. */
 export class SqsError extends Error {
@@ -65,6 +66,9 @@ export function sqsError(error: unknown, attempted: Attempted): SqsError {
   };
   const { address } = attempted;
   const status = $metadata?.httpStatusCode ?? null;
+  const refused = addressRefusal(error);
+  if (refused !== null)
+    return new SqsError(ADDRESS_REFUSED, `cannot connect to ${address}: ${refused.message}`, { cause: error });
   const network = status === null ? networkCode(error) : null;
   if (network !== null)
     return new SqsError(network, certificateFault(network, address) ?? `cannot reach ${address} (${network})`, {

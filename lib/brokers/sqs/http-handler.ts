@@ -1,7 +1,9 @@
 import type { SQSClientConfig } from "@aws-sdk/client-sqs";
 import { Agent, type Dispatcher } from "undici";
+import { checkedConnector } from "@/lib/brokers/checked-connector";
 import type { PublishPhase } from "@/lib/brokers/port";
 import type { TlsSettings } from "@/lib/kinds/fields";
+import type { AddressFilter } from "@/lib/platform/address-filter";
 
 /** Sockets per source: beyond it a request waits for one. */
 const CONNECTIONS = 64;
@@ -31,13 +33,16 @@ type Answer = { statusCode: number; headers: Record<string, string>; body: Uint8
  * Sends the SDK's requests by undici, which says when a connected socket is about to carry a request: before that, no
  * byte of it was sent. `destroy` closes all connections.
  */
-export function requestHandler(tls: TlsSettings | undefined): NonNullable<SQSClientConfig["requestHandler"]> {
+export function requestHandler(
+  tls: TlsSettings | undefined,
+  addresses: AddressFilter,
+): NonNullable<SQSClientConfig["requestHandler"]> {
   const agent = new Agent({
     connections: CONNECTIONS,
     pipelining: 1,
     allowH2: false,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    connect: { timeout: CONNECT_TIMEOUT_MS, ...tls },
+    connect: checkedConnector(addresses, { timeout: CONNECT_TIMEOUT_MS, allowH2: false, ...tls }),
   });
   const handle = async (request: Request, options: RequestOptions) => ({
     response: await send(agent, request, options),

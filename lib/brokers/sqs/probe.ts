@@ -1,6 +1,6 @@
 import { ListDeadLetterSourceQueuesCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
-import type { ProbeResult, ProbeSample } from "@/lib/brokers/port";
+import type { AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 import { type QueueFacts, SqsQueues } from "@/lib/brokers/sqs/client";
 import { SqsError } from "@/lib/brokers/sqs/failure";
@@ -57,9 +57,9 @@ async function sourceQueues(queues: SqsQueues, { queue }: SqsConfig, abortSignal
 }
 
 /** Whether the queue can be read, how deep it is, and its first messages. Consumes nothing. */
-export async function probeQueue(config: SqsConfig, signal: AbortSignal): Promise<ProbeResult> {
+export async function probeQueue(config: SqsConfig, deps: AdapterDeps, signal: AbortSignal): Promise<ProbeResult> {
   signal.throwIfAborted();
-  const queues = new SqsQueues(config);
+  const queues = new SqsQueues(config, deps);
   try {
     const facts = await queues.factsOf(config.queue, { abortSignal: signal });
     const { sample, note } = await peek(queues, config, facts, signal);

@@ -1,6 +1,7 @@
 import { SendMessageBatchCommand } from "@aws-sdk/client-sqs";
 import { BatchedPublisher, type BatchOutcome, type PublishMany } from "@/lib/brokers/batched-publisher";
 import {
+  type AdapterDeps,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
@@ -55,10 +56,10 @@ export class SqsPublisher implements Publisher {
   private readonly batched: BatchedPublisher;
   private closed = false;
 
-  constructor(config: SqsConfig, lane: "main" | "slow") {
+  constructor(config: SqsConfig, lane: "main" | "slow", deps: AdapterDeps) {
     this.config = config;
     this.lane = lane;
-    this.queues = new SqsQueues(config);
+    this.queues = new SqsQueues(config, deps);
     this.batched = new BatchedPublisher((...given) => this.publishMany(...given), {
       batchMax: BATCH_MAX,
       inFlightMax: IN_FLIGHT_MAX,

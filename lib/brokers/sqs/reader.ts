@@ -32,18 +32,21 @@ const GONE = /^SQS_(RECEIPT_HANDLE_IS_INVALID|MESSAGE_NOT_INFLIGHT|INVALID_PARAM
 /** A message in hand. Hidden from others until `untilMs` on the monotonic clock. */
 type InHand = { receipt: string; untilMs: number };
 
-export function sqsReader(config: SqsConfig, { clock }: AdapterDeps): Reader<InHand> {
+export function sqsReader(config: SqsConfig, deps: AdapterDeps): Reader<InHand> {
   return {
     what: `queue ${queueName(config.queue)}`,
     batchMax: BATCH_MAX,
     // Only a dead-letter queue that has one itself counts deliveries: there, `deliveries` is above 0.
     holdFromDeliveries: 1,
     open: async (signal) => {
-      const queues = new SqsQueues(config);
+      const queues = new SqsQueues(config, deps);
       try {
         const url = await queues.urlOf(config.queue, { abortSignal: signal });
         const facts = await queues.factsOf(config.queue, { abortSignal: signal });
-        return new QueueSession(queues, url, config, { clock, countsDeliveries: facts?.countsDeliveries ?? false });
+        return new QueueSession(queues, url, config, {
+          clock: deps.clock,
+          countsDeliveries: facts?.countsDeliveries ?? false,
+        });
       } catch (error) {
         queues.close();
         throw error;
