@@ -172,7 +172,7 @@ describe("the state of a source that two workers consume", () => {
 
 describe("the mode of a source", () => {
   /** Consumers that do what their mode says, at once. */
-  function obedient() {
+  function obedient(lag: number | null = 0) {
     const modes = new Map<string, ReadMode>();
     const retries: string[] = [];
     const steered: ReadMode[] = [];
@@ -185,7 +185,7 @@ describe("the mode of a source", () => {
           ...IDLE,
           state: () => {
             const now = modes.get(worker)!;
-            return { ...RUNNING, state: now === "draining" ? drained() : now };
+            return { ...RUNNING, lag, state: now === "draining" ? drained() : now };
           },
           steer: (next) => {
             if (modes.get(worker) !== next) steered.push(next);
@@ -238,6 +238,20 @@ describe("the mode of a source", () => {
     expect((await consumersOf(id)).map(({ worker }) => worker)).toEqual(["w-1"]);
     await setMode("stopped");
     await expect.poll(() => consumersOf(id), soon).toEqual([]);
+  });
+
+  test.each([
+    [null, "nothing came for 30 s of a drain; the broker does not say what is left"],
+    [7, "nothing came for 30 s of a drain; the broker still counts 7"],
+  ])("a drain that ends with a lag of %s says so", { timeout: 20_000 }, async (lag, reason) => {
+    await rabbitSource("orders", "amqp://127.0.0.1:9");
+    const { emptied, start } = obedient(lag);
+    emptied.add("w-1");
+    start("w-1");
+    await setMode("draining");
+    await expect.poll(modeNow, soon).toEqual({ mode: "paused", by: "worker" });
+    expect(await db.query("select mode_reason as reason from sources")).toEqual([{ reason }]);
+    expect(await db.query("select reason from audit_entries")).toEqual([{ reason }]);
   });
 
   test("a drain that was ended and begun again within one round is another drain", { timeout: 20_000 }, async () => {

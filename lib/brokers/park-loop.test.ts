@@ -111,6 +111,19 @@ test("a drain waits for messages that the broker counts, and ends with their num
   await loop.stop();
 });
 
+test("a drain does not end at once on a lag that is unknown: it waits as long as for messages that are counted", async () => {
+  const { clock, broker, parked, loop, arrive } = scene({ mode: "draining" });
+  broker.uncounted = true;
+  await clock.advance(20_000);
+  expect(loop.state().state).toBe("draining");
+  arrive("late");
+  await clock.advance(29_000);
+  expect([loop.state().state, parked]).toEqual(["draining", ["late"]]);
+  await clock.advance(4_000);
+  expect(loop.state()).toMatchObject({ state: "drained", lag: null });
+  await loop.stop();
+});
+
 test("a source that fails says when it is tried again, later and later, and at once when asked", async () => {
   const { clock, broker, loop } = scene({ refuse: true });
   const waits: number[] = [];

@@ -21,9 +21,12 @@ const BACKOFF = {
 } as const satisfies Backoff;
 /** Added to each pause: a broker that accepts a connection and closes it must not get a stream of connections. */
 const PAUSE_MS_MIN = 250;
-/** How long a draining source waits for a message before it is counted as empty. */
+/** How long a draining source waits for a message before it is counted as empty, if its broker counts none. */
 const DRAIN_WAIT_MS = 2_000;
-/** So often a draining source waits in vain while its broker counts messages: nobody hands them out to Parkade. */
+/**
+ * So often a draining source waits in vain while its broker counts messages, which nobody hands out to Parkade, or does not
+ * say how many there are. Their number, or that it is unknown, stays on show.
+ */
 const DRAIN_WAITS_MAX = 15;
 /** How often the lag is read. */
 const LAG_EVERY_MS = 5_000;
@@ -53,6 +56,11 @@ function parkFailure(error: unknown): string {
 /** The store takes no values of this message, ever: no outage, whatever happens to the others. */
 function isRefusal(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === "invalid-request";
+}
+
+/** Unknown when it cannot be read. A session that has lost its broker fails in `take` as well. */
+function lagOf(read: Pick<ReadSession<unknown>, "lag">): Promise<Lag> {
+  return read.lag().catch((): Lag => ({ total: null, parts: [] }));
 }
 
 function messages(count: number): string {
@@ -247,8 +255,7 @@ export class ParkLoop<Handle> implements Consumer {
 
   private async watchLag(read: ReadSession<Handle>, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      // Unknown when it cannot be read. A session that has lost its broker fails in `take` as well.
-      const { total, parts } = await read.lag().catch((): Lag => ({ total: null, parts: [] }));
+      const { total, parts } = await lagOf(read);
       if (signal.aborted) return;
       this.current = { ...this.current, lag: total, parts };
       await this.deps.clock.sleep(LAG_EVERY_MS, signal).catch(() => undefined); // the session ended
@@ -278,9 +285,9 @@ export class ParkLoop<Handle> implements Consumer {
   /** Whether a source that gave no message in time is empty. A message that cannot be committed keeps it from being so. */
   private async isEmpty(session: Session<Handle>): Promise<boolean> {
     if (session.emptyWaits === 0 || session.setAside.length > 0) return false;
-    const { total, parts } = await session.read.lag();
+    const { total, parts } = await lagOf(session.read);
     this.current = { ...this.current, lag: total, parts };
-    return total === null || total === 0 || session.emptyWaits >= DRAIN_WAITS_MAX;
+    return total === 0 || session.emptyWaits >= DRAIN_WAITS_MAX;
   }
 
   /** Commits a batch, then acknowledges it. Nothing is acknowledged that was not committed. */

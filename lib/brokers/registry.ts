@@ -95,7 +95,7 @@ export function brokerRegistry({ secrets, report, ...deps }: RegistryOptions): B
   };
 }
 
-/** IP addresses of every kind; the address of a name is checked at the connect by the clients that let us. */
+/** IP addresses, before a client is made. The address of a name is checked when it is connected to. */
 function assertAddresses(source: SourceConfig, addresses: AddressFilter): void {
   for (const host of hostsOf(source)) {
     try {

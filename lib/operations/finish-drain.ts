@@ -12,13 +12,14 @@ export async function finishDrain(
 ): Promise<boolean> {
   assertMay(viewer, "change-source", [source.name]);
   return db.transaction(async (tx) => {
-    if (!(await pauseDrained(tx, { id: source.id, modeAt: source.modeAt, by: viewer.name }))) return false;
+    const reason = await pauseDrained(tx, { id: source.id, modeAt: source.modeAt, by: viewer.name });
+    if (reason === null) return false;
     await appendAudit(tx, {
       actor: viewer.name,
       action: "source.changed",
       subjectKind: "source",
       subjectId: source.name,
-      reason: "empty after a drain",
+      reason,
       before: { mode: "draining" },
       after: { mode: "paused" },
       count: 1,

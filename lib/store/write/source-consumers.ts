@@ -64,18 +64,27 @@ export async function removeConsumer(db: Db, sourceId: string, worker: string): 
 }
 
 /**
- * Pauses a source that drained, once every worker that reports has found it empty in this drain. False when one has not, or
- * when the mode was changed meanwhile.
+ * Pauses a source that drained, once every worker that reports has found it empty in this drain. Answers the reason that is
+ * stored: what the workers know of what is left. null when one has not found it empty, or the mode was changed meanwhile.
  */
-export async function pauseDrained(tx: Tx, source: { id: string; modeAt: string; by: string }): Promise<boolean> {
-  const changed = await tx.run(
-    `update sources s set mode = 'paused', mode_at = now(), mode_by = $3, mode_reason = 'empty after a drain'
+export async function pauseDrained(tx: Tx, source: { id: string; modeAt: string; by: string }): Promise<string | null> {
+  const [paused] = await tx.query<{ reason: string }>(
+    `update sources s set mode = 'paused', mode_at = now(), mode_by = $3,
+            mode_reason = coalesce(
+              (select case when bool_or(c.lag is null)
+                           then 'nothing came for 30 s of a drain; the broker does not say what is left'
+                           when max(c.lag) > 0
+                           then 'nothing came for 30 s of a drain; the broker still counts ' || max(c.lag) end
+                 from source_consumers c
+                where c.source_id = s.id and c.state = 'drained' and c.mode_at = s.mode_at),
+              'empty after a drain')
       where id = $1 and mode = 'draining' and mode_at = $2::timestamptz
         and not exists (select 1 from source_consumers c
                          where c.source_id = s.id and c.at > now() - interval '${CONSUMER_LOST_S} s'
-                           and (c.state <> 'drained' or c.mode_at <> s.mode_at))`,
+                           and (c.state <> 'drained' or c.mode_at <> s.mode_at))
+     returning mode_reason as reason`,
     [source.id, source.modeAt, source.by],
     { name: "pause-drained" },
   );
-  return changed > 0;
+  return paused?.reason ?? null;
 }
