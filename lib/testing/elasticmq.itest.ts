@@ -35,13 +35,21 @@ describeWith(elasticmqMissing, "test ElasticMQ", () => {
     return Messages.map((message) => message.Body);
   };
 
-  test("keeps its messages when killed, and comes back at its address", async () => {
-    const { QueueUrl } = await makeQueue("kept");
-    await client.send(new SendMessageCommand({ QueueUrl, MessageBody: "kept" }));
+  test("has its queues and messages when it is started after kill -9, at its address, also when there are many", async () => {
+    const urls = await Promise.all(Array.from({ length: 30 }, async (_, n) => (await makeQueue(`kept-${n}`)).QueueUrl));
+    const sendToAll = (MessageBody: string) =>
+      Promise.all(urls.map((QueueUrl) => client.send(new SendMessageCommand({ QueueUrl, MessageBody }))));
+    await sendToAll("before");
     await sqs.kill();
     await sqs.start();
-    expect(await receive(QueueUrl)).toEqual(["kept"]);
-  }, 60_000);
+    await sendToAll("after");
+    const depth = async (QueueUrl: string | undefined) => {
+      const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ["ApproximateNumberOfMessages"] });
+      return (await client.send(command)).Attributes!.ApproximateNumberOfMessages;
+    };
+    // A queue is there a moment before its messages.
+    await Promise.all(urls.map((url) => expect.poll(() => depth(url), { timeout: 60_000 }).toBe("2")));
+  }, 180_000);
 
   test("moves dead letters to the queue that they came from", async () => {
     const dead = await makeQueue("orders-dead");

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { SQSClientConfig } from "@aws-sdk/client-sqs";
+import { ListQueuesCommand, SQSClient, type SQSClientConfig } from "@aws-sdk/client-sqs";
 import { fetchServer, serverMissing } from "../../scripts/test-servers/fetch.ts";
 import { freePort } from "./free-port.ts";
 import { answersHttp, type TestServer, testServer } from "./server-process.ts";
@@ -23,15 +23,33 @@ export async function testElasticmq({ stored = true } = {}): Promise<TestElastic
   const jars = join(await fetchServer("elasticmq"), "*");
   const port = await freePort();
   const endpoint = `http://127.0.0.1:${port}`;
+  const credentials = { accessKeyId: "parkade", secretAccessKey: "parkade" };
+  const client = { endpoint, region: "eu-central-1", credentials };
+  const sqs = new SQSClient(client);
+  const queues = async () => (await sqs.send(new ListQueuesCommand({}))).QueueUrls ?? [];
+  let kept: string[] = [];
+  // ElasticMQ answers before it has read its queues back, and says meanwhile that they do not exist.
+  const ready = async () => {
+    if (!(await answersHttp(`${endpoint}/health`))) return false;
+    const back = await queues();
+    return kept.every((queue) => back.includes(queue));
+  };
   const server = await testServer("elasticmq", async (folder) => {
     const file = join(folder, "elasticmq.conf");
     writeFileSync(file, configuration(folder, { port, stored }));
     const java = "-Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1".split(" ");
     const args = [...java, `-Dconfig.file=${file}`, "-cp", jars, "org.elasticmq.server.Main"];
-    return { command: "java", args, ready: () => answersHttp(`${endpoint}/health`) };
+    return { command: "java", args, ready };
   });
-  const credentials = { accessKeyId: "parkade", secretAccessKey: "parkade" };
-  return { ...server, endpoint, client: { endpoint, region: "eu-central-1", credentials } };
+  const kill: TestServer["kill"] = async (signal) => {
+    kept = stored ? await queues() : [];
+    await server.kill(signal);
+  };
+  const stop = async () => {
+    sqs.destroy();
+    await server.stop();
+  };
+  return { ...server, kill, stop, endpoint, client };
 }
 
 function configuration(folder: string, { port, stored }: { port: number; stored: boolean }): string {
