@@ -6,7 +6,7 @@ import { startPostgres } from "./embedded-postgres.ts";
 import { freePort } from "./free-port.ts";
 import { migrate } from "./migrate.ts";
 import { runTool } from "./run-tool.ts";
-import type { Stage } from "./stages.ts";
+import { endOf, type Stage } from "./stages.ts";
 import { errorText, runCommand, StartError } from "./start-error.ts";
 import { superviseProcess } from "./supervised-process.ts";
 
@@ -27,7 +27,13 @@ export const fuzzStage: Stage = {
     if (program === null) return { passed: 0, failed: 0, skipped: 1, note: `NOT RUN: ${MISSING}` };
     const outcome = await withWeb((url) => fuzz(program, url));
     if (outcome.code === 0) return { passed: outcome.operations, failed: 0, skipped: 0 };
-    return { passed: 0, failed: 1, skipped: 0, note: `schemathesis ended with code ${outcome.code}` };
+    return {
+      passed: 0,
+      failed: 1,
+      skipped: 0,
+      note: `schemathesis ended with code ${outcome.code}`,
+      failures: [endOf(outcome.output)],
+    };
   },
 };
 
@@ -139,7 +145,7 @@ async function fuzz(program: Program, url: string) {
     ],
     { cwd: REPORTS, env: program.env, show: true },
   );
-  return { code, operations: operationsOf(output) };
+  return { code, output, operations: operationsOf(output) };
 }
 
 /** From the summary line `Selected: 53/55`. */

@@ -1,15 +1,33 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import type { JSONReport, JSONReportSuite } from "@playwright/test/reporter";
 import { runTool } from "./run-tool.ts";
+import { errorText } from "./start-error.ts";
 
 export const ROOT = join(import.meta.dirname, "..");
 
-/** Counts of one stage. A stage without tests of its own (types, build) counts as nothing when it passes. */
-export type Outcome = { name: string; passed: number; failed: number; skipped: number; seconds: number; note?: string };
+type Counts = {
+  passed: number;
+  failed: number;
+  skipped: number;
+  note?: string;
+  /** For each failed test its file, its name and the first line of its error; for a tool the end of its output. */
+  failures?: string[];
+  /** Tests that failed and passed when they were run once more. Each hides a fault. */
+  repeats?: string[];
+};
 
-export type Stage = { name: string; run: () => Promise<Omit<Outcome, "name" | "seconds">> };
+/** What one stage did. A stage without tests of its own (types, build) counts as nothing when it passes. */
+export type Outcome = Counts & { name: string; seconds: number };
+
+export type Stage = { name: string; run: () => Promise<Counts> };
 
 const NONE = { passed: 0, failed: 0, skipped: 0 };
+const TOOL_LINES = 40;
+const LINE_CHARS = 300;
+/** A stage in which everything fails must not push the other stages out of the end of the log. */
+const FAILURES_SHOWN = 50;
 
 /** A program whose exit code is the verdict; its output is shown when it fails. */
 export function toolStage(name: string, args: string[], env?: Record<string, string>): Stage {
@@ -19,7 +37,7 @@ export function toolStage(name: string, args: string[], env?: Record<string, str
       const { code, output } = await runTool(process.execPath, args, { cwd: ROOT, env });
       if (code === 0) return NONE;
       process.stdout.write(`${output}\n`);
-      return { ...NONE, failed: 1, note: `ended with code ${code}` };
+      return { ...NONE, failed: 1, note: `ended with code ${code}`, failures: [endOf(output)] };
     },
   };
 }
@@ -69,40 +87,79 @@ async function runReporting(report: string, args: string[], env?: Record<string,
   return runTool(process.execPath, args, { cwd: ROOT, env, show: true });
 }
 
-type Counts = { passed: number; failed: number; skipped: number; skippedNames: string[] };
-
 export function vitestCounts(report: string): Counts {
-  type Test = { status: string; fullName: string };
-  const json: { testResults: { status: string; assertionResults: Test[] }[] } = JSON.parse(report);
-  const tests = json.testResults.flatMap((file) => file.assertionResults);
+  type Test = { status: string; title: string; ancestorTitles: string[]; failureMessages: string[] };
+  type File = { name: string; status: string; message: string; assertionResults: Test[] };
+  const files = (JSON.parse(report) as { testResults: File[] }).testResults;
+  const tests = files.flatMap((file) => file.assertionResults.map((test) => ({ ...test, file: file.name })));
+  const failed = tests.filter(isFailed);
   // A file that failed to load has no tests and would vanish from the count.
-  const broken = json.testResults.filter((file) => file.status === "failed" && !file.assertionResults.some(isFailed));
+  const broken = files.filter((file) => isFailed(file) && !file.assertionResults.some(isFailed));
   const skipped = tests.filter((test) => test.status !== "passed" && !isFailed(test));
+  const repeated = tests.filter((test) => test.status === "passed" && test.failureMessages.length > 0);
+  const textOf = (test: (typeof tests)[number]) =>
+    failureText([test.file, ...test.ancestorTitles, test.title], test.failureMessages[0]);
   return {
-    passed: tests.filter((test) => test.status === "passed").length,
-    failed: tests.filter(isFailed).length + broken.length,
+    passed: tests.length - failed.length - skipped.length,
+    failed: failed.length + broken.length,
     skipped: skipped.length,
-    skippedNames: skipped.map((test) => test.fullName),
+    note: skippedNote(skipped.map((test) => test.ancestorTitles[0] ?? relative(ROOT, test.file))),
+    failures: [...broken.map((file) => failureText([file.name], file.message)), ...failed.map(textOf)],
+    repeats: repeated.map(textOf),
   };
 }
 
-function isFailed(test: { status: string }): boolean {
-  return test.status === "failed";
+function isFailed({ status }: { status: string }): boolean {
+  return status === "failed";
+}
+
+function skippedNote(suites: string[]): string | undefined {
+  if (suites.length === 0) return undefined;
+  const counts = [...new Set(suites)].map((suite) => `${suites.filter((one) => one === suite).length} of ${suite}`);
+  return `skipped: ${counts.join("; ")}`;
+}
+
+function failureText([file, ...names]: [string, ...string[]], error = "no error was reported"): string {
+  const lines = stripVTControlCharacters(error).split("\n");
+  const first = lines.find((line) => line.trim() !== "") ?? "";
+  return `${[file.startsWith("/") ? relative(ROOT, file) : file, ...names].join(" > ")}\n    ${first.slice(0, LINE_CHARS)}`;
+}
+
+/** The last lines of a tool's output, which name its verdict. */
+export function endOf(output: string): string {
+  const lines = stripVTControlCharacters(output).trimEnd().split("\n").slice(-TOOL_LINES);
+  return lines.map((line) => `    ${line.slice(0, LINE_CHARS)}`).join("\n");
 }
 
 export function playwrightCounts(report: string): Counts {
-  const { stats }: { stats: { expected: number; unexpected: number; flaky: number; skipped: number } } =
-    JSON.parse(report);
-  // A test that passed at its second try has failed once.
-  return { passed: stats.expected, failed: stats.unexpected + stats.flaky, skipped: stats.skipped, skippedNames: [] };
+  const { stats, suites, errors }: Pick<JSONReport, "stats" | "suites" | "errors"> = JSON.parse(report);
+  const failuresIn = (suite: JSONReportSuite, names: string[]): string[] => [
+    ...suite.specs.flatMap((spec) =>
+      spec.tests
+        .filter(({ status }) => status === "unexpected" || status === "flaky")
+        .map(({ projectName, results }) => {
+          const error = results.find((result) => result.error)?.error?.message;
+          return failureText([`e2e/${spec.file}`, projectName, ...names, spec.title], error);
+        }),
+    ),
+    ...(suite.suites ?? []).flatMap((inner) => failuresIn(inner, [...names, inner.title])),
+  ];
+  return {
+    passed: stats.expected,
+    // A test that passed at its second try has failed once.
+    failed: stats.unexpected + stats.flaky,
+    skipped: stats.skipped,
+    failures: [
+      ...errors.map(({ message }) => failureText(["journeys"], message)),
+      ...suites.flatMap((file) => failuresIn(file, [])),
+    ],
+  };
 }
 
-function verdict(code: number, counts: Counts | null): Omit<Outcome, "name" | "seconds"> {
+function verdict(code: number, counts: Counts | null): Counts {
   if (!counts) return { ...NONE, failed: 1, note: `ended with code ${code} and no report` };
-  const { skippedNames, ...numbers } = counts;
-  const note = skippedNames.length > 0 ? `skipped: ${skippedNames.slice(0, 20).join("; ")}` : undefined;
-  if (code !== 0 && numbers.failed === 0) return { ...numbers, failed: 1, note: `ended with code ${code}` };
-  return { ...numbers, note };
+  if (code !== 0 && counts.failed === 0) return { ...counts, failed: 1, note: `ended with code ${code}` };
+  return counts;
 }
 
 /** Runs the stages in order, also after one that failed, and prints the table and the line of totals. */
@@ -113,21 +170,34 @@ export async function runStages(stages: Stage[]): Promise<Outcome[]> {
     const startedMs = performance.now();
     const outcome = await run().catch((error: unknown) => {
       console.error(error);
-      return { ...NONE, failed: 1, note: "could not be run" };
+      return { ...NONE, failed: 1, note: "could not be run", failures: [endOf(errorText(error))] };
     });
     outcomes.push({ name, ...outcome, seconds: (performance.now() - startedMs) / 1000 });
   }
   return outcomes;
 }
 
-/** The table, the reasons, and as the last line `N passed, N failed` with `, N skipped` when there are any. */
+/** The table, the failures, and as the last line `N passed, N failed` with `, N skipped` when there are any. */
 export function summaryOf(outcomes: Outcome[]): string {
   const rows = outcomes.map(({ name, passed, failed, skipped, seconds, note }) => {
     const counts = `${String(passed).padStart(6)} passed ${String(failed).padStart(4)} failed ${String(skipped).padStart(4)} skipped`;
     const state = failed > 0 ? "FAILED" : "ok";
     return `${state.padEnd(7)}${name.padEnd(20)}${counts} ${seconds.toFixed(1).padStart(7)} s${note ? `  ${note}` : ""}`;
   });
+  const shown = (title: string, key: "failures" | "repeats") =>
+    outcomes.flatMap((outcome) => {
+      const all = outcome[key] ?? [];
+      if (all.length === 0) return [];
+      const more = all.length - FAILURES_SHOWN;
+      return [
+        "",
+        `${title} ${outcome.name}:`,
+        ...all.slice(0, FAILURES_SHOWN),
+        ...(more > 0 ? [`and ${more} more`] : []),
+      ];
+    });
+  const lists = [...shown("Passed only when run again, in", "repeats"), ...shown("Failures of", "failures")];
   const sum = (key: "passed" | "failed" | "skipped") => outcomes.reduce((total, outcome) => total + outcome[key], 0);
   const skipped = sum("skipped") > 0 ? `, ${sum("skipped")} skipped` : "";
-  return [...rows, "", `${sum("passed")} passed, ${sum("failed")} failed${skipped}`].join("\n");
+  return [...rows, ...lists, "", `${sum("passed")} passed, ${sum("failed")} failed${skipped}`].join("\n");
 }

@@ -4,7 +4,7 @@ import { CHECKS, makeGeneratedSources } from "./check.ts";
 import { chromiumPath } from "./chromium.ts";
 import { fuzzStage } from "./fuzz-api.ts";
 import { runTool } from "./run-tool.ts";
-import { playwrightStage, ROOT, runStages, type Stage, summaryOf, vitestStage } from "./stages.ts";
+import { endOf, playwrightStage, ROOT, runStages, type Stage, summaryOf, vitestStage } from "./stages.ts";
 import { errorText, runCommand } from "./start-error.ts";
 
 /** Nothing may be silently left out where this is set. */
@@ -18,7 +18,7 @@ const buildStage: Stage = {
       return { passed: 0, failed: 0, skipped: 0 };
     } catch (error) {
       console.error(errorText(error));
-      return { passed: 0, failed: 1, skipped: 0, note: "the build failed" };
+      return { passed: 0, failed: 1, skipped: 0, note: "the build failed", failures: [endOf(errorText(error))] };
     }
   },
 };
