@@ -41,6 +41,7 @@ export const ROUTES: Routes = {
   "/api/v1/sources/{name}": () => import("@/app/api/v1/sources/[name]/route"),
   "/api/v1/sources/{name}/probe": () => import("@/app/api/v1/sources/[name]/probe/route"),
   "/api/v1/sources/{name}/retry": () => import("@/app/api/v1/sources/[name]/retry/route"),
+  "/api/v1/sources/{name}/targets": () => import("@/app/api/v1/sources/[name]/targets/route"),
   "/api/v1/stats/age": () => import("@/app/api/v1/stats/age/route"),
   "/api/v1/stats/flow": () => import("@/app/api/v1/stats/flow/route"),
   "/api/v1/stats/markers": () => import("@/app/api/v1/stats/markers/route"),

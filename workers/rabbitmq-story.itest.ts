@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { BasicProperties } from "@/lib/brokers/rabbitmq/basic-properties";
 import { statsQueryFrom } from "@/lib/contract/stats-query";
 import { localViewer } from "@/lib/core/viewer";
+import { addTarget } from "@/lib/operations/add-target";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { changeSettings } from "@/lib/operations/change-settings";
 import { createSource } from "@/lib/operations/create-source";
@@ -294,6 +295,39 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     expect(new Set(work.consumed.slice(before).map(({ messageId }) => messageId)).size).toBe(10);
     await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
     await world.ended(id);
+  }, 120_000);
+
+  test("what goes to a named target arrives in its queue, and comes back from there as a bounce", async () => {
+    const other = await openWorkQueue(rabbit(), `${work.queue}-audit`, work.queue);
+    work.handles = () => false;
+    other.handles = ({ messageId }) => messageId !== STUBBORN;
+    await work.publish(payments().filter(({ properties }) => properties.messageId !== BROKEN));
+    await makeSource();
+    await addTarget(
+      world.deps,
+      {
+        source: SOURCE,
+        request: { name: "audit", destination: { redriveTo: { queue: other.queue } }, reason: "they read it, too" },
+      },
+      localViewer("ada"),
+    );
+    await world.worker();
+    await expect.poll(() => count("PENDING"), { timeout: 20_000 }).toEqual(exactly(GOOD));
+    const before = work.consumed.length;
+
+    const { id } = await world.request({ select: { filter }, target: "audit", lane: "slow" });
+    expect(await world.ended(id)).toMatchObject({ delivered: GOOD, refused: 0, target: "audit" });
+    await expect.poll(() => count("BOUNCED"), { timeout: 20_000 }).toEqual(exactly(1));
+    expect(await world.event(STUBBORN)).toMatchObject({ status: "PENDING", bounces: 1, redrives: 1 });
+    expect(await world.redrive(id)).toMatchObject({ bounced: 1 });
+    expect(work.consumed).toHaveLength(before);
+    for (let aggregate = 0; aggregate < AGGREGATES; aggregate++) {
+      const order = other.consumed
+        .map(({ messageId }) => messageId)
+        .filter((one) => one.startsWith(`payment-${aggregate}-`));
+      expect([...new Set(order)]).toEqual([1, 2, 3].map((version) => `payment-${aggregate}-v${version}`));
+    }
+    await other.close();
   }, 120_000);
 
   test("what its consumer rejects again and again cools down, and its aggregate is blacklisted", async () => {

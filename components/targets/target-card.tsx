@@ -44,7 +44,7 @@ export function TargetCard({
             {target.name}
           </h2>
           <p className="text-sm text-muted">
-            {target.lane} lane of {target.source}
+            {target.lane === null ? "target" : `${target.lane} lane`} of {target.source}
           </p>
           <p className="line-clamp-1 text-sm text-muted wrap-anywhere" data-tip={target.address ?? undefined}>
             {target.address ?? <span className="text-warning">no destination: redrives are refused</span>}

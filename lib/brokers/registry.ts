@@ -48,7 +48,8 @@ export type BrokerRegistry = {
   /** Reads the source of this name until stopped. null: events of this kind come by Parkade's API. */
   consume(source: SourceConfig, park: ParkBatch, options: { name: string; mode?: ReadMode }): Consumer | null;
   probe(source: SourceConfig, signal: AbortSignal): Promise<ProbeResult>;
-  publisher(source: SourceConfig, lane?: "main" | "slow"): Publisher;
+  /** A named target, whose lane is null, has its destination in `source` in place of the source's main one. */
+  publisher(source: SourceConfig, lane?: "main" | "slow" | null): Publisher;
 };
 
 export type RegistryOptions = AdapterDeps & { secrets: SecretVariables; report?: ParkLoopDeps["report"] };
@@ -90,7 +91,7 @@ export function brokerRegistry({ secrets, report, ...deps }: RegistryOptions): B
     },
     publisher: (stored, lane) => {
       const { adapter, config } = resolved(stored);
-      return scrubbedPublisher(adapter.publisher(config, lane), scrubber);
+      return scrubbedPublisher(adapter.publisher(config, lane ?? "main"), scrubber);
     },
   };
 }

@@ -48,6 +48,9 @@ export const brakeSchema = z.strictObject({
 });
 export type Brake = z.infer<typeof brakeSchema>;
 
+/** Where it delivers: the name of a target of the events' kind; absent = the target of each event's source on the lane. */
+const target = z.optional(z.string("must be the name of a target").check(z.minLength(1), z.maxLength(256)));
+
 /** What becomes of earlier versions that are parked outside of the selection, see `core/order-gate`; absent = hold. */
 const earlier = z.optional(z.enum(EARLIER_CHOICES, `must be one of ${EARLIER_CHOICES.join(", ")}`));
 
@@ -64,6 +67,7 @@ export const previewRequestSchema = named(
     select: selectionSchema,
     mode: z._default(z.enum(["deliver", "verify"]), "deliver"),
     lane: z._default(laneSchema, "slow"),
+    target,
     ratePerSecond: z.nullish(rate),
     /** Its waits are part of `etaMs`. */
     canary: z.nullish(z.union([z.boolean(), canarySchema])),
@@ -82,6 +86,7 @@ export const redriveRequestSchema = named(
     select: selectionSchema,
     mode: z._default(z.enum(["deliver", "verify"], "must be deliver or verify"), "deliver"),
     lane: z._default(laneSchema, "slow"),
+    target,
     ratePerSecond: z.nullish(rate),
     canary: z.nullish(z.union([z.boolean(), canarySchema])),
     /** Absent = the default; null or false = none. */
@@ -243,7 +248,10 @@ const redriveShape = {
   id: idOut,
   state: z.enum(REDRIVE_STATES),
   mode: z.enum(["deliver", "verify"]),
+  /** On which its work runs; where it delivers, too, when it names no target. */
   lane: laneSchema,
+  /** null = the target of each event's source on the lane. */
+  target: nullableText,
   /** What it does about earlier versions that are parked. */
   earlier: z.enum(EARLIER_CHOICES),
   /** Refusals by admission that its requester set aside. */
@@ -301,6 +309,7 @@ const REDRIVE_EXAMPLE = {
   state: "RUNNING",
   mode: "deliver",
   lane: "slow",
+  target: null,
   earlier: "hold",
   ratePerSecond: null,
   effectiveRatePerSecond: 5,

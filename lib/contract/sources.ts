@@ -278,7 +278,11 @@ export const targetSchema = named(
     id: idOut,
     name: z.string(),
     source: z.string(),
-    lane: z.enum(["main", "slow"]),
+    kind: z.string(),
+    /** null = a named target. */
+    lane: z.nullable(z.enum(["main", "slow"])),
+    /** Of a named target: its settings in place of the source's. Secrets are masked. */
+    destination: z.nullable(z.record(z.string(), z.unknown())),
     address: nullableText,
     ratePerSecond: nullableNumber,
     burst: nullableNumber,
@@ -297,7 +301,9 @@ export const targetSchema = named(
     id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b50",
     name: "orders.slow",
     source: "orders",
+    kind: "http",
     lane: "slow",
+    destination: null,
     address: "https://orders.example/events",
     ratePerSecond: 5,
     burst: null,

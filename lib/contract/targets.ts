@@ -21,10 +21,46 @@ export const fallbackSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("target"), target: z.string().check(z.minLength(1), z.maxLength(256)) }),
 ]);
 
+/** Stands in URLs and in the history of events; a source's name is its main lane's target, `<name>.slow` its slow lane's. */
+const targetName = z.string("must be text").check(
+  z.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, "must be 1 to 100 letters, digits, dots, underscores or hyphens"),
+  z.refine((text) => !text.endsWith(".slow"), "is reserved for slow lanes: choose another"),
+);
+z.globalRegistry.add(targetName, { not: { pattern: "\\.slow$" } });
+
+/** Settings of the kind that take the place of the source's own: `destination` of GET /api/v1/kinds names them. */
+const destination = z.record(z.string(), z.unknown(), "must be an object");
+
+/** POST /api/v1/sources/{name}/targets. `destination` is checked by the source's kind. */
+export const targetRequestSchema = named(
+  "TargetRequest",
+  z.strictObject({ name: targetName, destination, reason: reasonSchema }),
+  {
+    name: "orders.audit",
+    destination: { redriveUrl: "https://audit.example/events" },
+    reason: "the audit service missed them",
+  },
+);
+export type TargetRequest = z.infer<typeof targetRequestSchema>;
+
+/** DELETE /api/v1/targets/{name} */
+export const targetRemovalSchema = named(
+  "TargetRemoval",
+  z.strictObject({ reason: z._default(reasonSchema, "removed") }),
+  {
+    reason: "the audit service is gone",
+  },
+);
+export type TargetRemoval = z.infer<typeof targetRemovalSchema>;
+
 /** PATCH /api/v1/targets/{name}: absent = unchanged. */
 export const targetChangeSchema = named(
   "TargetChange",
   z.strictObject({
+    /** Of a named target alone: a lane's target has the name of its source. */
+    name: z.optional(targetName),
+    /** Of a named target alone. Masked values sent back as they were shown stay as stored. */
+    destination: z.optional(destination),
     /** null = unlimited. */
     ratePerSecond: z.optional(z.nullable(positive)),
     /** null = a tenth of a second's worth of the rate, at least 1. */

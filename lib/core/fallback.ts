@@ -13,14 +13,14 @@ export type Route = { kind: "own" } | { kind: "wait"; waitMs: number } | { kind:
 
 export type RouteFacts = {
   fallback: Fallback | null;
-  /** Name of its own target. */
+  /** Id of its own target. */
   own: string;
   /** Its own target takes no sends now. */
   away: boolean;
   /** Without a fallback the item would be refused instead of waiting. */
   refuses: boolean;
   /** The target that the fallback names, and whether that target takes sends; null = there is none. */
-  standIn: { name: string; takes: boolean } | null;
+  standIn: { id: string; takes: boolean } | null;
   /** The target that the item was sent to in this redrive; null = it was not sent. */
   sentTo: string | null;
   /** The target of the last event of its aggregate that was sent and is not confirmed yet; null = there is none. */
@@ -43,7 +43,7 @@ export function routeOf({ fallback, own, away, refuses, standIn, sentTo, aggrega
   if (fallback === null) return OWN;
   if (fallback.kind === "defer") return refuses ? { kind: "wait", waitMs: fallback.deferMs } : OWN;
   const bound = sentTo ?? aggregateSentTo;
-  if (standIn !== null && bound === standIn.name)
+  if (standIn !== null && bound === standIn.id)
     return standIn.takes ? { kind: "stand-in" } : { kind: "wait", waitMs: KEEP_MS };
   if (bound === own) return refuses ? { kind: "wait", waitMs: KEEP_MS } : OWN;
   return away && standIn?.takes ? { kind: "stand-in" } : OWN;

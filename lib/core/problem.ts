@@ -38,6 +38,7 @@ export const PROBLEM_CODES = [
   "idempotency-key-reused",
   "idempotency-key-in-progress",
   "source-in-use",
+  "target-in-use",
   "read-timeout",
   "store-unavailable",
   "queue-unavailable",

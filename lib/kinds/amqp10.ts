@@ -63,6 +63,7 @@ export const amqp10 = descriptor({
   icon: "inbox",
   config,
   capabilities: { reads: true, redrives: true, order: "per address", slowLane: true },
+  destination: ["redriveTo"],
   example: {
     url: "amqps://shop.servicebus.windows.net",
     username: "parkade",

@@ -58,6 +58,7 @@ export const bullmq = descriptor({
   icon: "list-restart",
   config,
   capabilities: { reads: true, redrives: true, order: null, slowLane: true },
+  destination: ["redriveTo"],
   example: { url: "redis://user:password@redis.example:6379/0", queue: "orders" },
   docs: "connect-bullmq.md",
   reads: ({ queue }) => `failed jobs of ${queue}`,

@@ -24,6 +24,11 @@ export type KindDescriptor<Schema extends z.ZodMiniObject = z.ZodMiniObject> = {
   icon: string;
   config: Schema;
   capabilities: Capabilities;
+  /**
+   * The settings that say where a redrive delivers. A named target has its own values of them, and none of the
+   * source's: a credential goes to no other server. Empty = the kind sends back in place only.
+   */
+  destination: readonly (keyof z.infer<Schema> & string)[];
   /** A configuration that could work, for docs, forms and the API's document. */
   example: z.input<Schema>;
   /** The page in docs/. */

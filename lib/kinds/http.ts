@@ -130,6 +130,7 @@ export const http = descriptor({
   icon: "globe",
   config,
   capabilities: { reads: false, redrives: true, order: null, slowLane: true },
+  destination: ["redriveUrl", "headers", "format", "signing", "forwardCredentials"],
   example: { redriveUrl: "https://orders.example/events" },
   docs: "connect-http.md",
   reads: () => null,

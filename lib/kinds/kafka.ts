@@ -102,6 +102,7 @@ export const kafka = descriptor({
   icon: "network",
   config,
   capabilities: { reads: true, redrives: true, order: "per key", slowLane: true },
+  destination: ["redriveTo"],
   example: { bootstrap: ["kafka-1.example:9092"], topics: ["orders.DLT"] },
   docs: "connect-kafka.md",
   reads: ({ topics }) => `topic${topics.length === 1 && !topics[0]!.includes("*") ? "" : "s"} ${topics.join(", ")}`,

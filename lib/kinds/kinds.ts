@@ -273,7 +273,10 @@ export function hostsOf({ kind, config }: SourceConfig): string[] {
   });
 }
 
-/** Where a lane of this source delivers, for display: no secrets. null: nowhere, redrives are refused as `no-target`. */
-export function targetAddress({ kind, config }: SourceConfig, lane: "main" | "slow"): string | null {
-  return kindOf(kind).address(config, lane);
+/**
+ * Where a target delivers, for display: no secrets. A named target, whose lane is null, has its destination in place of
+ * the source's main one. null: nowhere, redrives are refused as `no-target`.
+ */
+export function targetAddress({ kind, config }: SourceConfig, lane: "main" | "slow" | null): string | null {
+  return kindOf(kind).address(config, lane ?? "main");
 }

@@ -129,6 +129,7 @@ export const nats = descriptor({
   icon: "radio",
   config,
   capabilities: { reads: true, redrives: true, order: "per stream", slowLane: true },
+  destination: ["redriveTo"],
   example: { servers: ["nats.example:4222"], user: "parkade", password: "secret", stream: "ORDERS_DLQ" },
   docs: "connect-nats.md",
   reads: ({ stream, read }) => (read === "advisories" ? `advisories in stream ${stream}` : `stream ${stream}`),

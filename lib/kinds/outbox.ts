@@ -155,6 +155,7 @@ export const outbox = descriptor({
   icon: "table",
   config,
   capabilities: { reads: true, redrives: true, order: "per aggregate, by the table's publisher", slowLane: false },
+  destination: [],
   example: { url: "postgresql://parkade:password@db.example:5432/orders?sslmode=require", table: "app.outbox" },
   docs: "connect-outbox.md",
   reads: (config) => `${outboxNames(config).deadStatuses.join(" and ")} rows of table ${config.table}`,

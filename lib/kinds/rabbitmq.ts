@@ -60,6 +60,7 @@ export const rabbitmq = descriptor({
   icon: "rabbit",
   config,
   capabilities: { reads: true, redrives: true, order: "per queue", slowLane: true },
+  destination: ["redriveTo"],
   example: { url: "amqp://user:password@rabbit.example:5672/vhost", queue: "orders.dlq" },
   docs: "connect-rabbitmq.md",
   reads: ({ queue }) => `queue ${queue}`,

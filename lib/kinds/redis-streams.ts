@@ -67,6 +67,7 @@ export const redisStreams = descriptor({
   icon: "layers",
   config,
   capabilities: { reads: true, redrives: true, order: "per stream", slowLane: true },
+  destination: ["redriveTo"],
   example: { url: "rediss://user:password@redis.example:6379/0", stream: "orders", group: "billing" },
   docs: "connect-redis-streams.md",
   reads: ({ read, stream, group }) =>

@@ -42,6 +42,7 @@ export const sidekiq = descriptor({
   icon: "list-todo",
   config,
   capabilities: { reads: true, redrives: true, order: null, slowLane: true },
+  destination: ["redriveTo"],
   example: { url: "rediss://user:password@redis.example:6379/0" },
   docs: "connect-sidekiq.md",
   reads: ({ namespace }) => `the dead set${namespace === undefined ? "" : ` of ${namespace}`}`,

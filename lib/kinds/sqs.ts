@@ -112,6 +112,7 @@ export const sqs = descriptor({
   icon: "inbox",
   config,
   capabilities: { reads: true, redrives: true, order: "per message group of a FIFO queue", slowLane: true },
+  destination: ["redriveTo"],
   example: { queue: "https://sqs.eu-central-1.amazonaws.com/123456789012/orders-dlq" },
   docs: "connect-sqs.md",
   reads: ({ queue }) => `queue ${queueName(queue)}`,

@@ -1,52 +1,93 @@
 import type { TargetChange } from "@/lib/contract/targets";
 import { DomainError } from "@/lib/core/problem";
 import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
-import type { LowRateDeps } from "@/lib/operations/deps";
+import { parseDestination } from "@/lib/kinds/destination";
+import { redactConfig } from "@/lib/kinds/kinds";
+import { type TargetDeps, takingName } from "@/lib/operations/add-target";
+import { unknownTarget } from "@/lib/operations/redrive-target";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 import type { Prisma, Source, Target } from "@/lib/store/generated/client";
-import { type TargetSettings, updateTarget } from "@/lib/store/write/targets";
+import { renameFallbacks, type TargetSettings, updateTarget } from "@/lib/store/write/targets";
 
 /**
  * Changes a target; running redrives use the new values. Throws DomainError `unknown-target`, `unknown-policy`,
- * `invalid-config`.
+ * `invalid-config`, `name-taken`.
  */
 export async function changeTarget(
-  deps: LowRateDeps,
+  deps: TargetDeps,
   input: { name: string; change: TargetChange },
   viewer: Viewer,
 ): Promise<void> {
   assertMay(viewer, "change-target");
-  const { reason, breaker, ...columns } = input.change;
+  const { reason, breaker, name, destination, ...columns } = input.change;
   const atMs = deps.clock.wallMs();
-  await deps.lowRate.write(async ({ prisma, audit }) => {
+  const write: Parameters<typeof deps.lowRate.write>[0] = async ({ prisma, audit }) => {
     const stored = await prisma.target.findMany({ include: { source: true } });
     const targets = stored.filter(({ source }) => sees(viewer, source.name)).map(targetOf);
     const target = targets.find(({ name }) => name === input.name);
     if (!target) throw unknownTarget(input.name);
     await assertPolicy(prisma, columns.policyName);
     assertFallback(target, columns.fallback, targets);
+    const named = namedAfter(target, { name, destination }, deps.env.envReferences);
+    if (named !== null) assertMay(viewer, "change-source", [target.source]);
     const before = shown(target);
     const after = { ...before, ...columns, breakerForce: breakerAfter(target, breaker) };
-    await updateTarget(prisma, target.id, { target: after, resetAtMs: breaker === "reset" ? atMs : null, atMs });
+    const resetAtMs = breaker === "reset" ? atMs : null;
+    await updateTarget(prisma, target.id, { target: after, named, resetAtMs, atMs });
+    if (named !== null && named.name !== target.name) await renameFallbacks(prisma, target.name, named.name);
     await audit({
       actor: viewer.name,
       action: breaker === undefined ? "target.changed" : `target.breaker-${breaker}`,
       subjectKind: "target",
-      subjectId: input.name,
+      subjectId: named?.name ?? input.name,
       reason,
-      before,
-      after,
+      before: { ...before, ...(named && shownNamed(target)) },
+      after: { ...after, ...(named && shownNamed({ ...target, ...named })) },
       count: 1,
       atMs,
     });
-  });
+  };
+  await takingName(name ?? input.name, () => deps.lowRate.write(write));
 }
 
+type Json = Record<string, unknown>;
 type StoredTarget = Target & { source: Source };
-type EditedTarget = TargetSettings & Pick<Target, "id" | "name" | "lane"> & Pick<Source, "kind">;
+type EditedTarget = TargetSettings &
+  Pick<Target, "id" | "name" | "lane"> &
+  Pick<Source, "kind"> & { source: string; config: Json; destination: Json | null };
 
-function targetOf({ source, fallback, ...target }: StoredTarget): EditedTarget {
-  return { ...target, fallback: fallback as TargetSettings["fallback"], kind: source.kind };
+function targetOf({ source, fallback, destination, ...target }: StoredTarget): EditedTarget {
+  return {
+    ...target,
+    fallback: fallback as TargetSettings["fallback"],
+    destination: destination as Json | null,
+    source: source.name,
+    kind: source.kind,
+    config: source.config as Json,
+  };
+}
+
+/** What stays of name and destination after the change; null = neither changes. */
+function namedAfter(
+  target: EditedTarget,
+  { name, destination }: Pick<TargetChange, "name" | "destination">,
+  listed: readonly string[],
+): { name: string; destination: Json } | null {
+  if (name === undefined && destination === undefined) return null;
+  if (target.destination === null) {
+    const field = name === undefined ? "destination" : "name";
+    const detail = `of the ${target.lane} lane of ${target.source} follows the source: change the source, or add a target`;
+    throw new DomainError("invalid-config", `${field} ${detail}`, { fields: [{ field, detail }] });
+  }
+  const stored = target.destination;
+  return {
+    name: name ?? target.name,
+    destination: destination === undefined ? stored : parseDestination(target, destination, { stored, listed }),
+  };
+}
+
+function shownNamed({ name, kind, source, destination }: EditedTarget) {
+  return { name, source, destination: redactConfig(kind, destination!) };
 }
 
 function shown(target: TargetSettings): TargetSettings {
@@ -91,10 +132,4 @@ function faultOf(
   return other.kind === target.kind
     ? null
     : `${other.name} is of kind ${other.kind}: name a target of kind ${target.kind}`;
-}
-
-export function unknownTarget(name: string): DomainError {
-  return new DomainError("unknown-target", `There is no target ${name}`, {
-    fields: [{ field: "name", detail: "list targets with GET /api/v1/targets" }],
-  });
 }

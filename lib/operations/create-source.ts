@@ -3,11 +3,12 @@ import { DomainError } from "@/lib/core/problem";
 import type { SourceMode } from "@/lib/core/source-mode";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { assertReferences, KINDS, kindOf, parseSourceConfig, redactConfig } from "@/lib/kinds/kinds";
+import { takingName } from "@/lib/operations/add-target";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { SchemaCheck } from "@/lib/redriving/schema-check";
-import { isNameTaken, type LowRateStore } from "@/lib/store/prisma";
+import type { LowRateStore } from "@/lib/store/prisma";
 import { insertSource } from "@/lib/store/write/sources";
 
 export type SourceDeps = {
@@ -28,8 +29,8 @@ export async function createSource(deps: SourceDeps, request: SourceRequest, vie
   const [id, main, slow] = [uuidv7(nowMs), uuidv7(nowMs), uuidv7(nowMs)];
   const { name, mode = request.enabled ? "running" : "stopped" } = request;
   assertModeOf(config.kind, mode);
-  try {
-    await deps.lowRate.write(async ({ prisma, audit }) => {
+  await takingName(name, () =>
+    deps.lowRate.write(async ({ prisma, audit }) => {
       await insertSource(prisma, { id, name, config, payloadSchema, mode, targetIds: { main, slow } });
       await audit({
         actor: viewer.name,
@@ -41,13 +42,8 @@ export async function createSource(deps: SourceDeps, request: SourceRequest, vie
         count: 1,
         atMs: nowMs,
       });
-    });
-  } catch (error) {
-    if (!isNameTaken(error)) throw error;
-    throw new DomainError("name-taken", `There is a source or target named ${name}: choose another name`, {
-      fields: [{ field: "name", detail: "is taken" }],
-    });
-  }
+    }),
+  );
 }
 
 /** Throws DomainError `invalid-config` for a mode that only a source can have that is read. */

@@ -4,10 +4,11 @@ import { redactConfig } from "@/lib/kinds/kinds";
 import type { SourceDeps } from "@/lib/operations/create-source";
 import { unknownSource } from "@/lib/store/read/sources";
 import { lockSource } from "@/lib/store/write/sources";
+import { liveRedrivesTo, lockTargets } from "@/lib/store/write/targets";
 
 /**
  * Removes a source and its targets. Throws DomainError `unknown-source`, or `source-in-use` while the store holds
- * events of the source: they would lose their origin and their target.
+ * events of the source, which would lose their origin and their target, and while a redrive names one of its targets.
  */
 export async function deleteSource(deps: SourceDeps, name: string, viewer: Viewer): Promise<void> {
   assertMay(viewer, "change-source", [name]);
@@ -17,6 +18,14 @@ export async function deleteSource(deps: SourceDeps, name: string, viewer: Viewe
     if (locked.events) {
       throw new DomainError("source-in-use", `${name} still has events: stop it, and delete it when they are gone`, {
         fields: [{ field: "name", detail: "set mode to stopped instead" }],
+      });
+    }
+    const targets = await lockTargets(prisma, { sourceId: locked.id });
+    const redrives = await liveRedrivesTo(prisma, targets);
+    if (redrives.length > 0) {
+      const detail = `redrive ${redrives[0]} delivers to a target of it: cancel it, or wait until it is done`;
+      throw new DomainError("source-in-use", `${name} cannot be deleted: ${detail}`, {
+        fields: [{ field: "name", detail }],
       });
     }
     const { kind, config, mode } = await prisma.source.delete({ where: { id: locked.id } });

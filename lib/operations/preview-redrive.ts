@@ -4,7 +4,14 @@ import type { gate } from "@/lib/core/gate";
 import { iso } from "@/lib/core/iso-time";
 import type { Earlier } from "@/lib/core/order-gate";
 import { DomainError } from "@/lib/core/problem";
-import { canaryAhead, effectiveRate, type LanePaces, pacesOf, redriveTimeMs } from "@/lib/core/redrive-rate";
+import {
+  canaryAhead,
+  effectiveRate,
+  type LanePaces,
+  pacesOf,
+  redriveTimeMs,
+  type TargetPace,
+} from "@/lib/core/redrive-rate";
 import type { Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import {
@@ -13,6 +20,7 @@ import {
   judgeSelection,
   type SelectedForRedrive,
 } from "@/lib/operations/judge-selection";
+import { assertSameKind, redriveTarget } from "@/lib/operations/redrive-target";
 import { type SampleDeps, sampleDryRun } from "@/lib/operations/sample-dry-run";
 import { cutoffOf } from "@/lib/store/read/candidates";
 import type { EarlierSummary, HeldGroup } from "@/lib/store/read/earlier-summary";
@@ -30,38 +38,38 @@ export type PreviewDeps = Deps & { sample?: Pick<SampleDeps, "checkPayloads" | "
 /**
  * Previews a redrive of this selection: the number of events, by error code, the refused ones by reason, the time at
  * the set rate, and the dry run of some events. It counts with the same gate as the freeze. Throws DomainError
- * `invalid-filter`.
+ * `invalid-filter`, `unknown-target`, `invalid-request` for a target of another kind than the events.
  */
 export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest, viewer: Viewer): Promise<PreviewOut> {
   const selection = scopeSelection(viewer, "redrive", request.select);
   const nowMs = deps.clock.wallMs();
   const despite = request.despite ?? [];
   const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs), despite };
-  const [{ [request.lane]: paces }, { canaryQuietMs }] = await Promise.all([
+  const [paces, { canaryQuietMs }, target] = await Promise.all([
     readPaces(deps.db, viewer),
     readSettings(deps.db),
+    redriveTarget(deps.db, viewer, request.target),
   ]);
   const asked = request.ratePerSecond ?? null;
   const cutoff = iso(nowMs);
   const sampling =
     request.sample !== false && deps.sample
-      ? sampleDryRun({ ...deps, ...deps.sample }, request, selected)
+      ? sampleDryRun({ ...deps, ...deps.sample }, { ...request, target }, selected)
       : Promise.resolve(null);
   // The count runs meanwhile; if both fail, the failure of the count is thrown.
   sampling.catch(() => undefined);
   try {
     const counted = await count(deps, selected, request.earlier ?? "hold");
     const { bySource, ...shown } = counted;
-    const targets = pacesOf(Object.keys(bySource), paces);
+    if (target !== null) await assertSameKind(deps.db, target, Object.keys(bySource));
+    const sources = target === null ? pacesBySource(bySource, paces[request.lane]) : sharesOf(bySource, target);
     return {
       ...shown,
       kind: "exact",
-      ratePerSecond: effectiveRate(asked, targets),
+      ratePerSecond: effectiveRate(asked, Object.values(sources)),
       canaryQuietMs,
-      etaMs: request.mode === "verify" ? null : previewTimeMs(request, counted, paces, canaryQuietMs),
-      sources: Object.fromEntries(
-        Object.entries(bySource).map(([name, eligible], index) => [name, { eligible, ...targets[index]! }]),
-      ),
+      etaMs: request.mode === "verify" ? null : previewTimeMs(request, counted.eligible, sources, canaryQuietMs),
+      sources,
       sample: await sampling,
       cutoff,
     };
@@ -73,7 +81,7 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
       eligible: null,
       refused: {},
       byErrorCode: {},
-      ratePerSecond: effectiveRate(asked, Object.values(paces)),
+      ratePerSecond: effectiveRate(asked, target === null ? Object.values(paces[request.lane]) : [target]),
       canaryQuietMs,
       etaMs: null,
       sources: {},
@@ -86,11 +94,11 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
 
 function previewTimeMs(
   { ratePerSecond, canary }: PreviewRequest,
-  { bySource, eligible }: Counted,
-  paces: LanePaces,
+  eligible: number,
+  sources: PreviewOut["sources"],
   canaryQuietMs: number,
 ): number | null {
-  const targets = Object.entries(bySource).map(([name, events]) => ({ ...pacesOf([name], paces)[0]!, events }));
+  const targets = Object.values(sources).map(({ eligible: events, ...pace }) => ({ ...pace, events }));
   const rule = canary === true ? canarySchema.parse({}) : canary;
   return redriveTimeMs({
     events: eligible,
@@ -98,6 +106,25 @@ function previewTimeMs(
     targets,
     canary: rule ? canaryAhead(rule.steps, eligible, rule.quietMs ?? canaryQuietMs) : null,
   });
+}
+
+/** Each source sends to a target of its own. */
+function pacesBySource(bySource: Counted["bySource"], paces: LanePaces): PreviewOut["sources"] {
+  const names = Object.keys(bySource);
+  const targets = pacesOf(names, paces);
+  return Object.fromEntries(names.map((name, index) => [name, { eligible: bySource[name]!, ...targets[index]! }]));
+}
+
+/** The sources share the rate of the one target, each by the number of its events. */
+function sharesOf(bySource: Counted["bySource"], { ratePerSecond, warmUpMs }: TargetPace): PreviewOut["sources"] {
+  const all = Object.values(bySource).reduce((sum, eligible) => sum + eligible, 0);
+  const shareOf = (eligible: number) => (ratePerSecond === null ? null : (ratePerSecond * eligible) / all);
+  return Object.fromEntries(
+    Object.entries(bySource).map(([name, eligible]) => [
+      name,
+      { eligible, ratePerSecond: shareOf(eligible), warmUpMs },
+    ]),
+  );
 }
 
 type Counted = Pick<PreviewOut, "byErrorCode" | "refused" | "earlier"> & {

@@ -15,6 +15,7 @@ import type { Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
 import { findEarlier, judgeSelection, type SelectedForRedrive } from "@/lib/operations/judge-selection";
+import { assertSameKind, redriveTarget, unknownTarget } from "@/lib/operations/redrive-target";
 import { selectEvents } from "@/lib/operations/select-events";
 import { uuidv7 } from "@/lib/platform/ids";
 import { policiesInForce } from "@/lib/redriving/policies";
@@ -24,6 +25,7 @@ import { type Candidate, cutoffOf } from "@/lib/store/read/candidates";
 import { countEarlierUpTo } from "@/lib/store/read/earlier-summary";
 import { estimateCandidates } from "@/lib/store/read/estimate";
 import { readSettings } from "@/lib/store/read/settings";
+import { holdTarget } from "@/lib/store/read/targets";
 import { appendAudit } from "@/lib/store/write/audit";
 import { answerOnce, type IdempotentRequest } from "@/lib/store/write/idempotent-request";
 import { insertRedrive, moveRedrive, type NewRedrive } from "@/lib/store/write/redrive";
@@ -34,7 +36,8 @@ export const FREEZE_INLINE_MAX = 2_000;
 /**
  * Freezes a selection into a new redrive and adds its jobs to the queue. ONE transaction: items, events QUEUED,
  * redrive, audit, and the answer under the Idempotency-Key, so that a repeated request gets the same answer and nothing
- * is frozen twice. Throws DomainError: `empty-selection`, `unknown-event`, `invalid-filter`, `idempotency-key-reused`.
+ * is frozen twice. Throws DomainError: `empty-selection`, `unknown-event`, `invalid-filter`, `idempotency-key-reused`,
+ * `unknown-target`, `invalid-request` for a target of another kind than the events.
  */
 export async function requestRedrive(
   deps: Deps,
@@ -52,14 +55,12 @@ export async function requestRedrive(
     const { candidates, missing } = await selectEvents(tx, selected, FREEZE_INLINE_MAX);
     const named = candidates.length;
     const size = named + (await countTakenAlong(tx, input.request, selected, FREEZE_INLINE_MAX + 1 - named));
-    const redrive = await newRedrive(tx, input.request, selected, {
-      actor: viewer.name,
-      nowMs,
-      size,
-      stranded,
-      // Earlier versions that are taken along are of the same aggregates, so of the same sources.
-      sources: size > FREEZE_INLINE_MAX ? sourcesOf(selection) : [...new Set(candidates.map(({ source }) => source))],
-    });
+    // Earlier versions that are taken along are of the same aggregates, so of the same sources.
+    const sources =
+      size > FREEZE_INLINE_MAX ? sourcesOf(selection) : [...new Set(candidates.map(({ source }) => source))];
+    const target = await targetOf(tx, viewer, input.request.target, sources);
+    const facts = { actor: viewer.name, nowMs, size, stranded, sources, target };
+    const redrive = await newRedrive(tx, input.request, selected, facts);
     const frozen =
       size > FREEZE_INLINE_MAX ? leaveToWorker(redrive) : await freezeNow(tx, redrive, { selected, candidates, nowMs });
     countMissing(frozen.answer, missing);
@@ -69,6 +70,20 @@ export async function requestRedrive(
   const { answer } = await deps.db.transaction((tx) => answerOnce(tx, input.idempotency, nowMs, () => freeze(tx)));
   if (slices) await ringOrLog(deps, answer, input.request, slices);
   return answer;
+}
+
+/** The named target, held: nobody removes it before this transaction has stored the redrive. */
+async function targetOf(
+  tx: Tx,
+  viewer: Viewer,
+  name: string | undefined,
+  sources: readonly string[] | null,
+): Promise<NewRedrive["target"]> {
+  const target = await redriveTarget(tx, viewer, name);
+  if (target === null) return null;
+  if (!(await holdTarget(tx, target.id))) throw unknownTarget(target.name, "target");
+  await assertSameKind(tx, target, sources);
+  return { id: target.id, name: target.name };
 }
 
 /** The earlier versions that a `pass` redrive leaves parked, for its audit entry. `bounded`: a lower bound. */
@@ -121,12 +136,14 @@ async function newRedrive(
     size,
     stranded,
     sources,
+    target,
   }: {
     actor: string;
     nowMs: number;
     size: number;
     stranded?: Stranded | null | undefined;
     sources: string[] | null;
+    target: NewRedrive["target"];
   },
 ): Promise<StartedRedrive> {
   const expected = size > FREEZE_INLINE_MAX ? await estimateCandidates(tx, selected, size) : size;
@@ -138,6 +155,7 @@ async function newRedrive(
     state: size > FREEZE_INLINE_MAX ? "PLANNING" : "PLANNED",
     mode: request.mode,
     lane: request.lane,
+    target,
     ratePerSecond: request.ratePerSecond ?? null,
     selection: { ...selected.selection, asOfMs: nowMs },
     sources,
@@ -160,7 +178,8 @@ async function newRedrive(
 }
 
 async function auditRequest(tx: Tx, redrive: NewRedrive, stranded: Stranded | null | undefined): Promise<void> {
-  const { id, createdBy, reason, mode, lane, ratePerSecond, canary, brake, earlier, despite, holdMs, atMs } = redrive;
+  const { id, createdBy, reason, mode, lane, target, ratePerSecond, canary, brake, earlier, despite, holdMs, atMs } =
+    redrive;
   await appendAudit(tx, {
     actor: createdBy,
     action: "redrive.requested",
@@ -171,6 +190,7 @@ async function auditRequest(tx: Tx, redrive: NewRedrive, stranded: Stranded | nu
     before: null,
     after: {
       ...{ mode, lane, ratePerSecond, canary, brake, earlier },
+      ...(target === null ? {} : { target: target.name }),
       ...(despite.length === 0 ? {} : { despite }),
       ...(stranded === undefined ? {} : { stranded }),
       ...(holdMs ? { holdMs } : {}),

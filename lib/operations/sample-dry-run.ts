@@ -31,6 +31,9 @@ export type SampleDeps = Pick<Deps, "db" | "clock" | "log"> & {
   probe(target: TargetRow): Promise<{ reachable: boolean; detail: string } | null>;
 };
 
+/** `target`: where all events go; null = to the target of each one's source on the lane. */
+type SampleRequest = Pick<PreviewRequest, "lane" | "earlier"> & { target: TargetRow | null };
+
 /**
  * The dry run of some of the selected events that no control refuses, spread over their time, with the state of the
  * targets. null = the time limit was over. The dry run cannot know how the target will answer, nor what changes before
@@ -38,7 +41,7 @@ export type SampleDeps = Pick<Deps, "db" | "clock" | "log"> & {
  */
 export async function sampleDryRun(
   deps: SampleDeps,
-  request: Pick<PreviewRequest, "lane" | "earlier">,
+  request: SampleRequest,
   selected: SelectedForRedrive,
 ): Promise<SampleOut | null> {
   try {
@@ -55,7 +58,7 @@ export async function sampleDryRun(
 async function examine(
   deps: SampleDeps,
   tx: Queryable,
-  { lane, earlier }: Pick<PreviewRequest, "lane" | "earlier">,
+  { lane, earlier, target }: SampleRequest,
   selected: SelectedForRedrive,
 ): Promise<SampleOut> {
   const rules = await readRules(tx);
@@ -65,30 +68,31 @@ async function examine(
     events.map(({ id }) => id),
   );
   const order = await readPlannedOrderFacts(tx, { ...selected, earlier: earlier ?? "hold" }, events);
-  const rows = (await readTargets(tx)).filter((row) => row.lane === lane);
-  const targets = await targetStates(deps, tx, rows, events);
+  const own = (await readTargets(tx)).filter((row) => row.lane === lane);
+  const ofSource = new Map(own.map((row) => [row.sourceId, row]));
+  const sources = [...new Set(events.map(({ sourceId }) => sourceId))];
+  const wanted = target === null ? sources.flatMap((id) => ofSource.get(id) ?? []) : events.length > 0 ? [target] : [];
+  const targets = await targetStates(deps, tx, wanted);
   const sample: SampleOut = {
     checked: 0,
     wouldGo: 0,
     refused: {},
-    targets: [...targets.values()].map(({ out }) => out),
+    targets: targets.map(({ out }) => out),
   };
   // An event without a body was removed after it was selected.
   const held = events.flatMap((event) => {
     const body = bodies.get(event.id);
-    return body ? [{ event, body, target: targets.get(event.sourceId) }] : [];
+    const sentTo = target?.id ?? ofSource.get(event.sourceId)?.id;
+    const facts = targets.find(({ row }) => row.id === sentTo)?.facts;
+    return body ? [{ event, body, facts, schema: ofSource.get(event.sourceId)?.payloadSchema ?? null }] : [];
   });
   const payloads = await deps.checkPayloads(
-    held.map(({ body, target }) => ({
-      payload: body.payload,
-      contentType: body.contentType,
-      schema: target?.row.payloadSchema ?? null,
-    })),
+    held.map(({ body: { payload, contentType }, schema }) => ({ payload, contentType, schema })),
   );
-  for (const [index, { event, body, target }] of held.entries()) {
+  for (const [index, { event, body, facts }] of held.entries()) {
     const verdict = dryRun({
       payload: { bytes: body.payload.byteLength, bytesMax: rules.settings.payloadBytesMax, ...payloads[index]! },
-      target: target?.facts ?? { fault: `its source has no target on the ${lane} lane` },
+      target: facts ?? { fault: `its source has no target on the ${lane} lane` },
       version: event.version,
       ...order.get(event.id)!,
     });
@@ -128,17 +132,10 @@ function chosen(
 
 type TargetState = { row: TargetRow; facts: DryRunFacts["target"]; out: SampleTarget };
 
-async function targetStates(
-  deps: SampleDeps,
-  tx: Queryable,
-  rows: readonly TargetRow[],
-  events: readonly Event[],
-): Promise<Map<string, TargetState>> {
-  const sources = new Set(events.map(({ sourceId }) => sourceId));
-  const wanted = rows.filter((row) => sources.has(row.sourceId));
-  const open = await readOpenBreakers(tx, wanted, deps.clock.wallMs());
-  const states = await Promise.all(
-    wanted.map(async (row, index): Promise<[string, TargetState]> => {
+async function targetStates(deps: SampleDeps, tx: Queryable, targets: readonly TargetRow[]): Promise<TargetState[]> {
+  const open = await readOpenBreakers(tx, targets, deps.clock.wallMs());
+  return Promise.all(
+    targets.map(async (row, index): Promise<TargetState> => {
       const breaker = open.find(({ target }) => target === row.name);
       const probed = index < TARGETS_MAX ? await deps.probe(row) : null;
       const facts = {
@@ -155,8 +152,7 @@ async function targetStates(
         breaker: breaker ? (breaker.forced ? "held-open" : "open") : "closed",
         breakerUntil: breaker?.untilMs == null ? null : iso(breaker.untilMs),
       };
-      return [row.sourceId, { row, facts, out }];
+      return { row, facts, out };
     }),
   );
-  return new Map(states);
 }

@@ -27,7 +27,14 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 function intentOf(item: ClaimedItem): AttemptIntent {
-  return { ...item, attempt: 1, target: "orders", idempotencyKey: `orders:${item.eventId}`, whitelisted: false };
+  return {
+    ...item,
+    attempt: 1,
+    target: "orders",
+    targetId: item.sourceId,
+    idempotencyKey: `orders:${item.eventId}`,
+    whitelisted: false,
+  };
 }
 
 const intents = () => items.map(intentOf);

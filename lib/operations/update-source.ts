@@ -1,9 +1,12 @@
 import type { SourceChange } from "@/lib/contract/sources";
+import { DomainError } from "@/lib/core/problem";
 import type { SourceMode } from "@/lib/core/source-mode";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import { assertReferences, parseSourceConfig, redactConfig, restoreMasked } from "@/lib/kinds/kinds";
+import { parseDestination } from "@/lib/kinds/destination";
+import { assertReferences, parseSourceConfig, redactConfig, restoreMasked, type SourceConfig } from "@/lib/kinds/kinds";
 import { assertModeOf, type SourceDeps } from "@/lib/operations/create-source";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
+import type { Target } from "@/lib/store/generated/client";
 import { unknownSource } from "@/lib/store/read/sources";
 import { type SourceColumns, updateSource as updateRow } from "@/lib/store/write/sources";
 
@@ -26,6 +29,8 @@ export async function updateSource(
       const source = parseSourceConfig(stored.kind, edited);
       assertReferences(source, deps.env.envReferences);
       columns.config = source.config;
+      const targets = await prisma.target.findMany({ where: { sourceId: stored.id, lane: null } });
+      for (const target of targets) assertDelivers(target, source, deps.env.envReferences);
     }
     const mode = modeAfter(stored.mode as SourceMode, change);
     if (mode !== stored.mode) {
@@ -45,6 +50,17 @@ export async function updateSource(
       atMs: deps.clock.wallMs(),
     });
   });
+}
+
+/** Throws DomainError `invalid-config` when a named target does not fit the source's new configuration. */
+function assertDelivers({ name, destination }: Target, source: SourceConfig, listed: readonly string[]): void {
+  try {
+    parseDestination(source, destination as Record<string, unknown>, { stored: null, listed });
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    const detail = `does not fit target ${name}: ${error.message}`;
+    throw new DomainError("invalid-config", `this configuration ${detail}`, { fields: [{ field: "config", detail }] });
+  }
 }
 
 /** A client that knows `enabled` alone starts a stopped source, and leaves a paused one as it is. */

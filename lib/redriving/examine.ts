@@ -120,7 +120,7 @@ async function checkBodies(
     present.map((item) => {
       const { payload, contentType } = bodies.get(item.id)!;
       const found = targets.get(item.sourceId)!;
-      return { payload, contentType, schema: "fault" in found ? null : (found.target.row.payloadSchema ?? null) };
+      return { payload, contentType, schema: "fault" in found ? null : found.target.payloadSchema };
     }),
   );
   return new Map(present.map((item, index) => [item.id, checks[index]!]));
@@ -206,17 +206,17 @@ function hasStandIn(found: FoundTarget): boolean {
 }
 
 function routeFacts({ target, health, standIn }: Exclude<FoundTarget, NoTarget>, sentTo: SentTo): RouteFacts {
-  const { name, fallback } = target.row;
+  const { id, fallback } = target.row;
   const { reachable, forcedOpenMs, breakerWaitMs } = health;
   const away = !reachable || forcedOpenMs > 0 || breakerWaitMs > 0;
   // A target that cannot be reached may be restarting; an open breaker shows that it has failed for longer.
   const blip = !reachable && health.unreachableMs < UNREACHABLE_HOLD_MS;
   return {
     fallback,
-    own: name,
+    own: id,
     away: away && !blip,
     refuses: away && !holds(health),
-    standIn: standIn && { name: standIn.target.row.name, takes: takes(standIn.health) },
+    standIn: standIn && { id: standIn.target.row.id, takes: takes(standIn.health) },
     ...sentTo,
   };
 }

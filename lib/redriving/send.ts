@@ -193,6 +193,7 @@ function intentOf({ item, send }: ExaminedItem, target: SliceTarget, attempt: nu
     ...{ id, redriveId, fence, attempt, idempotencyKey, whitelisted },
     ...{ eventId, aggregateType, aggregateId, errorCode, sourceId, source },
     target: target.row.name,
+    targetId: target.row.id,
   };
 }
 

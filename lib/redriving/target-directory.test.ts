@@ -23,6 +23,7 @@ const ORDERS: TargetRow = {
   config: {},
   payloadSchema: null,
   lane: "main",
+  destination: null,
   ratePerSecond: null,
   burst: null,
   bulkhead: 3,
@@ -84,7 +85,7 @@ function directoryOf(...rows: TargetRow[]) {
 }
 
 const redrive = (policies: Record<string, unknown> = {}, lane = "main") =>
-  ({ id: "r1", lane, policies, mode: "deliver" }) as unknown as RedriveRow;
+  ({ id: "r1", lane, targetId: null, policies, mode: "deliver" }) as unknown as RedriveRow;
 
 const interactive = (version: number, change: object = {}) => ({
   interactive: { name: "interactive", version, body: { ...POLICY_PRESETS.interactive, ...change } },

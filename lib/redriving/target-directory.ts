@@ -28,7 +28,7 @@ export type TargetDirectoryOptions = {
   clock: Clock;
   log: Log;
   /**
-   * Makes a publisher; null when the source has no destination on this lane. Throws DomainError when the configuration
+   * Makes a publisher; null when it has no destination. Throws DomainError when the configuration
    * cannot be used here (a missing env:NAME).
    */
   openPublisher: (target: TargetRow) => Publisher | null;
@@ -157,7 +157,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
   function tryOpen(row: TargetRow): Pick<Line, "publisher" | "fault"> {
     try {
       const publisher = options.openPublisher(row);
-      return { publisher, fault: publisher ? null : `${row.source} has no destination on the ${row.lane} lane` };
+      return { publisher, fault: publisher ? null : noDestination(row) };
     } catch (error) {
       log.warn({ target: row.name, err: error }, "target cannot be opened");
       const why = error instanceof DomainError ? error.message : "its configuration cannot be used";
@@ -165,12 +165,20 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
     }
   }
 
-  function lineOf(sourceId: string, redrive: RedriveRow): Line | undefined {
-    return [...lines.values()].find(({ row }) => row.sourceId === sourceId && row.lane === redrive.lane);
+  function lineOf(sourceId: string, { targetId, lane }: RedriveRow): Line | undefined {
+    if (targetId !== null) return lines.get(targetId);
+    return [...lines.values()].find(({ row }) => row.sourceId === sourceId && row.lane === lane);
   }
 
   /** The target for sends of one redrive: all but the redrive's own policy is read live from the line. */
-  function use(line: Line, redrive: RedriveRow): SliceTarget | NoTarget {
+  function use(line: Line, redrive: RedriveRow, sourceId: string): SliceTarget | NoTarget {
+    // Each source has its two lanes: any of its targets knows its kind and its schema.
+    const own = [...lines.values()].find(({ row }) => row.sourceId === sourceId)?.row;
+    if (own && own.kind !== line.row.kind) {
+      return {
+        fault: `${line.row.name} is a target of kind ${line.row.kind}, and ${own.source} is of kind ${own.kind}`,
+      };
+    }
     try {
       const { name, version, policy } = policyAmong(redrive.policies, line.row.policyName);
       line.used = true;
@@ -181,6 +189,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
         get publisher() {
           return line.publisher!;
         },
+        payloadSchema: own?.payloadSchema ?? null,
         policy,
         policyVersion: { name, version },
         state: line.state,
@@ -202,8 +211,10 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
       await reread();
       line = lineOf(sourceId, redrive);
     }
-    if (!line) return { fault: `the source has no target on the ${redrive.lane} lane` };
-    return line.fault === null ? use(line, redrive) : { fault: line.fault };
+    if (!line) {
+      return { fault: redrive.targetId ? REMOVED.detail : `the source has no target on the ${redrive.lane} lane` };
+    }
+    return line.fault === null ? use(line, redrive, sourceId) : { fault: line.fault };
   }
 
   function standInLine({ row }: Pick<Line, "row">): Line | undefined {
@@ -219,7 +230,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
 
   function standIn({ row }: SliceTarget, redrive: RedriveRow): SliceTarget | null {
     const line = standInLine({ row });
-    const target = line && use(line, redrive);
+    const target = line && use(line, redrive, line.row.sourceId);
     return target && !("fault" in target) ? target : null;
   }
 
@@ -232,10 +243,12 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
       const other = standInLine(line);
       // Its sends go to the target that stands in.
       if (other && breakerWaitMs(other.state, clock) === 0) continue;
-      const waitMs = row.lane === redrive.lane ? breakerWaitMs(state, clock) : 0;
+      const waitMs = isTargetOf(redrive, row) ? breakerWaitMs(state, clock) : 0;
       // Items of a breaker that a person holds open, or that waits for too long, are examined and refused by name.
       if (waitMs === null || waitMs === 0 || waitMs > BREAKER_WAIT_MS_MAX) continue;
-      found.sourceIds.push(row.sourceId);
+      // A redrive that names its target sends the events of all sources there.
+      const held = redrive.targetId === null ? [row] : [...lines.values()].map((each) => each.row);
+      found.sourceIds.push(...new Set(held.map(({ sourceId }) => sourceId)));
       found.waitMs = Math.min(found.waitMs, waitMs);
     }
     return found;
@@ -270,6 +283,11 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
   };
 }
 
+/** The redrive sends the events of some source to this target. */
+function isTargetOf({ targetId, lane }: RedriveRow, row: TargetRow): boolean {
+  return targetId === null ? row.lane === lane : row.id === targetId;
+}
+
 const REMOVED = {
   reachable: false,
   detail: "the target was removed",
@@ -277,6 +295,10 @@ const REMOVED = {
   forcedOpenMs: 0,
   breakerWaitMs: 0,
 };
+
+function noDestination({ name, source, lane }: TargetRow): string {
+  return lane === null ? `${name} has no destination` : `${source} has no destination on the ${lane} lane`;
+}
 
 /** Milliseconds until the breaker lets another send begin; null = until a person orders it. */
 function breakerWaitMs({ breaker }: TargetState, clock: Clock): number | null {

@@ -6,7 +6,8 @@ import type { DeadLetter } from "@/lib/core/dead-letter";
 import { localViewer } from "@/lib/core/viewer";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
-import type { Deps, LowRateDeps } from "@/lib/operations/deps";
+import type { TargetDeps } from "@/lib/operations/add-target";
+import type { Deps } from "@/lib/operations/deps";
 import { parkEvents } from "@/lib/operations/park-events";
 import { requestRedrive } from "@/lib/operations/request-redrive";
 import { systemClock } from "@/lib/platform/clock";
@@ -39,7 +40,7 @@ export async function openWorld(options: {
     : { kind: "postgres", connectionString: database.url, max: 2 };
   const lane = createLaneQueue(connection, systemClock);
   const lowRate = createLowRateStore(database.url);
-  const deps: Deps & LowRateDeps = { db, lane, clock: systemClock, log, lowRate };
+  const deps: Deps & TargetDeps = { db, lane, clock: systemClock, log, lowRate, env: { envReferences: [] } };
   const workers: RunningWorker[] = [];
   const killed: ChildProcess[] = [];
   const variables = {

@@ -23,10 +23,11 @@ export const DELIVERY_LIMIT = 2;
 
 /**
  * A typical work queue: a quorum queue with a delivery limit, whose dead letters go through an exchange to a
- * dead-letter queue, and a consumer that acknowledges the messages that it handled and rejects the others.
+ * dead-letter queue, and a consumer that acknowledges the messages that it handled and rejects the others. Its dead
+ * letters end in the dead-letter queue of `deadLettersOf`, or in one of its own.
  */
-export async function openWorkQueue(rabbit: TestRabbitmq, name: string): Promise<WorkQueue> {
-  const [queue, dlq, exchange] = [name, `${name}.dlq`, `${name}.dlx`];
+export async function openWorkQueue(rabbit: TestRabbitmq, name: string, deadLettersOf = name): Promise<WorkQueue> {
+  const [queue, dlq, exchange] = [name, `${deadLettersOf}.dlq`, `${deadLettersOf}.dlx`];
   const connection = await rabbit.connect();
   keepExactProperties(connection);
   const producer = await connection.createConfirmChannel();

@@ -13,7 +13,7 @@ import type {
 import type { FrozenSelection } from "@/lib/contract/scope";
 import { iso, isoOrNull } from "@/lib/core/iso-time";
 import type { Earlier } from "@/lib/core/order-gate";
-import { effectiveRate, type LanePaces, pacesOf, redriveTimeMs, type TargetPace } from "@/lib/core/redrive-rate";
+import { effectiveRate, pacesOf, redriveTimeMs, type TargetPace } from "@/lib/core/redrive-rate";
 import { isFinal, openItems, type RedriveCounts, type RedriveState } from "@/lib/core/redrive-state";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
 import { stallOf } from "@/lib/core/stalled";
@@ -22,13 +22,14 @@ import type { Queryable } from "@/lib/store/db";
 import { STOPPED } from "@/lib/store/read/decided-attempts";
 import { ofSeenRedrive, seesRedrive } from "@/lib/store/read/scope-sql";
 import { type LiveFacts, readLiveFacts } from "@/lib/store/read/stall-facts";
-import { readPaces } from "@/lib/store/read/targets";
+import { type Paces, readPaces } from "@/lib/store/read/targets";
 import { ITEM, LIVE_REDRIVES } from "@/lib/store/state-sql";
 
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 30;
 
-const COLUMNS = `r.id, r.state, r.mode, r.lane, r.earlier, r.despite, r.rate_per_second as "ratePerSecond", r.selection, r.canary, r.released,
+const COLUMNS = `r.id, r.state, r.mode, r.lane, r.target_id as "targetId",
+  coalesce((select t.name from targets t where t.id = r.target_id), r.target) as target, r.earlier, r.despite, r.rate_per_second as "ratePerSecond", r.selection, r.canary, r.released,
   r.brake, r.waiting_until as "waitingUntilMs",
   r.pause_reason as "pauseReason", r.total, r.delivered, r.passed, r.confirmed, r.failed, r.refused, r.cancelled,
   r.bounced, r.refused_by_reason as "refusedByReason", r.failed_by_reason as "failedByReason",
@@ -50,6 +51,8 @@ type ListedRedrive = RedriveCounts & {
   state: RedriveState;
   mode: "deliver" | "verify";
   lane: "main" | "slow";
+  targetId: string | null;
+  target: string | null;
   earlier: Earlier;
   despite: ConfirmableRefusal[];
   ratePerSecond: number | null;
@@ -113,9 +116,9 @@ export async function readRedrive(
 
 async function redrivesOut(db: Queryable, viewer: Viewer, rows: ListedRedrive[], nowMs: number): Promise<RedriveOut[]> {
   const live = rows.filter(({ state }) => !isFinal(state)).map(({ id }) => id);
-  const [lanes, facts] = await Promise.all([readPaces(db, viewer), readLiveFacts(db, live, nowMs)]);
+  const [paces, facts] = await Promise.all([readPaces(db, viewer), readLiveFacts(db, live, nowMs)]);
   return rows.map((row) => {
-    const out = redriveOut(row, lanes, nowMs);
+    const out = redriveOut(row, paces, nowMs);
     return { ...out, stalled: stalledOut(row, out, facts.get(row.id), nowMs) };
   });
 }
@@ -157,21 +160,22 @@ function rateWindowS({ startedAtMs }: ListedRedrive, nowMs: number): number {
   return Math.min(Math.max(ranS, 1), RATE_WINDOW_S);
 }
 
-function redriveOut(
-  row: ListedRedrive,
-  lanes: Record<"main" | "slow", LanePaces>,
-  nowMs: number,
-): Omit<RedriveOut, "stalled"> {
+function redriveOut(row: ListedRedrive, paces: Paces, nowMs: number): Omit<RedriveOut, "stalled"> {
   const open = openItems(row);
   const running = row.state === "RUNNING";
   const rateNow = running ? row.sentRecently / rateWindowS(row, nowMs) : null;
-  const targets = pacesOf(row.openSources ?? [], lanes[row.lane]);
+  const { targetId, openSources } = row;
+  const targets =
+    targetId === null
+      ? pacesOf(openSources ?? [], paces[row.lane])
+      : pacesOf(openSources ? [targetId] : [], paces.byId);
   const { asOfMs: _asOfMs, ...selection } = row.selection;
   return {
     id: row.id,
     state: row.state,
     mode: row.mode,
     lane: row.lane,
+    target: row.target,
     earlier: row.earlier,
     despite: row.despite,
     ratePerSecond: row.ratePerSecond,

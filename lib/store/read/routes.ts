@@ -3,8 +3,11 @@ import type { Queryable } from "@/lib/store/db";
 import { sameAggregate } from "@/lib/store/read/aggregate-order";
 import { ATTEMPT, EVENT } from "@/lib/store/state-sql";
 
-/** Names of targets: where the item was sent to in this redrive, and where its aggregate's last unconfirmed event was. */
+/** Ids of targets: where the item was sent to in this redrive, and where its aggregate's last unconfirmed event was. */
 export type SentTo = { sentTo: string | null; aggregateSentTo: string | null };
+
+/** SQL: the target of an attempt `a`. A name is reused for no other target while attempts of an older version count. */
+const TARGET_ID = "coalesce(a.target_id, (select t.id from targets t where t.name = a.target))";
 
 type Item = { id: string; sourceId: string; aggregateType: string | null; aggregateId: string | null };
 
@@ -20,9 +23,9 @@ export async function readSentTo(
   if (items.length === 0) return new Map();
   const rows = await db.query<SentTo & { id: string }>(
     `select w.id,
-            (select a.target from redrive_attempts a where a.id = w.id and a.redrive_id = $5
+            (select ${TARGET_ID} from redrive_attempts a where a.id = w.id and a.redrive_id = $5
               order by a.attempt desc limit 1) as "sentTo",
-            (select a.target from dlq_events e join redrive_attempts a on a.id = e.id
+            (select ${TARGET_ID} from dlq_events e join redrive_attempts a on a.id = e.id
               where ${sameAggregate("e", "w")} and e.status = ${EVENT.REDRIVEN} and e.confirmed_at is null
                 and a.state <> ${ATTEMPT.failed}
               order by a.opened_at desc limit 1) as "aggregateSentTo"

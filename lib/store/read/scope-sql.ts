@@ -56,7 +56,7 @@ export function seesEntry(scope: string): string {
     when 'control' then exists (select 1 from controls c where c.id::text = a.subject_id and ${seesControl(scope)})
       or exists (select 1 from aggregates g where g.blacklist_id::text = a.subject_id and g.source_id in (${idsOf(scope)}))
     when 'source' then a.subject_id = any(${scope}::text[])
-    when 'target' then exists (
+    when 'target' then coalesce(a.after ->> 'source', a.before ->> 'source') = any(${scope}::text[]) or exists (
       select 1 from targets t where t.name = a.subject_id and t.source_id in (${idsOf(scope)}))
     when 'view' then not exists (
       select 1 from jsonb_array_elements_text(coalesce(a.after, a.before) -> 'filter' -> 'source') named (source)

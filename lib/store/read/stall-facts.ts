@@ -67,8 +67,8 @@ select r.id, i.claimed, i.deferred, i.until as "untilMs", b.redrive_id as "block
   left join lateral (
     select jsonb_agg(jsonb_build_object('name', t.name, 'force', t.breaker_force)) as targets
       from targets t
-     where t.lane = r.lane and exists (
-       select 1 from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open} and i.source_id = t.source_id)) t
+     where t.id = r.target_id or (r.target_id is null and t.lane = r.lane and exists (
+       select 1 from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open} and i.source_id = t.source_id))) t
     on true
  where r.id = any($1::uuid[])`;
 

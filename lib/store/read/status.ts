@@ -45,7 +45,7 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
         where t.at > now() - interval '${RATE_WINDOW_S} s' and ${seesRedrive("r", "$1")} group by r.lane),
      set_rate as (
        select lane, case when bool_and(rate_per_second is not null) then sum(rate_per_second) end as rate
-         from targets where ${ofSources("source_id", "$1")} group by lane)
+         from targets where lane is not null and ${ofSources("source_id", "$1")} group by lane)
      select coalesce((select rate from sent where lane = 'main'), 0) as "mainNow",
             coalesce((select rate from sent where lane = 'slow'), 0) as "slowNow",
             (select rate from set_rate where lane = 'main') as "mainSet",

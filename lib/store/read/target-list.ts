@@ -1,6 +1,7 @@
 import type { BucketState, TargetEngine, TargetList, TargetOut } from "@/lib/contract/sources";
 import { iso } from "@/lib/core/iso-time";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { redactConfig } from "@/lib/kinds/kinds";
 import type { Queryable } from "@/lib/store/db";
 import { readTargets, type TargetRow } from "@/lib/store/read/targets";
 
@@ -54,7 +55,9 @@ function targetOut(
     id: target.id,
     name: target.name,
     source: target.source,
+    kind: target.kind,
     lane: target.lane,
+    destination: target.destination && redactConfig(target.kind, target.destination),
     address,
     ratePerSecond: target.ratePerSecond,
     burst: target.burst,

@@ -1,7 +1,8 @@
 import type { Fallback } from "@/lib/core/fallback";
 import type { LanePaces, TargetPace } from "@/lib/core/redrive-rate";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
-import type { Queryable } from "@/lib/store/db";
+import { configAt } from "@/lib/kinds/destination";
+import type { Queryable, Tx } from "@/lib/store/db";
 
 /** One target with its source, as the worker sends to it. */
 export type TargetRow = {
@@ -12,7 +13,10 @@ export type TargetRow = {
   kind: string;
   config: Record<string, unknown>;
   payloadSchema: Record<string, unknown> | null;
-  lane: "main" | "slow";
+  /** null = a named target. */
+  lane: "main" | "slow" | null;
+  /** Of a named target: its settings in place of the source's. `config` holds them already. */
+  destination: Record<string, unknown> | null;
   ratePerSecond: number | null;
   burst: number | null;
   bulkhead: number;
@@ -28,32 +32,39 @@ export type TargetRow = {
 };
 
 const COLUMNS = `t.id, t.name, t.source_id as "sourceId", s.name as source, s.kind, s.config,
-  s.payload_schema as "payloadSchema", t.lane, t.rate_per_second as "ratePerSecond", t.burst, t.bulkhead,
+  s.payload_schema as "payloadSchema", t.lane, t.destination, t.rate_per_second as "ratePerSecond", t.burst, t.bulkhead,
   t.policy_name as "policyName", t.retryable, t.breaker_force as "breakerForce", t.reset_at as "resetAtMs",
   t.warm_up_ms as "warmUpMs", t.no_bursts as "noBursts", t.fallback,
   md5(s.updated_at::text || t.updated_at::text) as revision`;
 
 /** All targets; few. */
 export async function readTargets(db: Queryable): Promise<TargetRow[]> {
-  return db.query<TargetRow>(
+  const rows = await db.query<TargetRow>(
     `select ${COLUMNS} from targets t join sources s on s.id = t.source_id order by t.name`,
     [],
     { name: "targets" },
   );
+  return rows.map((row) => (row.destination === null ? row : { ...row, config: configAt(row, row.destination) }));
 }
 
-/** Pace of each source's target, by lane and source name. */
-export async function readPaces(db: Queryable, viewer: Viewer): Promise<Record<"main" | "slow", LanePaces>> {
-  const rows = await db.query<TargetPace & { lane: "main" | "slow"; source: string }>(
-    `select t.lane, s.name as source, t.rate_per_second as "ratePerSecond", t.warm_up_ms as "warmUpMs"
+/** Keeps the target from being removed until the transaction ends. False = it was removed. */
+export async function holdTarget(tx: Tx, id: string): Promise<boolean> {
+  return (await tx.query("select 1 from targets where id = $1 for key share", [id])).length > 0;
+}
+
+/** Paces of the targets of both lanes by source name, and of all targets by their ids. */
+export type Paces = Record<"main" | "slow", LanePaces> & { byId: Readonly<Record<string, TargetPace>> };
+
+export async function readPaces(db: Queryable, viewer: Viewer): Promise<Paces> {
+  const rows = await db.query<TargetPace & { id: string; lane: "main" | "slow" | null; source: string }>(
+    `select t.id, t.lane, s.name as source, t.rate_per_second as "ratePerSecond", t.warm_up_ms as "warmUpMs"
        from targets t join sources s on s.id = t.source_id
       where $1::text[] is null or s.name = any($1)`,
     [sourceScope(viewer)],
     { name: "paces" },
   );
+  const paceOf = ({ ratePerSecond, warmUpMs }: TargetPace) => ({ ratePerSecond, warmUpMs });
   const of = (lane: "main" | "slow") =>
-    Object.fromEntries(
-      rows.filter((row) => row.lane === lane).map(({ source, lane: _lane, ...pace }) => [source, pace]),
-    );
-  return { main: of("main"), slow: of("slow") };
+    Object.fromEntries(rows.filter((row) => row.lane === lane).map((row) => [row.source, paceOf(row)]));
+  return { main: of("main"), slow: of("slow"), byId: Object.fromEntries(rows.map((row) => [row.id, paceOf(row)])) };
 }

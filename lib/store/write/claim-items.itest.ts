@@ -42,6 +42,7 @@ function intentOf(item: ClaimedItem, attempt = 1): AttemptIntent {
     fence: item.fence,
     attempt,
     target: "orders",
+    targetId: item.sourceId,
     idempotencyKey: `${item.source}:${item.eventId}`,
     eventId: item.eventId,
     aggregateType: item.aggregateType,

@@ -11,6 +11,7 @@ export type AttemptIntent = {
   attempt: number;
   /** Name of the target. */
   target: string;
+  targetId: string;
   idempotencyKey: string;
   eventId: string;
   aggregateType: string | null;
@@ -45,12 +46,12 @@ const STOPPED = `(
 const OPEN = `
 with want as (
   select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[],
-                       $9::text[], $10::text[], $11::text[], $12::boolean[], $13::uuid[])
+                       $9::text[], $10::text[], $11::text[], $12::boolean[], $13::uuid[], $14::uuid[])
     as w(id, redrive_id, fence, attempt, target, idempotency_key, event_id, aggregate_type, aggregate_id, error_code,
-         source, whitelisted, source_id)
+         source, whitelisted, source_id, target_id)
 )
-insert into redrive_attempts (id, redrive_id, attempt, fence, target, idempotency_key, opened_at)
-select w.id, w.redrive_id, w.attempt, w.fence, w.target, w.idempotency_key, clock_timestamp()
+insert into redrive_attempts (id, redrive_id, attempt, fence, target, target_id, idempotency_key, opened_at)
+select w.id, w.redrive_id, w.attempt, w.fence, w.target, w.target_id, w.idempotency_key, clock_timestamp()
   from want w
   join redrive_items i on i.id = any($1::uuid[]) and ${heldItem("w.redrive_id")}
  where not ${STOPPED}
@@ -90,6 +91,7 @@ export async function openAttempts(db: Queryable, intents: readonly AttemptInten
       intents.map((intent) => intent.source),
       intents.map((intent) => intent.whitelisted),
       intents.map((intent) => intent.sourceId),
+      intents.map((intent) => intent.targetId),
     ],
     { name: "open-attempts" },
   );

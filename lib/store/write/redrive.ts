@@ -13,6 +13,8 @@ export type NewRedrive = {
   state: RedriveState;
   mode: "verify" | "deliver";
   lane: "main" | "slow";
+  /** Where it delivers; null = to the target of each event's source on the lane. */
+  target: { id: string; name: string } | null;
   ratePerSecond: number | null;
   selection: FrozenSelection;
   /** Names; null = its events may come from any source. */
@@ -37,9 +39,9 @@ export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string
   const [row] = await tx.query<{ hold_until: string | null }>(
     `insert into redrives (id, state, mode, lane, rate_per_second, selection, cutoff, slices, canary, released, policies,
                            created_by, reason, created_at, hold_until, brake,
-                           earlier, sources, despite)
+                           earlier, sources, despite, target_id, target)
      values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, to_timestamp($14::float8 / 1000),
-             case when $15::float8 > 0 then now() + make_interval(secs => $15 / 1000) end, $16::jsonb, $17, $18, $19)
+             case when $15::float8 > 0 then now() + make_interval(secs => $15 / 1000) end, $16::jsonb, $17, $18, $19, $20, $21)
      returning hold_until`,
     [
       redrive.id,
@@ -61,6 +63,8 @@ export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string
       redrive.earlier,
       redrive.sources,
       redrive.despite,
+      redrive.target?.id ?? null,
+      redrive.target?.name ?? null,
     ],
     { isoTimes: true },
   );
@@ -73,6 +77,8 @@ export type RedriveRow = RedriveCounts & {
   state: RedriveState;
   mode: "verify" | "deliver";
   lane: "main" | "slow";
+  /** The target that it delivers to; null = that of each event's source on the lane. */
+  targetId: string | null;
   ratePerSecond: number | null;
   selection: FrozenSelection;
   /** Names; null = any source. */
@@ -102,7 +108,7 @@ export type RedriveRow = RedriveCounts & {
   cancelledBy: string | null;
 };
 
-const COLUMNS = `id, state, mode, lane, rate_per_second as "ratePerSecond", selection, sources, cutoff, plan_cursor as "planCursor",
+const COLUMNS = `id, state, mode, lane, target_id as "targetId", rate_per_second as "ratePerSecond", selection, sources, cutoff, plan_cursor as "planCursor",
   greatest(started_at, hold_until) as "beganAtMs", slices, canary, released, brake, recent, policies, earlier, despite, total, delivered, passed, failed, refused, cancelled, bounced,
   confirmed, reason,
   case when waiting_until is null then 'not-begun' when waiting_until > now() then 'running' else 'over' end as quiet,

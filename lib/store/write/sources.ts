@@ -5,7 +5,7 @@ import type { Prisma, Source } from "@/lib/store/generated/client";
 
 /** Initial rates of a new source, events per second. */
 const MAIN_RATE = 50;
-const SLOW_RATE = 5;
+export const SLOW_RATE = 5;
 
 export type NewSource = {
   id: string;

@@ -1,5 +1,45 @@
 import type { Fallback } from "@/lib/core/fallback";
+import { LIVE_REDRIVE_STATES } from "@/lib/core/redrive-state";
 import type { Prisma } from "@/lib/store/generated/client";
+import { SLOW_RATE } from "@/lib/store/write/sources";
+
+/** A target that a source names beside its lanes, at the pace of a slow lane. */
+export async function insertTarget(
+  client: Prisma.TransactionClient,
+  target: { id: string; sourceId: string; name: string; destination: Record<string, unknown> },
+): Promise<void> {
+  const destination = target.destination as Prisma.InputJsonObject;
+  await client.target.create({ data: { ...target, destination, ratePerSecond: SLOW_RATE } });
+}
+
+/** Returns their ids. No redrive that names one of them is stored before the transaction ends. */
+export async function lockTargets(
+  client: Prisma.TransactionClient,
+  of: { name: string } | { sourceId: string },
+): Promise<string[]> {
+  const rows = await client.$queryRaw<{ id: string }[]>`
+    select id::text as id from targets
+     where name = ${"name" in of ? of.name : null} or source_id = ${"name" in of ? null : of.sourceId}::uuid for update`;
+  return rows.map(({ id }) => id);
+}
+
+/** Ids of redrives that are not over and name one of these targets. */
+export async function liveRedrivesTo(
+  client: Prisma.TransactionClient,
+  targetIds: readonly string[],
+): Promise<string[]> {
+  const rows = await client.$queryRaw<{ id: string }[]>`
+    select id::text as id from redrives where state = any(${LIVE_REDRIVE_STATES}) and target_id = any(${targetIds}::uuid[])
+     order by id`;
+  return rows.map(({ id }) => id);
+}
+
+/** The fallbacks that name a target keep naming it. */
+export async function renameFallbacks(client: Prisma.TransactionClient, from: string, to: string): Promise<void> {
+  await client.$executeRaw`
+    update targets set fallback = jsonb_set(fallback, '{target}', to_jsonb(${to}::text)), updated_at = now()
+     where fallback ->> 'target' = ${from}`;
+}
 
 export type TargetSettings = {
   ratePerSecond: number | null;
@@ -17,9 +57,24 @@ export type TargetSettings = {
 export async function updateTarget(
   client: Prisma.TransactionClient,
   id: string,
-  { target, resetAtMs, atMs }: { target: TargetSettings; resetAtMs: number | null; atMs: number },
+  {
+    target,
+    named,
+    resetAtMs,
+    atMs,
+  }: {
+    target: TargetSettings;
+    /** Of a named target. */
+    named?: { name: string; destination: Record<string, unknown> } | null;
+    resetAtMs: number | null;
+    atMs: number;
+  },
 ): Promise<void> {
   const fallback = target.fallback ?? (await import("@/lib/store/generated/client")).Prisma.DbNull;
   const resetAt = resetAtMs === null ? undefined : new Date(resetAtMs);
-  await client.target.update({ where: { id }, data: { ...target, fallback, resetAt, updatedAt: new Date(atMs) } });
+  const own = named && { name: named.name, destination: named.destination as Prisma.InputJsonObject };
+  await client.target.update({
+    where: { id },
+    data: { ...target, ...own, fallback, resetAt, updatedAt: new Date(atMs) },
+  });
 }

@@ -2,8 +2,9 @@ import { handle } from "@/app/_server/handle";
 import { shownTarget } from "@/app/_server/target-address";
 import { byName } from "@/lib/contract/query";
 import { targetSchema } from "@/lib/contract/sources";
-import { targetChangeSchema } from "@/lib/contract/targets";
+import { targetChangeSchema, targetRemovalSchema } from "@/lib/contract/targets";
 import { changeTarget } from "@/lib/operations/change-target";
+import { removeTarget } from "@/lib/operations/remove-target";
 
 const target = { params: byName("unknown-target"), answer: targetSchema };
 
@@ -20,9 +21,20 @@ export const PATCH = handle({
   summary: "Change a target; it is in force within a second",
   ...target,
   body: targetChangeSchema,
-  problems: ["unknown-policy", "invalid-config"],
+  problems: ["unknown-policy", "invalid-config", "name-taken"],
   run: async ({ deps, params, body, viewer }) => {
     await changeTarget(deps, { name: params.name, change: body }, viewer);
-    return shownTarget(deps.db, viewer, params.name);
+    return shownTarget(deps.db, viewer, body.name ?? params.name);
   },
+});
+
+export const DELETE = handle({
+  id: "removeTarget",
+  summary: "Remove a named target that no redrive and no fallback uses",
+  params: target.params,
+  // Many clients cannot send a body with DELETE: then the schema's own reason stands.
+  body: targetRemovalSchema,
+  bodyOptional: true,
+  problems: ["target-in-use"],
+  run: ({ deps, params: { name }, body: { reason }, viewer }) => removeTarget(deps, { name, reason }, viewer),
 });

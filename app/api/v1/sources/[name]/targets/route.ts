@@ -1,0 +1,24 @@
+import { handle } from "@/app/_server/handle";
+import { once } from "@/app/_server/once";
+import { shownTarget } from "@/app/_server/target-address";
+import { byName } from "@/lib/contract/query";
+import { targetSchema } from "@/lib/contract/sources";
+import { targetRequestSchema } from "@/lib/contract/targets";
+import { addTarget } from "@/lib/operations/add-target";
+
+export const POST = handle({
+  id: "addTarget",
+  summary: "Give a source a further target, to which a redrive may deliver by its name",
+  params: byName("unknown-source"),
+  body: targetRequestSchema,
+  idempotent: true,
+  status: 201,
+  answer: targetSchema,
+  problems: ["invalid-config", "name-taken"],
+  run: (call) =>
+    once(call, async () => {
+      const { deps, params, body, viewer } = call;
+      await addTarget(deps, { source: params.name, request: body }, viewer);
+      return shownTarget(deps.db, viewer, body.name);
+    }),
+});

@@ -1,0 +1,74 @@
+import { DomainError } from "@/lib/core/problem";
+import { assertReferences, KINDS, kindOf, parseSourceConfig, restoreMasked, targetAddress } from "@/lib/kinds/kinds";
+
+type Config = Readonly<Record<string, unknown>>;
+
+/** A source as it is stored. */
+type Stored = { kind: string; config: Config };
+
+/** The settings of a kind that form a destination. */
+function destinationSettings(kind: string): readonly string[] {
+  const known = KINDS.find((name) => name === kind);
+  return known === undefined ? [] : kindOf(known).destination;
+}
+
+/**
+ * The configuration under which a named target delivers: the source's own, in which the target's destination takes the
+ * place of the source's.
+ */
+export function configAt({ kind, config }: Stored, destination: Config): Record<string, unknown> {
+  const own = destinationSettings(kind);
+  return { ...Object.fromEntries(Object.entries(config).filter(([key]) => !own.includes(key))), ...destination };
+}
+
+/**
+ * Checks the destination of a named target, with the connection of its source. `stored`: the destination before, from
+ * which masked values are taken. Throws DomainError `invalid-config`, whose fields are paths such as
+ * `destination.redriveTo.queue`.
+ */
+export function parseDestination(
+  source: Stored,
+  destination: Config,
+  { stored, listed }: { stored: Config | null; listed: readonly string[] },
+): Record<string, unknown> {
+  const settings = destinationSettings(source.kind);
+  if (settings.length === 0)
+    throw refused([
+      { field: "destination", detail: `a ${source.kind} source sends back in place and has no other destination` },
+    ]);
+  const strange = Object.keys(destination).filter((key) => !settings.includes(key));
+  if (strange.length > 0) {
+    const detail = `does not belong to the destination of a ${source.kind} target: use ${settings.join(", ")}`;
+    throw refused(strange.map((key) => ({ field: `destination.${key}`, detail })));
+  }
+  const parsed = underDestination(() => {
+    const edited = stored === null ? destination : restoreMasked(source.kind, destination, stored);
+    const merged = parseSourceConfig(source.kind, configAt(source, edited));
+    assertReferences(merged, listed);
+    return merged;
+  });
+  const config = parsed.config as Config;
+  const own = Object.fromEntries(settings.filter((key) => config[key] !== undefined).map((key) => [key, config[key]]));
+  if (Object.keys(own).length === 0 || targetAddress(parsed, "main") === null) {
+    throw refused([{ field: "destination", detail: `must say where it delivers: set ${settings[0]}` }]);
+  }
+  return own;
+}
+
+function refused(fields: { field: string; detail: string }[]): DomainError {
+  return new DomainError("invalid-config", fields.map(({ field, detail }) => `${field} ${detail}`).join("; "), {
+    fields,
+  });
+}
+
+/** The checks of a configuration name `config.…`; the person who edits a target sees `destination.…`. */
+function underDestination<T>(check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    throw refused(
+      error.fields.map(({ field, detail }) => ({ field: field.replace(/^config\b/, "destination"), detail })),
+    );
+  }
+}

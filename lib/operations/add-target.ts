@@ -1,0 +1,60 @@
+import type { TargetRequest } from "@/lib/contract/targets";
+import { DomainError } from "@/lib/core/problem";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { parseDestination } from "@/lib/kinds/destination";
+import { redactConfig } from "@/lib/kinds/kinds";
+import type { LowRateDeps } from "@/lib/operations/deps";
+import { uuidv7 } from "@/lib/platform/ids";
+import { isNameTaken } from "@/lib/store/prisma";
+import { unknownSource } from "@/lib/store/read/sources";
+import { insertTarget } from "@/lib/store/write/targets";
+
+export type TargetDeps = LowRateDeps & { env: { envReferences: readonly string[] } };
+
+/**
+ * Gives a source a further target, which begins with the pace of a slow lane. Throws DomainError `unknown-source`,
+ * `invalid-config` or `name-taken`.
+ */
+export async function addTarget(
+  deps: TargetDeps,
+  { source: sourceName, request }: { source: string; request: TargetRequest },
+  viewer: Viewer,
+): Promise<void> {
+  assertMay(viewer, "change-source", [sourceName]);
+  assertMay(viewer, "change-target");
+  const { name, reason } = request;
+  const atMs = deps.clock.wallMs();
+  await takingName(name, () =>
+    deps.lowRate.write(async ({ prisma, audit }) => {
+      const source = await prisma.source.findUnique({ where: { name: sourceName } });
+      if (!source) throw unknownSource(sourceName);
+      const stored = { kind: source.kind, config: source.config as Record<string, unknown> };
+      const listed = deps.env.envReferences;
+      const destination = parseDestination(stored, request.destination, { stored: null, listed });
+      await insertTarget(prisma, { id: uuidv7(atMs), sourceId: source.id, name, destination });
+      await audit({
+        actor: viewer.name,
+        action: "target.added",
+        subjectKind: "target",
+        subjectId: name,
+        reason,
+        before: null,
+        after: { source: sourceName, destination: redactConfig(source.kind, destination) },
+        count: 1,
+        atMs,
+      });
+    }),
+  );
+}
+
+/** Throws DomainError `name-taken` when a unique key refuses the name. */
+export async function takingName(name: string, write: () => Promise<unknown>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    if (!isNameTaken(error)) throw error;
+    throw new DomainError("name-taken", `There is a source or target named ${name}: choose another name`, {
+      fields: [{ field: "name", detail: "is taken" }],
+    });
+  }
+}

@@ -1,0 +1,55 @@
+import type { TargetRemoval } from "@/lib/contract/targets";
+import { DomainError } from "@/lib/core/problem";
+import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
+import { redactConfig } from "@/lib/kinds/kinds";
+import type { LowRateDeps } from "@/lib/operations/deps";
+import { unknownTarget } from "@/lib/operations/redrive-target";
+import { liveRedrivesTo, lockTargets } from "@/lib/store/write/targets";
+
+/**
+ * Removes a named target. Throws DomainError `unknown-target`, or `target-in-use` while a redrive delivers to it or a
+ * target falls back to it; a lane's target stays as long as its source.
+ */
+export async function removeTarget(
+  deps: LowRateDeps,
+  { name, reason }: { name: string } & TargetRemoval,
+  viewer: Viewer,
+): Promise<void> {
+  assertMay(viewer, "change-target");
+  await deps.lowRate.write(async ({ prisma, audit }) => {
+    await lockTargets(prisma, { name });
+    const target = await prisma.target.findUnique({ where: { name }, include: { source: true } });
+    if (!target || !sees(viewer, target.source.name)) throw unknownTarget(name);
+    assertMay(viewer, "change-source", [target.source.name]);
+    const { destination, source } = target;
+    if (destination === null)
+      throw inUse(name, `it is the ${target.lane} lane of ${source.name}, which has both lanes as long as it exists`);
+    const redrives = await liveRedrivesTo(prisma, [target.id]);
+    if (redrives.length > 0)
+      throw inUse(name, `redrive ${redrives[0]} delivers to it: cancel it, or wait until it is done`);
+    const others = await prisma.target.findMany({ where: { fallback: { path: ["target"], equals: name } } });
+    if (others.length > 0)
+      throw inUse(name, `${others.map((other) => other.name).join(", ")} falls back to it: change that fallback first`);
+    await prisma.target.delete({ where: { id: target.id } });
+    await audit({
+      actor: viewer.name,
+      action: "target.removed",
+      subjectKind: "target",
+      subjectId: name,
+      reason,
+      before: {
+        source: source.name,
+        destination: redactConfig(source.kind, destination as Record<string, unknown>),
+      },
+      after: null,
+      count: 1,
+      atMs: deps.clock.wallMs(),
+    });
+  });
+}
+
+function inUse(name: string, why: string): DomainError {
+  return new DomainError("target-in-use", `${name} cannot be removed: ${why}`, {
+    fields: [{ field: "name", detail: why }],
+  });
+}

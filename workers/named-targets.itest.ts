@@ -1,0 +1,224 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { TargetChange } from "@/lib/contract/targets";
+import { localViewer } from "@/lib/core/viewer";
+import { addTarget } from "@/lib/operations/add-target";
+import { changeRedrive } from "@/lib/operations/change-redrive";
+import { changeTarget } from "@/lib/operations/change-target";
+import { deleteSource } from "@/lib/operations/delete-source";
+import { previewRedrive } from "@/lib/operations/preview-redrive";
+import { removeTarget } from "@/lib/operations/remove-target";
+import { updateSource } from "@/lib/operations/update-source";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+import { type Sink, startSink } from "@/lib/testing/sink";
+
+/** A redrive that names its target goes there, whatever happens to its worker, its settings and other targets. */
+
+const ada = localViewer("ada");
+
+let world: World;
+let audit: Sink;
+
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+  audit = await startSink();
+});
+afterEach(async () => {
+  const broken = await world.broken();
+  await world.close();
+  await audit.stop();
+  expect(broken).toEqual([]);
+});
+
+const add = (name: string, destination: object = { redriveUrl: audit.url }, source = "orders") =>
+  addTarget(
+    world.deps,
+    { source, request: { name, destination: { ...destination }, reason: "they missed some" } },
+    ada,
+  );
+const change = (name: string, part: Omit<TargetChange, "reason">) =>
+  changeTarget(world.deps, { name, change: { ...part, reason: "tested" } }, ada);
+const remove = (name: string) => removeTarget(world.deps, { name, reason: "gone" }, ada);
+const ids = (sink: Sink) => [...new Set(sink.arrived.map(({ eventId }) => eventId))].sort();
+const count = (n: number) => Array.from({ length: n }, (_, index) => `event-${String(index).padStart(4, "0")}`);
+const attemptedAt = async () =>
+  (await world.db.query<{ target: string }>("select distinct target from redrive_attempts order by 1")).map(
+    ({ target }) => target,
+  );
+
+test("what a redrive to a named target sends arrives there alone, in order, and says so", async () => {
+  await add("orders.audit", { redriveUrl: audit.url, headers: { "x-team": "audit" } });
+  await world.park(6, (index) => ({ aggregateType: "order", aggregateId: "o-1", version: BigInt(6 - index) }));
+  await world.worker();
+  const { id } = await world.request({ target: "orders.audit", lane: "slow" });
+  expect(await world.ended(id)).toMatchObject({ delivered: 6, target: "orders.audit", lane: "slow" });
+  expect(audit.arrived.map(({ eventId }) => eventId)).toEqual(count(6).reverse());
+  expect(audit.arrived[0]!.headers).toMatchObject({ "x-team": "audit", "x-redrive-from": "orders" });
+  expect(world.sink.arrived).toEqual([]);
+  expect(await attemptedAt()).toEqual(["orders.audit"]);
+  const [entry] = await world.db.query<{ after: object }>(
+    "select after from audit_entries where action = 'redrive.requested'",
+  );
+  expect(entry!.after).toMatchObject({ target: "orders.audit" });
+});
+
+test("an open breaker of one target holds nothing back that goes to another of its source", async () => {
+  await add("orders.audit");
+  await world.park(4);
+  await world.worker();
+  await change("orders", { breaker: "open" });
+  await change("orders.slow", { breaker: "open" });
+  const first = await world.request({ target: "orders.audit", select: { ids: (await world.idsOf()).slice(0, 2) } });
+  expect(await world.ended(first.id)).toMatchObject({ delivered: 2, refused: 0 });
+  await change("orders", { breaker: "auto" });
+  await change("orders.audit", { breaker: "open" });
+  const second = await world.request({ select: { ids: (await world.idsOf()).slice(2) } });
+  expect(await world.ended(second.id)).toMatchObject({ delivered: 2, refused: 0 });
+  expect([ids(audit), ids(world.sink)]).toEqual([count(4).slice(0, 2), count(4).slice(2)]);
+});
+
+test("its breaker, which sends have opened, holds its redrive and no other", async () => {
+  await add("orders.audit");
+  await world.park(30);
+  await world.worker();
+  audit.answer = () => 503;
+  const all = await world.idsOf();
+  const held = await world.request({ target: "orders.audit", brake: false, select: { ids: all.slice(0, 25) } });
+  await expect
+    .poll(async () => (await world.redrive(held.id)).stalled?.target, { timeout: 30_000 })
+    .toBe("orders.audit");
+  const other = await world.request({ select: { ids: all.slice(25) } });
+  expect(await world.ended(other.id)).toMatchObject({ delivered: 5 });
+  expect(ids(world.sink)).toEqual(count(30).slice(25));
+  await changeRedrive(world.deps, { id: held.id, change: { action: "cancel" } }, ada);
+  await world.ended(held.id);
+}, 60_000);
+
+test("after its worker was killed another one goes on with the same target", async () => {
+  await add("orders.audit");
+  await world.db.run("update targets set rate_per_second = 40, updated_at = now()");
+  await world.park(90, (index) => ({ aggregateId: `order-${index % 30}`, version: BigInt(index) }));
+  const first = await world.doomedWorker();
+  const { id } = await world.request({ target: "orders.audit", lane: "slow" });
+  await expect.poll(() => audit.arrived.length, { timeout: 20_000, interval: 20 }).toBeGreaterThan(20);
+  first.kill("SIGKILL");
+  await world.worker();
+  expect(await world.ended(id, 40_000)).toMatchObject({ delivered: 90, failed: 0, refused: 0 });
+  expect(audit.effects()).toHaveLength(90);
+  expect(world.sink.arrived).toEqual([]);
+}, 60_000);
+
+test("renamed, moved and set to another rate while a redrive runs, it stays the redrive's target", async () => {
+  const moved = await startSink();
+  await add("orders.audit");
+  await world.park(60);
+  await world.worker();
+  await change("orders.audit", { ratePerSecond: 20 });
+  await change("orders", { fallback: { kind: "target", target: "orders.audit" } });
+  const { id } = await world.request({ target: "orders.audit" });
+  await expect.poll(() => audit.arrived.length, { timeout: 20_000, interval: 20 }).toBeGreaterThan(5);
+  await expect(remove("orders.audit")).rejects.toThrow(/cannot be removed: redrive .* delivers to it/);
+  await change("orders.audit", { name: "orders.ledger", destination: { redriveUrl: moved.url }, ratePerSecond: 200 });
+  expect(await world.ended(id, 40_000)).toMatchObject({ delivered: 60, target: "orders.ledger" });
+  expect(moved.arrived.length).toBeGreaterThan(0);
+  expect([...new Set([...ids(audit), ...ids(moved)])].sort()).toEqual(count(60));
+  expect(world.sink.arrived).toEqual([]);
+  expect(await attemptedAt()).toEqual(["orders.audit", "orders.ledger"]);
+  await expect(remove("orders.ledger")).rejects.toThrow(/orders falls back to it: change that fallback first/);
+  await change("orders", { fallback: null });
+  await remove("orders.ledger");
+  expect(await world.redrive(id)).toMatchObject({ target: "orders.audit" });
+  await moved.stop();
+}, 60_000);
+
+test("an item that went to a target which was renamed keeps to it", async () => {
+  await add("orders.audit");
+  await change("orders", { fallback: { kind: "target", target: "orders.audit" }, breaker: "open" });
+  await world.park(2, (index) => ({ aggregateType: "order", aggregateId: "o-1", version: BigInt(index + 1) }));
+  await world.worker();
+  await world.ended((await world.request({ select: { ids: await world.idsOf(["event-0000"]) } })).id);
+  expect(ids(audit)).toEqual(["event-0000"]);
+  await change("orders.audit", { name: "orders.ledger" });
+  await change("orders", { breaker: "auto" });
+  // Its own target takes sends again, and its aggregate's last event is not confirmed at the other one.
+  await world.ended((await world.request({ select: { ids: await world.idsOf(["event-0001"]) } })).id);
+  expect(ids(audit)).toEqual(["event-0000", "event-0001"]);
+  expect(world.sink.arrived).toEqual([]);
+});
+
+test("the target of another source takes events of the same kind, under their own source's schema", async () => {
+  await world.source("billing", { url: audit.url });
+  await world.source("strict", { schema: { type: "object", required: ["absent"] } });
+  await world.park(2);
+  await world.park(1, () => ({ eventId: "strict-1" }), "strict");
+  await world.worker();
+  const { id } = await world.request({ target: "billing" });
+  expect(await world.ended(id)).toMatchObject({ delivered: 2, refusedByReason: { "schema-mismatch": 1 } });
+  expect(ids(audit)).toEqual(count(2));
+  await world.db.run("update sources set kind = 'rabbitmq' where name = 'billing'");
+  await expect(world.request({ target: "billing", select: { filter: { source: ["strict"] } } })).rejects.toThrow(
+    /billing is of kind rabbitmq, and strict is of kind http/,
+  );
+});
+
+test("a preview of a redrive to a named target counts with that target", async () => {
+  await add("orders.audit");
+  await change("orders.audit", { ratePerSecond: 2 });
+  await world.park(10);
+  const asked = { select: { filter: {} }, mode: "deliver", lane: "main", target: "orders.audit" } as const;
+  const preview = await previewRedrive(world.deps, asked, ada);
+  expect(preview).toMatchObject({ ratePerSecond: 2, etaMs: 5_000, eligible: 10 });
+  await expect(previewRedrive(world.deps, { ...asked, target: "orders.adit" }, ada)).rejects.toMatchObject({
+    code: "unknown-target",
+    fields: [{ field: "target" }],
+  });
+});
+
+test("what cannot be a target is refused with the field and the fix", async () => {
+  const fields = async (attempt: Promise<void>) =>
+    attempt.then(
+      () => null,
+      (error) => error.fields.map((one: { field: string; detail: string }) => `${one.field}: ${one.detail}`).join(),
+    );
+  expect(await fields(add("orders.audit", { redriveUrl: "ftp://x" }))).toMatch(
+    /^destination.redriveUrl: must be a URL/,
+  );
+  expect(await fields(add("orders.audit", { slowLaneUrl: audit.url }))).toMatch(
+    /^destination.slowLaneUrl: does not belong to the destination of a http target: use redriveUrl, headers/,
+  );
+  expect(await fields(add("orders.audit", {}))).toMatch(/^destination: must say where it delivers: set redriveUrl/);
+  expect(await fields(add("orders.audit", { redriveUrl: "env:HOME" }))).toMatch(
+    /destination.redriveUrl: names a variable/,
+  );
+  expect(await fields(add("orders"))).toBe("name: is taken");
+  expect(await fields(change("orders", { name: "other" }))).toMatch(
+    /^name: of the main lane of orders follows the source/,
+  );
+  expect(await fields(remove("orders.slow"))).toMatch(/it is the slow lane of orders/);
+  await add("orders.audit", { redriveUrl: audit.url, headers: { authorization: "Bearer s3cret" } });
+  expect(
+    await fields(
+      change("orders.audit", {
+        destination: { redriveUrl: "http://127.0.0.1:9/elsewhere", headers: { authorization: "***" } },
+      }),
+    ),
+  ).toMatch(/^destination.headers.authorization: is masked, and the address has changed/);
+  await change("orders.audit", { destination: { redriveUrl: `${audit.url}/2`, headers: { authorization: "***" } } });
+  const [stored] = await world.db.query<{ destination: object }>("select destination from targets where lane is null");
+  expect(stored!.destination).toEqual({ redriveUrl: `${audit.url}/2`, headers: { authorization: "Bearer s3cret" } });
+  const audited = await world.db.query("select 1 from audit_entries where before::text || after::text like '%s3cret%'");
+  expect(audited).toEqual([]);
+});
+
+test("a source whose target a redrive uses is not deleted, and its own change keeps its targets", async () => {
+  await world.source("billing", { url: audit.url });
+  await world.park(1);
+  const { id } = await world.request({ target: "billing" });
+  const deps = { ...world.deps, schemas: null as never };
+  await expect(deleteSource(deps, "billing", ada)).rejects.toThrow(`redrive ${id} delivers to a target of it`);
+  await add("orders.audit");
+  await updateSource(deps, { name: "orders", change: { config: { redriveUrl: world.sink.url } } }, ada);
+  await world.worker();
+  await world.ended(id);
+  await deleteSource(deps, "billing", ada);
+  expect(await world.redrive(id)).toMatchObject({ target: "billing", delivered: 1 });
+});
