@@ -228,16 +228,21 @@ const CHANGES: Record<string, () => Case[]> = {
     post({ select: { ids: [other.pending!] }, reason: "no" }),
     post({ select: { filter: { source: ["zzb", "orders"] } }, reason: "no" }),
     post({ select: { filter: { q: "zzb" } }, reason: "no" }),
+    post({ select: { ids: [own.pending!] }, target: "zzb", reason: "no" }),
   ],
   "DELETE api/v1/saved-views/[id]/route.ts": () => [{ params: { id: other.view! } }],
   "POST api/v1/saved-views/route.ts": () => [post({ name: "mine", filter: { source: ["zzb"] } })],
   "PATCH api/v1/settings/route.ts": () => [post({ settings: { redriveLimit: 9 }, reason: "no" })],
   "POST api/v1/sources/[name]/probe/route.ts": () => [{ params: { name: "zzb" } }],
   "POST api/v1/sources/[name]/retry/route.ts": () => [{ method: "POST", params: { name: "zzb" } }],
+  "POST api/v1/sources/[name]/targets/route.ts": () => [
+    post({ name: "mine", destination: { redriveUrl: "https://mine.example" }, reason: "no" }, { name: "zzb" }),
+  ],
   "PATCH api/v1/sources/[name]/route.ts": () => [post({ enabled: false }, { name: "zzb" })],
   "DELETE api/v1/sources/[name]/route.ts": () => [{ params: { name: "zzb" } }],
   "POST api/v1/sources/route.ts": () => [post({ name: "third", kind: "http" })],
   "PATCH api/v1/targets/[name]/route.ts": () => [post({ ratePerSecond: 3, reason: "no" }, { name: "zzb" })],
+  "DELETE api/v1/targets/[name]/route.ts": () => [{ params: { name: "zzb" } }],
   "POST ops/dlq/redrive/route.ts": () => [{ query: "?source=zzb" }, { query: "?eventId=zzb-event-1" }],
 };
 

@@ -139,6 +139,11 @@ const key: Option = {
   text: "A request that is repeated with this key within 24 hours does nothing new; default: a random key",
 };
 const lane: Option = { name: "lane", value: "lane", values: ["main", "slow"], text: "Default: slow" };
+const target: Option = {
+  name: "target",
+  value: "name",
+  text: "The target that gets them, such as a named one; default: of each event's source, on the lane",
+};
 const rate: Option = { name: "rate", value: "n", number: "any", text: "At most so many events per second" };
 const preview: Option = { name: "preview", text: "Only say what would be sent and what would be refused" };
 const despite: Option = {
@@ -148,7 +153,7 @@ const despite: Option = {
   many: true,
   text: "Send also events that were marked so when they arrived",
 };
-const redriveOptions = [neededReason, lane, rate, despite, preview, all, detach, key];
+const redriveOptions = [neededReason, lane, target, rate, despite, preview, all, detach, key];
 const name: Argument = { name: "name", sources: true };
 const redriveId: Argument = { name: "id" };
 
@@ -212,6 +217,7 @@ export const COMMANDS: readonly Command[] = [
     details: `${SELECTION} ${FOLLOWED}`,
     examples: [
       'parkade redrive --source orders --errorCode TIMEOUT --reason "stock service is back" --canary',
+      'parkade redrive --source orders --from -24h --target orders.audit --reason "the audit missed them"',
       "parkade redrive --aggregateId order-77 --preview",
     ],
   },

@@ -16,6 +16,7 @@ export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<n
     select: selectOf(call),
     mode,
     lane: line.text("lane") ?? "slow",
+    ...(line.text("target") === null ? {} : { target: line.text("target") }),
     ratePerSecond: line.number("rate"),
     ...(flag("canary") ? { canary: true } : {}),
     ...(line.texts("despite").length === 0 ? {} : { despite: line.texts("despite") }),

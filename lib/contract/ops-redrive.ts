@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { filterQuery } from "@/lib/contract/event-page";
 import { thenRead } from "@/lib/contract/query";
-import { laneSchema, type RedriveRequest } from "@/lib/contract/redrives";
+import { laneSchema, type RedriveRequest, targetName } from "@/lib/contract/redrives";
 import { described, listText } from "@/lib/contract/schemas";
 import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { DomainError } from "@/lib/core/problem";
@@ -12,6 +12,7 @@ const RATE_TEXT = "must be a number above 0, events per second";
 const query = filterQuery(
   {
     lane: z._default(laneSchema, "slow"),
+    target: described(targetName, "Name of the target that gets them; default: of each event's source, on the lane"),
     mode: z._default(z.enum(["deliver", "verify"], "must be deliver or verify"), "deliver"),
     ratePerSecond: described(
       z.optional(z.number(RATE_TEXT).check(z.gt(0, RATE_TEXT), z.lte(100_000, RATE_TEXT))),

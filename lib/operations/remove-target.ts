@@ -27,9 +27,14 @@ export async function removeTarget(
     const redrives = await liveRedrivesTo(prisma, [target.id]);
     if (redrives.length > 0)
       throw inUse(name, `redrive ${redrives[0]} delivers to it: cancel it, or wait until it is done`);
-    const others = await prisma.target.findMany({ where: { fallback: { path: ["target"], equals: name } } });
-    if (others.length > 0)
-      throw inUse(name, `${others.map((other) => other.name).join(", ")} falls back to it: change that fallback first`);
+    const [other] = await prisma.target.findMany({
+      where: { fallback: { path: ["target"], equals: name } },
+      include: { source: true },
+    });
+    if (other) {
+      const shown = sees(viewer, other.source.name) ? other.name : "a target of another source";
+      throw inUse(name, `${shown} falls back to it: change that fallback first`);
+    }
     await prisma.target.delete({ where: { id: target.id } });
     await audit({
       actor: viewer.name,

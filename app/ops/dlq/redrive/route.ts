@@ -13,6 +13,7 @@ export const POST = handle({
   idempotent: true,
   status: 202,
   answer: redriveAnswerSchema,
+  problems: ["unknown-target"],
   links: { getRedrive: BODY_ID },
   run: async ({ deps, request, query, viewer }) => {
     await refuseBody(request);

@@ -9,6 +9,6 @@ export const POST = handle({
   summary: "What a redrive would do now",
   body: previewRequestSchema,
   answer: previewSchema,
-  problems: SELECT_PROBLEMS,
+  problems: [...SELECT_PROBLEMS, "unknown-target"],
   run: ({ deps, body, viewer }) => previewRedrive({ ...deps, sample: sampleParts(deps) }, body, viewer),
 });
