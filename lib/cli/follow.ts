@@ -123,6 +123,7 @@ function redriveText(redrive: RedriveOut): string {
   return factsText([
     ["redrive", redrive.id],
     ["state", redrive.state],
+    ["target", redrive.target],
     ["total", formatNumber(redrive.total)],
     mode === "verify" ? ["passed", formatNumber(redrive.passed)] : ["delivered", formatNumber(redrive.delivered)],
     ["failed", countText(failed, failedByReason)],

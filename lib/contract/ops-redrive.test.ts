@@ -6,15 +6,18 @@ const parse = (query: string) => opsRedriveQuery.read(new URLSearchParams(query)
 
 describe("the one call for scripts", () => {
   test("reads the filter's own names and its own", () => {
-    expect(parse("aggregateId=order-7&from=-2h&lane=main&ratePerSecond=12.5&earlier=include&reason=stock")).toEqual({
+    expect(
+      parse("aggregateId=order-7&from=-2h&lane=main&ratePerSecond=12.5&earlier=include&reason=stock&target=stock"),
+    ).toEqual({
       select: { filter: { aggregateId: ["order-7"], from: "-2h" } },
       lane: "main",
+      target: "stock",
       mode: "deliver",
       ratePerSecond: 12.5,
       reason: "stock",
       earlier: "include",
     });
-    expect(parse("eventId=e-1")).toMatchObject({ lane: "slow", mode: "deliver", ratePerSecond: null, earlier: "hold" });
+    expect(parse("eventId=e-1")).toMatchObject({ lane: "slow", target: null, ratePerSecond: null, earlier: "hold" });
   });
 
   test.each([

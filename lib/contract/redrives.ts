@@ -49,7 +49,7 @@ export const brakeSchema = z.strictObject({
 export type Brake = z.infer<typeof brakeSchema>;
 
 /** Where it delivers: the name of a target of the events' kind; absent = the target of each event's source on the lane. */
-export const targetName = z.optional(z.string("must be the name of a target").check(z.minLength(1), z.maxLength(256)));
+export const targetName = z.nullish(z.string("must be the name of a target").check(z.minLength(1), z.maxLength(256)));
 
 /** What becomes of earlier versions that are parked outside of the selection, see `core/order-gate`; absent = hold. */
 const earlier = z.optional(z.enum(EARLIER_CHOICES, `must be one of ${EARLIER_CHOICES.join(", ")}`));

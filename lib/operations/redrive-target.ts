@@ -10,9 +10,9 @@ import { readTargets, type TargetRow } from "@/lib/store/read/targets";
 export async function redriveTarget(
   db: Queryable,
   viewer: Viewer,
-  name: string | undefined,
+  name: string | null | undefined,
 ): Promise<TargetRow | null> {
-  if (name === undefined) return null;
+  if (name === undefined || name === null) return null;
   const target = (await readTargets(db)).find((row) => row.name === name && sees(viewer, row.source));
   if (!target) throw unknownTarget(name, "target");
   assertMay(viewer, "redrive", [target.source]);

@@ -76,7 +76,7 @@ export async function requestRedrive(
 async function targetOf(
   tx: Tx,
   viewer: Viewer,
-  name: string | undefined,
+  name: string | null | undefined,
   sources: readonly string[] | null,
 ): Promise<NewRedrive["target"]> {
   const target = await redriveTarget(tx, viewer, name);
