@@ -9,7 +9,7 @@ import { manualClock } from "@/lib/testing/manual-clock";
 /** A broker of one queue that can refuse connections and count messages that it does not hand out. */
 function scene({ mode, refuse = false, hold = false }: { mode?: ReadMode; refuse?: boolean; hold?: boolean } = {}) {
   const clock = manualClock();
-  const broker = { queue: [] as string[], opened: 0, open: 0, refuse, hidden: 0, uncounted: false };
+  const broker = { queue: [] as string[], opened: 0, open: 0, refuse, hidden: 0, uncounted: false, back: new Set() };
   const parked: string[] = [];
   /** `bad`: messages that fail with every batch that holds one. `refused`: the same, with the store's own word for it. */
   const store = { out: false, bad: new Set<string>(), refused: new Set<string>() };
@@ -39,6 +39,7 @@ function scene({ mode, refuse = false, hold = false }: { mode?: ReadMode; refuse
           if (broker.uncounted) throw new Error("throttled");
           return { total: broker.queue.length + broker.hidden, parts: [] };
         },
+        holds: (id) => !broker.back.has(id),
         assertOpen: () => inbox.throwIfFailed(),
         close: async () => {
           broker.open -= 1;
@@ -59,8 +60,14 @@ function scene({ mode, refuse = false, hold = false }: { mode?: ReadMode; refuse
     broker.queue.push(...ids);
     for (const id of ids) inbox.push(id);
   };
+  /** The broker takes a message back that is in hand, and hands it out again under another name. */
+  const takeBack = (id: string, again: string) => {
+    broker.back.add(id);
+    broker.queue = broker.queue.filter((one) => one !== id);
+    arrive(again);
+  };
   const lose = () => inbox.fail(new Error("connection lost"));
-  return { clock, broker, parked, store, loop, arrive, lose };
+  return { clock, broker, parked, store, loop, arrive, lose, takeBack };
 }
 
 test("a paused source keeps no connection and takes nothing, and reads on when it is resumed", async () => {
@@ -226,6 +233,37 @@ test("messages that the store refuses hold up nobody, however many come first", 
     await loop.stop();
     expect(broker.queue).toEqual(["r1", "r2", "r3", "r4"]);
   }
+});
+
+test("a message that the broker took back is forgotten: it is counted once, and parked once", async () => {
+  const { clock, parked, store, loop, arrive, takeBack } = scene();
+  for (const id of ["r", "r again", "r at last"]) store.refused.add(id);
+  await clock.advance(10);
+  arrive("r");
+  await clock.advance(100);
+  takeBack("r", "r again");
+  await clock.advance(60_000);
+  takeBack("r again", "r at last");
+  await clock.advance(60_000);
+  expect(loop.state().lastError).toContain("1 message ");
+  store.refused.clear();
+  await clock.advance(120_000);
+  expect([parked, loop.state().lastError]).toEqual([["r at last"], null]);
+  await loop.stop();
+});
+
+test("a batch that is held forgets what the broker took back", async () => {
+  const { clock, parked, store, loop, arrive, takeBack } = scene({ hold: true });
+  store.out = true;
+  await clock.advance(10);
+  arrive("a", "b", "c");
+  await clock.advance(1_000);
+  takeBack("b", "b again");
+  await clock.advance(10_000);
+  store.out = false;
+  await clock.advance(30_000);
+  expect([...parked].sort()).toEqual(["a", "b again", "c"]);
+  await loop.stop();
 });
 
 test("a message that is refused alone is set aside, and its source reads on", async () => {

@@ -63,6 +63,10 @@ function lagOf(read: Pick<ReadSession<unknown>, "lag">): Promise<Lag> {
   return read.lag().catch((): Lag => ({ total: null, parts: [] }));
 }
 
+function stillHeld<Handle>(read: ReadSession<Handle>, taken: Taken<Handle>[]): Taken<Handle>[] {
+  return taken.filter((one) => read.holds?.(one.handle) ?? true);
+}
+
 function messages(count: number): string {
   return count === 1 ? "1 message" : `${count} messages`;
 }
@@ -355,6 +359,11 @@ export class ParkLoop<Handle> implements Consumer {
   }
 
   private async retrySetAside(session: Session<Handle>, signal: AbortSignal): Promise<void> {
+    const held = stillHeld(session.read, session.setAside);
+    if (held.length < session.setAside.length) {
+      session.setAside = held;
+      await this.committed(session, []);
+    }
     if (session.setAside.length === 0 || this.deps.clock.nowMs() < session.retryAtMs) return;
     session.retryAtMs = this.deps.clock.nowMs() + SET_ASIDE_MS;
     for (const one of [...session.setAside]) {
@@ -376,13 +385,15 @@ export class ParkLoop<Handle> implements Consumer {
    */
   private async giveBackOrHold(session: Session<Handle>, batch: Taken<Handle>[], signal: AbortSignal): Promise<void> {
     if (!batch.some((one) => one.deliveries >= this.reader.holdFromDeliveries)) throw new ParkRejected();
-    const held = [...batch];
+    let held = [...batch];
     for (;;) {
       await this.pause(signal);
       if (signal.aborted || this.isPaused()) return;
       session.read.assertOpen(); // otherwise the broker has the messages back and delivers them again
+      held = stillHeld(session.read, held);
       const room = this.reader.batchMax - held.length;
       if (held.length < OUTAGE_AFTER && room > 0) held.push(...(await session.read.take(room, this.turnSignal, 1)));
+      if (held.length === 0) return;
       try {
         await this.park(held.map((one) => one.letter));
       } catch (error) {

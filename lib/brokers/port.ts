@@ -193,6 +193,11 @@ export interface ReadSession<Handle> {
   /** Messages that may be unacknowledged at a time: beyond it the broker hands out none. Infinity = no bound. */
   readonly inHandMax: number;
   lag(): Promise<Lag>;
+  /**
+   * False: the broker has this message back, and hands it out again. What was kept of it is forgotten. Absent: a session
+   * keeps what it has until it ends.
+   */
+  holds?(handle: Handle): boolean;
   /** Throws the cause when the connection is gone: the broker then has everything back that was not acknowledged. */
   assertOpen(): void;
   /**

@@ -329,6 +329,11 @@ class KafkaSession implements ReadSession<Handle> {
     };
   }
 
+  /** A partition that went to another member is read there. */
+  holds({ partition }: Handle): boolean {
+    return !partition.lost;
+  }
+
   assertOpen(): void {
     this.inbox.throwIfFailed();
   }

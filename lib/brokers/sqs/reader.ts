@@ -24,13 +24,19 @@ const IN_HAND_MAX = 1_000;
 /** How long a request waits for the first message: the longest that SQS allows, and the cheapest. */
 const WAIT_SECONDS = 20;
 const VISIBILITY_SECONDS_DEFAULT = 60;
+/**
+ * SQS hides a message for 12 h after its receipt, however often that is extended, and refuses to extend it beyond. A message
+ * that is still in hand is given back before, and received again. The margin is for the way of request and answer.
+ */
+const HIDDEN_MS_MAX = 12 * 3_600_000;
+const MARGIN_MS = 30_000;
 /** How long, on stop, SQS may take to make the messages in hand visible again. */
 const HAND_BACK_MS = 2_000;
 /** The receipt is of an earlier delivery: SQS has handed the message out again, or deleted it. */
 const GONE = /^SQS_(RECEIPT_HANDLE_IS_INVALID|MESSAGE_NOT_INFLIGHT|INVALID_PARAMETER_VALUE)$/;
 
-/** A message in hand. Hidden from others until `untilMs` on the monotonic clock. */
-type InHand = { receipt: string; untilMs: number };
+/** A message in hand. Hidden from others until `untilMs` on the monotonic clock, and never longer than `limitMs`. */
+type InHand = { receipt: string; untilMs: number; limitMs: number };
 
 export function sqsReader(config: SqsConfig, deps: AdapterDeps): Reader<InHand> {
   return {
@@ -134,7 +140,9 @@ class QueueSession implements ReadSession<InHand> {
   }
 
   private taken(message: Message, fromMs: number): Taken<InHand> {
-    const handle = { receipt: message.ReceiptHandle ?? "", untilMs: fromMs + this.visibilitySeconds * 1000 };
+    const limitMs = fromMs + HIDDEN_MS_MAX - MARGIN_MS;
+    const untilMs = fromMs + this.visibilitySeconds * 1000;
+    const handle = { receipt: message.ReceiptHandle ?? "", untilMs, limitMs };
     this.inHand.add(handle);
     const letter = readDeadLetter(sqsMessage(message, queueName(this.config.queue)), this.config.mapping ?? {});
     const deliveries = this.countsDeliveries ? Number(message.Attributes?.ApproximateReceiveCount ?? 1) - 1 : 0;
@@ -168,14 +176,22 @@ class QueueSession implements ReadSession<InHand> {
     this.inHand.delete(handle);
   }
 
-  /** Extends the visibility timeout of what is in hand, three times as often as it ends. */
+  /**
+   * Extends the visibility timeout of what is in hand, three times as often as it ends. What reaches its limit before the
+   * next time is given back.
+   */
   private async keepHidden(): Promise<void> {
     const { signal } = this.closing;
     const everyMs = (this.visibilitySeconds * 1000) / 3;
     try {
       for (;;) {
         await this.clock.sleep(everyMs, signal);
-        await this.hideFor(this.visibilitySeconds);
+        const nowMs = this.clock.nowMs();
+        const ending = [...this.inHand].filter(({ limitMs }) => limitMs - nowMs <= everyMs);
+        for (const handle of ending) this.inHand.delete(handle);
+        await this.hide(ending, () => 0);
+        const leftSeconds = ({ limitMs }: InHand) => Math.max(0, Math.floor((limitMs - this.clock.nowMs()) / 1000));
+        await this.hide(this.inHand, (handle) => Math.min(this.visibilitySeconds, leftSeconds(handle)));
       }
     } catch (error) {
       if (!signal.aborted) this.failure ??= { error };
@@ -183,18 +199,21 @@ class QueueSession implements ReadSession<InHand> {
   }
 
   /** Rejects when the permission is missing. Another failure is tried again with the next beat. */
-  private async hideFor(seconds: number): Promise<void> {
-    for (const part of tens([...this.inHand])) {
+  private async hide(handles: Iterable<InHand>, secondsOf: (handle: InHand) => number): Promise<void> {
+    for (const part of tens([...handles])) {
       const fromMs = this.clock.nowMs();
-      const Entries = part.map(({ receipt }, index) => ({
+      const Entries = part.map((handle, index) => ({
         Id: String(index),
-        ReceiptHandle: receipt,
-        VisibilityTimeout: seconds,
+        ReceiptHandle: handle.receipt,
+        VisibilityTimeout: secondsOf(handle),
       }));
       const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl: this.url, Entries });
       try {
         const { Successful = [] } = await this.queues.send(command, this.config.queue);
-        for (const { Id } of Successful) part[Number(Id)]!.untilMs = fromMs + seconds * 1000;
+        for (const { Id } of Successful) {
+          const index = Number(Id);
+          part[index]!.untilMs = fromMs + Entries[index]!.VisibilityTimeout * 1000;
+        }
       } catch (error) {
         if (error instanceof SqsError && error.code.startsWith("SQS_ACCESS_DENIED")) throw error;
       }
@@ -204,6 +223,12 @@ class QueueSession implements ReadSession<InHand> {
   async lag(): Promise<Lag> {
     const facts = await this.queues.factsOf(this.config.queue);
     return { total: facts?.depth ?? null, parts: [] };
+  }
+
+  /** SQS hands a message out again that is not hidden any more, maybe to another worker. */
+  holds(handle: InHand): boolean {
+    if (handle.untilMs <= this.clock.nowMs()) this.inHand.delete(handle);
+    return this.inHand.has(handle);
   }
 
   private throwIfFailed(): void {
@@ -225,7 +250,7 @@ class QueueSession implements ReadSession<InHand> {
       const late = Promise.withResolvers<void>();
       const stopTimer = this.clock.timer(HAND_BACK_MS, late.resolve);
       // Without the permission, or without an answer, they come back when their visibility timeout ends.
-      await Promise.race([this.hideFor(0).catch(() => undefined), late.promise]);
+      await Promise.race([this.hide(this.inHand, () => 0).catch(() => undefined), late.promise]);
       stopTimer();
     }
     this.queues.close();
