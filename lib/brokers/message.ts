@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { type Header, headerText, type Origin } from "@/lib/core/dead-letter";
 
 /** A header value of any broker. AMQP timestamps are bigint seconds; tables keep their order and duplicate names. */
@@ -11,16 +12,10 @@ export type HeaderValue =
   | HeaderValue[]
   | { table: [name: string, value: HeaderValue][] };
 
-const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
 /** UTF-8 text of the bytes, or null when they are no UTF-8 or hold a NUL, which PostgreSQL text cannot store. */
 export function textOrNull(bytes: Uint8Array): string | null {
-  if (bytes.includes(0)) return null;
-  try {
-    return strictUtf8.decode(bytes);
-  } catch {
-    return null;
-  }
+  if (bytes.includes(0) || !isUtf8(bytes)) return null;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
 }
 
 /** Strings, numbers, booleans and UTF-8 bytes as text; null for everything else. */

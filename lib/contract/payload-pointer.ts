@@ -18,14 +18,19 @@ export function bodyReader(payload: Uint8Array): BodyReader {
       isRead = true;
       document = parse(payload);
     }
-    let at = document;
-    for (const key of keysOf(pointer)) {
-      if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return NOTHING;
-      at = (at as Record<string, unknown>)[key];
-    }
-    if (at === undefined) return NOTHING;
-    return { found: true, text: textOf(at, payload, pointer) };
+    const value = valueAt(document, pointer);
+    return value === undefined ? NOTHING : { found: true, text: textOf(value, payload, pointer) };
   };
+}
+
+/** The value at `pointer` in a parsed document; undefined when it leads nowhere. */
+export function valueAt(document: unknown, pointer: string): unknown {
+  let at = document;
+  for (const key of keysOf(pointer)) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return undefined;
+    at = (at as Record<string, unknown>)[key];
+  }
+  return at;
 }
 
 /** undefined: no JSON document. */
@@ -50,7 +55,8 @@ function textOf(value: unknown, payload: Uint8Array, pointer: string): string | 
   return Number.isSafeInteger(value) ? String(value) : digitsAt(payload, pointer);
 }
 
-function digitsAt(payload: Uint8Array, pointer: string): string | null {
+/** The text of the value at `pointer`, as it stands there. Scans the objects and arrays that enclose it, and builds none. */
+export function digitsAt(payload: Uint8Array, pointer: string): string | null {
   try {
     let at = startOf(payload);
     for (const key of keysOf(pointer)) {
@@ -71,9 +77,18 @@ function startOf(bytes: Uint8Array): number {
   return skipSpace(bytes, BYTE_ORDER_MARK.equals(bytes.subarray(0, 3)) ? 3 : 0);
 }
 
+/** The same few pointers are read in each message. */
+const split = new Map<string, string[]>();
+const SPLIT_MAX = 1_000;
+
 function keysOf(pointer: string): string[] {
-  return pointer
+  let keys = split.get(pointer);
+  if (keys !== undefined) return keys;
+  keys = pointer
     .split("/")
     .slice(1)
     .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
+  if (split.size === SPLIT_MAX) split.clear();
+  split.set(pointer, keys);
+  return keys;
 }

@@ -117,7 +117,10 @@ function isStorableJson(value: unknown, depth: number): boolean {
   if (typeof value === "string") return isStorableText(value);
   if (typeof value !== "object" || value === null) return true;
   if (depth === JSON_COLUMN_DEPTH_MAX) return false;
-  return Object.entries(value).every(([name, inner]) => isStorableText(name) && isStorableJson(inner, depth + 1));
+  for (const name in value) {
+    if (!isStorableText(name) || !isStorableJson((value as Record<string, unknown>)[name], depth + 1)) return false;
+  }
+  return true;
 }
 
 /** A key that is too long keeps its start for a person, and a hash of the whole key keeps it unique. */

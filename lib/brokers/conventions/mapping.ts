@@ -34,8 +34,12 @@ const EVENT_ID_HEADERS = ["idempotency-key", "event-id", "x-event-id", "eventid"
 /** Debezium's outbox router writes the event id under this bare name. */
 const DEBEZIUM_ID_HEADER = "id";
 
-/** Where the business object may be: the body itself, CloudEvents `data`, MassTransit's envelope. */
-const PAYLOAD_ROOTS = ["", "/data", "/message"];
+/** Where a field of the business object may be: in the body itself, CloudEvents `data`, MassTransit's envelope. */
+const inPayload = (field: string) => ["", "/data", "/message"].map((root) => `${root}/${field}`);
+const AGGREGATE_ID_POINTERS = inPayload("aggregateId");
+const AGGREGATE_TYPE_POINTERS = inPayload("aggregateType");
+const VERSION_POINTERS = inPayload("version");
+const EVENT_TYPE_POINTERS = inPayload("eventType");
 
 /** Index entries have a size limit. */
 const ID_CHARS_MAX = 400;
@@ -57,9 +61,9 @@ function select(selector: string, { message, payload }: Pick<MappingInput, "mess
   return message.headers.text(selector);
 }
 
-function fromPayload(input: MappingInput, field: string): string | null {
-  for (const root of PAYLOAD_ROOTS) {
-    const value = input.payload.scalar(`${root}/${field}`);
+function fromPayload({ payload }: MappingInput, pointers: readonly string[]): string | null {
+  for (const pointer of pointers) {
+    const value = payload.scalar(pointer);
     if (value !== null) return value;
   }
   return null;
@@ -105,7 +109,7 @@ function aggregateIdOf(input: MappingInput): string | null {
     cloudEvent?.get("aggregateid") ??
     cloudEvent?.get("partitionkey") ??
     cloudEvent?.get("subject") ??
-    fromPayload(input, "aggregateId") ??
+    fromPayload(input, AGGREGATE_ID_POINTERS) ??
     message.orderKey
   );
 }
@@ -121,7 +125,7 @@ function eventTypeOf(input: MappingInput): string | null {
     message.type ??
     headers.text("__TypeId__") ??
     (typeof envelope === "string" ? envelope : null) ??
-    fromPayload(input, "eventType")
+    fromPayload(input, EVENT_TYPE_POINTERS)
   );
 }
 
@@ -134,12 +138,12 @@ function customaryFields(input: MappingInput): MappedFields {
     aggregateType: limited(
       headers.firstText(AGGREGATE_TYPE_HEADERS) ??
         cloudEvent?.get("aggregatetype") ??
-        fromPayload(input, "aggregateType"),
+        fromPayload(input, AGGREGATE_TYPE_POINTERS),
       ID_CHARS_MAX,
     ),
     aggregateId: limited(aggregateIdOf(input), ID_CHARS_MAX),
     version: versionOf(
-      headers.firstText(VERSION_HEADERS) ?? cloudEvent?.get("aggregateversion") ?? fromPayload(input, "version"),
+      headers.firstText(VERSION_HEADERS) ?? cloudEvent?.get("aggregateversion") ?? fromPayload(input, VERSION_POINTERS),
     ),
     eventType: limited(eventTypeOf(input), ID_CHARS_MAX),
     errorCode: limited(headers.firstText(ERROR_CODE_HEADERS) ?? cloudEvent?.get("errorcode") ?? null, CODE_CHARS_MAX),

@@ -1,24 +1,10 @@
 import { unreadable } from "@/lib/brokers/conventions/read-dead-letter";
 import type { KafkaRecord, RecordBatch } from "@/lib/brokers/kafka/record-batch";
-import { HeaderView, type Message, textOrNull } from "@/lib/brokers/message";
-import type { DeadLetter, Header } from "@/lib/core/dead-letter";
+import { HeaderView, type Message, storedHeader, textOrNull } from "@/lib/brokers/message";
+import type { DeadLetter } from "@/lib/core/dead-letter";
 
 /** Where a record was read. A topic that is deleted and made again counts from 0 again, under another id. */
 export type Place = { topic: string; topicId: string; partition: number };
-
-/** Name of a header whose bytes are no UTF-8 text: the bytes stand in `origin.headerNames`. */
-function shownName(name: Buffer): string {
-  return textOrNull(name) ?? `base64:${name.toString("base64")}`;
-}
-
-function storedHeaders(headers: KafkaRecord["headers"]): Header[] {
-  return headers.map(([name, value]) => {
-    const text = value === null ? null : textOrNull(value);
-    return value === null || text !== null
-      ? [shownName(name), text]
-      : [shownName(name), value.toString("base64"), "bytes"];
-  });
-}
 
 /** Id of the schema in the envelope of a schema registry: a zero byte, 4 bytes of id, the content. */
 function schemaIdOf(bytes: Buffer | null): number | null {
@@ -30,40 +16,46 @@ function ownId({ topicId, partition }: Place, offset: bigint): string {
 }
 
 /** A record as the conventions read it. `offset`, `partition` and `topic` of the origin are set by a convention alone. */
-export function kafkaMessage(record: KafkaRecord, place: Place): Message {
-  const { key, value, headers } = record;
-  const deadLetter = { topic: place.topic, partition: place.partition, offset: String(record.offset) };
+export function kafkaMessage({ key, value, headers, offset, timestampMs }: KafkaRecord, place: Place): Message {
+  const { topic, partition } = place;
+  const orderKey = key === null ? null : textOrNull(key);
+  /** Names that are no UTF-8 text: their bytes stand in the origin. */
+  const binaryNames: [shown: string, base64: string][] = [];
+  const named = headers.map(([bytes, content]): [string, Buffer | null] => {
+    const name = textOrNull(bytes);
+    if (name !== null) return [name, content];
+    const base64 = bytes.toString("base64");
+    binaryNames.push([`base64:${base64}`, base64]);
+    return [`base64:${base64}`, content];
+  });
+  const view = new HeaderView(named);
   const schemaIds = Object.entries({ key: schemaIdOf(key), value: schemaIdOf(value) }).filter(([, id]) => id !== null);
-  const binaryNames = headers.filter(([name]) => textOrNull(name) === null);
-  const view = new HeaderView(headers.map(([name, content]) => [shownName(name), content]));
-  const properties: Record<string, string> = {
-    topic: place.topic,
-    partition: String(place.partition),
-    offset: String(record.offset),
-    timestamp: String(record.timestampMs),
-    ...(key === null ? {} : { key: textOrNull(key) ?? key.toString("base64") }),
-  };
+  const properties = (): Record<string, string> => ({
+    topic,
+    partition: String(partition),
+    offset: String(offset),
+    timestamp: String(timestampMs),
+    ...(key === null ? {} : { key: orderKey ?? key.toString("base64") }),
+  });
   return {
-    container: place.topic,
+    container: topic,
     headers: view,
-    storedHeaders: () => storedHeaders(headers),
+    storedHeaders: () => named.map(([name, content]) => storedHeader(name, content)),
     body: value,
     messageId: null,
     type: null,
     contentType: view.text("content-type"),
-    sentAtMs: record.timestampMs >= 0 ? record.timestampMs : null,
-    orderKey: key === null ? null : textOrNull(key),
-    property: (name) => properties[name] ?? null,
+    sentAtMs: timestampMs >= 0 ? timestampMs : null,
+    orderKey,
+    property: (name) => properties()[name] ?? null,
     origin: {
-      deadLetter,
+      deadLetter: { topic, partition, offset: String(offset) },
       key: key?.toString("base64") ?? null,
-      properties: { timestampMs: record.timestampMs },
+      properties: { timestampMs },
       ...(schemaIds.length === 0 ? {} : { schemaRegistry: Object.fromEntries(schemaIds) }),
-      ...(binaryNames.length === 0
-        ? {}
-        : { headerNames: Object.fromEntries(binaryNames.map(([name]) => [shownName(name), name.toString("base64")])) }),
+      ...(binaryNames.length === 0 ? {} : { headerNames: Object.fromEntries(binaryNames) }),
     },
-    ownId: () => ownId(place, record.offset),
+    ownId: () => ownId(place, offset),
   };
 }
 
