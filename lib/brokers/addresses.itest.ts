@@ -58,6 +58,7 @@ const CONFIGS: [title: string, kind: Kind, config: (host: string) => object][] =
   ["redis-stream", "redis-stream", (host) => ({ url: `redis://${host}:${port}`, stream: "s", group: "g" })],
   ["redis-stream, encrypted", "redis-stream", (host) => ({ url: `rediss://${host}:${port}`, stream: "s", group: "g" })],
   ["sidekiq", "sidekiq", (host) => ({ url: `redis://${host}:${port}` })],
+  ["celery", "celery", (host) => ({ url: `redis://${host}:${port}`, queue: "orders.dlq" })],
   ["bullmq on Redis", "bullmq", (host) => ({ url: `redis://${host}:${port}`, queue: "q" })],
   ["bullmq on PostgreSQL", "bullmq", (host) => ({ url: `postgres://u:p@${host}:${port}/db`, queue: "q" })],
 ];

@@ -1,10 +1,4 @@
-import {
-  REDRIVE_ATTEMPT,
-  REDRIVE_EVENT_ID,
-  REDRIVE_FROM,
-  REDRIVE_ID,
-  RETRY_COUNT,
-} from "@/lib/brokers/conventions/redrive-mark";
+import { RETRY_COUNT, redriveMarks } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { headerBytes } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
@@ -25,11 +19,7 @@ export function outboundHeaders(message: OutboundMessage): WireHeader[] {
   if (stated && parked !== undefined) parked[1] = Buffer.from(contentType);
   const marks = Object.entries({
     ...(stated && parked === undefined ? { "content-type": contentType } : {}),
-    [REDRIVE_ID]: message.redriveId,
-    [REDRIVE_ATTEMPT]: String(message.attempt),
-    [REDRIVE_FROM]: message.from,
-    [REDRIVE_EVENT_ID]: message.eventId,
-    ...(retryCount > 0 ? { [RETRY_COUNT]: String(retryCount) } : {}),
+    ...redriveMarks(message),
   });
   return [...own, ...marks.map(([name, value]): WireHeader => [name, Buffer.from(value)])];
 }

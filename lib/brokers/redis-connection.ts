@@ -110,6 +110,7 @@ export async function connectRedis(
     lazyConnect: true,
     retryStrategy: () => null,
     enableOfflineQueue: false,
+    enableReadyCheck: false, // it needs the permission for INFO
     maxRetriesPerRequest: 0,
     connectTimeout: CONNECT_TIMEOUT_MS,
     connectionName: name,
@@ -127,7 +128,7 @@ export async function connectRedis(
   signal.addEventListener("abort", aborted, { once: true });
   try {
     await Promise.race([redis.connect(), late.promise]);
-    // Without a ready check that needs no permission, a wrong password shows at the first command only.
+    // A wrong password shows at the first command only.
     await Promise.race([redis.ping(), late.promise]);
     return redis;
   } catch (error) {

@@ -1,5 +1,6 @@
 import { amqp10Adapter } from "@/lib/brokers/amqp10/adapter";
 import { bullmqAdapter } from "@/lib/brokers/bullmq/adapter";
+import { celeryAdapter } from "@/lib/brokers/celery/adapter";
 import { httpAdapter } from "@/lib/brokers/http/adapter";
 import { kafkaAdapter } from "@/lib/brokers/kafka/adapter";
 import { natsAdapter } from "@/lib/brokers/nats/adapter";
@@ -35,6 +36,7 @@ export const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>
   sidekiq: sidekiqAdapter,
   nats: natsAdapter,
   bullmq: bullmqAdapter,
+  celery: celeryAdapter,
   amqp10: amqp10Adapter,
 };
 

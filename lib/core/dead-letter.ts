@@ -1,7 +1,7 @@
 /**
  * One header as it was on the wire. Headers are an ordered list: names repeat and order matters on Kafka and AMQP.
  * `text` is UTF-8 text. `bytes` is base64. `amqp` is JSON of a typed AMQP value (tables, timestamps, integers with their
- * width), so that a redrive can write the very same field again.
+ * width) or of a header of a Kombu envelope, so that a redrive can write the very same field again.
  */
 export type Header =
   | [name: string, value: string | null]

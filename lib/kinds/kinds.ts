@@ -3,6 +3,7 @@ import { DomainError, type FieldError } from "@/lib/core/problem";
 import { isSecretName } from "@/lib/core/redact";
 import { amqp10 } from "@/lib/kinds/amqp10";
 import { bullmq } from "@/lib/kinds/bullmq";
+import { celery } from "@/lib/kinds/celery";
 import { formFields, type KindDescriptor } from "@/lib/kinds/descriptor";
 import { type FieldMeta, type Mapping, mapping, referenceIn } from "@/lib/kinds/fields";
 import { http } from "@/lib/kinds/http";
@@ -19,7 +20,19 @@ import { sqs } from "@/lib/kinds/sqs";
  * Every kind of source, in the order in which people see them. A kind is its descriptor here and its adapter in
  * lib/brokers/<kind>; the registry, the API, the forms and the docs are made of this table.
  */
-const DESCRIPTORS = { http, rabbitmq, kafka, sqs, nats, "redis-stream": redisStreams, amqp10, bullmq, outbox, sidekiq };
+const DESCRIPTORS = {
+  http,
+  rabbitmq,
+  kafka,
+  sqs,
+  nats,
+  "redis-stream": redisStreams,
+  amqp10,
+  bullmq,
+  outbox,
+  sidekiq,
+  celery,
+};
 
 export type Kind = keyof typeof DESCRIPTORS;
 export type ConfigOf<K extends Kind> = z.infer<(typeof DESCRIPTORS)[K]["config"]>;

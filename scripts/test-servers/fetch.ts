@@ -8,17 +8,24 @@ import { errorText, runCommand, StartError } from "../start-error.ts";
 
 /**
  * Servers that no package of Debian 12 or npm brings. The first three are jars of Maven Central; `debian-13` is a folder
- * with a Debian 13 that holds RabbitMQ 4 and nats-server.
+ * with a Debian 13 that holds RabbitMQ 4 and nats-server; `celery` is a worker of PyPI.
  */
-export const FETCHED = ["kafka", "elasticmq", "artemis", "debian-13"] as const;
+export const FETCHED = ["kafka", "elasticmq", "artemis", "debian-13", "celery"] as const;
 export type Fetched = (typeof FETCHED)[number];
+
+/** What fetches a server: `maven`, `debian` or `pip`. */
+function toolOf(name: Fetched): "maven" | "debian" | "pip" {
+  if (name === "debian-13") return "debian";
+  return name === "celery" ? "pip" : "maven";
+}
 
 const SCRIPTS = import.meta.dirname;
 const CACHE = process.env.PARKADE_TEST_CACHE || join(homedir(), ".cache", "parkade-test");
 
 /** The file that says what is fetched. Its hash is part of the folder's name, so that a new version is a new folder. */
 function recipe(name: Fetched): string {
-  return join(SCRIPTS, name === "debian-13" ? "debian-13.sh" : `${name}.pom.xml`);
+  const files = { maven: `${name}.pom.xml`, debian: `${name}.sh`, pip: `${name}.requirements.txt` };
+  return join(SCRIPTS, files[toolOf(name)]);
 }
 
 function folderOf(name: Fetched): string {
@@ -41,7 +48,7 @@ export async function fetchServer(name: Fetched): Promise<string> {
   if (reason !== null) throw new StartError(reason);
   mkdirSync(CACHE, { recursive: true });
   // Maven's own folder is not made for two writers.
-  const lock = join(CACHE, name === "debian-13" ? "debian.lock" : "maven.lock");
+  const lock = join(CACHE, `${toolOf(name)}.lock`);
   const self = [process.execPath, join(SCRIPTS, "fetch.ts"), "--locked", name];
   const locked = await runTool("flock", [lock, ...self], { cwd: SCRIPTS });
   // Without flock (outside of Linux) two at once can disturb each other: the one that fails is run again.
@@ -57,7 +64,7 @@ export async function fetchServer(name: Fetched): Promise<string> {
 export async function serverMissing(name: Fetched): Promise<string | null> {
   try {
     await fetchServer(name);
-    return name === "debian-13" ? null : javaMissing();
+    return toolOf(name) === "maven" ? javaMissing() : null;
   } catch (error) {
     if (process.env.PARKADE_TEST_REQUIRE_ALL === "1") throw error;
     return errorText(error).split("\n")[0]!;
@@ -72,7 +79,11 @@ function javaMissing(): string | null {
 
 function toolsMissing(name: Fetched): string | null {
   const found = (tool: string) => spawnSync("/bin/sh", ["-c", `command -v ${tool}`], { stdio: "ignore" }).status === 0;
-  if (name !== "debian-13") return found("mvn") ? null : "mvn is not installed (Debian: apt-get install maven)";
+  if (toolOf(name) === "pip") {
+    const pip = spawnSync("python3", ["-m", "pip", "--version"], { stdio: "ignore" }).status === 0;
+    return pip ? null : "pip for python3 is not installed (Debian: apt-get install python3-pip)";
+  }
+  if (toolOf(name) === "maven") return found("mvn") ? null : "mvn is not installed (Debian: apt-get install maven)";
   if (process.platform !== "linux" || process.getuid?.() !== 0)
     return "only root on Linux can make the Debian 13 folder";
   const mounts = spawnSync("unshare", ["--mount", "true"], { stdio: "ignore" }).status === 0;
@@ -90,13 +101,13 @@ async function fetchNow(name: Fetched): Promise<void> {
   const work = `${folder}.part`;
   rmSync(work, { recursive: true, force: true });
   mkdirSync(work);
-  const [command, args]: [string, string[]] =
-    name === "debian-13"
-      ? ["/bin/bash", [recipe(name), work]]
-      : [
-          "mvn",
-          ["-B", "-q", "-C", "-f", recipe(name), MAVEN_GOAL, "-DincludeScope=runtime", `-DoutputDirectory=${work}`],
-        ];
+  const maven = ["-B", "-q", "-C", "-f", recipe(name), MAVEN_GOAL, "-DincludeScope=runtime"];
+  const commands: Record<ReturnType<typeof toolOf>, [command: string, args: string[]]> = {
+    maven: ["mvn", [...maven, `-DoutputDirectory=${work}`]],
+    debian: ["/bin/bash", [recipe(name), work]],
+    pip: ["python3", ["-m", "pip", "install", "--quiet", "--no-deps", "--target", work, "--requirement", recipe(name)]],
+  };
+  const [command, args] = commands[toolOf(name)];
   const { code, output } = await runTool(command, args, { cwd: work });
   if (code !== 0) throw new StartError(`${command} ended with code ${code}: ${output.slice(-2_000)}`);
   writeFileSync(join(work, ".complete"), "");

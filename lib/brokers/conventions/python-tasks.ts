@@ -16,7 +16,9 @@ function readCelery(view: Message): Reading | null {
   // Protocol 2 of Celery writes these beside the id; `task` and `id` alone are ordinary words.
   if (task === null || id === null || !headers.has("root_id") || !headers.has("argsrepr")) return null;
   const reading = brokerReading(view);
-  const attempts = reading.attempts + (headers.count("retries") ?? 0);
+  // A failure of the task itself came after its retries; a rejection is counted by the broker.
+  const ran = reading.attempts === 0 && reading.error.type !== null ? 1 : 0;
+  const attempts = reading.attempts + (headers.count("retries") ?? 0) + ran;
   return { ...reading, convention: "celery", messageId: id, eventType: task, attempts };
 }
 

@@ -15,6 +15,29 @@ export const REDRIVE_EVENT_ID = "x-redrive-event-id";
 /** How often a message has been repeated on its way, over all layers. Each redrive adds its own repeats to it. */
 export const RETRY_COUNT = "x-retry-count";
 
+/** The headers by which a message that Parkade sends is known when it is parked again. */
+export function redriveMarks({
+  redriveId,
+  attempt,
+  from,
+  eventId,
+  retryCount = 0,
+}: {
+  redriveId: string;
+  attempt: number;
+  from: string;
+  eventId: string;
+  retryCount?: number;
+}): Record<string, string> {
+  return {
+    [REDRIVE_ID]: redriveId,
+    [REDRIVE_ATTEMPT]: String(attempt),
+    [REDRIVE_FROM]: from,
+    [REDRIVE_EVENT_ID]: eventId,
+    ...(retryCount > 0 ? { [RETRY_COUNT]: String(retryCount) } : {}),
+  };
+}
+
 export function isRedriveHeader(headerName: string): boolean {
   return headerName.startsWith("x-redrive-");
 }

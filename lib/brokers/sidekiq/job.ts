@@ -2,14 +2,7 @@ import { inflateSync } from "node:zlib";
 import { isLosslessNumber, parse, stringify } from "lossless-json";
 import type { Convention } from "@/lib/brokers/conventions/convention";
 import { generic } from "@/lib/brokers/conventions/generic";
-import {
-  isRedriveHeader,
-  REDRIVE_ATTEMPT,
-  REDRIVE_EVENT_ID,
-  REDRIVE_FROM,
-  REDRIVE_ID,
-  RETRY_COUNT,
-} from "@/lib/brokers/conventions/redrive-mark";
+import { isRedriveHeader, RETRY_COUNT, redriveMarks } from "@/lib/brokers/conventions/redrive-mark";
 import { HeaderView, type Message, textOrNull } from "@/lib/brokers/message";
 import type { OutboundMessage } from "@/lib/brokers/port";
 
@@ -136,12 +129,6 @@ export function redrivenJob(
   const created = numberIn(job, "created_at");
   next.enqueued_at = created !== null && created < 1e11 ? nowMs / 1000 : Math.round(nowMs);
   next.queue = queue;
-  Object.assign(next, {
-    [REDRIVE_ID]: message.redriveId,
-    [REDRIVE_ATTEMPT]: String(message.attempt),
-    [REDRIVE_FROM]: message.from,
-    [REDRIVE_EVENT_ID]: message.eventId,
-    ...((message.retryCount ?? 0) > 0 ? { [RETRY_COUNT]: String(message.retryCount) } : {}),
-  });
+  Object.assign(next, redriveMarks(message));
   return { queue, json: stringify(next)! };
 }

@@ -1,0 +1,79 @@
+import * as z from "zod/mini";
+import { descriptor } from "@/lib/kinds/descriptor";
+import { field, mapping, text, tlsSettings, urlOf } from "@/lib/kinds/fields";
+
+const name = text(1, 300);
+
+const config = z.strictObject({
+  url: field(urlOf(["redis:", "rediss:"], "rediss://user:password@redis.example:6379/0"), {
+    label: "Redis URL",
+    hint: "The broker of the application. rediss:// encrypts. The path is the database.",
+    example: "rediss://user:password@redis.example:6379/0",
+    role: "address",
+  }),
+  queue: field(name, {
+    label: "Dead-letter queue",
+    hint: "The queue into which the application puts tasks that failed for good. No worker consumes it.",
+    example: "orders.dlq",
+  }),
+  redriveTo: z.optional(
+    z.strictObject({
+      queue: field(name, {
+        label: "Redrive to queue",
+        hint: "Instead of the queue that a task names in x-original-queue; needed where tasks name none.",
+        example: "orders",
+      }),
+    }),
+  ),
+  slowLaneQueue: field(z.optional(name), {
+    label: "Slow-lane queue",
+    hint: "Where the slow lane delivers. Without it the slow lane uses the main destination.",
+    example: "orders.slow",
+  }),
+  keyPrefix: field(z.optional(text(1, 200)), {
+    label: "Key prefix",
+    hint: "global_keyprefix of the application's broker_transport_options.",
+    example: "shop:",
+    advanced: true,
+  }),
+  prioritySteps: field(
+    z._default(
+      z
+        .string("must be text")
+        .check(z.regex(/^\d(,\d)*$/, "must be numbers from 0 to 9 with commas between them, such as 0,3,6,9")),
+      "0,3,6,9",
+    ),
+    {
+      label: "Priority steps",
+      hint: "priority_steps of the application's broker_transport_options: its workers read no other list of a queue.",
+      advanced: true,
+    },
+  ),
+  separator: field(z.optional(text(1, 20)), {
+    label: "Separator",
+    hint: "sep of the application's broker_transport_options; without it the two control characters that Kombu uses.",
+    example: ":",
+    advanced: true,
+  }),
+  tls: z.optional(tlsSettings),
+  mapping,
+});
+export type CeleryConfig = z.infer<typeof config>;
+
+export const celery = descriptor({
+  kind: "celery",
+  label: "Celery",
+  about:
+    "Takes tasks out of a dead-letter queue of Celery or Kombu on Redis; a redrive puts a task back into its queue.",
+  icon: "leafy-green",
+  config,
+  capabilities: { reads: true, redrives: true, order: null, slowLane: true },
+  destination: ["redriveTo"],
+  example: { url: "rediss://user:password@redis.example:6379/0", queue: "orders.dlq" },
+  docs: "connect-celery.md",
+  reads: ({ queue }) => `queue ${queue}`,
+  address: ({ redriveTo, slowLaneQueue }, lane) => {
+    const queue = (lane === "slow" ? slowLaneQueue : undefined) ?? redriveTo?.queue;
+    return queue === undefined ? "the task's own queue" : `queue ${queue}`;
+  },
+});
