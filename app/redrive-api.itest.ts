@@ -17,6 +17,7 @@ import { readEnv } from "@/lib/platform/env";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createLog } from "@/lib/platform/log";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
+import { readConfirmedUrl } from "@/lib/store/read/settings";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
 
@@ -342,7 +343,7 @@ describe("targets, policies and settings", () => {
 
   test("the address of confirmations is one without credentials, and can be taken away", async () => {
     const patch = (confirmedUrl: unknown) => call(settings.PATCH, { method: "PATCH", body: { confirmedUrl, reason } });
-    for (const wrong of ["ftp://host/", "host", "https://u:p@host/", 7]) {
+    for (const wrong of ["ftp://host/", "host", "https://u:p@host/", "https://host/?token=***", 7]) {
       const { status, body } = await patch(wrong);
       expect([status, (body.errors as { field: string }[])[0]?.field]).toEqual([
         wrong === 7 ? 400 : 422,
@@ -352,8 +353,16 @@ describe("targets, policies and settings", () => {
     expect((await patch("https://orders.example/hooks")).body.confirmedUrl).toBe("https://orders.example/hooks");
     const kept = await call(settings.PATCH, { method: "PATCH", body: { settings: { redriveLimit: 7 }, reason } });
     expect(kept.body.confirmedUrl).toBe("https://orders.example/hooks");
+    const token = "https://orders.example/hooks?token=s3cret-of-the-receiver";
+    const masked = "https://orders.example/hooks?token=***";
+    expect((await patch(token)).body.confirmedUrl).toBe(masked);
+    expect((await call(settings.GET)).body.confirmedUrl).toBe(masked);
+    expect(await readConfirmedUrl(deps.db)).toBe(token);
     expect((await patch(null)).body.confirmedUrl).toBeNull();
     expect((await call(settings.GET)).body.confirmedUrl).toBeNull();
+    const audit = await deps.db.query("select before, after from audit_entries where action = 'setting.changed'");
+    expect(JSON.stringify(audit)).toContain(masked);
+    expect(JSON.stringify(audit)).not.toContain("s3cret");
   });
 });
 

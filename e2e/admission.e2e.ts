@@ -60,7 +60,17 @@ test("a rule is written, tried, switched on, and the redrive asks for its confir
   await page.goto(source.href);
   const panel = await openBeside(page, "new-1");
   await expect(panel).toContainText("Needs confirmation.");
-  await expect(panel.getByRole("link", { name: `by the rule ${name}` })).toBeVisible();
+  // From the event to its rule alone, from there to the events that look as the rule leaves them, and back.
+  await panel.getByRole("link", { name: `by the rule ${name}` }).click();
+  await expect(page.getByRole("list", { name: "Rules" }).getByRole("listitem")).toHaveCount(1);
+  await rule.getByRole("link", { name: "events that need a confirmation, of NO_STOCK" }).click();
+  await expect(page.getByRole("link", { name: "new-1" }).or(page.getByText("new-1"))).not.toHaveCount(0);
+  await expect(page.getByText("new-2")).toHaveCount(0);
+  await page.goBack();
+  await page.getByRole("link", { name: "Show all rules" }).click();
+  await expect(page.getByRole("region", { name: "Always" })).toBeVisible();
+  await page.goto(source.href);
+  await openBeside(page, "new-1");
   await panel.getByRole("button", { name: "Redrive", exact: true }).click();
   const redriving = page.getByRole("dialog");
   await expect(redriving).toContainText("need confirmation 1");
@@ -102,6 +112,12 @@ test("a rule is written, tried, switched on, and the redrive asks for its confir
   await deleting.getByRole("textbox", { name: "Reason" }).fill("done");
   await deleting.getByRole("button", { name: "Delete", exact: true }).click();
   await expect(rule).toBeHidden();
+  // The event still names it.
+  await page.goto(`/events/${id}`);
+  await page.getByRole("complementary", { name: "Facts" }).getByRole("link", { name }).click();
+  await expect(page.getByRole("main")).toContainText("This rule is not there any more");
+  await page.getByRole("main").getByRole("link", { name: "Its audit" }).click();
+  await expect(page.getByRole("main")).toContainText("done");
 });
 
 for (const [colorScheme, tag] of [

@@ -36,9 +36,6 @@ test("a target's pace and fallback are changed with a reason, at the desk and on
   await expectWithinWindow(dialog);
   expect(await violations(page)).toEqual([]);
 
-  await page.screenshot({ path: `/tmp/shot-light-${page.viewportSize()!.width}.png` });
-  await page.emulateMedia({ colorScheme: "dark" });
-  await page.screenshot({ path: `/tmp/shot-dark-${page.viewportSize()!.width}.png` });
   // Without a reason nothing is saved, and the field that lacks is in view.
   await dialog.getByRole("button", { name: "Save" }).click();
   const why = dialog.getByRole("textbox", { name: "Reason" });
@@ -73,6 +70,41 @@ test("a target's pace and fallback are changed with a reason, at the desk and on
   expect(entries).toHaveLength(2);
   expect(entries[0]).toMatchObject({ before: { ratePerSecond: 12 }, after: { ratePerSecond: null } });
   expect(entries[1]).toMatchObject({ subjectKind: "target", before: { ratePerSecond: 5 }, after: changed });
+});
+
+test("the address of confirmations is set, shown without its token, and taken away @phone", async ({
+  page,
+  request,
+}) => {
+  const confirmedUrl = async () => (await (await request.get("/api/v1/settings")).json()).confirmedUrl;
+  await page.goto("/targets");
+  const panel = page.getByRole("region", { name: "Confirmations" });
+  await panel.getByRole("button", { name: /^(Set an address|Edit)…$/ }).click();
+  const dialog = page.getByRole("dialog", { name: "Confirmations" });
+  const address = dialog.getByRole("textbox", { name: "Address" });
+  const reason = dialog.getByRole("textbox", { name: "Reason" });
+  const save = dialog.getByRole("button", { name: "Save" });
+  await address.fill("https://me:secret@orders.example/parkade");
+  await reason.fill("the order service wants to know");
+  await save.click();
+  await expect(dialog).toContainText("The address must be without a user or password");
+  await expect(address).toBeFocused();
+  expect(await violations(page)).toEqual([]);
+  await address.fill("https://orders.example/parkade?token=s3cret");
+  await save.click();
+  await expect(toast(page, "Confirmations go to the new address")).toBeVisible();
+  await expect(panel).toContainText("https://orders.example/parkade?token=***");
+  expect(await confirmedUrl()).toBe("https://orders.example/parkade?token=***");
+
+  await panel.getByRole("button", { name: "Edit…" }).click();
+  await expect(address).toHaveValue("https://orders.example/parkade?token=***");
+  await expectWithinWindow(dialog);
+  await address.fill("");
+  await expect(dialog).toContainText("messages that wait for the address are deleted");
+  await reason.fill("it polls now");
+  await save.click();
+  await expect(panel).toContainText("Confirmed events are announced nowhere.");
+  expect(await confirmedUrl()).toBeNull();
 });
 
 /** The dialog and its buttons are inside the window, and nothing in it is wider than it. */

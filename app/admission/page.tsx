@@ -1,8 +1,13 @@
 import type { Metadata } from "next";
+import { Suspense } from "react";
 import { AdmissionPage } from "@/components/admission/admission-page";
 
 export const metadata: Metadata = { title: "Admission" };
 
 export default function Page() {
-  return <AdmissionPage />;
+  return (
+    <Suspense>
+      <AdmissionPage />
+    </Suspense>
+  );
 }

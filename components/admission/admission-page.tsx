@@ -1,8 +1,9 @@
 "use client";
 
 import Link from "next/link";
+import { useSearchParams } from "next/navigation";
 import { useState } from "react";
-import { Button } from "@/components/ui/button";
+import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
@@ -22,7 +23,9 @@ const RuleDialog = lazily(() => import("./rule-dialog").then(({ RuleDialog }) =>
 export function AdmissionPage() {
   const rules = useAdmissionRules();
   const [editing, setEditing] = useState<RuleOut | "new" | null>(null);
+  const only = useSearchParams().get("rule");
   const items = rules.data?.items ?? [];
+  const shown = only === null ? items : items.filter(({ id }) => id === only);
   const on = items.filter(({ enabled }) => enabled).length;
   return (
     <>
@@ -39,29 +42,49 @@ export function AdmissionPage() {
         <ErrorPanel error={rules.error} onRetry={() => rules.refetch()} inline={items.length > 0} />
       ) : null}
       {rules.isPending ? <SkeletonRows rows={4} columns={["w-16", "flex-1", "w-24"]} /> : null}
-      {rules.isSuccess && items.length === 0 ? (
+      {only === null && rules.isSuccess && items.length === 0 ? (
         <EmptyState title="There is no rule" action={<Button onClick={() => setEditing("new")}>New rule…</Button>}>
           A rule looks at each message that arrives, before it is stored: it can give it an error code, name its group,
           park it early because its failure is permanent, ask for a confirmation before a redrive, or drop known noise.
         </EmptyState>
       ) : null}
-      {items.length > 0 ? (
+      {only !== null && rules.data ? (
+        <p className="flex flex-wrap items-center gap-x-3 px-4 pb-2 text-muted">
+          {shown.length > 0 ? (
+            "One rule alone."
+          ) : (
+            <span>
+              This rule is not there any more: it was deleted, or it is of a source that you may not see.{" "}
+              <Link
+                href={`/audit?subjectKind=rule&subjectId=${encodeURIComponent(only)}`}
+                className="text-accent underline"
+              >
+                Its audit
+              </Link>
+            </span>
+          )}
+          <LinkButton size="sm" href="/admission">
+            Show all rules
+          </LinkButton>
+        </p>
+      ) : null}
+      {only === null && items.length > 0 ? (
         <p className="px-4 pb-2 text-muted">
           Applied in this order, each to the message as the rules above left it. A drop ends it.
         </p>
       ) : null}
       <ol className="grid grid-cols-[minmax(0,1fr)] gap-2 px-3" aria-label="Rules">
-        {items.map((rule, index) => (
+        {shown.map((rule) => (
           <RuleCard
             key={rule.id}
             rule={rule}
-            above={items[index - 1] ?? null}
-            below={items[index + 1] ?? null}
+            above={items[items.indexOf(rule) - 1] ?? null}
+            below={items[items.indexOf(rule) + 1] ?? null}
             onEdit={() => setEditing(rule)}
           />
         ))}
       </ol>
-      {rules.data ? <BuiltIn superseded={rules.data.superseded} /> : null}
+      {only === null && rules.data ? <BuiltIn superseded={rules.data.superseded} /> : null}
       {editing ? <RuleDialog rule={editing === "new" ? null : editing} onClose={() => setEditing(null)} /> : null}
     </>
   );

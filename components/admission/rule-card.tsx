@@ -11,10 +11,11 @@ import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
 import { useAdmissionRule, useChangeRule } from "@/lib/browser/admission";
+import { eventsHref } from "@/lib/browser/filter-read";
 import type { RuleOut } from "@/lib/contract/admission";
 import type { Condition } from "@/lib/core/admission";
 import { visible } from "@/lib/core/format";
-import { conditionWords, countWords, effectWords } from "./rule-words";
+import { conditionWords, countWords, effectFilter, effectWords } from "./rule-words";
 
 const SwitchDialog = lazily(() => import("./switch-dialog").then(({ SwitchDialog }) => SwitchDialog));
 const DeleteRuleDialog = lazily(() => import("./delete-rule-dialog").then(({ DeleteRuleDialog }) => DeleteRuleDialog));
@@ -25,6 +26,7 @@ type Neighbours = { above: RuleOut | null; below: RuleOut | null };
 export function RuleCard({ rule, above, below, onEdit }: { rule: RuleOut; onEdit: () => void } & Neighbours) {
   const [open, setOpen] = useState<"switch" | "delete" | null>(null);
   const [samples, setSamples] = useState(false);
+  const found = effectFilter(rule);
   const kept = rule.lastDay.dropped + rule.lastDay.failed > 0;
   return (
     <li
@@ -69,6 +71,19 @@ export function RuleCard({ rule, above, below, onEdit }: { rule: RuleOut; onEdit
           >
             audit
           </Link>
+          {found === null ? null : (
+            <>
+              {" "}
+              ·{" "}
+              <Link
+                href={eventsHref(found.filter)}
+                prefetch={false}
+                className="inline-block min-h-6 text-accent hover:underline"
+              >
+                {found.words}
+              </Link>
+            </>
+          )}
         </span>
       </div>
       {samples ? <Samples id={rule.id} /> : null}

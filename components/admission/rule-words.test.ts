@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Trial } from "@/lib/contract/admission";
-import { conditionWords, countWords, effectWords, trialSentence } from "./rule-words";
+import { labelledGroup } from "@/lib/core/fingerprint";
+import { conditionWords, countWords, effectFilter, effectWords, trialSentence } from "./rule-words";
 
 const trial = (over: Partial<Trial>): Trial => ({
   ...{ checked: 200, matched: 0, dropped: 0, changed: 0, failed: 0, fault: null, samples: [] },
@@ -50,4 +51,27 @@ it("what a rule does reads as a list", () => {
 it("counts say their window", () => {
   expect(countWords("dropped", 0, 0)).toBeNull();
   expect(countWords("failed", 1, 1_200)).toBe("failed on 1 in the last hour, 1,200 messages in 24 hours");
+});
+
+describe("the events that look as a rule leaves them", () => {
+  type Rule = Parameters<typeof effectFilter>[0];
+  const group = labelledGroup("UNREADABLE", "cannot be read").fingerprint;
+  it.each<[Rule, ReturnType<typeof effectFilter>]>([
+    [
+      { source: "orders", do: { park: "early" } },
+      { filter: { source: ["orders"], admission: ["early"] }, words: "events parked early" },
+    ],
+    [
+      { source: null, do: { park: "confirm", errorCode: { value: "UNREADABLE" }, group: "cannot be read" } },
+      {
+        filter: { admission: ["confirm"], errorCode: ["UNREADABLE"], fingerprint: [group] },
+        words: "events that need a confirmation, of UNREADABLE",
+      },
+    ],
+    [{ source: "orders", do: { errorCode: { from: "errorType" }, group: "g" } }, null],
+    [{ source: "orders", do: { drop: true } }, null],
+    [{ source: "orders", do: null }, null],
+  ])("%j", (rule, expected) => {
+    expect(effectFilter(rule)).toEqual(expected);
+  });
 });

@@ -1,5 +1,7 @@
-import type { Trial } from "@/lib/contract/admission";
+import type { RuleOut, Trial } from "@/lib/contract/admission";
+import type { EventFilter } from "@/lib/contract/event-filter";
 import type { AdmissionMark, CodeSource, Condition, RuleEffect } from "@/lib/core/admission";
+import { labelledGroup } from "@/lib/core/fingerprint";
 import { formatNumber, plural } from "@/lib/core/format";
 
 export const FIELD_LABEL: Record<Condition["field"], string> = {
@@ -78,6 +80,32 @@ export const MARK_WORDS: Record<AdmissionMark, string> = {
   superseded: "older version",
   confirm: "needs confirmation",
 };
+
+/**
+ * The stored events that look as a rule leaves them, as a filter and in words. Another rule may have had the same effect.
+ * null = the rule stores nothing, or leaves nothing that a filter finds.
+ */
+export function effectFilter({ source, do: effect }: Pick<RuleOut, "source" | "do">): {
+  filter: EventFilter;
+  words: string;
+} | null {
+  const { errorCode, group, park } = effect ?? {};
+  const code = errorCode && "value" in errorCode ? errorCode.value : null;
+  if (!park && code === null) return null;
+  const filter: EventFilter = {
+    ...(source === null ? {} : { source: [source] }),
+    ...(park ? { admission: [park] } : {}),
+    ...(code === null ? {} : { errorCode: [code] }),
+    ...(code === null || !group ? {} : { fingerprint: [labelledGroup(code, group).fingerprint] }),
+  };
+  const marked = park === "early" ? " parked early" : park === "confirm" ? " that need a confirmation" : "";
+  return { filter, words: `events${marked}${marked && code ? "," : ""}${code === null ? "" : ` of ${code}`}` };
+}
+
+/** The page of admission with one rule alone. */
+export function ruleHref(id: string): string {
+  return `/admission?rule=${encodeURIComponent(id)}`;
+}
 
 export const MARK_DETAIL: Record<AdmissionMark, string> = {
   early: "Its failure is permanent: a redrive sends it only when its request confirms that.",

@@ -1,5 +1,5 @@
 import Link from "next/link";
-import { MARK_DETAIL, MARK_WORDS } from "@/components/admission/rule-words";
+import { MARK_DETAIL, MARK_WORDS, ruleHref } from "@/components/admission/rule-words";
 import type { EventDetail, EventOut } from "@/lib/contract/events";
 import { isParked } from "@/lib/core/event-state";
 import { visible } from "@/lib/core/format";
@@ -13,15 +13,26 @@ export function AdmissionMark({ event }: { event: Pick<EventOut, "admission"> })
 /** What the mark of a parked event means for its redrive. */
 export function AdmissionNote({ event }: { event: EventDetail }) {
   if (event.admission === null || !isParked(event.status)) return null;
-  const by = event.admitted?.rules.map(({ name }) => visible(name)).join(", ");
+  // An older version is marked without a rule, whatever rules have matched it.
+  const rules = event.admission === "superseded" ? [] : (event.admitted?.rules ?? []);
   return (
     <p className="border-b border-line px-3 py-1.5 text-muted wrap-anywhere">
       <strong className="font-medium text-warning">{upper(MARK_WORDS[event.admission])}.</strong>{" "}
       {event.admitted?.finding ? `${upper(event.admitted.finding)}. ` : null}
       {MARK_DETAIL[event.admission]}{" "}
-      <Link href="/admission" prefetch={false} className="text-accent underline">
-        {by ? `by the rule ${by}` : "see admission"}
-      </Link>
+      {rules.length === 0 ? (
+        <Link href="/admission" prefetch={false} className="text-accent underline">
+          see admission
+        </Link>
+      ) : null}
+      {rules.map(({ id, name }, index) => (
+        <span key={id}>
+          {index > 0 ? ", " : ""}
+          <Link href={ruleHref(id)} prefetch={false} className="text-accent underline">
+            by the rule {visible(name)}
+          </Link>
+        </span>
+      ))}
     </p>
   );
 }
@@ -33,7 +44,7 @@ export function AdmissionLines({ admitted }: { admitted: NonNullable<EventDetail
     <ul className="grid gap-1">
       {rules.map(({ id, name, version }) => (
         <li key={id} className="wrap-anywhere">
-          <Link href="/admission" prefetch={false} className="text-accent hover:underline">
+          <Link href={ruleHref(id)} prefetch={false} className="text-accent hover:underline">
             {visible(name)}
           </Link>{" "}
           <span className="text-muted">version {version}</span>
@@ -48,7 +59,11 @@ export function AdmissionLines({ admitted }: { admitted: NonNullable<EventDetail
       {finding === undefined ? null : <li className="wrap-anywhere">{upper(finding)}.</li>}
       {failed?.map(({ id, name, fault }) => (
         <li key={id} className="wrap-anywhere text-danger">
-          the rule {visible(name)} could not be applied: {visible(fault)}
+          the rule{" "}
+          <Link href={ruleHref(id)} prefetch={false} className="underline">
+            {visible(name)}
+          </Link>{" "}
+          could not be applied: {visible(fault)}
         </li>
       ))}
     </ul>

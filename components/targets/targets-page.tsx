@@ -8,6 +8,7 @@ import { PageHeader } from "@/components/ui/page-header";
 import { CardSkeletons, SkeletonRows } from "@/components/ui/skeleton";
 import { usePolicies, useTargets } from "@/lib/browser/targets";
 import { plural } from "@/lib/core/format";
+import { ConfirmationsPanel } from "./confirmations-panel";
 import { openBreakersFirst } from "./engine-view";
 import { TargetCard } from "./target-card";
 
@@ -43,7 +44,8 @@ export function TargetsPage() {
       </ul>
       {/* Rendered after the cards above it: otherwise it would move down when the cards appear. */}
       {targets.isPending ? null : (
-        <div className="p-3 pt-6">
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-6 p-3 pt-6">
+          <ConfirmationsPanel />
           <PolicySection policies={policies} />
         </div>
       )}

@@ -4,7 +4,8 @@ import type { SettingOut, SettingsChange } from "@/lib/contract/targets";
 import { fetchJson } from "./fetch-json";
 
 const key = ["settings"] as const;
-type Settings = { items: SettingOut[] };
+/** The address has its tokens masked. */
+export type Settings = { items: SettingOut[]; confirmedUrl: string | null };
 
 export function useSettings() {
   return useQuery<Settings, ApiError>({

@@ -52,3 +52,15 @@ export function settingsFrom(stored: Record<string, unknown>): Settings {
   }
   return settings;
 }
+
+/**
+ * Why an address cannot be told of confirmed events; null = it can. Its path and query may hold a token, which is masked; a
+ * password before the host is refused, since the receiver has the signature.
+ */
+export function confirmedUrlFault(text: string): string | null {
+  if (text.includes("***")) return "holds ***, which stands for a value that is not shown: type the whole address";
+  if (!URL.canParse(text)) return "must look like https://host/path";
+  const { protocol, username, password } = new URL(text);
+  if (!/^https?:$/.test(protocol)) return "must begin with https:// or http://";
+  return username === "" && password === "" ? null : "must be without a user or password: messages are signed instead";
+}

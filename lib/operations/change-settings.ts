@@ -1,7 +1,8 @@
 import type { SettingsChange } from "@/lib/contract/targets";
 import { DomainError, type FieldError } from "@/lib/core/problem";
-import { SETTING_BOUNDS, settingsFrom } from "@/lib/core/settings";
+import { confirmedUrlFault, SETTING_BOUNDS, settingsFrom } from "@/lib/core/settings";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { redactUrl } from "@/lib/kinds/redact-url";
 import type { LowRateDeps } from "@/lib/operations/deps";
 import { CONFIRMED_DESTINATION } from "@/lib/redriving/announce-confirmed";
 import type { ShownSettings } from "@/lib/store/read/settings";
@@ -23,8 +24,8 @@ export async function changeSettings(
     if (confirmedUrl === null) await removeConfirmedUrl(prisma, CONFIRMED_DESTINATION);
     const urlBefore = typeof stored.confirmedUrl === "string" ? stored.confirmedUrl : null;
     const urlAfter = confirmedUrl === undefined ? urlBefore : confirmedUrl;
-    const before = { ...settingsFrom(stored), confirmedUrl: urlBefore };
-    const after = { ...settingsFrom({ ...stored, ...settings }), confirmedUrl: urlAfter };
+    const before = { ...settingsFrom(stored), confirmedUrl: urlBefore && redactUrl(urlBefore) };
+    const after = { ...settingsFrom({ ...stored, ...settings }), confirmedUrl: urlAfter && redactUrl(urlAfter) };
     await audit({
       actor: viewer.name,
       action: "setting.changed",
@@ -36,15 +37,9 @@ export async function changeSettings(
       count: Object.keys(settings).length + (confirmedUrl === undefined ? 0 : 1),
       atMs,
     });
-    return { settings: settingsFrom({ ...stored, ...settings }), confirmedUrl: urlAfter };
+    const { confirmedUrl: shownUrl, ...shown } = after;
+    return { settings: shown, confirmedUrl: shownUrl };
   });
-}
-
-/** A password in it would be shown to every viewer: a receiver checks the signature instead. */
-function isPlainHttpUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, username, password } = new URL(text);
-  return /^https?:$/.test(protocol) && username === "" && password === "";
 }
 
 function assertValid({ settings, confirmedUrl }: SettingsChange): void {
@@ -54,9 +49,8 @@ function assertValid({ settings, confirmedUrl }: SettingsChange): void {
     if (Number.isInteger(value) && value >= bounds.min && value <= bounds.max) return [];
     return [{ field: name, detail: `must be a whole number from ${bounds.min} to ${bounds.max}` }];
   });
-  if (typeof confirmedUrl === "string" && !isPlainHttpUrl(confirmedUrl)) {
-    fields.push({ field: "confirmedUrl", detail: "must look like https://host/path, without a user or password" });
-  }
+  const fault = typeof confirmedUrl === "string" ? confirmedUrlFault(confirmedUrl) : null;
+  if (fault !== null) fields.push({ field: "confirmedUrl", detail: fault });
   if (fields.length === 0) return;
   throw new DomainError("invalid-config", fields.map((fault) => `${fault.field}: ${fault.detail}`).join("; "), {
     fields,

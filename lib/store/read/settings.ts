@@ -1,13 +1,15 @@
 import { type Settings, settingsFrom } from "@/lib/core/settings";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { redactUrl } from "@/lib/kinds/redact-url";
 import type { Queryable } from "@/lib/store/db";
 
 export type ShownSettings = { settings: Settings; confirmedUrl: string | null };
 
-/** The same for a viewer: settings apply to every source, so every viewer sees them all. */
+/** The same for a viewer: settings apply to every source, so every viewer sees them all, and no token of the address. */
 export async function showSettings(db: Queryable, viewer: Viewer): Promise<ShownSettings> {
   assertMay(viewer, "view");
-  return { settings: await readSettings(db), confirmedUrl: await readConfirmedUrl(db) };
+  const url = await readConfirmedUrl(db);
+  return { settings: await readSettings(db), confirmedUrl: url && redactUrl(url) };
 }
 
 const CONFIRMED_URL = "confirmedUrl";

@@ -1,0 +1,55 @@
+"use client";
+
+import { useState } from "react";
+import { Field, Input } from "@/components/ui/input";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { useChangeSettings } from "@/lib/browser/settings";
+import { confirmedUrlFault } from "@/lib/core/settings";
+
+/** `url` has its tokens masked, so only an address that was typed is sent. */
+export function ConfirmationsDialog({ url, onClose }: { url: string | null; onClose: () => void }) {
+  const [typed, setTyped] = useState(url ?? "");
+  const save = useChangeSettings();
+  const address = typed.trim();
+  const isChanged = address !== (url ?? "");
+  const fault = isChanged && address !== "" ? confirmedUrlFault(address) : null;
+  return (
+    <ReasonDialog
+      title="Confirmations"
+      description="A worker posts each confirmed event to this address, at least once. The message is signed when PARKADE_SECRET_CONFIRMED is set for the worker."
+      verb="Save"
+      keep="Close"
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        if (fault !== null) return "stay";
+        if (!isChanged) return undefined;
+        await save.mutateAsync({ settings: {}, confirmedUrl: address === "" ? null : address, reason });
+        return { title: address === "" ? "Confirmations end" : "Confirmations go to the new address", tone: "success" };
+      }}
+    >
+      {(pressed) => (
+        <Field
+          label="Address"
+          hint={
+            url !== null && address === ""
+              ? "Nobody is told any more, and messages that wait for the address are deleted."
+              : "Such as https://orders.example/parkade. Empty: nobody is told."
+          }
+          error={pressed && fault !== null ? `The address ${fault}.` : undefined}
+        >
+          {(control) => (
+            <Input
+              {...control}
+              type="url"
+              inputMode="url"
+              spellCheck={false}
+              className="font-mono"
+              value={typed}
+              onChange={(event) => setTyped(event.target.value)}
+            />
+          )}
+        </Field>
+      )}
+    </ReasonDialog>
+  );
+}
