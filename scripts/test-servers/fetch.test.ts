@@ -64,17 +64,18 @@ describe("fetching a test server", () => {
 });
 
 describe("a missing test server", () => {
-  async function missing() {
+  async function missing(name: "kafka" | "celery" = "kafka") {
     vi.stubEnv("PATH", join(folder, "bin"));
     vi.stubEnv("PARKADE_TEST_CACHE", join(folder, "cache"));
     vi.resetModules();
     const { serverMissing } = await import("./fetch.ts");
-    return serverMissing("kafka");
+    return serverMissing(name);
   }
 
   test("is a reason that names the package", async () => {
     vi.stubEnv("PARKADE_TEST_REQUIRE_ALL", "");
     expect(await missing()).toBe("mvn is not installed (Debian: apt-get install maven)");
+    expect(await missing("celery")).toBe("pip for python3 is not installed (Debian: apt-get install python3-pip)");
   });
 
   test("is an error where nothing may be skipped", async () => {
