@@ -46,6 +46,7 @@ const RUNNING: ConsumerState = {
   parked: 0,
   parts: [],
 };
+const PART = { ratePerSecond: null, setAside: 0 };
 const IDLE = { steer: () => undefined, retryNow: () => undefined, stop: async () => undefined };
 const change = (id: string) =>
   db.run("update sources set config = config || '{\"prefetch\": 7}', updated_at = now() where id = $1", [id]);
@@ -132,7 +133,7 @@ describe("the state of a source that two workers consume", () => {
   const report = async (worker: string, change: Partial<ConsumerReport>) => {
     const [source] = await db.query<{ modeAt: string }>('select mode_at::text as "modeAt" from sources');
     const { modeAt } = source!;
-    await writeConsumer(db, { ...RUNNING, sourceId: id, worker, modeAt, ratePerSecond: null, ...change });
+    await writeConsumer(db, { ...RUNNING, parts: [], sourceId: id, worker, modeAt, ratePerSecond: null, ...change });
   };
 
   test("is the worst of both, with the error that lasts and the next attempt", async () => {
@@ -155,18 +156,50 @@ describe("the state of a source that two workers consume", () => {
   });
 
   test("adds up the lag of their partitions, and only one of them is silent", async () => {
-    await report("w-1", { lag: 7, parts: [{ name: "t/0", lag: 7 }] });
-    await report("w-2", { state: "connecting", lag: 5, parts: [{ name: "t/1", lag: 5 }] });
+    await report("w-1", { lag: 7, parts: [{ ...PART, name: "t/0", lag: 7 }] });
+    await report("w-2", { state: "connecting", lag: 5, parts: [{ ...PART, name: "t/1", lag: 5 }] });
     expect(await stateOf(id)).toMatchObject({ state: "connecting", lag: 12, workers: 2 });
     await db.run("update source_consumers set at = now() - interval '11 s' where worker = 'w-2'");
     expect(await stateOf(id)).toMatchObject({ state: "running", lag: 7, workers: 1 });
   });
 
   test("keeps the partitions with the most lag of thousands", async () => {
-    const parts = Array.from({ length: 3_000 }, (_, index) => ({ name: `t/${index}`, lag: index }));
+    const parts = Array.from({ length: 3_000 }, (_, index) => ({ ...PART, name: `t/${index}`, lag: index }));
     await report("w-1", { lag: 4_498_500, parts });
     const [held] = await consumersOf(id);
-    expect([held!.partCount, held!.parts.length, held!.parts[0]]).toEqual([3_000, 500, { name: "t/2999", lag: 2_999 }]);
+    expect([held!.partCount, held!.parts.length, held!.parts[0]]).toEqual([3_000, 500, parts.at(-1)]);
+  });
+
+  test("has a rate for each partition, and none for one that came back or is not read", async () => {
+    const parked = { "t/0": 0, "t/1": 90 };
+    const part = (name: string, own: number | null) => ({
+      name,
+      lag: 1,
+      parked: own,
+      setAside: name === "t/1" ? 2 : 0,
+    });
+    const state = (): ConsumerState => ({
+      ...RUNNING,
+      parts: [part("t/0", parked["t/0"]), part("t/1", parked["t/1"]), part("t/2 (missing)", null)],
+    });
+    const source = await rabbitSource("parts", "amqp://127.0.0.1:9");
+    const consumers = startConsumers({
+      ...{ db, clock: systemClock, log, workerId: "w-9" },
+      brokers: { consume: () => ({ ...IDLE, state }) },
+    });
+    cleanups.push(() => consumers.stop());
+    const partsOf = async () => (await consumersOf(source))[0]?.parts;
+    const rate = { name: "t/0", lag: 1, setAside: 0, ratePerSecond: null as unknown };
+    await expect.poll(partsOf).toContainEqual(rate);
+    parked["t/0"] = 40;
+    parked["t/1"] = 5;
+    await expect.poll(partsOf).toEqual([
+      { ...rate, ratePerSecond: expect.any(Number) },
+      { ...rate, name: "t/1", setAside: 2 },
+      { ...rate, name: "t/2 (missing)" },
+    ]);
+    const [first] = (await partsOf())!;
+    expect(first!.ratePerSecond).toBeGreaterThan(0);
   });
 });
 

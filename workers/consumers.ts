@@ -35,6 +35,9 @@ export type Consumers = {
 /** The rate of a source is taken over this long. */
 const RATE_WINDOW_MS = 60_000;
 
+/** What a consumer had parked by a time, and of each part that it had. */
+type Count = { atMs: number; parked: number; parts: ReadonlyMap<string, number> };
+
 /** A source without a consumer: its configuration cannot be used here. */
 type Fault = { message: string; atMs: number };
 type Running = {
@@ -42,7 +45,7 @@ type Running = {
   consumer: Consumer | null;
   fault: Fault | null;
   /** How many events had been parked, at the reports of the last minute. */
-  counts: { atMs: number; parked: number }[];
+  counts: Count[];
 };
 
 /** Keeps a consumer for each source that is read from a broker, in its mode, and reports its state. */
@@ -155,8 +158,8 @@ async function report(held: Running, options: ConsumersOptions): Promise<void> {
   const { db, clock, log, workerId } = options;
   const { source, consumer, fault } = held;
   const state = consumer?.state() ?? faulty(fault!);
-  const ratePerSecond = rateOf(held, { atMs: clock.nowMs(), parked: state.parked });
-  await writeConsumer(db, { ...state, sourceId: source.id, worker: workerId, modeAt: source.modeAt, ratePerSecond });
+  const of = { sourceId: source.id, worker: workerId, modeAt: source.modeAt };
+  await writeConsumer(db, { ...state, ...of, ...ratesOf(held, state, clock.nowMs()) });
   if (source.mode !== "draining" || state.state !== "drained") return;
   if (await finishDrain({ db, clock }, source, systemViewer("worker"))) log.info({ source: source.name }, "drained");
 }
@@ -166,10 +169,19 @@ function faulty({ message, atMs }: Fault): ConsumerState {
   return { state: "failing", ...error, lag: null, retryAtMs: null, parked: 0, parts: [] };
 }
 
-/** Events parked per second since the oldest report of the last minute; null at the first. */
-function rateOf({ counts }: Running, now: { atMs: number; parked: number }): number | null {
-  counts.push(now);
-  while (counts.length > 2 && counts[1]!.atMs <= now.atMs - RATE_WINDOW_MS) counts.shift();
+/** Events parked per second since the oldest report of the last minute, also of each part; null at the first. */
+function ratesOf({ counts }: Running, { parked, parts }: ConsumerState, atMs: number) {
+  counts.push({ atMs, parked, parts: new Map(parts.map((part) => [part.name, part.parked ?? 0])) });
+  while (counts.length > 2 && counts[1]!.atMs <= atMs - RATE_WINDOW_MS) counts.shift();
   const [first] = counts;
-  return now.atMs === first!.atMs ? null : ((now.parked - first!.parked) * 1_000) / (now.atMs - first!.atMs);
+  const rate = (now: number, before: number) =>
+    atMs === first!.atMs ? null : ((now - before) * 1_000) / (atMs - first!.atMs);
+  return {
+    ratePerSecond: rate(parked, first!.parked),
+    parts: parts.map(({ name, lag, setAside, parked: own }) => {
+      // The count of a part that went to another worker and came back begins anew.
+      const before = first!.parts.get(name) ?? 0;
+      return { name, lag, setAside, ratePerSecond: own === null || own < before ? null : rate(own, before) };
+    }),
+  };
 }

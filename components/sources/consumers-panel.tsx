@@ -109,15 +109,25 @@ function Parts({ consumer }: { consumer: SourceConsumerOut }) {
         {partCount > parts.length ? `, the ${formatNumber(parts.length)} with the most waiting` : ""}
       </h3>
       <ul className="grid grid-cols-[minmax(0,1fr)] gap-x-6 text-sm sm:grid-cols-2">
-        {shown.map(({ name, lag }) => (
-          <li key={name} className="flex min-w-0 items-center gap-2 leading-6">
+        {shown.map(({ name, lag, ratePerSecond, setAside }) => (
+          <li key={name} className="flex min-w-0 flex-wrap items-center gap-x-2 leading-6">
             <span className="min-w-0 flex-1 truncate font-mono" data-tip={name}>
               {name}
+            </span>
+            <span className="shrink-0 text-right text-muted" data-tip="parked over the last minute">
+              {ratePerSecond === null ? null : formatRate(ratePerSecond)}
             </span>
             <span aria-hidden className="h-1.5 w-16 shrink-0 overflow-hidden rounded-sm bg-hover">
               <span className="block h-full bg-pending" style={{ width: `${((lag ?? 0) / most) * 100}%` }} />
             </span>
-            <span className="w-16 shrink-0 text-right">{lag === null ? "unknown" : formatNumber(lag)}</span>
+            <span className="w-16 shrink-0 text-right" data-tip="waiting">
+              {lag === null ? "unknown" : formatNumber(lag)}
+            </span>
+            {setAside === 0 ? null : (
+              <span className="w-full text-danger">
+                {plural(setAside, "message")} cannot be committed and {setAside === 1 ? "stays" : "stay"} there
+              </span>
+            )}
           </li>
         ))}
       </ul>

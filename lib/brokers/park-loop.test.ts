@@ -9,7 +9,16 @@ import { manualClock } from "@/lib/testing/manual-clock";
 /** A broker of one queue that can refuse connections and count messages that it does not hand out. */
 function scene({ mode, refuse = false, hold = false }: { mode?: ReadMode; refuse?: boolean; hold?: boolean } = {}) {
   const clock = manualClock();
-  const broker = { queue: [] as string[], opened: 0, open: 0, refuse, hidden: 0, uncounted: false, back: new Set() };
+  const broker = {
+    queue: [] as string[],
+    opened: 0,
+    open: 0,
+    refuse,
+    hidden: 0,
+    uncounted: false,
+    back: new Set(),
+    parts: [] as string[],
+  };
   const parked: string[] = [];
   /** `bad`: messages that fail with every batch that holds one. `refused`: the same, with the store's own word for it. */
   const store = { out: false, bad: new Set<string>(), refused: new Set<string>() };
@@ -37,8 +46,11 @@ function scene({ mode, refuse = false, hold = false }: { mode?: ReadMode; refuse
         },
         lag: async () => {
           if (broker.uncounted) throw new Error("throttled");
-          return { total: broker.queue.length + broker.hidden, parts: [] };
+          const total = broker.queue.length + broker.hidden;
+          const parts = broker.parts.map((name) => ({ name, lag: null, parked: null }));
+          return { total, parts };
         },
+        partOf: (id) => `orders/${id.slice(-1)}`,
         holds: (id) => !broker.back.has(id),
         assertOpen: () => inbox.throwIfFailed(),
         close: async () => {
@@ -266,8 +278,9 @@ test("a batch that is held forgets what the broker took back", async () => {
   await loop.stop();
 });
 
-test("a message that is refused alone is set aside, and its source reads on", async () => {
+test("a message that is refused alone is set aside, said at its part, and its source reads on", async () => {
   const { clock, broker, parked, store, loop, arrive } = scene();
+  broker.parts = ["orders/r", "orders/a"];
   store.refused.add("r");
   await clock.advance(10);
   arrive("r");
@@ -275,5 +288,9 @@ test("a message that is refused alone is set aside, and its source reads on", as
   arrive("a");
   await clock.advance(100);
   expect([parked, broker.opened, loop.state().state]).toEqual([["a"], 1, "running"]);
+  expect(loop.state().parts.map(({ name, setAside }) => [name, setAside])).toEqual([
+    ["orders/r", 1],
+    ["orders/a", 0],
+  ]);
   await loop.stop();
 });

@@ -103,7 +103,7 @@ export class ParkLoop<Handle> implements Consumer {
   /** Ends the present pause between two attempts. */
   private nudge = new AbortController();
   private open: Session<Handle> | null = null;
-  private current: ConsumerState = {
+  private current: Omit<ConsumerState, "parts"> & Pick<Lag, "parts"> = {
     state: "connecting",
     lag: null,
     lastError: null,
@@ -125,7 +125,10 @@ export class ParkLoop<Handle> implements Consumer {
   }
 
   state(): ConsumerState {
-    return { ...this.current };
+    const { read, setAside = [] } = this.open ?? {};
+    const aside = Map.groupBy(setAside, ({ handle }) => read?.partOf?.(handle));
+    const parts = this.current.parts.map((part) => ({ ...part, setAside: aside.get(part.name)?.length ?? 0 }));
+    return { ...this.current, parts };
   }
 
   steer(mode: ReadMode): void {

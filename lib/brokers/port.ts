@@ -133,7 +133,17 @@ export interface Publisher {
 export type ParkBatch = (batch: DeadLetter[]) => Promise<void>;
 
 /** One part of what a source reads: a partition of a topic, a shard. */
-type PartState = { name: string /** null: unknown. */; lag: number | null };
+type Part = {
+  name: string;
+  /** null: unknown. */
+  lag: number | null;
+  /** Messages of it that were acknowledged since this consumer has it; null: it is not read. */
+  parked: number | null;
+};
+export type PartState = Part & {
+  /** Messages of it that cannot be committed and stay in the broker. */
+  setAside: number;
+};
 
 export type ConsumerState = {
   state: ConsumerWord;
@@ -173,7 +183,7 @@ export type Taken<Handle> = {
   deliveries: number;
 };
 
-export type Lag = { total: number | null; parts: PartState[] };
+export type Lag = { total: number | null; parts: Part[] };
 
 /**
  * The reading over one connection. Used by the park loop alone, by one caller at a time; `lag` may run beside the
@@ -193,6 +203,8 @@ export interface ReadSession<Handle> {
   /** Messages that may be unacknowledged at a time: beyond it the broker hands out none. Infinity = no bound. */
   readonly inHandMax: number;
   lag(): Promise<Lag>;
+  /** The name of the part that a message is of. Absent: the broker has no parts. */
+  partOf?(handle: Handle): string;
   /**
    * False: the broker has this message back, and hands it out again. What was kept of it is forgotten. Absent: a session
    * keeps what it has until it ends.

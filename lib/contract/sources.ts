@@ -88,7 +88,16 @@ const sourceConsumerSchema = named(
     /** When it connects again. */
     retryAt: z.nullable(timeOut),
     /** The parts with the most lag; `partCount` counts all. */
-    parts: z.array(z.object({ name: z.string(), lag: nullableNumber })),
+    parts: z.array(
+      z.object({
+        name: z.string(),
+        lag: nullableNumber,
+        /** Events parked of it per second over the last minute; null = unknown. */
+        ratePerSecond: nullableNumber,
+        /** Messages of it that cannot be committed and stay in the broker. */
+        setAside: z.int(),
+      }),
+    ),
     partCount: z.int(),
   }),
   {
@@ -104,7 +113,7 @@ const sourceConsumerSchema = named(
     lastErrorAt: null,
     recoveredAt: null,
     retryAt: null,
-    parts: [{ name: "orders.dlq/0", lag: 12 }],
+    parts: [{ name: "orders.dlq/0", lag: 12, ratePerSecond: 21.5, setAside: 0 }],
     partCount: 1,
   },
 );

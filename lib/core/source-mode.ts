@@ -16,3 +16,13 @@ export const CONSUMER_STATES = [
   "stopped",
 ] as const;
 export type ConsumerWord = (typeof CONSUMER_STATES)[number];
+
+/** One part that a worker reads, as it is stored. */
+export type ConsumerPart = {
+  name: string;
+  lag: number | null;
+  /** Events parked of it per second, over the last minute; null = unknown. */
+  ratePerSecond: number | null;
+  /** Messages of it that cannot be committed and stay in the broker. */
+  setAside: number;
+};

@@ -17,6 +17,8 @@ export class AssignedPartition {
   lost = false;
   /** Batches that are fetched and not handed out whole. */
   buffered = 0;
+  /** Messages that were acknowledged. */
+  parked = 0;
   private handedOut: bigint;
   /** Handed out and not acknowledged, in the order of their offsets. */
   private readonly inHand = new Set<bigint>();
@@ -35,7 +37,7 @@ export class AssignedPartition {
   }
 
   acknowledge(offset: bigint): void {
-    this.inHand.delete(offset);
+    if (this.inHand.delete(offset)) this.parked += 1;
   }
 
   /**

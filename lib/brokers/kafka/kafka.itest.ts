@@ -571,7 +571,13 @@ function groupTests(): void {
       ],
     });
     hold.resolve();
-    await eventually(() => consumer.state().lag).toBe(0);
+    await eventually(() => consumer.state()).toMatchObject({
+      lag: 0,
+      parts: [
+        { name: `${topic} [0]`, parked: 3, setAside: 0 },
+        { name: `${topic} [1]`, parked: 2, setAside: 0 },
+      ],
+    });
   });
 }
 

@@ -318,8 +318,8 @@ class KafkaSession implements ReadSession<Handle> {
   }
 
   async lag(): Promise<Lag> {
-    const parts = [...this.group.partitions].map(([name, { lag }]) => ({ name, lag }));
-    const missing = this.missing.map(({ name }) => ({ name: `${name} (missing)`, lag: null }));
+    const parts = [...this.group.partitions].map(([name, { lag, parked }]) => ({ name, lag, parked }));
+    const missing = this.missing.map(({ name }) => ({ name: `${name} (missing)`, lag: null, parked: null }));
     const known = parts.every(({ lag }) => lag !== null);
     // What is behind the last dead letter needs no acknowledgement: aborted and control records.
     await this.group.commit();
@@ -327,6 +327,10 @@ class KafkaSession implements ReadSession<Handle> {
       total: known ? parts.reduce((sum, { lag }) => sum + lag!, 0) : null,
       parts: [...parts, ...missing].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true })),
     };
+  }
+
+  partOf({ partition: { place } }: Handle): string {
+    return keyOf(place.topic, place.partition);
   }
 
   /** A partition that went to another member is read there. */

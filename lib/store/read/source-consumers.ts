@@ -1,6 +1,6 @@
 import type { SourceConsumerOut, SourceOut } from "@/lib/contract/sources";
 import { iso, isoOrNull } from "@/lib/core/iso-time";
-import { CONSUMER_STATES, type ConsumerWord } from "@/lib/core/source-mode";
+import { CONSUMER_STATES, type ConsumerPart, type ConsumerWord } from "@/lib/core/source-mode";
 import type { Queryable } from "@/lib/store/db";
 
 /** A worker reports every two seconds. After this time without a report it no longer counts. */
@@ -21,7 +21,8 @@ type Row = {
   lastErrorAtMs: number | null;
   recoveredAtMs: number | null;
   retryAtMs: number | null;
-  parts: { name: string; lag: number | null }[];
+  /** A worker of an earlier version reports no more than name and lag. */
+  parts: (Pick<ConsumerPart, "name" | "lag"> & Partial<ConsumerPart>)[];
   partCount: number;
 };
 
@@ -54,7 +55,7 @@ export function consumerOut(row: Row): SourceConsumerOut {
     lastErrorAt: isoOrNull(row.lastErrorAtMs),
     recoveredAt: isoOrNull(row.recoveredAtMs),
     retryAt: isoOrNull(row.retryAtMs),
-    parts: row.parts,
+    parts: row.parts.map((part) => ({ ...{ ratePerSecond: null, setAside: 0 }, ...part })),
     partCount: row.partCount,
   };
 }

@@ -1,4 +1,4 @@
-import type { ConsumerWord } from "@/lib/core/source-mode";
+import type { ConsumerPart, ConsumerWord } from "@/lib/core/source-mode";
 import type { Db, Tx } from "@/lib/store/db";
 import { CONSUMER_LOST_S } from "@/lib/store/read/source-consumers";
 
@@ -16,7 +16,7 @@ export type ConsumerReport = {
   lastError: string | null;
   lastErrorAtMs: number | null;
   retryAtMs: number | null;
-  parts: readonly { name: string; lag: number | null }[];
+  parts: readonly ConsumerPart[];
 };
 
 /** A pattern of topics may have any number of partitions: those with the most lag are kept. */
