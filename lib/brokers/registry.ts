@@ -8,6 +8,7 @@ import { outboxAdapter } from "@/lib/brokers/outbox/adapter";
 import { ParkLoop, type ParkLoopDeps } from "@/lib/brokers/park-loop";
 import type { Adapter, AdapterDeps, Consumer, ParkBatch, ProbeResult, Publisher, ReadMode } from "@/lib/brokers/port";
 import { mapSample } from "@/lib/brokers/probe-sample";
+import { pubsubAdapter } from "@/lib/brokers/pubsub/adapter";
 import { rabbitmqAdapter } from "@/lib/brokers/rabbitmq/adapter";
 import { redisStreamsAdapter } from "@/lib/brokers/redis-streams/adapter";
 import { createScrubber, type Scrubber } from "@/lib/brokers/scrub";
@@ -32,6 +33,7 @@ export const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>
   "redis-stream": redisStreamsAdapter,
   kafka: kafkaAdapter,
   sqs: sqsAdapter,
+  pubsub: pubsubAdapter,
   outbox: outboxAdapter,
   sidekiq: sidekiqAdapter,
   nats: natsAdapter,

@@ -10,6 +10,7 @@ import { http } from "@/lib/kinds/http";
 import { kafka } from "@/lib/kinds/kafka";
 import { nats } from "@/lib/kinds/nats";
 import { outbox } from "@/lib/kinds/outbox";
+import { pubsub } from "@/lib/kinds/pubsub";
 import { rabbitmq } from "@/lib/kinds/rabbitmq";
 import { headerSecrets, MASK, redactUrl, urlSecrets } from "@/lib/kinds/redact-url";
 import { redisStreams } from "@/lib/kinds/redis-streams";
@@ -25,6 +26,7 @@ const DESCRIPTORS = {
   rabbitmq,
   kafka,
   sqs,
+  pubsub,
   nats,
   "redis-stream": redisStreams,
   amqp10,

@@ -23,6 +23,7 @@ import {
 import { massTransit } from "@/lib/brokers/conventions/masstransit";
 import { natsAdvisory } from "@/lib/brokers/conventions/nats-advisory";
 import { nserviceBus } from "@/lib/brokers/conventions/nservicebus";
+import { pubsubDeadLetterPolicy } from "@/lib/brokers/conventions/pubsub";
 import { celery, dramatiq } from "@/lib/brokers/conventions/python-tasks";
 import { rebus } from "@/lib/brokers/conventions/rebus";
 import { springAmqp, springCloudStream } from "@/lib/brokers/conventions/spring-amqp";
@@ -70,6 +71,7 @@ export const CONVENTIONS: readonly Convention[] = [
   lambdaEventSource,
   sns,
   sqsRedrivePolicy,
+  pubsubDeadLetterPolicy,
   outboxRow,
   sidekiqJob,
   bullmqFailed,

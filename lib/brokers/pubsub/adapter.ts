@@ -1,0 +1,14 @@
+import type { Adapter, AdapterDeps } from "@/lib/brokers/port";
+import { probeSubscription } from "@/lib/brokers/pubsub/probe";
+import { PubsubPublisher } from "@/lib/brokers/pubsub/publisher";
+import { pubsubReader } from "@/lib/brokers/pubsub/reader";
+import type { PubsubConfig } from "@/lib/kinds/pubsub";
+
+/** Google Cloud Pub/Sub: reads a subscription of a dead-letter topic; redrives to the topic a message died in. */
+export function pubsubAdapter(deps: AdapterDeps): Adapter<PubsubConfig> {
+  return {
+    reader: (config) => pubsubReader(config, deps),
+    probe: probeSubscription,
+    publisher: (config, lane = "main") => new PubsubPublisher(config, lane),
+  };
+}

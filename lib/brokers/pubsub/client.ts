@@ -1,0 +1,260 @@
+import {
+  type ChannelOptions,
+  Client,
+  type ClientUnaryCall,
+  connectivityState,
+  credentials as grpcCredentials,
+  Metadata,
+  type ServiceError,
+  status,
+} from "@grpc/grpc-js";
+import { abortable } from "@/lib/brokers/abortable";
+import type { PublishPhase } from "@/lib/brokers/port";
+import { PubsubFault, pubsubFault } from "@/lib/brokers/pubsub/failure";
+import { type Method, type Methods, methodOf, type Subscription } from "@/lib/brokers/pubsub/wire";
+import { type PubsubConfig, resourceName } from "@/lib/kinds/pubsub";
+import { systemClock } from "@/lib/platform/clock";
+
+const GOOGLE = "https://pubsub.googleapis.com";
+/** Above one answer of Pull with messages of the greatest size. */
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+const CONNECT_TIMEOUT_MS = 10_000;
+export const ANSWER_TIMEOUT_MS = 30_000;
+/** For a question about something small, asked to see whether the server is there. */
+const SMALL_TIMEOUT_MS = 10_000;
+
+const OPTIONS: ChannelOptions = {
+  "grpc.max_receive_message_length": ANSWER_BYTES_MAX,
+  "grpc.max_send_message_length": -1,
+  // The engine repeats sends and the park loop repeats reads: gRPC repeating too would multiply them.
+  "grpc.enable_retries": 0,
+  // The connections of a client end with it, instead of being kept for the next one.
+  "grpc.use_local_subchannel_pool": 1,
+  "grpc.initial_reconnect_backoff_ms": 250,
+  "grpc.max_reconnect_backoff_ms": 2_000,
+  // The interval of Google's own client: servers end a connection that asks more often.
+  "grpc.keepalive_time_ms": 300_000,
+};
+
+/** The permission that Google wants for each method. */
+const PERMISSIONS: Record<Method, string> = {
+  Publish: "pubsub.topics.publish",
+  GetTopic: "pubsub.topics.get",
+  GetSubscription: "pubsub.subscriptions.get",
+  Pull: "pubsub.subscriptions.consume",
+  Acknowledge: "pubsub.subscriptions.consume",
+  ModifyAckDeadline: "pubsub.subscriptions.consume",
+  TestIamPermissions: "none",
+};
+
+/** gRPC takes instants of the machine's own clock, and not of the database's, which is the wall clock of the adapters. */
+const deadlineIn = (ms: number) => systemClock.wallMs() + ms;
+
+type Login = { getRequestHeaders(url: string): Promise<Headers> };
+type ServiceAccount = { client_email: string; private_key: string; private_key_id?: string };
+
+function serviceAccountOf(json: string): ServiceAccount {
+  const bad = (what: string) =>
+    new PubsubFault("PUBSUB_BAD_CREDENTIALS", `credentials ${what}: give the whole JSON key of a service account`);
+  let account: Partial<ServiceAccount> & { type?: unknown };
+  try {
+    account = JSON.parse(json);
+  } catch {
+    throw bad("is no JSON");
+  }
+  const { type, client_email, private_key } = account ?? {};
+  // The other types name addresses and programs that the library would call.
+  if (type !== "service_account" || typeof client_email !== "string" || typeof private_key !== "string")
+    throw bad("is not of the type service_account with client_email and private_key");
+  return account as ServiceAccount;
+}
+
+/** The library is loaded at its first use: an emulator needs none. */
+async function loginOf({ credentials }: PubsubConfig): Promise<Login> {
+  const { GoogleAuth, JWT } = await import("google-auth-library");
+  if (credentials !== undefined) {
+    const { client_email, private_key, private_key_id } = serviceAccountOf(credentials);
+    // Without scopes it signs its own token: no request to another server.
+    return new JWT({
+      email: client_email,
+      key: private_key,
+      ...(private_key_id === undefined ? {} : { keyId: private_key_id }),
+    });
+  }
+  return await new GoogleAuth({ scopes: ["https://www.googleapis.com/auth/pubsub"] }).getClient();
+}
+
+function connectionOf({ endpoint = GOOGLE, tls = {} }: PubsubConfig): Client {
+  const { protocol, hostname, port } = new URL(endpoint);
+  const { ca, cert, key, servername } = tls;
+  const bytes = (text: string | undefined) => (text === undefined ? null : Buffer.from(text));
+  const options = { ...OPTIONS, ...(servername === undefined ? {} : { "grpc.ssl_target_name_override": servername }) };
+  if (protocol === "http:") return new Client(`${hostname}:${port || 80}`, grpcCredentials.createInsecure(), options);
+  try {
+    const encryption = grpcCredentials.createSsl(bytes(ca), bytes(key), bytes(cert));
+    return new Client(`${hostname}:${port || 443}`, encryption, options);
+  } catch (error) {
+    throw new PubsubFault("PUBSUB_BAD_TLS", "tls.ca, tls.cert or tls.key cannot be read: give PEM text", {
+      cause: error,
+    });
+  }
+}
+
+export type CallOptions = {
+  signal?: AbortSignal;
+  timeoutMs?: number;
+  onPhase?: (phase: PublishPhase) => void;
+};
+
+/** The requests of one source over one connection. A failed one rejects with PubsubFault, or with the reason of its signal. */
+export class PubsubClient {
+  /** For people: `pubsub.googleapis.com`. */
+  readonly address: string;
+  readonly subscription: string;
+  private readonly config: PubsubConfig;
+  private client: Client | null = null;
+  private login: Promise<Login> | null = null;
+  private readonly calls = new Set<ClientUnaryCall>();
+
+  constructor(config: PubsubConfig) {
+    this.config = config;
+    this.address = new URL(config.endpoint ?? GOOGLE).host;
+    this.subscription = resourceName(config, "subscriptions", config.subscription);
+  }
+
+  /** Throws PubsubFault for a certificate or a key that is none. */
+  private get grpc(): Client {
+    this.client ??= connectionOf(this.config);
+    return this.client;
+  }
+
+  async call<M extends Method>(method: M, request: Methods[M][0], options: CallOptions = {}): Promise<Methods[M][1]> {
+    const { signal = new AbortController().signal, timeoutMs = ANSWER_TIMEOUT_MS, onPhase } = options;
+    signal.throwIfAborted();
+    const metadata = await abortable(this.metadata(request), signal);
+    const isConnected = await abortable(this.connected(), signal);
+    if (isConnected) onPhase?.("connected");
+    const { path, requestSerialize, responseDeserialize } = methodOf(method);
+    const { promise, resolve, reject } = Promise.withResolvers<Methods[M][1]>();
+    // Not connected: it fails at once, with the reason.
+    const call = this.grpc.makeUnaryRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      request,
+      metadata,
+      { deadline: deadlineIn(timeoutMs) },
+      (error, answer) => {
+        this.calls.delete(call);
+        if (error === null) resolve(answer!);
+        else reject(pubsubFault(error as ServiceError, this.asked(method, request)));
+      },
+    );
+    this.calls.add(call);
+    if (isConnected) call.on("metadata", () => onPhase?.("answering"));
+    const aborted = () => {
+      reject(signal.reason);
+      call.cancel();
+    };
+    signal.addEventListener("abort", aborted, { once: true });
+    return await promise.finally(() => signal.removeEventListener("abort", aborted));
+  }
+
+  private asked(method: Method, request: object) {
+    return { permission: PERMISSIONS[method], resource: resourceOf(request), address: this.address };
+  }
+
+  /** What Google would answer to a request without its permission. */
+  denied(method: Method, request: object): PubsubFault {
+    return pubsubFault({ code: status.PERMISSION_DENIED } as ServiceError, this.asked(method, request));
+  }
+
+  /** What a request is sent with. Nothing secret goes to an endpoint without encryption. */
+  private async metadata(request: object): Promise<Metadata> {
+    const metadata = new Metadata();
+    metadata.set("x-goog-request-params", `${Object.keys(request)[0]}=${encodeURIComponent(resourceOf(request))}`);
+    if (this.config.endpoint?.toLowerCase().startsWith("http:")) return metadata;
+    try {
+      this.login ??= loginOf(this.config);
+      const headers = await (await this.login).getRequestHeaders(`${GOOGLE}/`);
+      for (const [name, value] of headers) metadata.set(name, value);
+      return metadata;
+    } catch (error) {
+      this.login = null;
+      if (error instanceof PubsubFault) throw error;
+      throw this.config.credentials === undefined
+        ? new PubsubFault(
+            "PUBSUB_NO_CREDENTIALS",
+            "no application default credentials found, or they cannot be used: set credentials, or give the worker a service account",
+            { cause: error },
+          )
+        : new PubsubFault(
+            "PUBSUB_BAD_CREDENTIALS",
+            "the private_key of the credentials cannot be read: give the JSON key as it was downloaded",
+            { cause: error },
+          );
+    }
+  }
+
+  /** Whether there is a connection, made now if need be. Rejects when the server does not answer at all. */
+  private async connected(): Promise<boolean> {
+    const channel = this.grpc.getChannel();
+    const deadline = deadlineIn(CONNECT_TIMEOUT_MS);
+    for (;;) {
+      const state = channel.getConnectivityState(true);
+      if (state === connectivityState.READY) return true;
+      if (state === connectivityState.TRANSIENT_FAILURE || state === connectivityState.SHUTDOWN) return false;
+      await new Promise<void>((resolve, reject) => {
+        channel.watchConnectivityState(state, deadline, (late) => {
+          if (late === undefined) resolve();
+          else reject(new PubsubFault("ETIMEDOUT", `cannot reach ${this.address} (ETIMEDOUT)`, { cause: late }));
+        });
+      });
+    }
+  }
+
+  /**
+   * Those of `permissions` that the credentials have on a resource; null where the server does not say, as an emulator.
+   * Needs no permission itself.
+   */
+  async permitted(resource: string, permissions: string[], options: CallOptions = {}): Promise<string[] | null> {
+    try {
+      const request = { resource, permissions };
+      return (await this.call("TestIamPermissions", request, { timeoutMs: SMALL_TIMEOUT_MS, ...options })).permissions;
+    } catch (error) {
+      if (error instanceof PubsubFault && error.code === "PUBSUB_UNIMPLEMENTED") return null;
+      throw error;
+    }
+  }
+
+  /** What the subscription of the source is; null when the credentials may not ask. Rejects when it cannot be pulled. */
+  async inspect(signal: AbortSignal): Promise<Subscription | null> {
+    const { subscription } = this;
+    const found = await this.subscriptionAt(subscription, signal).catch((error: unknown) => {
+      if (error instanceof PubsubFault && error.code === "PUBSUB_PERMISSION_DENIED") return null;
+      throw error;
+    });
+    const permitted = await this.permitted(subscription, [PERMISSIONS.Pull], { signal });
+    if (permitted?.length === 0) throw this.denied("Pull", { subscription });
+    if (found?.pushConfig?.pushEndpoint)
+      throw new PubsubFault(
+        "PUBSUB_FAILED_PRECONDITION",
+        `${subscription} pushes to an address: make a pull subscription of the dead-letter topic for Parkade`,
+      );
+    return found;
+  }
+
+  subscriptionAt(subscription: string, signal: AbortSignal): Promise<Subscription> {
+    return this.call("GetSubscription", { subscription }, { signal, timeoutMs: SMALL_TIMEOUT_MS });
+  }
+
+  /** Ends the connection and what waits for an answer. */
+  close(): void {
+    for (const call of this.calls) call.cancel();
+    this.client?.close();
+  }
+}
+
+function resourceOf(request: object): string {
+  return String(Object.values(request)[0]);
+}
