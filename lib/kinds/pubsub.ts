@@ -101,6 +101,7 @@ export const pubsub = descriptor({
   icon: "messages-square",
   config,
   capabilities: { reads: true, redrives: true, order: "per ordering key", slowLane: true },
+  destination: ["redriveTo"],
   example: {
     subscription: "projects/shop-prod/subscriptions/orders-dead-parkade",
     credentials: "env:PARKADE_SECRET_GOOGLE",

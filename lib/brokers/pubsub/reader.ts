@@ -178,6 +178,12 @@ class SubscriptionSession implements ReadSession<InHand> {
     return { total: null, parts: [] };
   }
 
+  /** Pub/Sub hands a message out again whose lease is over, maybe to another worker. */
+  holds(handle: InHand): boolean {
+    if (handle.untilMs <= this.clock.nowMs()) this.inHand.delete(handle);
+    return this.inHand.has(handle);
+  }
+
   assertOpen(): void {
     const nowMs = this.clock.nowMs();
     for (const { untilMs } of this.inHand) {
