@@ -334,7 +334,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         await harness.produce(["a", "b", "c"]);
         const consumer = consume(async (batch) => {
           for (const letter of batch) parked.add(bodyOf(letter));
-        }, 90_000);
+        });
         consumer.steer("draining");
         await expect.poll(() => consumer.state().state, { timeout: 60_000, interval: 50 }).toBe("drained");
         expect([...parked].sort()).toEqual(["a", "b", "c"]);
@@ -344,7 +344,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         consumer.steer("running");
         await eventually(() => parked.has("d")).toBe(true);
         await consumer.stop();
-      });
+      }, 90_000);
 
       it("parks what lies there, acknowledges only after the commit, and stops", async (context) => {
         if (harness.produce === null) return context.skip("this adapter is pushed to");
