@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { SELECTED_IDS_MAX } from "@/lib/contract/selected-ids";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Db } from "@/lib/store/db";
 import { buildBundles } from "../scripts/build.ts";
@@ -11,11 +12,11 @@ import { ended, openBench } from "./redrive.ts";
  * One worker process drains a dead-letter queue of each broker into PostgreSQL, against the bare client of the same run;
  * then redrives what it has parked through the broker, against the redrive over HTTP of the same run.
  *
- * PARKADE_BENCH_MESSAGES (1,000,000), PARKADE_BENCH_REDRIVES (20,000; 0 = none), PARKADE_BENCH_BROKERS (all).
+ * PARKADE_BENCH_MESSAGES (1,000,000), PARKADE_BENCH_REDRIVES (10,000, which is also the most; 0 = none), PARKADE_BENCH_BROKERS (all).
  */
 
 const MESSAGES = Number(process.env.PARKADE_BENCH_MESSAGES ?? 1_000_000);
-const REDRIVES = Number(process.env.PARKADE_BENCH_REDRIVES ?? 20_000);
+const REDRIVES = Number(process.env.PARKADE_BENCH_REDRIVES ?? SELECTED_IDS_MAX);
 const WANTED = process.env.PARKADE_BENCH_BROKERS?.split(",");
 /** Memory at the end against half-way: growth up to this much uncollected garbage counts as flat. */
 const GROWTH_BYTES_MAX = 64 * 2 ** 20;
