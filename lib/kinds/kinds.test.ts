@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { DomainError } from "@/lib/core/problem";
 import { formFields } from "@/lib/kinds/descriptor";
@@ -46,6 +46,7 @@ describe("parseSourceConfig", () => {
     expect(parseSourceConfig(kind, example).kind).toBe(kind);
     expect(formFields(config).map(({ label }) => label)).not.toContain("");
     expect(existsSync(`docs/${docs}`)).toBe(true);
+    expect(readFileSync("README.md", "utf8")).toContain(`(docs/${docs})`);
   });
 
   it("says that a kind nobody knows is none", () => {
