@@ -21,7 +21,8 @@ export default defineConfig({
   testMatch: "**/*.e2e.ts",
   outputDir: "test-results",
   globalSetup: "./e2e/global-setup.ts",
-  // One product for all journeys: a second one at the same time would see the first one's events.
+  // One product for all journeys of a run: a second one at the same time would see the first one's events. What runs at
+  // once is shards, each with a product of its own (scripts/stages.ts).
   workers: 1,
   fullyParallel: false,
   forbidOnly: Boolean(process.env.CI),

@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { FullConfig } from "@playwright/test";
 import { redisInstalled, testRedis } from "../lib/testing/redis.ts";
 import { prepareAppRole, roleOf } from "../scripts/app-role.ts";
 import { buildAll } from "../scripts/build.ts";
@@ -13,7 +14,7 @@ import { startDownstream } from "./downstream.ts";
 /**
  * Starts the product for all journeys, as `npm start` would: the production build, web and worker as separate processes
  * on free ports, an empty migrated PostgreSQL, and Redis when redis-server is installed (PARKADE_E2E_QUEUE=postgres runs
- * the queue on PostgreSQL instead). Logs of web and worker: reports/e2e/logs.
+ * the queue on PostgreSQL instead). Logs of web and worker: reports/e2e/logs, or reports/e2e/<n>/logs of the nth shard.
  *
  * A journey has:
  * - `baseURL`: `page.goto("/events")` and `request.post("/api/v1/events", ...)` reach the console and its API
@@ -23,7 +24,7 @@ import { startDownstream } from "./downstream.ts";
  *
  * Journeys share the product and its data: each makes its own source with a name of its own and filters by it.
  */
-export default async function setup(): Promise<() => Promise<void>> {
+export default async function setup({ shard }: FullConfig): Promise<() => Promise<void>> {
   await buildAll((line) => console.log(line));
   const cleanups: (() => Promise<void> | void)[] = [];
   const teardown = async () => {
@@ -36,7 +37,7 @@ export default async function setup(): Promise<() => Promise<void>> {
     cleanups.push(downstream.stop);
     const stack = await startStack({
       port: await freePort(),
-      dataDir: join(ROOT, "reports", "e2e"),
+      dataDir: join(ROOT, "reports", "e2e", String(shard?.current ?? "")),
       databaseUrl,
       redisUrl,
       say: (line) => console.log(line),

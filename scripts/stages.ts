@@ -62,16 +62,34 @@ export function vitestStage(project: string, args: string[] = []): Stage {
   };
 }
 
-/** The browser journeys. */
-export function playwrightStage(): Stage {
-  const report = join(ROOT, "reports", "playwright.json");
+/**
+ * The browser journeys, in parts that run at once, each with a product and a browser of its own. A journey waits most of its
+ * time, and one at a time left two of three seconds of two cores unused.
+ */
+export function playwrightStage(parts = 3): Stage {
+  const run = async (part: number) => {
+    const report = join(ROOT, "reports", `playwright-${part}.json`);
+    const shard = [`--shard=${part}/${parts}`, `--output=test-results/${part}`];
+    const args = [bin("@playwright/test/cli.js"), "test", "--reporter=list,json", ...shard];
+    const { code } = await runReporting(report, args, { PLAYWRIGHT_JSON_OUTPUT_FILE: report });
+    return verdict(code, existsSync(report) ? playwrightCounts(readFileSync(report, "utf8")) : null);
+  };
   return {
     name: "journeys",
-    run: async () => {
-      const args = [bin("@playwright/test/cli.js"), "test", "--reporter=list,json"];
-      const { code } = await runReporting(report, args, { PLAYWRIGHT_JSON_OUTPUT_FILE: report });
-      return verdict(code, existsSync(report) ? playwrightCounts(readFileSync(report, "utf8")) : null);
-    },
+    run: async () => sumOf(await Promise.all(Array.from({ length: parts }, (_, index) => run(index + 1)))),
+  };
+}
+
+export function sumOf(counts: Counts[]): Counts {
+  const sum = (key: "passed" | "failed" | "skipped") => counts.reduce((total, one) => total + one[key], 0);
+  const notes = counts.flatMap(({ note }) => note ?? []);
+  return {
+    passed: sum("passed"),
+    failed: sum("failed"),
+    skipped: sum("skipped"),
+    note: notes.length > 0 ? notes.join("; ") : undefined,
+    failures: counts.flatMap(({ failures = [] }) => failures),
+    repeats: counts.flatMap(({ repeats = [] }) => repeats),
   };
 }
 
@@ -197,7 +215,8 @@ export function summaryOf(outcomes: Outcome[]): string {
       ];
     });
   const lists = [...shown("Passed only when run again, in", "repeats"), ...shown("Failures of", "failures")];
-  const sum = (key: "passed" | "failed" | "skipped") => outcomes.reduce((total, outcome) => total + outcome[key], 0);
-  const skipped = sum("skipped") > 0 ? `, ${sum("skipped")} skipped` : "";
-  return [...rows, ...lists, "", `${sum("passed")} passed, ${sum("failed")} failed${skipped}`].join("\n");
+  const { passed, failed, skipped } = sumOf(outcomes);
+  return [...rows, ...lists, "", `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`].join(
+    "\n",
+  );
 }
