@@ -174,7 +174,7 @@ describe("the embedded PostgreSQL", () => {
   test("ends by itself some seconds after its launcher was killed", async () => {
     const left = await launcher(folder());
     await killed(left.process);
-    await expect.poll(() => isAlive(left.pid), { timeout: 25_000, interval: 200 }).toBe(false);
+    await expect.poll(() => isAlive(left.pid), { interval: 200 }).toBe(false);
   });
 
   test("leaves alone a stranger who has the id that a stale postmaster.pid names", async () => {

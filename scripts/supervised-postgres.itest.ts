@@ -47,9 +47,7 @@ describe("the supervised PostgreSQL", () => {
         .poll(async () => (await watcher.query("select from pg_stat_activity where query = $1", [COMPUTES])).rowCount)
         .toBe(1);
       process.kill(server.pid(), "SIGKILL");
-      await expect
-        .poll(() => said.filter((line) => line === "postgres: running again").length, { timeout: 15_000 })
-        .toBe(kill);
+      await expect.poll(() => said.filter((line) => line === "postgres: running again").length).toBe(kill);
       expect(rememberedUrl(dataDir)).toBe(server.url);
       const after = await connected(server.url);
       expect((await after.query("select n from kept")).rows).toEqual([{ n: 59 }]);

@@ -68,7 +68,7 @@ describe("a supervised process", () => {
     const before = process.pid()!;
     globalThis.process.kill(before, "SIGKILL");
     await expect
-      .poll(() => said, { timeout: 10_000 })
+      .poll(() => said)
       .toEqual(["worker: ended (SIGKILL), starting again in 0.5 s", "worker: running again"]);
     expect(process.pid()).not.toBe(before);
   });
@@ -144,7 +144,7 @@ describe("a supervised process", () => {
     });
     const [pid] = await once(launcher, "message");
     launcher.kill("SIGKILL");
-    await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isAlive(pid)).toBe(false);
     expect(readFileSync(trace, "utf8")).toBe("in order");
   });
 });

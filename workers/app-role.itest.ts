@@ -54,9 +54,7 @@ const refusal = (db: Db, text: string) =>
     (error: unknown) => sqlState(error),
   );
 
-test("web and worker do all their work as a role that is no superuser and cannot change the audit", {
-  timeout: 60_000,
-}, async () => {
+test("web and worker do all their work as a role that is no superuser and cannot change the audit", async () => {
   await prepareAppRole(world.url, role);
   // A second start finds everything in step, and a migration after it still runs.
   await prepareAppRole(world.url, role);

@@ -37,7 +37,7 @@ describe("the brake", () => {
     world.sink.answer = () => 422;
     await world.worker();
     const { id } = await world.request();
-    await expect.poll(() => state(id), { timeout: 10_000 }).toBe("PAUSED");
+    await expect.poll(() => state(id)).toBe("PAUSED");
     const paused = await world.redrive(id);
     expect(paused.brake).toEqual({ ratio: 0.2, window: 50, minSample: 10 });
     expect(paused.failed).toBeGreaterThanOrEqual(10);
@@ -70,7 +70,7 @@ describe("the brake", () => {
     world.sink.answer = () => 422;
     await world.worker();
     const { id } = await world.request();
-    await expect.poll(() => state(id), { timeout: 10_000 }).toBe("PAUSED");
+    await expect.poll(() => state(id)).toBe("PAUSED");
     await expect.poll(() => inHand()).toBe(0);
     const before = world.sink.arrived.length;
     world.sink.answer = () => (world.sink.arrived.length <= before + 2 ? 422 : 200);
@@ -114,7 +114,7 @@ describe("the brake", () => {
     };
     await world.worker();
     const { id } = await world.request();
-    await expect.poll(() => state(id), { timeout: 10_000 }).toBe("PAUSED");
+    await expect.poll(() => state(id)).toBe("PAUSED");
     expect((await world.redrive(id)).pauseReason).toMatch(/^brake: 0 failed and (\d+) bounced of the last \1 \(100 %/);
   });
 

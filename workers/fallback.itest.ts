@@ -92,16 +92,14 @@ test("an aggregate keeps to the target of its last event until that is confirmed
     holdMs: 1_500,
   });
   await expect
-    .poll(() => world.db.query("select 1 from redrive_items where redrive_id = $1 and fence >= 2", [id]), {
-      timeout: 15_000,
-    })
+    .poll(() => world.db.query("select 1 from redrive_items where redrive_id = $1 and fence >= 2", [id]))
     .not.toEqual([]);
   expect(slow.arrived).toEqual([]);
   await world.db.run("update dlq_events set confirmed_at = now() where id = $1", [first[0]]);
   expect(await world.ended(id)).toMatchObject({ delivered: 2 });
   expect(slow.arrived.map(({ eventId }) => eventId)).toEqual(["event-0001", "event-0002"]);
   expect(ids(world.sink)).toEqual(["event-0000"]);
-}, 60_000);
+});
 
 test("without a retry budget what did not arrive goes to the named target, and is not sent to its own again", async () => {
   await noBudget();

@@ -103,7 +103,7 @@ describe("the order of an aggregate", () => {
       await park(3);
       await world.worker();
       const { id } = await world.request({ ratePerSecond: 0.5 });
-      await expect.poll(async () => (await world.event("v1")).status, { timeout: 20_000 }).toBe("REDRIVEN");
+      await expect.poll(async () => (await world.event("v1")).status).toBe("REDRIVEN");
       const mark = eventId === "v1" ? { redriveId: id, attempt: 1 } : null;
       await world.park(1, () => ({ eventId, aggregateId: "1320", version: BigInt(version), redrive: mark }));
       expect(await world.ended(id)).toMatchObject({ delivered: 1, refusedByReason: { "held-by-head": 2 } });
@@ -362,5 +362,5 @@ describe("the order of an aggregate", () => {
       open: 10_201,
       refusedByReason: { ignored: 1, "held-by-head": 1 },
     });
-  }, 120_000);
+  });
 });

@@ -48,9 +48,9 @@ describe.each([
       const second = (await world.request({ select: { ids: await idsOf(2) } })).id;
       await world.worker();
       // A worker that has just started rings everything once: an earlier one may have been lost.
-      await expect.poll(heartbeatsForMs, { timeout: 10_000 }).toBeGreaterThan(3_000);
-      await expect.poll(() => waiting(second), { timeout: 10_000 }).toBeGreaterThan(0);
-      await expect.poll(() => world.lane.jobs("main"), { timeout: 10_000 }).toEqual([]);
+      await expect.poll(heartbeatsForMs).toBeGreaterThan(3_000);
+      await expect.poll(() => waiting(second)).toBeGreaterThan(0);
+      await expect.poll(() => world.lane.jobs("main")).toEqual([]);
       // Far beyond the test: what rings the second one is not its turn with the reconciler.
       await world.db.run("update slice_waits set until = now() + interval '1 hour'");
       return { first, second };
@@ -82,7 +82,7 @@ describe.each([
       const request = { select: { ids: await world.idsOf(half) }, reason: "obsolete" };
       await ignoreEvents(world.deps, request, localViewer("ada"));
       // Behind a head that is ignored or parked an event is refused, which ends its wait as well.
-      await expect.poll(async () => (await world.redrive(second)).refused, { timeout: 10_000 }).toBe(half.length);
+      await expect.poll(async () => (await world.redrive(second)).refused).toBe(half.length);
       await world.db.run("update slice_waits set until = now() + interval '1 hour'");
       await change(first, "cancel");
       expect(await world.ended(second)).toMatchObject({ state: "DONE", refused: AGGREGATES });

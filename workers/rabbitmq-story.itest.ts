@@ -84,7 +84,7 @@ describeWith(rabbitmqMissing, "dead letters of a real RabbitMQ", () => {
   let rabbit: TestRabbitmq;
   beforeAll(async () => {
     rabbit = await testRabbitmq();
-  }, 90_000);
+  });
   afterAll(async () => {
     await rabbit?.stop();
   });
@@ -169,8 +169,8 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     await world.worker();
 
     // Parked: the broker gave each up after its delivery limit, and its dead-letter queue is empty again.
-    await expect.poll(() => count(), { timeout: 20_000 }).toEqual(exactly(ALL));
-    await expect.poll(atRest, { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => count()).toEqual(exactly(ALL));
+    await expect.poll(atRest).toBe(true);
     expect(work.consumed).toHaveLength(ALL * (DELIVERY_LIMIT + 1));
 
     // Found by aggregate.
@@ -217,8 +217,8 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     expect(redriven).toMatchObject({ total: ALL, delivered: GOOD, refused: 1, failed: 0, open: 0 });
 
     // What is rejected again comes back as a bounce of the same event.
-    await expect.poll(() => count("BOUNCED"), { timeout: 20_000 }).toEqual(exactly(1));
-    await expect.poll(atRest, { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => count("BOUNCED")).toEqual(exactly(1));
+    await expect.poll(atRest).toBe(true);
     const again = work.consumed.slice(rejectedBefore);
     expect(again.filter(({ messageId }) => messageId === BROKEN)).toEqual([]);
     expect(again.filter(({ messageId }) => messageId === STUBBORN)).toHaveLength(DELIVERY_LIMIT + 1);
@@ -238,7 +238,7 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     expect(await world.event(STUBBORN)).toMatchObject({ status: "PENDING", bounces: 1, redrives: 1 });
 
     // The rest stays quiet and is confirmed: sizes, success rate and audit agree.
-    await expect.poll(() => count("CONFIRMED"), { timeout: 20_000 }).toEqual(exactly(GOOD - 1));
+    await expect.poll(() => count("CONFIRMED")).toEqual(exactly(GOOD - 1));
     expect(await count("PENDING")).toEqual(exactly(2));
     expect(await count("REDRIVEN")).toEqual(exactly(GOOD - 1));
     expect(await world.redrive(id)).toMatchObject({ state: "DONE", delivered: GOOD, confirmed: GOOD - 1, bounced: 1 });
@@ -266,13 +266,13 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     work.handles = () => true;
     const last = await world.ended((await world.request({ select: { ids: [stubborn!.id] } })).id);
     expect(last).toMatchObject({ total: 1, delivered: 1 });
-    await expect.poll(atRest, { timeout: 10_000 }).toBe(true);
+    await expect.poll(atRest).toBe(true);
     expect(work.consumed.at(-1)!.messageId).toBe(STUBBORN);
-    await expect.poll(() => count("CONFIRMED"), { timeout: 20_000 }).toEqual(exactly(GOOD));
+    await expect.poll(() => count("CONFIRMED")).toEqual(exactly(GOOD));
     expect(await count("PENDING")).toEqual(exactly(1));
     expect(await size()).toBe(1);
     expect(await success()).toMatchObject({ delivered: GOOD + 1, confirmed: GOOD, bounced: 1 });
-  }, 120_000);
+  });
 
   test("a canary that its consumer rejects stops after ten, however fast the broker takes them", async () => {
     const body = '{ "amount": 7.5 }';
@@ -281,7 +281,7 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     await work.publish(ids.map((id) => payment(id, { aggregate: `canary-${id}`, version: 1, body })));
     await makeSource();
     await world.worker();
-    await expect.poll(() => count("PENDING"), { timeout: 20_000 }).toEqual(exactly(ids.length));
+    await expect.poll(() => count("PENDING")).toEqual(exactly(ids.length));
     const before = work.consumed.length;
 
     const canary = { steps: [1, 5, 20], stopAtFailureRatio: 0.2, window: 50, quietMs: 20_000 };
@@ -291,11 +291,11 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     expect(paused).toMatchObject({ delivered: 10, failed: 0, canary: { released: 1 } });
     // The tenth is an outcome as soon as the broker has it; it may come back before that or after.
     expect(paused.pauseReason).toMatch(/^brake: 0 failed and (9|10) bounced of the last 10 \(\d+ %, limit 20 %\)$/);
-    await expect.poll(async () => (await world.redrive(id)).bounced, { timeout: 20_000 }).toBe(10);
+    await expect.poll(async () => (await world.redrive(id)).bounced).toBe(10);
     expect(new Set(work.consumed.slice(before).map(({ messageId }) => messageId)).size).toBe(10);
     await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
     await world.ended(id);
-  }, 120_000);
+  });
 
   test("what goes to a named target arrives in its queue, and comes back from there as a bounce", async () => {
     const other = await openWorkQueue(rabbit(), `${work.queue}-audit`, work.queue);
@@ -341,15 +341,13 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
       localViewer("ada"),
     );
     await world.worker();
-    await expect.poll(() => count("PENDING"), { timeout: 20_000 }).toEqual(exactly(1));
+    await expect.poll(() => count("PENDING")).toEqual(exactly(1));
 
     for (const round of [1, 2, 3]) {
       const { id } = await world.request({ select: { filter } });
       expect(await world.ended(id)).toMatchObject({ delivered: 1 });
       await expect
-        .poll(async () => (await world.event(event)).status + String((await world.event(event)).bounces), {
-          timeout: 20_000,
-        })
+        .poll(async () => (await world.event(event)).status + String((await world.event(event)).bounces))
         .toBe(`PENDING${round}`);
       expect(await world.event(event)).toMatchObject({ failures: round, redrives: round });
       const [cooling] = await world.db.query<{ ms: number }>(
@@ -368,7 +366,7 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     );
     expect(aggregates).toEqual([{ aggregate_id: "account-0", consecutive_failures: 3, blacklisted: true }]);
     expect(await world.request({ select: { filter } })).toMatchObject({ refusedByReason: { blacklisted: 1 } });
-  }, 120_000);
+  });
 }
 
 function bodyOf(sent: readonly Message[], eventId: string): Buffer {

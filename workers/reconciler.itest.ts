@@ -62,7 +62,7 @@ describe.each([
       expect(await ignoreEvents(world.deps, request, localViewer("ada"))).toMatchObject({ state: "RUNNING" });
       await forget();
       await world.worker();
-      await expect.poll(() => world.statuses(), { timeout: 20_000 }).toEqual({ IGNORED: BULK_NOW_MAX + 1 });
+      await expect.poll(() => world.statuses()).toEqual({ IGNORED: BULK_NOW_MAX + 1 });
     });
 
     test("for a canary", async () => {

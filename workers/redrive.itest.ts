@@ -258,7 +258,7 @@ describe.each([
         ignored.length,
       );
       await changeRedrive(world.deps, { id, change: { ratePerSecond: 100_000 } }, localViewer("ada"));
-      await expect.poll(() => world.sink.arrived.length, { timeout: 15_000 }).toBeGreaterThan(6);
+      await expect.poll(() => world.sink.arrived.length).toBeGreaterThan(6);
       await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
       const done = await world.ended(id);
 
@@ -291,7 +291,7 @@ describe.each([
       world.sink.answer = () => 422;
       await world.worker();
       const { id } = await world.request({ canary: true });
-      await expect.poll(async () => (await world.redrive(id)).state, { timeout: 20_000 }).toBe("PAUSED");
+      await expect.poll(async () => (await world.redrive(id)).state).toBe("PAUSED");
       expect(await world.redrive(id)).toMatchObject({ failed: 10, pauseReason: expect.stringContaining("100 %") });
       expect(world.sink.arrived).toHaveLength(10);
       await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
@@ -360,10 +360,10 @@ describe.each([
       await world.worker();
       const answer = await world.request({ select });
       expect(answer).toMatchObject({ state: "PLANNING", total: null });
-      const done = await world.ended(answer.id, 60_000);
+      const done = await world.ended(answer.id);
       expect(done).toMatchObject({ total: 6_000, delivered: 5_988, refusedByReason: { blacklisted: 12 } });
       expect(world.sink.effects()).toHaveLength(5_988);
-    }, 90_000);
+    });
 
     test("a worker killed in mid-batch loses nothing and doubles nothing at a sink that honours the key (I5, I6)", async () => {
       await world.park(150, (index) => ({ aggregateId: `order-${index % 40}`, version: BigInt(index) }));
@@ -371,11 +371,11 @@ describe.each([
       world.sink.answer = () => (++holds > 60 ? "hang" : 200);
       const doomed = await world.doomedWorker();
       const { id } = await world.request();
-      await expect.poll(() => holds, { timeout: 20_000 }).toBeGreaterThan(60);
+      await expect.poll(() => holds).toBeGreaterThan(60);
       doomed.kill("SIGKILL");
       world.sink.answer = () => 200;
       await world.worker();
-      const done = await world.ended(id, 80_000);
+      const done = await world.ended(id);
 
       expect(done).toMatchObject({ delivered: 150, failed: 0, open: 0 });
       expect(world.sink.effects()).toHaveLength(150);
@@ -390,7 +390,7 @@ describe.each([
           .filter((index) => index % 40 === aggregate);
         expect([...new Set(order)]).toEqual([...new Set(order)].sort((left, right) => left - right));
       }
-    }, 120_000);
+    });
 
     test.runIf(backend === "redis")(
       "a flushed Redis loses nothing: the queue is rebuilt (I8)",
@@ -401,7 +401,7 @@ describe.each([
         const { id } = await world.request();
         await expect.poll(() => world.sink.arrived.length).toBeGreaterThan(20);
         await redis!.restart();
-        const done = await world.ended(id, 80_000);
+        const done = await world.ended(id);
         expect(done).toMatchObject({ delivered: 300 });
         expect(world.sink.effects()).toHaveLength(300);
       },

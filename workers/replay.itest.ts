@@ -96,7 +96,7 @@ describe("the replay of recorded attempts", () => {
     expect(tampered.output).toMatch(
       /^event-0002, attempt 1: .*\n\d+ attempts, \d+ decisions, 1 decided differently\n$/,
     );
-  }, 60_000);
+  });
 
   test("keeps to the version the redrive had frozen, whatever was stored since", async () => {
     const id = await stormy();
@@ -111,7 +111,7 @@ describe("the replay of recorded attempts", () => {
     const { different, listed } = await replayAttempts(world.db, { ...request, policyName: "slow-lane" });
     expect(different).toBeGreaterThan(0);
     expect(listed).toHaveLength(different);
-  }, 60_000);
+  });
 
   test.each([
     [[], "Usage:"],

@@ -44,7 +44,7 @@ describe("parkade park", () => {
     expect(await run(["park", "--source", "orders", "--json"], input)).toMatchObject({
       out: '{"accepted":0,"duplicates":451,"bounced":0,"dropped":0,"rejectedTotal":2}\n',
     });
-  }, 60_000);
+  });
 
   test("takes one document, and says what is no event", async () => {
     const document = JSON.stringify([{ source: "orders", eventId: "d-0", errorCode: "X", payload: null }], null, 2);
@@ -57,7 +57,7 @@ describe("parkade park", () => {
     const torn = await run(["park", "--source", "orders"], `${event("d-2")}\n{"eventId":`);
     expect(torn).toMatchObject({ code: 2, said: expect.stringMatching(/line 2 is no event in JSON/) });
     expect(await parkade.parked()).toEqual(["d-0"]);
-  }, 60_000);
+  });
 
   test("signs with the secret of the environment, by the scheme that the source asks for", async () => {
     const words = ["park", "--source", "orders"];
@@ -78,5 +78,5 @@ describe("parkade park", () => {
       said: expect.stringMatching(/PARKADE_SIGNING_SECRET: the secret must be at least 16 bytes/),
     });
     expect(await parkade.parked()).toEqual(["s-0", "s-1"]);
-  }, 60_000);
+  });
 });

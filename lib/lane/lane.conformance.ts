@@ -84,9 +84,9 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       const jobs = slices(25);
       await queue.ring("main", jobs);
       const { started } = await start(done);
-      await expect.poll(() => started.length, SOON).toBe(25);
+      await expect.poll(() => started.length).toBe(25);
       expect(sorted(started)).toEqual(sorted(jobs));
-      await expect.poll(() => server.jobsKept("main"), SOON).toBe(0);
+      await expect.poll(() => server.jobsKept("main")).toBe(0);
       expect(await queue.jobs("main")).toEqual([]);
     });
 
@@ -94,7 +94,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       const { started } = await start(done);
       const [first, second] = [slices(1), slices(1)];
       await queue.ring("main", first);
-      await expect.poll(() => started, SOON).toEqual(first);
+      await expect.poll(() => started).toEqual(first);
       const rungMs = performance.now();
       await queue.ring("main", second);
       await expect.poll(() => started.length, { interval: 5, timeout: 3_000 }).toBe(2);
@@ -105,7 +105,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       const [running, waiting, delayed] = slices(3);
       await start(untilAborted, { concurrency: 1 });
       await queue.ring("main", [running!]);
-      await expect.poll(() => workers[0]!.running(), SOON).toBe(1);
+      await expect.poll(() => workers[0]!.running()).toBe(1);
       await queue.ring("main", [waiting!]);
       await queue.ring("main", [delayed!], { delayMs: 60_000 });
       expect(sorted((await queue.jobs("main"))!)).toEqual(sorted([running!, waiting!, delayed!]));
@@ -123,7 +123,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await queue.ring("main", jobs);
       expect(await queue.jobs("main")).toEqual(jobs);
       const { started } = await start(done);
-      await expect.poll(() => started, SOON).toEqual([...jobs, ...jobs]);
+      await expect.poll(() => started).toEqual([...jobs, ...jobs]);
     });
 
     test("a slice that is done can be rung again", async () => {
@@ -131,7 +131,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       const { started } = await start(done);
       for (let times = 1; times <= 3; times++) {
         await queue.ring("main", jobs);
-        await expect.poll(() => started.length, SOON).toBe(times);
+        await expect.poll(() => started.length).toBe(times);
       }
     });
 
@@ -140,7 +140,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       await queue.ring("main", main);
       await queue.ring("slow", slow);
       const { started } = await start(done, { lane: "slow" });
-      await expect.poll(() => started.length, SOON).toBe(3);
+      await expect.poll(() => started.length).toBe(3);
       expect(sorted(started)).toEqual(sorted(slow));
       expect(sorted((await queue.jobs("main"))!)).toEqual(sorted(main));
     });
@@ -156,9 +156,9 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
         },
         { concurrency: 3 },
       );
-      await expect.poll(() => started.length, SOON).toBe(12);
+      await expect.poll(() => started.length).toBe(12);
       expect(most).toBe(3);
-      await expect.poll(() => worker.running(), SOON).toBe(0);
+      await expect.poll(() => worker.running()).toBe(0);
     });
   });
 
@@ -167,7 +167,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       const { started } = await start(done);
       const rungMs = performance.now();
       await queue.ring("main", slices(1), { delayMs: 600 });
-      await expect.poll(() => started.length, { interval: 5, timeout: 5_000 }).toBe(1);
+      await expect.poll(() => started.length, { interval: 5 }).toBe(1);
       const heldMs = performance.now() - rungMs;
       expect(heldMs).toBeGreaterThanOrEqual(590);
       expect(heldMs).toBeLessThan(2_000);
@@ -182,8 +182,8 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
         ]),
       );
       await queue.ring("main", jobs);
-      await expect.poll(() => started, SOON).toEqual([...jobs, ...jobs, ...jobs]);
-      await expect.poll(() => server.jobsKept("main"), SOON).toBe(0);
+      await expect.poll(() => started).toEqual([...jobs, ...jobs, ...jobs]);
+      await expect.poll(() => server.jobsKept("main")).toBe(0);
     });
 
     test("a long wait frees the place for others, and the slice comes back when it is over", async () => {
@@ -200,11 +200,11 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       );
       await queue.ring("main", [waits!]);
       await queue.ring("main", [other!]);
-      await expect.poll(() => startsMs.get(laneJobKey(waits!))?.length, { timeout: 8_000 }).toBe(2);
+      await expect.poll(() => startsMs.get(laneJobKey(waits!))?.length).toBe(2);
       const [firstMs, secondMs] = startsMs.get(laneJobKey(waits!))!;
       expect(secondMs! - firstMs!).toBeGreaterThanOrEqual(2_190);
       expect(startsMs.get(laneJobKey(other!))![0]).toBeLessThan(secondMs!);
-      await expect.poll(() => server.jobsKept("main"), SOON).toBe(0);
+      await expect.poll(() => server.jobsKept("main")).toBe(0);
     });
 
     test("slices that come back for ever leave places to those that have not begun", async () => {
@@ -220,15 +220,15 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
         { concurrency: 2 },
       );
       await queue.ring("main", jobs);
-      await expect.poll(() => begun.size, { timeout: 8_000 }).toBe(7);
-      await expect.poll(() => server.jobsKept("main"), { timeout: 8_000 }).toBe(0);
+      await expect.poll(() => begun.size).toBe(7);
+      await expect.poll(() => server.jobsKept("main")).toBe(0);
     });
 
     test("a wait inside its place ends at once when the worker stops", async () => {
       const { started, worker } = await start(again([{ kind: "again", delayMs: 290 }]));
       const jobs = slices(1);
       await queue.ring("main", jobs);
-      await expect.poll(() => started.length, SOON).toBe(1);
+      await expect.poll(() => started.length).toBe(1);
       const stopMs = performance.now();
       await worker.stop(0);
       expect(performance.now() - stopMs).toBeLessThan(1_500);
@@ -245,10 +245,10 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
         laneJobKey(job) === laneJobKey(bad!) ? Promise.reject(boom) : done(),
       );
       await queue.ring("main", [bad!, ...good]);
-      await expect.poll(() => started.length, SOON).toBe(6);
-      await expect.poll(() => log, SOON).toHaveLength(1);
+      await expect.poll(() => started.length).toBe(6);
+      await expect.poll(() => log).toHaveLength(1);
       expect(log[0]).toMatchObject({ level: "error", message: "job failed", fields: { ...bad, err: boom } });
-      await expect.poll(() => queue.jobs("main"), SOON).toEqual([]);
+      await expect.poll(() => queue.jobs("main")).toEqual([]);
       expect(started).toHaveLength(6);
     });
 
@@ -257,10 +257,10 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       async (data) => {
         const { started, log } = await start(done);
         await server.addRaw("main", data);
-        await expect.poll(() => log.map((line) => line.message), SOON).toEqual(["job failed"]);
+        await expect.poll(() => log.map((line) => line.message)).toEqual(["job failed"]);
         const jobs = slices(1);
         await queue.ring("main", jobs);
-        await expect.poll(() => started, SOON).toEqual(jobs);
+        await expect.poll(() => started).toEqual(jobs);
       },
     );
   });
@@ -270,7 +270,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       const redriveId = randomUUID();
       const { started } = await start(done);
       await server.addRaw("main", { redriveId, slice: 3 });
-      await expect.poll(() => started, SOON).toEqual([{ kind: "slice", redriveId, slice: 3 }]);
+      await expect.poll(() => started).toEqual([{ kind: "slice", redriveId, slice: 3 }]);
     });
   });
 
@@ -279,8 +279,8 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       const runs = [await start(forMs(LOCK_MS * 4)), await start(forMs(LOCK_MS * 4))];
       const jobs = slices(2);
       await queue.ring("main", jobs);
-      await expect.poll(() => runs.flatMap((one) => one.started).length, SOON).toBe(2);
-      await expect.poll(() => queue.jobs("main"), { timeout: 8_000 }).toEqual([]);
+      await expect.poll(() => runs.flatMap((one) => one.started).length).toBe(2);
+      await expect.poll(() => queue.jobs("main")).toEqual([]);
       expect(sorted(runs.flatMap((one) => one.started))).toEqual(sorted(jobs));
     });
 
@@ -291,12 +291,12 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       );
       const jobs = slices(1);
       await queue.ring("main", jobs);
-      await expect.poll(() => started.length, SOON).toBe(1);
+      await expect.poll(() => started.length).toBe(1);
       await server.stealLocks();
-      await expect.poll(() => aborted, { timeout: 8_000 }).toEqual([expect.objectContaining({ why: "lock-lost" })]);
-      await expect.poll(() => started.length, { timeout: 10_000 }).toBe(2);
+      await expect.poll(() => aborted).toEqual([expect.objectContaining({ why: "lock-lost" })]);
+      await expect.poll(() => started.length).toBe(2);
       expect(log.map((line) => line.message)).toContain("slice aborted: its lock was lost");
-      await expect.poll(() => queue.jobs("main"), SOON).toEqual([]);
+      await expect.poll(() => queue.jobs("main")).toEqual([]);
     });
 
     test("a slice whose worker is killed starts on another one", async () => {
@@ -309,21 +309,21 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
         doomed.kill("SIGKILL");
       }
       const { started, log } = await start(done);
-      await expect.poll(() => started, { timeout: 15_000 }).toEqual(jobs);
-      await expect.poll(() => log.map((line) => line.message), SOON).toContain("job lost its worker, it starts again");
-      await expect.poll(() => queue.jobs("main"), SOON).toEqual([]);
+      await expect.poll(() => started).toEqual(jobs);
+      await expect.poll(() => log.map((line) => line.message)).toContain("job lost its worker, it starts again");
+      await expect.poll(() => queue.jobs("main")).toEqual([]);
     });
 
     test("losing the queue in mid-run aborts what runs, and what is rung again starts", async () => {
       const { started } = await start((job, signal) => (started.length === 1 ? untilAborted(job, signal) : done()));
       const jobs = slices(1);
       await queue.ring("main", jobs);
-      await expect.poll(() => started.length, SOON).toBe(1);
+      await expect.poll(() => started.length).toBe(1);
       await server.flush();
       expect(await queue.jobs("main")).toEqual([]);
       await queue.ring("main", jobs);
-      await expect.poll(() => started, { timeout: 8_000 }).toEqual([...jobs, ...jobs]);
-      await expect.poll(() => workers[0]!.running(), { timeout: 8_000 }).toBe(0);
+      await expect.poll(() => started).toEqual([...jobs, ...jobs]);
+      await expect.poll(() => workers[0]!.running()).toBe(0);
     });
   });
 
@@ -333,7 +333,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       const first = await start((job, signal) => untilAborted(job, signal).finally(() => aborted.push(signal.reason)));
       const jobs = slices(2);
       await queue.ring("main", jobs);
-      await expect.poll(() => first.worker.running(), SOON).toBe(2);
+      await expect.poll(() => first.worker.running()).toBe(2);
       await first.worker.stop(50);
       expect(first.worker.running()).toBe(0);
       expect(aborted).toEqual(Array(2).fill(expect.objectContaining({ why: "stopping" })));
@@ -341,7 +341,7 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
 
       const startMs = performance.now();
       const second = await start(done);
-      await expect.poll(() => sorted(second.started), { interval: 5, timeout: 5_000 }).toEqual(sorted(jobs));
+      await expect.poll(() => sorted(second.started), { interval: 5 }).toEqual(sorted(jobs));
       expect(performance.now() - startMs).toBeLessThan(LOCK_MS);
       expect([...first.log, ...second.log].filter((line) => line.level === "error")).toEqual([]);
     });
@@ -403,13 +403,11 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
       expect(performance.now() - startMs).toBeLessThan(3_000);
       await server.comeBack();
       await expect
-        .poll(
-          () =>
-            queue.ping().then(
-              () => "up",
-              () => "away",
-            ),
-          { timeout: 8_000 },
+        .poll(() =>
+          queue.ping().then(
+            () => "up",
+            () => "away",
+          ),
         )
         .toBe("up");
       const jobs = slices(1);
@@ -420,27 +418,25 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
     test("a worker outlives the outage, says so once, and takes up work by itself", async () => {
       const { started, errors, log } = await start(done);
       await queue.ring("main", slices(1));
-      await expect.poll(() => started.length, SOON).toBe(1);
+      await expect.poll(() => started.length).toBe(1);
       await server.goAway();
-      await expect.poll(() => errors.length, { timeout: 5_000 }).toBeGreaterThan(0);
+      await expect.poll(() => errors.length).toBeGreaterThan(0);
       await tick(1_500);
       // An outage has few kinds of errors (cut, refused), each reported once, however many commands and reconnects fail.
       expect(errors.length).toBeLessThanOrEqual(4);
       expect(log.length).toBeLessThanOrEqual(4);
       await server.comeBack();
-      await expect.poll(() => log.at(-1)?.message, { timeout: 8_000 }).toBe("lane queue answers again");
+      await expect.poll(() => log.at(-1)?.message).toBe("lane queue answers again");
       const jobs = slices(1);
       await expect
-        .poll(
-          () =>
-            queue.ring("main", jobs).then(
-              () => "rung",
-              () => "away",
-            ),
-          { timeout: 8_000 },
+        .poll(() =>
+          queue.ring("main", jobs).then(
+            () => "rung",
+            () => "away",
+          ),
         )
         .toBe("rung");
-      await expect.poll(() => started.slice(1), { timeout: 10_000 }).toEqual(jobs);
+      await expect.poll(() => started.slice(1)).toEqual(jobs);
     });
 
     test("a slice that runs while the server is away for longer than its lock is aborted", async () => {
@@ -449,16 +445,16 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
         started.length === 1 ? untilAborted(job, signal).finally(() => aborted.push(signal.reason)) : done(),
       );
       await queue.ring("main", slices(1));
-      await expect.poll(() => started.length, SOON).toBe(1);
+      await expect.poll(() => started.length).toBe(1);
       await server.goAway();
-      await expect.poll(() => aborted, { timeout: 5_000 }).toEqual([expect.objectContaining({ why: "lock-lost" })]);
+      await expect.poll(() => aborted).toEqual([expect.objectContaining({ why: "lock-lost" })]);
       await server.comeBack();
     });
 
     test("a worker stops also while the server is away", async () => {
       const { worker, started } = await start(untilAborted);
       await queue.ring("main", slices(1));
-      await expect.poll(() => started.length, SOON).toBe(1);
+      await expect.poll(() => started.length).toBe(1);
       await server.goAway();
       const stopMs = performance.now();
       await worker.stop(0);
@@ -468,8 +464,6 @@ export function laneConformance(open: () => Promise<LaneServer>): void {
     });
   });
 }
-
-const SOON = { timeout: 5_000 };
 
 function slices(count: number): LaneJob[] {
   const redriveId = randomUUID();

@@ -72,13 +72,11 @@ describe.skipIf(!redisInstalled)("token bucket on Redis", () => {
     await expect(open.bucket.take(spec, 1)).rejects.toThrow();
     await server.restart();
     await expect
-      .poll(
-        () =>
-          open.bucket.take(spec, 1).then(
-            (answer) => answer.granted,
-            () => "away",
-          ),
-        { timeout: 5_000 },
+      .poll(() =>
+        open.bucket.take(spec, 1).then(
+          (answer) => answer.granted,
+          () => "away",
+        ),
       )
       .toBe(true);
     await open.close();

@@ -137,7 +137,7 @@ describe("ignoring", () => {
     const opening = openAttempts(world.db, intents());
     const waiting = () =>
       world.db.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()");
-    await expect.poll(waiting, { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(waiting).toHaveLength(1);
     held.resolve();
     await stop;
     expect(await opening).toEqual(new Set());
@@ -158,7 +158,7 @@ describe("ignoring", () => {
     const stop = ignore(impatient());
     const waiting = () =>
       world.db.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()");
-    await expect.poll(waiting, { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(waiting).toHaveLength(1);
     goOn.resolve();
     expect((await opening).size).toBe(3);
     expect(await stop).toMatchObject({ changed: 0, refused: { "in-flight": 3 }, underWay: 3 });
@@ -180,7 +180,7 @@ describe("ignoring", () => {
     const stop = ignore(impatient());
     const waiting = () =>
       world.db.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()");
-    await expect.poll(waiting, { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(waiting).toHaveLength(1);
     ignoreWaits.resolve();
     expect(await stop).toMatchObject({ changed: 3, refused: {}, underWay: 0 });
     await finish;

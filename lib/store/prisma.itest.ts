@@ -82,7 +82,7 @@ describe("what the store says", () => {
     await away.end();
   });
 
-  test("a silent connection costs one call, and no idle one another", { timeout: 60_000 }, async () => {
+  test("a silent connection costs one call, and no idle one another", async () => {
     const proxy = await startTcpProxy(Number(new URL(database.url).port));
     const url = new URL(database.url);
     url.port = String(proxy.port);

@@ -48,7 +48,7 @@ describeWith(kafkaMissing, "test Kafka", () => {
     await kafka.start();
     await send({ bootstrapBrokers: [kafka.bootstrap] }, "kept", "after");
     expect(await read(kafka, "kept", 2)).toEqual(["before", "after"]);
-  }, 120_000);
+  });
 
   test("asks for a password over TLS, by two mechanisms", async () => {
     await makeTopic(kafka, "secured");
@@ -62,7 +62,7 @@ describeWith(kafkaMissing, "test Kafka", () => {
       await expect(send({ bootstrapBrokers, tls: unknown, sasl }, "secured", "x")).rejects.toThrow();
     }
     expect(await read(kafka, "secured", 2)).toEqual(["PLAIN", "SCRAM-SHA-512"]);
-  }, 60_000);
+  });
 
   test.each([
     { acknowledgement: "REJECT" as const, deliveries: 1 },

@@ -41,7 +41,7 @@ for (const [version, missing] of [
       await expect.poll(async () => (await read.checkQueue("kept")).messageCount).toBe(1);
       expect(((await read.get("kept", { noAck: true })) as { content: Buffer }).content.toString()).toBe("kept");
       await after.close();
-    }, 60_000);
+    });
 
     test("speaks TLS, also with a client's certificate", async () => {
       const { ca, otherCa, client } = certificates;

@@ -132,7 +132,7 @@ export async function openWorld(options: {
   const redrive = async (id: string) => (await readRedrive(db, localViewer(), id, Date.now()))!;
 
   /** Waits until nothing of the redrive is open. */
-  async function ended(id: string, timeoutMs = 25_000) {
+  async function ended(id: string, timeoutMs = 80_000) {
     await expect
       .poll(async () => (await redrive(id)).state, { timeout: timeoutMs, interval: 50 })
       .toSatisfy((state: string) => state === "DONE" || state === "CANCELLED");

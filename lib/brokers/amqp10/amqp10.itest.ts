@@ -248,7 +248,7 @@ describeWith(artemisMissing, "Artemis", () => {
     certificates = testCertificates();
     artemis = await testArtemis({ certificates });
     await openDirect();
-  }, 120_000);
+  });
   afterAll(async () => {
     certificates?.remove();
     await artemis?.stop();

@@ -217,7 +217,7 @@ function suite(make: () => Promise<App>): void {
   let app: App;
   beforeAll(async () => {
     app = await make();
-  }, 60_000);
+  });
   afterAll(async () => {
     await app?.stop();
   });
@@ -276,7 +276,7 @@ function suite(make: () => Promise<App>): void {
         attempts: 1, // counted anew
       });
       expect(await readAll(config, 0)).toEqual([]);
-    }, 60_000);
+    });
 
     it("sends changed data with every digit, and says that data is JSON", async () => {
       const queue = app.queue(unique("orders"));
@@ -293,7 +293,7 @@ function suite(make: () => Promise<App>): void {
       // PostgreSQL stores members in an order of its own.
       const stored = config.url.startsWith("redis") ? payload.toString() : '{"n": 1.10, "id": 12345678901234567890}';
       expect(Buffer.from(after!.payload).toString()).toBe(stored);
-    }, 60_000);
+    });
 
     it("adds a new job under a new id for each attempt, removes the failed one, and keeps a child in its flow", async () => {
       const queue = app.queue(unique("orders"));
@@ -316,7 +316,7 @@ function suite(make: () => Promise<App>): void {
       await expect(send(configOf({ ...config, redriveTo: undefined }), letter!)).rejects.toMatchObject({
         code: "BULLMQ_JOB_GONE",
       });
-    }, 60_000);
+    });
 
     it("counts a new job as sent when the failed one cannot be removed", async ({ skip }) => {
       const queue = app.queue(unique("orders"));
@@ -329,7 +329,7 @@ function suite(make: () => Promise<App>): void {
       expect((await send(config, letter!)).status).toMatch(/^job order-9-r/);
       await redis.del(`bull:${queue.name}:order-9`);
       redis.disconnect();
-    }, 60_000);
+    });
   });
 }
 

@@ -351,7 +351,7 @@ function readTests(): void {
     await eventually(() => seen.length).toBe(parked.length);
     expect(seen.sort()).toEqual(bodies(parked).sort());
     await Promise.all([consumer.disconnect(), inTransaction.disconnect()]);
-  }, 60_000);
+  });
 
   it.each(["none", "gzip", "snappy", "lz4", "zstd"] as const)("reads batches in %s", async (compression) => {
     const topic = unique("packed");
@@ -405,7 +405,7 @@ function readTests(): void {
     await eventually(() => bodies(parked)).toEqual(["first", "second"]);
     // Both had offset 0 of one name.
     expect(new Set(parked.map(({ eventId }) => eventId)).size).toBe(2);
-  }, 90_000);
+  });
 
   it("says that a named topic is gone, and goes on when it is there again", async () => {
     const topic = unique("gone");
@@ -419,7 +419,7 @@ function readTests(): void {
     await makeTopic(kafka, topic);
     await send(topic, { value: Buffer.from("again") });
     await eventually(() => bodies(parked)).toEqual(["again"]);
-  }, 60_000);
+  });
 
   it("reads only what comes after its first start when it starts from the latest", async () => {
     const topic = unique("latest");
@@ -481,7 +481,7 @@ function groupTests(): void {
     expect([...new Set(seen)].sort()).toEqual([...values].sort());
     // Only what was in hand at a rebalance comes twice.
     expect(seen.length - values.length).toBeLessThan(25 * 2 * partitions * 4);
-  }, 120_000);
+  });
 
   it("loses nothing when its only worker is killed in mid-drain, and repeats no more than the batch in hand", async () => {
     const topic = unique("killed");
@@ -521,7 +521,7 @@ function groupTests(): void {
     expect(before).toBeLessThan(values.length);
     expect([...new Set(all)].sort()).toEqual([...values].sort());
     expect(all.length - values.length).toBeLessThanOrEqual(2 * config.batchSize);
-  }, 120_000);
+  });
 
   it("is refused when an application uses it, which keeps its partitions", async () => {
     const topic = unique("shared");
@@ -551,7 +551,7 @@ function groupTests(): void {
     expect(parked).toEqual([]);
     expect(rebalances).toBe(1);
     await theirs.disconnect();
-  }, 60_000);
+  });
 
   it("tells the lag of each partition, and how much lies there without joining", async () => {
     const topic = unique("lag");
@@ -737,7 +737,7 @@ function downTests(): void {
       expect([...new Set(arrived)]).toEqual(Array.from({ length: 40 }, (_, n) => n));
       expect(arrived).toEqual([...arrived].sort((a, b) => a - b));
     }
-  }, 120_000);
+  });
 
   it("keeps the order of sending also where nobody waits for an answer", async () => {
     const topic = unique("stream");
@@ -767,7 +767,7 @@ function downTests(): void {
     const arrived = [...new Set((await recordsFrom(topic)).map(({ value }) => Number(value)))];
     expect(arrived.length).toBeGreaterThan(250);
     expect(arrived).toEqual([...arrived].sort((a, b) => a - b));
-  }, 120_000);
+  });
 
   it("parks a batch whole that rotted on its disk, and its neighbours as they are", async () => {
     const topic = unique("rotten");
@@ -789,5 +789,5 @@ function downTests(): void {
       code: "KAFKA_UNREADABLE",
     });
     await eventually(async () => (await committed(config.groupId, topic)).get(0)).toBe(3n);
-  }, 120_000);
+  });
 }

@@ -224,7 +224,7 @@ describeWith(natsMissing, "nats", () => {
     const tls = { ca: certificates.ca };
     secureDirect = await connect({ servers: secure.address, user, pass: password, tls });
     overTls = await jetstreamManager(secureDirect);
-  }, 60_000);
+  });
   afterAll(async () => {
     await direct?.close();
     await secureDirect?.close();

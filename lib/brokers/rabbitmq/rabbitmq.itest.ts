@@ -238,7 +238,7 @@ const suiteOf = (version: "installed" | "4") => () => {
     await openDirect();
     await rabbit.ctl("add_user", "reader", "hunter2");
     await rabbit.ctl("set_permissions", "reader", "", "", "");
-  }, 90_000);
+  });
   afterAll(async () => {
     for (const made of [certificates, foreign]) made.remove();
     await rabbit?.stop();
@@ -757,5 +757,5 @@ function restartTests(): void {
     await publisher.publish(outbound({ queue }), never);
     expect(await depth(queue)).toBe(2);
     await Promise.all([consumer.stop(), publisher.close()]);
-  }, 90_000);
+  });
 }

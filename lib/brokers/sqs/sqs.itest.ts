@@ -314,7 +314,7 @@ describeWith(elasticmqMissing, "sqs", () => {
     certificates = testCertificates();
     broker = await testElasticmq();
     direct = new SQSClient(broker.client);
-  }, 120_000);
+  });
   afterEach(async () => {
     for (const server of fronts.splice(0)) {
       server.close();

@@ -157,7 +157,7 @@ describe("Parkade does not answer", () => {
     expect((await park(by, "e-2")).status).toBe("spooled");
     await expect.poll(() => by.reported.delays.length).toBeGreaterThan(0);
     expect(by.reported.delays[0]).toBeGreaterThanOrEqual(1_000);
-    await expect.poll(() => parkade.parked(), { timeout: 20_000 }).toEqual(["e-0", "e-1", "e-2"]);
+    await expect.poll(() => parkade.parked()).toEqual(["e-0", "e-1", "e-2"]);
   });
 
   test("an unknown source is waited for: somebody makes it", async () => {
@@ -205,7 +205,7 @@ describe("a source that takes signed requests only", () => {
     for (const id of wanted) expect((await park(by, id, "x".repeat(1_000))).status).toBe("spooled");
     agoMs = 0;
     await parkade.up();
-    await expect.poll(() => parkade.parked(), { timeout: 10_000 }).toEqual(wanted);
+    await expect.poll(() => parkade.parked()).toEqual(wanted);
   });
 
   test("a wrong clock is said, not the secret suspected; right again, all comes", async () => {
@@ -358,12 +358,12 @@ describe("the spool", () => {
             .map((line) => line.slice(8)),
       };
     });
-    for (const { safe } of doomed) await expect.poll(() => safe().length, { timeout: 25_000 }).toBeGreaterThan(20);
+    for (const { safe } of doomed) await expect.poll(() => safe().length).toBeGreaterThan(20);
     await parker().flush();
     expect(await parkade.parked()).toEqual([]);
     for (const { child, safe } of doomed) {
       const before = safe().length;
-      await expect.poll(() => safe().length, { timeout: 25_000 }).toBeGreaterThan(before + 20);
+      await expect.poll(() => safe().length).toBeGreaterThan(before + 20);
       const exit = new Promise((resolve) => child.once("exit", resolve));
       child.kill("SIGKILL");
       await exit;
@@ -379,7 +379,7 @@ describe("the spool", () => {
       expect(mine.length - own.length).toBeLessThanOrEqual(1);
     }
     expect(segments()).toEqual([]);
-  }, 60_000);
+  });
 });
 
 describe("options that cannot work", () => {

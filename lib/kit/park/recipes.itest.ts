@@ -142,7 +142,7 @@ for (const recipe of RECIPES) {
       expect((await run(recipe, `${language}-3`, { secret })).code).not.toBe(0);
       await parkade.up();
       expect(await parkade.parked()).not.toContain(`${language}-3`);
-    }, 120_000);
+    });
 
     test("takes the page that a proxy leads it to for no success", async () => {
       const proxy = createServer((request, response) =>
@@ -153,7 +153,7 @@ for (const recipe of RECIPES) {
       expect((await run(recipe, `${language}-5`, { secret, url })).code).not.toBe(0);
       proxy.closeAllConnections();
       await new Promise((resolve) => proxy.close(resolve));
-    }, 120_000);
+    });
 
     test.skipIf(signs === "never")(
       "signs for a source that takes signed requests only",

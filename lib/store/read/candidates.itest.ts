@@ -43,7 +43,7 @@ beforeAll(async () => {
     "insert into dlq_group_levels select fingerprint, source_id, status, count(*) from dlq_events group by 1, 2, 3",
   );
   await db.run("analyze");
-}, 120_000);
+});
 
 afterAll(async () => {
   await db.end();

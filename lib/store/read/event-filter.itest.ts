@@ -70,7 +70,7 @@ beforeAll(async () => {
     "insert into dlq_group_levels select fingerprint, source_id, status, count(*) from dlq_events group by 1, 2, 3",
   );
   await imposeControls();
-}, 120_000);
+});
 afterAll(async () => {
   await lists.end();
   await db.end();
@@ -314,7 +314,7 @@ describe("any filter", () => {
       }),
       { numRuns: 150 },
     );
-  }, 120_000);
+  });
 
   test.each<EventFilter>([
     { from: "-95m" },

@@ -203,7 +203,7 @@ describe("the order of an aggregate", () => {
     const large = claim(id, 100);
     const waiting = () =>
       world.db.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()");
-    await expect.poll(waiting, { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(waiting).toHaveLength(1);
     commit.resolve();
     await small;
     // Both began with the aggregate free: whoever came second must not take what lies behind the first one's item.

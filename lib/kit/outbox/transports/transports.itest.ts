@@ -209,7 +209,7 @@ describeWith(elasticmqMissing, "SQS", () => {
     expect(JSON.parse(messages[0]!.Body!).text).toBe("\u20ac");
     const { Messages = [] } = await client.send(new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 1 }));
     expect(Messages).toEqual([]);
-  }, 60_000);
+  });
 
   test("bytes go as base64; more attributes than SQS takes fail their event alone; so does a queue that is not there", async () => {
     const { QueueUrl } = await client.send(new CreateQueueCommand({ QueueName: "outbox" }));
@@ -239,7 +239,7 @@ describeWith(elasticmqMissing, "SQS", () => {
     const [message] = await receive(QueueUrl!, 1);
     expect(message!.Body).toBe("AP8=");
     expect(message!.MessageAttributes?.["content-encoding"]?.StringValue).toBe("base64");
-  }, 60_000);
+  });
 });
 
 describeWith(natsMissing, "NATS JetStream", () => {
@@ -320,7 +320,7 @@ describeWith(rabbitmqMissing, "RabbitMQ", () => {
     opened = null;
     expect(await publishDue({ pool, table, transport })).toBe(1);
     await connection.close();
-  }, 120_000);
+  });
 });
 
 describe.skipIf(!redisInstalled)("Redis Streams (skipped without redis-server)", () => {
