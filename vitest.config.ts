@@ -33,8 +33,9 @@ export default defineConfig({
           testTimeout: 120_000,
           // A broker takes seconds to start, and ten times as long on a busy machine.
           hookTimeout: 180_000,
-          maxWorkers: 2,
-          // Ten servers share two cores in CI. A test that fails there runs once more, and the report marks it.
+          // A test file waits half of its time: for a server's start, a lease, an outage. Two at once left half of two cores idle.
+          maxWorkers: 3,
+          // Ten servers share two cores in CI. A test that fails there runs once more, and the summary names it.
           retry: process.env.CI === "true" ? 1 : 0,
           expect: { poll: { timeout: 30_000 } },
         },
