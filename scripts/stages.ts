@@ -63,8 +63,8 @@ export function vitestStage(project: string, args: string[] = []): Stage {
 }
 
 /**
- * The browser journeys, in parts that run at once, each with a product and a browser of its own. A journey waits most of its
- * time, and one at a time left two of three seconds of two cores unused.
+ * The browser journeys, in parts that run at once, each with a product and a browser of its own. A journey waits much of its
+ * time: one at a time left half of two cores idle.
  */
 export function playwrightStage(parts = 3): Stage {
   const run = async (part: number) => {
