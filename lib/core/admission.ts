@@ -234,8 +234,10 @@ export type AdmissionRecord = {
 };
 
 /** null = the rules did nothing. */
-export function admissionRecord(arrived: DeadLetter, admitted: Admitted): AdmissionRecord | null {
-  const { letter, group, matched, failed } = admitted;
+export function admissionRecord(
+  arrived: DeadLetter,
+  { letter, group, matched, failed }: Pick<Admitted, "letter" | "group" | "matched" | "failed">,
+): AdmissionRecord | null {
   if (matched.length === 0 && failed.length === 0) return null;
   return {
     rules: matched,

@@ -15,6 +15,8 @@ export function hash64(text: string): string {
   return hex32(h2) + hex32(h1);
 }
 
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
 function hex32(value: number): string {
-  return (value >>> 0).toString(16).padStart(8, "0");
+  return HEX[value >>> 24]! + HEX[(value >>> 16) & 0xff]! + HEX[(value >>> 8) & 0xff]! + HEX[value & 0xff]!;
 }

@@ -81,7 +81,8 @@ export function isInstant(ms: number): boolean {
 }
 
 /** Nearly all letters are storable: HTTP ingest checks its text, and a broker's message rarely holds a NUL. */
-function isStorable({ error, headers, tags, origin, ...letter }: DeadLetter): boolean {
+function isStorable(letter: DeadLetter): boolean {
+  const { error, headers, tags, origin } = letter;
   const fits = (text: string | null, max: number) => text === null || (text.length <= max && isStorableText(text));
   return (
     fits(letter.eventId, TEXT_MAX.eventId) &&

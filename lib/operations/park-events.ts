@@ -152,10 +152,9 @@ async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: Batch
     if (sourceId === undefined) return [];
     const id = ids[index]!;
     places.set(id, index);
-    const { letter, group, mark, arrived, label } = admitted;
-    return [
-      { id, sourceId, letter, group, mark, record: admissionRecord(arrived, { ...admitted, group: label }), admitted },
-    ];
+    const { letter, group, mark, arrived, label, matched, failed } = admitted;
+    const record = admissionRecord(arrived, { letter, group: label, matched, failed });
+    return [{ id, sourceId, letter, group, mark, record, admitted }];
   });
   const settle = (parkings: readonly Parking[], outcome: ParkOutcome) => {
     for (const { id } of parkings) outcomes[places.get(id)!] = outcome;
@@ -180,11 +179,7 @@ async function park(tx: Tx, arrivals: readonly AdmittedArrival[], options: Batch
     const bounced = await recordKnown(tx, group, context);
     for (const parking of group) settle([parking], bounced.has(parking.id) ? "bounced" : "duplicate");
   }
-  await recordAdmission(
-    tx,
-    incoming.map((each) => ({ ...each, outcome: outcomes[places.get(each.id)!]! })),
-    context,
-  );
+  await recordAdmission(tx, incoming, (id) => outcomes[places.get(id)!]!, context);
   return outcomes;
 }
 
@@ -214,13 +209,15 @@ async function dropNoise(
 /** Counts what the rules did to the arrivals that were stored or dropped, and keeps samples of what is not stored. */
 async function recordAdmission(
   tx: Tx,
-  incoming: readonly (Incoming & { outcome: ParkOutcome })[],
+  incoming: readonly Incoming[],
+  outcomeOf: (id: string) => ParkOutcome,
   { nowMs, superseded }: ParkContext,
 ): Promise<void> {
   const counts: AdmissionCount[] = [];
   const samples: AdmissionSample[] = [];
-  for (const { id, sourceId, outcome, admitted } of incoming) {
+  for (const { id, sourceId, admitted } of incoming) {
     const { dropped, matched, failed, arrived: letter } = admitted;
+    const outcome = outcomeOf(id);
     if (outcome !== "parked" && outcome !== "bounced" && outcome !== "dropped") continue;
     for (const { fault, ...rule } of failed) {
       counts.push({ ruleId: rule.id, sourceId, outcome: "failed" });
@@ -240,6 +237,7 @@ async function recordAdmission(
 
 /** Marks the events of which a newer version was processed before they arrived. */
 async function markSuperseded(tx: Tx, parkings: readonly Parking[], context: ParkContext): Promise<readonly Parking[]> {
+  if (context.processed.size === 0) return parkings;
   const aggregates = new Map<string, AggregateName & { above: bigint }>();
   const keys = parkings.map(({ sourceId, letter: { aggregateType, aggregateId, version } }) => {
     if (aggregateId === null || version === null || !context.processed.has(sourceId)) return null;

@@ -29,12 +29,11 @@ function cleanError(error: DeadLetterError): DeadLetterError {
 }
 
 function originOf(reading: Reading, outer: Message, original: Message): Origin {
-  const { deadLetter, ...ofOuter } = outer.origin;
   return {
-    ...(reading.inner === null ? ofOuter : original.origin),
+    ...original.origin,
     ...reading.origin,
     convention: reading.convention,
-    deadLetter,
+    deadLetter: outer.origin.deadLetter,
     ...(original.body === null ? { absentBody: true } : {}),
   };
 }
