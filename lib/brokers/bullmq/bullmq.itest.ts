@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { createPostgresBackend, Queue, runMigrations, Worker } from "bullmq";
+import { createPostgresBackend, type Job, Queue, runMigrations, Worker } from "bullmq";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { type BrokerHarness, consumerOf, describeBroker, eventually, outbound } from "@/lib/brokers/broker.conformance";
 import { bullmqAdapter } from "@/lib/brokers/bullmq/adapter";
-import { marksIn } from "@/lib/brokers/bullmq/marks";
+import { MARKS, marksOf } from "@/lib/brokers/bullmq/marks";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import type { BullmqConfig } from "@/lib/kinds/bullmq";
 import { parseSourceConfig } from "@/lib/kinds/kinds";
@@ -26,7 +26,9 @@ type App = {
   port: number;
   queue(name: string): Queue;
   /** A worker that fails every job once it is asked to. */
-  worker(name: string, work: (job: { data: unknown; name: string }) => Promise<unknown>): Worker;
+  worker(name: string, work: (job: Job) => Promise<unknown>): Worker;
+  /** What Parkade wrote beside a job. */
+  marks(name: string, id: string): Promise<string | null>;
   stop(): Promise<void>;
 };
 
@@ -45,11 +47,13 @@ async function redisApp(): Promise<App> {
     clients.push(made);
     return made;
   };
+  const marker = client();
   return {
     url: (login = "") => new URL(`redis://${login}127.0.0.1:${server.port}`),
     port: server.port,
     queue: (name) => track(new Queue(name, { connection: client() })),
     worker: (name, work) => track(new Worker(name, work as never, { connection: client() })),
+    marks: (name, id) => marker.hget(`bull:${name}:${id}`, MARKS),
     stop: async () => {
       await Promise.all(open.map((one) => one.close()));
       for (const one of clients) one.disconnect();
@@ -89,6 +93,14 @@ async function postgresApp(): Promise<App> {
       track(
         new Worker(queueName, work as never, { connection: pool as never }, createPostgresBackend) as unknown as Worker,
       ),
+    marks: async (queueName, id) => {
+      const { rows } = await pool.query("select (opts -> $3)::text as marks from job where queue = $1 and id = $2", [
+        queueName,
+        id,
+        MARKS,
+      ]);
+      return rows[0]?.marks ?? null;
+    },
     stop: async () => {
       await Promise.all(open.map((one) => one.close()));
       // BullMQ keeps connections that listen: they end with this process.
@@ -117,9 +129,9 @@ async function addAndFail(
   await worker.close();
 }
 
-async function unparked(queue: Queue): Promise<number> {
+async function unparked(app: App, queue: Queue): Promise<number> {
   const failed = await queue.getJobs(["failed"]);
-  const marks = await Promise.all(failed.map(async (job) => marksIn((await queue.getJobLogs(job.id!)).logs).parked));
+  const marks = await Promise.all(failed.map(async (job) => marksOf(await app.marks(queue.name, job.id!)).parked));
   return failed.filter((job, index) => job.finishedOn !== marks[index]).length;
 }
 
@@ -158,7 +170,7 @@ async function harness(app: App): Promise<BrokerHarness<BullmqConfig>> {
         source,
         bodies.map((data) => ({ data })),
       ),
-    remaining: () => unparked(source),
+    remaining: () => unparked(app, source),
     exact: {
       carries: {
         keys: false,
@@ -317,6 +329,95 @@ function suite(make: () => Promise<App>): void {
         code: "BULLMQ_JOB_GONE",
       });
     });
+
+    it("knows a bounce of a job whose application keeps one line of its log, or clears it", async () => {
+      const queue = app.queue(unique("orders"));
+      const config = configOf({ url: app.url().href, queue: queue.name });
+      const failWithLog = async () => {
+        const failed = Promise.withResolvers<void>();
+        const worker = app.worker(queue.name, async (job) => {
+          await job.log("validating");
+          await job.log("amount is negative");
+          throw new TypeError("amount must be positive");
+        });
+        worker.on("failed", () => failed.resolve());
+        await failed.promise;
+        await worker.close();
+      };
+      await queue.add("order-placed", { n: 1 }, { jobId: "trimmed", keepLogs: 1 });
+      await failWithLog();
+      const [letter] = await readAll(config, 1);
+      expect((await queue.getJobLogs("trimmed")).logs.at(-1)).toMatch(/^parkade: parked the failure of \d+$/);
+      await (await queue.getJob("trimmed"))!.clearLogs();
+      expect(await readAll(config, 0)).toEqual([]);
+      await send(config, letter!);
+      await failWithLog();
+      expect((await queue.getJobLogs("trimmed")).logs).toEqual(["amount is negative"]);
+      const [again] = await readAll(config, 1);
+      expect(again).toMatchObject({ eventId: "trimmed", redrive: { redriveId: REDRIVE, attempt: 1 } });
+      expect(await readAll(config, 0)).toEqual([]);
+    }, 60_000);
+
+    it("takes no job for an old one whose number it was given when the queue was emptied", async () => {
+      const queue = app.queue(unique("orders"));
+      const config = configOf({ url: app.url().href, queue: queue.name });
+      await addAndFail(app, queue, [{ data: { order: "old" } }]);
+      const [old] = await readAll(config, 1);
+      await queue.obliterate({ force: true });
+      await addAndFail(app, queue, [{ data: { order: "new" } }]);
+      const [letter] = await readAll(config, 1);
+      const { job } = letter!.origin as { job: { id: string } };
+      expect([job.id, (old!.origin as typeof letter & { job: { id: string } }).job.id]).toEqual(["1", "1"]);
+      expect(letter!.eventId).not.toBe(old!.eventId);
+      await expect(send(config, old!)).rejects.toMatchObject({ code: "BULLMQ_JOB_GONE", sent: "no" });
+      // As a new job the old one goes, and leaves the other where it is.
+      const renewed = configOf({ ...config, redriveTo: { mode: "new-job" } });
+      await send(renewed, old!);
+      expect(await (await queue.getJob("1"))!.getState()).toBe("failed");
+      expect((await queue.getJob("1"))!.data).toEqual({ order: "new" });
+      await addAndFail(app, queue, []);
+      const failed = Promise.withResolvers<void>();
+      const worker = app.worker(queue.name, async () => {
+        throw new Error("again");
+      });
+      worker.on("failed", () => failed.resolve());
+      await failed.promise;
+      await worker.close();
+      const [bounce] = await readAll(renewed, 1);
+      expect(bounce).toMatchObject({ eventId: old!.eventId, redrive: { redriveId: REDRIVE, attempt: 1 } });
+    }, 60_000);
+
+    it("makes no job again that was removed while it was being parked", async () => {
+      const queue = app.queue(unique("orders"));
+      const config = configOf({ url: app.url().href, queue: queue.name });
+      await addAndFail(app, queue, [
+        { data: {}, opts: { jobId: "gone" } },
+        { data: {}, opts: { jobId: "kept" } },
+      ]);
+      const consumer = consumerOf(adapter, config, async () => {
+        await (await queue.getJob("gone"))!.remove();
+      });
+      await eventually(() => consumer.state().parked).toBe(2);
+      await consumer.stop();
+      await queue.add("order-placed", { n: 2 }, { jobId: "gone" });
+      expect(await (await queue.getJob("gone"))?.getState()).toBe("waiting");
+    }, 60_000);
+
+    it("reads on behind jobs whose keys were removed by other means", async ({ skip }) => {
+      const queue = app.queue(unique("orders"));
+      const config = configOf({ url: app.url().href, queue: queue.name });
+      skip(!config.url.startsWith("redis"), "a row of PostgreSQL is in the set or not");
+      const ids = Array.from({ length: 260 }, (_, index) => `job-${index}`);
+      await addAndFail(
+        app,
+        queue,
+        ids.map((jobId) => ({ data: {}, opts: { jobId } })),
+      );
+      const redis = new Redis(config.url);
+      await redis.del(`bull:${queue.name}:job-3`);
+      redis.disconnect();
+      expect(new Set((await readAll(config, 259)).map(({ eventId }) => eventId)).size).toBe(259);
+    }, 60_000);
 
     it("counts a new job as sent when the failed one cannot be removed", async ({ skip }) => {
       const queue = app.queue(unique("orders"));

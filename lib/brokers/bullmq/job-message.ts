@@ -1,16 +1,15 @@
-import type { Job } from "bullmq";
-import type { LogMarks } from "@/lib/brokers/bullmq/marks";
-import { originalJob } from "@/lib/brokers/bullmq/marks";
+import type { Job, JobsOptions } from "bullmq";
+import { jobKey, MARKS, type Marks, originalJob } from "@/lib/brokers/bullmq/marks";
 import type { Convention } from "@/lib/brokers/conventions/convention";
 import { significantLine } from "@/lib/brokers/conventions/node-stack";
 import { REDRIVE_ATTEMPT, REDRIVE_ID } from "@/lib/brokers/conventions/redrive-mark";
 import { HeaderView, type Message } from "@/lib/brokers/message";
 
 /** A failed job as the conventions read it. `data`: its JSON as stored. */
-export function jobMessage(job: Job, data: string, marks: LogMarks): Message {
-  const { id: originalId, redrive: ofId } = originalJob(job.id!);
+export function jobMessage(job: Job, data: string, marks: Marks): Message {
+  const { id: originalId, redrive: ofId } = originalJob(jobKey({ id: job.id!, timestamp: job.timestamp }));
   const redrive = marks.redrive ?? ofId;
-  const { jobId: _, parent: __, ...options } = job.opts;
+  const { jobId: _, parent: __, [MARKS]: ___, ...options } = job.opts as JobsOptions & { [MARKS]?: unknown };
   const facts: Record<string, string | number | undefined> = {
     id: job.id,
     name: job.name,
@@ -47,6 +46,7 @@ export function jobMessage(job: Job, data: string, marks: LogMarks): Message {
       job: {
         id: job.id,
         name: job.name,
+        addedAtMs: job.timestamp,
         options,
         ...(job.parentKey === undefined ? {} : { parent: job.parentKey }),
         ...(job.repeatJobKey === undefined ? {} : { scheduler: job.repeatJobKey }),

@@ -1,5 +1,6 @@
 import { createPostgresBackend, Queue, quoteSchemaName } from "bullmq";
 import type { Redis } from "ioredis";
+import { logLine, MARKS, type Marks, marksOf } from "@/lib/brokers/bullmq/marks";
 import type { AdapterDeps } from "@/lib/brokers/port";
 import {
   addressOf,
@@ -19,18 +20,22 @@ const STATEMENT_MS_MAX = 5_000;
 const CLOSE_MS_MAX = 1_000;
 
 /** The part of BullMQ's Queue that is used, the same on both backends. */
-export type JobQueue = Pick<
-  Queue,
-  "getJob" | "getJobs" | "getRanges" | "getJobLogs" | "addJobLog" | "getFailedCount" | "add" | "close"
->;
+export type JobQueue = Pick<Queue, "getJob" | "getJobs" | "addJobLog" | "getFailedCount" | "add" | "close">;
+
+export type Stored = { data: string; marks: Marks };
 
 /** The queues of an application, over one connection to its Redis or PostgreSQL. */
 export type JobStore = {
   queue(name: string): JobQueue;
   /** Whether an application has ever used the queue. */
   exists(name: string): Promise<boolean>;
-  /** The data of a job as it is stored: BullMQ's own reading rounds large numbers. null = the job is gone. */
-  rawData(queue: string, id: string): Promise<string | null>;
+  /**
+   * The data of a job as it is stored, since BullMQ's own reading rounds large numbers, and what Parkade wrote beside it.
+   * null = the job is gone.
+   */
+  stored(queue: string, id: string): Promise<Stored | null>;
+  /** Writes marks beside the job, and into its log. Nothing is written for a job that is gone. */
+  mark(queue: string, id: string, marks: Marks): Promise<void>;
   /** Throws when the connection is gone. */
   assertOpen(): void;
   close(): Promise<void>;
@@ -62,6 +67,17 @@ function queues(open: (name: string) => Queue): { queue: (name: string) => Queue
   };
 }
 
+/** A job that is gone is not made again: BullMQ would ignore each new job with its id. */
+const SET_IN_JOB =
+  "return redis.call('exists', KEYS[1]) == 1 and redis.call('hset', KEYS[1], ARGV[1], ARGV[2]) and 1 or 0";
+
+/** For people. A job that was removed meanwhile has no log. */
+async function addLog(queue: JobQueue, id: string, marks: Marks): Promise<void> {
+  await queue.addJobLog(id, logLine(marks)).catch((error: unknown) => {
+    if (!/missing/i.test(String(error))) throw error;
+  });
+}
+
 /** Nothing is written about us into the queue's own settings. */
 const LOOKING_ON = { skipMetasUpdate: true, skipVersionCheck: true, skipWaitingForReady: true };
 
@@ -76,7 +92,15 @@ async function redisStore(config: BullmqConfig, connecting: Connecting, deps: Ad
   return {
     queue,
     exists: async (name) => (await redis.exists(`${prefix}:${name}:meta`)) === 1,
-    rawData: (name, id) => redis.hget(`${prefix}:${name}:${id}`, "data"),
+    stored: async (name, id) => {
+      const [data, marks] = await redis.hmget(`${prefix}:${name}:${id}`, "data", MARKS);
+      return typeof data === "string" ? { data, marks: marksOf(marks ?? null) } : null;
+    },
+    mark: async (name, id, marks) => {
+      const key = `${prefix}:${name}:${id}`;
+      const written = await redis.eval(SET_IN_JOB, 1, key, MARKS, JSON.stringify(marks));
+      if (written === 1) await addLog(queue(name), id, marks);
+    },
     assertOpen: () => {
       if (lost !== null) throw lost;
     },
@@ -140,12 +164,19 @@ async function postgresStore(
       );
       return found.rows.length > 0;
     },
-    rawData: async (name, id) => {
-      const { rows } = await pool.query<{ data: string }>("select data::text from job where queue = $1 and id = $2", [
-        name,
-        id,
-      ]);
-      return rows[0]?.data ?? null;
+    stored: async (name, id) => {
+      const { rows } = await pool.query<{ data: string; marks: string | null }>(
+        "select data::text, (opts -> $3)::text as marks from job where queue = $1 and id = $2",
+        [name, id, MARKS],
+      );
+      return rows[0] === undefined ? null : { data: rows[0].data, marks: marksOf(rows[0].marks) };
+    },
+    mark: async (name, id, marks) => {
+      const { rowCount } = await pool.query(
+        "update job set opts = opts || jsonb_build_object($3::text, $4::jsonb) where queue = $1 and id = $2",
+        [name, id, MARKS, JSON.stringify(marks)],
+      );
+      if (rowCount === 1) await addLog(queue(name), id, marks);
     },
     assertOpen: () => undefined, // the pool connects again by itself
     close: end,

@@ -1,44 +1,52 @@
+import * as z from "zod/mini";
 import type { RedriveMark } from "@/lib/core/dead-letter";
 
 /**
- * BullMQ jobs have no headers, and a failed job stays in its set. What Parkade has done with a job is written where
- * people look too: in the job's own log (BullMQ "Job logs"), and, for a new job, in its id.
+ * BullMQ jobs have no headers, and a failed job stays in its set. What Parkade has done with a job is written beside it under
+ * this name, and for people into its log. The log alone would not do: `keepLogs` and `clearLogs` of the application trim it.
  */
-export function parkedLine(finishedOn: number): string {
-  return `parkade: parked the failure of ${finishedOn}`;
-}
+export const MARKS = "parkade";
 
-export function redriveLine({ redriveId, attempt }: RedriveMark): string {
-  return `parkade: redrive ${redriveId} attempt ${attempt}`;
-}
-
-const PARKED = /^parkade: parked the failure of (\d+)$/;
-const REDRIVE = /^parkade: redrive ([0-9a-f-]{36}) attempt (\d+)$/;
-
-export type LogMarks = {
+const marksSchema = z.object({
   /** The `finishedOn` of the failure that was parked last; null = none. */
-  parked: number | null;
+  parked: z.nullable(z.number()),
   /** The redrive that put the job back after that; null = none. */
-  redrive: RedriveMark | null;
-};
+  redrive: z.nullable(z.object({ redriveId: z.string(), attempt: z.number() })),
+});
+export type Marks = z.infer<typeof marksSchema>;
 
-/** What the lines of a job's log, oldest first, say. Other lines are the application's. */
-export function marksIn(lines: readonly string[]): LogMarks {
-  let marks: LogMarks = { parked: null, redrive: null };
-  for (const line of lines) {
-    const parked = PARKED.exec(line);
-    if (parked !== null) marks = { parked: Number(parked[1]), redrive: null };
-    const redrive = REDRIVE.exec(line);
-    if (redrive !== null) marks = { ...marks, redrive: { redriveId: redrive[1]!, attempt: Number(redrive[2]) } };
+/** What stands beside a job. Anything else under the name is not Parkade's. */
+export function marksOf(text: string | null): Marks {
+  try {
+    const parsed = marksSchema.safeParse(JSON.parse(text ?? "null"));
+    if (parsed.success) return parsed.data;
+  } catch {
+    // no JSON
   }
-  return marks;
+  return { parked: null, redrive: null };
+}
+
+/** The line of the log that says the same. */
+export function logLine({ parked, redrive }: Marks): string {
+  return redrive === null
+    ? `parkade: parked the failure of ${parked}`
+    : `parkade: redrive ${redrive.redriveId} attempt ${redrive.attempt}`;
+}
+
+/**
+ * What a job is known by. BullMQ counts the ids that it gives itself, and counts from 1 again once a queue was obliterated
+ * or its Redis was flushed: such an id tells a job only with the time at which it was added. An application's id is no
+ * number: BullMQ refuses it.
+ */
+export function jobKey({ id, timestamp }: { id: string; timestamp: number }): string {
+  return /^\d+$/.test(id) ? `${id}-${timestamp}` : id;
 }
 
 const NEW_JOB = /^(.*)-r([0-9a-f]{32})-(\d+)$/s;
 
 /** The id of the job that one attempt adds. Another attempt adds another job: BullMQ ignores an id that it knows. */
-export function newJobId(id: string, { redriveId, attempt }: RedriveMark): string {
-  const { id: first } = originalJob(id);
+export function newJobId(key: string, { redriveId, attempt }: RedriveMark): string {
+  const { id: first } = originalJob(key);
   return `${first.replaceAll(":", "_")}-r${redriveId.replaceAll("-", "")}-${attempt}`;
 }
 

@@ -8,7 +8,7 @@ import {
   storeCode,
   wasRefused,
 } from "@/lib/brokers/bullmq/job-store";
-import { marksIn, newJobId, redriveLine } from "@/lib/brokers/bullmq/marks";
+import { jobKey, newJobId } from "@/lib/brokers/bullmq/marks";
 import { HeldConnection } from "@/lib/brokers/held-connection";
 import {
   type AdapterDeps,
@@ -24,10 +24,22 @@ import type { BullmqConfig } from "@/lib/kinds/bullmq";
 /** For how long a queue that was found counts as existing. */
 const QUEUE_KNOWN_MS = 30_000;
 
-type OriginJob = { id: string; name: string; options?: JobsOptions; parent?: string; scheduler?: string };
+/** `addedAtMs`: tells it from another job of the same id. */
+type OriginJob = {
+  id: string;
+  name: string;
+  addedAtMs?: number;
+  options?: JobsOptions;
+  parent?: string;
+  scheduler?: string;
+};
 
 function refuse(code: string, message: string): PublishError {
   return new PublishError(code, message, { sent: "no" });
+}
+
+function gone(id: string, queue: string): PublishError {
+  return refuse("BULLMQ_JOB_GONE", `job ${id} is not in ${queue} any more: set redriveTo.mode to new-job`);
 }
 
 /** `JSON.rawJSON` (ES2025) writes the digits of a number as they are; the types of this library do not know it yet. */
@@ -124,11 +136,18 @@ export class BullmqPublisher implements Publisher {
     const name = message.origin.queue ?? this.config.queue;
     const queue = store.queue(name);
     const job = await queue.getJob(origin.id);
-    if (job === undefined || job === null)
-      throw refuse("BULLMQ_JOB_GONE", `job ${origin.id} is not in ${name} any more: set redriveTo.mode to new-job`);
+    if (job === undefined || job === null) throw gone(origin.id, name);
+    if (origin.addedAtMs !== undefined && origin.addedAtMs !== job.timestamp)
+      throw refuse(
+        "BULLMQ_JOB_GONE",
+        `job ${origin.id} of ${name} is another one: the queue was emptied and counts from 1 again. Set redriveTo.mode to new-job`,
+      );
+    const stored = await store.stored(name, origin.id);
+    if (stored === null) throw gone(origin.id, name);
+    const { data, marks } = stored;
     const state = await job.getState();
     if (state !== "failed") {
-      const { redrive } = marksIn((await queue.getJobLogs(origin.id)).logs);
+      const { redrive } = marks;
       // The answer to an earlier send was lost, not its effect.
       if (redrive?.redriveId === message.redriveId) return { status: `job ${origin.id} is ${state}, by this redrive` };
       throw refuse(
@@ -136,10 +155,10 @@ export class BullmqPublisher implements Publisher {
         `job ${origin.id} of ${name} is ${state}, not failed: somebody else has retried it`,
       );
     }
-    const stored = await store.rawData(name, origin.id);
-    if (stored !== Buffer.from(message.payload).toString("utf8"))
+    if (data !== Buffer.from(message.payload).toString("utf8"))
       await job.updateData(exactValue(message.payload) as never);
-    await queue.addJobLog(origin.id, redriveLine(message));
+    const redrive = { redriveId: message.redriveId, attempt: message.attempt };
+    await store.mark(name, origin.id, { ...marks, redrive });
     await job.retry("failed", { resetAttemptsMade: true, resetAttemptsStarted: true });
     return { status: `job ${origin.id} waits again` };
   }
@@ -154,7 +173,8 @@ export class BullmqPublisher implements Publisher {
     const data = exactValue(message.payload);
     if (!(await this.isThere(store, target)))
       throw refuse("BULLMQ_NO_QUEUE", `queue ${target} does not exist on ${storeAddress(this.config)}`);
-    const id = newJobId(origin?.id ?? message.eventId, message);
+    const key = origin === null ? message.eventId : jobKey({ id: origin.id, timestamp: origin.addedAtMs ?? 0 });
+    const id = newJobId(key, message);
     // A delay or a deduplication of the first job would hold back or swallow the new one.
     const { delay: _, deduplication: __, timestamp: ___, ...options } = origin?.options ?? {};
     const job = await store.queue(target).add(origin?.name ?? "redrive", data, { ...options, jobId: id });
@@ -165,7 +185,7 @@ export class BullmqPublisher implements Publisher {
       );
     // The new job is there: whatever prevents the removal of the first one, the message was sent.
     if (origin !== null && this.config.redriveTo?.keepOriginal !== true)
-      await this.removeFailed(store, message, origin.id).catch(() => undefined);
+      await this.removeFailed(store, message, origin).catch(() => undefined);
     return { status: `job ${id} of ${target}` };
   }
 
@@ -178,9 +198,10 @@ export class BullmqPublisher implements Publisher {
   }
 
   /** The new job stands for it. One that is not failed any more is somebody else's business. */
-  private async removeFailed(store: JobStore, message: OutboundMessage, id: string): Promise<void> {
-    const job = await store.queue(message.origin.queue ?? this.config.queue).getJob(id);
-    if (job === undefined || job === null || (await job.getState()) !== "failed") return;
+  private async removeFailed(store: JobStore, message: OutboundMessage, origin: OriginJob): Promise<void> {
+    const job = await store.queue(message.origin.queue ?? this.config.queue).getJob(origin.id);
+    if (job === undefined || job === null || job.timestamp !== (origin.addedAtMs ?? job.timestamp)) return;
+    if ((await job.getState()) !== "failed") return;
     await job.remove(); // rejects when it is locked, or removed by another
   }
 

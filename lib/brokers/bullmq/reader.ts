@@ -8,7 +8,6 @@ import {
   openJobStore,
   storeAddress,
 } from "@/lib/brokers/bullmq/job-store";
-import { marksIn, parkedLine } from "@/lib/brokers/bullmq/marks";
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import { poll } from "@/lib/brokers/poll";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
@@ -55,18 +54,18 @@ export async function letterOf(
   job: Job,
 ): Promise<{ letter: DeadLetter; failure: Failure } | null> {
   const { queue: name, mapping = {} } = config;
-  const { logs } = await store.queue(name).getJobLogs(job.id!);
-  const marks = marksIn(logs);
   const finishedOn = job.finishedOn ?? 0;
-  if (marks.parked === finishedOn) return null;
-  const data = await store.rawData(name, job.id!);
-  if (data === null) return null;
-  return { letter: readDeadLetter(jobMessage(job, data, marks), mapping), failure: { id: job.id!, finishedOn } };
+  const stored = await store.stored(name, job.id!);
+  if (stored === null || stored.marks.parked === finishedOn) return null;
+  return {
+    letter: readDeadLetter(jobMessage(job, stored.data, stored.marks), mapping),
+    failure: { id: job.id!, finishedOn },
+  };
 }
 
 /**
  * Goes through the failed set, oldest first, then looks at its newest jobs, and now and then goes through all of it again.
- * A job stays in the set when it is parked: its log says so, and a redrive retries it there.
+ * A job stays in the set when it is parked: its mark says so, and a redrive retries it there.
  */
 class FailedSetSession implements ReadSession<Failure> {
   readonly inHandMax = Number.POSITIVE_INFINITY;
@@ -74,8 +73,9 @@ class FailedSetSession implements ReadSession<Failure> {
   private readonly queue: JobQueue;
   private readonly config: BullmqConfig;
   private readonly clock: Clock;
-  /** The failures that need no look: parked, or in hand. */
-  private readonly known = new Map<string, number>();
+  /** The failures that need no look: parked, or in hand. What a whole walk has not met any more is forgotten. */
+  private known = new Map<string, number>();
+  private knownBefore = new Map<string, number>();
   /** Position of the walk through the whole set; null = it is done. */
   private walkAt: number | null = 0;
   private walkAgainMs = 0;
@@ -93,7 +93,11 @@ class FailedSetSession implements ReadSession<Failure> {
 
   private async look(signal: AbortSignal): Promise<Taken<Failure>[]> {
     this.store.assertOpen();
-    if (this.walkAt === null && this.clock.nowMs() >= this.walkAgainMs) this.walkAt = 0;
+    if (this.walkAt === null && this.clock.nowMs() >= this.walkAgainMs) {
+      this.walkAt = 0;
+      this.knownBefore = this.known;
+      this.known = new Map();
+    }
     while (this.walkAt !== null && !signal.aborted) {
       const page = await this.page(this.walkAt, true);
       this.walkAt = page.length < PAGE ? null : this.walkAt + PAGE;
@@ -105,31 +109,30 @@ class FailedSetSession implements ReadSession<Failure> {
   }
 
   /** `oldestFirst`: the way of the walk; the newest page shows what has just failed. */
-  private async page(start: number, oldestFirst: boolean): Promise<Job[]> {
-    const jobs = (await this.queue.getJobs(["failed"], start, start + PAGE - 1, oldestFirst)) as (Job | undefined)[];
-    return jobs.filter((job) => job !== undefined && job !== null) as Job[];
+  private async page(start: number, oldestFirst: boolean): Promise<(Job | null | undefined)[]> {
+    return await this.queue.getJobs(["failed"], start, start + PAGE - 1, oldestFirst);
   }
 
-  private async fresh(jobs: readonly Job[]): Promise<Taken<Failure>[]> {
-    const taken: Taken<Failure>[] = [];
-    for (const job of jobs) {
+  /** A page may hold nothing in the place of a job whose key was removed by other means than BullMQ. */
+  private async fresh(jobs: readonly (Job | null | undefined)[]): Promise<Taken<Failure>[]> {
+    const look = async (job: Job | null | undefined): Promise<Taken<Failure>[]> => {
+      if (!job?.id) return [];
       const { id, finishedOn = 0 } = job;
-      if (id === undefined || this.known.get(id) === finishedOn) continue;
-      const read = await letterOf(this.store, this.config, job);
+      const known = (this.known.get(id) ?? this.knownBefore.get(id)) === finishedOn;
+      const read = known ? null : await letterOf(this.store, this.config, job);
       this.known.set(id, finishedOn);
-      if (read !== null) taken.push({ letter: read.letter, handle: read.failure, deliveries: 0 });
-    }
+      return read === null ? [] : [{ letter: read.letter, handle: read.failure, deliveries: 0 }];
+    };
+    const taken = (await Promise.all(jobs.map(look))).flat();
     return taken.sort((left, right) => left.handle.finishedOn - right.handle.finishedOn);
   }
 
   async acknowledge(failures: readonly Failure[]): Promise<void> {
-    for (const { id, finishedOn } of failures) {
-      // A job that was removed meanwhile has no log: nothing is left to say it to.
-      await this.queue.addJobLog(id, parkedLine(finishedOn)).catch((error: unknown) => {
-        this.store.assertOpen();
-        if (!/missing/i.test(String(error))) throw error;
-      });
-    }
+    const { queue } = this.config;
+    const parked = failures.map(({ id, finishedOn }) =>
+      this.store.mark(queue, id, { parked: finishedOn, redrive: null }),
+    );
+    await Promise.all(parked);
   }
 
   async lag(): Promise<Lag> {
