@@ -62,6 +62,15 @@ type ExactHarness<Config> = {
   tls: { good: Config; refused: [title: string, config: Config, says: RegExp][] } | null;
 };
 
+/** How a wire that does not carry any body carries a text: the payload of the message, and the text in one. */
+type Frame = { payload(text: string): Buffer; text(payload: Buffer): string };
+
+/** A text in quotes, for a wire that holds JSON alone. */
+export const QUOTED: Frame = {
+  payload: (text) => Buffer.from(JSON.stringify(text)),
+  text: (payload) => JSON.parse(String(payload)),
+};
+
 /** One isolated source with its target, reached through a proxy. Made anew for every test. */
 export type BrokerHarness<Config> = {
   adapter: Adapter<Config>;
@@ -84,7 +93,7 @@ export type BrokerHarness<Config> = {
   /** The broker does not say how many messages it holds. */
   uncounted?: true;
   /** What the wire cannot carry at all: bodies that are no JSON, headers. Absent = it carries both. */
-  without?: { anyBody?: true; headers?: true };
+  without?: { anyBody?: Frame; headers?: true };
   /** null for adapters that are pushed to. */
   exact: ExactHarness<Config> | null;
   stop(): Promise<void>;
@@ -138,9 +147,18 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
       return made;
     };
 
-    /** What the test put there: a wire that holds JSON alone holds the text in quotes. */
-    const decoded = (text: string): string => (harness.without?.anyBody ? JSON.parse(text) : text);
-    const bodyOf = (letter: DeadLetter) => decoded(Buffer.from(letter.payload).toString());
+    /** What the test put there. */
+    const decoded = (payload: Uint8Array): string => {
+      const bytes = Buffer.from(payload);
+      return harness.without?.anyBody?.text(bytes) ?? bytes.toString();
+    };
+    const bodyOf = (letter: DeadLetter) => decoded(letter.payload);
+    /** A message whose payload the wire carries. */
+    const fresh: typeof outbound = (origin, change = {}) => {
+      const made = outbound(origin, change);
+      const framed = harness.without?.anyBody?.payload(Buffer.from(made.payload).toString());
+      return framed === undefined ? made : { ...made, payload: framed };
+    };
 
     beforeEach(async () => {
       harness = await make();
@@ -163,15 +181,13 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         async (_, payload, contentType) => {
           if (harness.without?.anyBody) return; // the suite of that adapter has its own
           if (!carriesBody(harness.exact?.carries, payload)) {
-            const error = await failureOf(
-              publisher().publish(outbound(harness.origin, { payload, contentType }), never),
-            );
+            const error = await failureOf(publisher().publish(fresh(harness.origin, { payload, contentType }), never));
             expect(error).toBeInstanceOf(PublishError);
             expect(error).toMatchObject({ sent: "no" });
             expect(await harness.arrived()).toEqual([]);
             return;
           }
-          await publisher().publish(outbound(harness.origin, { payload, contentType }), never);
+          await publisher().publish(fresh(harness.origin, { payload, contentType }), never);
           const [message] = await harness.arrived();
           expect(message!.body.equals(payload)).toBe(true);
           expect(message!.contentType).toBe(contentType);
@@ -181,7 +197,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
       it("restores the application's headers, marks the redrive and leaves the failure behind", async (context) => {
         if (harness.without?.headers) return context.skip("the wire has no headers");
         await publisher().publish(
-          outbound(harness.origin, {
+          fresh(harness.origin, {
             headers: [
               ["x-tenant", "eu"],
               ["x-death", "[]", "amqp"],
@@ -208,7 +224,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
       it("passes on how often the message was repeated, once, in place of the parked count", async (context) => {
         if (harness.without?.headers) return context.skip("the wire has no headers");
         const headers: OutboundMessage["headers"] = [["x-retry-count", "2"]];
-        await publisher().publish(outbound(harness.origin, { headers, retryCount: 4 }), never);
+        await publisher().publish(fresh(harness.origin, { headers, retryCount: 4 }), never);
         const [message] = await harness.arrived();
         expect(String(message!.headers["x-retry-count"])).toBe("4");
       });
@@ -217,7 +233,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         const phases: string[] = [];
         const tell = (phase: string) => phases.push(phase);
         const target = publisher();
-        await target.publish(outbound(harness.origin), never, tell);
+        await target.publish(fresh(harness.origin), never, tell);
         expect(phases[0]).toBe("connected");
         expect(phases).toEqual(["connected", "answering"].slice(0, phases.length));
         harness.proxy.cut();
@@ -226,7 +242,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         // The first publish may still use the connection that is being closed; no later one does.
         await eventually(async () => {
           phases.length = 0;
-          await failureOf(target.publish(outbound(harness.origin), never, tell));
+          await failureOf(target.publish(fresh(harness.origin), never, tell));
           return phases;
         }).toEqual([]);
         await harness.proxy.accept();
@@ -234,7 +250,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
 
       it("carries many at a time, each exactly once", async () => {
         const target = publisher();
-        const messages = Array.from({ length: 300 }, () => outbound(harness.origin));
+        const messages = Array.from({ length: 300 }, () => fresh(harness.origin));
         await Promise.all(messages.map((message) => target.publish(message, never)));
         const bodies = (await harness.arrived()).map((message) => message.body.toString()).sort();
         expect(bodies).toEqual(messages.map((message) => Buffer.from(message.payload).toString()).sort());
@@ -242,17 +258,17 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
 
       it("sends nothing once aborted", async () => {
         const reason = new Error("changed my mind");
-        expect(await failureOf(publisher().publish(outbound(harness.origin), AbortSignal.abort(reason)))).toBe(reason);
+        expect(await failureOf(publisher().publish(fresh(harness.origin), AbortSignal.abort(reason)))).toBe(reason);
         expect(await harness.arrived()).toEqual([]);
       });
 
       it("ends at once on abort while the answer is outstanding, with the reason", async () => {
         const target = publisher();
-        await target.publish(outbound(harness.origin), never);
+        await target.publish(fresh(harness.origin), never);
         harness.proxy.stall("toClient");
         const before = harness.proxy.bytes("toServer");
         const abort = new AbortController();
-        const publishing = failureOf(target.publish(outbound(harness.origin), abort.signal));
+        const publishing = failureOf(target.publish(fresh(harness.origin), abort.signal));
         await eventually(() => harness.proxy.bytes("toServer")).toBeGreaterThan(before);
         const reason = new Error("operation cancelled");
         abort.abort(reason);
@@ -261,18 +277,18 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
 
       it("says that nothing was sent when the target cannot be reached", async () => {
         await harness.proxy.refuse();
-        const error = await failureOf(publisher().publish(outbound(harness.origin), never));
+        const error = await failureOf(publisher().publish(fresh(harness.origin), never));
         expect(error).toBeInstanceOf(PublishError);
         expect(error).toMatchObject({ code: "ECONNREFUSED", sent: "no" });
       });
 
       it("says that the message may have arrived when the answer is lost, and recovers", async () => {
         const target = publisher();
-        await target.publish(outbound(harness.origin), never);
+        await target.publish(fresh(harness.origin), never);
         await harness.arrived();
         harness.proxy.stall("toClient");
         const before = harness.proxy.bytes("toServer");
-        const publishing = failureOf(target.publish(outbound(harness.origin), never));
+        const publishing = failureOf(target.publish(fresh(harness.origin), never));
         await eventually(() => harness.proxy.bytes("toServer")).toBeGreaterThan(before);
         // The message did arrive: "no" would be wrong.
         await eventually(async () => (await harness.arrived()).length).toBe(1);
@@ -281,11 +297,11 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         expect(error).toBeInstanceOf(PublishError);
         expect((error as PublishError).sent).toBe("maybe");
         harness.proxy.resume();
-        await eventually(() => failureOf(target.publish(outbound(harness.origin), never))).toBeNull();
+        await eventually(() => failureOf(target.publish(fresh(harness.origin), never))).toBeNull();
       });
 
       it("tells a refused destination as a typed error", async () => {
-        const error = await failureOf(publisher(harness.refusing).publish(outbound({}), never));
+        const error = await failureOf(publisher(harness.refusing).publish(fresh({}), never));
         expect(error).toBeInstanceOf(PublishError);
         expect((error as PublishError).code).toMatch(/^[A-Z][A-Z0-9_]+$/);
         expect((error as PublishError).sent).toBe("no");
@@ -293,10 +309,10 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
 
       it("closes its connections and takes nothing more", async () => {
         const target = publisher();
-        await target.publish(outbound(harness.origin), never);
+        await target.publish(fresh(harness.origin), never);
         await target.close();
         await eventually(() => harness.proxy.connections()).toBe(0);
-        expect(await failureOf(target.publish(outbound(harness.origin), never))).toMatchObject({ sent: "no" });
+        expect(await failureOf(target.publish(fresh(harness.origin), never))).toMatchObject({ sent: "no" });
       });
     });
 
@@ -445,7 +461,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         await harness.produce(["a", "b"]);
         const result = await harness.adapter.probe(harness.config, never);
         expect(result).toMatchObject({ reachable: true, depth: harness.uncounted ? null : 2 });
-        const bytes = harness.without?.anyBody ? 3 : 1;
+        const bytes = harness.without?.anyBody?.payload("a").length ?? 1;
         expect(result.reachable && result.sample.map((sample) => sample.payloadBytes)).toEqual([bytes, bytes]);
         expect(await harness.remaining()).toBe(2);
         const offered: string[] = [];
@@ -485,7 +501,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
           const bodies = Array.from({ length: 200 }, (_, n) => `m-${n}`);
           await harness.produce(bodies);
           const committed = await readByDyingProcesses(name, harness.config, dies, () => harness.remaining());
-          expect([...new Set(committed.map(decoded))].sort()).toEqual([...bodies].sort());
+          expect([...new Set(committed.map((payload) => decoded(payload)))].sort()).toEqual([...bodies].sort());
         },
         120_000,
       );
@@ -557,7 +573,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
           keys.map(async (key) => {
             for (const letter of letters.filter(({ body }) => body.startsWith(key))) {
               const origin = { ...harness.origin, key: letter.key, messageGroup: key };
-              await target.publish(outbound(origin, { payload: Buffer.from(letter.body) }), never);
+              await target.publish(fresh(origin, { payload: Buffer.from(letter.body) }), never);
             }
           }),
         );
@@ -584,7 +600,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         await eventually(() => harness.remaining()).toBe(0);
         await eventually(() => consumer.state()).toMatchObject({ state: "running", lastError: null });
         const target = publisher();
-        await eventually(() => failureOf(target.publish(outbound(harness.origin), never))).toBeNull();
+        await eventually(() => failureOf(target.publish(fresh(harness.origin), never))).toBeNull();
       }, 180_000);
 
       it("says what is wrong with each configuration that cannot work, without a secret", async (context) => {
@@ -613,7 +629,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         await eventually(() => consumer.state().state).toBe("running");
         await consumer.stop();
         const target = harness.adapter.publisher(tls.good);
-        await target.publish(outbound(harness.origin), never);
+        await target.publish(fresh(harness.origin), never);
         await target.close();
       });
     });
@@ -678,14 +694,14 @@ function redriveOf(
 
 /**
  * Reads a source by a process that dies in its first batch, then by one that lives, until nothing remains. Resolves with
- * every committed body, repeats included.
+ * every committed payload, repeats included. `remaining` is asked with those there are.
  */
-async function readByDyingProcesses(
+export async function readByDyingProcesses(
   kind: string,
   config: unknown,
   dies: "before-commit" | "before-acknowledgement",
-  remaining: () => Promise<number>,
-): Promise<string[]> {
+  remaining: (committed: Buffer[]) => Promise<number> | number,
+): Promise<Buffer[]> {
   const folder = mkdtempSync(join(tmpdir(), "parkade-reading-"));
   const file = join(folder, "committed");
   writeFileSync(file, "");
@@ -698,7 +714,7 @@ async function readByDyingProcesses(
     readFileSync(file, "utf8")
       .split("\n")
       .filter(Boolean)
-      .map((line) => Buffer.from(line, "base64").toString());
+      .map((line) => Buffer.from(line, "base64"));
   const survivor = async () => {
     const first = start(dies);
     const [, signal] = (await once(first, "exit")) as [number | null, string | null];
@@ -707,7 +723,7 @@ async function readByDyingProcesses(
   };
   const second = await survivor();
   try {
-    await expect.poll(remaining, { timeout: 90_000, interval: 100 }).toBe(0);
+    await expect.poll(() => remaining(committed()), { timeout: 90_000, interval: 100 }).toBe(0);
     return committed();
   } finally {
     second.kill("SIGTERM"); // ends without an orderly stop; what it committed is acknowledged or comes again

@@ -3,7 +3,14 @@ import { createPostgresBackend, type Job, Queue, runMigrations, Worker } from "b
 import { Redis } from "ioredis";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { type BrokerHarness, consumerOf, describeBroker, eventually, outbound } from "@/lib/brokers/broker.conformance";
+import {
+  type BrokerHarness,
+  consumerOf,
+  describeBroker,
+  eventually,
+  outbound,
+  QUOTED,
+} from "@/lib/brokers/broker.conformance";
 import { bullmqAdapter } from "@/lib/brokers/bullmq/adapter";
 import { MARKS, marksOf } from "@/lib/brokers/bullmq/marks";
 import type { DeadLetter } from "@/lib/core/dead-letter";
@@ -154,7 +161,7 @@ async function harness(app: App): Promise<BrokerHarness<BullmqConfig>> {
     refusing: configOf({ ...config, redriveTo: { mode: "new-job", queue: unique("nobody-made-it") } }),
     proxy,
     origin: {},
-    without: { anyBody: true, headers: true },
+    without: { anyBody: QUOTED, headers: true },
     arrived: async () => {
       const jobs = await target.getJobs(["waiting", "prioritized"], 0, -1, true);
       await Promise.all(jobs.map((job) => job.remove()));

@@ -12,6 +12,7 @@ import {
   type ExactMessage,
   eventually,
   outbound,
+  readByDyingProcesses,
 } from "@/lib/brokers/broker.conformance";
 import { headerBytes, storedHeader } from "@/lib/brokers/message";
 import { outboxAdapter } from "@/lib/brokers/outbox/adapter";
@@ -416,6 +417,41 @@ describe("outbox", () => {
       hold.resolve();
       await Promise.all([broken, ...workers].map((worker) => worker.stop()));
     });
+  });
+
+  describe("kill -9 of a reader that has no parked status to set", () => {
+    it.each(["before-commit", "before-acknowledgement"] as const)(
+      "%s: the next process offers every dead row, and those that died meanwhile",
+      async (dies) => {
+        const { table, config } = await kitTable();
+        const die = async (numbers: number[]) => {
+          const events = numbers.map((n) => ({
+            aggregateType: "order",
+            aggregateId: `${n}`,
+            eventType: "OrderPlaced",
+            destination: "orders",
+            payload: { n },
+          }));
+          const ids = await insertOutbox(db, events, { table, notify: false });
+          await db.query(`update ${table} set status = 'FAILED', attempts = 9 where id = any($1)`, [ids]);
+        };
+        await die(Array.from({ length: 700 }, (_, n) => n)); // more than one batch
+        let late: Promise<void> | null = null;
+        const committed = await readByDyingProcesses("outbox", config, dies, async (payloads) => {
+          // The first process is dead: another row dies, in a transaction that is newer than all it has read.
+          late ??= die([700]);
+          await late;
+          return 701 - new Set(payloads.map(String)).size;
+        });
+        const offered = committed.map((payload) => JSON.parse(String(payload)).n as number);
+        expect(new Set(offered).size).toBe(701);
+        // What was committed by the first process comes again under its id, and the store knows it.
+        expect(offered).toHaveLength(dies === "before-commit" ? 701 : 701 + 500);
+        const { rows } = await db.query(`select distinct status from ${table}`);
+        expect(rows).toEqual([{ status: "FAILED" }]);
+      },
+      120_000,
+    );
   });
 
   describe("two workers with a parked status", () => {

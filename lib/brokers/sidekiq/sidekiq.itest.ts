@@ -1,13 +1,23 @@
+import { createHash, randomBytes } from "node:crypto";
 import { deflateSync } from "node:zlib";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { consumerOf, eventually, outbound } from "@/lib/brokers/broker.conformance";
+import {
+  type BrokerHarness,
+  consumerOf,
+  describeBroker,
+  type ExactMessage,
+  eventually,
+  outbound,
+} from "@/lib/brokers/broker.conformance";
 import type { OutboundMessage } from "@/lib/brokers/port";
 import { sidekiqAdapter } from "@/lib/brokers/sidekiq/adapter";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { parseSourceConfig } from "@/lib/kinds/kinds";
 import type { SidekiqConfig } from "@/lib/kinds/sidekiq";
 import { systemClock } from "@/lib/platform/clock";
+import { type TestCertificates, testCertificates } from "@/lib/testing/certificates";
+import { freePort } from "@/lib/testing/free-port";
 import { redisInstalled, type TestRedis, testRedis } from "@/lib/testing/redis";
 import { startTcpProxy } from "@/lib/testing/tcp-proxy";
 
@@ -15,6 +25,8 @@ const never = new AbortController().signal;
 const adapter = sidekiqAdapter({ clock: systemClock, random: () => 0 });
 let server: TestRedis;
 let redis: Redis;
+let certificates: TestCertificates;
+let tlsPort: number;
 
 const configOf = (change: object = {}) =>
   parseSourceConfig("sidekiq", { url: server.url, ...change }).config as SidekiqConfig;
@@ -49,16 +61,123 @@ async function redrive(letter: DeadLetter, config = configOf(), change: Partial<
   }
 }
 
+/** The job that stands for a text: its only argument. */
+const job = {
+  payload: (text: string) =>
+    Buffer.from(
+      JSON.stringify({
+        class: "Charge",
+        args: [text],
+        queue: "orders",
+        jid: createHash("sha256").update(text).digest("hex").slice(0, 24),
+        retry: true,
+      }),
+    ),
+  text: (payload: Buffer): string => JSON.parse(String(payload)).args[0],
+};
+
+async function harness(): Promise<BrokerHarness<SidekiqConfig>> {
+  const proxy = await startTcpProxy(server.port);
+  const namespace = `shop-${randomBytes(4).toString("hex")}`;
+  const dead = `${namespace}:dead`;
+  const through = (login = "") => `redis://${login}127.0.0.1:${proxy.port}`;
+  const config = configOf({ url: through(), namespace });
+  let score = 0;
+  const bury = async (jobs: (string | Buffer)[]) => {
+    for (const member of jobs) await redis.zadd(dead, ++score, member);
+  };
+  /** As workers took them out of the queue. */
+  let taken: string[] = [];
+  const emptied = async () => {
+    const queue = `${namespace}:queue:orders`;
+    const [[, jobs]] = (await redis.multi().lrange(queue, 0, -1).del(queue).exec()) as [[null, string[]], unknown];
+    taken = jobs.reverse();
+    return taken.map((one) => job.text(Buffer.from(one)));
+  };
+  const prepare = async () => {
+    await redis.set(`${namespace}-text:dead`, "x");
+    await redis.set(`${namespace}:queue:text`, "x");
+    await redis.call("ACL", "SETUSER", "limited", "on", ">hunter2", "~*", "+@all", "-zrem");
+  };
+  await prepare();
+  const secure = { url: `rediss://127.0.0.1:${tlsPort}`, namespace };
+  const { ca, otherCa } = certificates;
+  return {
+    adapter,
+    config,
+    refusing: configOf({ ...config, redriveTo: { queue: "text" } }),
+    proxy,
+    origin: {},
+    without: { anyBody: job, headers: true },
+    arrived: async () =>
+      (await emptied()).map((text) => ({ body: job.payload(text), contentType: "application/json", headers: {} })),
+    produce: (bodies) => bury(bodies.map(job.payload)),
+    remaining: () => redis.zcard(dead),
+    exact: {
+      carries: {
+        keys: false,
+        absentBody: false,
+        emptyBody: false,
+        binaryBody: false,
+        nullHeaders: false,
+        duplicateHeaders: false,
+        binaryHeaders: false,
+      },
+      produceExact: (messages) => bury(messages.map(({ body }) => job.payload(String(body)))),
+      arrivedExact: async () =>
+        (await emptied()).map((text): ExactMessage => ({ key: null, body: Buffer.from(text), headers: [] })),
+      bounce: () => bury(taken.slice(0, 1)),
+      restart: async () => {
+        await server.restart();
+        await prepare();
+      },
+      misconfigured: [
+        [
+          "a wrong password",
+          configOf({ ...config, url: through("nobody:hunter2@") }),
+          /check the user and the password/,
+        ],
+        [
+          "a user without one command",
+          configOf({ ...config, url: through("limited:hunter2@") }),
+          /refuses a command: .*zrem/i,
+        ],
+        ["a key of another type", configOf({ ...config, namespace: `${namespace}-text` }), /is no set of Sidekiq/],
+      ],
+      tls: {
+        good: configOf({ ...secure, tls: { ca } }),
+        refused: [
+          ["no authority", configOf(secure), /certificate|signed/],
+          ["another authority", configOf({ ...secure, tls: { ca: otherCa } }), /certificate|signed/],
+          ["another name", configOf({ ...secure, tls: { ca, servername: "elsewhere.example" } }), /elsewhere\.example/],
+        ],
+      },
+    },
+    stop: () => proxy.stop(),
+  };
+}
+
 describe.skipIf(!redisInstalled)(redisInstalled ? "sidekiq" : "sidekiq (skipped: redis-server is missing)", () => {
   beforeAll(async () => {
-    server = await testRedis();
+    certificates = testCertificates();
+    tlsPort = await freePort();
+    const { caFile, server: own } = certificates;
+    const tls = { "tls-port": String(tlsPort), "tls-auth-clients": "optional", "tls-ca-cert-file": caFile };
+    server = await testRedis({
+      stored: true,
+      settings: { ...tls, "tls-cert-file": own.certFile, "tls-key-file": own.keyFile },
+    });
     redis = new Redis(server.url, { protocol: 2 });
+    redis.on("error", () => undefined); // a test kills the server
   });
   afterEach(() => redis.flushall());
   afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
+    redis?.disconnect();
+    await server?.stop();
+    certificates?.remove();
   });
+
+  describeBroker<SidekiqConfig>("sidekiq", harness);
 
   it("parks a dead job with its failure, and takes it out of the set after the commit", async () => {
     await kill(VERSION_8);
