@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import type { RedriveMark } from "@/lib/core/dead-letter";
 
 /**
@@ -7,23 +6,25 @@ import type { RedriveMark } from "@/lib/core/dead-letter";
  */
 export const MARKS = "parkade";
 
-const marksSchema = z.object({
+export type Marks = {
   /** The `finishedOn` of the failure that was parked last; null = none. */
-  parked: z.nullable(z.number()),
+  parked: number | null;
   /** The redrive that put the job back after that; null = none. */
-  redrive: z.nullable(z.object({ redriveId: z.string(), attempt: z.number() })),
-});
-export type Marks = z.infer<typeof marksSchema>;
+  redrive: RedriveMark | null;
+};
 
-/** What stands beside a job. Anything else under the name is not Parkade's. */
+/** What stands beside a job. Anything else under the name is not Parkade's, and reads as nothing. */
 export function marksOf(text: string | null): Marks {
+  let found: { parked?: unknown; redrive?: { redriveId?: unknown; attempt?: unknown } | null } | null = null;
   try {
-    const parsed = marksSchema.safeParse(JSON.parse(text ?? "null"));
-    if (parsed.success) return parsed.data;
+    found = JSON.parse(text ?? "null");
   } catch {
     // no JSON
   }
-  return { parked: null, redrive: null };
+  const parked = typeof found?.parked === "number" ? found.parked : null;
+  const { redriveId, attempt } = found?.redrive ?? {};
+  const isRedrive = typeof redriveId === "string" && typeof attempt === "number";
+  return { parked, redrive: isRedrive ? { redriveId, attempt } : null };
 }
 
 /** The line of the log that says the same. */
