@@ -19,7 +19,7 @@ const GOOGLE = "https://pubsub.googleapis.com";
 /** Above one answer of Pull with messages of the greatest size. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
-export const ANSWER_TIMEOUT_MS = 30_000;
+const ANSWER_TIMEOUT_MS = 30_000;
 /** For a question about something small, asked to see whether the server is there. */
 const SMALL_TIMEOUT_MS = 10_000;
 
