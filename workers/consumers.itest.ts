@@ -2,6 +2,7 @@ import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Consumer, ConsumerState, ReadMode } from "@/lib/brokers/port";
 import { brokerRegistry } from "@/lib/brokers/registry";
+import { memoryPositions } from "@/lib/brokers/testing/positions";
 import type { SourceConfig } from "@/lib/kinds/kinds";
 import { systemClock } from "@/lib/platform/clock";
 import { createLog } from "@/lib/platform/log";
@@ -70,7 +71,10 @@ describe("a broker that accepts connections and says nothing", () => {
         opened.push(`${queue} ${prefetch ?? "-"}`);
         const running: ConsumerState = { ...RUNNING, lag: 3 };
         if (queue === "hung.dlq") {
-          const consumer = real.consume(source, async () => undefined, { name: "orders" })!;
+          const consumer = real.consume(source, async () => undefined, {
+            name: "orders",
+            positions: memoryPositions(),
+          })!;
           // The end of a real one waits for its broker; this one waits for ever.
           return {
             state: () => consumer.state(),

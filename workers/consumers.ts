@@ -1,4 +1,5 @@
-import type { Consumer, ConsumerState, ParkBatch } from "@/lib/brokers/port";
+import { randomUUID } from "node:crypto";
+import type { Consumer, ConsumerState, ParkBatch, Positions } from "@/lib/brokers/port";
 import type { BrokerRegistry } from "@/lib/brokers/registry";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { DomainError } from "@/lib/core/problem";
@@ -11,6 +12,7 @@ import type { Log } from "@/lib/platform/log";
 import type { Db } from "@/lib/store/db";
 import { type ConsumedSource, readConsumedSources } from "@/lib/store/read/consumed-sources";
 import { removeConsumer, writeConsumer } from "@/lib/store/write/source-consumers";
+import { holdLog, readPosition, releaseLog, writePosition } from "@/lib/store/write/source-positions";
 
 /** A new, changed or stopped source, another mode and a wish for an attempt are noticed within this time. */
 const REFRESH_MS = 2_000;
@@ -104,7 +106,10 @@ export function startConsumers(options: ConsumersOptions): Consumers {
   function open(source: ConsumedSource): Running {
     try {
       const config = parseSourceConfig(source.kind, source.config);
-      const consumer = options.brokers.consume(config, parkFor(source, options), source);
+      // Each consumer has a name of its own: the one before it, of another configuration, may still be ending.
+      const holder = `${options.workerId}/${randomUUID()}`;
+      const positions = positionsOf(source, holder, db);
+      const consumer = options.brokers.consume(config, parkFor(source, holder, options), { ...source, positions });
       log.info({ source: source.name, kind: source.kind, mode: source.mode }, "consuming");
       return { source, consumer, fault: null, counts: [] };
     } catch (error) {
@@ -134,14 +139,26 @@ export function startConsumers(options: ConsumersOptions): Consumers {
   };
 }
 
-function parkFor(source: ConsumedSource, { db, clock, log }: ConsumersOptions): ParkBatch {
-  return async (batch: DeadLetter[]) => {
+function positionsOf({ id: sourceId }: ConsumedSource, holder: string, db: Db): Positions {
+  return {
+    hold: (log) => holdLog(db, { sourceId, log, holder }),
+    set: ({ log, position }) => writePosition(db, { sourceId, log, holder }, position),
+    read: (log) => readPosition(db, sourceId, log),
+    release: (log) => releaseLog(db, { sourceId, log, holder }),
+  };
+}
+
+function parkFor(source: ConsumedSource, holder: string, { db, clock, log }: ConsumersOptions): ParkBatch {
+  return async (batch: DeadLetter[], progress) => {
     for (let from = 0; from < batch.length; from += PARK_BATCH_MAX) {
       const letters = batch.slice(from, from + PARK_BATCH_MAX);
+      const isLast = from + PARK_BATCH_MAX >= batch.length;
+      const held = progress === undefined || !isLast ? null : { sourceId: source.id, log: progress.log, holder };
       const outcomes = await parkEvents(
         { db, clock },
         letters.map((letter) => ({ source: source.name, letter })),
         systemViewer(`source:${source.name}`),
+        held === null ? {} : { withLast: (tx) => writePosition(tx, held, progress!.position) },
       );
       // Not committed: the source was removed meanwhile. The broker keeps the messages.
       if (outcomes.includes("unknown-source")) throw new DomainError("unknown-source", `${source.name} was removed`);

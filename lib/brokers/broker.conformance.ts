@@ -16,6 +16,7 @@ import {
   type Publisher,
 } from "@/lib/brokers/port";
 import { outboundMessage } from "@/lib/brokers/testing/outbound";
+import { filePositions, memoryPositions } from "@/lib/brokers/testing/positions";
 import type { ReadingChild } from "@/lib/brokers/testing/reading-child";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { systemClock } from "@/lib/platform/clock";
@@ -88,10 +89,12 @@ export type BrokerHarness<Config> = {
   unordered?: true;
   /** Dead letters that still belong to the broker: ready, or handed out and not acknowledged. */
   remaining(): Promise<number>;
-  /** The broker keeps a position alone: a message that is held keeps what lies behind it with the broker. */
+  /** There is a position alone: a message that is held keeps what lies behind it with the broker. */
   keepsPosition?: true;
   /** The broker does not say how many messages it holds. */
   uncounted?: true;
+  /** The file with the position, where Parkade keeps it. */
+  positionFile?: string;
   /** What the wire cannot carry at all: bodies that are no JSON, headers. Absent = it carries both. */
   without?: { anyBody?: Frame; headers?: true };
   /** null for adapters that are pushed to. */
@@ -104,9 +107,18 @@ export function outbound(origin: OutboundMessage["origin"], change: Partial<Outb
 }
 
 /** The park loop over an adapter, as the registry makes it. */
-export function consumerOf<Config>(adapter: Adapter<Config>, config: Config, park: ParkBatch): Consumer {
+export function consumerOf<Config>(
+  adapter: Adapter<Config>,
+  config: Config,
+  park: ParkBatch,
+  positions = memoryPositions(),
+): Consumer {
   const deps = { clock: systemClock, random: () => 0, report: () => undefined };
-  return new ParkLoop(adapter.reader!(config, "conformance"), park, deps);
+  const parkAndStore: ParkBatch = async (batch, progress) => {
+    await park(batch, progress);
+    if (progress !== undefined) await positions.set(progress);
+  };
+  return new ParkLoop(adapter.reader!(config, "conformance", positions), parkAndStore, deps);
 }
 
 /** Polls for as long as a busy machine may need. */
@@ -142,7 +154,8 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
     };
     const inOrder = (bodies: string[]) => (harness.unordered ? [...bodies].sort() : bodies);
     const consume = (park: (batch: DeadLetter[]) => Promise<void>) => {
-      const made = consumerOf(harness.adapter, harness.config, park);
+      const { adapter, config, positionFile } = harness;
+      const made = consumerOf(adapter, config, park, positionFile ? filePositions(positionFile) : undefined);
       consumers.push(made);
       return made;
     };
@@ -500,7 +513,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
           if (harness.exact === null || harness.produce === null) return;
           const bodies = Array.from({ length: 200 }, (_, n) => `m-${n}`);
           await harness.produce(bodies);
-          const committed = await readByDyingProcesses(name, harness.config, dies, () => harness.remaining());
+          const committed = await readByDyingProcesses(name, harness, dies, () => harness.remaining());
           expect([...new Set(committed.map((payload) => decoded(payload)))].sort()).toEqual([...bodies].sort());
         },
         120_000,
@@ -698,7 +711,7 @@ function redriveOf(
  */
 export async function readByDyingProcesses(
   kind: string,
-  config: unknown,
+  { config, positionFile }: { config: unknown; positionFile?: string },
   dies: "before-commit" | "before-acknowledgement",
   remaining: (committed: Buffer[]) => Promise<number> | number,
 ): Promise<Buffer[]> {
@@ -706,7 +719,7 @@ export async function readByDyingProcesses(
   const file = join(folder, "committed");
   writeFileSync(file, "");
   const start = (how: ReadingChild["dies"]) => {
-    const task: ReadingChild = { kind, config, file, dies: how };
+    const task: ReadingChild = { kind, config, file, positions: positionFile, dies: how };
     const script = fileURLToPath(new URL("./testing/reading-child.ts", import.meta.url));
     return spawn(process.execPath, ["--import", "tsx", script, JSON.stringify(task)], { stdio: "ignore" });
   };

@@ -34,6 +34,8 @@ const LAG_EVERY_MS = 5_000;
 const SET_ASIDE_MS = 60_000;
 /** A session that lasted this long was healthy: the next loss starts again with the short pause. */
 const HEALTHY_MS = 30_000;
+/** A notice of a reader is shown for so long, and stays as the last error after it. */
+const NOTICE_MS = 60_000;
 /** This many single commits that fail in a row, with none that succeeds, are an outage and not bad messages. */
 const OUTAGE_AFTER = 3;
 
@@ -78,6 +80,8 @@ type Session<Handle> = {
   retryAtMs: number;
   /** Waits in a row without a message. */
   emptyWaits: number;
+  /** Where the drain of this turn ends, for a log that is never empty. */
+  drainEnd: { turn: AbortSignal; isReached: () => Promise<boolean> } | null;
 };
 
 /**
@@ -115,6 +119,7 @@ export class ParkLoop<Handle> implements Consumer {
   private failures = 0;
   /** Commits fail: a reconnect alone is no recovery. */
   private parkFails = false;
+  private notice: { text: string; atMs: number } | null = null;
 
   constructor(reader: Reader<Handle>, park: ParkBatch, deps: ParkLoopDeps, mode: ReadMode = "running") {
     this.reader = reader;
@@ -211,6 +216,19 @@ export class ParkLoop<Handle> implements Consumer {
     this.current = { ...this.current, retryAtMs: null };
   }
 
+  private tell(text: string): void {
+    this.notice = { text, atMs: this.deps.clock.wallMs() };
+    this.current = { ...this.current, ...this.notified() };
+    this.deps.report(text, null);
+  }
+
+  /** What is shown as the last error where there is none. */
+  private notified(): Pick<ConsumerState, "lastError" | "lastErrorAtMs"> {
+    if (this.notice === null || this.deps.clock.wallMs() - this.notice.atMs > NOTICE_MS) this.notice = null;
+    const { text = null, atMs = this.current.lastErrorAtMs } = this.notice ?? {};
+    return { lastError: text, lastErrorAtMs: atMs };
+  }
+
   private isPaused(): boolean {
     return this.mode === "paused";
   }
@@ -225,7 +243,7 @@ export class ParkLoop<Handle> implements Consumer {
     const cut = () => opening.abort();
     turn.addEventListener("abort", cut, { once: true });
     try {
-      return await this.reader.open(AbortSignal.any([signal, opening.signal]));
+      return await this.reader.open(AbortSignal.any([signal, opening.signal]), (notice) => this.tell(notice));
     } catch (error) {
       if (opening.signal.aborted && !signal.aborted) return null;
       throw error;
@@ -240,13 +258,13 @@ export class ParkLoop<Handle> implements Consumer {
     if (read === null) return;
     const startedMs = clock.nowMs();
     const ended = new AbortController();
-    const session: Session<Handle> = { read, setAside: [], retryAtMs: 0, emptyWaits: 0 };
+    const session: Session<Handle> = { read, setAside: [], retryAtMs: 0, emptyWaits: 0, drainEnd: null };
     this.open = session;
     let lost = true;
     try {
       this.current = { ...this.current, state: this.parkFails ? "failing" : this.readingState() };
-      if (!this.parkFails) this.current.lastError = null;
-      void this.watchLag(read, AbortSignal.any([signal, ended.signal]));
+      if (!this.parkFails) this.current = { ...this.current, ...this.notified() };
+      void this.watchLag(session, AbortSignal.any([signal, ended.signal]));
       await this.read(session, signal);
       lost = false;
     } catch (error) {
@@ -260,11 +278,14 @@ export class ParkLoop<Handle> implements Consumer {
     }
   }
 
-  private async watchLag(read: ReadSession<Handle>, signal: AbortSignal): Promise<void> {
+  private async watchLag(session: Session<Handle>, signal: AbortSignal): Promise<void> {
+    const { read } = session;
     while (!signal.aborted) {
       const { total, parts } = await lagOf(read);
       if (signal.aborted) return;
       this.current = { ...this.current, lag: total, parts };
+      if (this.notice !== null && !this.parkFails && session.setAside.length === 0)
+        this.current = { ...this.current, ...this.notified() };
       await this.deps.clock.sleep(LAG_EVERY_MS, signal).catch(() => undefined); // the session ended
     }
   }
@@ -276,6 +297,10 @@ export class ParkLoop<Handle> implements Consumer {
       const draining = this.mode === "draining";
       if (this.current.state === "running" || this.current.state === "draining")
         this.current = { ...this.current, state: this.readingState() };
+      if (draining && (await this.isDrainedTo(session, turn))) {
+        this.drained = true;
+        return;
+      }
       const within = draining ? DRAIN_WAIT_MS : session.setAside.length > 0 ? SET_ASIDE_MS : undefined;
       const batch = await session.read.take(this.reader.batchMax, turn, within);
       if (signal.aborted || this.isPaused()) return; // what was taken goes back with the session
@@ -289,9 +314,17 @@ export class ParkLoop<Handle> implements Consumer {
     }
   }
 
+  /** Whether a log is parked up to where it ended when the drain began. */
+  private async isDrainedTo(session: Session<Handle>, turn: AbortSignal): Promise<boolean> {
+    const { read, setAside } = session;
+    if (read.untilNow === undefined) return false;
+    if (session.drainEnd?.turn !== turn) session.drainEnd = { turn, isReached: await read.untilNow() };
+    return setAside.length === 0 && (await session.drainEnd.isReached()) && !turn.aborted;
+  }
+
   /** Whether a source that gave no message in time is empty. A message that cannot be committed keeps it from being so. */
   private async isEmpty(session: Session<Handle>): Promise<boolean> {
-    if (session.emptyWaits === 0 || session.setAside.length > 0) return false;
+    if (session.emptyWaits === 0 || session.setAside.length > 0 || session.drainEnd !== null) return false;
     const { total, parts } = await lagOf(session.read);
     this.current = { ...this.current, lag: total, parts };
     return total === 0 || session.emptyWaits >= DRAIN_WAITS_MAX;
@@ -300,7 +333,7 @@ export class ParkLoop<Handle> implements Consumer {
   /** Commits a batch, then acknowledges it. Nothing is acknowledged that was not committed. */
   private async settle(session: Session<Handle>, batch: Taken<Handle>[], signal: AbortSignal): Promise<void> {
     try {
-      await this.park(batch.map((one) => one.letter));
+      await this.commit(session, batch);
     } catch (error) {
       this.rejected(batch.length, error);
       if ((batch.length > 1 || isRefusal(error)) && (await this.oneByOne(session, batch, signal))) return;
@@ -310,12 +343,20 @@ export class ParkLoop<Handle> implements Consumer {
     await this.committed(session, batch);
   }
 
+  private commit({ read }: Session<Handle>, batch: readonly Taken<Handle>[]): Promise<void> {
+    const progress = read.progressAfter?.(batch.map((one) => one.handle));
+    return this.park(
+      batch.map((one) => one.letter),
+      progress ?? undefined,
+    );
+  }
+
   private async committed(session: Session<Handle>, batch: readonly Taken<Handle>[]): Promise<void> {
     this.failures = 0;
     this.parkFails = false;
     const { setAside } = session;
     const kept = `${messages(setAside.length)} of ${this.reader.what} cannot be committed and stays there`;
-    const error = setAside.length === 0 ? { lastError: null } : this.errorNow(kept);
+    const error = setAside.length === 0 ? this.notified() : this.errorNow(kept);
     if (batch.length > 0) await session.read.acknowledge(batch.map((one) => one.handle));
     const parked = this.current.parked + batch.length;
     this.current = { ...this.current, state: this.readingState(), ...error, parked };
@@ -341,7 +382,7 @@ export class ParkLoop<Handle> implements Consumer {
     for (const one of batch) {
       if (signal.aborted) return true; // the other messages go back with the session
       try {
-        await this.park([one.letter]);
+        await this.commit(session, [one]);
       } catch (error) {
         failed.push(one);
         if (!isRefusal(error)) unexplained += 1;
@@ -372,7 +413,7 @@ export class ParkLoop<Handle> implements Consumer {
     for (const one of [...session.setAside]) {
       if (signal.aborted) return;
       try {
-        await this.park([one.letter]);
+        await this.commit(session, [one]);
       } catch (error) {
         this.deps.report(`could not park one message of ${this.reader.what}`, error);
         continue;
@@ -398,7 +439,7 @@ export class ParkLoop<Handle> implements Consumer {
       if (held.length < OUTAGE_AFTER && room > 0) held.push(...(await session.read.take(room, this.turnSignal, 1)));
       if (held.length === 0) return;
       try {
-        await this.park(held.map((one) => one.letter));
+        await this.commit(session, held);
       } catch (error) {
         this.rejected(held.length, error);
         if (held.length > 1 && (await this.oneByOne(session, held, signal))) return;

@@ -6,7 +6,16 @@ import { kafkaAdapter } from "@/lib/brokers/kafka/adapter";
 import { natsAdapter } from "@/lib/brokers/nats/adapter";
 import { outboxAdapter } from "@/lib/brokers/outbox/adapter";
 import { ParkLoop, type ParkLoopDeps } from "@/lib/brokers/park-loop";
-import type { Adapter, AdapterDeps, Consumer, ParkBatch, ProbeResult, Publisher, ReadMode } from "@/lib/brokers/port";
+import type {
+  Adapter,
+  AdapterDeps,
+  Consumer,
+  ParkBatch,
+  Positions,
+  ProbeResult,
+  Publisher,
+  ReadMode,
+} from "@/lib/brokers/port";
 import { mapSample } from "@/lib/brokers/probe-sample";
 import { pubsubAdapter } from "@/lib/brokers/pubsub/adapter";
 import { rabbitmqAdapter } from "@/lib/brokers/rabbitmq/adapter";
@@ -50,7 +59,11 @@ export const ADAPTERS: { [K in Kind]: (deps: AdapterDeps) => Adapter<ConfigOf<K>
  */
 export type BrokerRegistry = {
   /** Reads the source of this name until stopped. null: events of this kind come by Parkade's API. */
-  consume(source: SourceConfig, park: ParkBatch, options: { name: string; mode?: ReadMode }): Consumer | null;
+  consume(
+    source: SourceConfig,
+    park: ParkBatch,
+    options: { name: string; mode?: ReadMode; positions: Positions },
+  ): Consumer | null;
   probe(source: SourceConfig, signal: AbortSignal): Promise<ProbeResult>;
   /** A named target, whose lane is null, has its destination in `source` in place of the source's main one. */
   publisher(source: SourceConfig, lane?: "main" | "slow" | null): Publisher;
@@ -78,10 +91,10 @@ export function brokerRegistry({ secrets, report, ...deps }: RegistryOptions): B
     return { adapter: adapterOf(source.kind), config: source.config };
   };
   return {
-    consume: (stored, park, { name, mode }) => {
+    consume: (stored, park, { name, mode, positions }) => {
       const { adapter, config } = resolved(stored);
       if (adapter.reader === null) return null;
-      return scrubbedConsumer(new ParkLoop(adapter.reader(config, name), park, loopDeps, mode), scrubber);
+      return scrubbedConsumer(new ParkLoop(adapter.reader(config, name, positions), park, loopDeps, mode), scrubber);
     },
     probe: async (stored, signal) => {
       const { adapter, config } = resolved(stored);

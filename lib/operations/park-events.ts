@@ -61,23 +61,29 @@ export type ParkOutcome = "parked" | "duplicate" | "bounced" | "dropped" | "unkn
  *
  * `atMs` is when they count as parked, default now. Ids follow it: of two batches of one stream that are stored at the
  * same time, the later one needs the later moment to stay behind the other.
+ *
+ * `withLast` runs in the transaction that stores the last of the batch, unless an arrival is rejected.
  */
 export async function parkEvents(
   deps: { db: Db; clock: Clock },
   arrivals: readonly Arrival[],
   viewer: Viewer,
-  { atMs }: { atMs?: number } = {},
+  { atMs, withLast }: { atMs?: number; withLast?: (tx: Tx) => Promise<void> } = {},
 ): Promise<ParkOutcome[]> {
   if (arrivals.length > PARK_BATCH_MAX) throw new RangeError(`at most ${PARK_BATCH_MAX} arrivals at a time`);
   if (arrivals.length === 0) return [];
   if (viewer.sources !== "all" || viewer.actions !== "all") {
     assertMay(viewer, "ingest", [...new Set(arrivals.map(({ source }) => source))]);
   }
-  return parkHalving(deps, await admitArrivals(deps, arrivals), { actor: viewer.name, atMs });
+  return parkHalving(deps, await admitArrivals(deps, arrivals), { actor: viewer.name, atMs, withLast });
 }
 
 type ParkDeps = { db: Db; clock: Clock };
-type ParkOptions = { actor: string; atMs: number | undefined };
+type ParkOptions = {
+  actor: string;
+  atMs: number | undefined;
+  withLast: ((tx: Tx) => Promise<void>) | undefined;
+};
 
 async function parkHalving(deps: ParkDeps, batch: AdmittedBatch, options: ParkOptions): Promise<ParkOutcome[]> {
   const { arrivals } = batch;
@@ -87,8 +93,11 @@ async function parkHalving(deps: ParkDeps, batch: AdmittedBatch, options: ParkOp
     if (!isRowFault(error)) throw error;
     if (arrivals.length === 1) return ["rejected"];
     const middle = arrivals.length >> 1;
-    const first = await parkHalving(deps, { ...batch, arrivals: arrivals.slice(0, middle) }, options);
-    return [...first, ...(await parkHalving(deps, { ...batch, arrivals: arrivals.slice(middle) }, options))];
+    const half = (from: number, to: number, withLast: ParkOptions["withLast"]) =>
+      parkHalving(deps, { ...batch, arrivals: arrivals.slice(from, to) }, { ...options, withLast });
+    const first = await half(0, middle, undefined);
+    const withLast = first.includes("rejected") ? undefined : options.withLast;
+    return [...first, ...(await half(middle, arrivals.length, withLast))];
   }
 }
 
@@ -96,7 +105,11 @@ async function parkHalving(deps: ParkDeps, batch: AdmittedBatch, options: ParkOp
 const JUDGED_AGAIN_MAX = 3;
 
 /** Makes the partition of a day that has none yet, and judges arrivals again when the rules of admission have changed. */
-function parkRepeating(deps: ParkDeps, batch: AdmittedBatch, { actor, atMs }: ParkOptions): Promise<ParkOutcome[]> {
+function parkRepeating(
+  deps: ParkDeps,
+  batch: AdmittedBatch,
+  { actor, atMs, withLast }: ParkOptions,
+): Promise<ParkOutcome[]> {
   const { db, clock } = deps;
   let nowMs = 0;
   let admitted = batch;
@@ -104,7 +117,11 @@ function parkRepeating(deps: ParkDeps, batch: AdmittedBatch, { actor, atMs }: Pa
   const once = () => {
     nowMs = atMs ?? clock.wallMs();
     const revision = judgedAgain < JUDGED_AGAIN_MAX ? admitted.revision : null;
-    return db.transaction((tx) => park(tx, admitted.arrivals, { actor, nowMs, revision }));
+    return db.transaction(async (tx) => {
+      const outcomes = await park(tx, admitted.arrivals, { actor, nowMs, revision });
+      await withLast?.(tx);
+      return outcomes;
+    });
   };
   const repair = async (error: unknown) => {
     if (error instanceof RulesChanged) {

@@ -75,7 +75,7 @@ function latestDeath(view: Message, deaths: readonly Death[]): Death | null {
   return null;
 }
 
-const OWNED = /^x-(death|first-death-.*|last-death-.*|delivery-count|acquired-count|opt-deaths)$/;
+const OWNED = /^x-(death|first-death-.*|last-death-.*|delivery-count|acquired-count|opt-deaths|stream-offset)$/;
 
 /** Headers the broker itself writes. Left on a message, RabbitMQ up to 3.13 reads them as a dead-letter cycle. */
 export function isBrokerDeathHeader(headerName: string): boolean {

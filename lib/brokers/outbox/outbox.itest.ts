@@ -437,7 +437,7 @@ describe("outbox", () => {
         };
         await die(Array.from({ length: 700 }, (_, n) => n)); // more than one batch
         let late: Promise<void> | null = null;
-        const committed = await readByDyingProcesses("outbox", config, dies, async (payloads) => {
+        const committed = await readByDyingProcesses("outbox", { config }, dies, async (payloads) => {
           // The first process is dead: another row dies, in a transaction that is newer than all it has read.
           late ??= die([700]);
           await late;

@@ -1,9 +1,11 @@
-import type { Channel } from "amqplib";
+import type { Channel, ChannelModel } from "amqplib";
 import type { AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 import { AmqpError, addressText, amqpCode, closeConnection, openConnection } from "@/lib/brokers/rabbitmq/connection";
 import { receive } from "@/lib/brokers/rabbitmq/receive";
+import { endOfStream, isStream, offsetOf, peekStream, startOf } from "@/lib/brokers/rabbitmq/streams";
 import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
+import type { Clock } from "@/lib/platform/clock";
 
 /** A quorum queue counts each read of a probe as a delivery. A message with this many deliveries is not read by a probe. */
 const DELIVERY_COUNT_MAX = 3;
@@ -27,7 +29,26 @@ async function peek(channel: Channel, config: RabbitmqConfig): Promise<Peek> {
   };
 }
 
-async function inspect(channel: Channel, config: RabbitmqConfig): Promise<ProbeResult> {
+/** A stream is read by anybody without a trace. Its depth is counted from the message at which a first reading begins. */
+async function inspectStream(model: ChannelModel, config: RabbitmqConfig, clock: Clock): Promise<ProbeResult> {
+  const { queue, streamOffset } = config;
+  const sample: ProbeSample[] = [];
+  let firstOffset: bigint | null = null as bigint | null;
+  if (streamOffset !== "next")
+    await peekStream(model, queue, { start: startOf(streamOffset), max: SAMPLE_MAX, clock }, (message) => {
+      firstOffset ??= offsetOf(message);
+      sample.push(sampleOf(receive(message, config).letter));
+    });
+  const end = await endOfStream(model, queue, { clock });
+  const detail = `connected to ${addressText(config.url)}, stream ${queue}`;
+  const depth = end === null || firstOffset === null ? 0 : Number(end.offset - firstOffset) + 1;
+  return { reachable: true, detail: `${detail}; a first reading begins at ${streamOffset ?? "first"}`, depth, sample };
+}
+
+async function inspect(model: ChannelModel, config: RabbitmqConfig, clock: Clock): Promise<ProbeResult> {
+  if (await isStream(model, config.queue)) return inspectStream(model, config, clock);
+  const channel = await model.createChannel();
+  channel.on("error", () => undefined); // the rejected call carries the same error
   const { messageCount, consumerCount } = await channel.checkQueue(config.queue);
   const detail = `connected to ${addressText(config.url)}, queue ${config.queue}`;
   // A running consumer holds the head of the queue: reading behind it would change the order in which it gets messages.
@@ -66,9 +87,7 @@ export async function probeQueue(
     signal.addEventListener("abort", stop, { once: true });
     try {
       signal.throwIfAborted();
-      const channel = await model.createChannel();
-      channel.on("error", () => undefined); // the rejected call carries the same error
-      return await Promise.race([inspect(channel, config), aborted.promise]);
+      return await Promise.race([inspect(model, config, clock), aborted.promise]);
     } finally {
       signal.removeEventListener("abort", stop);
       await closeConnection(model, clock);

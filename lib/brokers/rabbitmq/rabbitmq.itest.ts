@@ -1,4 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Channel, ChannelModel, GetMessage } from "amqplib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
@@ -6,15 +9,18 @@ import {
   type BrokerHarness,
   consumerOf,
   describeBroker,
+  type ExactMessage,
   eventually,
   outbound,
 } from "@/lib/brokers/broker.conformance";
 import { textOfValue, textOrNull } from "@/lib/brokers/message";
-import type { OutboundMessage, PublishError } from "@/lib/brokers/port";
+import type { OutboundMessage, Position, PublishError } from "@/lib/brokers/port";
 import { rabbitmqAdapter } from "@/lib/brokers/rabbitmq/adapter";
 import { keepExactProperties, publishExact, receivedProperties } from "@/lib/brokers/rabbitmq/exact-properties";
 import type { FieldTable, FieldValue } from "@/lib/brokers/rabbitmq/field-table";
 import { headerValueOf, headerViewOf } from "@/lib/brokers/rabbitmq/message";
+import { offsetOf, peekStream } from "@/lib/brokers/rabbitmq/streams";
+import { filePositions, memoryPositions } from "@/lib/brokers/testing/positions";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 import { systemClock } from "@/lib/platform/clock";
@@ -230,6 +236,56 @@ async function makeHarness(): Promise<BrokerHarness<RabbitmqConfig>> {
   };
 }
 
+/** A stream of dead letters in place of the queue; what is redriven goes to a queue. */
+async function makeStreamHarness(): Promise<BrokerHarness<RabbitmqConfig>> {
+  const harness = await makeHarness();
+  const exact = harness.exact!;
+  const stream = await makeStream();
+  const folder = mkdtempSync(join(tmpdir(), "parkade-stream-"));
+  const positionFile = join(folder, "position");
+  let produced = 0;
+  const produceExactly = async ({ body, headers }: ExactMessage) => {
+    await produceExact("", stream, { headers: headers.map(asField) }, body!);
+    produced += 1;
+  };
+  return {
+    ...harness,
+    config: { ...harness.config, queue: stream },
+    refusing: { ...harness.refusing, queue: stream },
+    keepsPosition: true,
+    positionFile,
+    produce: async (bodies) => {
+      const confirmed = await direct.createConfirmChannel();
+      for (const body of bodies) confirmed.sendToQueue(stream, Buffer.from(body), { contentType: "text/plain" });
+      await confirmed.waitForConfirms();
+      await confirmed.close();
+      produced += bodies.length;
+    },
+    remaining: async () => {
+      const position = await filePositions(positionFile).read(stream);
+      return produced - 1 - Number(position?.offset ?? -1);
+    },
+    exact: {
+      ...exact,
+      produceExact: async (messages) => {
+        for (const message of messages) await produceExactly(message);
+      },
+      bounce: produceExactly,
+      tls: exact.tls === null ? null : { ...exact.tls, good: { ...exact.tls.good, queue: stream } },
+    },
+    stop: async () => {
+      await harness.stop();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+async function makeStream(change: object = {}): Promise<string> {
+  const stream = unique("stream");
+  await channel.assertQueue(stream, { durable: true, arguments: { "x-queue-type": "stream", ...change } });
+  return stream;
+}
+
 const suiteOf = (version: "installed" | "4") => () => {
   beforeAll(async () => {
     certificates = testCertificates();
@@ -245,6 +301,8 @@ const suiteOf = (version: "installed" | "4") => () => {
   });
 
   describeBroker<RabbitmqConfig>("rabbitmq", makeHarness);
+  describe("a stream", () => describeBroker<RabbitmqConfig>("rabbitmq", makeStreamHarness));
+  describe("reading a stream", () => streamTests());
   describe("a dead letter's way back", () => redriveTests());
   describe("publishing to RabbitMQ", () => publishTests());
   describe("consuming from RabbitMQ", () => consumeTests());
@@ -654,22 +712,6 @@ function consumeTests(): void {
     expect(consumer.state().lastError).not.toContain("hunter2");
   });
 
-  it("refuses a stream in words, and takes nothing from it", async () => {
-    const queue = unique("stream");
-    await channel.assertQueue(queue, { durable: true, arguments: { "x-queue-type": "stream" } });
-    const parked: DeadLetter[] = [];
-    const consumer = consume({ queue }, async (batch) => {
-      parked.push(...batch);
-    });
-    await eventually(() => consumer.state().state).toBe("running");
-    await produceExact("", queue, { messageId: "m" });
-    await eventually(() => consumer.state()).toMatchObject({
-      state: "failing",
-      lastError: `${queue} is a stream, which keeps no position for Parkade: name a classic or quorum queue`,
-    });
-    expect(parked).toEqual([]);
-  });
-
   it("tells how many wait", async () => {
     const queue = unique("lag");
     await channel.assertQueue(queue);
@@ -732,6 +774,201 @@ function consumeTests(): void {
     expect(largest).toBe(100);
     await eventually(() => rabbit.messages(queue)).toEqual({ ready: 0, unacknowledged: 0 });
   });
+}
+
+function streamTests(): void {
+  const running: { stop(): Promise<void> }[] = [];
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((consumer) => consumer.stop()));
+  });
+  const publish = async (stream: string, bodies: string[]) => {
+    const confirmed = await direct.createConfirmChannel();
+    for (const body of bodies) confirmed.sendToQueue(stream, Buffer.from(body));
+    await confirmed.waitForConfirms();
+    await confirmed.close();
+  };
+  const numbered = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => `m-${from + n}`);
+  const read = (config: Partial<RabbitmqConfig> & { queue: string }, stored = new Map<string, Position>()) => {
+    const bodies: string[] = [];
+    const letters: DeadLetter[] = [];
+    const adapter = rabbitmqAdapter({ clock: systemClock, random: () => 0 });
+    const park = async (batch: DeadLetter[]) => {
+      letters.push(...batch);
+      bodies.push(...batch.map((letter) => Buffer.from(letter.payload).toString()));
+    };
+    const consumer = consumerOf(adapter, { url: rabbit.url, ...config }, park, memoryPositions(stored));
+    running.push(consumer);
+    return { bodies, letters, consumer, stored };
+  };
+
+  it("goes on where it ended, and tells what remains", async () => {
+    const stream = await makeStream();
+    await publish(stream, numbered(0, 20));
+    const first = read({ queue: stream });
+    await eventually(() => first.bodies).toEqual(numbered(0, 20));
+    await first.consumer.stop();
+    await publish(stream, numbered(20, 30));
+    const second = read({ queue: stream }, first.stored);
+    await eventually(() => second.bodies).toEqual(numbered(20, 30));
+    await eventually(() => second.consumer.state()).toMatchObject({ state: "running", lag: 0, lastError: null });
+  });
+
+  it.each([
+    ["an offset", "7", numbered(7, 10)],
+    ["a time before all of them", "2020-01-01T00:00:00Z", numbered(0, 10)],
+    ["nothing that is there", "next", []],
+  ])("begins at %s, as it is told", async (_, streamOffset, expected) => {
+    const stream = await makeStream();
+    await publish(stream, numbered(0, 10));
+    const reading = read({ queue: stream, streamOffset });
+    // With `next` the position is stored before there is any message for it.
+    if (streamOffset === "next") await eventually(() => reading.stored.get(stream)?.offset).toBe(9n);
+    await reading.consumer.stop();
+    await publish(stream, ["late"]);
+    const again = read({ queue: stream, streamOffset }, reading.stored);
+    await eventually(() => again.bodies.at(-1)).toBe("late");
+    expect([...new Set([...reading.bodies, ...again.bodies])]).toEqual([...expected, "late"]);
+  });
+
+  it("tells how many messages its retention removed unread", async () => {
+    const stream = await makeStream({ "x-max-length-bytes": 20_000, "x-stream-max-segment-size-bytes": 10_000 });
+    await publish(stream, ["0"]);
+    const first = read({ queue: stream });
+    await eventually(() => first.bodies).toEqual(["0"]);
+    await first.consumer.stop();
+    const filler = "x".repeat(1_000);
+    await eventually(async () => {
+      for (let n = 0; n < 40; n += 1) await publish(stream, [filler]);
+      return (await oldestOffset(stream)) > 0n;
+    }).toBe(true);
+    const second = read({ queue: stream }, first.stored);
+    await eventually(() => second.bodies.length).toBeGreaterThan(0);
+    const oldest = Number(await oldestOffset(stream));
+    expect(second.consumer.state().lastError).toBe(
+      `retention removed at most ${oldest - 1} messages of stream ${stream} before they were read: it goes on at offset ${oldest}`,
+    );
+    expect(second.consumer.state().state).toBe("running");
+  }, 60_000);
+
+  it.each([
+    ["shorter", 3, /it ends at offset 2, and 9 was read before/],
+    ["longer", 15, /offset 9 was read before, and was another message/],
+    ["empty", 0, /it is empty, and offset 9 was read before/],
+  ])(
+    "notices a stream that was made anew, and reads it from its start: %s",
+    async (_, length, says) => {
+      const stream = await makeStream();
+      await publish(stream, numbered(0, 10));
+      const first = read({ queue: stream });
+      await eventually(() => first.bodies.length).toBe(10);
+      await first.consumer.stop();
+      await channel.deleteQueue(stream);
+      await channel.assertQueue(stream, { durable: true, arguments: { "x-queue-type": "stream" } });
+      const anew = numbered(100, 100 + length);
+      await publish(stream, anew);
+      const second = read({ queue: stream }, first.stored);
+      await expect.poll(() => second.consumer.state().lastError, { timeout: 40_000 }).toMatch(says);
+      await publish(stream, ["late"]);
+      await eventually(() => second.bodies).toEqual([...anew, "late"]);
+    },
+    60_000,
+  );
+
+  it("says that the stream was deleted under it, and reads the next one of its name from its start", async () => {
+    const stream = await makeStream();
+    await publish(stream, ["a"]);
+    const reading = read({ queue: stream });
+    await eventually(() => reading.bodies).toEqual(["a"]);
+    await channel.deleteQueue(stream);
+    await eventually(() => reading.consumer.state().state).toBe("failing");
+    expect(reading.consumer.state().lastError).toContain(stream);
+    await channel.assertQueue(stream, { durable: true, arguments: { "x-queue-type": "stream" } });
+    await publish(stream, ["b", "c"]);
+    await eventually(() => reading.bodies).toEqual(["a", "b", "c"]);
+  }, 60_000);
+
+  it("drains to the end that the stream had when the drain began, while more comes", async () => {
+    const stream = await makeStream();
+    await publish(stream, numbered(0, 500));
+    const reading = read({ queue: stream, prefetch: 20 });
+    reading.consumer.steer("draining");
+    const more = setInterval(() => void publish(stream, ["more"]).catch(() => undefined), 50);
+    try {
+      await eventually(() => reading.consumer.state().state).toBe("drained");
+    } finally {
+      clearInterval(more);
+    }
+    expect(reading.bodies.slice(0, 500)).toEqual(numbered(0, 500));
+  });
+
+  it("parks what RabbitMQ itself dead-letters into a stream, and sends it back to the queue it died in", async () => {
+    const stream = await makeStream();
+    const queue = unique("orders");
+    await channel.assertQueue(queue, {
+      durable: true,
+      arguments: {
+        "x-dead-letter-exchange": "",
+        "x-dead-letter-routing-key": stream,
+        // RabbitMQ before 3.11.14 drops what is dead-lettered into a stream in any other way.
+        "x-queue-type": "quorum",
+        "x-dead-letter-strategy": "at-least-once",
+        "x-overflow": "reject-publish",
+      },
+    });
+    await produceExact("", queue, { messageId: "m-1", contentType: "application/json" });
+    await rejectNext(queue);
+    const { letters } = read({ queue: stream });
+    await eventually(() => letters.length).toBe(1);
+    const [letter] = letters;
+    expect(letter).toMatchObject({ eventId: "m-1", errorCode: "REJECTED", origin: { queue } });
+    await redrive({ url: rabbit.url, queue: stream }, backOut(letter!));
+    const names = (exactOf(await take(queue)).headers ?? []).map(([name]) => name);
+    expect(names.filter((name) => /^x-(death|stream|first|last)/.test(name))).toEqual([]);
+    expect(names).toContain("x-redrive-id");
+  });
+
+  it("keeps two messages without an id apart, and knows one that is read twice", async () => {
+    const stream = await makeStream();
+    await publish(stream, ["same", "same"]);
+    const first = read({ queue: stream });
+    await eventually(() => first.letters.length).toBe(2);
+    const again = read({ queue: stream });
+    await eventually(() => again.letters.length).toBe(2);
+    const ids = first.letters.map(({ eventId }) => eventId);
+    expect(new Set(ids).size).toBe(2);
+    expect(again.letters.map(({ eventId }) => eventId)).toEqual(ids);
+  });
+
+  it("sends a redrive into a stream, confirmed", async () => {
+    const stream = await makeStream();
+    const config: RabbitmqConfig = {
+      url: rabbit.url,
+      queue: "unused",
+      redriveTo: { mode: "origin-queue", queue: stream },
+    };
+    expect(await redrive(config, outbound({}, { payload: Buffer.from("back") }))).toEqual({ status: "confirmed" });
+    const { bodies } = read({ queue: stream });
+    await eventually(() => bodies).toEqual(["back"]);
+  });
+
+  it("shows its first messages and its depth to a probe, and that there is none", async () => {
+    const stream = await makeStream();
+    const adapter = rabbitmqAdapter({ clock: systemClock, random: () => 0 });
+    expect(await adapter.probe({ url: rabbit.url, queue: stream }, never)).toMatchObject({ depth: 0, sample: [] });
+    await publish(stream, numbered(0, 50));
+    const probed = await adapter.probe({ url: rabbit.url, queue: stream, streamOffset: "10" }, never);
+    expect(probed).toMatchObject({ reachable: true, depth: 40, detail: expect.stringContaining(`stream ${stream}`) });
+    expect(probed.reachable && probed.sample.map(({ message }) => message.payload)).toEqual(numbered(10, 13));
+  });
+
+  /** The oldest that retention has left. */
+  async function oldestOffset(stream: string): Promise<bigint> {
+    let oldest = 0n;
+    await peekStream(direct, stream, { start: "first", max: 1, clock: systemClock }, (message) => {
+      oldest = offsetOf(message) ?? 0n;
+    });
+    return oldest;
+  }
 }
 
 function restartTests(): void {

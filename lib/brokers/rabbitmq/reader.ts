@@ -1,6 +1,6 @@
 import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
 import { Inbox } from "@/lib/brokers/inbox";
-import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
+import type { AdapterDeps, Lag, Positions, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import {
   AmqpError,
   addressText,
@@ -9,8 +9,9 @@ import {
   dropConnection,
   openConnection,
 } from "@/lib/brokers/rabbitmq/connection";
-import { receivedProperties } from "@/lib/brokers/rabbitmq/exact-properties";
 import { receive } from "@/lib/brokers/rabbitmq/receive";
+import { StreamSession } from "@/lib/brokers/rabbitmq/stream-session";
+import { isStream } from "@/lib/brokers/rabbitmq/streams";
 import type { RabbitmqConfig } from "@/lib/kinds/rabbitmq";
 import type { Clock } from "@/lib/platform/clock";
 
@@ -25,18 +26,27 @@ const HAND_BACK_MS = 2_000;
  */
 const HOLD_FROM_DELIVERY_COUNT = 2;
 
-/** Reads a dead-letter queue. */
-export function rabbitmqReader(config: RabbitmqConfig, { clock, addresses }: AdapterDeps): Reader<ConsumeMessage> {
+/** Reads a dead-letter queue or stream. */
+export function rabbitmqReader(
+  config: RabbitmqConfig,
+  positions: Positions,
+  { clock, addresses }: AdapterDeps,
+): Reader<ConsumeMessage> {
   const prefetch = config.prefetch ?? PREFETCH_DEFAULT;
+  /** Known of the queue since it was read first: asking a queue that is no stream leaves an error in the broker's log. */
+  let stream: boolean | null = null;
   return {
     what: `queue ${config.queue}`,
     batchMax: Math.max(1, Math.floor(prefetch / 2)),
     holdFromDeliveries: HOLD_FROM_DELIVERY_COUNT,
-    open: async (signal) => {
+    open: async (signal, tell) => {
       const model = await openConnection(config, { name: `parkade source ${config.queue}`, clock, signal, addresses });
       try {
+        stream ??= await isStream(model, config.queue);
+        if (stream) return await StreamSession.open(model, config, { prefetch, clock, positions, tell });
         return await QueueSession.open(model, config, { prefetch, clock });
       } catch (error) {
+        if (amqpCode(error) === "AMQP_NOT_FOUND") stream = null; // what comes in its place may be of another type
         await closeConnection(model, clock);
         throw error;
       }
@@ -50,20 +60,6 @@ export function rabbitmqReader(config: RabbitmqConfig, { clock, addresses }: Ada
       return error instanceof AmqpError ? error.message : `lost ${where} (${code})`;
     },
   };
-}
-
-/** The broker numbers the messages of a stream, and no others. */
-function isOfStream(message: ConsumeMessage): boolean {
-  const properties = receivedProperties(message);
-  return properties.readable && (properties.properties.headers ?? []).some(([name]) => name === "x-stream-offset");
-}
-
-/** Nothing over AMQP 0-9-1 keeps the position of a reader in a stream: what came while nobody read would be lost. */
-function streamFault({ queue }: RabbitmqConfig): AmqpError {
-  return new AmqpError(
-    "AMQP_STREAM",
-    `${queue} is a stream, which keeps no position for Parkade: name a classic or quorum queue`,
-  );
 }
 
 class QueueSession implements ReadSession<ConsumeMessage> {
@@ -105,7 +101,6 @@ class QueueSession implements ReadSession<ConsumeMessage> {
     await channel.prefetch(prefetch);
     await channel.consume(config.queue, (message) => {
       if (message === null) inbox.fail(new AmqpError("AMQP_NOT_FOUND", `queue ${config.queue} was deleted`));
-      else if (isOfStream(message)) inbox.fail(streamFault(config));
       else inbox.push(message);
     });
     return session;

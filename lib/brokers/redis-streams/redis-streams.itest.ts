@@ -11,6 +11,7 @@ import {
 } from "@/lib/brokers/broker.conformance";
 import { redisStreamsAdapter } from "@/lib/brokers/redis-streams/adapter";
 import { entriesOf } from "@/lib/brokers/redis-streams/entry";
+import { memoryPositions } from "@/lib/brokers/testing/positions";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { parseSourceConfig } from "@/lib/kinds/kinds";
 import type { RedisStreamsConfig } from "@/lib/kinds/redis-streams";
@@ -216,7 +217,7 @@ function ownTests(): void {
     await made.produce!(["contested"]);
     const [[id]] = (await redis.call("XRANGE", stream, "-", "+")) as [[string]];
     await redis.call("XCLAIM", stream, "billing", "app", "0", id, "IDLE", "3600000", "JUSTID");
-    const session = await adapter.reader!(config, "orders").open(never);
+    const session = await adapter.reader!(config, "orders", memoryPositions()).open(never, () => undefined);
     const { callBuffer } = Redis.prototype;
     const claim = vi.spyOn(Redis.prototype, "callBuffer").mockImplementationOnce(async function (
       this: Redis,

@@ -1,5 +1,7 @@
 import { appendFileSync } from "node:fs";
+import type { Progress } from "@/lib/brokers/port";
 import { brokerRegistry } from "@/lib/brokers/registry";
+import { filePositions, memoryPositions } from "@/lib/brokers/testing/positions";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { parseSourceConfig } from "@/lib/kinds/kinds";
 import { systemClock } from "@/lib/platform/clock";
@@ -13,19 +15,23 @@ export type ReadingChild = {
   kind: string;
   config: unknown;
   file: string;
+  /** Where the position in a log is kept; without it the broker keeps it. */
+  positions?: string | undefined;
   dies: "before-commit" | "before-acknowledgement" | "never";
 };
 
-const { kind, config, file, dies } = JSON.parse(process.argv[2]!) as ReadingChild;
+const { kind, config, file, positions: path, dies } = JSON.parse(process.argv[2]!) as ReadingChild;
 const registry = brokerRegistry({
   clock: systemClock,
   random: Math.random,
   secrets: { variables: {}, listed: [] },
   report: (what, error) => console.error(what, error),
 });
-const park = async (batch: DeadLetter[]) => {
+const positions = path === undefined ? memoryPositions() : filePositions(path);
+const park = async (batch: DeadLetter[], progress?: Progress) => {
   if (dies === "before-commit") process.kill(process.pid, "SIGKILL");
   appendFileSync(file, batch.map((letter) => `${Buffer.from(letter.payload).toString("base64")}\n`).join(""));
+  if (progress !== undefined) await positions.set(progress);
   if (dies === "before-acknowledgement") process.kill(process.pid, "SIGKILL");
 };
-registry.consume(parseSourceConfig(kind, config), park, { name: "conformance" });
+registry.consume(parseSourceConfig(kind, config), park, { name: "conformance", positions });
