@@ -3,7 +3,7 @@ import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { redactConfig } from "@/lib/kinds/kinds";
 import type { SourceDeps } from "@/lib/operations/create-source";
 import { unknownSource } from "@/lib/store/read/sources";
-import { lockSource } from "@/lib/store/write/sources";
+import { deletePositions, lockSource } from "@/lib/store/write/sources";
 import { liveRedrivesTo, lockTargets } from "@/lib/store/write/targets";
 
 /**
@@ -28,6 +28,7 @@ export async function deleteSource(deps: SourceDeps, name: string, viewer: Viewe
         fields: [{ field: "name", detail }],
       });
     }
+    await deletePositions(prisma, locked.id);
     const { kind, config, mode } = await prisma.source.delete({ where: { id: locked.id } });
     await audit({
       actor: viewer.name,

@@ -54,6 +54,8 @@ export function rabbitmqReader(
     describe: (error) => {
       const where = addressText(config.url);
       const code = amqpCode(error);
+      if (code === "AMQP_NOT_FOUND" && error instanceof Error && error.message.includes("inaccessible"))
+        return `queue ${config.queue} is down on ${where}, or still starting there`;
       if (code === "AMQP_NOT_FOUND") return `queue ${config.queue} does not exist on ${where}`;
       if (code === "AMQP_ACCESS_REFUSED")
         return `${where} refuses access: check the user, the password and the permission to read ${config.queue}`;
