@@ -6,10 +6,10 @@ const amqpName = text(1).check(
   z.refine((name) => new TextEncoder().encode(name).length <= 255, "holds at most 255 bytes"),
 );
 
+const WITH_ZONE = /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/;
 const streamStart = text(1, 40).check(
   z.refine(
-    (value) =>
-      /^(first|next|\d{1,15})$/.test(value) || (/^\d{4}-\d\d-\d\dT/.test(value) && !Number.isNaN(Date.parse(value))),
+    (value) => /^(first|next|\d{1,15})$/.test(value) || (WITH_ZONE.test(value) && !Number.isNaN(Date.parse(value))),
     "must be first, next, an offset such as 4213, or a time such as 2026-11-22T10:00:00Z",
   ),
 );
