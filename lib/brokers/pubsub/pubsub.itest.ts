@@ -25,6 +25,7 @@ import {
 import type { OutboundMessage, PublishError } from "@/lib/brokers/port";
 import { pubsubAdapter } from "@/lib/brokers/pubsub/adapter";
 import { methodOf } from "@/lib/brokers/pubsub/wire";
+import { memoryPositions } from "@/lib/brokers/testing/positions";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import type { PubsubConfig } from "@/lib/kinds/pubsub";
 import { systemClock } from "@/lib/platform/clock";
@@ -552,8 +553,8 @@ function leaseTests(): void {
     const names = await makeTopics();
     const { port } = await front();
     await produce(names.dead, [{ data: Buffer.from("a") }]);
-    const reader = adapter.reader!(configOf(names, port, { ackDeadlineSeconds: 600 }), "s");
-    const session = await reader.open(never);
+    const reader = adapter.reader!(configOf(names, port, { ackDeadlineSeconds: 600 }), "s", memoryPositions());
+    const session = await reader.open(never, () => undefined);
     expect(await session.take(10, never)).toHaveLength(1);
     expect(await takeAll(names.deadReaders)).toEqual([]);
     await session.close(true);
@@ -577,7 +578,10 @@ function leaseTests(): void {
       names.dead,
       ["a", "b", "c"].map((body) => ({ data: Buffer.from(body) })),
     );
-    const session = await adapter.reader!(configOf(names, passing.port), "s").open(never);
+    const session = await adapter.reader!(configOf(names, passing.port), "s", memoryPositions()).open(
+      never,
+      () => undefined,
+    );
     const taken = await session.take(10, never);
     expect(taken).toHaveLength(3);
     await session.acknowledge(taken.map(({ handle }) => handle));
@@ -598,7 +602,7 @@ function leaseTests(): void {
       names.dead,
       ["a", "b"].map((body) => ({ data: Buffer.from(body) })),
     );
-    const session = await adapter.reader!(configOf(names, port), "s").open(never);
+    const session = await adapter.reader!(configOf(names, port), "s", memoryPositions()).open(never, () => undefined);
     expect(await session.take(10, never)).toHaveLength(1);
     await session.close(false);
   });
