@@ -5,13 +5,13 @@ import { KINDS, kindOf } from "@/lib/kinds/kinds";
 
 const kindList: KindList = {
   items: KINDS.map((name): KindOut => {
-    const { kind, label, about, icon, capabilities, config, example, docs } = kindOf(name);
+    const { kind, label, about, icon, capabilities, config, destination, example, docs } = kindOf(name);
     const fields = formFields(config).map((field) => ({
       ...field,
       advanced: field.advanced ?? false,
       long: field.long ?? false,
     }));
-    return { kind, label, about, icon, capabilities, fields, example, docs };
+    return { kind, label, about, icon, capabilities, fields, destination: [...destination], example, docs };
   }),
 };
 

@@ -3,5 +3,14 @@ import type { ProbeDeps } from "@/lib/operations/probe-source";
 import type { Deps } from "./deps";
 
 export async function probeDeps({ db, lowRate, clock, probes, brokers }: Deps): Promise<ProbeDeps> {
-  return { db, lowRate, clock, probes, probe: (await brokers()).probe, mapSample };
+  const { probe, publisher } = await brokers();
+  const probeTarget: ProbeDeps["probeTarget"] = async (source, lane, signal) => {
+    const opened = publisher(source, lane);
+    try {
+      return await opened.probe(signal);
+    } finally {
+      await opened.close().catch(() => undefined);
+    }
+  };
+  return { db, lowRate, clock, probes, probe, probeTarget, mapSample };
 }

@@ -89,11 +89,15 @@ export async function probeSource(call: Call): Promise<number> {
   return probe.reachable ? EXIT.done : EXIT.refused;
 }
 
-function probeText({ reachable, detail, depth, sample }: ProbeOut, columns: number | null): string {
+function probeText({ reachable, detail, depth, sample, targets }: ProbeOut, columns: number | null): string {
   const facts = factsText([
     ["reachable", reachable ? "yes" : "no"],
     ["detail", detail],
     ["messages", depth === null ? null : formatNumber(depth)],
+    ...targets.map((target): [string, string] => [
+      `to ${target.name}`,
+      `${target.reachable ? "reached" : "not reached"}: ${target.detail}`,
+    ]),
   ]);
   if (sample.length === 0) return facts;
   const table = tableText(

@@ -33,6 +33,8 @@ const kindSchema = named(
     /** `reads`: from a broker; else events come by the API. `order`: what keeps it, null = nothing does. */
     capabilities: z.object({ reads: z.boolean(), redrives: z.boolean(), order: nullableText, slowLane: z.boolean() }),
     fields: z.array(kindFieldSchema),
+    /** The first keys of the settings that form a destination, which a named target has in place of the source's. */
+    destination: z.array(z.string()),
     /** A configuration that could work. */
     example: z.record(z.string(), z.unknown()),
     /** Its page in docs/. */
@@ -47,6 +49,7 @@ const kindSchema = named(
     fields: [
       { path: ["redriveUrl"], input: "text", label: "Redrive URL", required: false, advanced: false, long: false },
     ],
+    destination: ["redriveUrl", "headers"],
     example: { redriveUrl: "https://orders.example/events" },
     docs: "connect-http.md",
   },

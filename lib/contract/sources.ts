@@ -219,8 +219,16 @@ export const probeSchema = named(
     detail: z.string(),
     depth: z.nullable(z.int()),
     sample: z.array(probeSampleSchema),
+    /** Of a stored source: whether a redrive could be delivered. */
+    targets: z.array(z.object({ name: z.string(), reachable: z.boolean(), detail: z.string() })),
   }),
-  { reachable: true, detail: "the queue holds 12 messages", depth: 12, sample: [] },
+  {
+    reachable: true,
+    detail: "the queue holds 12 messages",
+    depth: 12,
+    sample: [],
+    targets: [{ name: "orders", reachable: true, detail: "connected" }],
+  },
 );
 export type ProbeOut = z.infer<typeof probeSchema>;
 

@@ -1,12 +1,22 @@
 import type { ProbeResult, ProbeSample, SampledMessage, SampleFacts } from "@/lib/brokers/port";
 import type { MappingPreview, MappingPreviewRequest, ProbeOut, ProbeRequest } from "@/lib/contract/sources";
+import { DomainError } from "@/lib/core/problem";
 import { isSecretName, REDACTED, redactHeaders, redactJson } from "@/lib/core/redact";
 import { assertMay, may, type Viewer } from "@/lib/core/viewer";
+import { configAt } from "@/lib/kinds/destination";
 import type { Mapping } from "@/lib/kinds/fields";
-import { parseMapping, parseSourceConfig, redactConfig, restoreMasked, type SourceConfig } from "@/lib/kinds/kinds";
+import {
+  parseMapping,
+  parseSourceConfig,
+  redactConfig,
+  restoreMasked,
+  type SourceConfig,
+  targetAddress,
+} from "@/lib/kinds/kinds";
 import type { Clock } from "@/lib/platform/clock";
 import type { CachePolicy, ResponseCache } from "@/lib/retry/cache/response-cache";
 import type { Db } from "@/lib/store/db";
+import type { Target } from "@/lib/store/generated/client";
 import type { LowRateStore } from "@/lib/store/prisma";
 import { unknownSource } from "@/lib/store/read/sources";
 import { appendAudit } from "@/lib/store/write/audit";
@@ -17,17 +27,21 @@ const PROBE_MS_MAX = 10_000;
 /** A second press of the button opens no second connection. A broker that was just repaired is seen after this time. */
 export const PROBES_KEPT: CachePolicy = { entriesMax: 100, ttlMs: 2_000, staleMs: 0 };
 
+type Lane = "main" | "slow" | null;
+
 export type ProbeDeps = {
   db: Db;
   lowRate: LowRateStore;
   clock: Clock;
   probes: ResponseCache<ProbeOut>;
   probe(source: SourceConfig, signal: AbortSignal): Promise<ProbeResult>;
+  /** Whether a redrive could be delivered there; a named target has no lane, and its destination in `source`. */
+  probeTarget(source: SourceConfig, lane: Lane, signal: AbortSignal): Promise<ProbeResult>;
   mapSample(sample: { message: SampledMessage; customary: SampleFacts }, mapping: Mapping): SampleFacts;
 };
 
 /**
- * Reports whether a stored source can be reached, and what Parkade would read from it. `config`: edited settings, in which a
+ * Reports whether a stored source and each of its targets can be reached, and what Parkade would read from it. `config`: edited settings, in which a
  * masked value stands for the stored one. A viewer who asks again within two
  * seconds gets the same answer, unless the source was changed. Throws DomainError `unknown-source` or `invalid-config`.
  */
@@ -37,31 +51,40 @@ export async function probeStoredSource(
   viewer: Viewer,
 ): Promise<ProbeOut> {
   assertMay(viewer, "change-source", [name]);
-  const stored = await deps.lowRate.read((client) => client.source.findUnique({ where: { name } }));
-  if (!stored) throw unknownSource(name);
+  const found = await deps.lowRate.read((client) =>
+    client.source.findUnique({ where: { name }, include: { targets: { orderBy: { name: "asc" } } } }),
+  );
+  if (!found) throw unknownSource(name);
+  const { targets, ...stored } = found;
   if (config !== undefined) {
     const edited = restoreMasked(stored.kind, config, stored.config as Record<string, unknown>);
-    return probe(deps, { source: parseSourceConfig(stored.kind, edited), name }, viewer);
+    return probe(deps, { source: parseSourceConfig(stored.kind, edited), name, targets }, viewer);
   }
   const source = parseSourceConfig(stored.kind, stored.config);
   // The viewer's name: the audit names everybody who got an answer.
-  const key = JSON.stringify([stored.id, stored.updatedAt, viewer]);
-  return (await deps.probes.through(key, () => probe(deps, { source, name }, viewer))).value;
+  const key = JSON.stringify([
+    stored.id,
+    stored.updatedAt,
+    targets.map(({ id, updatedAt }) => [id, updatedAt]),
+    viewer,
+  ]);
+  return (await deps.probes.through(key, () => probe(deps, { source, name, targets }, viewer))).value;
 }
 
 /** The same for a configuration that is not stored yet. */
 export async function probeSource(deps: ProbeDeps, { kind, config }: ProbeRequest, viewer: Viewer): Promise<ProbeOut> {
   assertMay(viewer, "change-source");
-  return probe(deps, { source: parseSourceConfig(kind, config), name: null }, viewer);
+  return probe(deps, { source: parseSourceConfig(kind, config), name: null, targets: [] }, viewer);
 }
 
-type Probed = { source: SourceConfig; name: string | null };
+type Probed = { source: SourceConfig; name: string | null; targets: readonly Target[] };
 
 /**
  * A probe opens a connection to any address that the caller names, and may send secrets of the configuration. So the
  * actor and the address are audited before the probe begins.
  */
-async function probe(deps: ProbeDeps, { source, name }: Probed, viewer: Viewer): Promise<ProbeOut> {
+async function probe(deps: ProbeDeps, probed: Probed, viewer: Viewer): Promise<ProbeOut> {
+  const { source, name } = probed;
   await deps.db.transaction((tx) =>
     appendAudit(tx, {
       actor: viewer.name,
@@ -74,12 +97,49 @@ async function probe(deps: ProbeDeps, { source, name }: Probed, viewer: Viewer):
       atMs: deps.clock.wallMs(),
     }),
   );
-  const result = await bounded(deps, source);
-  if (!result.reachable) return { reachable: false, detail: result.detail, depth: null, sample: [] };
+  const [result, targets] = await Promise.all([
+    bounded(deps, (signal) => deps.probe(source, signal)),
+    probeTargets(deps, probed),
+  ]);
+  const { reachable, detail } = result;
+  if (!result.reachable) return { reachable, detail, depth: null, sample: [], targets };
   const sample = may(viewer, "reveal")
     ? result.sample
     : result.sample.map((one) => masked(one, deps.mapSample, mappingOf(source)));
-  return { reachable: true, detail: result.detail, depth: result.depth, sample };
+  return { reachable, detail, depth: result.depth, sample, targets };
+}
+
+/** A target that cannot be opened is not reached: its fault is said beside it, and the others are probed. */
+async function probeTarget(deps: ProbeDeps, source: SourceConfig, { lane, destination }: Target): Promise<Reached> {
+  try {
+    const at =
+      destination === null
+        ? source
+        : parseSourceConfig(source.kind, configAt(source, destination as Record<string, unknown>));
+    if (targetAddress(at, lane as Lane) === null)
+      return { reachable: false, detail: "it has no destination: redrives are refused" };
+    const { reachable, detail } = await bounded(deps, (signal) => deps.probeTarget(at, lane as Lane, signal));
+    return { reachable, detail };
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return { reachable: false, detail: error.message };
+  }
+}
+
+type Reached = { reachable: boolean; detail: string };
+
+/** A slow lane without a destination of its own is its main lane: one probe tells of both. */
+function probeTargets(deps: ProbeDeps, { source, targets }: Probed): Promise<ProbeOut["targets"]> {
+  const shared = targetAddress(source, "main") === targetAddress(source, "slow");
+  const known = new Map<string, Promise<Reached>>();
+  return Promise.all(
+    targets.map(async (target) => {
+      const key = target.lane !== null && shared ? "lanes" : target.id;
+      const probing = known.get(key) ?? probeTarget(deps, source, target);
+      known.set(key, probing);
+      return { name: target.name, ...(await probing) };
+    }),
+  );
 }
 
 function mappingOf(source: SourceConfig): Mapping {
@@ -112,14 +172,17 @@ export function previewMapping(
 }
 
 /** The time limit holds even when the adapter ignores its signal: a broker may accept a connection and stay silent. */
-async function bounded({ probe, clock }: ProbeDeps, source: SourceConfig): Promise<ProbeResult> {
+async function bounded(
+  { clock }: Pick<ProbeDeps, "clock">,
+  probe: (signal: AbortSignal) => Promise<ProbeResult>,
+): Promise<ProbeResult> {
   const done = new AbortController();
   const late = new AbortController();
   const silent: Promise<ProbeResult> = clock.sleep(PROBE_MS_MAX, done.signal).then(() => {
     late.abort(new Error("the probe took too long"));
     return { reachable: false, detail: `no answer within ${PROBE_MS_MAX / 1_000} s` };
   });
-  const probing = probe(source, late.signal);
+  const probing = probe(late.signal);
   // The slower promise may still reject.
   for (const loser of [silent, probing]) loser.catch(() => undefined);
   try {
