@@ -107,6 +107,80 @@ test("the address of confirmations is set, shown without its token, and taken aw
   expect(await confirmedUrl()).toBeNull();
 });
 
+test("a third target is added, gets a selection, is seen on the redrive's page and removed @phone", async ({
+  page,
+  parkade,
+  downstream,
+}) => {
+  const source = await parkade.source("third");
+  const name = `${source.name}.audit`;
+  await source.park([{ eventId: "missed-1" }, { eventId: "missed-2" }]);
+  const dialog = page.getByRole("dialog");
+
+  // Without a choice the dialog of a redrive shows none.
+  const choose = async () => {
+    await page.goto(source.href);
+    await page.getByRole("checkbox", { name: "Select event missed-1" }).check();
+    await page.getByRole("checkbox", { name: "Select event missed-2" }).check();
+    await page.getByRole("button", { name: "Redrive…" }).click();
+    await expect(dialog.getByRole("button", { name: "Redrive 2 events" })).toBeVisible();
+  };
+  await choose();
+  await expect(dialog.getByRole("combobox", { name: "Target" })).toHaveCount(0);
+
+  // Added: the server names the setting that is wrong beside its field.
+  await page.goto(`/sources/${source.name}`);
+  await page.getByRole("button", { name: "Add a target…" }).click();
+  await dialog.getByLabel("Name").fill(name);
+  await dialog.getByLabel("Redrive URL").fill("no URL");
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("the audit service missed some");
+  await dialog.getByRole("button", { name: "Add the target" }).click();
+  await expect(dialog.getByLabel("Redrive URL")).toHaveAttribute("aria-invalid", "true");
+  expect(await violations(page)).toEqual([]);
+  await dialog.getByLabel("Redrive URL").fill(`${downstream.url}${source.path}-audit`);
+  await dialog.getByRole("button", { name: "Add the target" }).click();
+  await expect(toast(page, `Added ${name}`)).toBeVisible();
+  const targets = page.getByRole("region", { name: "Where it sends" }).getByRole("listitem");
+  await expect(targets).toHaveCount(3);
+  await expect(targets.filter({ hasText: name })).toContainText(`${source.path}-audit`);
+  await page.getByRole("button", { name: "Probe" }).click();
+  await expect(page.getByRole("list", { name: "Its targets" }).getByRole("listitem")).toHaveCount(3);
+  await expect(page.getByRole("list", { name: "Its targets" })).not.toContainText("not reached");
+  expect(await violations(page)).toEqual([]);
+
+  // Chosen.
+  await choose();
+  await dialog.getByRole("combobox", { name: "Target" }).selectOption(name);
+  await expect(dialog.getByText("with its own rate and breaker")).toBeVisible();
+  await dialog.getByRole("checkbox", { name: /1, then all/ }).uncheck();
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("the audit is back");
+  expect(await violations(page)).toEqual([]);
+  await dialog.getByRole("button", { name: "Redrive 2 events" }).click();
+  await toast(page, "Redrive started").getByRole("button", { name: "View" }).click();
+  await expect(page).toHaveURL(/\/redrives\//);
+  await expect(
+    page
+      .getByRole("banner")
+      .or(page.locator("header"))
+      .filter({ hasText: `to ${name}` }),
+  ).toBeVisible();
+  await expect.poll(() => downstream.deliveries(`${source.path}-audit`)).toHaveLength(2);
+  expect(await downstream.deliveries(source.path)).toHaveLength(2);
+  expect(await violations(page)).toEqual([]);
+  await expect.poll(async () => (await source.event("missed-1")).status).toBe("REDRIVEN");
+  await page.goto(`/events/${(await source.event("missed-1")).id}`);
+  await page.getByRole("tab", { name: /^History/ }).click();
+  await expect(page.getByRole("list", { name: "History" })).toContainText(`to ${name} delivered`);
+
+  // Removed.
+  await page.goto(`/sources/${source.name}`);
+  await page.getByRole("button", { name: `${name}: Remove…` }).click();
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("the audit has all");
+  await dialog.getByRole("button", { name: "Remove the target" }).click();
+  await expect(toast(page, `Removed ${name}`)).toBeVisible();
+  await expect(targets).toHaveCount(2);
+});
+
 /** The dialog and its buttons are inside the window, and nothing in it is wider than it. */
 async function expectWithinWindow(dialog: Locator): Promise<void> {
   await expect(dialog).toBeInViewport({ ratio: 1 });

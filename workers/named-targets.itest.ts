@@ -8,6 +8,7 @@ import { deleteSource } from "@/lib/operations/delete-source";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { removeTarget } from "@/lib/operations/remove-target";
 import { updateSource } from "@/lib/operations/update-source";
+import { holdTarget } from "@/lib/store/read/targets";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { type Sink, startSink } from "@/lib/testing/sink";
 
@@ -158,6 +159,24 @@ test("the target of another source takes events of the same kind, under their ow
   await expect(world.request({ target: "billing", select: { filter: { source: ["strict"] } } })).rejects.toThrow(
     /billing is of kind rabbitmq, and strict is of kind http/,
   );
+});
+
+test("a target is not removed between its choice and the commit of the redrive that chose it", async () => {
+  await add("orders.audit");
+  await world.park(1);
+  const { id } = await world.request();
+  let removing: Promise<void> | null = null;
+  await world.db.transaction(async (tx) => {
+    const [target] = await tx.query<{ id: string }>("select id from targets where name = 'orders.audit'");
+    expect(await holdTarget(tx, target!.id)).toBe(true);
+    removing = remove("orders.audit");
+    removing.catch(() => undefined);
+    await expect
+      .poll(() => world.db.query("select 1 from pg_stat_activity where wait_event_type = 'Lock'"))
+      .not.toEqual([]);
+    await tx.run("update redrives set target_id = $2 where id = $1", [id, target!.id]);
+  });
+  await expect(removing).rejects.toThrow(`redrive ${id} delivers to it`);
 });
 
 test("a preview of a redrive to a named target counts with that target", async () => {

@@ -9,11 +9,20 @@ import { ErrorPanel } from "@/components/ui/error-panel";
 import { showToast } from "@/components/ui/toast";
 import { randomKey } from "@/lib/browser/random-key";
 import { type RedriveAccepted, useRedrivePreview, useRequestRedrive } from "@/lib/browser/redrives";
+import { useTargets } from "@/lib/browser/targets";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import type { Selection } from "@/lib/contract/selection";
 import { plural } from "@/lib/core/format";
 import { idempotencyKeys } from "./idempotency-keys";
-import { buttonWords, draftProblems, earlierOf, type RedriveDraft, redriveRequest, titleWords } from "./redrive-draft";
+import {
+  buttonWords,
+  draftProblems,
+  earlierOf,
+  type RedriveDraft,
+  redriveRequest,
+  targetChoices,
+  titleWords,
+} from "./redrive-draft";
 import { RedriveForm, RedriveFormSkeleton } from "./redrive-form";
 import { refusalSummary } from "./refusal-words";
 
@@ -30,6 +39,7 @@ export type RedriveDialogProps = {
 
 const DRAFT: RedriveDraft = {
   lane: "slow",
+  target: null,
   ratePerSecond: null,
   canary: true,
   reason: "",
@@ -53,7 +63,11 @@ export function RedriveDialog({ selection, total, onClose, onDone, initialMode =
   const typed = useRef<HTMLInputElement>(null);
   const request = useRequestRedrive();
 
-  const previewOf = (lane: RedriveDraft["lane"]) => ({ select: selection, mode, lane });
+  const { target } = draft;
+  const previewOf = (lane: RedriveDraft["lane"]) => ({
+    ...{ select: selection, mode, lane },
+    ...(target === null ? {} : { target }),
+  });
   const held = useRedrivePreview(previewOf(draft.lane));
   // The first preview finds the earlier versions. The choice about them changes the set, so it is counted again.
   const earlier = earlierOf(draft, held.data);
@@ -64,8 +78,9 @@ export function RedriveDialog({ selection, total, onClose, onDone, initialMode =
   // Only for the rate beside the other lane, so it waits until the main preview is ready.
   const other = useRedrivePreview(
     { ...previewOf(draft.lane === "slow" ? "main" : "slow"), earlier, despite, sample: false },
-    current.isSuccess,
+    current.isSuccess && target === null,
   );
+  const targets = useTargets();
   const preview = current.data;
   const shown = preview ?? held.data;
 
@@ -140,6 +155,7 @@ export function RedriveDialog({ selection, total, onClose, onDone, initialMode =
             preview={shown}
             askedAbout={held.data?.refused ?? {}}
             otherLaneRate={other.data?.ratePerSecond}
+            targets={targetChoices(targets.data?.items ?? [], Object.keys(shown.sources))}
             filtered={"filter" in selection}
             problems={problems}
             reasonRef={reason}

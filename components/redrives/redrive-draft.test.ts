@@ -7,10 +7,12 @@ import {
   draftProblems,
   type RedriveDraft,
   redriveRequest,
+  targetChoices,
   titleWords,
   warmUpWords,
 } from "@/components/redrives/redrive-draft";
 import { type PreviewOut, redriveRequestSchema } from "@/lib/contract/redrives";
+import type { TargetOut } from "@/lib/contract/sources";
 
 const cutoff = "2026-11-20T14:02:11.000Z";
 const preview = (over: Partial<PreviewOut> = {}): PreviewOut => ({
@@ -30,6 +32,7 @@ const preview = (over: Partial<PreviewOut> = {}): PreviewOut => ({
 });
 const draft = (over: Partial<RedriveDraft> = {}): RedriveDraft => ({
   lane: "slow",
+  target: null,
   ratePerSecond: null,
   canary: false,
   reason: "stock service back since 13:58",
@@ -41,7 +44,39 @@ const draft = (over: Partial<RedriveDraft> = {}): RedriveDraft => ({
 });
 const selection = { filter: { errorCode: ["UPSTREAM_5XX"] } };
 
+describe("the targets to choose from", () => {
+  const target = (name: string, source: string, lane: TargetOut["lane"], kind = "http") =>
+    ({ name, source, lane, kind }) as TargetOut;
+  const targets = [
+    target("billing.audit", "billing", null),
+    target("orders", "orders", "main"),
+    target("orders.audit", "orders", null),
+    target("rabbit", "rabbit", "main", "rabbitmq"),
+    target("rabbit.audit", "rabbit", null, "rabbitmq"),
+  ];
+
+  it.each([
+    [["orders"], ["orders.audit"]],
+    [
+      ["billing", "orders"],
+      ["billing.audit", "orders.audit"],
+    ],
+    [["rabbit"], ["rabbit.audit"]],
+    [["orders", "rabbit"], []],
+    [[], []],
+  ])("of events of %j are their own named ones, when they are of one kind", (sources, expected) => {
+    expect(targetChoices(targets, sources)).toEqual(expected);
+  });
+});
+
 describe("what the dialog sends", () => {
+  it("names the target that was chosen", () => {
+    expect(redriveRequest(selection, "deliver", draft({ target: "orders.audit" }), preview())).toMatchObject({
+      target: "orders.audit",
+    });
+    expect(redriveRequest(selection, "deliver", draft(), preview())).not.toHaveProperty("target");
+  });
+
   it("names what the person confirmed, and nothing else", () => {
     const sent = (despite: RedriveDraft["despite"]) =>
       redriveRequest(selection, "deliver", draft({ despite }), preview());

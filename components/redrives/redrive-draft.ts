@@ -5,6 +5,7 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 import { resolveInstant } from "@/lib/contract/filter-params";
 import type { PreviewOut, RedriveOut, RedriveRequest } from "@/lib/contract/redrives";
 import type { Selection } from "@/lib/contract/selection";
+import type { TargetOut } from "@/lib/contract/sources";
 import { CANARY_STEPS } from "@/lib/core/canary";
 import { formatNumber, plural } from "@/lib/core/format";
 import type { Earlier } from "@/lib/core/order-gate";
@@ -14,7 +15,9 @@ import type { ConfirmableRefusal } from "@/lib/core/refusal";
 /** The values of the dialog before it is sent. */
 export type RedriveDraft = {
   lane: "main" | "slow";
-  /** null = the rate of the lane, also when that rate changes later. */
+  /** The name of a target; null = that of each event's source on the lane. */
+  target: string | null;
+  /** null = the rate of the lane or target, also when that rate changes later. */
   ratePerSecond: number | null;
   canary: boolean;
   reason: string;
@@ -26,6 +29,13 @@ export type RedriveDraft = {
   /** Refusals by admission that the person confirmed to set aside. */
   despite: ConfirmableRefusal[];
 };
+
+/** The named targets of these sources, to which the events of all of them could go: their kind is one. */
+export function targetChoices(targets: readonly TargetOut[], sources: readonly string[]): string[] {
+  const own = targets.filter(({ source }) => sources.includes(source));
+  if (new Set(own.map(({ kind }) => kind)).size > 1) return [];
+  return own.filter(({ lane }) => lane === null).map(({ name }) => name);
+}
 
 /** The effective choice: without one, existing earlier versions are included. */
 export function earlierOf(draft: RedriveDraft, preview: Pick<PreviewOut, "earlier"> | undefined): Earlier {
@@ -45,6 +55,7 @@ export function redriveRequest(
     select: pinSelection(selection, cutoff),
     mode,
     lane: draft.lane,
+    ...(draft.target === null ? {} : { target: draft.target }),
     ratePerSecond: draft.ratePerSecond,
     canary: mode === "deliver" && draft.canary,
     earlier: earlierOf(draft, { earlier }),

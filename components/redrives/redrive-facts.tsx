@@ -86,6 +86,7 @@ export function RedriveFacts({ redrive, className }: { redrive: RedriveOut; clas
       {redrive.despite.length > 0 ? (
         <Fact name="confirmed">{redrive.despite.map((reason) => refusalShort(reason)).join(", ")}</Fact>
       ) : null}
+      <Fact name="target">{redrive.target ?? `each source's own target on the ${redrive.lane} lane`}</Fact>
       <Fact name="canary">{canary ? `${canary.steps.join(", ")}, then all` : "none"}</Fact>
     </WorkFacts>
   );

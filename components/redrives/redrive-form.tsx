@@ -3,6 +3,7 @@
 import { type ReactNode, type RefObject, useId } from "react";
 import { classNames } from "@/components/ui/class-names";
 import { Checkbox, Field, Input, Radio, Textarea } from "@/components/ui/input";
+import { Select } from "@/components/ui/select";
 import { Skeleton } from "@/components/ui/skeleton";
 import { useZone } from "@/lib/browser/clock-zone";
 import type { PreviewOut, RedriveOut } from "@/lib/contract/redrives";
@@ -33,6 +34,8 @@ export type RedriveFormProps = {
   askedAbout: PreviewOut["refused"];
   /** The rate of the other lane; undefined during the read. */
   otherLaneRate: number | null | undefined;
+  /** Names of the targets that the events may go to instead; empty = there is no choice. */
+  targets: readonly string[];
   filtered: boolean;
   problems: DraftProblems;
   reasonRef: RefObject<HTMLTextAreaElement | null>;
@@ -44,6 +47,7 @@ export function RedriveForm(props: RedriveFormProps) {
   const { mode, draft, onDraft, preview } = props;
   const set = (part: Partial<RedriveDraft>) => onDraft({ ...draft, ...part });
   const nothing = preview.eligible === 0;
+  const targetId = useId();
   return (
     <div className="flex flex-col gap-4">
       <RefusalBar preview={preview} />
@@ -87,9 +91,16 @@ export function RedriveForm(props: RedriveFormProps) {
       </LabelledRow>
       {/* A redrive that can send nothing has no lane, rate or canary. */}
       {mode === "deliver" && nothing ? null : (
-        <LabelledRow label="Lane">
-          <LaneChoice {...props} set={set} />
-        </LabelledRow>
+        <>
+          {props.targets.length > 0 || draft.target !== null ? (
+            <LabelledRow label={<label htmlFor={targetId}>Target</label>} tall>
+              <TargetChoice {...props} id={targetId} set={set} />
+            </LabelledRow>
+          ) : null}
+          <LabelledRow label="Lane">
+            <LaneChoice {...props} set={set} />
+          </LabelledRow>
+        </>
       )}
       {mode === "deliver" && !nothing ? <PaceRows draft={draft} preview={preview} set={set} /> : null}
       <Field
@@ -158,18 +169,47 @@ function Cutoff({ preview, filtered }: { preview: PreviewOut; filtered: boolean 
 }
 
 const LANES = [
-  { lane: "slow", hint: "isolated, gentle on the target" },
-  { lane: "main", hint: "back to the origin queue" },
+  { lane: "slow", hint: "isolated, gentle on the target", named: "the workers' slow lane" },
+  { lane: "main", hint: "back to the origin queue", named: "the workers' main lane" },
 ] as const;
+
+function TargetChoice({ id, draft, targets, set }: RedriveFormProps & Part & { id: string }) {
+  const { target } = draft;
+  const names = target === null || targets.includes(target) ? targets : [target, ...targets];
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+      <Select
+        id={id}
+        className="max-w-full"
+        options={[{ value: "", label: "back to where they came from" }, ...names.map(optionOf)]}
+        value={target ?? ""}
+        // Another target has another limit, so the chosen rate no longer applies.
+        onChange={(event) => set({ target: event.target.value || null, ratePerSecond: null })}
+      />
+      {target === null ? null : (
+        <span className="text-muted">with its own rate and breaker; the lane only says which workers send</span>
+      )}
+    </div>
+  );
+}
+
+function optionOf(name: string) {
+  return { value: name, label: name };
+}
 
 function LaneChoice({ draft, preview, otherLaneRate, set }: RedriveFormProps & Part) {
   const name = useId();
   return (
     <div role="radiogroup" aria-label="Lane" className="flex flex-wrap gap-x-6 gap-y-1">
-      {LANES.map(({ lane, hint }) => {
+      {LANES.map(({ lane, hint, named }) => {
         const rate = lane === draft.lane ? preview.ratePerSecond : otherLaneRate;
         return (
-          <label key={lane} htmlFor={`${name}-${lane}`} className="flex items-center gap-2" data-tip={hint}>
+          <label
+            key={lane}
+            htmlFor={`${name}-${lane}`}
+            className="flex items-center gap-2"
+            data-tip={draft.target === null ? hint : named}
+          >
             <Radio
               id={`${name}-${lane}`}
               name={name}
@@ -179,7 +219,7 @@ function LaneChoice({ draft, preview, otherLaneRate, set }: RedriveFormProps & P
             />
             {lane}
             {/* The rate of the targets that would receive the events; none when no event would be sent. */}
-            {preview.eligible === 0 ? null : (
+            {preview.eligible === 0 || draft.target !== null ? null : (
               <span className="text-muted">{rate === undefined ? "…" : rateWords(rate)}</span>
             )}
           </label>
@@ -210,7 +250,9 @@ function PaceRows({ draft, preview, set }: { draft: RedriveDraft; preview: Previ
           </output>
         </div>
         {capped ? (
-          <p className="text-sm text-warning">The lane takes {formatRate(laneRate)} at most; raise it on Targets.</p>
+          <p className="text-sm text-warning">
+            {draft.target ?? "The lane"} takes {formatRate(laneRate)} at most; raise it on Targets.
+          </p>
         ) : null}
       </LabelledRow>
       <LabelledRow label="Canary">

@@ -13,7 +13,7 @@ import { useChangeRedrive } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { nextRedriveState } from "@/lib/core/redrive-state";
 import { went } from "./progress-segments";
-import { redriveTitle } from "./redrive-title";
+import { placeWords, redriveTitle } from "./redrive-title";
 import { StallLine } from "./stall-line";
 
 const CancelDialog = lazily(() => import("./cancel-dialog").then(({ CancelDialog }) => CancelDialog));
@@ -45,9 +45,7 @@ export function RedriveHeader({ redrive }: { redrive: RedriveOut }) {
           {redriveTitle(redrive)}
         </h1>
         <RedriveBadge state={redrive.state} allWent={went(redrive) === redrive.total} />
-        <span className="text-muted">
-          {redrive.mode === "verify" ? "dry run, sends nothing" : `${redrive.lane} lane`}
-        </span>
+        <span className="text-muted">{redrive.mode === "verify" ? "dry run, sends nothing" : placeWords(redrive)}</span>
         <div className="ml-auto flex gap-2">
           {/* One button that changes its label, so that the focus stays on it. */}
           {may("pause") || may("resume") ? (

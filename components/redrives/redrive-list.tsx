@@ -17,7 +17,7 @@ import { formatNumber } from "@/lib/core/format";
 import { isFinal, REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
 import { paceWords, rateWords } from "./eta-words";
 import { outcomeWords, went } from "./progress-segments";
-import { redriveTitle, selectionWords } from "./redrive-title";
+import { placeWords, redriveTitle, selectionWords } from "./redrive-title";
 import { RedrivesTabs } from "./redrives-tabs";
 import { SegmentedBar } from "./segmented-bar";
 import { StallLine } from "./stall-line";
@@ -166,9 +166,9 @@ function Pace({ redrive }: { redrive: RedriveOut }) {
 }
 
 function pace(redrive: RedriveOut): string {
-  if (isFinal(redrive.state)) return redrive.mode === "verify" ? "dry run" : `${redrive.lane} lane`;
+  if (isFinal(redrive.state)) return redrive.mode === "verify" ? "dry run" : placeWords(redrive);
   if (redrive.state === "RUNNING") return paceWords(redrive.rateNow, redrive.etaMs);
-  return `${redrive.lane} lane, ${rateWords(redrive.effectiveRatePerSecond)}`;
+  return `${placeWords(redrive)}, ${rateWords(redrive.effectiveRatePerSecond)}`;
 }
 
 function NoRedrives({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {

@@ -28,6 +28,7 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
     setAsked(next);
     change.mutate({ lane: next }, { onSettled: () => setAsked(null) });
   };
+  const owner = redrive.target ?? "the lane";
   const targets = [{ ratePerSecond: laneRate, warmUpMs: 0 }];
   const eta = redriveTimeMs({ events: redrive.open, asked: rate, targets });
 
@@ -45,7 +46,7 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
       />
       <p className="text-muted">
         {rate === set
-          ? `set to ${redrive.ratePerSecond === null ? `the lane's own rate, ${rateWords(redrive.effectiveRatePerSecond)}` : rateWords(redrive.ratePerSecond)}`
+          ? `set to ${redrive.ratePerSecond === null ? `${owner}'s own rate, ${rateWords(redrive.effectiveRatePerSecond)}` : rateWords(redrive.ratePerSecond)}`
           : `the rest ${etaBefore(eta)}`}
         {redrive.ratePerSecond !== null &&
         redrive.effectiveRatePerSecond !== null &&
@@ -55,14 +56,14 @@ export function RedrivePace({ redrive, className }: { redrive: RedriveOut; class
       </p>
       {redrive.ratePerSecond !== null ? (
         <Button size="sm" className="justify-self-start" onClick={() => change.mutate({ ratePerSecond: null })}>
-          Use the lane's own rate
+          Use {owner}'s own rate
         </Button>
       ) : null}
       <div role="radiogroup" aria-label="Lane" className="flex gap-6">
         {(["slow", "main"] as const).map((each) => (
           <label key={each} htmlFor={`${name}-${each}`} className="flex items-center gap-2">
             <Radio id={`${name}-${each}`} name={name} checked={lane === each} onChange={() => switchTo(each)} />
-            {each} lane
+            {each} lane{redrive.target === null ? null : <span className="text-muted"> of the workers</span>}
           </label>
         ))}
       </div>

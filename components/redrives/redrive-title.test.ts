@@ -1,10 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { redriveTitle, selectionTerms, selectionWords } from "@/components/redrives/redrive-title";
+import { placeWords, redriveTitle, selectionTerms, selectionWords } from "@/components/redrives/redrive-title";
 
 describe("what a redrive is called", () => {
   it("is why it was made", () => {
     expect(redriveTitle({ mode: "deliver", reason: "stock is back", total: 12 })).toBe("stock is back");
     expect(redriveTitle({ mode: "verify", reason: " ", total: 12 })).toBe("Verify 12 events");
+  });
+});
+
+describe("where a redrive goes", () => {
+  it("is its target, or its lane", () => {
+    expect(placeWords({ target: "orders.audit", lane: "slow" })).toBe("to orders.audit");
+    expect(placeWords({ target: null, lane: "slow" })).toBe("slow lane");
   });
 });
 

@@ -31,6 +31,11 @@ export function selectionTerms(
   return { kind: "filter", terms };
 }
 
+/** Where it delivers: `to orders.audit`, `slow lane`. */
+export function placeWords({ target, lane }: Pick<RedriveOut, "target" | "lane">): string {
+  return target === null ? `${lane} lane` : `to ${target}`;
+}
+
 /** The selection in one line: `source orders · errorCode UPSTREAM_5XX`, `20 events, one by one`. */
 export function selectionWords(selection: unknown): string {
   const selected = selectionTerms(selection);

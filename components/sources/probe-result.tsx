@@ -29,6 +29,16 @@ export function ProbeResult({ probe, onClose }: { probe: ProbeOut; onClose?: () 
         ) : null}
       </div>
       <p className="text-sm wrap-anywhere text-muted">{probe.detail}</p>
+      {probe.targets.length > 0 ? (
+        <ul aria-label="Its targets" className="grid grid-cols-[minmax(0,1fr)] gap-1 text-sm">
+          {probe.targets.map(({ name, reachable, detail }) => (
+            <li key={name} className="wrap-anywhere">
+              <Health ok={reachable} word={reachable ? "reached" : "not reached"} />{" "}
+              <span className="font-mono">{name}</span> <span className="text-muted">{detail}</span>
+            </li>
+          ))}
+        </ul>
+      ) : null}
       {probe.sample.length > 0 ? (
         <Table focusable aria-label="What would be parked">
           <thead>

@@ -100,7 +100,7 @@ export function errorsOf(
 ): SourceErrors {
   const errors: SourceErrors = {};
   for (const { field, detail } of found) {
-    const path = field.replace(/^config\./, "");
+    const path = field.replace(/^(config|destination)\./, "");
     const setting = fields.find((one) => path === one.path.join(".") || path.startsWith(`${one.path.join(".")}.`));
     const own = path === "name" || path === "kind";
     const key = setting?.path.join(".") ?? (own ? path : path.startsWith("payloadSchema") ? "payloadSchema" : "config");

@@ -14,12 +14,12 @@ import { CardSkeletons } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { eventsHref, filterHref } from "@/lib/browser/filter-read";
 import { useKinds, useSource } from "@/lib/browser/sources";
-import { useTargets } from "@/lib/browser/targets";
 import { ApiError } from "@/lib/contract/api-error";
 import type { KindOut } from "@/lib/contract/kinds";
 import type { SourceOut } from "@/lib/contract/sources";
 import { configFacts, mappingFacts } from "./config-facts";
 import { ConsumersPanel } from "./consumers-panel";
+import { SendsPanel } from "./sends-panel";
 import { useSourceActions } from "./source-actions";
 import { SourceNumbers } from "./source-card";
 import { SourceBadge, SourceTrouble } from "./source-status";
@@ -81,7 +81,7 @@ function Loaded({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
         <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
           <Events name={source.name} />
           <Settings source={source} kind={kind} />
-          <Sends source={source} kind={kind} />
+          <SendsPanel source={source} kind={kind} />
           <MappingPanel source={source} kind={kind} />
         </div>
       </div>
@@ -136,37 +136,6 @@ function Settings({ source, kind }: { source: SourceOut; kind: KindOut | null })
         made <TimeAgo at={source.createdAt} />, changed <TimeAgo at={source.updatedAt} />
         {kind ? `, docs: ${kind.docs}` : ""}
       </p>
-    </Panel>
-  );
-}
-
-function Sends({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
-  const targets = useTargets();
-  const own = targets.data?.items.filter((target) => target.source === source.name) ?? [];
-  const order = kind?.capabilities.order;
-  return (
-    <Panel
-      title="Where it sends"
-      actions={
-        <LinkButton size="sm" variant="ghost" href="/targets">
-          Targets
-        </LinkButton>
-      }
-      bodyClassName="grid gap-3 p-3"
-    >
-      <ReadError read={targets} stale={own.length > 0} />
-      <Facts
-        facts={own.map(({ lane, address }) => ({
-          name: `${lane} lane`,
-          value: address ?? "nowhere: redrives are refused",
-        }))}
-        empty={targets.isPending ? "…" : "It has no target."}
-      />
-      {kind ? (
-        <p className="text-sm text-faint">
-          {order === null ? "Its broker keeps no order." : `Its broker keeps the order ${order}.`}
-        </p>
-      ) : null}
     </Panel>
   );
 }

@@ -1,5 +1,6 @@
 "use client";
 
+import Link from "next/link";
 import { type ReactNode, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
@@ -44,7 +45,10 @@ export function TargetCard({
             {target.name}
           </h2>
           <p className="text-sm text-muted">
-            {target.lane === null ? "target" : `${target.lane} lane`} of {target.source}
+            {target.lane === null ? "named target" : `${target.lane} lane`} of{" "}
+            <Link href={`/sources/${encodeURIComponent(target.source)}`} className="hover:text-ink hover:underline">
+              {target.source}
+            </Link>
           </p>
           <p className="line-clamp-1 text-sm text-muted wrap-anywhere" data-tip={target.address ?? undefined}>
             {target.address ?? <span className="text-warning">no destination: redrives are refused</span>}

@@ -176,7 +176,7 @@ function fallbackOptions(target: TargetOut, others: readonly string[]) {
   return [
     { value: "none", label: "wait, then refuse" },
     { value: "defer", label: "wait and look again" },
-    ...(target.lane === "main" ? [{ value: "slow-lane", label: `send to the slow lane of ${target.source}` }] : []),
+    ...(target.lane === "slow" ? [] : [{ value: "slow-lane", label: `send to the slow lane of ${target.source}` }]),
     ...others.map((name) => ({ value: `target:${name}`, label: `send to ${name}` })),
   ];
 }

@@ -29,7 +29,7 @@ export function TargetsPage() {
       {targets.isPending ? <CardSkeletons body="h-16!" /> : null}
       {targets.isSuccess && items.length === 0 ? (
         <EmptyState title="No target yet" action={<LinkButton href="/sources">Connect a source</LinkButton>}>
-          Each source brings two targets: its main lane and its slow lane.
+          Each source brings two targets, its main lane and its slow lane, and may name further ones.
         </EmptyState>
       ) : null}
       <ul className="grid gap-3 px-3 lg:grid-cols-2">

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ApiError } from "@/lib/contract/api-error";
 import type { TargetList, TargetOut } from "@/lib/contract/sources";
-import type { PolicyOut, PolicyRequest, TargetChange } from "@/lib/contract/targets";
+import type { PolicyOut, PolicyRequest, TargetChange, TargetRequest } from "@/lib/contract/targets";
 import { fetchJson } from "./fetch-json";
 import { invalidateAfter, keys } from "./keys";
 
@@ -22,6 +22,25 @@ export function useChangeTarget(name: string) {
   return useMutation<TargetOut, ApiError, TargetChange>({
     mutationFn: (body) =>
       fetchJson<TargetOut>(`/api/v1/targets/${encodeURIComponent(name)}`, { method: "PATCH", body }),
+    onSuccess: () => void invalidateAfter(client, "targets"),
+  });
+}
+
+/** Gives a source a further target. */
+export function useAddTarget(source: string) {
+  const client = useQueryClient();
+  return useMutation<TargetOut, ApiError, TargetRequest>({
+    mutationFn: (body) =>
+      fetchJson<TargetOut>(`/api/v1/sources/${encodeURIComponent(source)}/targets`, { method: "POST", body }),
+    onSuccess: () => void invalidateAfter(client, "targets"),
+  });
+}
+
+export function useRemoveTarget() {
+  const client = useQueryClient();
+  return useMutation<unknown, ApiError, { name: string; reason: string }>({
+    mutationFn: ({ name, reason }) =>
+      fetchJson(`/api/v1/targets/${encodeURIComponent(name)}`, { method: "DELETE", body: { reason } }),
     onSuccess: () => void invalidateAfter(client, "targets"),
   });
 }

@@ -1,0 +1,73 @@
+"use client";
+
+import { useState } from "react";
+import { Field, Input } from "@/components/ui/input";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { useAddTarget, useChangeTarget } from "@/lib/browser/targets";
+import type { KindOut } from "@/lib/contract/kinds";
+import type { SourceOut, TargetOut } from "@/lib/contract/sources";
+import { ConfigForm } from "./config-form";
+import { bodyOf, type Config, errorsOf, type SourceErrors } from "./source-draft";
+
+/** Adds a target to a source, or changes the name and the destination of one. Its rate and breaker are on Targets. */
+export function NamedTargetDialog(props: {
+  source: SourceOut;
+  kind: KindOut;
+  /** Absent = a new one. */
+  target?: TargetOut;
+  onClose: () => void;
+}) {
+  const { source, target, onClose } = props;
+  const kind = destinationKind(props.kind);
+  const [name, setName] = useState(target?.name ?? `${source.name}.`);
+  const [config, setConfig] = useState<Config>(target?.destination ?? {});
+  const add = useAddTarget(source.name);
+  const change = useChangeTarget(target?.name ?? "");
+  const failure = target === undefined ? add.error : change.error;
+  const body = bodyOf({ name, kind: kind.kind, config, payloadSchema: "" }, kind);
+  const errors: SourceErrors = {
+    ...errorsOf(failure?.fields ?? [], kind.fields),
+    ...(body.ok ? {} : body.errors),
+  };
+  return (
+    <ReasonDialog
+      title={
+        <span className="wrap-anywhere">
+          {target === undefined ? `A target of ${source.name}` : `Edit ${target.name}`}
+        </span>
+      }
+      description={
+        target === undefined
+          ? "Another destination at the same broker. A redrive may name it; nothing goes there by itself. It has a rate, a breaker and a policy of its own, and none of the source's headers or signatures."
+          : "Redrives that name it follow at once, also those that run."
+      }
+      size="lg"
+      verb={target === undefined ? "Add the target" : "Save"}
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        if (!body.ok) return "stay";
+        const { config: destination } = body.body;
+        const saved = await (target === undefined
+          ? add.mutateAsync({ name: name.trim(), destination, reason })
+          : change.mutateAsync({
+              ...(name.trim() === target.name ? {} : { name: name.trim() }),
+              destination,
+              reason,
+            }));
+        return { title: `${target === undefined ? "Added" : "Changed"} ${saved.name}`, tone: "success" };
+      }}
+    >
+      <Field label="Name" error={errors.name} hint="Redrives, the history of events and the audit show it.">
+        {(control) => (
+          <Input {...control} className="font-mono" value={name} onChange={(event) => setName(event.target.value)} />
+        )}
+      </Field>
+      <ConfigForm kind={kind} config={config} errors={errors} onConfig={setConfig} />
+    </ReasonDialog>
+  );
+}
+
+/** The kind with the settings of a destination alone. */
+function destinationKind(kind: KindOut): KindOut {
+  return { ...kind, fields: kind.fields.filter(({ path }) => kind.destination.includes(path[0]!)) };
+}

@@ -1,0 +1,25 @@
+"use client";
+
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { useRemoveTarget } from "@/lib/browser/targets";
+import type { TargetOut } from "@/lib/contract/sources";
+
+/** The server refuses it while a redrive or a fallback uses the target, and names which. */
+export function RemoveTargetDialog({ target, onClose }: { target: TargetOut; onClose: () => void }) {
+  const remove = useRemoveTarget();
+  return (
+    <ReasonDialog
+      title={<span className="wrap-anywhere">Remove {target.name}?</span>}
+      description="Its rate and breaker go with it; the history of events keeps its name. What it was sent stays there."
+      size="sm"
+      verb="Remove the target"
+      variant="danger"
+      keep="Keep it"
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        await remove.mutateAsync({ name: target.name, reason });
+        return { title: `Removed ${target.name}` };
+      }}
+    />
+  );
+}

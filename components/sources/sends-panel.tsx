@@ -1,0 +1,85 @@
+"use client";
+
+import { useState } from "react";
+import { Button, LinkButton } from "@/components/ui/button";
+import { ReadError } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
+import { Panel } from "@/components/ui/panel";
+import { useTargets } from "@/lib/browser/targets";
+import type { KindOut } from "@/lib/contract/kinds";
+import type { SourceOut, TargetOut } from "@/lib/contract/sources";
+import { formatRate } from "@/lib/core/format";
+
+const NamedTargetDialog = lazily(() =>
+  import("./named-target-dialog").then(({ NamedTargetDialog }) => NamedTargetDialog),
+);
+const RemoveTargetDialog = lazily(() =>
+  import("./remove-target-dialog").then(({ RemoveTargetDialog }) => RemoveTargetDialog),
+);
+
+/** Where a redrive of the source's events may go: its two lanes, and the targets it names. */
+export function SendsPanel({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
+  const targets = useTargets();
+  const [open, setOpen] = useState<{ dialog: "edit" | "remove"; target: TargetOut } | { dialog: "add" } | null>(null);
+  const close = () => setOpen(null);
+  const own = targets.data?.items.filter((target) => target.source === source.name) ?? [];
+  const named = own.filter(({ lane }) => lane === null);
+  const order = kind?.capabilities.order;
+  return (
+    <Panel
+      title="Where it sends"
+      actions={
+        <LinkButton size="sm" variant="ghost" href="/targets">
+          Targets
+        </LinkButton>
+      }
+      bodyClassName="grid grid-cols-[minmax(0,1fr)] gap-3 p-3"
+    >
+      <ReadError read={targets} stale={own.length > 0} />
+      {own.length === 0 ? <p className="text-muted">{targets.isPending ? "…" : "It has no target."}</p> : null}
+      <ul aria-label="Targets" className="grid grid-cols-[minmax(0,1fr)] gap-2">
+        {[...own.filter(({ lane }) => lane !== null), ...named].map((target) => (
+          <li key={target.id} className="grid grid-cols-[minmax(0,1fr)] gap-0.5">
+            <p className="wrap-anywhere text-muted">
+              {target.lane === null ? (
+                <span className="font-mono text-sm text-ink">{target.name}</span>
+              ) : (
+                `${target.lane} lane`
+              )}
+              {target.ratePerSecond === null ? null : `, ${formatRate(target.ratePerSecond)}`}
+              {target.breakerForce === "open" ? <span className="text-danger">, held open</span> : null}
+            </p>
+            <p className="line-clamp-4 font-mono text-sm leading-5 wrap-anywhere">
+              {target.address ?? <span className="text-warning">nowhere: redrives are refused</span>}
+            </p>
+            {target.lane === null ? (
+              <div className="flex gap-1 py-1">
+                <Button size="sm" disabled={kind === null} onClick={() => setOpen({ dialog: "edit", target })}>
+                  <span className="sr-only">{target.name}: </span>Edit…
+                </Button>
+                <Button size="sm" variant="ghost" onClick={() => setOpen({ dialog: "remove", target })}>
+                  <span className="sr-only">{target.name}: </span>Remove…
+                </Button>
+              </div>
+            ) : null}
+          </li>
+        ))}
+      </ul>
+      {kind && kind.destination.length > 0 ? (
+        <Button size="sm" className="justify-self-start" onClick={() => setOpen({ dialog: "add" })}>
+          Add a target…
+        </Button>
+      ) : null}
+      {kind ? (
+        <p className="text-sm text-faint">
+          {order === null ? "Its broker keeps no order." : `Its broker keeps the order ${order}.`}
+        </p>
+      ) : null}
+      {open?.dialog === "add" && kind ? <NamedTargetDialog source={source} kind={kind} onClose={close} /> : null}
+      {open?.dialog === "edit" && kind ? (
+        <NamedTargetDialog source={source} kind={kind} target={open.target} onClose={close} />
+      ) : null}
+      {open?.dialog === "remove" ? <RemoveTargetDialog target={open.target} onClose={close} /> : null}
+    </Panel>
+  );
+}
