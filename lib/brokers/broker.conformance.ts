@@ -373,7 +373,7 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         consumer.steer("running");
         await eventually(() => parked.has("d")).toBe(true);
         await consumer.stop();
-      }, 90_000);
+      });
 
       it("parks what lies there, acknowledges only after the commit, and stops", async (context) => {
         if (harness.produce === null) return context.skip("this adapter is pushed to");

@@ -385,7 +385,7 @@ describeWith(pubsubMissing, "pubsub", () => {
       port: broker.port,
       sslCreds: grpcCredentials.createInsecure(),
     });
-  }, 120_000);
+  });
   afterEach(async () => {
     await Promise.all(closers.splice(0).map((close) => close()));
   });
@@ -437,7 +437,7 @@ function wayTests(): void {
     } finally {
       await consumer.close();
     }
-  }, 60_000);
+  });
 
   it("sends to the topic that is set, and the slow lane to its own", async () => {
     const [names, other] = [await makeTopics(), await makeTopics()];
@@ -483,7 +483,7 @@ function wayTests(): void {
     ]);
     expect(outcomes.map((outcome) => (outcome as PublishError).sent ?? "published")).not.toContain("maybe");
     expect(await takeAll(names.readers)).toHaveLength(bodies.length + 2);
-  }, 60_000);
+  });
 
   it.each([
     [7, "PUBSUB_PERMISSION_DENIED", "no", "no permission pubsub.topics.publish on topic orders-"],
@@ -547,7 +547,7 @@ function leaseTests(): void {
     await expect.poll(() => passing.acknowledged.size, { timeout: 60_000, interval: 50 }).toBe(1);
     await consumer.stop();
     expect(offered).toBe(1);
-  }, 90_000);
+  });
 
   it("gives back at once what it holds when it stops", async () => {
     const names = await makeTopics();
@@ -624,7 +624,7 @@ function leaseTests(): void {
     await expect.poll(() => parked.length, { timeout: 60_000, interval: 50 }).toBe(1);
     await consumer.stop();
     expect(await takeAll(names.readers)).toEqual([]);
-  }, 90_000);
+  });
 }
 
 function loginTests(): void {

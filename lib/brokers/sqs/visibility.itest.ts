@@ -126,4 +126,4 @@ test("a message that stays in hand for days is given back before the limit of SQ
   }).toBe(true);
   expect(parked).toHaveLength(1);
   expect(loop.state().lastError).toBeNull();
-}, 60_000);
+});
