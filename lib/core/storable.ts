@@ -71,7 +71,7 @@ export function storable(letter: DeadLetter): DeadLetter {
     headers: letter.headers.every(isStorableHeader) ? letter.headers : letter.headers.map(storableHeader),
     tags: storableTags(letter.tags),
     origin: storableJson(letter.origin, 0) as DeadLetter["origin"],
-    attempts: Math.min(Math.max(Math.trunc(letter.attempts), 0), ATTEMPTS_MAX),
+    attempts: Math.min(Math.max(Math.trunc(letter.attempts) || 0, 0), ATTEMPTS_MAX),
     failedAtMs: letter.failedAtMs !== null && isInstant(letter.failedAtMs) ? letter.failedAtMs : null,
   };
 }
@@ -98,6 +98,7 @@ function isStorable(letter: DeadLetter): boolean {
     headers.every(isStorableHeader) &&
     areStorableTags(tags) &&
     isStorableJson(origin, 0) &&
+    Number.isInteger(letter.attempts) &&
     letter.attempts >= 0 &&
     letter.attempts <= ATTEMPTS_MAX &&
     (letter.failedAtMs === null || isInstant(letter.failedAtMs))

@@ -60,12 +60,14 @@ export type HeadersShape = "object" | "pairs" | "other";
 /** The headers in their stored form. A value that is no text is shown as JSON; the row keeps it. */
 export function rowHeaders(text: string | null): { shape: HeadersShape; headers: Header[] } {
   if (text === null || text.trim() === "") return { shape: "object", headers: [] };
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    return shaped(JSON.parse(text));
   } catch {
-    return { shape: "other", headers: [] };
+    return { shape: "other", headers: [] }; // no JSON, or nested too deep to be written again
   }
+}
+
+function shaped(value: unknown): { shape: HeadersShape; headers: Header[] } {
   if (Array.isArray(value)) {
     const pairs = value.filter((one): one is [string, string | null, string?] => Array.isArray(one) && isHeader(one));
     return pairs.length === value.length
