@@ -497,6 +497,21 @@ function wayTests(): void {
     expect(outcome).toMatchObject({ code: name, sent, message: expect.stringContaining(said) });
   });
 
+  it("reads on without the permission to look the subscription up, and does not sample it", async () => {
+    const names = await makeTopics();
+    const passing = await front({ refuse: (method) => (method === "GetSubscription" ? { code: 7 } : null) });
+    await produce(names.dead, [{ data: Buffer.from("x") }]);
+    const config = configOf(names, passing.port);
+    expect(await adapter.probe(config, never)).toMatchObject({
+      reachable: true,
+      depth: null,
+      sample: [],
+      detail: expect.stringContaining("not sampled: without pubsub.subscriptions.get"),
+    });
+    expect(await parkOne(config)).toMatchObject({ errorCode: "UNKNOWN", origin: { convention: "generic" } });
+    await eventually(() => passing.acknowledged.size).toBe(1);
+  });
+
   it("says which permission names the origin topic", async () => {
     const names = await makeTopics();
     const { port } = await front({ refuse: (method) => (method === "GetSubscription" ? { code: 7 } : null) });

@@ -96,15 +96,18 @@ class SubscriptionSession implements ReadSession<InHand> {
   /** Those that are ours for the whole deadline, which a pull cannot ask for. */
   private async lease(received: readonly ReceivedMessage[]): Promise<Taken<InHand>[]> {
     const untilMs = this.clock.nowMs() + FIRST_LEASE_MS;
-    const container = shortName(this.client.subscription);
-    const taken = received.map((one): Taken<InHand> => {
-      const handle = { ackId: one.ackId, untilMs };
-      const letter = readDeadLetter(pubsubMessage(one, container), this.config.mapping ?? {});
-      return { letter, handle, deliveries: Math.max(one.deliveryAttempt - 1, 0) };
-    });
-    const handles = taken.map(({ handle }) => handle);
+    const handles = received.map(({ ackId }): InHand => ({ ackId, untilMs }));
     for (const handle of handles) this.inHand.add(handle);
-    await this.extend(handles, this.deadlineSeconds);
+    const extending = this.extend(handles, this.deadlineSeconds);
+    const container = shortName(this.client.subscription);
+    const taken = received.map(
+      (one, at): Taken<InHand> => ({
+        letter: readDeadLetter(pubsubMessage(one, container), this.config.mapping ?? {}),
+        handle: handles[at]!,
+        deliveries: Math.max(one.deliveryAttempt - 1, 0),
+      }),
+    );
+    await extending;
     return taken.filter(({ handle }) => this.inHand.has(handle));
   }
 
