@@ -4,10 +4,12 @@ import { localViewer } from "@/lib/core/viewer";
 import { addTarget } from "@/lib/operations/add-target";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { changeTarget } from "@/lib/operations/change-target";
+import { confirmEvents } from "@/lib/operations/confirm-events";
 import { deleteSource } from "@/lib/operations/delete-source";
 import { previewRedrive } from "@/lib/operations/preview-redrive";
 import { removeTarget } from "@/lib/operations/remove-target";
 import { updateSource } from "@/lib/operations/update-source";
+import { readStatus } from "@/lib/store/read/status";
 import { holdTarget } from "@/lib/store/read/targets";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 import { type Sink, startSink } from "@/lib/testing/sink";
@@ -41,6 +43,10 @@ const change = (name: string, part: Omit<TargetChange, "reason">) =>
 const remove = (name: string) => removeTarget(world.deps, { name, reason: "gone" }, ada);
 const ids = (sink: Sink) => [...new Set(sink.arrived.map(({ eventId }) => eventId))].sort();
 const count = (n: number) => Array.from({ length: n }, (_, index) => `event-${String(index).padStart(4, "0")}`);
+const setRates = async () =>
+  Object.fromEntries(
+    (await readStatus(world.db, ada)).lanes.map(({ lane, ratePerSecondSet }) => [lane, ratePerSecondSet]),
+  );
 const attemptedAt = async () =>
   (await world.db.query<{ target: string }>("select distinct target from redrive_attempts order by 1")).map(
     ({ target }) => target,
@@ -60,6 +66,29 @@ test("what a redrive to a named target sends arrives there alone, in order, and 
     "select after from audit_entries where action = 'redrive.requested'",
   );
   expect(entry!.after).toMatchObject({ target: "orders.audit" });
+});
+
+test("a dry run judges the target that it names", async () => {
+  await add("orders.audit");
+  await add("orders.gone", { redriveUrl: "http://127.0.0.1:1/" });
+  await world.park(1);
+  await world.worker();
+  await change("orders", { breaker: "open" });
+  const verify = async (target: string | null) => world.ended((await world.request({ mode: "verify", target })).id);
+  expect(await verify("orders.audit")).toMatchObject({ passed: 1, refused: 0 });
+  expect(await verify("orders.gone")).toMatchObject({ passed: 0, refusedByReason: { "target-unreachable": 1 } });
+  expect(await verify(null)).toMatchObject({ passed: 0, refusedByReason: { "breaker-open": 1 } });
+  expect(audit.arrived).toEqual([]);
+});
+
+test("what its consumer confirms is confirmed", async () => {
+  await add("orders.audit");
+  await world.park(2);
+  await world.worker();
+  const { id } = await world.request({ target: "orders.audit" });
+  await world.ended(id);
+  await confirmEvents(world.deps, { source: "orders", eventIds: ["event-0001"] }, ada);
+  expect(await world.redrive(id)).toMatchObject({ delivered: 2, confirmed: 1 });
 });
 
 test("an open breaker of one target holds nothing back that goes to another of its source", async () => {
@@ -99,14 +128,17 @@ test("after its worker was killed another one goes on with the same target", asy
   const first = await world.doomedWorker();
   const { id } = await world.request({ target: "orders.audit", lane: "slow" });
   await expect.poll(() => audit.arrived.length, { interval: 20 }).toBeGreaterThan(20);
+  // The strip shows what its lane may send now, with the target that the redrive names.
+  expect(await setRates()).toEqual({ main: 40, slow: 80 });
   first.kill("SIGKILL");
   await world.worker();
   expect(await world.ended(id, 40_000)).toMatchObject({ delivered: 90, failed: 0, refused: 0 });
+  expect(await setRates()).toEqual({ main: 40, slow: 40 });
   expect(audit.effects()).toHaveLength(90);
   expect(world.sink.arrived).toEqual([]);
 });
 
-test("renamed, moved and set to another rate while a redrive runs, it stays the redrive's target", async () => {
+test("renamed, moved, on another lane and at another rate while a redrive runs, it stays the redrive's target", async () => {
   const moved = await startSink();
   await add("orders.audit");
   await world.park(60);
@@ -116,8 +148,9 @@ test("renamed, moved and set to another rate while a redrive runs, it stays the 
   const { id } = await world.request({ target: "orders.audit" });
   await expect.poll(() => audit.arrived.length, { interval: 20 }).toBeGreaterThan(5);
   await expect(remove("orders.audit")).rejects.toThrow(/cannot be removed: redrive .* delivers to it/);
+  await changeRedrive(world.deps, { id, change: { lane: "slow" } }, ada);
   await change("orders.audit", { name: "orders.ledger", destination: { redriveUrl: moved.url }, ratePerSecond: 200 });
-  expect(await world.ended(id, 40_000)).toMatchObject({ delivered: 60, target: "orders.ledger" });
+  expect(await world.ended(id, 40_000)).toMatchObject({ delivered: 60, target: "orders.ledger", lane: "slow" });
   expect(moved.arrived.length).toBeGreaterThan(0);
   expect([...new Set([...ids(audit), ...ids(moved)])].sort()).toEqual(count(60));
   expect(world.sink.arrived).toEqual([]);
