@@ -67,6 +67,10 @@ test("a rule is written, tried, switched on, and the redrive asks for its confir
   await expect(page.getByRole("link", { name: "new-1" }).or(page.getByText("new-1"))).not.toHaveCount(0);
   await expect(page.getByText("new-2")).toHaveCount(0);
   await page.goBack();
+  await page.goto(`/sources/${source.name}`);
+  await page.getByRole("link", { name: "Rules for what arrives" }).click();
+  await expect(page.getByRole("main")).toContainText(`The rules that apply to the source ${source.name}.`);
+  await expect(rule).toBeVisible();
   await page.getByRole("link", { name: "Show all rules" }).click();
   await expect(page.getByRole("region", { name: "Always" })).toBeVisible();
   await page.goto(source.href);

@@ -23,9 +23,12 @@ const RuleDialog = lazily(() => import("./rule-dialog").then(({ RuleDialog }) =>
 export function AdmissionPage() {
   const rules = useAdmissionRules();
   const [editing, setEditing] = useState<RuleOut | "new" | null>(null);
-  const only = useSearchParams().get("rule");
+  const address = useSearchParams();
+  const only = address.get("rule");
+  const source = only === null ? address.get("source") : null;
   const items = rules.data?.items ?? [];
-  const shown = only === null ? items : items.filter(({ id }) => id === only);
+  const isOf = (rule: RuleOut) => source === null || rule.source === null || rule.source === source;
+  const shown = items.filter((rule) => (only === null ? isOf(rule) : rule.id === only));
   const on = items.filter(({ enabled }) => enabled).length;
   return (
     <>
@@ -48,15 +51,17 @@ export function AdmissionPage() {
           park it early because its failure is permanent, ask for a confirmation before a redrive, or drop known noise.
         </EmptyState>
       ) : null}
-      {only !== null && rules.data ? (
+      {(only !== null || source !== null) && rules.data ? (
         <p className="flex flex-wrap items-center gap-x-3 px-4 pb-2 text-muted">
-          {shown.length > 0 ? (
+          {source !== null ? (
+            `${shown.length === 0 ? "No rule applies" : "The rules that apply"} to the source ${source}.`
+          ) : shown.length > 0 ? (
             "One rule alone."
           ) : (
             <span>
               This rule is not there any more: it was deleted, or it is of a source that you may not see.{" "}
               <Link
-                href={`/audit?subjectKind=rule&subjectId=${encodeURIComponent(only)}`}
+                href={`/audit?subjectKind=rule&subjectId=${encodeURIComponent(only ?? "")}`}
                 className="text-accent underline"
               >
                 Its audit

@@ -71,20 +71,16 @@ export function RuleCard({ rule, above, below, onEdit }: { rule: RuleOut; onEdit
           >
             audit
           </Link>
-          {found === null ? null : (
-            <>
-              {" "}
-              ·{" "}
-              <Link
-                href={eventsHref(found.filter)}
-                prefetch={false}
-                className="inline-block min-h-6 text-accent hover:underline"
-              >
-                {found.words}
-              </Link>
-            </>
-          )}
         </span>
+        {found === null ? null : (
+          <Link
+            href={eventsHref(found.filter)}
+            prefetch={false}
+            className="inline-block min-h-6 text-accent hover:underline"
+          >
+            {found.words}
+          </Link>
+        )}
       </div>
       {samples ? <Samples id={rule.id} /> : null}
       {open === "switch" ? <SwitchDialog rule={rule} onClose={() => setOpen(null)} /> : null}

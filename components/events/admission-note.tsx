@@ -22,14 +22,15 @@ export function AdmissionNote({ event }: { event: EventDetail }) {
       {MARK_DETAIL[event.admission]}{" "}
       {rules.length === 0 ? (
         <Link href="/admission" prefetch={false} className="text-accent underline">
-          see admission
+          See admission
         </Link>
       ) : null}
+      {rules.length === 0 ? null : rules.length > 1 ? "Marked by one of the rules " : "Marked "}
       {rules.map(({ id, name }, index) => (
         <span key={id}>
           {index > 0 ? ", " : ""}
           <Link href={ruleHref(id)} prefetch={false} className="text-accent underline">
-            by the rule {visible(name)}
+            {rules.length > 1 ? visible(name) : `by the rule ${visible(name)}`}
           </Link>
         </span>
       ))}

@@ -10,6 +10,7 @@ const fields = [
 const config = {
   url: "env:AMQP",
   prefetch: 77,
+  topics: ["orders.DLT", "billing-*"],
   redriveTo: { mode: "exchange", exchange: "" },
   mapping: { tags: { a: "/a" }, eventId: "/id" },
 };
@@ -19,6 +20,7 @@ it("lists a configuration line by line, by the labels of its kind", () => {
     { name: "Broker URL", value: "env:AMQP" },
     { name: "Redrive to", value: "exchange" },
     { name: "prefetch", value: "77" },
+    { name: "topics", value: "orders.DLT, billing-*" },
     { name: "redriveTo.exchange", value: "" },
     { name: "Payload schema", value: "checked before a redrive" },
   ]);

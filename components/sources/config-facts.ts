@@ -42,8 +42,14 @@ function lines(config: Record<string, unknown>, above: string[]): { path: string
     const path = [...above, key];
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return lines(value as Record<string, unknown>, path);
-    return [{ path, value: typeof value === "string" ? value : JSON.stringify(value) }];
+    return [{ path, value: textOf(value) }];
   });
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  const isTexts = Array.isArray(value) && value.every((one) => typeof one === "string");
+  return isTexts ? value.join(", ") : JSON.stringify(value);
 }
 
 function nameOf(path: string[], fields: Fields): string {

@@ -114,7 +114,7 @@ function Parts({ consumer }: { consumer: SourceConsumerOut }) {
             <span className="min-w-0 flex-1 truncate font-mono" data-tip={name}>
               {name}
             </span>
-            <span className="shrink-0 text-right text-muted" data-tip="parked over the last minute">
+            <span className="w-16 shrink-0 text-right text-muted" data-tip="parked over the last minute">
               {ratePerSecond === null ? null : formatRate(ratePerSecond)}
             </span>
             <span aria-hidden className="h-1.5 w-16 shrink-0 overflow-hidden rounded-sm bg-hover">

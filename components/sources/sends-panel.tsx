@@ -72,7 +72,11 @@ export function SendsPanel({ source, kind }: { source: SourceOut; kind: KindOut 
       ) : null}
       {kind ? (
         <p className="text-sm text-faint">
-          {order === null ? "Its broker keeps no order." : `Its broker keeps the order ${order}.`}
+          {order !== null
+            ? `Its broker keeps the order ${order}.`
+            : kind.capabilities.reads
+              ? "Its broker keeps no order."
+              : "Events of an aggregate are sent one after the other."}
         </p>
       ) : null}
       {open?.dialog === "add" && kind ? <NamedTargetDialog source={source} kind={kind} onClose={close} /> : null}

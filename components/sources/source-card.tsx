@@ -18,7 +18,10 @@ export function SourceCard({ source, kind }: { source: SourceOut; kind: KindOut 
       <div className="flex flex-wrap items-start gap-x-3 gap-y-2">
         <div className="min-w-0 flex-1 basis-48">
           <h2 className="truncate font-medium" data-tip={source.name}>
-            <Link href={`/sources/${encodeURIComponent(source.name)}`} className="text-accent hover:underline">
+            <Link
+              href={`/sources/${encodeURIComponent(source.name)}`}
+              className="inline-block min-h-6 max-w-full truncate align-top text-accent hover:underline"
+            >
               {source.name}
             </Link>
           </h2>
@@ -46,7 +49,7 @@ export function SourceNumbers({ source, reads }: { source: SourceOut; reads: boo
         ) : (
           <Link
             href={eventsHref({ source: [source.name], status: [...PARKED_STATUSES] })}
-            className="text-accent hover:underline"
+            className="inline-block min-h-6 min-w-6 text-accent hover:underline"
           >
             {formatNumber(parked)}
           </Link>

@@ -95,15 +95,15 @@ function Events({ name }: { name: string }) {
     ["Waiting to be redriven", eventsHref({ source: [name], status: ["PENDING"] })],
     ["Came back after a redrive", eventsHref({ source: [name], status: ["BOUNCED"] })],
     ["Its groups", filterHref("/groups", { source: [name] })],
-    ["Rules for what arrives", "/admission"],
+    ["Rules for what arrives", `/admission?source=${encodeURIComponent(name)}`],
     ["Changes of the source", `/audit?subjectKind=source&subjectId=${encodeURIComponent(name)}`],
   ] as const;
   return (
     <Panel title="Events" bodyClassName="p-3">
-      <ul className="grid gap-1.5">
+      <ul className="grid">
         {links.map(([words, href]) => (
           <li key={words}>
-            <Link href={href} className="text-accent hover:underline">
+            <Link href={href} className="inline-block min-h-6 text-accent hover:underline">
               {words}
             </Link>
           </li>

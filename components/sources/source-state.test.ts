@@ -35,6 +35,10 @@ describe("how a source is doing", () => {
     expect(look("paused", state("paused", 0)).word).toBe("PAUSED");
     expect(look("paused", state("drained", 0)).word).toBe("DRAINED");
   });
+  it("says that a source that fails is still to be drained", () => {
+    expect(look("draining", state("failing", 0)).word).toBe("FAILING, DRAINING");
+    expect(look("draining", state("draining", 0)).word).toBe("DRAINING");
+  });
   it("is ready without a consumer only where none is needed", () => {
     expect(look("running", null, false).word).toBe("READY");
     expect(look("running", null).word).toBe("NOT SEEN");

@@ -32,7 +32,8 @@ export function sourceState(
   if (mode === "stopped") return { word: "STOPPED", ...LOOKS.stopped };
   if (!reads) return { word: "READY", shape: "disc", colour: "text-ok" };
   if (state === null) return { word: "NOT SEEN", shape: "ring", colour: "text-pending" };
-  const word = state.state.toUpperCase();
+  const isDraining = mode === "draining" && (state.state === "failing" || state.state === "connecting");
+  const word = `${state.state}${isDraining ? ", draining" : ""}`.toUpperCase();
   if (nowMs > 0 && nowMs - Date.parse(state.at) > STALE_MS)
     return { word: `${word}, SILENT`, shape: "ring", colour: "text-pending" };
   // Workers learn of another mode within two seconds.
