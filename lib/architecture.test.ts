@@ -179,6 +179,7 @@ const RULES: Record<string, string[]> = {
   scripts: [
     "lib/core",
     "pkg:@playwright/*",
+    "type:pkg:vitest",
     "pkg:esbuild",
     "pkg:ioredis",
     "pkg:next",

@@ -78,6 +78,16 @@ describe("counting", () => {
     });
   });
 
+  test("a hook that fails is named with its suite, and its file has failed", () => {
+    const file = { status: "failed", message: "", assertionResults: [named("skipped", "a", "kafka")] };
+    const hooks = JSON.stringify([[join(ROOT, "lib/a.itest.ts"), "kafka", "kafka did not start:\nno Java"]]);
+    expect(vitestCounts(report(file), hooks)).toMatchObject({
+      failed: 1,
+      skipped: 1,
+      failures: ["lib/a.itest.ts > kafka\n    kafka did not start:"],
+    });
+  });
+
   test("a file with failed tests counts by its tests, each named with the first line of its error", () => {
     const assertionResults = [named("failed", "reads", "broker", "fifo"), named("failed", "sends")];
     expect(vitestCounts(report({ status: "failed", assertionResults }))).toMatchObject({

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import type { JSONReport, JSONReportSuite } from "@playwright/test/reporter";
+import { HOOK_REPORT, type HookFailure } from "./hook-failures.ts";
 import { runTool } from "./run-tool.ts";
 import { errorText } from "./start-error.ts";
 
@@ -45,19 +46,22 @@ export function toolStage(name: string, args: string[], env?: Record<string, str
 /** One vitest project. Its JSON report is the count; a run that ended badly without a failed test counts as one failure. */
 export function vitestStage(project: string, args: string[] = []): Stage {
   const report = join(ROOT, "reports", `vitest-${project}.json`);
+  const hooks = join(ROOT, "reports", `vitest-${project}-hooks.json`);
   return {
     name: `${project} tests`,
     run: async () => {
-      const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-      const { code } = await runReporting(report, [
-        bin("vitest/vitest.mjs"),
-        "run",
-        "--project",
-        project,
-        ...reporters,
-        ...args,
-      ]);
-      return verdict(code, existsSync(report) ? vitestCounts(readFileSync(report, "utf8")) : null);
+      const reporters = [
+        "--reporter=default",
+        "--reporter=json",
+        `--reporter=${join(import.meta.dirname, "hook-failures.ts")}`,
+        `--outputFile.json=${report}`,
+      ];
+      rmSync(hooks, { force: true });
+      const run = [bin("vitest/vitest.mjs"), "run", "--project", project, ...reporters, ...args];
+      const { code } = await runReporting(report, run, { [HOOK_REPORT]: hooks });
+      const read = (file: string) => (existsSync(file) ? readFileSync(file, "utf8") : null);
+      const counted = read(report);
+      return verdict(code, counted === null ? null : vitestCounts(counted, read(hooks) ?? "[]"));
     },
   };
 }
@@ -105,7 +109,7 @@ async function runReporting(report: string, args: string[], env?: Record<string,
   return runTool(process.execPath, args, { cwd: ROOT, env, show: true });
 }
 
-export function vitestCounts(report: string): Counts {
+export function vitestCounts(report: string, hooks = "[]"): Counts {
   type Test = { status: string; title: string; ancestorTitles: string[]; failureMessages: string[] };
   type File = { name: string; status: string; message: string; assertionResults: Test[] };
   const files = (JSON.parse(report) as { testResults: File[] }).testResults;
@@ -122,7 +126,11 @@ export function vitestCounts(report: string): Counts {
     failed: failed.length + broken.length,
     skipped: skipped.length,
     note: skippedNote(skipped.map((test) => test.ancestorTitles[0] ?? relative(ROOT, test.file))),
-    failures: [...broken.map((file) => failureText([file.name], file.message)), ...failed.map(textOf)],
+    failures: [
+      ...broken.filter(({ message }) => message !== "").map((file) => failureText([file.name], file.message)),
+      ...(JSON.parse(hooks) as HookFailure[]).map(([file, suite, error]) => failureText([file, suite], error)),
+      ...failed.map(textOf),
+    ],
     repeats: repeated.map(textOf),
   };
 }
