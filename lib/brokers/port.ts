@@ -165,7 +165,7 @@ type Part = {
   /** Messages of it that were acknowledged since this consumer has it; null: it is not read. */
   parked: number | null;
 };
-export type PartState = Part & {
+type PartState = Part & {
   /** Messages of it that cannot be committed and stay in the broker. */
   setAside: number;
 };

@@ -22,7 +22,7 @@ const CLOSE_MS_MAX = 1_000;
 /** The part of BullMQ's Queue that is used, the same on both backends. */
 export type JobQueue = Pick<Queue, "getJob" | "getJobs" | "addJobLog" | "getFailedCount" | "add" | "close">;
 
-export type Stored = { data: string; marks: Marks };
+type Stored = { data: string; marks: Marks };
 
 /** The queues of an application, over one connection to its Redis or PostgreSQL. */
 export type JobStore = {
