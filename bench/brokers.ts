@@ -12,7 +12,7 @@ import { ended, openBench } from "./redrive.ts";
  * One worker process drains a dead-letter queue of each broker into PostgreSQL, against the bare client of the same run;
  * then redrives what it has parked through the broker, against the redrive over HTTP of the same run.
  *
- * PARKADE_BENCH_MESSAGES (1,000,000), PARKADE_BENCH_REDRIVES (10,000, which is also the most; 0 = none), PARKADE_BENCH_BROKERS (all).
+ * PARKADE_BENCH_MESSAGES (1,000,000), PARKADE_BENCH_REDRIVES (20,000, at most 50,000; 0 = none), PARKADE_BENCH_BROKERS (all).
  */
 
 const MESSAGES = Number(process.env.PARKADE_BENCH_MESSAGES ?? 1_000_000);
