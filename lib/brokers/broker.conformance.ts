@@ -450,6 +450,25 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         await eventually(() => consumer.state().state).toBe("running");
       });
 
+      it("notices a broker that falls silent, stops at once meanwhile, and reads on when it answers again", async (context) => {
+        if (harness.produce === null) return context.skip("this adapter is pushed to");
+        const parked = new Set<string>();
+        const park = async (batch: DeadLetter[]) => {
+          for (const letter of batch) parked.add(bodyOf(letter));
+        };
+        const [patient, stopped] = [consume(park), consume(park)];
+        await eventually(() => [patient.state().state, stopped.state().state]).toEqual(["running", "running"]);
+        harness.proxy.stall();
+        const stopping = stopped.stop();
+        await expect.poll(() => patient.state().state, { timeout: 90_000, interval: 100 }).toBe("failing");
+        await stopping;
+        harness.proxy.resume();
+        await harness.produce(["after"]);
+        await expect.poll(() => parked.has("after"), { timeout: 60_000, interval: 100 }).toBe(true);
+        await eventually(() => harness.remaining()).toBe(0);
+        await eventually(() => patient.state()).toMatchObject({ state: "running", lastError: null });
+      }, 180_000);
+
       it("finishes the batch in hand on stop and gives the rest back", async (context) => {
         if (harness.produce === null) return context.skip("this adapter is pushed to");
         const commit = Promise.withResolvers<void>();

@@ -6,6 +6,8 @@ import type { TlsSettings } from "@/lib/kinds/fields";
 import { type AddressFilter, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
 
 const CONNECT_TIMEOUT_MS = 5_000;
+/** A server that owes an answer and sends nothing for so long is gone. No command that is used here waits on the server. */
+const SILENCE_TIMEOUT_MS = 15_000;
 /** How long a socket may take to end before it is closed. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
@@ -113,6 +115,7 @@ export async function connectRedis(
     enableReadyCheck: false, // it needs the permission for INFO
     maxRetriesPerRequest: 0,
     connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SILENCE_TIMEOUT_MS,
     connectionName: name,
     disableClientInfo: true,
   });

@@ -39,6 +39,17 @@ test("a silent connection costs one statement, and no idle connection of any poo
   for (const { rows } of await Promise.all(all)) expect(rows).toEqual([{ one: 1 }]);
 });
 
+test("a connection that dies in the hands of a user who does not listen ends no process", async () => {
+  const pool = await warmPool(5_000);
+  const client = await pool.connect();
+  const waiting = client.query("select pg_sleep(60)");
+  waiting.catch(() => undefined);
+  proxy.cut();
+  await expect(waiting).rejects.toThrow();
+  client.release(true);
+  // Without the listener the test's own process reports an error that nobody has caught.
+});
+
 test("an error of a statement leaves the other connections in use", async () => {
   const pool = await warmPool();
   const pids = async () => {

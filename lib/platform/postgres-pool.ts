@@ -80,7 +80,11 @@ export class PostgresPool extends pg.Pool {
     this.#server = URL.canParse(connectionString) ? new URL(connectionString).host : connectionString;
     // Without a listener a restart of the server would end the process.
     this.on("error", (error) => options.onIdleError?.(error));
-    this.on("connect", (client) => this.#bornIn.set(client, this.#generation()));
+    this.on("connect", (client) => {
+      this.#bornIn.set(client, this.#generation());
+      // The statement under way fails with the same error. Its user may have no listener, and then it would end the process.
+      client.on("error", () => undefined);
+    });
     this.on("release", (error, client) => {
       if (error instanceof Error && isConnectionLoss(error)) this.endGeneration(this.#bornIn.get(client));
     });

@@ -54,16 +54,13 @@ export function openPool(
   { name, max, addresses = DEFAULT_ADDRESSES }: { name: string; max: number; addresses: AddressFilter | undefined },
 ): PostgresPool {
   const { url, tls } = transportOf(config);
-  const pool = new PostgresPool(url, {
+  return new PostgresPool(url, {
     max,
     applicationName: name,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     stream: () => checkedSocket(addresses),
     ...(tls === undefined ? {} : { tls }),
   });
-  // The statement under way fails with the same error; without a listener it would end the process.
-  pool.on("connect", (client) => client.on("error", () => undefined));
-  return pool;
 }
 
 /** The code of an error of pg: a SQLSTATE, a code of the socket, or ECONNRESET for a connection that ended. */
