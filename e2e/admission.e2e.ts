@@ -177,6 +177,9 @@ for (const [colorScheme, tag] of [
         .click();
       await expect(page.getByRole("dialog")).toContainText("of the newest 2 events");
       await look("edit");
+      // A long value or a row of fields does not make the form wider than its dialog.
+      const form = page.getByRole("dialog").locator("form");
+      expect(await form.evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0);
       await page.keyboard.press("Escape");
       await page
         .getByRole("listitem", { name: `noise ${source.name}` })

@@ -27,7 +27,7 @@ export function Panel({
       {title || actions ? (
         <header className="flex min-h-9 shrink-0 items-center gap-2 px-3 pt-1">
           <h2 className="truncate font-medium">{title}</h2>
-          {meta ? <span className="truncate text-sm text-faint">{meta}</span> : null}
+          {meta ? <span className="shrink-[9999] truncate text-sm text-faint">{meta}</span> : null}
           {actions ? <div className="ml-auto flex items-center gap-1">{actions}</div> : null}
         </header>
       ) : null}

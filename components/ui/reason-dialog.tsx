@@ -70,7 +70,7 @@ export function ReasonDialog({
       <form
         id={form}
         ref={ref}
-        className="grid gap-4"
+        className="grid grid-cols-[minmax(0,1fr)] gap-4"
         onSubmit={(event) => {
           event.preventDefault();
           press();
