@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { type AddressInfo, createServer, type Server } from "node:net";
@@ -32,6 +33,20 @@ beforeEach(async () => {
 });
 afterEach(() => new Promise((resolve) => server.close(resolve)));
 
+const PUBSUB = {
+  project: "p",
+  subscription: "orders-dlq",
+  redriveTo: { topic: "orders" },
+  credentials: JSON.stringify({
+    type: "service_account",
+    client_email: "parkade@p.iam.gserviceaccount.com",
+    private_key: generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({
+      type: "pkcs8",
+      format: "pem",
+    }),
+  }),
+};
+
 /** Every kind, to `host` on the port of the server above; the address of a protocol that encrypts looks names up elsewhere. */
 const CONFIGS: [title: string, kind: Kind, config: (host: string) => object][] = [
   ["http", "http", (host) => ({ redriveUrl: `http://${host}:${port}/in` })],
@@ -54,6 +69,8 @@ const CONFIGS: [title: string, kind: Kind, config: (host: string) => object][] =
       secretAccessKey: "secret",
     }),
   ],
+  ["pubsub", "pubsub", (host) => ({ ...PUBSUB, credentials: undefined, endpoint: `http://${host}:${port}` })],
+  ["pubsub, encrypted", "pubsub", (host) => ({ ...PUBSUB, endpoint: `https://${host}:${port}` })],
   ["nats", "nats", (host) => ({ servers: [`${host}:${port}`], stream: "s" })],
   ["redis-stream", "redis-stream", (host) => ({ url: `redis://${host}:${port}`, stream: "s", group: "g" })],
   ["redis-stream, encrypted", "redis-stream", (host) => ({ url: `rediss://${host}:${port}`, stream: "s", group: "g" })],

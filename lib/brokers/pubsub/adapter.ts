@@ -8,7 +8,7 @@ import type { PubsubConfig } from "@/lib/kinds/pubsub";
 export function pubsubAdapter(deps: AdapterDeps): Adapter<PubsubConfig> {
   return {
     reader: (config) => pubsubReader(config, deps),
-    probe: probeSubscription,
-    publisher: (config, lane = "main") => new PubsubPublisher(config, lane),
+    probe: (config, signal) => probeSubscription(config, deps, signal),
+    publisher: (config, lane = "main") => new PubsubPublisher(config, lane, deps),
   };
 }

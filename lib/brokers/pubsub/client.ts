@@ -9,7 +9,8 @@ import {
   status,
 } from "@grpc/grpc-js";
 import { abortable } from "@/lib/brokers/abortable";
-import type { PublishPhase } from "@/lib/brokers/port";
+import type { AdapterDeps, PublishPhase } from "@/lib/brokers/port";
+import { checkedTarget } from "@/lib/brokers/pubsub/checked-resolver";
 import { PubsubFault, pubsubFault } from "@/lib/brokers/pubsub/failure";
 import { type Method, type Methods, methodOf, type Subscription } from "@/lib/brokers/pubsub/wire";
 import { type PubsubConfig, resourceName } from "@/lib/kinds/pubsub";
@@ -70,7 +71,14 @@ function serviceAccountOf(json: string): ServiceAccount {
 }
 
 /** The library is loaded at its first use: an emulator needs none. */
-async function loginOf({ credentials }: PubsubConfig): Promise<Login> {
+async function loginOf({ credentials, endpoint = GOOGLE }: PubsubConfig): Promise<Login> {
+  const { hostname } = new URL(endpoint);
+  // The token of the machine is worth all that its account may do: whoever names an endpoint must not receive it.
+  if (credentials === undefined && !/(?:^|\.)googleapis\.com$/.test(hostname))
+    throw new PubsubFault(
+      "PUBSUB_NO_CREDENTIALS",
+      `application default credentials are sent to googleapis.com alone: set credentials for ${hostname}`,
+    );
   const { GoogleAuth, JWT } = await import("google-auth-library");
   if (credentials !== undefined) {
     const { client_email, private_key, private_key_id } = serviceAccountOf(credentials);
@@ -84,21 +92,26 @@ async function loginOf({ credentials }: PubsubConfig): Promise<Login> {
   return await new GoogleAuth({ scopes: ["https://www.googleapis.com/auth/pubsub"] }).getClient();
 }
 
-function connectionOf({ endpoint = GOOGLE, tls = {} }: PubsubConfig): Client {
+function connectionOf({ endpoint = GOOGLE, tls = {} }: PubsubConfig, deps: ConnectDeps): Client {
   const { protocol, hostname, port } = new URL(endpoint);
+  const isPlain = protocol === "http:";
+  const [target, looked] = checkedTarget(`${hostname}:${port || (isPlain ? 80 : 443)}`, deps);
   const { ca, cert, key, servername } = tls;
   const bytes = (text: string | undefined) => (text === undefined ? null : Buffer.from(text));
-  const options = { ...OPTIONS, ...(servername === undefined ? {} : { "grpc.ssl_target_name_override": servername }) };
-  if (protocol === "http:") return new Client(`${hostname}:${port || 80}`, grpcCredentials.createInsecure(), options);
+  const named = servername === undefined ? {} : { "grpc.ssl_target_name_override": servername };
+  const options = { ...OPTIONS, ...looked, ...named };
+  if (isPlain) return new Client(target, grpcCredentials.createInsecure(), options);
   try {
     const encryption = grpcCredentials.createSsl(bytes(ca), bytes(key), bytes(cert));
-    return new Client(`${hostname}:${port || 443}`, encryption, options);
+    return new Client(target, encryption, options);
   } catch (error) {
     throw new PubsubFault("PUBSUB_BAD_TLS", "tls.ca, tls.cert or tls.key cannot be read: give PEM text", {
       cause: error,
     });
   }
 }
+
+type ConnectDeps = Pick<AdapterDeps, "addresses" | "clock">;
 
 export type CallOptions = {
   signal?: AbortSignal;
@@ -112,19 +125,21 @@ export class PubsubClient {
   readonly address: string;
   readonly subscription: string;
   private readonly config: PubsubConfig;
+  private readonly deps: ConnectDeps;
   private client: Client | null = null;
   private login: Promise<Login> | null = null;
   private readonly calls = new Set<ClientUnaryCall>();
 
-  constructor(config: PubsubConfig) {
+  constructor(config: PubsubConfig, deps: ConnectDeps) {
     this.config = config;
+    this.deps = deps;
     this.address = new URL(config.endpoint ?? GOOGLE).host;
     this.subscription = resourceName(config, "subscriptions", config.subscription);
   }
 
   /** Throws PubsubFault for a certificate or a key that is none. */
   private get grpc(): Client {
-    this.client ??= connectionOf(this.config);
+    this.client ??= connectionOf(this.config, this.deps);
     return this.client;
   }
 

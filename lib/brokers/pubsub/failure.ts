@@ -1,6 +1,7 @@
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { errorInfosIn } from "@/lib/brokers/pubsub/wire";
 import { certificateFault } from "@/lib/brokers/tls-fault";
+import { ADDRESS_REFUSED } from "@/lib/platform/address-filter";
 
 /** A failed request. The message names the resource, the cause and the fix, and never a credential. */
 export class PubsubFault extends Error {
@@ -21,6 +22,9 @@ export class PubsubFault extends Error {
   }
 }
 
+/** Our own gRPC took no answer of this size. */
+export const ANSWER_TOO_LARGE = "PUBSUB_ANSWER_TOO_LARGE";
+
 /** What a request asked for, for people. */
 export type Asked = { permission: string; resource: string; address: string };
 
@@ -33,6 +37,7 @@ const CONNECTION_TEXTS: [RegExp, string][] = [
   [/unable to verify the first certificate/, "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
   [/certificate has expired/, "CERT_HAS_EXPIRED"],
   [/Name resolution failed/, "ENOTFOUND"],
+  [/PARKADE_REFUSED_ADDRESSES/, ADDRESS_REFUSED],
 ];
 
 function connectionCode(details: string): string | null {
@@ -45,10 +50,13 @@ export function pubsubFault(error: ServiceError, asked: Asked): PubsubFault {
   const { details = "", code = status.UNKNOWN, metadata } = error;
   const { address } = asked;
   const network = code === status.UNAVAILABLE ? connectionCode(details) : null;
+  if (network === ADDRESS_REFUSED) return new PubsubFault(network, details, { cause: error });
   if (network !== null)
     return new PubsubFault(network, certificateFault(network, address) ?? `cannot reach ${address} (${network})`, {
       cause: error,
     });
+  if (code === status.RESOURCE_EXHAUSTED && /Received message larger than max/.test(details))
+    return new PubsubFault(ANSWER_TOO_LARGE, `an answer of ${address} is too large: ${details}`, { cause: error });
   const failedIds = new Map<string, string>();
   for (const bytes of metadata?.get("grpc-status-details-bin") ?? [])
     for (const [id, said] of errorInfosIn(Buffer.from(bytes)).flatMap((info) => Object.entries(info)))

@@ -1,5 +1,5 @@
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
-import type { ProbeResult, ProbeSample } from "@/lib/brokers/port";
+import type { AdapterDeps, ProbeResult, ProbeSample } from "@/lib/brokers/port";
 import { SAMPLE_MAX, sampleOf } from "@/lib/brokers/probe-sample";
 import { PubsubClient } from "@/lib/brokers/pubsub/client";
 import { PubsubFault, words } from "@/lib/brokers/pubsub/failure";
@@ -52,9 +52,13 @@ async function look(
 }
 
 /** Whether the subscription can be read, and its first messages. Consumes nothing. */
-export async function probeSubscription(config: PubsubConfig, signal: AbortSignal): Promise<ProbeResult> {
+export async function probeSubscription(
+  config: PubsubConfig,
+  deps: AdapterDeps,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
   signal.throwIfAborted();
-  const client = new PubsubClient(config);
+  const client = new PubsubClient(config, deps);
   try {
     const found = await client.inspect(signal);
     const { sample, note } = await look(client, config, found, signal);

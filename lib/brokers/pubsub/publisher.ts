@@ -1,5 +1,6 @@
 import { BatchedPublisher, type BatchOutcome, type PublishMany } from "@/lib/brokers/batched-publisher";
 import {
+  type AdapterDeps,
   type OutboundMessage,
   type ProbeResult,
   PublishError,
@@ -60,10 +61,10 @@ export class PubsubPublisher implements Publisher {
   private readonly topics = new Map<string, Promise<string>>();
   private readonly closing = new AbortController();
 
-  constructor(config: PubsubConfig, lane: "main" | "slow") {
+  constructor(config: PubsubConfig, lane: "main" | "slow", deps: AdapterDeps) {
     this.config = config;
     this.lane = lane;
-    this.client = new PubsubClient(config);
+    this.client = new PubsubClient(config, deps);
     this.batched = new BatchedPublisher((...given) => this.publishMany(...given), {
       batchMax: BATCH_MAX,
       inFlightMax: IN_FLIGHT_MAX,

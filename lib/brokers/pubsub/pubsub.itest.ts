@@ -564,6 +564,23 @@ function leaseTests(): void {
     expect(offered).toBe(1);
   });
 
+  it("asks for fewer messages when an answer with all of them is too large", async () => {
+    const names = await makeTopics();
+    const asked: number[] = [];
+    // The words of our own gRPC; the emulator sends no answer of this size.
+    const tooLarge = { code: 8, message: "Received message larger than max (70000000 vs 67108864)" };
+    const passing = await front({
+      refuse: (method, request) => {
+        if (method !== "Pull") return null;
+        asked.push(methodOf("Pull").requestDeserialize(request).maxMessages);
+        return asked.at(-1)! > 100 ? tooLarge : null;
+      },
+    });
+    await produce(names.dead, [{ data: Buffer.from("x") }]);
+    expect(await parkOne(configOf(names, passing.port))).toMatchObject({ eventId: expect.any(String) });
+    expect(asked.slice(0, 4)).toEqual([500, 250, 125, 62]);
+  });
+
   it("gives back at once what it holds when it stops", async () => {
     const names = await makeTopics();
     const { port } = await front();

@@ -11,6 +11,7 @@ import { outboundMessage } from "@/lib/brokers/testing/outbound";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { parseSourceConfig, redactConfig, targetAddress } from "@/lib/kinds/kinds";
 import type { PubsubConfig } from "@/lib/kinds/pubsub";
+import { systemClock } from "@/lib/platform/clock";
 
 const CONFIG: PubsubConfig = { subscription: "parkade", project: "shop-prod" };
 /** The attributes of a dead-letter policy, with the values that the documentation of Google shows. */
@@ -273,8 +274,8 @@ describe("a failed request in words", () => {
 
 describe("credentials", () => {
   afterEach(() => vi.unstubAllEnvs());
-  const failing = async (credentials?: string) => {
-    const client = new PubsubClient({ ...CONFIG, ...(credentials === undefined ? {} : { credentials }) });
+  const failing = async (settings: Partial<PubsubConfig> = {}) => {
+    const client = new PubsubClient({ ...CONFIG, ...settings }, { clock: systemClock });
     try {
       return await client.call("GetTopic", { topic: "projects/p/topics/t" }).catch((error: unknown) => error);
     } finally {
@@ -287,9 +288,16 @@ describe("credentials", () => {
     ["null", "null"],
     ["a key that is none", '{"type":"service_account","client_email":"a@b","private_key":"hunter2"}'],
   ])("are refused in words without themselves, and before a connection: %s", async (_, credentials) => {
-    const error = await failing(credentials);
+    const error = await failing({ credentials });
     expect(error).toMatchObject({ code: "PUBSUB_BAD_CREDENTIALS" });
     expect((error as Error).message).not.toContain("hunter2");
+  });
+
+  it("of the worker go to no other server than Google's", async () => {
+    expect(await failing({ endpoint: "https://pubsub.googleapis.com.example" })).toMatchObject({
+      code: "PUBSUB_NO_CREDENTIALS",
+      message: expect.stringContaining("set credentials for pubsub.googleapis.com.example"),
+    });
   });
 
   it("of the worker are wanted when none are set", async () => {

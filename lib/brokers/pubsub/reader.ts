@@ -1,7 +1,7 @@
 import { readDeadLetter } from "@/lib/brokers/conventions/read-dead-letter";
 import type { AdapterDeps, Lag, Reader, ReadSession, Taken } from "@/lib/brokers/port";
 import { PubsubClient } from "@/lib/brokers/pubsub/client";
-import { PubsubFault } from "@/lib/brokers/pubsub/failure";
+import { ANSWER_TOO_LARGE, PubsubFault } from "@/lib/brokers/pubsub/failure";
 import { pubsubMessage } from "@/lib/brokers/pubsub/message";
 import type { ReceivedMessage } from "@/lib/brokers/pubsub/wire";
 import { type PubsubConfig, shortName } from "@/lib/kinds/pubsub";
@@ -29,17 +29,17 @@ const ACKNOWLEDGE_PAUSE_MS = 200;
 /** A message in hand. Nobody else gets it until `untilMs` on the monotonic clock. */
 type InHand = { ackId: string; untilMs: number };
 
-export function pubsubReader(config: PubsubConfig, { clock }: AdapterDeps): Reader<InHand> {
+export function pubsubReader(config: PubsubConfig, deps: AdapterDeps): Reader<InHand> {
   return {
     what: `subscription ${shortName(config.subscription)}`,
     batchMax: BATCH_MAX,
     // Counted only for a subscription that has a dead-letter policy itself.
     holdFromDeliveries: 1,
     open: async (signal) => {
-      const client = new PubsubClient(config);
+      const client = new PubsubClient(config, deps);
       try {
         await client.inspect(signal);
-        return new SubscriptionSession(client, config, clock);
+        return new SubscriptionSession(client, config, deps.clock);
       } catch (error) {
         client.close();
         throw error;
@@ -59,6 +59,8 @@ class SubscriptionSession implements ReadSession<InHand> {
   private readonly clock: Clock;
   private readonly deadlineSeconds: number;
   private readonly inHand = new Set<InHand>();
+  /** Messages of one pull: fewer while an answer with more was too large. */
+  private pullMax = BATCH_MAX;
   private readonly closing = new AbortController();
 
   constructor(client: PubsubClient, config: PubsubConfig, clock: Clock) {
@@ -74,7 +76,11 @@ class SubscriptionSession implements ReadSession<InHand> {
     for (;;) {
       const leftMs = endMs - this.clock.nowMs();
       if (signal.aborted || leftMs <= 0) return [];
-      const received = await this.pull(max, Math.max(Math.min(WAIT_MS, leftMs), WAIT_MS_MIN), signal);
+      const received = await this.pull(
+        Math.min(max, this.pullMax),
+        Math.max(Math.min(WAIT_MS, leftMs), WAIT_MS_MIN),
+        signal,
+      );
       if (received.length > 0) return await this.lease(received);
     }
   }
@@ -83,9 +89,16 @@ class SubscriptionSession implements ReadSession<InHand> {
   private async pull(maxMessages: number, timeoutMs: number, signal: AbortSignal): Promise<ReceivedMessage[]> {
     const { subscription } = this.client;
     try {
-      return (await this.client.call("Pull", { subscription, maxMessages }, { signal, timeoutMs })).receivedMessages;
+      const { receivedMessages } = await this.client.call("Pull", { subscription, maxMessages }, { signal, timeoutMs });
+      this.pullMax = Math.min(this.pullMax * 2, BATCH_MAX);
+      return receivedMessages;
     } catch (error) {
       if (signal.aborted) return [];
+      if (error instanceof PubsubFault && error.code === ANSWER_TOO_LARGE && maxMessages > 1) {
+        // Its messages come again when the deadline of the subscription ends.
+        this.pullMax = Math.floor(maxMessages / 2);
+        return [];
+      }
       if (!(error instanceof PubsubFault && error.code === "PUBSUB_DEADLINE_EXCEEDED")) throw error;
       // An empty subscription and a server that is gone look alike; a question tells them apart.
       await this.client.permitted(subscription, ["pubsub.subscriptions.consume"]);
