@@ -42,7 +42,7 @@ export function parseDestination(
     throw refused(strange.map((key) => ({ field: `destination.${key}`, detail })));
   }
   const parsed = underDestination(() => {
-    const edited = stored === null ? destination : restoreMasked(source.kind, destination, stored);
+    const edited = restoreMasked(source.kind, destination, stored);
     const merged = parseSourceConfig(source.kind, configAt(source, edited));
     assertReferences(merged, listed);
     return merged;

@@ -194,6 +194,16 @@ describe("redaction", () => {
   });
 });
 
+it("stores no mask as a value: a new configuration was copied from what was shown of another", () => {
+  const copied = { redriveUrl: "https://h/a?token=***", headers: { authorization: "***", "x-note": "plain" } };
+  expect(failure(() => restoreMasked("http", copied, null)).fields).toEqual([
+    { field: "config.redriveUrl", detail: expect.stringMatching(/type the whole address again/) },
+    { field: "config.headers.authorization", detail: expect.stringMatching(/is masked: type the value/) },
+  ]);
+  const typed = { redriveUrl: "https://h/a", headers: { authorization: "env:PARKADE_SECRET_A" } };
+  expect(restoreMasked("http", typed, null)).toEqual(typed);
+});
+
 describe("a list of masked secrets", () => {
   const stored = { signedIntake: { scheme: "hmac", secrets: ["first-secret", "second-secret"] } };
   const edit = (secrets: string[]) =>

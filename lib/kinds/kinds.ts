@@ -225,16 +225,17 @@ export function redactConfig(kind: string, config: Readonly<Record<string, unkno
  * stored one. So a form may send back what it was given. Credentials stay with the server they were typed for: throws
  * DomainError `invalid-config`, naming each field that must be typed again, when an address has another scheme, host or
  * port than every stored one, or was edited around its mask, and when a list lost entries, of which the masks do not tell.
+ * `stored` is null for a new configuration: a mask in it, copied from what was shown of another, stands for nothing.
  */
 export function restoreMasked(
   kind: string,
   edited: Readonly<Record<string, unknown>>,
-  stored: Readonly<Record<string, unknown>>,
+  stored: Readonly<Record<string, unknown>> | null,
 ): Record<string, unknown> {
   const role = roleAt(kind);
-  const shown = redactConfig(kind, stored);
-  const known = new Set(serversOf(kind, stored));
-  const moved = serversOf(kind, edited).some((server) => !known.has(server));
+  const shown = redactConfig(kind, stored ?? {});
+  const known = new Set(serversOf(kind, stored ?? {}));
+  const moved = stored !== null && serversOf(kind, edited).some((server) => !known.has(server));
   const lost: FieldError[] = [];
   const restored = mapStrings(edited as Json, [], (text, path) => {
     if (!text.includes(MASK)) return text;
@@ -249,7 +250,9 @@ export function restoreMasked(
       ? "holds ***, which stands for a value that is not shown: type the whole address again"
       : moved
         ? "is masked, and the address has changed: type the value again, it is not sent to another server"
-        : "is masked, and does not tell which of the values it stands for: type the value again";
+        : stored === null
+          ? "is masked: type the value, or env:NAME of the variable that holds it"
+          : "is masked, and does not tell which of the values it stands for: type the value again";
     lost.push({ field: ["config", ...path].join("."), detail });
     return text;
   });

@@ -2,7 +2,7 @@ import type { SourceRequest } from "@/lib/contract/sources";
 import { DomainError } from "@/lib/core/problem";
 import type { SourceMode } from "@/lib/core/source-mode";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
-import { assertReferences, KINDS, kindOf, parseSourceConfig, redactConfig } from "@/lib/kinds/kinds";
+import { assertReferences, KINDS, kindOf, parseSourceConfig, redactConfig, restoreMasked } from "@/lib/kinds/kinds";
 import { takingName } from "@/lib/operations/add-target";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import type { Clock } from "@/lib/platform/clock";
@@ -21,7 +21,7 @@ export type SourceDeps = {
 /** Creates a source and its two targets. Throws DomainError `invalid-config` or `name-taken`. */
 export async function createSource(deps: SourceDeps, request: SourceRequest, viewer: Viewer): Promise<void> {
   assertMay(viewer, "change-source", [request.name]);
-  const config = parseSourceConfig(request.kind, request.config);
+  const config = parseSourceConfig(request.kind, restoreMasked(request.kind, request.config, null));
   assertReferences(config, deps.env.envReferences);
   const payloadSchema = request.payloadSchema ?? null;
   await assertPayloadSchema(deps.schemas, payloadSchema);

@@ -41,9 +41,9 @@ export type ProbeDeps = {
 };
 
 /**
- * Reports whether a stored source and each of its targets can be reached, and what Parkade would read from it. `config`: edited settings, in which a
- * masked value stands for the stored one. A viewer who asks again within two
- * seconds gets the same answer, unless the source was changed. Throws DomainError `unknown-source` or `invalid-config`.
+ * Reports whether a stored source and each of its targets can be reached, and what Parkade would read from it. `config`:
+ * edited settings, in which a masked value stands for the stored one. A viewer who asks again within two seconds gets the
+ * same answer, unless the source was changed. Throws DomainError `unknown-source` or `invalid-config`.
  */
 export async function probeStoredSource(
   deps: ProbeDeps,
@@ -74,7 +74,8 @@ export async function probeStoredSource(
 /** The same for a configuration that is not stored yet. */
 export async function probeSource(deps: ProbeDeps, { kind, config }: ProbeRequest, viewer: Viewer): Promise<ProbeOut> {
   assertMay(viewer, "change-source");
-  return probe(deps, { source: parseSourceConfig(kind, config), name: null, targets: [] }, viewer);
+  const source = parseSourceConfig(kind, restoreMasked(kind, config, null));
+  return probe(deps, { source, name: null, targets: [] }, viewer);
 }
 
 type Probed = { source: SourceConfig; name: string | null; targets: readonly Target[] };
