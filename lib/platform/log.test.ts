@@ -32,6 +32,15 @@ test("an error's fields are redacted, its words and stack stay", () => {
   }
 });
 
+test("a message that quotes its cause says the cause once", () => {
+  const messageOf = (error: Error) => (lineOf({ err: error }).err as { message: string }).message;
+  const cause = new Error("connect ECONNREFUSED 127.0.0.1:1");
+  expect(messageOf(new Error(`no broker: ${cause.message}`, { cause }))).toBe(
+    "no broker: connect ECONNREFUSED 127.0.0.1:1",
+  );
+  expect(messageOf(new Error("no broker", { cause }))).toBe("no broker: connect ECONNREFUSED 127.0.0.1:1");
+});
+
 test("an error under another name, and an error with a cause, give no secret away", () => {
   const error = Object.assign(new Error("no answer"), { headers: "t" });
   expect(JSON.stringify(lineOf({ error, why: { password: "p" } }))).not.toMatch(/"t"|"p"/);

@@ -16,9 +16,16 @@ export function createLog(options: { level?: string; process: string; destinatio
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }), log: redactLine },
     // An error has its fields only once it is serialized.
-    serializers: { err: (error: unknown) => redactObject(pino.stdSerializers.err(error as Error)) },
+    serializers: { err: (error: unknown) => redactObject(serialized(error as Error)) },
   };
   return options.destination ? pino(settings, options.destination) : pino(settings);
+}
+
+/** pino appends the message of each cause to that of the error. A message that quotes its cause already stays as it is. */
+function serialized(error: Error): object {
+  const { cause, message } = error;
+  const shown = pino.stdSerializers.err(error);
+  return cause instanceof Error && message.includes(cause.message) ? { ...shown, message } : shown;
 }
 
 /** The fields of a line, and those of each object in it. pino's own redaction costs more than writing the line. */
