@@ -650,48 +650,44 @@ function publishTests(): void {
 function referenceTests(): void {
   endAfterEach();
 
-  it.each([true, false])(
-    "brings the record of a share group back with its own headers (copied: %s)",
-    async (copy) => {
-      const topic = unique("shared");
-      const dlq = `dlq.${topic}` as const;
-      await makeTopic(kafka, topic);
-      await send(topic, {
-        value: Buffer.from("body"),
-        key: Buffer.from("k"),
-        headers: [[Buffer.from("tenant"), Buffer.from("eu")]],
+  it.each([true, false])("brings the record of a share group back with its own headers (copied: %s)", async (copy) => {
+    const topic = unique("shared");
+    const dlq = `dlq.${topic}` as const;
+    await makeTopic(kafka, topic);
+    await send(topic, {
+      value: Buffer.from("body"),
+      key: Buffer.from("k"),
+      headers: [[Buffer.from("tenant"), Buffer.from("eu")]],
+    });
+    const share = { acknowledgement: "REJECT", deliveryLimit: 2, deliveries: 1, copy } as const;
+    await runShareGroup(kafka, { ...share, topic, group: unique("share"), deadLetterTopic: dlq });
+    const { parked, park } = parking();
+    read({ topics: [dlq] }, park);
+    await eventually(() => parked.length).toBe(1);
+    const letter = parked[0]!;
+    expect(letter.origin).toMatchObject({ convention: "kafka-share-group", topic, partition: 0, offset: "0" });
+    expect(letter.origin.payload).toBe(copy ? undefined : "reference-only");
+    const again = outbound(letter.origin, {
+      headers: letter.headers,
+      payload: letter.payload,
+      contentType: letter.contentType,
+    });
+    const publisher = publisherTo();
+    await publisher.publish(again, never);
+    const [, redriven] = await recordsFrom(topic);
+    expect([redriven!.key!.toString(), redriven!.value!.toString()]).toEqual(["k", "body"]);
+    expect(headersOf(redriven!)).toMatchObject({ tenant: "eu" });
+    expect(Object.keys(headersOf(redriven!)).filter((name) => name.startsWith("__dlq"))).toEqual([]);
+    // Retention has removed the record.
+    await admin.deleteRecords({ topics: [{ name: topic, partitions: [{ partition: 0, offset: 1n }] }] });
+    const gone = { ...again, attempt: 2 };
+    if (copy) expect((await publisher.publish(gone, never)).status).toContain("its original headers are gone");
+    else
+      expect(await failure(publisher.publish(gone, never))).toMatchObject({
+        code: "KAFKA_ORIGINAL_GONE",
+        sent: "no",
       });
-      const share = { acknowledgement: "REJECT", deliveryLimit: 2, deliveries: 1, copy } as const;
-      await runShareGroup(kafka, { ...share, topic, group: unique("share"), deadLetterTopic: dlq });
-      const { parked, park } = parking();
-      read({ topics: [dlq] }, park);
-      await eventually(() => parked.length).toBe(1);
-      const letter = parked[0]!;
-      expect(letter.origin).toMatchObject({ convention: "kafka-share-group", topic, partition: 0, offset: "0" });
-      expect(letter.origin.payload).toBe(copy ? undefined : "reference-only");
-      const again = outbound(letter.origin, {
-        headers: letter.headers,
-        payload: letter.payload,
-        contentType: letter.contentType,
-      });
-      const publisher = publisherTo();
-      await publisher.publish(again, never);
-      const [, redriven] = await recordsFrom(topic);
-      expect([redriven!.key!.toString(), redriven!.value!.toString()]).toEqual(["k", "body"]);
-      expect(headersOf(redriven!)).toMatchObject({ tenant: "eu" });
-      expect(Object.keys(headersOf(redriven!)).filter((name) => name.startsWith("__dlq"))).toEqual([]);
-      // Retention has removed the record.
-      await admin.deleteRecords({ topics: [{ name: topic, partitions: [{ partition: 0, offset: 1n }] }] });
-      const gone = { ...again, attempt: 2 };
-      if (copy) expect((await publisher.publish(gone, never)).status).toContain("its original headers are gone");
-      else
-        expect(await failure(publisher.publish(gone, never))).toMatchObject({
-          code: "KAFKA_ORIGINAL_GONE",
-          sent: "no",
-        });
-    },
-    120_000,
-  );
+  });
 }
 
 function downTests(): void {

@@ -450,7 +450,6 @@ describe("outbox", () => {
         const { rows } = await db.query(`select distinct status from ${table}`);
         expect(rows).toEqual([{ status: "FAILED" }]);
       },
-      120_000,
     );
   });
 

@@ -863,31 +863,27 @@ function streamTests(): void {
       `retention removed at most ${oldest - 1} messages of stream ${stream} before they were read: it goes on at offset ${oldest}`,
     );
     expect(second.consumer.state().state).toBe("running");
-  }, 60_000);
+  });
 
   it.each([
     ["shorter", 3, /it ends at offset 2, and 9 was read before/],
     ["longer", 15, /offset 9 was read before, and was another message/],
     ["empty", 0, /it is empty, and offset 9 was read before/],
-  ])(
-    "notices a stream that was made anew, and reads it from its start: %s",
-    async (_, length, says) => {
-      const stream = await makeStream();
-      await publish(stream, numbered(0, 10));
-      const first = read({ queue: stream });
-      await eventually(() => first.bodies.length).toBe(10);
-      await first.consumer.stop();
-      await channel.deleteQueue(stream);
-      await channel.assertQueue(stream, { durable: true, arguments: { "x-queue-type": "stream" } });
-      const anew = numbered(100, 100 + length);
-      await publish(stream, anew);
-      const second = read({ queue: stream }, first.stored);
-      await expect.poll(() => second.consumer.state().lastError, { timeout: 40_000 }).toMatch(says);
-      await publish(stream, ["late"]);
-      await eventually(() => second.bodies).toEqual([...anew, "late"]);
-    },
-    60_000,
-  );
+  ])("notices a stream that was made anew, and reads it from its start: %s", async (_, length, says) => {
+    const stream = await makeStream();
+    await publish(stream, numbered(0, 10));
+    const first = read({ queue: stream });
+    await eventually(() => first.bodies.length).toBe(10);
+    await first.consumer.stop();
+    await channel.deleteQueue(stream);
+    await channel.assertQueue(stream, { durable: true, arguments: { "x-queue-type": "stream" } });
+    const anew = numbered(100, 100 + length);
+    await publish(stream, anew);
+    const second = read({ queue: stream }, first.stored);
+    await expect.poll(() => second.consumer.state().lastError, { timeout: 40_000 }).toMatch(says);
+    await publish(stream, ["late"]);
+    await eventually(() => second.bodies).toEqual([...anew, "late"]);
+  });
 
   it("says that the stream was deleted under it, and reads the next one of its name from its start", async () => {
     const stream = await makeStream();
@@ -900,7 +896,7 @@ function streamTests(): void {
     await channel.assertQueue(stream, { durable: true, arguments: { "x-queue-type": "stream" } });
     await publish(stream, ["b", "c"]);
     await eventually(() => reading.bodies).toEqual(["a", "b", "c"]);
-  }, 60_000);
+  });
 
   it("drains to the end that the stream had when the drain began, while more comes", async () => {
     const stream = await makeStream();

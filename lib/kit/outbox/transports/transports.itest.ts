@@ -151,7 +151,6 @@ describeWith(kafkaMissing, "Kafka", () => {
         await close();
       }
     },
-    60_000,
   );
 
   test("a broker that is away is an outage: no attempt counts", async () => {
