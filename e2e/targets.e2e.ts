@@ -84,8 +84,11 @@ test("the address of confirmations is set, shown without its token, and taken aw
   const address = dialog.getByRole("textbox", { name: "Address" });
   const reason = dialog.getByRole("textbox", { name: "Reason" });
   const save = dialog.getByRole("button", { name: "Save" });
-  await address.fill("https://me:secret@orders.example/parkade");
+  await address.fill("orders.example");
   await reason.fill("the order service wants to know");
+  await save.click();
+  await expect(dialog).toContainText("The address must look like https://host/path");
+  await address.fill("https://me:secret@orders.example/parkade");
   await save.click();
   await expect(dialog).toContainText("The address must be without a user or password");
   await expect(address).toBeFocused();
@@ -137,7 +140,17 @@ test("a third target is added, gets a selection, is seen on the redrive's page a
   await dialog.getByRole("button", { name: "Add the target" }).click();
   await expect(dialog.getByLabel("Redrive URL")).toHaveAttribute("aria-invalid", "true");
   expect(await violations(page)).toEqual([]);
-  await dialog.getByLabel("Redrive URL").fill(`${downstream.url}${source.path}-audit`);
+  const destination = { redriveUrl: `${downstream.url}${source.path}-audit` };
+  await dialog.getByLabel("Redrive URL").fill(destination.redriveUrl);
+  // A text that is no JSON is not sent as the settings were before it was broken.
+  await dialog.getByRole("button", { name: "Edit as JSON" }).click();
+  const json = dialog.getByRole("textbox", { name: "Configuration" });
+  await json.fill("{ half");
+  await dialog.getByRole("textbox", { name: "Reason" }).press("Control+Enter");
+  await expect(json).toBeFocused();
+  await dialog.getByRole("button", { name: "Add the target" }).click();
+  await expect(json).toHaveValue("{ half");
+  await json.fill(JSON.stringify(destination));
   await dialog.getByRole("button", { name: "Add the target" }).click();
   await expect(toast(page, `Added ${name}`)).toBeVisible();
   const targets = page.getByRole("region", { name: "Where it sends" }).getByRole("listitem");

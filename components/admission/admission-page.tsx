@@ -45,7 +45,7 @@ export function AdmissionPage() {
         <ErrorPanel error={rules.error} onRetry={() => rules.refetch()} inline={items.length > 0} />
       ) : null}
       {rules.isPending ? <SkeletonRows rows={4} columns={["w-16", "flex-1", "w-24"]} /> : null}
-      {only === null && rules.isSuccess && items.length === 0 ? (
+      {only === null && source === null && rules.isSuccess && items.length === 0 ? (
         <EmptyState title="There is no rule" action={<Button onClick={() => setEditing("new")}>New rule…</Button>}>
           A rule looks at each message that arrives, before it is stored: it can give it an error code, name its group,
           park it early because its failure is permanent, ask for a confirmation before a redrive, or drop known noise.
@@ -73,7 +73,7 @@ export function AdmissionPage() {
           </LinkButton>
         </p>
       ) : null}
-      {only === null && items.length > 0 ? (
+      {only === null && shown.length > 0 ? (
         <p className="px-4 pb-2 text-muted">
           Applied in this order, each to the message as the rules above left it. A drop ends it.
         </p>

@@ -7,6 +7,8 @@ import type { KindOut } from "@/lib/contract/kinds";
 import { ConfigFields } from "./config-fields";
 import { type Config, isMapping, jsonObject, type SourceErrors, valueAt } from "./source-draft";
 
+const NO_OBJECT = "Not a JSON object.";
+
 /** The settings of a source but its mapping: as fields, the rare ones folded, or all of them as JSON. */
 export function ConfigForm({
   kind,
@@ -48,12 +50,14 @@ export function ConfigForm({
       ) : (
         <Field
           label="Configuration"
-          hint="All settings, the mapping included. A value that is shown as *** is kept."
-          error={broken ? "Not a JSON object." : (errors.config ?? (Object.values(errors).join("; ") || undefined))}
+          hint={`All settings${kind.fields.some(isMapping) ? ", the mapping included" : ""}. A value that is shown as *** is kept.`}
+          error={broken ? NO_OBJECT : (errors.config ?? (Object.values(errors).join("; ") || undefined))}
         >
           {(control) => (
             <Textarea
               {...control}
+              // The form is not sent with the settings as they were before the text was broken.
+              ref={(box) => box?.setCustomValidity(broken ? NO_OBJECT : "")}
               rows={14}
               spellCheck={false}
               className="font-mono text-sm"

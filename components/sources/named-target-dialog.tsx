@@ -19,7 +19,7 @@ export function NamedTargetDialog(props: {
 }) {
   const { source, target, onClose } = props;
   const kind = destinationKind(props.kind);
-  const [name, setName] = useState(target?.name ?? `${source.name}.`);
+  const [name, setName] = useState(target?.name ?? "");
   const [config, setConfig] = useState<Config>(target?.destination ?? {});
   const add = useAddTarget(source.name);
   const change = useChangeTarget(target?.name ?? "");
@@ -59,7 +59,13 @@ export function NamedTargetDialog(props: {
     >
       <Field label="Name" error={errors.name} hint="Redrives, the history of events and the audit show it.">
         {(control) => (
-          <Input {...control} className="font-mono" value={name} onChange={(event) => setName(event.target.value)} />
+          <Input
+            {...control}
+            className="font-mono"
+            placeholder={`${source.name}.audit`}
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
         )}
       </Field>
       <ConfigForm kind={kind} config={config} errors={errors} onConfig={setConfig} />

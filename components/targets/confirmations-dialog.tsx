@@ -32,15 +32,14 @@ export function ConfirmationsDialog({ url, onClose }: { url: string | null; onCl
           label="Address"
           hint={
             url !== null && address === ""
-              ? "Nobody is told any more, and messages that wait for the address are deleted."
-              : "Such as https://orders.example/parkade. Empty: nobody is told."
+              ? "Confirmations end, and messages that wait for the address are deleted."
+              : "Such as https://orders.example/parkade. Empty: confirmed events are announced nowhere."
           }
           error={pressed && fault !== null ? `The address ${fault}.` : undefined}
         >
           {(control) => (
             <Input
               {...control}
-              type="url"
               inputMode="url"
               spellCheck={false}
               className="font-mono"

@@ -93,7 +93,7 @@ export function ReasonDialog({
                 value={text}
                 onChange={(event) => setText(event.target.value)}
                 onKeyDown={(event) => {
-                  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) press();
+                  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) ref.current?.requestSubmit();
                 }}
               />
             )}
