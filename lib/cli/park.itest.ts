@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type ParkadeServer, parkadeServer } from "@/lib/kit/testing/parkade-server";
 
@@ -59,6 +59,36 @@ describe("parkade park", () => {
     expect(await parkade.parked()).toEqual(["d-0"]);
   });
 
+  test("says how far it came when a later line is no event", async () => {
+    const lines = Array.from({ length: 250 }, (_, n) => event(`t-${n}`));
+    const torn = await run(["park", "--source", "orders"], [...lines, "no JSON"].join("\n"));
+    expect(torn).toMatchObject({
+      code: 2,
+      said: expect.stringMatching(/^The lines up to line 200 were sent\..*\n.*line 251 is/),
+    });
+    expect(await parkade.parked()).toHaveLength(200);
+  });
+
+  test("ends at Ctrl-C after the request that is under way", async () => {
+    const done = new Promise<{ code: number | null; said: string }>((resolve) => {
+      const child = spawn(process.execPath, ["--import", "tsx", "lib/cli/main.ts", "park", "--source", "orders"], {
+        env: { ...process.env, PARKADE_URL: parkade.url },
+        stdio: ["pipe", "ignore", "pipe"],
+      });
+      let said = "";
+      child.stderr.on("data", (text) => (said += text));
+      child.once("exit", (code) => resolve({ code, said }));
+      parkade.before = async () => {
+        parkade.before = async () => undefined;
+        child.kill("SIGINT");
+      };
+      child.stdin.on("error", () => undefined);
+      child.stdin.end(Array.from({ length: 900 }, (_, n) => event(`c-${n}`)).join("\n"));
+    });
+    expect(await done).toEqual({ code: 130, said: expect.stringMatching(/^The lines up to line \d+ were sent/) });
+    expect((await parkade.parked()).length).toBeLessThan(900);
+  });
+
   test("signs with the secret of the environment, by the scheme that the source asks for", async () => {
     const words = ["park", "--source", "orders"];
     await parkade.takeSigned({ scheme: "standard-webhooks", secrets: [SECRET] });
@@ -73,6 +103,9 @@ describe("parkade park", () => {
       code: 2,
       said: expect.stringMatching(/set PARKADE_SIGNING_SECRET/),
     });
+    expect(
+      await run([...words, "--signature-header=x-mac"], event("s-2"), { PARKADE_SIGNING_SECRET: SECRET }),
+    ).toMatchObject({ code: 2, said: expect.stringMatching(/--signature-header is of hmac: add --signature hmac/) });
     expect(await run(words, event("s-2"), { PARKADE_SIGNING_SECRET: "short" })).toMatchObject({
       code: 2,
       said: expect.stringMatching(/PARKADE_SIGNING_SECRET: the secret must be at least 16 bytes/),

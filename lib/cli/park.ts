@@ -19,27 +19,36 @@ type Rejected = ParkAnswer["rejected"];
 
 /** `park`: one JSON document, or a line for each event, from standard input. */
 export async function park(call: Call): Promise<number> {
-  const { line, api, terminal } = call;
+  const { line, api, terminal, signal } = call;
   const signing = signingOf(call);
   const source = line.text("source");
   const path = `api/v1/events${source === null ? "" : `?source=${encodeURIComponent(source)}`}`;
   const counts: Counts = { accepted: 0, duplicates: 0, bounced: 0, dropped: 0, rejectedTotal: 0 };
+  let sentLines = 0;
   let sent = false;
-  for await (const { body, lines } of requestsOf(terminal.lines())) {
-    const change = { method: "POST", body, key: randomUUID(), signing } as const;
-    const { rejected, ...answer } = await api.change<ParkAnswer>(path, change).catch((error: unknown) => {
-      const alone = lines.length === 1 ? refusalOf(error) : null;
-      if (alone !== null) return alone;
-      if (sent) terminal.say(`The lines before line ${lines[0]} were sent. Parking them again stores nothing new.`);
-      throw error;
-    });
-    for (const { index, code, detail } of rejected.slice(0, Math.max(0, SAID_MAX - counts.rejectedTotal))) {
-      const place = lines.length === 0 ? `event ${index + 1}` : `line ${lines[index]}`;
-      terminal.say(`${place}: ${visible(detail)} (${code})`);
+  try {
+    for await (const { body, lines } of requestsOf(terminal.lines())) {
+      signal.throwIfAborted();
+      const change = { method: "POST", body, key: randomUUID(), signing } as const;
+      const { rejected, ...answer } = await api.change<ParkAnswer>(path, change).catch((error: unknown) => {
+        const alone = lines.length === 1 ? refusalOf(error) : null;
+        if (alone !== null) return alone;
+        throw error;
+      });
+      for (const { index, code, detail } of rejected.slice(0, Math.max(0, SAID_MAX - counts.rejectedTotal))) {
+        const place = lines.length === 0 ? `event ${index + 1}` : `line ${lines[index]}`;
+        terminal.say(`${place}: ${visible(detail)} (${code})`);
+      }
+      for (const name of Object.keys(counts) as (keyof Counts)[]) counts[name] += answer[name];
+      sentLines = lines.at(-1) ?? 0;
+      sent = true;
     }
-    for (const name of Object.keys(counts) as (keyof Counts)[]) counts[name] += answer[name];
-    sent = true;
+  } catch (error) {
+    if (sentLines > 0)
+      terminal.say(`The lines up to line ${sentLines} were sent. Parking them again stores nothing new.`);
+    throw error;
   }
+  signal.throwIfAborted();
   if (!sent) throw new UsageError("give events as JSON or NDJSON on standard input", line.command);
   await printAnswer(call, counts, () => countsText(counts));
   return counts.rejectedTotal === 0 ? EXIT.done : EXIT.partly;
@@ -62,9 +71,14 @@ function countsText({ accepted, duplicates, bounced, dropped, rejectedTotal }: C
   ]);
 }
 
+const HMAC_OPTIONS = ["signature-header", "signature-prefix", "signature-encoding", "signature-timestamp"];
+
 function signingOf({ line }: Call): Signing | undefined {
   const secret = process.env[SIGNING_SECRET];
   const scheme = line.text("signature") as Signing["scheme"] | null;
+  const hmacOption = HMAC_OPTIONS.find((name) => line.text(name) !== null);
+  if (scheme !== "hmac" && hmacOption !== undefined)
+    throw new UsageError(`--${hmacOption} is of hmac: add --signature hmac`, line.command);
   if (!secret && scheme !== null)
     throw new UsageError(`set ${SIGNING_SECRET}: --signature needs the secret`, line.command);
   if (!secret) return undefined;
@@ -94,7 +108,8 @@ async function* requestsOf(input: AsyncIterable<string>): AsyncGenerator<{ body:
     if (document !== null) document += `\n${text}`;
     else if (text.trim() === "") continue;
     else if (!isEvent(text)) {
-      if (lines.length > 0) throw new UsageError(`line ${number} is no event in JSON`);
+      if (lines.length > 0)
+        throw new UsageError(`line ${number} is no event in JSON: correct it, and park the input again`);
       document = text;
     } else {
       if (events.length === LINES_MAX || (events.length > 0 && chars + text.length > CHARS_MAX)) {

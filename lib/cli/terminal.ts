@@ -30,7 +30,7 @@ export function createTerminal(clock: Clock, signal: AbortSignal): Terminal {
       else return;
       progressAtMs = nowMs;
     },
-    lines: () => (stdin.isTTY ? Readable.from([]) : createInterface({ input: stdin, crlfDelay: Infinity })),
+    lines: () => (stdin.isTTY ? Readable.from([]) : createInterface({ input: stdin, crlfDelay: Infinity, signal })),
     ask: async (question) => {
       if (!stdin.isTTY) return null;
       const lines = createInterface({ input: stdin, output: stderr });
