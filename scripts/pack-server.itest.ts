@@ -22,7 +22,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { eventCountsSchema, eventDetailSchema, eventListSchema } from "@/lib/contract/events";
 import { previewSchema, redriveSchema } from "@/lib/contract/redrives";
-import { probeSchema, sourceListSchema, sourceSchema } from "@/lib/contract/sources";
+import { probeSchema, sourceListSchema, sourceSchema, targetListSchema, targetSchema } from "@/lib/contract/sources";
 import { freePort } from "@/lib/testing/free-port";
 import { type Sink, startSink } from "@/lib/testing/sink";
 import { packKit } from "./pack-kit.ts";
@@ -202,6 +202,26 @@ describe("source", () => {
     );
     const json = await parkade("source", "add", "bad", "--kind", "http", "--set", "prefetch:=5", "--json");
     expect(JSON.parse(json.err)).toMatchObject({ code: "invalid-config", errors: [{ field: "config.prefetch" }] });
+  });
+
+  test("target add, list and remove", async () => {
+    const given = ["--set", `redriveUrl=${sink.url}/audit`, "--reason", "the audit missed a day"];
+    const added = await answer(0, "target", "add", "shop.audit", "--source", "shop", ...given);
+    expect(targetSchema.parse(added)).toMatchObject({ name: "shop.audit", lane: null, ratePerSecond: 5 });
+    const { items } = targetListSchema.parse(await answer(0, "target", "list"));
+    expect(items.map(({ name, lane }) => [name, lane])).toEqual([
+      ["shop", "main"],
+      ["shop.audit", null],
+      ["shop.slow", "slow"],
+    ]);
+    expect((await parkade("__complete", "zsh", "redrive", "--target", "")).out).toBe("shop\nshop.audit\nshop.slow\n");
+    const lane = await parkade("target", "remove", "shop.slow", "--reason", "a test");
+    expect([lane.code, lane.err]).toEqual([1, expect.stringContaining("(target-in-use)")]);
+    expect(await parkade("target", "remove", "shop.audit", "--reason", "a test")).toMatchObject({
+      code: 0,
+      out: "removed  shop.audit\n",
+    });
+    expect((await answer(0, "target", "list")).items).toHaveLength(2);
   });
 
   test("pause, drain, resume and stop", async () => {

@@ -13,7 +13,7 @@ const REPEAT_MS = 1_000;
 const PAUSE_MS_MAX = 30_000;
 
 /** A body that is text is sent as it is. `signing`: each try is signed anew. */
-type Change = { method: "POST" | "PATCH"; body: object | string; key?: string; signing?: Signing };
+type Change = { method: "POST" | "PATCH" | "DELETE"; body: object | string; key?: string; signing?: Signing };
 
 export type Api = {
   /** Both throw ApiError: the server's problem, or `offline`, `no-answer`, `unexpected-answer`. */
@@ -73,7 +73,8 @@ export function createApi({ url, actor, clock, signal }: ApiOptions): Api {
   const withQuery = (path: string, query?: URLSearchParams) => (query?.size ? `${path}?${query}` : path);
   return {
     get: (path, query) => answered(withQuery(path, query), null, (response) => response.json()),
-    change: (path, change) => answered(path, change, (response) => response.json()),
+    change: (path, change) =>
+      answered(path, change, async (response) => (response.status === 204 ? undefined : response.json())),
     stream: async (path, query) => {
       try {
         return await once(withQuery(path, query), null, signal);

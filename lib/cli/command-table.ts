@@ -18,12 +18,14 @@ export type Option = {
   number?: "whole" | "any";
   many?: true;
   required?: true;
-  /** Completed with the names of the sources. */
-  sources?: true;
+  /** Completed with these names, as Parkade has them. */
+  names?: Names;
   text: string;
 };
 
-export type Argument = { name: string; values?: readonly string[]; sources?: true; optional?: true; many?: true };
+export type Names = "sources" | "targets";
+
+export type Argument = { name: string; values?: readonly string[]; names?: Names; optional?: true; many?: true };
 
 export type Command = {
   name: CommandName;
@@ -58,6 +60,9 @@ export const COMMAND_NAMES = [
   "source drain",
   "source stop",
   "source resume",
+  "target list",
+  "target add",
+  "target remove",
   "completion",
   "man",
 ] as const;
@@ -108,7 +113,7 @@ export const ENVIRONMENT: readonly { name: string; text: string }[] = [
 
 /** `tag.<key>` is read for any key. */
 export const FILTER_OPTIONS: readonly Option[] = [
-  { name: "source", value: "name", many: true, sources: true, text: "Name of the source" },
+  { name: "source", value: "name", many: true, names: "sources", text: "Name of the source" },
   { name: "eventId", value: "id", many: true, text: "The producer's id of the event" },
   { name: "aggregateId", value: "id", many: true, text: "Id of the aggregate" },
   { name: "aggregateType", value: "type", many: true, text: "Type of the aggregate" },
@@ -142,6 +147,7 @@ const lane: Option = { name: "lane", value: "lane", values: ["main", "slow"], te
 const target: Option = {
   name: "target",
   value: "name",
+  names: "targets",
   text: "The target that gets them, such as a named one; default: of each event's source, on the lane",
 };
 const rate: Option = { name: "rate", value: "n", number: "any", text: "At most so many events per second" };
@@ -154,7 +160,7 @@ const despite: Option = {
   text: "Send also events that were marked so when they arrived",
 };
 const redriveOptions = [neededReason, lane, target, rate, despite, preview, all, detach, key];
-const name: Argument = { name: "name", sources: true };
+const name: Argument = { name: "name", names: "sources" };
 const redriveId: Argument = { name: "id" };
 
 const SELECTION = "The events are named by their ids as `search` lists them, by a filter, or with --all.";
@@ -192,7 +198,7 @@ export const COMMANDS: readonly Command[] = [
     summary: "Show one event: error, headers, payload, history",
     arguments: [{ name: "id" }],
     options: [
-      { name: "source", value: "name", sources: true, text: "The source, when several have an event of this id" },
+      { name: "source", value: "name", names: "sources", text: "The source, when several have an event of this id" },
       { name: "payload", text: "Only the payload, byte for byte" },
     ],
     details: "The id is the event's own, or the producer's eventId.",
@@ -291,7 +297,7 @@ export const COMMANDS: readonly Command[] = [
     name: "park",
     summary: "Park events from standard input",
     options: [
-      { name: "source", value: "name", sources: true, text: "The source of events that name none" },
+      { name: "source", value: "name", names: "sources", text: "The source of events that name none" },
       {
         name: "signature",
         value: "scheme",
@@ -406,6 +412,38 @@ export const COMMANDS: readonly Command[] = [
     options: [reason],
     details: "The worker begins within seconds.",
     examples: ["parkade source resume orders"],
+  },
+  {
+    name: "target list",
+    summary: "List the targets",
+    details: "Those of each source's lanes, and the named ones: where they deliver, and how fast.",
+    examples: ["parkade target list"],
+  },
+  {
+    name: "target add",
+    summary: "Give a source a further target",
+    arguments: [{ name: "name" }],
+    options: [
+      { name: "source", value: "name", names: "sources", required: true, text: "The source, whose connection it uses" },
+      { name: "set", value: "path=text", many: true, text: "A field of the destination, as in `source add`" },
+      { name: "config", value: "json", text: "The destination as JSON; @file reads it from a file" },
+      neededReason,
+      key,
+    ],
+    details:
+      "Another destination at the same broker. Nothing goes there by itself: a redrive names it with --target. It begins at 5 events per second; its rate and its breaker are changed in the console, or by the API.",
+    examples: [
+      'parkade target add orders.audit --source orders --set redriveTo.queue=audit.orders --reason "the audit missed a day"',
+    ],
+  },
+  {
+    name: "target remove",
+    summary: "Remove a named target",
+    arguments: [{ name: "name", names: "targets" }],
+    options: [neededReason],
+    details:
+      "Refused while a redrive delivers to it, or another target falls back to it. The history of events keeps its name.",
+    examples: ['parkade target remove orders.audit --reason "the audit has them"'],
   },
   {
     name: "completion",

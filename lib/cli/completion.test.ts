@@ -1,9 +1,10 @@
 import { describe, expect, it, test } from "vitest";
+import type { Names } from "./command-table";
 import { candidates, type Shell } from "./completion";
 
-const sources = async () => ["billing", "orders"];
+const namesOf = async (names: Names) => ({ sources: ["billing", "orders"], targets: ["orders.audit"] })[names];
 /** The last word is the one under the cursor. */
-const of = (words: string[], shell: Shell = "bash") => candidates(shell, words, sources);
+const of = (words: string[], shell: Shell = "bash") => candidates(shell, words, namesOf);
 
 test.each([
   [["re"], ["redrive", "release", "resume"]],
@@ -27,6 +28,8 @@ test.each([
     ["billing", "orders"],
   ],
   [["search", "--limit", ""], []],
+  [["redrive", "--target", ""], ["orders.audit"]],
+  [["target", "remove", "o"], ["orders.audit"]],
   [["redrive", "--earlier", "in"], ["include"]],
   [
     ["completion", ""],

@@ -1,5 +1,12 @@
 import { takeCommand, takesNext, UsageError } from "@/lib/cli/command-line";
-import { COMMAND_NAMES, type Command, FILTER_OPTIONS, type Option, optionsOf } from "@/lib/cli/command-table";
+import {
+  COMMAND_NAMES,
+  type Command,
+  FILTER_OPTIONS,
+  type Names,
+  type Option,
+  optionsOf,
+} from "@/lib/cli/command-table";
 
 export type Shell = "bash" | "zsh";
 
@@ -26,13 +33,13 @@ if [[ "\${funcstack[1]}" = _parkade ]]; then _parkade "$@"; else compdef _parkad
 export const SCRIPTS: Record<Shell, string> = { bash: BASH, zsh: ZSH };
 
 /**
- * What may stand in place of the last word, one candidate a line. `sources` reads the names of the sources; a candidate
- * list without them is right as well.
+ * What may stand in place of the last word, one candidate a line. `namesOf` reads the names of the sources or of the targets;
+ * a candidate list without them is right as well.
  */
 export async function candidates(
   shell: Shell,
   words: readonly string[],
-  sources: () => Promise<string[]>,
+  namesOf: (names: Names) => Promise<string[]>,
 ): Promise<string[]> {
   const joined = shell === "bash" ? joinedAtEquals(words) : [...words];
   const current = joined.pop() ?? "";
@@ -51,15 +58,15 @@ export async function candidates(
   if (assigned !== undefined) {
     // bash replaces what is behind the equals sign, zsh the whole word.
     const before = shell === "bash" ? "" : `${assigned}=`;
-    return (await valuesOf(named(assigned), sources)).filter(startsWith(value)).map((found) => before + found);
+    return (await valuesOf(named(assigned), namesOf)).filter(startsWith(value)).map((found) => before + found);
   }
   const awaiting = named(joined.at(-1));
-  if (awaiting) return (await valuesOf(awaiting, sources)).filter(startsWith(current));
+  if (awaiting) return (await valuesOf(awaiting, namesOf)).filter(startsWith(current));
   if (current.startsWith("-")) return unused(options, joined).filter(startsWith(current));
   const place =
     joined.filter((word, at) => !word.startsWith("-") && !named(joined[at - 1])).length - nameWords(command);
   const argument = command.arguments?.[place];
-  return (await valuesOf(argument, sources)).filter(startsWith(current));
+  return (await valuesOf(argument, namesOf)).filter(startsWith(current));
 }
 
 const nameWords = (command: Command) => command.name.split(" ").length;
@@ -94,8 +101,8 @@ function unused(options: readonly Option[], words: readonly string[]): string[] 
 }
 
 async function valuesOf(
-  of: { values?: readonly string[]; sources?: true } | undefined,
-  sources: () => Promise<string[]>,
+  of: { values?: readonly string[]; names?: Names } | undefined,
+  namesOf: (names: Names) => Promise<string[]>,
 ): Promise<readonly string[]> {
-  return of?.values ?? (of?.sources ? sources() : []);
+  return of?.values ?? (of?.names ? namesOf(of.names) : []);
 }

@@ -3,7 +3,7 @@ import { createApi } from "@/lib/cli/api";
 import type { Call } from "@/lib/cli/call";
 import { changeEvents } from "@/lib/cli/change";
 import { type CommandLine, readCommandLine, UsageError } from "@/lib/cli/command-line";
-import { type CommandName, EXIT } from "@/lib/cli/command-table";
+import { type CommandName, EXIT, type Names } from "@/lib/cli/command-table";
 import { COMPLETE_WORD, candidates, SCRIPTS, type Shell } from "@/lib/cli/completion";
 import { exportEvents } from "@/lib/cli/export";
 import { follow, steer } from "@/lib/cli/follow";
@@ -16,6 +16,7 @@ import { serve } from "@/lib/cli/serve";
 import { show } from "@/lib/cli/show";
 import { addSource, listSources, probeSource, readSources, switchSource } from "@/lib/cli/source";
 import { tail } from "@/lib/cli/tail";
+import { addTarget, listTargets, readTargets, removeTarget } from "@/lib/cli/target";
 import { createTerminal } from "@/lib/cli/terminal";
 import { ApiError } from "@/lib/contract/api-error";
 import { actorFault, cleanActor } from "@/lib/core/actor";
@@ -48,6 +49,9 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   "source drain": (call) => switchSource(call, "draining"),
   "source stop": (call) => switchSource(call, "stopped"),
   "source resume": (call) => switchSource(call, "running"),
+  "target list": listTargets,
+  "target add": addTarget,
+  "target remove": removeTarget,
   completion: ({ line }) => printed(SCRIPTS[line.arguments[0] as Shell]),
   man: () => printed(manPage(version)),
 };
@@ -111,17 +115,18 @@ function userName(): string {
   }
 }
 
-/** Candidates for the word under the cursor. Where Parkade does not answer in time, a person types the name of a source. */
+/** Candidates for the word under the cursor. Where Parkade does not answer in time, a person types a name. */
 async function complete([shell, ...words]: readonly string[]): Promise<number> {
-  const sources = async () => {
+  const reads = { sources: readSources, targets: readTargets };
+  const namesOf = async (names: Names) => {
     try {
-      const read = (late: AbortSignal) => readSources({ api: apiFor({ text: () => null }, late) });
-      return (await within(systemClock, COMPLETE_MS_MAX, read)).map(({ name }) => name);
+      const read = (late: AbortSignal) => reads[names]({ api: apiFor({ text: () => null }, late) });
+      return (await within<{ name: string }[]>(systemClock, COMPLETE_MS_MAX, read)).map(({ name }) => name);
     } catch {
       return [];
     }
   };
-  return printed((await candidates(shell as Shell, words, sources)).map((word) => `${word}\n`).join(""));
+  return printed((await candidates(shell as Shell, words, namesOf)).map((word) => `${word}\n`).join(""));
 }
 
 function report(error: unknown, json: boolean): number {

@@ -116,7 +116,7 @@ function probeText({ reachable, detail, depth, sample, targets }: ProbeOut, colu
 type Json = { [name: string]: unknown };
 
 /** `--config`, and over it each `--set path=text` and `--set path:=json`. */
-function configOf(call: Call): Json {
+export function configOf(call: Call): Json {
   const { line } = call;
   const given = line.text("config");
   const config = given === null ? {} : readJson(call, "config", given);
