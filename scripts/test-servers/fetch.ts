@@ -9,6 +9,7 @@ import { errorText, runCommand, StartError } from "../start-error.ts";
 /**
  * Servers that no package of Debian 12 or npm brings. The first three are jars of Maven Central; `debian-13` is a folder
  * with a Debian 13 that holds RabbitMQ 4 and nats-server; `celery` is a worker of PyPI.
+ * The emulator of Pub/Sub is in no registry: `lib/testing/pubsub.ts` looks for it on this machine.
  */
 export const FETCHED = ["kafka", "elasticmq", "artemis", "debian-13", "celery"] as const;
 export type Fetched = (typeof FETCHED)[number];
