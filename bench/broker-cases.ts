@@ -32,6 +32,8 @@ export type BrokerCase = {
   /** Null, or why the broker cannot be had here. */
   missing: string | null;
   aimPerSecond: number | null;
+  /** What its server holds here unacknowledged. */
+  messagesMax: number;
   start(): Promise<RunningBroker>;
 };
 
@@ -50,6 +52,7 @@ const kafka: BrokerCase = {
   kind: "kafka",
   missing: kafkaMissing,
   aimPerSecond: 8_000,
+  messagesMax: Number.POSITIVE_INFINITY,
   start: async () => {
     const broker = await testKafka();
     for (const topic of ["orders", "orders.DLT"]) await makeTopic(broker, topic, { partitions: PARTITIONS });
@@ -118,6 +121,7 @@ const rabbitmq: BrokerCase = {
   kind: "rabbitmq",
   missing: rabbitmqMissing,
   aimPerSecond: 6_000,
+  messagesMax: 100_000,
   start: async () => {
     const broker = await testRabbitmq();
     const connection = await broker.connect();
@@ -170,6 +174,7 @@ const sqs: BrokerCase = {
   kind: "sqs",
   missing: elasticmqMissing,
   aimPerSecond: null,
+  messagesMax: 20_000,
   start: async () => {
     const broker = await testElasticmq({ stored: false });
     const client = new SQSClient(broker.client);
@@ -246,6 +251,7 @@ const nats: BrokerCase = {
   kind: "nats",
   missing: natsMissing,
   aimPerSecond: null,
+  messagesMax: 100_000,
   start: async () => {
     const broker = await testNats();
     const connection = await connect({ servers: broker.address });

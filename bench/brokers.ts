@@ -12,7 +12,8 @@ import { ended, openBench } from "./redrive.ts";
  * One worker process drains a dead-letter queue of each broker into PostgreSQL, against the bare client of the same run;
  * then redrives what it has parked through the broker, against the redrive over HTTP of the same run.
  *
- * PARKADE_BENCH_MESSAGES (1,000,000), PARKADE_BENCH_REDRIVES (20,000, at most 50,000; 0 = none), PARKADE_BENCH_BROKERS (all).
+ * PARKADE_BENCH_MESSAGES (1,000,000, or what the server holds), PARKADE_BENCH_REDRIVES (20,000, at most 50,000; 0 = none),
+ * PARKADE_BENCH_BROKERS (all).
  */
 
 const MESSAGES = Number(process.env.PARKADE_BENCH_MESSAGES ?? 1_000_000);
@@ -23,6 +24,8 @@ const ROUND_EVENTS = Math.min(Math.floor(REDRIVES / ROUNDS), SELECTED_IDS_MAX);
 const WANTED = process.env.PARKADE_BENCH_BROKERS?.split(",");
 /** Memory at the end against half-way: growth up to this much uncollected garbage counts as flat. */
 const GROWTH_BYTES_MAX = 64 * 2 ** 20;
+/** A worker reaches its size within this many messages: a shorter drain tells nothing about its memory. */
+const FLAT_MESSAGES_MIN = 100_000;
 const POLL_MS = 100;
 
 export type DrainResult = {
@@ -49,20 +52,21 @@ export async function run(): Promise<DrainResult[]> {
 }
 
 async function measure(one: BrokerCase): Promise<DrainResult> {
+  const messages = Math.min(MESSAGES, one.messagesMax);
   const broker = await one.start();
   const bench = await openBench("postgres");
   try {
-    await broker.produce(MESSAGES);
-    const barePerSecond = await broker.readBare(MESSAGES);
+    await broker.produce(messages);
+    const barePerSecond = await broker.readBare(messages);
     const worker = await bench.worker();
-    const drain = await drained(bench.db, one, broker, worker.pid);
+    const drain = await drained(bench.db, { one, broker, messages, workerPid: worker.pid });
     const redrive = REDRIVES > 0 ? await redriven(bench, broker) : null;
     await worker.stop();
     const ratio = drain.perSecond / barePerSecond;
-    const flat = drain.rss.max - drain.rss.half < GROWTH_BYTES_MAX;
+    const flat = messages < FLAT_MESSAGES_MIN || drain.rss.max - drain.rss.half < GROWTH_BYTES_MAX;
     const result: DrainResult = {
       kind: one.kind,
-      messages: MESSAGES,
+      messages,
       perSecond: drain.perSecond,
       barePerSecond,
       ratio,
@@ -80,13 +84,16 @@ async function measure(one: BrokerCase): Promise<DrainResult> {
 }
 
 /** Adds the source, which the running worker takes up, and waits until all is parked. */
-async function drained(db: Db, { kind }: BrokerCase, { config }: RunningBroker, workerPid: number) {
+async function drained(
+  db: Db,
+  { one, broker, messages, workerPid }: { one: BrokerCase; broker: RunningBroker; messages: number; workerPid: number },
+) {
   const id = uuidv7(Date.now());
   const cpuBefore = cpuByLabel(({ name }) => name);
   await db.run("insert into sources (id, name, kind, config) values ($1, 'broker', $2, $3::jsonb)", [
     id,
-    kind,
-    JSON.stringify(config),
+    one.kind,
+    JSON.stringify(broker.config),
   ]);
   await db.run(
     `insert into targets (id, source_id, lane, name, rate_per_second)
@@ -110,12 +117,12 @@ async function drained(db: Db, { kind }: BrokerCase, { config }: RunningBroker, 
     // The first batches wait for the join of the group: the clock starts with the first that is there.
     if (first === null && now > 0) first = { atMs, parked: now };
     rss.push({ parked: now, bytes: rssBytes(workerPid) });
-    if (now >= MESSAGES) {
+    if (now >= messages) {
       const perSecond = (now - first!.parked) / ((atMs - first!.atMs) / 1000);
       const cpu = [...cpuByLabel(({ name }) => name)].map(
-        ([name, ms]) => [name, ((ms - (cpuBefore.get(name) ?? 0)) / MESSAGES) * 1000] as const,
+        ([name, ms]) => [name, ((ms - (cpuBefore.get(name) ?? 0)) / messages) * 1000] as const,
       );
-      const half = Math.max(...rss.filter((one) => one.parked <= MESSAGES / 2).map(({ bytes }) => bytes));
+      const half = Math.max(...rss.filter((one) => one.parked <= messages / 2).map(({ bytes }) => bytes));
       const max = Math.max(...rss.map(({ bytes }) => bytes));
       return { perSecond, rss: { half, max }, cpuMsPerThousand: Object.fromEntries(cpu) };
     }
