@@ -67,6 +67,10 @@ describeWith(rabbitmqMissing, "a stream that two workers could read", () => {
     const after = await parked();
     expect(after.readTo).toBe(3_099);
     expect(after.holder).not.toBe(holder);
+    const [{ offsets }] = (await world.db.query<{ offsets: number }>(
+      "select count(distinct origin #>> '{deadLetter,offset}') as offsets from dlq_event_bodies",
+    )) as [{ offsets: number }];
+    expect(offsets).toBe(3_100);
     const [audit] = await world.db.query<{ n: number }>(
       "select sum(count)::int as n from audit_entries where action = 'event.parked'",
     );
@@ -101,6 +105,8 @@ describeWith(rabbitmqMissing, "a stream that two workers could read", () => {
       (await world.db.query<{ mode: string }>("select mode from sources where id = $1", [sourceId]))[0]!.mode;
     await eventually(mode).toBe("paused");
     expect(await parked()).toMatchObject({ events: 500, readTo: 499, holder: null });
+    const reason = "select mode_reason from sources where id = $1";
+    expect(await world.db.query(reason, [sourceId])).toEqual([{ mode_reason: "empty after a drain" }]);
     await publish(500, 520);
     await world.db.run("update sources set mode = 'running', mode_at = now() where id = $1", [sourceId]);
     await eventually(events).toBe(520);

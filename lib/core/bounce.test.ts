@@ -4,6 +4,7 @@ import { type ArrivalMeaning, type KnownEvent, meaningOf } from "./bounce";
 const LIMIT = 4;
 const known: KnownEvent = {
   status: "PENDING",
+  isFirstLetter: false,
   bouncedRedrives: [],
   sendingRedrive: null,
   deliveredRedrive: null,
@@ -25,6 +26,18 @@ test.each<[string, Partial<KnownEvent>, string | null, ArrivalMeaning]>([
     { status: "REDRIVEN", deliveredRedrive: "r2" },
     null,
     bounce("PENDING", "r2"),
+  ],
+  [
+    "redriven, and its log is read again",
+    { status: "REDRIVEN", deliveredRedrive: "r2", isFirstLetter: true },
+    null,
+    duplicate,
+  ],
+  [
+    "under way, and its log is read again",
+    { status: "QUEUED", sendingRedrive: "r2", isFirstLetter: true },
+    null,
+    duplicate,
   ],
   ["redriven, of a redrive not on record", { status: "REDRIVEN" }, null, bounce("PENDING", null)],
   ["the same bounce again", { bouncedRedrives: ["r2"] }, "r2", duplicate],

@@ -222,6 +222,15 @@ describe("a bounce", () => {
     expect(await event()).toMatchObject({ status: "PENDING", bounced_redrives: [redriveId] });
   });
 
+  test("is none when a log is read again, which gives the first letter from the same place", async () => {
+    const at = (offset: string) => ({ origin: { deadLetter: { topic: "orders.dlt", partition: 3, offset } } });
+    await one(at("41"));
+    await move("REDRIVEN", { redriveId: await addRedrive(), state: "delivered" });
+    expect(await one(at("41"))).toEqual(["duplicate"]);
+    expect(await event()).toMatchObject({ status: "REDRIVEN", bounces: 0 });
+    expect(await one(at("97"))).toEqual(["bounced"]);
+  });
+
   test("that overtakes the finish leaves the event queued, and says which redrive came back", async () => {
     await one();
     const redriveId = await addRedrive();

@@ -104,7 +104,7 @@ export class StreamSession implements ReadSession<ConsumeMessage> {
         : { offset: known, mark: () => markOf(content) };
     this.inHand.set(message, { offset: place.offset, before });
     this.last = place;
-    return { letter: receive(message, this.config).letter, handle: message, deliveries: 0 };
+    return { letter: receive(message, this.config, known).letter, handle: message, deliveries: 0 };
   }
 
   /** False when another consumer has the stream. */

@@ -37,6 +37,9 @@ export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEven
     `select e.id, e.source_id as "sourceId", e.event_id as "eventId", e.error_code as "errorCode", e.fingerprint,
             e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.attempts, e.bounces, e.failures,
             e.confirmed_at is not null as confirmed, e.confirmed_redrive as "confirmedRedrive",
+            case when w.place is null then false
+                 else coalesce(w.place = (select b.origin -> 'deadLetter' from dlq_event_bodies b where b.id = e.id), false)
+                 end as "isFirstLetter",
             e.status, e.redrives, coalesce(e.bounced_redrives, '{}') as "bouncedRedrives",
             array(select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.failed}) as "failedRedrives",
             (select i.redrive_id from redrive_items i
@@ -45,12 +48,22 @@ export async function findKnown(tx: Tx, parkings: Parking[]): Promise<StoredEven
               as "sendingRedrive",
             (select i.redrive_id from redrive_items i where i.id = e.id and i.state = ${ITEM.delivered}
               order by i.finished_at desc limit 1) as "deliveredRedrive"
-       from unnest($1::uuid[], $2::text[]) as w (source_id, event_id)
+       from unnest($1::uuid[], $2::text[], $3::jsonb[]) as w (source_id, event_id, place)
        join event_keys k on k.event_id = w.event_id and k.source_id = w.source_id
        join dlq_events e on e.id = k.id`,
-    [parkings.map((parking) => parking.sourceId), parkings.map((parking) => parking.letter.eventId)],
+    [
+      parkings.map((parking) => parking.sourceId),
+      parkings.map((parking) => parking.letter.eventId),
+      parkings.map((parking) => placeInLog(parking.letter)),
+    ],
     { name: "find-known" },
   );
+}
+
+/** JSON of the place where a letter lies in a log; null = it was in a queue, whose places have no offsets. */
+function placeInLog({ origin: { deadLetter } }: DeadLetter): string | null {
+  const { offset } = (deadLetter ?? {}) as { offset?: unknown };
+  return offset === undefined ? null : JSON.stringify(deadLetter);
 }
 
 /** The stored redrives among these: a mark of any other redrive is not ours. */
