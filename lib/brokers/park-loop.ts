@@ -60,6 +60,11 @@ function isRefusal(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === "invalid-request";
 }
 
+/** The store takes messages, but not of this consumer: another one reads the log now. */
+function isTaken(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === "READ_BY_ANOTHER_WORKER";
+}
+
 /** Unknown when it cannot be read. A session that has lost its broker fails in `take` as well. */
 function lagOf(read: Pick<ReadSession<unknown>, "lag">): Promise<Lag> {
   return read.lag().catch((): Lag => ({ total: null, parts: [] }));
@@ -98,8 +103,8 @@ export class ParkLoop<Handle> implements Consumer {
   private readonly stopping = new AbortController();
   private readonly stopped: Promise<void>;
   private mode: ReadMode;
-  /** The source was found empty while it drained. */
-  private drained = false;
+  /** The source was found empty while it drained, with so many messages left; null = it was not. */
+  private drained: Pick<Lag, "total"> | null = null;
   /** Ends with the present mode. */
   private turn = new AbortController();
   /** Fires when the loop stops and when its mode changes. */
@@ -139,7 +144,7 @@ export class ParkLoop<Handle> implements Consumer {
   steer(mode: ReadMode): void {
     if (mode === this.mode) return;
     this.mode = mode;
-    this.drained = false;
+    this.drained = null;
     const { turn } = this;
     this.turn = new AbortController();
     this.turnSignal = AbortSignal.any([this.stopping.signal, this.turn.signal]);
@@ -161,7 +166,7 @@ export class ParkLoop<Handle> implements Consumer {
     const { signal } = this.stopping;
     while (!signal.aborted) {
       const turn = this.turnSignal;
-      if (this.isPaused() || this.drained) {
+      if (this.isPaused() || this.drained !== null) {
         await this.rest(turn);
         continue;
       }
@@ -178,7 +183,10 @@ export class ParkLoop<Handle> implements Consumer {
 
   /** Without a connection, until the mode changes. What a drained source still counted stays on show. */
   private async rest(turn: AbortSignal): Promise<void> {
-    const emptied = this.drained ? { state: "drained" as const } : { state: "paused" as const, lag: null, parts: [] };
+    const emptied =
+      this.drained === null
+        ? { state: "paused" as const, lag: null, parts: [] }
+        : { state: "drained" as const, lag: this.drained.total };
     this.failures = 0;
     this.parkFails = false;
     this.current = { ...this.current, lastError: null, retryAtMs: null, ...emptied };
@@ -298,7 +306,7 @@ export class ParkLoop<Handle> implements Consumer {
       if (this.current.state === "running" || this.current.state === "draining")
         this.current = { ...this.current, state: this.readingState() };
       if (draining && (await this.isDrainedTo(session, turn))) {
-        this.drained = true;
+        this.drained = { total: 0 }; // of what there was when the drain began
         return;
       }
       const within = draining ? DRAIN_WAIT_MS : session.setAside.length > 0 ? SET_ASIDE_MS : undefined;
@@ -308,7 +316,7 @@ export class ParkLoop<Handle> implements Consumer {
       session.emptyWaits = batch.length > 0 || turn.aborted ? 0 : session.emptyWaits + 1;
       if (batch.length > 0 && !signal.aborted) await this.settle(session, batch, signal);
       else if (draining && (await this.isEmpty(session)) && !turn.aborted) {
-        this.drained = true;
+        this.drained = { total: this.current.lag };
         return;
       }
     }
@@ -363,7 +371,7 @@ export class ParkLoop<Handle> implements Consumer {
   }
 
   private rejected(count: number, error: unknown): void {
-    this.parkFails = true;
+    this.parkFails = !isTaken(error);
     const refused = `${messages(count)} of ${this.reader.what}`;
     const said = this.errorNow(`${refused} could not be committed (${parkFailure(error)})`);
     this.current = { ...this.current, state: "failing", ...said };

@@ -128,8 +128,8 @@ export interface Publisher {
 /**
  * Hands over what was read. Resolves after the batch is committed to Postgres; only then is it acknowledged. A rejection
  * means nothing was committed: the batch stays unacknowledged. The code `invalid-request` says that the store refuses the
- * values of a message; every other rejection may be an outage. `progress` is stored in the transaction that completes the
- * batch.
+ * values of a message, `READ_BY_ANOTHER_WORKER` that another consumer has taken the log; every other rejection may be an
+ * outage. `progress` is stored in the transaction that completes the batch.
  */
 export type ParkBatch = (batch: DeadLetter[], progress?: Progress) => Promise<void>;
 
