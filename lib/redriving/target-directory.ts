@@ -206,8 +206,9 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
   async function find(sourceId: string, redrive: RedriveRow): Promise<SliceTarget | NoTarget> {
     await refreshed();
     let line = lineOf(sourceId, redrive);
+    const isKnown = [...lines.values()].some(({ row }) => row.sourceId === sourceId);
     // A source or a policy that was made or changed since the last reading is looked up before its events are sent or refused.
-    if (!line || line.fault !== null || isOlder(line.inForce, redrive)) {
+    if (!line || !isKnown || line.fault !== null || isOlder(line.inForce, redrive)) {
       await reread();
       line = lineOf(sourceId, redrive);
     }
