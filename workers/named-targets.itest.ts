@@ -276,3 +276,25 @@ test("a source whose target a redrive uses is not deleted, and its own change ke
   await deleteSource(deps, "billing", ada);
   expect(await world.redrive(id)).toMatchObject({ target: "billing", delivered: 1 });
 });
+
+test("a source whose target another source falls back to is not deleted, so that no later target of its name takes sends", async () => {
+  await world.source("billing", { url: audit.url });
+  const deps = { ...world.deps, schemas: null as never };
+  await change("orders", { fallback: { kind: "target", target: "billing" } });
+  await expect(deleteSource(deps, "billing", ada)).rejects.toThrow("orders falls back to its target billing");
+  await change("orders", { fallback: null });
+  await deleteSource(deps, "billing", ada);
+});
+
+test("a fallback to a target that is being removed waits for the removal, and is refused", async () => {
+  await add("orders.audit");
+  let changing: Promise<void> | undefined;
+  await world.db.transaction(async (tx) => {
+    await tx.run("delete from targets where name = 'orders.audit'");
+    changing = change("orders", { fallback: { kind: "target", target: "orders.audit" } });
+    changing.catch(() => undefined);
+    const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    await expect.poll(() => world.db.query(waiting)).toHaveLength(1);
+  });
+  await expect(changing).rejects.toThrow("there is no target orders.audit");
+});

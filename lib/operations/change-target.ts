@@ -7,7 +7,7 @@ import { type TargetDeps, takingName } from "@/lib/operations/add-target";
 import { unknownTarget } from "@/lib/operations/redrive-target";
 import { POLICY_PRESETS } from "@/lib/retry/policy";
 import type { Prisma, Source, Target } from "@/lib/store/generated/client";
-import { renameFallbacks, type TargetSettings, updateTarget } from "@/lib/store/write/targets";
+import { holdTargetNamed, renameFallbacks, type TargetSettings, updateTarget } from "@/lib/store/write/targets";
 
 /**
  * Changes a target; running redrives use the new values. Throws DomainError `unknown-target`, `unknown-policy`,
@@ -22,6 +22,7 @@ export async function changeTarget(
   const { reason, breaker, name, destination, ...columns } = input.change;
   const atMs = deps.clock.wallMs();
   const write: Parameters<typeof deps.lowRate.write>[0] = async ({ prisma, audit }) => {
+    if (columns.fallback?.kind === "target") await holdTargetNamed(prisma, columns.fallback.target);
     const stored = await prisma.target.findMany({ include: { source: true } });
     const targets = stored.filter(({ source }) => sees(viewer, source.name)).map(targetOf);
     const target = targets.find(({ name }) => name === input.name);

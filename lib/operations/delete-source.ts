@@ -1,14 +1,15 @@
 import { DomainError } from "@/lib/core/problem";
-import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
 import { redactConfig } from "@/lib/kinds/kinds";
 import type { SourceDeps } from "@/lib/operations/create-source";
 import { unknownSource } from "@/lib/store/read/sources";
 import { deletePositions, lockSource } from "@/lib/store/write/sources";
-import { liveRedrivesTo, lockTargets } from "@/lib/store/write/targets";
+import { fallingBackTo, liveRedrivesTo, lockTargets } from "@/lib/store/write/targets";
 
 /**
  * Removes a source and its targets. Throws DomainError `unknown-source`, or `source-in-use` while the store holds
- * events of the source, which would lose their origin and their target, and while a redrive names one of its targets.
+ * events of the source, which would lose their origin and their target, while a redrive names one of its targets, and while a target of another
+ * source falls back to one.
  */
 export async function deleteSource(deps: SourceDeps, name: string, viewer: Viewer): Promise<void> {
   assertMay(viewer, "change-source", [name]);
@@ -22,11 +23,12 @@ export async function deleteSource(deps: SourceDeps, name: string, viewer: Viewe
     }
     const targets = await lockTargets(prisma, { sourceId: locked.id });
     const redrives = await liveRedrivesTo(prisma, targets);
-    if (redrives.length > 0) {
-      const detail = `redrive ${redrives[0]} delivers to a target of it: cancel it, or wait until it is done`;
-      throw new DomainError("source-in-use", `${name} cannot be deleted: ${detail}`, {
-        fields: [{ field: "name", detail }],
-      });
+    if (redrives.length > 0)
+      throw inUse(name, `redrive ${redrives[0]} delivers to a target of it: cancel it, or wait until it is done`);
+    const other = await fallingBackTo(prisma, targets);
+    if (other) {
+      const shown = sees(viewer, other.source) ? other.name : "a target of another source";
+      throw inUse(name, `${shown} falls back to its target ${other.to}: change that fallback first`);
     }
     await deletePositions(prisma, locked.id);
     const { kind, config, mode } = await prisma.source.delete({ where: { id: locked.id } });
@@ -40,5 +42,11 @@ export async function deleteSource(deps: SourceDeps, name: string, viewer: Viewe
       count: 1,
       atMs: deps.clock.wallMs(),
     });
+  });
+}
+
+function inUse(name: string, detail: string): DomainError {
+  return new DomainError("source-in-use", `${name} cannot be deleted: ${detail}`, {
+    fields: [{ field: "name", detail }],
   });
 }

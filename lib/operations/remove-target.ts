@@ -4,7 +4,7 @@ import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
 import { redactConfig } from "@/lib/kinds/kinds";
 import type { LowRateDeps } from "@/lib/operations/deps";
 import { unknownTarget } from "@/lib/operations/redrive-target";
-import { liveRedrivesTo, lockTargets } from "@/lib/store/write/targets";
+import { fallingBackTo, liveRedrivesTo, lockTargets } from "@/lib/store/write/targets";
 
 /**
  * Removes a named target. Throws DomainError `unknown-target`, or `target-in-use` while a redrive delivers to it or a
@@ -27,12 +27,9 @@ export async function removeTarget(
     const redrives = await liveRedrivesTo(prisma, [target.id]);
     if (redrives.length > 0)
       throw inUse(name, `redrive ${redrives[0]} delivers to it: cancel it, or wait until it is done`);
-    const [other] = await prisma.target.findMany({
-      where: { fallback: { path: ["target"], equals: name } },
-      include: { source: true },
-    });
+    const other = await fallingBackTo(prisma, [target.id]);
     if (other) {
-      const shown = sees(viewer, other.source.name) ? other.name : "a target of another source";
+      const shown = sees(viewer, other.source) ? other.name : "a target of another source";
       throw inUse(name, `${shown} falls back to it: change that fallback first`);
     }
     await prisma.target.delete({ where: { id: target.id } });

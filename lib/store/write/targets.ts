@@ -23,6 +23,11 @@ export async function lockTargets(
   return rows.map(({ id }) => id);
 }
 
+/** Until the transaction ends nobody removes or renames the target of this name. Its other settings may change. */
+export async function holdTargetNamed(client: Prisma.TransactionClient, name: string): Promise<void> {
+  await client.$queryRaw`select 1 from targets where name = ${name} for key share`;
+}
+
 /** Ids of redrives that are not over and name one of these targets. */
 export async function liveRedrivesTo(
   client: Prisma.TransactionClient,
@@ -32,6 +37,18 @@ export async function liveRedrivesTo(
     select id::text as id from redrives where state = any(${LIVE_REDRIVE_STATES}) and target_id = any(${targetIds}::uuid[])
      order by id`;
   return rows.map(({ id }) => id);
+}
+
+/** A target that falls back to one of these and is none of them; undefined = there is none. */
+export async function fallingBackTo(
+  client: Prisma.TransactionClient,
+  targetIds: readonly string[],
+): Promise<{ name: string; source: string; to: string } | undefined> {
+  const [found] = await client.$queryRaw<{ name: string; source: string; to: string }[]>`
+    select o.name, s.name as source, t.name as to
+      from targets t join targets o on o.fallback ->> 'target' = t.name join sources s on s.id = o.source_id
+     where t.id = any(${targetIds}::uuid[]) and o.id <> all(${targetIds}::uuid[]) order by o.name limit 1`;
+  return found;
 }
 
 /** The fallbacks that name a target keep naming it. */
