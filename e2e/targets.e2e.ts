@@ -163,8 +163,12 @@ test("a third target is added, gets a selection, is seen on the redrive's page a
 
   // Chosen.
   await choose();
-  await dialog.getByRole("combobox", { name: "Target" }).selectOption(name);
+  const choice = dialog.getByRole("combobox", { name: "Target" });
+  await choice.focus();
+  await choice.selectOption(name);
   await expect(dialog.getByText("with its own rate and breaker")).toBeVisible();
+  await expect(dialog.getByRole("button", { name: "Redrive 2 events" })).toBeEnabled();
+  await expect(choice).toBeFocused();
   await dialog.getByRole("checkbox", { name: /1, then all/ }).uncheck();
   await dialog.getByRole("textbox", { name: "Reason" }).fill("the audit is back");
   expect(await violations(page)).toEqual([]);

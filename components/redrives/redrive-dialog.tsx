@@ -10,7 +10,7 @@ import { showToast } from "@/components/ui/toast";
 import { randomKey } from "@/lib/browser/random-key";
 import { type RedriveAccepted, useRedrivePreview, useRequestRedrive } from "@/lib/browser/redrives";
 import { useTargets } from "@/lib/browser/targets";
-import type { RedriveOut } from "@/lib/contract/redrives";
+import type { PreviewOut, RedriveOut } from "@/lib/contract/redrives";
 import type { Selection } from "@/lib/contract/selection";
 import { plural } from "@/lib/core/format";
 import { idempotencyKeys } from "./idempotency-keys";
@@ -20,6 +20,7 @@ import {
   earlierOf,
   type RedriveDraft,
   redriveRequest,
+  sourcesOf,
   targetChoices,
   titleWords,
 } from "./redrive-draft";
@@ -82,7 +83,11 @@ export function RedriveDialog({ selection, total, onClose, onDone, initialMode =
   );
   const targets = useTargets();
   const preview = current.data;
-  const shown = preview ?? held.data;
+  const newest = preview ?? held.data;
+  const [before, setBefore] = useState<PreviewOut | undefined>();
+  if (newest !== undefined && newest !== before) setBefore(newest);
+  // While another lane or target is counted, or cannot be, the form stays with the focus and with the choice.
+  const shown = newest ?? before;
 
   const start = async (as: RedriveOut["mode"]) => {
     if (!preview) return;
@@ -146,22 +151,24 @@ export function RedriveDialog({ selection, total, onClose, onDone, initialMode =
       >
         {request.isError ? <ErrorPanel error={request.error} inline title="This was not done" /> : null}
         {current.isError ? (
-          <ErrorPanel error={current.error} onRetry={() => current.refetch()} />
-        ) : shown ? (
+          <ErrorPanel error={current.error} onRetry={() => current.refetch()} inline={shown !== undefined} />
+        ) : null}
+        {shown ? (
           <RedriveForm
             mode={mode}
             draft={draft}
             onDraft={setDraft}
             preview={shown}
+            counting={newest === undefined}
             askedAbout={held.data?.refused ?? {}}
             otherLaneRate={other.data?.ratePerSecond}
-            targets={targetChoices(targets.data?.items ?? [], Object.keys(shown.sources))}
+            targets={targetChoices(targets.data?.items ?? [], sourcesOf(shown, selection))}
             filtered={"filter" in selection}
             problems={problems}
             reasonRef={reason}
             typedRef={typed}
           />
-        ) : (
+        ) : current.isError ? null : (
           <RedriveFormSkeleton />
         )}
       </div>

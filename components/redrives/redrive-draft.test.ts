@@ -7,6 +7,7 @@ import {
   draftProblems,
   type RedriveDraft,
   redriveRequest,
+  sourcesOf,
   targetChoices,
   titleWords,
   warmUpWords,
@@ -66,6 +67,17 @@ describe("the targets to choose from", () => {
     [[], []],
   ])("of events of %j are their own named ones, when they are of one kind", (sources, expected) => {
     expect(targetChoices(targets, sources)).toEqual(expected);
+  });
+});
+
+describe("the sources of the events", () => {
+  const sources = { orders: { eligible: 3, ratePerSecond: 5, warmUpMs: 0 } };
+  it.each([
+    [3, { filter: {} }, ["orders"]],
+    [null, { filter: { source: ["billing"] } }, ["billing"]],
+    [null, { filter: {} }, []],
+  ])("with %j counted of %j are %j", (eligible, selection, expected) => {
+    expect(sourcesOf({ eligible, sources: eligible === null ? {} : sources }, selection)).toEqual(expected);
   });
 });
 

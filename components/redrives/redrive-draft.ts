@@ -30,6 +30,15 @@ export type RedriveDraft = {
   despite: ConfirmableRefusal[];
 };
 
+/** The sources of the events; where these could not be counted in time, those that the filter names. */
+export function sourcesOf(
+  { eligible, sources }: Pick<PreviewOut, "eligible" | "sources">,
+  selection: Selection,
+): string[] {
+  if (eligible === null && "filter" in selection) return selection.filter.source ?? [];
+  return Object.keys(sources);
+}
+
 /** The named targets of these sources, to which the events of all of them could go: their kind is one. */
 export function targetChoices(targets: readonly TargetOut[], sources: readonly string[]): string[] {
   const own = targets.filter(({ source }) => sources.includes(source));

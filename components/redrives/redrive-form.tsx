@@ -30,6 +30,8 @@ export type RedriveFormProps = {
   draft: RedriveDraft;
   onDraft: (draft: RedriveDraft) => void;
   preview: PreviewOut;
+  /** The preview is that of an earlier choice: the one of this choice is not there yet. */
+  counting: boolean;
   /** The refusals before the person confirmed any. */
   askedAbout: PreviewOut["refused"];
   /** The rate of the other lane; undefined during the read. */
@@ -49,7 +51,7 @@ export function RedriveForm(props: RedriveFormProps) {
   const nothing = preview.eligible === 0;
   const targetId = useId();
   return (
-    <div className="flex flex-col gap-4">
+    <div className="flex flex-col gap-4" aria-busy={props.counting}>
       <RefusalBar preview={preview} />
       <DespiteChoice
         refused={props.askedAbout}
@@ -197,12 +199,12 @@ function optionOf(name: string) {
   return { value: name, label: name };
 }
 
-function LaneChoice({ draft, preview, otherLaneRate, set }: RedriveFormProps & Part) {
+function LaneChoice({ draft, preview, counting, otherLaneRate, set }: RedriveFormProps & Part) {
   const name = useId();
   return (
     <div role="radiogroup" aria-label="Lane" className="flex flex-wrap gap-x-6 gap-y-1">
       {LANES.map(({ lane, hint, named }) => {
-        const rate = lane === draft.lane ? preview.ratePerSecond : otherLaneRate;
+        const rate = counting ? undefined : lane === draft.lane ? preview.ratePerSecond : otherLaneRate;
         return (
           <label
             key={lane}
