@@ -54,7 +54,7 @@ export function settingsFrom(stored: Record<string, unknown>): Settings {
 }
 
 /**
- * Why an address cannot be told of confirmed events; null = it can. Its path and query may hold a token, which is masked; a
+ * Why confirmed events cannot be posted to an address; null = they can. Its path and query may hold a token, which is masked; a
  * password before the host is refused, since the receiver has the signature.
  */
 export function confirmedUrlFault(text: string): string | null {

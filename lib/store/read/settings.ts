@@ -14,7 +14,7 @@ export async function showSettings(db: Queryable, viewer: Viewer): Promise<Shown
 
 const CONFIRMED_URL = "confirmedUrl";
 
-/** The address that is told of confirmed events; null = none. */
+/** The address to which confirmed events are posted; null = none. */
 export async function readConfirmedUrl(db: Queryable): Promise<string | null> {
   const [row] = await db.query<{ url: string | null }>(
     "select value #>> '{}' as url from settings where key = $1",
