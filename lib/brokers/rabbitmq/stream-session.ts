@@ -147,6 +147,8 @@ export class StreamSession implements ReadSession<ConsumeMessage> {
       if (end === null) why = `it is empty, and offset ${position.offset} was read before`;
       else if (end.offset < position.offset)
         why = `it ends at offset ${end.offset}, and ${position.offset} was read before`;
+      // A stream that comes back with its broker may leave a consumer that was there before without messages, for ever.
+      else throw new AmqpError("AMQP_STREAM_SILENT", `stream ${queue} has messages and sends none: it may be starting`);
     } else if (found.offset === position.offset && position.mark !== null && found.mark() !== position.mark)
       why = `offset ${position.offset} was read before, and was another message`;
     if (why === null) {
