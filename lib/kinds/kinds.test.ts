@@ -106,6 +106,24 @@ describe("resolveSecrets", () => {
     expect(source.config).toMatchObject({ redriveUrl: "env:URL" });
   });
 
+  it.each(["standard-webhooks", "hmac"])(
+    "keeps the empty prefix of a signature by %s, which is no reference",
+    (scheme) => {
+      const secret = `whsec_${Buffer.alloc(24, 7).toString("base64")}`;
+      const signed = {
+        redriveUrl: "https://a.example/",
+        signing: { scheme, secret: "env:PARKADE_SECRET_X" },
+        signedIntake: { scheme, secrets: ["env:PARKADE_SECRET_X"] },
+      };
+      const wanted = parseSourceConfig("http", signed);
+      const found = resolveSecrets(wanted, { variables: { PARKADE_SECRET_X: secret }, listed: [] });
+      expect(found.source.config).toMatchObject({
+        signing: { secret, prefix: "" },
+        signedIntake: { secrets: [secret] },
+      });
+    },
+  );
+
   it("names the variable that is missing and the field that wants it", () => {
     const error = failure(() => resolveSecrets(source, { variables: { URL: "https://a.example/" }, listed }));
     expect(error.message).toContain("TOKEN");

@@ -189,10 +189,11 @@ export function resolveSecrets(
   const secrets: string[] = [];
   const resolved = mapStrings(source.config as Json, [], (text, path) => {
     const name = referenceIn(text);
-    const value = name === null ? text : variables[name];
-    if (value === undefined || value === "") {
+    const value = name === null ? text : (variables[name] ?? "");
+    // An empty text that is no reference stands for itself: the prefix of a signature may be none.
+    if (name !== null && value === "") {
       throw badReferences(
-        [{ path, name: name! }],
+        [{ path, name }],
         `names ${name}, which is not set: set it for web and worker, or change the field`,
       );
     }

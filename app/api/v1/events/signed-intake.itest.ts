@@ -19,8 +19,9 @@ beforeAll(async () => {
   const { db } = console.deps;
   for (const name of ["open", "signed", "hmac", "broken"]) await addSource(db, name);
   const configure = async (name: string, signedIntake: object) => {
-    parseSourceConfig("http", { signedIntake });
-    await db.run("update sources set kind = 'http', config = $2 where name = $1", [name, { signedIntake }]);
+    // With its defaults, as the API stores it.
+    const { config } = parseSourceConfig("http", { signedIntake });
+    await db.run("update sources set kind = 'http', config = $2 where name = $1", [name, config]);
   };
   await configure("signed", { scheme: "standard-webhooks", secrets: [OLD, `env:${VARIABLE}`] });
   await configure("hmac", {
