@@ -138,8 +138,18 @@ describe("an event of our JSON", () => {
     expect(shortRejection({ code: "invalid-json", detail: "x".repeat(1_000_000) }).detail.length).toBeLessThan(502);
   });
 
+  test.each<[Record<string, unknown>, RegExp]>([
+    [{ eventId: 7 }, /^eventId must be text/],
+    [{ attempts: "five" }, /^attempts must be/],
+    [{ tags: { a: 1 } }, /^tags\.a must be text/],
+    [{ failedAt: "yesterday" }, /^failedAt must be/],
+  ])("says what a value of another type must be: %j", (change, said) => {
+    expect(rejection(event(change))?.detail).toMatch(said);
+  });
+
   test("says missing for what is missing, and takes the request's source for an event without one", () => {
     expect(rejection(event({ eventId: undefined }))?.detail).toBe("eventId is missing");
+    expect(rejection(event({ error: { message: "x", stack: undefined, type: 7 } }))?.detail).not.toContain("missing");
     expect(read(event({ source: undefined }), { defaultSource: "billing" }).source).toBe("billing");
   });
 });
