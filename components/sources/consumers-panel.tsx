@@ -10,7 +10,7 @@ import { TimeAgo } from "@/components/ui/time-ago";
 import { useNow } from "@/lib/browser/clock-zone";
 import type { SourceConsumerOut, SourceOut } from "@/lib/contract/sources";
 import { formatNumber, formatRate, plural } from "@/lib/core/format";
-import { retryWords, sourceState } from "./source-state";
+import { isSilent, retryWords, sourceState } from "./source-state";
 
 /** Parts shown before the rest is asked for. */
 const PARTS_SHOWN = 8;
@@ -56,7 +56,9 @@ function Consumer({ consumer, mode }: { consumer: SourceConsumerOut; mode: Sourc
         <span className="min-w-0 truncate font-mono text-sm" data-tip={consumer.worker}>
           {consumer.worker}
         </span>
-        {consumer.obeysMode ? null : <span className="text-pending">has not seen the new mode yet</span>}
+        {consumer.obeysMode || isSilent(consumer, now) ? null : (
+          <span className="text-pending">has not seen the new mode yet</span>
+        )}
         {retry === null ? null : <span className="text-muted">{retry}</span>}
       </p>
       <dl className="flex flex-wrap gap-x-6 gap-y-1 text-sm">

@@ -22,8 +22,8 @@ describe("how a source is doing", () => {
     expect(look("running", state("running", 3_000)).word).toBe("RUNNING");
     expect(look("running", state("failing", 3_000)).colour).toBe("text-danger");
   });
-  it("is silent, not running, when nobody reported for a minute", () => {
-    const silent = look("running", state("running", 61_000));
+  it("is silent, not running, when nobody reported for half a minute", () => {
+    const silent = look("running", state("running", 31_000));
     expect(silent.word).toBe("RUNNING, SILENT");
     expect(silent.colour).not.toBe("text-ok");
   });

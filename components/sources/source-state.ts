@@ -5,8 +5,8 @@ import type { ConsumerWord } from "@/lib/core/source-mode";
 
 type StateLook = { word: string; shape: ShapeName; colour: string };
 
-/** The state of a consumer that has not reported for this long is unknown. */
-const STALE_MS = 60_000;
+/** Workers report every two seconds, and a page asks a little later: after this time without a report nothing is known. */
+const SILENT_MS = 20_000;
 
 const LOOKS: Record<ConsumerWord, Omit<StateLook, "word">> = {
   running: { shape: "disc", colour: "text-ok" },
@@ -34,12 +34,15 @@ export function sourceState(
   if (state === null) return { word: "NOT SEEN", shape: "ring", colour: "text-pending" };
   const isDraining = mode === "draining" && (state.state === "failing" || state.state === "connecting");
   const word = `${state.state}${isDraining ? ", draining" : ""}`.toUpperCase();
-  if (nowMs > 0 && nowMs - Date.parse(state.at) > STALE_MS)
-    return { word: `${word}, SILENT`, shape: "ring", colour: "text-pending" };
+  if (isSilent(state, nowMs)) return { word: `${word}, SILENT`, shape: "ring", colour: "text-pending" };
   // Workers learn of another mode within two seconds.
   if (mode === "paused" && state.state !== "paused" && state.state !== "drained")
     return { word: "PAUSING", shape: "half", colour: "text-pending" };
   return { word, ...LOOKS[state.state] };
+}
+
+export function isSilent({ at }: { at: string }, nowMs: number): boolean {
+  return nowMs > 0 && nowMs - Date.parse(at) > SILENT_MS;
 }
 
 /** When a failing source is tried again: `tries again in 12 s`; null when nothing waits. */
