@@ -1,0 +1,66 @@
+import type { RefObject } from "react";
+import { Field, Input, Textarea } from "@/components/ui/input";
+import type { SectionProps } from "./form-row";
+import { confirmationOf } from "./redrive-draft";
+
+export function ReasonSection({
+  mode,
+  draft,
+  problems,
+  set,
+  optional,
+  inputRef,
+}: SectionProps & { optional: boolean; inputRef: RefObject<HTMLTextAreaElement | null> }) {
+  return (
+    <Field
+      label="Reason"
+      optional={optional}
+      error={problems.reason}
+      hint={mode === "deliver" ? "Kept in the audit for ever." : undefined}
+    >
+      {(control) => (
+        <Textarea
+          {...control}
+          ref={inputRef}
+          rows={2}
+          maxLength={2_000}
+          value={draft.reason}
+          placeholder="stock service back since 13:58"
+          onChange={(event) => set({ reason: event.target.value })}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** The count that the person types before a large redrive; nothing where a click is enough. */
+export function TypedCount({
+  draft,
+  preview,
+  problems,
+  inputRef,
+  set,
+}: SectionProps & { inputRef: RefObject<HTMLInputElement | null> }) {
+  const confirmation = confirmationOf(preview);
+  if (confirmation.kind === "click" || preview.eligible === 0) return null;
+  return (
+    <Field
+      label={
+        <>
+          Type <span className="font-mono text-ink">{confirmation.expected}</span> to confirm
+        </>
+      }
+      error={problems.typed}
+    >
+      {(control) => (
+        <Input
+          {...control}
+          ref={inputRef}
+          value={draft.typed}
+          onChange={(event) => set({ typed: event.target.value })}
+          className="w-40! font-mono"
+        />
+      )}
+    </Field>
+  );
+}
