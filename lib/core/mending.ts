@@ -1,0 +1,39 @@
+/**
+ * What a recipe does to an event. `refused`: its state does not allow a revision, whatever the recipe does.
+ * `breaks-schema`: it would change to what its JSON Schema refuses.
+ */
+export const MEND_OUTCOMES = ["changed", "unchanged", "breaks-schema", "failed", "refused"] as const;
+export type MendOutcome = (typeof MEND_OUTCOMES)[number];
+
+export const JSON_TYPES = ["string", "number", "boolean", "null", "object", "array"] as const;
+export type JsonType = (typeof JSON_TYPES)[number];
+
+/** Why a recipe fails for an event, as a person reads it. */
+export const MEND_FAILURES = {
+  "not-json": "its payload is not JSON in UTF-8",
+  "duplicate-name": "a name on the path occurs twice: the path means two values",
+  "no-such-place": "the patch names a place that it does not have",
+  "place-taken": "something stands at the new place already",
+  "test-failed": "a test of the patch does not hold",
+  "not-convertible": "the value cannot be converted without a loss",
+  "not-a-header": "the value cannot be a header: only text, numbers and booleans of one line can",
+  "into-itself": "a value cannot be moved into itself",
+  masked: "the recipe reads or changes a masked field, which you may not reveal",
+  "expression-failed": "the expression ended with an error",
+  "expression-timeout": "the expression took too long and was stopped",
+  "expression-memory": "the expression took too much memory and was stopped",
+  "no-result": "the expression yields no JSON value",
+  "too-deep": "its payload is nested too deeply",
+  "too-large": "the payload would be larger than the limit",
+} as const;
+export type MendFailure = keyof typeof MEND_FAILURES;
+
+/** Why an event cannot be revised now, or a mend of it not be undone. */
+export const MEND_REFUSALS = {
+  queued: "is QUEUED in a redrive",
+  redriven: "was redriven and has not come back",
+  revised: "was revised since",
+  sent: "was sent since",
+  "not-found": "no longer exists",
+} as const;
+export type MendRefusal = keyof typeof MEND_REFUSALS;
