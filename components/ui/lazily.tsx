@@ -1,6 +1,6 @@
 "use client";
 
-import { type ComponentType, lazy, Suspense } from "react";
+import { type ComponentType, lazy, type ReactNode, Suspense } from "react";
 import { loadAfterPaint, loadChunk } from "./load-chunk";
 
 /**
@@ -9,12 +9,20 @@ import { loadAfterPaint, loadChunk } from "./load-chunk";
  * code could be fetched. `next/dynamic` can do neither.
  */
 export function lazily<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
-  const Loaded = lazy(async () => ({ default: await loadChunk(load) }));
   loadAfterPaint(load);
+  return whenOpened(load, null);
+}
+
+/** As `lazily`, fetched only when it is shown: for code so large that most visits should not pay for it. */
+export function whenOpened<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+  fallback: ReactNode,
+): ComponentType<Props> {
+  const Loaded = lazy(async () => ({ default: await loadChunk(load) }));
   // biome-ignore lint/correctness/noComponentHookFactories: called once for each component, when its file is loaded
   return function Lazily(props: Props) {
     return (
-      <Suspense fallback={null}>
+      <Suspense fallback={fallback}>
         <Loaded {...props} />
       </Suspense>
     );

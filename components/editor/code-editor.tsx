@@ -1,0 +1,181 @@
+"use client";
+
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { json } from "@codemirror/lang-json";
+import { bracketMatching, codeFolding, foldGutter, foldKeymap, indentUnit } from "@codemirror/language";
+import { forceLinting, linter, lintGutter, lintKeymap } from "@codemirror/lint";
+import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+import { EditorState, type Extension } from "@codemirror/state";
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  highlightSpecialChars,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
+import { format } from "jsonc-parser";
+import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
+import { editorTheme } from "./editor-theme";
+import { CHECKED_CHARS_MAX, type PlacedProblem, type PointedProblem, placeAll, readJson } from "./json-places";
+
+/** The time without a key press before the text is checked. */
+const CHECK_AFTER_MS = 350;
+
+export type CodeEditorHandle = {
+  focus(): void;
+  /** Selects a range and scrolls to it. */
+  show(problem: PlacedProblem): void;
+  /** Changes the white space only; false when the text is no JSON. */
+  format(): boolean;
+  replace(text: string): void;
+};
+
+export type CodeEditorProps = {
+  /** The text at first; later texts come through `replace` of the handle. */
+  text: string;
+  separator: "\n" | "\r\n";
+  language: "json" | "text";
+  label: string;
+  /** The id of an element that says how to use the editor. */
+  describedBy?: string;
+  readOnly?: boolean;
+  autoFocus?: boolean;
+  onChange?: (text: string) => void;
+  /** What the schema says of a text that is JSON. A failure is the caller's to show; it then gives no problem. */
+  check?: (text: string) => Promise<PointedProblem[]>;
+  onProblems?: (problems: PlacedProblem[]) => void;
+  /** Another value checks the text again. */
+  checkedBy?: string;
+  handle?: Ref<CodeEditorHandle>;
+  className?: string;
+};
+
+/** CodeMirror for JSON and text. It is large: load it with `whenOpened`. */
+export function CodeEditor(props: CodeEditorProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const { text, separator, language, label, describedBy, readOnly = false } = props;
+  const first = useRef(text);
+
+  useEffect(() => {
+    const editor = new EditorView({
+      parent: host.current!,
+      state: EditorState.create({
+        doc: first.current,
+        extensions: [
+          ...basics(separator, language),
+          readOnly ? [EditorState.readOnly.of(true)] : [],
+          EditorView.contentAttributes.of({
+            "aria-label": label,
+            ...(describedBy === undefined ? {} : { "aria-describedby": describedBy }),
+            ...(readOnly ? { "aria-readonly": "true" } : {}),
+          }),
+          language === "json" ? linter((editor) => check(editor, latest.current), { delay: CHECK_AFTER_MS }) : [],
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged) latest.current.onChange?.(update.state.sliceDoc());
+          }),
+        ],
+      }),
+    });
+    view.current = editor;
+    if (latest.current.autoFocus) editor.focus();
+    return () => {
+      // A new language or line break is another editor with the same text.
+      first.current = editor.state.sliceDoc();
+      editor.destroy();
+      view.current = null;
+    };
+  }, [separator, language, label, describedBy, readOnly]);
+
+  const { checkedBy } = props;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another `checkedBy` is what asks for the check
+  useEffect(() => {
+    if (view.current) forceLinting(view.current);
+  }, [checkedBy]);
+
+  useImperativeHandle(props.handle, () => ({
+    focus: () => view.current?.focus(),
+    show: ({ from, to }) => {
+      const editor = view.current!;
+      const { length } = editor.state.doc;
+      const selection = { anchor: Math.min(from, length), head: Math.min(to, length) };
+      editor.dispatch({ selection, effects: EditorView.scrollIntoView(selection.anchor, { y: "center" }) });
+      editor.focus();
+    },
+    format: () => formatWhole(view.current!),
+    replace: (next) => {
+      const editor = view.current!;
+      editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: editor.state.toText(next) } });
+    },
+  }));
+
+  return <div ref={host} className={props.className ?? "min-h-0 flex-1 overflow-hidden"} />;
+}
+
+/** Shown near each editor: Tab indents, so a person at a keyboard must know how to leave. */
+export function EditorKeys({ id }: { id: string }) {
+  return (
+    <p id={id} className="text-sm text-faint">
+      Escape, then Tab leaves the editor. Ctrl F searches, F8 goes to the next problem, Ctrl Shift [ folds.
+    </p>
+  );
+}
+
+function basics(separator: "\n" | "\r\n", language: "json" | "text"): Extension[] {
+  return [
+    EditorState.lineSeparator.of(separator),
+    // A pasted text has its own line breaks, which would stand as characters in a line.
+    EditorView.clipboardInputFilter.of((pasted, { lineBreak }) => pasted.replaceAll(/\r\n?|\n/g, lineBreak)),
+    lineNumbers(),
+    highlightActiveLineGutter(),
+    highlightSpecialChars(),
+    history(),
+    drawSelection(),
+    highlightActiveLine(),
+    highlightSelectionMatches(),
+    search(),
+    EditorView.lineWrapping,
+    indentUnit.of("  "),
+    editorTheme,
+    language === "json" ? [json(), codeFolding(), foldGutter(), bracketMatching(), lintGutter()] : [],
+    keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...foldKeymap, ...lintKeymap, indentWithTab]),
+  ];
+}
+
+/** Errors of the syntax; for a text without them the problems of the schema. */
+async function check(editor: EditorView, { check: ask, onProblems }: CodeEditorProps): Promise<PlacedProblem[]> {
+  const { doc } = editor.state;
+  if (doc.length > CHECKED_CHARS_MAX) {
+    onProblems?.([]);
+    return [];
+  }
+  // Line breaks are one unit in the editor's positions, so the text is read with one unit for each.
+  const { root, problems } = readJson(doc.toString());
+  const valid = root !== null && problems.every(({ severity }) => severity !== "error");
+  const bySchema = valid && ask ? placeAll(root, await ask(editor.state.sliceDoc())) : [];
+  const all = [...problems, ...bySchema];
+  // The text has changed meanwhile: its own check follows.
+  if (editor.state.doc.eq(doc)) onProblems?.(all);
+  return all;
+}
+
+function formatWhole(editor: EditorView): boolean {
+  const { state } = editor;
+  const text = state.doc.toString();
+  const { root, problems } = readJson(text);
+  if (root === null || problems.some(({ severity }) => severity === "error")) return false;
+  const edits = format(text, undefined, { insertSpaces: true, tabSize: 2, eol: "\n" });
+  editor.dispatch({
+    changes: edits.map(({ offset, length, content }) => ({
+      from: offset,
+      to: offset + length,
+      insert: state.toText(content.replaceAll("\n", state.lineBreak)),
+    })),
+    userEvent: "input.format",
+  });
+  return true;
+}
