@@ -47,6 +47,8 @@ const eventShape = {
   tags: z.record(z.string(), z.string()),
   /** What admission marked it with: see docs/admission.md. null = it is sent like any other. */
   admission: z.nullable(z.enum(ADMISSION_MARKS)),
+  /** The current revision of its bytes: 1 = what arrived first. `payloadBytes` is its size. */
+  revision: z.int(),
 };
 const eventSchema = z.object(eventShape);
 export type EventOut = z.infer<typeof eventSchema>;
@@ -77,6 +79,7 @@ const EVENT_EXAMPLE: EventOut = {
   payloadBytes: 182,
   tags: { orderId: "77" },
   admission: null,
+  revision: 1,
 };
 
 const appliedControlSchema = named(

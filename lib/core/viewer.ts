@@ -12,6 +12,8 @@ export const ACTIONS = [
   "ignore",
   "release",
   "confirm",
+  /** Add revisions to events, and choose which one is current. */
+  "edit",
   "control",
   "change-source",
   "change-admission",

@@ -250,18 +250,70 @@ describe("a bounce", () => {
     expect(await one({ redrive: { redriveId: uuidv7(1), attempt: 1 } })).toEqual(["duplicate"]);
   });
 
-  test("keeps the body, unless another payload came back: then stores it and says so", async () => {
+  test("keeps what arrived first for ever: another payload that comes back is a revision, and the current one", async () => {
     await one();
+    const first = async () => db.query<Row>("select * from dlq_event_bodies");
+    const before = await first();
     await move("REDRIVEN");
-    await one();
-    const body = async () => (await db.query<Row>("select payload, headers from dlq_event_bodies"))[0]!;
-    const before = await body();
+    await one({ error: { type: "Again", message: "with the same bytes", stack: null } });
+    expect(await db.query("select 1 from event_revisions")).toEqual([]);
     await move("REDRIVEN");
-    await one({ payload: Buffer.from("other"), headers: [["new", "1"]] });
-    expect(await body()).toEqual({ payload: Buffer.from("other"), headers: before.headers });
-    expect((await event()).payload_bytes).toBe(5);
+    const error = { type: "Other", message: "with other bytes", stack: "at Other" };
+    await one({ payload: Buffer.from("other"), headers: [["new", "1"]], error });
+    expect(await first()).toEqual(before);
+    const { headers } = before[0]!;
+    expect(
+      await db.query("select revision, cause, base, bounce, actor, payload, headers from event_revisions"),
+    ).toEqual([
+      { revision: 2, cause: "bounce", base: 1, bounce: 2, actor: "tester", payload: Buffer.from("other"), headers },
+    ]);
+    expect(await event()).toMatchObject({ revision: 2, payload_bytes: 5 });
+    expect(
+      await db.query("select bounce, sent, error_type, error_detail, headers from event_bounces order by 1"),
+    ).toEqual([
+      { bounce: 1, sent: 1, error_type: "Again", error_detail: null, headers },
+      { bounce: 2, sent: 1, error_type: "Other", error_detail: "at Other", headers: [["new", "1"]] },
+    ]);
     const entries = await audits("event.bounced");
-    expect(entries.map((entry) => "payload" in (entry.after as Row))).toEqual([false, true]);
+    expect(entries.map(({ after }) => (after as Row).revision)).toEqual([undefined, 2]);
+  });
+
+  test("brings a revision that is not the current one when the event was revised after the send that came back", async () => {
+    await one();
+    const redriveId = await addRedrive();
+    await move("REDRIVEN", { redriveId, state: "delivered", attempt: true });
+    const { id } = await event();
+    await db.run(
+      `insert into event_revisions (id, revision, cause, base, actor, at, payload, content_type)
+       values ($1, 2, 'edit', 1, 'ada', now(), 'mended', 'text/plain')`,
+      [id],
+    );
+    await db.run("update dlq_events set revision = 2");
+    await one({ payload: Buffer.from("other"), redrive: { redriveId, attempt: 1 } });
+    expect(await event()).toMatchObject({ revision: 2, bounces: 1 });
+    expect(await db.query("select revision, cause, base from event_revisions order by 1")).toEqual([
+      { revision: 2, cause: "edit", base: 1 },
+      { revision: 3, cause: "bounce", base: 1 },
+    ]);
+    expect((await audits("event.bounced"))[0]!.after).toMatchObject({ revision: 3, current: false });
+  });
+
+  test("is compared with the bytes of the revision that was sent", async () => {
+    await one();
+    const { id } = await event();
+    await db.run(
+      `insert into event_revisions (id, revision, cause, base, actor, at, payload, content_type)
+       values ($1, 2, 'edit', 1, 'ada', now(), 'mended', 'text/plain')`,
+      [id],
+    );
+    await db.run("update dlq_events set revision = 2");
+    const redriveId = await addRedrive();
+    await move("REDRIVEN", { redriveId, state: "delivered", attempt: true });
+    await db.run("update redrive_attempts set revision = 2");
+    await one({ payload: Buffer.from("mended"), contentType: "text/plain", redrive: { redriveId, attempt: 1 } });
+    expect(await event()).toMatchObject({ revision: 2, bounces: 1 });
+    expect(await db.query("select revision from event_revisions")).toEqual([{ revision: 2 }]);
+    expect(await db.query("select sent from event_bounces")).toEqual([{ sent: 2 }]);
   });
 
   test("is counted once when the queue delivers it to two consumers at once", async () => {

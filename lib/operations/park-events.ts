@@ -36,7 +36,7 @@ import {
   findKnown,
   knownRedrives,
   recordBounces,
-  updateBodies,
+  storeBounces,
 } from "@/lib/store/write/record-bounces";
 
 /** Events of one transaction: large enough that a commit costs little, small enough that a refusal wastes little. */
@@ -367,7 +367,7 @@ async function settleBounces(
   bounces: Bounce[],
   { actor, nowMs, settings }: ParkContext & { settings: Settings },
 ): Promise<void> {
-  const replaced = await updateBodies(tx, bounces);
+  const brought = await storeBounces(tx, bounces, { actor, nowMs });
   await touchGroups(
     tx,
     bounces.map(({ found, parking }) => ({ ...parking, id: found.id })),
@@ -389,7 +389,7 @@ async function settleBounces(
         failures: found.failures + (counts ? 1 : 0),
         attempts: Math.min(found.attempts + parking.letter.attempts, INT4_MAX),
         ...(parking.mark === null ? {} : { admission: parking.mark }),
-        ...(replaced.has(found.id) ? { payload: "replaced: it came back with another payload" } : {}),
+        ...brought.get(found.id),
       },
       count: 1,
       atMs: nowMs,

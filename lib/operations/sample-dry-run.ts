@@ -63,10 +63,7 @@ async function examine(
 ): Promise<SampleOut> {
   const rules = await readRules(tx);
   const events = chosen(await sampleCandidates(tx, selected, SAMPLE_MAX), rules, selected);
-  const bodies = await readBodies(
-    tx,
-    events.map(({ id }) => id),
-  );
+  const bodies = await readBodies(tx, events);
   const order = await readPlannedOrderFacts(tx, { ...selected, earlier: earlier ?? "hold" }, events);
   const own = (await readTargets(tx)).filter((row) => row.lane === lane);
   const ofSource = new Map(own.map((row) => [row.sourceId, row]));

@@ -52,10 +52,7 @@ export async function examineItems(
   claimed: readonly ClaimedItem[],
 ): Promise<Examined> {
   const rules = await readRulesOver(redriver.keyedDb, claimed);
-  const bodies = await readBodies(
-    redriver.keyedDb,
-    claimed.map((item) => item.id),
-  );
+  const bodies = await readBodies(redriver.keyedDb, claimed);
   const examinedAtMs = redriver.clock.nowMs();
   const order = await readOrderFacts(redriver.keyedDb, session.redrive(), claimed);
   // A first claim has fence 1: only a later one may find attempts that were cut off.

@@ -152,7 +152,7 @@ function callOf(
   const { body, ambiguous } = examined.send!;
   const repeatedBefore = incomingRetryCount(body.headers);
   return {
-    idempotencyKey: sendKey(item.source, item.eventId),
+    idempotencyKey: sendKey(item),
     retryable: target.row.retryable,
     ambiguous,
     firstAttempt: operation.attempts + 1,
@@ -178,7 +178,7 @@ function callOf(
 function messageOf(item: ClaimedItem, body: EventBody, { attempt, retryCount }: AttemptContext): OutboundMessage {
   const { payload, contentType, headers, origin, eventType } = body;
   const { eventId, redriveId, source, traceId, aggregateId } = item;
-  const idempotencyKey = sendKey(source, eventId);
+  const idempotencyKey = sendKey(item);
   return {
     ...{ eventId, payload, contentType, headers, origin, idempotencyKey, redriveId, attempt, retryCount, traceId },
     ...{ from: source, eventType, aggregateId },
@@ -186,11 +186,11 @@ function messageOf(item: ClaimedItem, body: EventBody, { attempt, retryCount }: 
 }
 
 function intentOf({ item, send }: ExaminedItem, target: SliceTarget, attempt: number): AttemptIntent {
-  const { id, redriveId, fence, eventId, aggregateType, aggregateId, errorCode, sourceId, source } = item;
+  const { id, redriveId, fence, revision, eventId, aggregateType, aggregateId, errorCode, sourceId, source } = item;
   const { whitelisted } = send!;
-  const idempotencyKey = sendKey(source, eventId);
+  const idempotencyKey = sendKey(item);
   return {
-    ...{ id, redriveId, fence, attempt, idempotencyKey, whitelisted },
+    ...{ id, redriveId, fence, revision, attempt, idempotencyKey, whitelisted },
     ...{ eventId, aggregateType, aggregateId, errorCode, sourceId, source },
     target: target.row.name,
     targetId: target.row.id,

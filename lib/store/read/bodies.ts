@@ -9,32 +9,56 @@ export type EventBody = {
   eventType: string | null;
 };
 
-/** Bodies by event id. The map has no entry for an id without a body. */
-export async function readBodies(db: Queryable, ids: readonly string[]): Promise<Map<string, EventBody>> {
-  const rows = await db.query<{
-    id: string;
-    payload: Buffer;
-    content_type: string;
-    headers: Header[];
-    origin: Origin;
-    event_type: string | null;
-  }>(
-    `select b.id, b.payload, b.content_type, b.headers, b.origin, f.event_type
+/**
+ * SQL: joins to the event `e` the bytes that are current (`coalesce(v.payload, b.payload)`), and what its newest bounce
+ * brought (`n`, see NEWEST). `b` is what arrived first.
+ */
+export const CURRENT_BODY = `join dlq_event_bodies b on b.id = e.id
+  left join event_revisions v on v.id = e.id and v.revision = e.revision
+  left join event_bounces n on n.id = e.id and n.bounce = e.bounces`;
+
+export const CURRENT_BYTES = `coalesce(v.payload, b.payload) as payload, coalesce(v.content_type, b.content_type) as "contentType",
+  coalesce(v.headers, b.headers) as headers`;
+
+/** The newest error, and what admission did with it. */
+export const NEWEST_ERROR = `case when n.id is null then b.error_type else n.error_type end as "errorType",
+  case when n.id is null then b.error_message else n.error_message end as "errorMessage",
+  case when n.id is null then b.error_detail else n.error_detail end as "errorStack",
+  case when n.id is null then b.admission else n.admission end as record`;
+
+type Bytes = { id: string; payload: Buffer; contentType: string; headers: Header[] };
+
+/** The bodies of these revisions by event id. The map has no entry for a revision that is not stored. */
+export async function readBodies(
+  db: Queryable,
+  wanted: readonly { id: string; revision: number }[],
+): Promise<Map<string, EventBody>> {
+  const rows = await db.query<Bytes & { origin: Origin; eventType: string | null }>(
+    `select b.id, b.payload, b.content_type as "contentType", b.headers, b.origin, f.event_type as "eventType"
        from dlq_event_bodies b left join dlq_event_facts f on f.id = b.id and f.id = any($1::uuid[])
       where b.id = any($1::uuid[])`,
-    [ids],
+    [wanted.map(({ id }) => id)],
     { name: "read-bodies" },
   );
-  return new Map(
-    rows.map((row) => [
-      row.id,
-      {
-        payload: row.payload,
-        contentType: row.content_type,
-        headers: row.headers,
-        origin: row.origin,
-        eventType: row.event_type,
-      },
-    ]),
+  const bodies = new Map<string, EventBody>(rows.map(({ id, ...body }) => [id, body]));
+  const later = wanted.filter(({ revision }) => revision > 1);
+  if (later.length === 0) return bodies;
+  const revised = new Map((await readRevised(db, later)).map(({ id, ...bytes }) => [id, bytes]));
+  for (const { id } of later) {
+    const [first, bytes] = [bodies.get(id), revised.get(id)];
+    if (first && bytes) bodies.set(id, { ...first, ...bytes });
+    else bodies.delete(id);
+  }
+  return bodies;
+}
+
+/** Few events have a second revision: the bodies of all others need one statement. */
+function readRevised(db: Queryable, wanted: readonly { id: string; revision: number }[]): Promise<Bytes[]> {
+  return db.query<Bytes>(
+    `select r.id, r.payload, r.content_type as "contentType", r.headers
+       from unnest($1::uuid[], $2::int[]) as w(id, revision)
+       join event_revisions r on r.id = w.id and r.revision = w.revision and r.id = any($1::uuid[])`,
+    [wanted.map(({ id }) => id), wanted.map(({ revision }) => revision)],
+    { name: "read-revised" },
   );
 }

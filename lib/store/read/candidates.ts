@@ -15,6 +15,8 @@ export type Candidate = GateFacts & {
   sourceId: string;
   version: string | null;
   confirmed: boolean;
+  /** The current revision of its bytes. */
+  revision: number;
 };
 
 /** Over `e` (dlq_events): whether Parkade itself has blacklisted the event's aggregate. */
@@ -32,7 +34,7 @@ export async function isAggregateBlacklisted(db: Queryable, id: string): Promise
 
 export const CANDIDATE_COLUMNS = `e.id, e.source_id as "sourceId", s.name as source, e.event_id as "eventId",
   e.aggregate_type as "aggregateType", e.aggregate_id as "aggregateId", e.version::text as version, e.error_code as "errorCode", e.status, e.redrives, e.admission,
-  e.confirmed_at is not null as confirmed,
+  e.confirmed_at is not null as confirmed, e.revision,
   (extract(epoch from e.cooldown_until) * 1000)::float8 as "cooldownUntilMs",
   ${AGGREGATE_BLACKLISTED} as "aggregateBlacklisted"`;
 

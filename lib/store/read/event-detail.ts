@@ -18,6 +18,7 @@ import { assertMay, may, sourceScope, type Viewer } from "@/lib/core/viewer";
 import { type SourceConfig, targetAddress } from "@/lib/kinds/kinds";
 import type { Queryable } from "@/lib/store/db";
 import { readAggregateOrder } from "@/lib/store/read/aggregate-order";
+import { CURRENT_BODY, CURRENT_BYTES, NEWEST_ERROR } from "@/lib/store/read/bodies";
 import { readDecidingControls } from "@/lib/store/read/deciding-controls";
 import { holderOf } from "@/lib/store/read/dry-run-facts";
 import { readHistory } from "@/lib/store/read/event-history";
@@ -28,13 +29,13 @@ type DetailRow = EventOut & {
   kind: string;
   config: Record<string, unknown>;
   payload: Buffer;
-  content_type: string;
+  contentType: string;
   headers: Header[];
-  error_type: string | null;
-  error_message: string | null;
-  error_detail: string | null;
+  errorType: string | null;
+  errorMessage: string | null;
+  errorStack: string | null;
   origin: Origin;
-  admitted: AdmissionRecord | null;
+  record: AdmissionRecord | null;
 };
 
 function unknownEvent(id: string): DomainError {
@@ -47,16 +48,26 @@ function unknownEvent(id: string): DomainError {
 export async function readEventDetail(db: Queryable, viewer: Viewer, id: string, nowMs: number): Promise<EventDetail> {
   const sources = sourceScope(viewer);
   const [row] = await db.query<DetailRow>(
-    `select ${EVENT_COLUMNS}, e.source_id, s.kind, s.config, b.payload, b.content_type, b.headers, b.error_type,
-            b.error_message, b.error_detail, b.origin, b.admission as admitted
-       from dlq_event_rows e join sources s on s.id = e.source_id join dlq_event_bodies b on b.id = e.id
+    `select ${EVENT_COLUMNS}, e.source_id, s.kind, s.config, ${CURRENT_BYTES}, b.origin, ${NEWEST_ERROR}
+       from dlq_event_rows e join sources s on s.id = e.source_id ${CURRENT_BODY}
       where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
     [id, sources],
     { name: "event-detail", isoTimes: true },
   );
   if (!row) throw unknownEvent(id);
-  const { source_id, kind, config, payload, content_type, headers, error_type, error_message, error_detail, ...event } =
-    row;
+  const {
+    source_id,
+    kind,
+    config,
+    payload,
+    contentType,
+    headers,
+    errorType,
+    errorMessage,
+    errorStack,
+    record,
+    ...event
+  } = row;
   const subject = {
     id,
     eventId: row.eventId,
@@ -84,10 +95,11 @@ export async function readEventDetail(db: Queryable, viewer: Viewer, id: string,
   return {
     ...event,
     lastError: textOut(event.lastError),
-    body: may(viewer, "reveal") ? bodyOut(payload, content_type) : maskedBody(payload, content_type),
+    body: may(viewer, "reveal") ? bodyOut(payload, contentType) : maskedBody(payload, contentType),
     headers: redactHeaders(headers),
     origin: redactOrigin(event.origin),
-    errorDetail: { type: error_type, message: textOut(error_message), stack: textOut(error_detail) },
+    errorDetail: { type: errorType, message: textOut(errorMessage), stack: textOut(errorStack) },
+    admitted: record,
     history: history.map((entry) => answerFor(textOut, entry)),
     aggregate: aggregate.members,
     heldBy: aggregate.heldBy,
@@ -129,8 +141,8 @@ export type StoredPayload = { eventId: string; contentType: string; payload: Buf
 export async function readPayload(db: Queryable, viewer: Viewer, id: string): Promise<StoredPayload> {
   assertMay(viewer, "reveal");
   const [row] = await db.query<StoredPayload>(
-    `select e.event_id as "eventId", b.content_type as "contentType", b.payload
-       from dlq_events e join dlq_event_bodies b on b.id = e.id join sources s on s.id = e.source_id
+    `select e.event_id as "eventId", ${CURRENT_BYTES}
+       from dlq_events e ${CURRENT_BODY} join sources s on s.id = e.source_id
       where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
     [id, sourceScope(viewer)],
     { name: "event-payload" },

@@ -11,7 +11,8 @@ export const EVENT_COLUMNS = `e.id, s.name as source, e.event_id as "eventId", e
   e.fingerprint, e.status, e.attempts, e.bounces, e.first_seen as "firstSeen", e.failed_at as "failedAt",
   e.last_attempt_at as "lastAttemptAt", e.last_error_code as "lastErrorCode", e.last_error as "lastError",
   e.last_operator as "lastOperator", e.redrive_at as "redriveAt", e.confirmed_at as "confirmedAt",
-  e.cooldown_until as "cooldownUntil", e.trace_id as "traceId", e.payload_bytes as "payloadBytes", e.tags, e.admission`;
+  e.cooldown_until as "cooldownUntil", e.trace_id as "traceId", e.payload_bytes as "payloadBytes", e.tags, e.admission,
+  e.revision`;
 
 /** The error text for the viewer, which often repeats a part of the payload. */
 export function errorTextFor(viewer: Viewer): <Text extends string | null>(text: Text) => Text {

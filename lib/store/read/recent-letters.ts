@@ -2,6 +2,7 @@ import type { ScopedSelection } from "@/lib/contract/scope";
 import type { AdmissionMark, AdmissionRecord } from "@/lib/core/admission";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import type { Queryable } from "@/lib/store/db";
+import { CURRENT_BODY, NEWEST_ERROR } from "@/lib/store/read/bodies";
 import { cutoffOf, readCandidates } from "@/lib/store/read/candidates";
 
 /** A stored event as it arrived, as far as the store tells. */
@@ -51,9 +52,8 @@ export async function readRecentLetters(
     `select e.id, s.name as source, e.first_seen as "firstSeen", e.event_id as "eventId", e.aggregate_type as "aggregateType",
             e.aggregate_id as "aggregateId", e.version::text as version, e.event_type as "eventType", e.trace_id as "traceId",
             e.error_code as "errorCode", e.attempts, e.failed_at as "failedAt", e.tags, e.admission as mark,
-            b.payload, b.content_type as "contentType", b.headers, b.origin, b.admission as record,
-            b.error_type as "errorType", b.error_message as "errorMessage", b.error_detail as "errorStack"
-       from dlq_event_rows e join sources s on s.id = e.source_id join dlq_event_bodies b on b.id = e.id
+            b.payload, b.content_type as "contentType", b.headers, b.origin, ${NEWEST_ERROR}
+       from dlq_event_rows e join sources s on s.id = e.source_id ${CURRENT_BODY}
       where e.id = any($1::uuid[]) order by e.id desc`,
     [fitting.map(({ id }) => id)],
     { name: "recent-letters", isoTimes: true },

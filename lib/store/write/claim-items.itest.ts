@@ -43,6 +43,7 @@ function intentOf(item: ClaimedItem, attempt = 1): AttemptIntent {
     attempt,
     target: "orders",
     targetId: item.sourceId,
+    revision: item.revision,
     idempotencyKey: `${item.source}:${item.eventId}`,
     eventId: item.eventId,
     aggregateType: item.aggregateType,
@@ -104,7 +105,7 @@ describe("an event", () => {
          from redrives r where id = $1 returning id`,
       [first.id],
     );
-    const item = { ...candidate!, aggregateId: null, version: null, errorCode: "TIMEOUT" };
+    const item = { ...candidate!, aggregateId: null, version: null, revision: 1, errorCode: "TIMEOUT" };
     const planned = { candidate: item as never, slice: 0, refusal: null, detail: null };
     await expect(world.db.transaction((tx) => insertItems(tx, other!.id, [planned]))).rejects.toMatchObject({
       code: "23505",

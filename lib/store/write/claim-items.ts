@@ -93,9 +93,9 @@ with live as (
      and (r.aggregate_id is null or exists (
            select 1 from leased l where l.source_id = r.source_id and l.aggregate_id = r.aggregate_id
                                              and l.aggregate_type = r.aggregate_type))
-  returning i.id, i.fence, i.attempts
+  returning i.id, i.fence, i.attempts, i.revision
 )
-select c.id, c.fence::text as fence, c.attempts as item_attempts,
+select c.id, c.fence::text as fence, c.attempts as item_attempts, c.revision,
        e.source_id, s.name as source, e.event_id, e.aggregate_type, e.aggregate_id, e.version::text as version, e.error_code,
        e.fingerprint, e.status, e.redrives, e.failures, e.trace_id, e.payload_bytes, e.admission,
        (extract(epoch from e.cooldown_until) * 1000)::float8 as cooldown_until_ms,
@@ -106,6 +106,7 @@ type ClaimRow = {
   id: string;
   fence: string;
   item_attempts: number;
+  revision: number;
   source_id: string;
   source: string;
   event_id: string;
@@ -132,6 +133,8 @@ export type ClaimedItem = {
   fence: bigint;
   /** Sends of this event within this redrive before this claim. */
   attempts: number;
+  /** The revision that was frozen: what is sent. */
+  revision: number;
   sourceId: string;
   source: string;
   eventId: string;
@@ -194,6 +197,7 @@ export async function claimItems(db: Queryable, request: ClaimRequest): Promise<
     redriveId: request.redriveId,
     fence: BigInt(row.fence),
     attempts: row.item_attempts,
+    revision: row.revision,
     sourceId: row.source_id,
     source: row.source,
     eventId: row.event_id,

@@ -44,7 +44,8 @@ export class CopyRows {
     return this;
   }
 
-  uuid(value: string): this {
+  uuid(value: string | null): this {
+    if (value === null) return this.null();
     this.reserve(20);
     this.at = this.buffer.writeInt32BE(16, this.at);
     this.at += this.buffer.write(value.replaceAll("-", ""), this.at, "hex");

@@ -26,10 +26,10 @@ export async function freezeEvents(
          from unnest($1::uuid[], $2::int[]) as w(id, slice)
         where e.id = any($1::uuid[]) and e.id = w.id and ${checked("e.status", EVENT_MOVE.freeze.from)}
        returning e.id, e.source_id, e.error_code, e.fingerprint, e.first_seen, ${EVENT_MOVE.freeze.from} as old_status,
-                 e.status as new_status, w.slice, e.aggregate_type, e.aggregate_id, e.version
+                 e.status as new_status, w.slice, e.aggregate_type, e.aggregate_id, e.version, e.revision
      )${rollupOf("moved")}, items as (
-       insert into redrive_items (id, redrive_id, slice, source_id, aggregate_type, aggregate_id, version, error_code, state)
-       select id, $3, slice, source_id, coalesce(aggregate_type, ''), aggregate_id, version, error_code, $5 from moved
+       insert into redrive_items (id, redrive_id, slice, source_id, aggregate_type, aggregate_id, version, error_code, revision, state)
+       select id, $3, slice, source_id, coalesce(aggregate_type, ''), aggregate_id, version, error_code, revision, $5 from moved
      )
      select id from moved`,
     [items.map((item) => item.candidate.id), items.map((item) => item.slice), redriveId, actor, FROZEN_AS.passes],
@@ -42,14 +42,14 @@ export async function freezeEvents(
 export async function insertItems(tx: Tx, redriveId: string, items: readonly PlannedItem[]): Promise<void> {
   if (items.length === 0) return;
   await tx.run(
-    `insert into redrive_items (id, redrive_id, slice, source_id, aggregate_type, aggregate_id, version, error_code, state, result,
+    `insert into redrive_items (id, redrive_id, slice, source_id, aggregate_type, aggregate_id, version, error_code, revision, state, result,
                                 detail, finished_at)
      select w.id, $1, w.slice, w.source_id, coalesce(w.aggregate_type, ''), w.aggregate_id, w.version, w.error_code,
-            w.state, w.refusal, w.detail,
+            w.revision, w.state, w.refusal, w.detail,
             case when w.refusal is null then null else now() end
        from unnest($2::uuid[], $3::int[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::text[],
-                   $9::text[], $10::text[], $11::text[])
-         as w(id, slice, source_id, aggregate_type, aggregate_id, version, error_code, refusal, detail, state)`,
+                   $9::text[], $10::text[], $11::text[], $12::int[])
+         as w(id, slice, source_id, aggregate_type, aggregate_id, version, error_code, refusal, detail, state, revision)`,
     [
       redriveId,
       items.map((item) => item.candidate.id),
@@ -62,6 +62,7 @@ export async function insertItems(tx: Tx, redriveId: string, items: readonly Pla
       items.map((item) => item.refusal),
       items.map((item) => item.detail),
       items.map((item) => (item.refusal === null ? FROZEN_AS.passes : FROZEN_AS.stopped)),
+      items.map((item) => item.candidate.revision),
     ],
     { name: "insert-items" },
   );

@@ -12,6 +12,8 @@ export type AttemptIntent = {
   /** Name of the target. */
   target: string;
   targetId: string;
+  /** The revision that is sent. */
+  revision: number;
   idempotencyKey: string;
   eventId: string;
   aggregateType: string | null;
@@ -46,12 +48,12 @@ const STOPPED = `(
 const OPEN = `
 with want as (
   select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::int[], $5::text[], $6::text[], $7::text[], $8::text[],
-                       $9::text[], $10::text[], $11::text[], $12::boolean[], $13::uuid[], $14::uuid[])
+                       $9::text[], $10::text[], $11::text[], $12::boolean[], $13::uuid[], $14::uuid[], $15::int[])
     as w(id, redrive_id, fence, attempt, target, idempotency_key, event_id, aggregate_type, aggregate_id, error_code,
-         source, whitelisted, source_id, target_id)
+         source, whitelisted, source_id, target_id, revision)
 )
-insert into redrive_attempts (id, redrive_id, attempt, fence, target, target_id, idempotency_key, opened_at)
-select w.id, w.redrive_id, w.attempt, w.fence, w.target, w.target_id, w.idempotency_key, clock_timestamp()
+insert into redrive_attempts (id, redrive_id, attempt, fence, target, target_id, idempotency_key, revision, opened_at)
+select w.id, w.redrive_id, w.attempt, w.fence, w.target, w.target_id, w.idempotency_key, w.revision, clock_timestamp()
   from want w
   join redrive_items i on i.id = any($1::uuid[]) and ${heldItem("w.redrive_id")}
  where not ${STOPPED}
@@ -92,6 +94,7 @@ export async function openAttempts(db: Queryable, intents: readonly AttemptInten
       intents.map((intent) => intent.whitelisted),
       intents.map((intent) => intent.sourceId),
       intents.map((intent) => intent.targetId),
+      intents.map((intent) => intent.revision),
     ],
     { name: "open-attempts" },
   );

@@ -12,7 +12,13 @@ const DAY_MS = 86_400_000;
 /**
  * A page of dlq_events keeps free space for new versions of its rows: an update on another page would double its WAL.
  */
-const PARTITIONED = { dlq_events: " with (fillfactor = 70)", dlq_event_facts: "", dlq_event_bodies: "" };
+const PARTITIONED = {
+  dlq_events: " with (fillfactor = 70)",
+  dlq_event_facts: "",
+  dlq_event_bodies: "",
+  event_revisions: "",
+  event_bounces: "",
+};
 /**
  * SQLSTATE of a row without a partition, and of a row that a check constraint refuses: only the second names a
  * constraint.

@@ -2,11 +2,13 @@ import type { KnownEvent } from "@/lib/core/bounce";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import type { EventStatus } from "@/lib/core/event-state";
 import { flowBesideBounce } from "@/lib/core/flow";
+import { bounceBecomesCurrent } from "@/lib/core/revision";
 import { errorSummary } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
 import { ITEM, PARKED } from "@/lib/store/state-sql";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
 import type { Parking } from "@/lib/store/write/park";
+import { moveCurrent } from "@/lib/store/write/revise-events";
 import { rollupOf } from "@/lib/store/write/rollup";
 
 /** A stored event whose key is the key of an arrival. */
@@ -165,52 +167,98 @@ async function updateFacts(tx: Tx, bounces: Bounce[]): Promise<void> {
   const column = <T>(of: (letter: DeadLetter) => T) => bounces.map(({ parking }) => of(parking.letter));
   await tx.run(
     `update dlq_event_facts f
-        set last_error_code = w.error_code, last_error = w.error, payload_bytes = w.payload_bytes,
+        set last_error_code = w.error_code, last_error = w.error,
             failed_at = coalesce(to_timestamp(w.failed_at / 1000), f.failed_at)
-       from unnest($1::uuid[], $2::text[], $3::text[], $4::int[], $5::float8[])
-         as w (id, error_code, error, payload_bytes, failed_at)
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::float8[])
+         as w (id, error_code, error, failed_at)
       where f.id = w.id`,
     [
       bounces.map(({ found }) => found.id),
       column((letter) => letter.errorCode),
       column((letter) => errorSummary(letter.error)),
-      column((letter) => letter.payload.byteLength),
       column((letter) => letter.failedAtMs),
     ],
     { name: "update-facts" },
   );
 }
 
+/** A revision that a bounce brought, and whether it is the current one now. */
+export type BroughtRevision = { revision: number; current: boolean };
+
 /**
- * Updates the bodies of bounced events: always the error and what admission did, payload and content type only when they differ from the
- * stored ones. Headers and origin stay those of the first arrival, because a redrive sends there. Returns the ids whose
- * payload was replaced.
+ * Keeps what each bounce brought: its error, headers, origin and what admission did; and its bytes as a revision, by the
+ * event's id, when they differ from those that were sent. The events must be locked by this transaction.
  */
-export async function updateBodies(tx: Tx, bounces: Bounce[]): Promise<Set<string>> {
-  const ids = bounces.map(({ found }) => found.id);
-  const payloads = bounces.map(({ parking }) => Buffer.from(parking.letter.payload));
-  await tx.run(
-    `update dlq_event_bodies b set error_type = w.type, error_message = w.message, error_detail = w.stack,
-            admission = w.admission
-       from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::jsonb[]) as w (id, type, message, stack, admission)
-      where b.id = w.id`,
+export async function storeBounces(
+  tx: Tx,
+  bounces: Bounce[],
+  { actor, nowMs }: { actor: string; nowMs: number },
+): Promise<Map<string, BroughtRevision>> {
+  const column = <T>(of: (bounce: Bounce) => T) => bounces.map(of);
+  // The intent of a send is stored before the send: what came back has an attempt. Without one, a consumer had confirmed
+  // an event that Parkade had not sent.
+  const sent = await tx.query<{ id: string; sent: number }>(
+    `insert into event_bounces
+       (id, bounce, at, redrive_id, sent, error_type, error_message, error_detail, headers, origin, admission)
+     select w.id, w.bounce, to_timestamp($10::float8 / 1000), w.redrive,
+            coalesce((select a.revision from redrive_attempts a
+                       where a.id = w.id and (w.redrive is null or a.redrive_id = w.redrive)
+                       order by a.opened_at desc limit 1), 1),
+            w.type, w.message, w.stack, w.headers, w.origin, w.admission
+       from unnest($1::uuid[], $2::int[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::jsonb[], $8::jsonb[], $9::jsonb[])
+         as w (id, bounce, redrive, type, message, stack, headers, origin, admission)
+     returning id, sent`,
     [
-      ids,
-      bounces.map(({ parking }) => parking.letter.error.type),
-      bounces.map(({ parking }) => parking.letter.error.message),
-      bounces.map(({ parking }) => parking.letter.error.stack),
-      bounces.map(({ parking }) => parking.record && JSON.stringify(parking.record)),
+      column(({ found }) => found.id),
+      column(({ found }) => found.bounces + 1),
+      column(({ redriveId }) => redriveId),
+      column(({ parking }) => parking.letter.error.type),
+      column(({ parking }) => parking.letter.error.message),
+      column(({ parking }) => parking.letter.error.stack),
+      column(({ parking }) => JSON.stringify(parking.letter.headers)),
+      column(({ parking }) => JSON.stringify(parking.letter.origin)),
+      column(({ parking }) => parking.record && JSON.stringify(parking.record)),
+      nowMs,
     ],
-    { name: "update-body-errors" },
+    { name: "store-bounces" },
   );
-  const rows = await tx.query<{ id: string }>(
-    `update dlq_event_bodies b set payload = w.payload, content_type = w.content_type
-       from unnest($1::uuid[], $2::bytea[], $3::text[]) as w (id, payload, content_type)
-      where b.id = w.id and b.payload <> w.payload returning b.id`,
-    [ids, payloads, bounces.map(({ parking }) => parking.letter.contentType)],
-    { name: "update-payloads" },
+  const revisionSent = new Map(sent.map((row) => [row.id, row.sent]));
+  const brought = await tx.query<{ id: string; revision: number; sent: number; bytes: number }>(
+    // The headers of a bounce carry the marks of its failure: the revision is sent with those that were sent before.
+    `insert into event_revisions (id, revision, cause, base, bounce, actor, at, payload, content_type, headers)
+     select w.id, 1 + coalesce((select max(l.revision) from event_revisions l where l.id = w.id), 1), 'bounce', w.sent,
+            w.bounce, $6, to_timestamp($7::float8 / 1000), w.payload, w.content_type, coalesce(r.headers, b.headers)
+       from unnest($1::uuid[], $2::int[], $3::int[], $4::bytea[], $5::text[]) as w (id, sent, bounce, payload, content_type)
+       join dlq_event_bodies b on b.id = w.id
+       left join event_revisions r on r.id = w.id and r.revision = w.sent
+      where coalesce(r.payload, b.payload) <> w.payload or coalesce(r.content_type, b.content_type) <> w.content_type
+     returning id, revision, base as sent, octet_length(payload) as bytes`,
+    [
+      column(({ found }) => found.id),
+      column(({ found }) => revisionSent.get(found.id)),
+      column(({ found }) => found.bounces + 1),
+      column(({ parking }) => Buffer.from(parking.letter.payload)),
+      column(({ parking }) => parking.letter.contentType),
+      actor,
+      nowMs,
+    ],
+    { name: "store-brought-revisions" },
   );
-  return new Set(rows.map((row) => row.id));
+  if (brought.length === 0) return new Map();
+  const events = await tx.query<{ id: string; revision: number }>(
+    "select id, revision from dlq_events where id = any($1::uuid[])",
+    [brought.map(({ id }) => id)],
+    { name: "current-revisions" },
+  );
+  const current = new Map(events.map(({ id, revision }) => [id, revision]));
+  const moves = brought.filter(({ id, sent }) => bounceBecomesCurrent({ sent, current: current.get(id)! }));
+  await moveCurrent(
+    tx,
+    moves.map(({ id, revision, bytes }) => ({ id, to: revision, payloadBytes: bytes })),
+    null,
+  );
+  const moved = new Set(moves.map(({ id }) => id));
+  return new Map(brought.map(({ id, revision }) => [id, { revision, current: moved.has(id) }]));
 }
 
 /** Bounces of one redrive; `sampled` of them were delivered since it last started or resumed. */

@@ -1,0 +1,28 @@
+import type { EventStatus } from "./event-state";
+
+/**
+ * The states of an event's bytes, by number. Revision 1 is what arrived first. A bounce that brings other bytes, an edit
+ * and a mend each add one; none is ever changed, and no number is used twice. One revision is the current one: lists show
+ * it, and a redrive freezes it. Restoring another one, or undoing a mend, moves that choice and copies no bytes, so that
+ * the key of a send (`core/send-key.ts`) stands for the same bytes for ever.
+ */
+export const REVISION_CAUSES = ["arrived", "bounce", "edit", "mend"] as const;
+export type RevisionCause = (typeof REVISION_CAUSES)[number];
+
+/** An event that is queued has a frozen revision, and one that was redriven is not parked. */
+export const REVISABLE_STATUSES = ["PENDING", "IGNORED"] as const satisfies readonly EventStatus[];
+
+/** Why an event is not revised. */
+export const REVISION_REFUSALS = [
+  "event-queued",
+  "already-redriven",
+  "stale-revision",
+  "unknown-revision",
+  "not-found",
+] as const;
+export type RevisionRefusal = (typeof REVISION_REFUSALS)[number];
+
+/** Is the revision that a bounce brings the current one? Not when somebody chose another one after the send. */
+export function bounceBecomesCurrent({ sent, current }: { sent: number; current: number }): boolean {
+  return sent === current;
+}

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { readBodies } from "@/lib/store/read/bodies";
+import { type NewRevision, reviseEvents, setRevisions } from "@/lib/store/write/revise-events";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld({ redisUrl: null });
+});
+afterAll(() => world.close());
+
+let ids: string[];
+beforeEach(async () => {
+  await world.db.run(
+    "truncate dlq_events, dlq_event_facts, dlq_event_bodies, event_revisions, event_keys, redrive_items",
+  );
+  await world.park(3, () => ({ payload: Buffer.from("as it arrived") }));
+  ids = await world.idsOf();
+});
+
+const revise = (revisions: (Pick<NewRevision, "id" | "base"> & { text: string })[]) =>
+  world.db.transaction((tx) =>
+    reviseEvents(tx, {
+      ...{ cause: "edit", actor: "ada", reason: "a field was renamed", operationId: null, atMs: 1_795_000_000_000 },
+      revisions: revisions.map(({ text, ...revision }) => ({
+        ...revision,
+        payload: Buffer.from(text),
+        contentType: "text/x-mended",
+        headers: [["mended", "yes"]],
+        patch: { by: "hand" },
+      })),
+    }),
+  );
+const restore = (id: string, from: number, to: number) =>
+  world.db.transaction((tx) => setRevisions(tx, [{ id, from, to }], "bea"));
+const current = () => world.db.query("select revision, last_operator from dlq_events order by id");
+
+test("a revision becomes the current one of its event, numbers are not used twice, and each one's bytes stay", async () => {
+  const [first, second] = ids as [string, string];
+  expect(
+    await revise([
+      { id: first, base: 1, text: "two" },
+      { id: second, base: 1, text: "zwei" },
+    ]),
+  ).toEqual([
+    { id: first, revision: 2, refusal: null },
+    { id: second, revision: 2, refusal: null },
+  ]);
+  expect(await restore(first, 2, 1)).toEqual([{ id: first, revision: 1, refusal: null }]);
+  expect(await revise([{ id: first, base: 1, text: "three" }])).toEqual([{ id: first, revision: 3, refusal: null }]);
+  expect(await current()).toEqual([
+    { revision: 3, last_operator: "ada" },
+    { revision: 2, last_operator: "ada" },
+    { revision: 1, last_operator: null },
+  ]);
+  const textOf = async (revision: number) => {
+    const body = (await readBodies(world.db, [{ id: first, revision }])).get(first);
+    return body && Buffer.from(body.payload).toString();
+  };
+  expect([await textOf(1), await textOf(2), await textOf(3), await textOf(4)]).toEqual([
+    "as it arrived",
+    "two",
+    "three",
+    undefined,
+  ]);
+  const { rows } = { rows: await world.db.query("select id, payload_bytes from dlq_event_facts order by id") };
+  expect(rows.map(({ payload_bytes }) => payload_bytes)).toEqual([5, 4, 13]);
+});
+
+test("who has not seen the current revision is refused, and so is a revision of an event that is queued or redriven", async () => {
+  const [first, second, third] = ids as [string, string, string];
+  await revise([{ id: first, base: 1, text: "two" }]);
+  await world.db.run("update dlq_events set status = 'QUEUED' where id = $1", [second]);
+  await world.db.run("update dlq_events set status = 'REDRIVEN' where id = $1", [third]);
+  const unknown = "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b00";
+  const outcomes = await revise([first, second, third, unknown].map((id) => ({ id, base: 1, text: "late" })));
+  expect(outcomes).toEqual([
+    { id: first, refusal: "stale-revision", current: 2 },
+    { id: second, refusal: "event-queued", current: 1 },
+    { id: third, refusal: "already-redriven", current: 1 },
+    { id: unknown, refusal: "not-found", current: null },
+  ]);
+  expect(await restore(first, 1, 2)).toEqual([{ id: first, refusal: "stale-revision", current: 2 }]);
+  expect(await restore(first, 2, 3)).toEqual([{ id: first, refusal: "unknown-revision", current: 2 }]);
+  expect(await world.db.query("select count(*) as n from event_revisions")).toEqual([{ n: 1 }]);
+});
+
+test("of many who edit the same revision at once, one wins and the others are told", async () => {
+  const outcomes = await Promise.all(
+    Array.from({ length: 5 }, (_, who) => revise([{ id: ids[0]!, base: 1, text: `by ${who}` }])),
+  );
+  const won = outcomes.flat().filter(({ refusal }) => refusal === null);
+  expect(won).toHaveLength(1);
+  expect(await world.db.query("select revision from event_revisions")).toEqual([{ revision: 2 }]);
+});
