@@ -19,7 +19,7 @@ export function createAttempts({ db }: Pick<Deps, "db">): Attempts {
   const opener = createBatcher<AttemptIntent, boolean>(
     async (intents) => {
       const opened = await openAttempts(db, intents);
-      return intents.map((intent) => opened.has(attemptKey(intent.id, intent.attempt)));
+      return intents.map((intent) => opened.has(attemptKey(intent)));
     },
     { max: BATCH_MAX },
   );

@@ -82,7 +82,17 @@ describe("a claim", () => {
     expect(await renewClaims(world.db, [stale!], 30_000)).toEqual(new Set());
     expect(await renewClaims(world.db, [fresh!], 30_000)).toEqual(new Set([fresh!.id]));
     expect(await openAttempts(world.db, [intentOf(stale!)])).toEqual(new Set());
-    expect(await openAttempts(world.db, [intentOf(fresh!)])).toEqual(new Set([attemptKey(fresh!.id, 1)]));
+    expect(await openAttempts(world.db, [intentOf(fresh!)])).toEqual(new Set([attemptKey(intentOf(fresh!))]));
+  });
+
+  test("that a worker has made again denies the intent of its old claim, also in one call with the new one", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [stale] = await claim(id);
+    await letClaimsExpire();
+    const [fresh] = await claim(id);
+    const intents = [intentOf(stale!), intentOf(fresh!)];
+    expect(await openAttempts(world.db, intents)).toEqual(new Set([attemptKey(intents[1]!)]));
   });
 
   test("is empty while the redrive does not run", async () => {
@@ -238,7 +248,7 @@ describe("an intent", () => {
       { state: "ambiguous", code: "WORKER_LOST" },
     ]);
     expect(await openAttempts(world.db, [intentOf(next!, 1)])).toEqual(new Set());
-    expect(await openAttempts(world.db, [intentOf(next!, 2)])).toEqual(new Set([attemptKey(next!.id, 2)]));
+    expect(await openAttempts(world.db, [intentOf(next!, 2)])).toEqual(new Set([attemptKey(intentOf(next!, 2))]));
   });
 
   test("that the next holder has marked ambiguous is not closed by the one that lost it", async () => {

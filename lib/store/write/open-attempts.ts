@@ -60,7 +60,7 @@ select w.id, w.redrive_id, w.attempt, w.fence, w.target, w.target_id, w.idempote
  order by i.id
    for share of i
 on conflict (id, redrive_id, attempt) do nothing
-returning id, attempt`;
+returning id, attempt, fence`;
 
 /**
  * The second check, once every transaction can see the intents. A stop commits and then reads the open intents; an
@@ -75,9 +75,12 @@ with opened as (
 )
 select w.id, w.attempt from opened w where ${STOPPED}`;
 
-/** Records intents; returns the keys (`attemptKey`) of those that may be sent. */
+/**
+ * Records intents; returns the keys (`attemptKey`) of those that may be sent. Two intents of one call may be of the same item:
+ * a worker whose claim ended may have claimed it again, and the intent of its old claim is then denied.
+ */
 export async function openAttempts(db: Queryable, intents: readonly AttemptIntent[]): Promise<Set<string>> {
-  const rows = await db.query<{ id: string; attempt: number }>(
+  const rows = await db.query<{ id: string; attempt: number; fence: number | string }>(
     OPEN,
     [
       intents.map((intent) => intent.id),
@@ -98,11 +101,11 @@ export async function openAttempts(db: Queryable, intents: readonly AttemptInten
     ],
     { name: "open-attempts" },
   );
-  const opened = new Set(rows.map((row) => attemptKey(row.id, row.attempt)));
+  const opened = new Set(rows.map(attemptKey));
   if (opened.size === 0) return opened;
   const stopped = await takeBackStopped(
     db,
-    intents.filter((intent) => opened.has(attemptKey(intent.id, intent.attempt))),
+    intents.filter((intent) => opened.has(attemptKey(intent))),
   );
   for (const key of stopped) opened.delete(key);
   return opened;
@@ -126,14 +129,11 @@ async function takeBackStopped(db: Queryable, intents: readonly AttemptIntent[])
     ],
     { name: "look-again" },
   );
-  const stopped = new Set(rows.map((row) => attemptKey(row.id, row.attempt)));
-  if (stopped.size > 0) {
-    await takeBack(
-      db,
-      intents.filter((intent) => stopped.has(attemptKey(intent.id, intent.attempt))),
-    );
-  }
-  return stopped;
+  const ids = new Set(rows.map((row) => row.id));
+  // Of one item at most one intent was opened.
+  const stopped = intents.filter(({ id }) => ids.has(id));
+  if (stopped.length > 0) await takeBack(db, stopped);
+  return new Set(stopped.map(attemptKey));
 }
 
 async function takeBack(db: Queryable, intents: readonly AttemptIntent[]): Promise<void> {
@@ -151,8 +151,8 @@ async function takeBack(db: Queryable, intents: readonly AttemptIntent[]): Promi
   );
 }
 
-export function attemptKey(id: string, attempt: number): string {
-  return `${id}#${attempt}`;
+export function attemptKey(row: { id: string; attempt: number; fence: bigint | number | string }): string {
+  return `${row.id}#${row.attempt}#${row.fence}`;
 }
 
 /**

@@ -1,0 +1,582 @@
+import { PublishError } from "@/lib/brokers/port";
+import { redriveRequestSchema } from "@/lib/contract/redrives";
+import type { DeadLetter } from "@/lib/core/dead-letter";
+import { EVENT_MOVES, type EventMove, type EventStatus } from "@/lib/core/event-state";
+import { DomainError } from "@/lib/core/problem";
+import { isFinal, type RedriveState } from "@/lib/core/redrive-state";
+import { localViewer } from "@/lib/core/viewer";
+import { changeRedrive } from "@/lib/operations/change-redrive";
+import { confirmEvents } from "@/lib/operations/confirm-events";
+import type { Deps } from "@/lib/operations/deps";
+import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
+import { imposeControl } from "@/lib/operations/impose-control";
+import { liftControl } from "@/lib/operations/lift-control";
+import { parkEvents } from "@/lib/operations/park-events";
+import { requestRedrive } from "@/lib/operations/request-redrive";
+import type { Clock } from "@/lib/platform/clock";
+import { createLog } from "@/lib/platform/log";
+import { advanceCanaries } from "@/lib/redriving/canary-and-brake";
+import { reconcile } from "@/lib/redriving/reconcile";
+import { createDb, type Db } from "@/lib/store/db";
+import { createLowRateStore, type LowRateStore } from "@/lib/store/prisma";
+import { addSource, deadLetter } from "@/lib/testing/letters";
+import { auditGaps, contradictions, rollupDrift } from "@/lib/testing/rollup-drift";
+import {
+  type HeldQueue,
+  heldQueue,
+  type PendingSend,
+  type SteppedWorker,
+  steppedWorker,
+} from "@/lib/testing/stepped-worker";
+
+/** The store of many runs: a run has a source of its own. */
+export type ModelStore = { url: string; db: Db; lowRate: LowRateStore; close(): Promise<void> };
+
+export async function openModelStore(url: string): Promise<ModelStore> {
+  const db = createDb(url, { max: 4 });
+  const lowRate = createLowRateStore(url);
+  // An event may go round and round: nothing cools down, and the limits against loops are within reach.
+  await db.run(
+    "insert into settings (key, value, updated_by) values ('cooldownMs', '0', 'model'), ('redriveLimit', '4', 'model')",
+  );
+  return {
+    url,
+    db,
+    lowRate,
+    close: async () => {
+      await lowRate.end();
+      await db.end();
+    },
+  };
+}
+
+/** Time of a request passes when it waits. */
+function impatientClock(): Clock {
+  let passedMs = 0;
+  return {
+    nowMs: () => passedMs,
+    wallMs: () => Date.now(),
+    sleep: async (ms) => {
+      passedMs += ms;
+    },
+    timer: () => () => undefined,
+  };
+}
+
+type EventRow = {
+  id: string;
+  eventId: string;
+  status: EventStatus;
+  version: string | null;
+  aggregateId: string | null;
+  confirmed: boolean;
+  redriveId: string | null;
+};
+type RedriveRow = { id: string; state: RedriveState; mode: string; earlier: string; lane: "main" | "slow" };
+type Seen = { events: Map<string, EventRow>; redrives: Map<string, RedriveRow> };
+
+/** What became of one send: `lost` = the target took it, and nobody heard its answer. */
+type Fate = "open" | "taken" | "lost" | "refused" | "failed";
+type Sent = {
+  eventId: string;
+  redriveId: string;
+  attempt: number;
+  key: string;
+  payload: string;
+  step: number;
+  fate: Fate;
+  pending: PendingSend;
+};
+
+/** What a command may do to events that exist. */
+const BY_WORK: EventMove[] = [
+  "deliver",
+  "deliverBounced",
+  "skip",
+  "pass",
+  "refuse",
+  "fail",
+  "cancel",
+  "giveBack",
+  "exhaust",
+];
+const MAY = {
+  park: ["bounce", "exhaust"],
+  redrive: ["freeze"],
+  work: BY_WORK,
+  cancel: ["cancel"],
+  ignore: ["ignore"],
+  release: ["release"],
+  confirm: ["confirm"],
+  nothing: [],
+} as const satisfies Record<string, readonly EventMove[]>;
+export type Class = keyof typeof MAY;
+
+/** All statuses that moves of a class lead to, from one status. */
+function reachable(from: EventStatus, kind: Class): Set<EventStatus> {
+  const found = new Set([from]);
+  for (let grown = true; grown; ) {
+    grown = false;
+    for (const move of MAY[kind]) {
+      const { from: before, to } = EVENT_MOVES[move];
+      if ((before as readonly EventStatus[]).some((status) => found.has(status)) && !found.has(to)) {
+        found.add(to);
+        grown = true;
+      }
+    }
+  }
+  return found;
+}
+
+/** A rule was broken. */
+export class Broken extends Error {}
+
+const WORKERS = 2;
+const ROUNDS_MAX = 80;
+let runs = 0;
+
+/**
+ * One run of the model: a store, two workers that take one statement at a time, and a target whose answers the test gives.
+ * After each command the store is compared with what it was before: only legal moves of the events that the command may move,
+ * and no send that a stop, an order or a fence forbids.
+ */
+export async function openModel(store: ModelStore) {
+  const source = `run-${++runs}`;
+  const sourceId = await addSource(store.db, source);
+  await store.db.run("update targets set rate_per_second = null where source_id = $1", [sourceId]);
+  const queue: HeldQueue = heldQueue();
+  const log = createLog({ level: "silent", process: "model" });
+  const deps: Deps & { lowRate: LowRateStore } = {
+    db: store.db,
+    lowRate: store.lowRate,
+    lane: queue,
+    clock: impatientClock(),
+    log,
+  };
+  const sent: Sent[] = [];
+  const letters = new Map<string, DeadLetter>();
+  const [mayStillSend, requestedAt] = [new Map<string, number>(), new Map<string, number>()];
+  const parkedAt = new Map<string, number>();
+  const processed = new Set<string>();
+  const broken: unknown[] = [];
+  let [step, made] = [0, 0];
+  let seen: Seen = { events: new Map(), redrives: new Map() };
+
+  const newWorker = (): SteppedWorker =>
+    steppedWorker({
+      number: ++made,
+      databaseUrl: store.url,
+      queue,
+      onSend: (pending) => void noteSend(pending),
+      onEnd: (lane, job, outcome) => {
+        if ("error" in outcome) broken.push({ rule: "a slice ends without an error", error: String(outcome.error) });
+        else if (outcome.kind === "again") queue.held.push({ queue: lane, job });
+      },
+    });
+  const workers = Array.from({ length: WORKERS }, newWorker);
+
+  function noteSend(pending: PendingSend): void {
+    const { eventId, redriveId, attempt, idempotencyKey: key, payload } = pending.message;
+    const one: Sent = {
+      ...{ eventId, redriveId, attempt, key, payload: Buffer.from(payload).toString() },
+      ...{ step, fate: "open", pending },
+    };
+    checkStop(one);
+    checkOrder(one);
+    if (sent.some((other) => other.redriveId === redriveId && other.eventId === eventId && other.attempt === attempt)) {
+      broken.push({ rule: "one intent is one send", eventId, attempt });
+    }
+    const known = letters.get(eventId)!;
+    if (one.payload !== Buffer.from(known.payload).toString())
+      broken.push({ rule: "the parked bytes are sent", eventId });
+    sent.push(one);
+  }
+
+  /** After the answer to a stop at most the sends may come that it counted as under way. */
+  function checkStop({ redriveId, eventId }: Sent): void {
+    for (const subject of [redriveId, eventId]) {
+      const left = mayStillSend.get(subject);
+      if (left === undefined) continue;
+      if (left === 0) broken.push({ rule: "nothing is sent after a stop", subject, eventId });
+      else mayStillSend.set(subject, left - 1);
+    }
+  }
+
+  /** A later version never passes an earlier one that was parked when its redrive was requested, and was not sent yet. */
+  function checkOrder({ eventId, redriveId }: Sent): void {
+    const event = seen.events.get(eventId);
+    if (!event?.aggregateId || seen.redrives.get(redriveId)?.earlier === "pass") return;
+    if (sent.some((one) => one.eventId === eventId)) return;
+    for (const other of seen.events.values()) {
+      if (other.aggregateId !== event.aggregateId || Number(other.version) >= Number(event.version)) continue;
+      // What its consumer has processed, and what is older than that, holds nothing back.
+      if (isProcessed(other) || sent.some((one) => one.eventId === other.eventId)) continue;
+      if (parkedAt.get(other.eventId)! >= requestedAt.get(redriveId)!) continue;
+      broken.push({ rule: "a later version never passes an earlier parked one", eventId, earlier: other.eventId });
+    }
+  }
+
+  function isProcessed({ aggregateId, version }: EventRow): boolean {
+    return [...processed].some((eventId) => {
+      const known = letters.get(eventId)!;
+      return known.aggregateId === aggregateId && known.version! >= BigInt(version!);
+    });
+  }
+
+  async function look(): Promise<Seen> {
+    const events = await store.db.query<EventRow>(
+      `select e.id, e.event_id as "eventId", e.status, e.version::text as version, e.aggregate_id as "aggregateId",
+              e.confirmed_at is not null as confirmed,
+              (select i.redrive_id from redrive_items i where i.id = e.id and i.state = 'open') as "redriveId"
+         from dlq_events e where e.source_id = $1 order by e.id`,
+      [sourceId],
+      { name: "model-events" },
+    );
+    const redrives = await store.db.query<RedriveRow>(
+      "select id, state, mode, earlier, lane from redrives where $1 = any(sources) order by id",
+      [source],
+      { name: "model-redrives" },
+    );
+    return {
+      events: new Map(events.map((event) => [event.eventId, event])),
+      redrives: new Map(redrives.map((redrive) => [redrive.id, redrive])),
+    };
+  }
+
+  /** All promises that can go on have gone on; only sends, timers and statements that wait for their turn are left. */
+  async function settle(): Promise<void> {
+    for (let calm = 0; calm < 3; calm++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (workers.some((worker) => worker.busy())) calm = -1;
+    }
+  }
+
+  /** Runs one command and compares the store with what it was. Refusals of the product are answers, not failures. */
+  async function command(kind: Class, run: () => Promise<unknown>): Promise<void> {
+    step++;
+    try {
+      await run();
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+    }
+    await settle();
+    const now = await look();
+    for (const [eventId, before] of seen.events) {
+      const after = now.events.get(eventId);
+      if (!after) broken.push({ rule: "what was acknowledged stays", eventId });
+      else if (!reachable(before.status, kind).has(after.status)) {
+        broken.push({ rule: "only legal moves", kind, eventId, from: before.status, to: after.status });
+      }
+      if (after && (after.status === "QUEUED") !== (after.redriveId !== null)) {
+        broken.push({ rule: "QUEUED is an open item", eventId, status: after.status, redriveId: after.redriveId });
+      }
+    }
+    for (const [id, before] of seen.redrives) {
+      const after = now.redrives.get(id)!;
+      if (isFinal(before.state) && after.state !== before.state) broken.push({ rule: "a final redrive stays", id });
+    }
+    seen = now;
+    if (broken.length > 0) throw new Broken(JSON.stringify(broken));
+  }
+
+  const eventAt = (place: number): EventRow | undefined =>
+    [...seen.events.values()].at(place % (seen.events.size || 1));
+  const redriveAt = (place: number): RedriveRow | undefined => {
+    const live = [...seen.redrives.values()].filter(({ state }) => !isFinal(state));
+    return live.at(place % (live.length || 1));
+  };
+  const sendsInHand = () => sent.filter(({ fate }) => fate === "open");
+  const ada = localViewer("ada");
+
+  const park = async (letter: DeadLetter) => {
+    await parkEvents(deps, [{ source, letter }], localViewer("producer"));
+  };
+
+  return {
+    sent,
+
+    park: (aggregate: number) =>
+      command("nothing", async () => {
+        const number = letters.size;
+        const aggregateId = aggregate === 0 ? null : `order-${aggregate}`;
+        const version = 1n + BigInt([...letters.values()].filter((other) => other.aggregateId === aggregateId).length);
+        const letter = deadLetter({
+          eventId: `event-${number}`,
+          aggregateId,
+          version: aggregateId === null ? null : version,
+          payload: Buffer.from(`{"number": ${number}, "big": 9007199254740993}`),
+        });
+        letters.set(letter.eventId, letter);
+        parkedAt.set(letter.eventId, step);
+        await park(letter);
+      }),
+
+    /** The broker hands the letter out once more, without a mark. */
+    parkAgain: (place: number) =>
+      command("park", async () => {
+        const event = eventAt(place);
+        if (event) await park(letters.get(event.eventId)!);
+      }),
+
+    /** The consumer rejects what it had taken: the letter comes back with the mark of its redrive. */
+    bounce: (place: number) =>
+      command("park", async () => {
+        const taken = sent.filter(({ fate }) => fate === "taken" || fate === "lost");
+        const one = taken.at(place % (taken.length || 1));
+        if (!one) return;
+        await park({ ...letters.get(one.eventId)!, redrive: { redriveId: one.redriveId, attempt: one.attempt } });
+      }),
+
+    redrive: (choice: {
+      mask: number;
+      mode: "deliver" | "verify";
+      earlier: "hold" | "include" | "pass";
+      canary: boolean;
+    }) =>
+      command("redrive", async () => {
+        const chosen = [...seen.events.values()].filter((_, index) => (choice.mask >> (index % 8)) & 1);
+        if (chosen.length === 0) return;
+        const { mode, earlier, canary } = choice;
+        const request = redriveRequestSchema.parse({
+          ...{ mode, earlier, lane: "main", reason: "the service is back" },
+          select: { ids: chosen.map(({ id }) => id) },
+          ...(mode === "deliver" && canary ? { canary: { steps: [1, 2], quietMs: 100 } } : {}),
+        });
+        const { id } = await requestRedrive(deps, { request, idempotency: null }, ada);
+        requestedAt.set(id, step);
+      }),
+
+    /** A worker takes a job of the queue. A job that is handed out twice stays in the queue. */
+    begin: (worker: number, place: number, twice: boolean) =>
+      command("work", async () => {
+        const jobs = queue.held.filter(({ job }) => job.kind === "slice" || job.kind === "canary");
+        const one = jobs.at(place % (jobs.length || 1));
+        if (!one || one.queue === "sets") return;
+        if (!twice) queue.held.splice(queue.held.indexOf(one), 1);
+        workers[worker % WORKERS]!.begin(one.queue, one.job as never);
+      }),
+
+    /** Lets up to `count` statements of a worker pass, one after the other. */
+    pass: (worker: number, count: number) =>
+      command("work", async () => {
+        for (let passed = 0; passed < count && workers[worker % WORKERS]!.waiting() > 0; passed++) {
+          workers[worker % WORKERS]!.pass();
+          await settle();
+        }
+      }),
+
+    answer: (place: number, how: "take" | "refuse" | "fail" | "cut") =>
+      command("work", async () => {
+        const open = sendsInHand();
+        const one = open.at(place % (open.length || 1));
+        if (!one) return;
+        if (how === "take") {
+          one.fate = "taken";
+          one.pending.take();
+        } else if (how === "cut") {
+          one.fate = "lost";
+          one.pending.reject(new PublishError("ECONNRESET", "the connection broke", { sent: "maybe" }));
+        } else {
+          one.fate = how === "refuse" ? "refused" : "failed";
+          const status = how === "refuse" ? 422 : 503;
+          one.pending.reject(new PublishError(`HTTP_${status}`, `${status}`, { status, sent: "no" }));
+        }
+      }),
+
+    /** The worker is gone. What was under way has arrived, or has not; nobody hears of it. */
+    crash: (worker: number, arrives: boolean) =>
+      command("work", async () => {
+        const place = worker % WORKERS;
+        const gone = workers[place]!;
+        for (const one of sendsInHand()) {
+          if (one.pending.worker === gone.number) one.fate = arrives ? "lost" : "failed";
+        }
+        await gone.kill();
+        workers[place] = newWorker();
+      }),
+
+    /** Half a minute passes in the store: claims and leases end, also those of a worker that only stands still. */
+    leasesEnd: () => command("nothing", () => endLeases()),
+
+    /** Time passes in a worker: it looks at its redrives, backoffs end, sends time out. */
+    tick: (worker: number, ms: number) =>
+      command("work", async () => {
+        await workers[worker % WORKERS]!.clock.advance(ms);
+      }),
+
+    change: (place: number, action: "pause" | "resume" | "cancel") =>
+      command(action === "cancel" ? "cancel" : "nothing", async () => {
+        const redrive = redriveAt(place);
+        if (!redrive) return;
+        const { underWay } = await changeRedrive(deps, { id: redrive.id, change: { action } }, ada);
+        if (action === "resume") mayStillSend.delete(redrive.id);
+        else mayStillSend.set(redrive.id, underWay!);
+      }),
+
+    lane: (place: number, lane: "main" | "slow") =>
+      command("nothing", async () => {
+        const redrive = redriveAt(place);
+        if (redrive) await changeRedrive(deps, { id: redrive.id, change: { lane } }, ada);
+      }),
+
+    ignore: (place: number) =>
+      command("ignore", async () => {
+        const event = eventAt(place);
+        if (!event) return;
+        const { changed } = await ignoreEvents(deps, { select: { ids: [event.id] }, reason: "obsolete" }, ada);
+        if (changed === 1) mayStillSend.set(event.eventId, 0);
+      }),
+
+    release: (place: number) =>
+      command("release", async () => {
+        const event = eventAt(place);
+        if (!event) return;
+        const { changed } = await releaseEvents(deps, { select: { ids: [event.id] }, reason: "needed" }, ada);
+        if (changed === 1) mayStillSend.delete(event.eventId);
+      }),
+
+    confirm: (place: number) =>
+      command("confirm", async () => {
+        const event = eventAt(place);
+        if (!event) return;
+        processed.add(event.eventId);
+        await confirmEvents(deps, { source, eventIds: [event.eventId] }, ada);
+      }),
+
+    blacklist: (place: number) =>
+      command("nothing", async () => {
+        const event = eventAt(place);
+        if (!event) return;
+        const { underWay } = await imposeControl(
+          deps,
+          { kind: "blacklist", scope: { eventId: event.eventId, source }, reason: "poison" },
+          ada,
+        );
+        mayStillSend.set(event.eventId, underWay!);
+      }),
+
+    lift: () =>
+      command("nothing", async () => {
+        const controls = await store.db.query<{ id: string; value: string }>(
+          "select id, value from controls where lifted_at is null and source = $1",
+          [source],
+        );
+        for (const { id, value } of controls) {
+          await liftControl(deps, { id, reason: "repaired" }, ada);
+          if (seen.events.get(value)?.status !== "IGNORED") mayStillSend.delete(value);
+        }
+      }),
+
+    /** The queue loses everything. */
+    flush: () =>
+      command("nothing", async () => {
+        queue.held.length = 0;
+      }),
+
+    /** The round of a worker that takes the next steps of canaries. */
+    canaries: () => command("nothing", () => advanceCanaries(deps)),
+
+    reconcile: (lost: boolean) => command("cancel", () => reconcile(deps, { lost })),
+
+    /** Everything that is open ends, with two workers that run and a target that takes what comes; then all invariants hold. */
+    end: async () => {
+      for (let round = 0; [...seen.redrives.values()].some(({ state }) => !isFinal(state)); round++) {
+        if (round === ROUNDS_MAX)
+          throw new Broken(JSON.stringify([{ rule: "nothing stays open", seen: seenWords(seen) }]));
+        for (const { id, state } of seen.redrives.values()) {
+          if (state !== "PAUSED") continue;
+          mayStillSend.delete(id);
+          await changeRedrive(deps, { id, change: { action: "resume" } }, ada);
+        }
+        await endLeases();
+        await advanceCanaries(deps);
+        await command("cancel", () => reconcile(deps, { lost: true }));
+        await command("work", async () => {
+          const jobs = queue.held.splice(0);
+          for (const [index, { queue: lane, job }] of jobs.entries()) {
+            if (job.kind === "slice" || job.kind === "canary") workers[index % WORKERS]!.begin(lane as never, job);
+          }
+          await runOut();
+        });
+      }
+      return [
+        ...(await rollupDrift(store.db)),
+        ...(await auditGaps(store.db)),
+        ...(await contradictions(store.db)),
+        ...(await repeats()),
+      ];
+    },
+
+    close: async () => {
+      await Promise.all(workers.map((worker) => worker.close()));
+    },
+  };
+
+  async function endLeases(): Promise<void> {
+    const past = "now() - interval '1 second'";
+    await store.db.run(
+      `update redrive_items set claimed_until = case when claimed_until is null then null else ${past} end,
+                                not_before = case when not_before is null then null else ${past} end
+        where source_id = $1 and state = 'open'`,
+      [sourceId],
+    );
+    await store.db.run(`update aggregates set lease_until = ${past} where source_id = $1 and lease_until is not null`, [
+      sourceId,
+    ]);
+    await store.db.run(
+      `update slice_waits set until = ${past} where redrive_id in (select id from redrives where $1 = any(sources))`,
+      [source],
+    );
+    await store.db.run(
+      `update redrives set waiting_until = ${past} where waiting_until is not null and $1 = any(sources)`,
+      [source],
+    );
+  }
+
+  async function runOut(): Promise<void> {
+    for (let rounds = 0; rounds < 200; rounds++) {
+      await settle();
+      let moved = false;
+      for (const worker of workers) {
+        while (worker.waiting() > 0) {
+          worker.pass();
+          moved = true;
+          await settle();
+        }
+      }
+      for (const one of sendsInHand()) {
+        one.fate = "taken";
+        one.pending.take();
+        moved = true;
+      }
+      if (moved) continue;
+      for (const worker of workers) await worker.clock.advance(2_000);
+      await settle();
+      if (workers.every((worker) => worker.waiting() === 0) && sendsInHand().length === 0) return;
+    }
+  }
+
+  /** A target that does not honour keys gets an event twice in one redrive only after an answer that was lost. */
+  async function repeats(): Promise<unknown[]> {
+    const rows = await store.db.query<{ key: string; n: number }>(
+      `select e.event_id || ' ' || a.redrive_id as key, count(*)::int as n
+         from redrive_attempts a join dlq_events e on e.id = a.id
+        where e.source_id = $1 and a.state = 'ambiguous' group by 1`,
+      [sourceId],
+    );
+    const ambiguous = new Map(rows.map(({ key, n }) => [key, n]));
+    const arrived = Map.groupBy(
+      sent.filter(({ fate }) => fate === "taken" || fate === "lost"),
+      ({ eventId, redriveId }) => `${eventId} ${redriveId}`,
+    );
+    return [...arrived]
+      .filter(([key, sends]) => sends.length > 1 + (ambiguous.get(key) ?? 0))
+      .map(([key, sends]) => ({ rule: "a repeat follows a lost answer", key, sends: sends.length }));
+  }
+}
+
+function seenWords({ events, redrives }: Seen): unknown {
+  return { events: [...events.values()], redrives: [...redrives.values()] };
+}
+
+export type Model = Awaited<ReturnType<typeof openModel>>;
