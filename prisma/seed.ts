@@ -186,12 +186,19 @@ async function addSources(db: Db, port: string, atMs: number): Promise<void> {
     await db.transaction(async (tx) => {
       const id = uuidv7(atMs);
       const made = await tx.run(
-        `insert into sources (id, name, kind, config, payload_schema, created_at, updated_at)
-         values ($1, $2, 'http', $3, $4, to_timestamp($5::float8 / 1000), to_timestamp($5::float8 / 1000))
+        `insert into sources (id, name, kind, config, created_at, updated_at)
+         values ($1, $2, 'http', $3, to_timestamp($4::float8 / 1000), to_timestamp($4::float8 / 1000))
          on conflict (name) do nothing`,
-        [id, name, config, payloadSchema, atMs],
+        [id, name, config, atMs],
       );
       if (made === 0) return;
+      if (payloadSchema !== null) {
+        await tx.run(
+          `insert into payload_schemas (id, source_id, version, body, current, origin, created_by, created_at)
+           values ($1, $2, 1, $3::json, true, 'source', 'maria', to_timestamp($4::float8 / 1000))`,
+          [uuidv7(atMs), id, JSON.stringify(payloadSchema), atMs],
+        );
+      }
       await tx.run(
         `insert into targets (id, source_id, lane, name, rate_per_second)
          values ($2, $1, 'main', $4, 50), ($3, $1, 'slow', $4 || '.slow', 5)`,

@@ -7,6 +7,7 @@ import { PROBES_KEPT } from "@/lib/operations/probe-source";
 import { type Clock, systemClock } from "@/lib/platform/clock";
 import { type Env, readEnv } from "@/lib/platform/env";
 import { createLog, type Log } from "@/lib/platform/log";
+import { createPayloadChecker, type PayloadChecker } from "@/lib/redriving/check-payload";
 import { createSchemaCheck, type SchemaCheck } from "@/lib/redriving/schema-check";
 import { ResponseCache } from "@/lib/retry/cache/response-cache";
 import { databaseClock } from "@/lib/store/database-clock";
@@ -30,6 +31,8 @@ export type Deps = {
   lane: LaneQueue;
   /** Tries a source's JSON Schema in a thread that can be ended. */
   schemas: SchemaCheck;
+  /** Holds payloads against the schemas in force, in the same thread. */
+  checkPayloads: PayloadChecker;
   clock: Clock;
   log: Log;
   identify: Identify;
@@ -112,6 +115,7 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     brokers,
     lane,
     schemas,
+    checkPayloads: createPayloadChecker(schemas, clock),
     clock,
     log,
     identify: identifyLocal,

@@ -41,6 +41,7 @@ const TAGS = {
   policies: "Retry policies in versions",
   redrives: "Sending events back",
   "saved-views": "Filters with a name",
+  schemas: "JSON Schemas of payloads, by source and event type",
   settings: "Limits against loops",
   kinds: "What a source can be, and the settings of each kind.",
   sources: "Where dead letters come from",

@@ -1,7 +1,6 @@
 import { parseSourceConfig, targetAddress } from "@/lib/kinds/kinds";
 import type { SampleDeps } from "@/lib/operations/sample-dry-run";
 import { within } from "@/lib/platform/clock";
-import { createPayloadChecker } from "@/lib/redriving/check-payload";
 import type { TargetRow } from "@/lib/store/read/targets";
 import type { Deps } from "./deps";
 
@@ -16,7 +15,7 @@ const known = new Map<string, { atMs: number; result: Promise<Probed> }>();
 
 /** What a preview's dry run needs of the web process. Schemas run in a thread, never in this one. */
 export function sampleParts(deps: Deps): Pick<SampleDeps, "checkPayloads" | "probe"> {
-  return { checkPayloads: createPayloadChecker(deps.schemas, deps.clock), probe: (row) => probeOnce(deps, row) };
+  return { checkPayloads: deps.checkPayloads, probe: (row) => probeOnce(deps, row) };
 }
 
 function probeOnce(deps: Deps, row: TargetRow): Promise<Probed> {

@@ -1,6 +1,7 @@
 "use client";
 
 import Link from "next/link";
+import { Findings } from "@/components/events/findings";
 import { classNames } from "@/components/ui/class-names";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
@@ -17,24 +18,6 @@ const LOOKS: Record<HistoryEntry["kind"], { shape: ShapeName; colour: string }> 
   control: { shape: "triangle", colour: "text-cooling" },
   confirmed: { shape: "check", colour: "text-confirmed" },
 };
-
-function Findings({ findings }: { findings: Finding[] }) {
-  return (
-    <ul className="mt-1 flex flex-col gap-0.5 text-sm">
-      {findings.map((finding) => (
-        <li key={finding.check} className="flex items-start gap-1.5">
-          <Shape
-            name={finding.ok ? "check" : "cross"}
-            className={classNames("mt-0.5 shrink-0", finding.ok ? "text-ok" : "text-danger")}
-          />
-          <span className="sr-only">{finding.ok ? "passed:" : "failed:"}</span>
-          <span className="font-mono">{finding.check}</span>
-          <span className="wrap-anywhere text-muted">{finding.detail}</span>
-        </li>
-      ))}
-    </ul>
-  );
-}
 
 function Entry({ entry }: { entry: HistoryEntry }) {
   const look = LOOKS[entry.kind];
@@ -93,7 +76,7 @@ function findingsOf(detail: HistoryEntry["detail"]): Finding[] {
       typeof entry === "object" &&
       entry !== null &&
       typeof entry.check === "string" &&
-      typeof entry.ok === "boolean" &&
+      (typeof entry.ok === "boolean" || entry.ok === null) &&
       typeof entry.detail === "string",
   );
 }

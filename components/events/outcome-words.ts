@@ -16,7 +16,7 @@ export function outcomeState(
 }
 
 function why(item: Item): string {
-  const wrong = item.findings.find((finding) => !finding.ok)?.detail;
+  const wrong = item.findings.find((finding) => finding.ok === false)?.detail;
   return item.detail?.trim() || wrong || item.result || "no reason was recorded";
 }
 
@@ -32,7 +32,7 @@ export function outcomeWords(name: string, mode: RedriveOut["mode"], item: Item)
     case "refused": {
       const title = mode === "verify" ? `${name} would be refused` : `${name} was refused`;
       const sentence = `It ${refusalSentence(item.result ?? "")}.`;
-      const found = item.findings.find((finding) => !finding.ok)?.detail;
+      const found = item.findings.find((finding) => finding.ok === false)?.detail;
       return { title, detail: found ? `${sentence} ${found}` : sentence, tone: "error" };
     }
     case "cancelled":

@@ -77,7 +77,7 @@ function failureSentence(result: string): string {
 function distinctTexts(samples: RedriveItemOut[]): { text: string; count: number }[] {
   const counts = new Map<string, number>();
   for (const sample of samples) {
-    const text = sample.detail?.trim() || sample.findings.find((finding) => !finding.ok)?.detail;
+    const text = sample.detail?.trim() || sample.findings.find((finding) => finding.ok === false)?.detail;
     if (text) counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   return [...counts].map(([text, count]) => ({ text, count })).sort((a, b) => b.count - a.count);

@@ -2,11 +2,11 @@
 
 import Link from "next/link";
 import { Fragment, useState } from "react";
+import { Findings } from "@/components/events/findings";
 import { Button, NextPageButton } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { ReadError } from "@/components/ui/error-panel";
 import { Panel } from "@/components/ui/panel";
-import { Shape } from "@/components/ui/shape";
 import { ShortId } from "@/components/ui/short-id";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { Table, Td, Th, Tr } from "@/components/ui/table";
@@ -146,8 +146,9 @@ function ItemRow({ item }: { item: RedriveItemOut }) {
 
 function findingsWords(findings: Finding[]): string {
   if (findings.length === 0) return "details";
-  const failed = findings.filter((finding) => !finding.ok).length;
-  return failed === 0 ? `${findings.length} checks passed` : `${failed} of ${findings.length} checks failed`;
+  const made = findings.filter((finding) => finding.ok !== null);
+  const failed = made.filter((finding) => !finding.ok).length;
+  return failed === 0 ? `${made.length} checks passed` : `${failed} of ${made.length} checks failed`;
 }
 
 function Detail({ item }: { item: RedriveItemOut }) {
@@ -161,19 +162,7 @@ function Detail({ item }: { item: RedriveItemOut }) {
       </p>
       {item.detail ? <LongText text={item.detail} className="font-mono text-sm" /> : null}
       {item.stopped ? <p className="text-muted">Not tried again: {stopText(item.stopped)}.</p> : null}
-      <ul className="grid gap-1">
-        {item.findings.map((finding) => (
-          <li key={finding.check} className="flex gap-2">
-            <Shape
-              name={finding.ok ? "check" : "cross"}
-              className={classNames("mt-1 shrink-0", finding.ok ? "text-ok" : "text-danger")}
-            />
-            <span className="sr-only">{finding.ok ? "passed:" : "failed:"}</span>
-            <span className="w-40 shrink-0 font-medium">{finding.check}</span>
-            <LongText text={finding.detail} className="text-muted" />
-          </li>
-        ))}
-      </ul>
+      <Findings findings={item.findings} />
     </div>
   );
 }

@@ -358,7 +358,16 @@ export const redriveItemsQuery = idPageQuery({
 });
 
 /** One named check of the dry run. */
-const findingSchema = z.object({ check: z.string(), ok: z.boolean(), detail: z.string() });
+const findingSchema = z.object({
+  check: z.string(),
+  /** null = the check was not made, and `detail` says why. */
+  ok: z.nullable(z.boolean()),
+  detail: z.string(),
+  /** Of a failed check: what a person can do about it. */
+  fix: z.optional(z.string()),
+  /** JSON pointer to the place in the payload; "" = the whole payload. */
+  pointer: z.optional(z.string()),
+});
 export type Finding = z.infer<typeof findingSchema>;
 
 /** GET /api/v1/redrives/{id}/items?state=&result= */

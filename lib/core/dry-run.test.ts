@@ -51,7 +51,34 @@ describe("the dry run", () => {
   ])("refuses %o as %s", (change, refusal) => {
     const verdict = dryRun({ ...well, ...change });
     expect(verdict).toMatchObject({ kind: "refuse", refusal });
-    expect(verdict.findings.filter((finding) => !finding.ok)).toHaveLength(1);
+    const failed = verdict.findings.filter((finding) => !finding.ok);
+    expect(failed).toHaveLength(1);
+    expect(failed[0]!.fix).toMatch(/\w+ \w+/);
+  });
+
+  test("a check that was not made is neither passed nor a reason to refuse", () => {
+    const detail = "not checked";
+    const unknown = { ok: null, detail };
+    const verdict = dryRun({
+      ...well,
+      payload: { ...well.payload, parses: unknown, schema: unknown },
+      target: { ...target, reachable: null, detail },
+    });
+    expect(verdict.kind).toBe("send");
+    expect(verdict.findings.filter(({ ok }) => ok === null).map(({ check }) => check)).toEqual([
+      "payload-parses",
+      "payload-schema",
+      "target-reachable",
+    ]);
+  });
+
+  test("a payload that breaks its schema is named by the first place, and its fix is about that place", () => {
+    const faults = [
+      { pointer: "/amount", keyword: "type", detail: "/amount must be integer", fix: "make /amount integer" },
+    ];
+    const schema = { ok: false, detail: "/amount must be integer", faults };
+    const { findings } = dryRun({ ...well, payload: { ...well.payload, schema } });
+    expect(findings[1]).toMatchObject({ check: "payload-schema", pointer: "/amount", fix: "make /amount integer" });
   });
 
   test("an event without a version is never superseded", () => {

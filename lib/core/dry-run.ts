@@ -1,17 +1,18 @@
-import type { DryRunRefusal } from "@/lib/core/refusal";
+import { type DryRunRefusal, REFUSAL_FIX, type Refusal } from "@/lib/core/refusal";
+import type { SchemaFault } from "@/lib/core/schema-fault";
 
 /** The input of the dry run for one event. */
 export type DryRunFacts = OrderFacts & {
   payload: {
     bytes: number;
     bytesMax: number;
-    parses: { ok: boolean; detail: string };
+    parses: { ok: boolean | null; detail: string };
     /** `tooSlow`: the check against the schema took longer than its time limit. */
-    schema: { ok: boolean; detail: string; tooSlow?: boolean };
+    schema: { ok: boolean | null; detail: string; tooSlow?: boolean; faults?: readonly SchemaFault[] };
   };
   /** `fault`: the reason why nothing can be sent to this target. */
   target:
-    | { name: string; reachable: boolean; detail: string; breakerOpen: boolean; breakerDetail?: string }
+    | { name: string; reachable: boolean | null; detail: string; breakerOpen: boolean; breakerDetail?: string }
     | { fault: string };
   version: bigint | null;
 };
@@ -32,7 +33,16 @@ export type OrderFacts = {
 };
 
 /** One named check. */
-export type Check = { check: string; ok: boolean; detail: string };
+export type Check = {
+  check: string;
+  /** null = the check was not made, and `detail` says why. */
+  ok: boolean | null;
+  detail: string;
+  /** Of a failed check: what a person can do about it. */
+  fix?: string;
+  /** JSON pointer to the place in the payload; "" = the whole payload. */
+  pointer?: string;
+};
 
 export type Verdict =
   | { kind: "send"; findings: Check[] }
@@ -45,7 +55,7 @@ export type Verdict =
  * True when the order of the aggregate allows the send now. Asked again for a send that has waited since its dry run.
  */
 export function isItsTurn(facts: OrderFacts & { version: bigint | null }): boolean {
-  return !facts.waits && inboxCheck(facts.processedBy).ok && orderChecks(facts).every(({ ok }) => ok);
+  return !facts.waits && facts.processedBy.length === 0 && orderChecks(facts).every(({ ok }) => ok);
 }
 
 type Ruled = Check & { refusal: DryRunRefusal };
@@ -57,12 +67,17 @@ type Ruled = Check & { refusal: DryRunRefusal };
 export function dryRun(facts: DryRunFacts): Verdict {
   const ruled = [...payloadChecks(facts.payload), ...targetChecks(facts.target), ...orderChecks(facts)];
   const inbox = inboxCheck(facts.processedBy);
-  const findings = [...ruled.map(({ check, ok, detail }) => ({ check, ok, detail })), inbox];
+  const findings = [...ruled.map(({ refusal, ...check }) => withFix(check, refusal)), inbox];
   if (!inbox.ok) return { kind: "already-processed", findings, detail: inbox.detail };
-  const failed = ruled.find((finding) => !finding.ok);
+  const failed = ruled.find((finding) => finding.ok === false);
   if (failed) return { kind: "refuse", findings, refusal: failed.refusal, detail: failed.detail };
   // An earlier event was queued in another redrive after the claim. A claim does not take an event in this state.
   return { kind: facts.waits ? "wait" : "send", findings };
+}
+
+/** A failed check says what to do. */
+export function withFix(check: Check, refusal: Refusal): Check {
+  return check.ok === false && check.fix === undefined ? { ...check, fix: REFUSAL_FIX[refusal] } : check;
 }
 
 function payloadChecks({ bytes, bytesMax, parses, schema }: DryRunFacts["payload"]): Ruled[] {
@@ -72,6 +87,7 @@ function payloadChecks({ bytes, bytesMax, parses, schema }: DryRunFacts["payload
       check: "payload-schema",
       ok: schema.ok,
       detail: schema.detail,
+      ...placeOf(schema.faults?.[0]),
       refusal: schema.tooSlow ? "schema-timeout" : "schema-mismatch",
     },
     {
@@ -81,6 +97,10 @@ function payloadChecks({ bytes, bytesMax, parses, schema }: DryRunFacts["payload
       refusal: "payload-too-large",
     },
   ];
+}
+
+function placeOf(fault: SchemaFault | undefined): Pick<Check, "fix" | "pointer"> {
+  return fault ? { fix: fault.fix, pointer: fault.pointer } : {};
 }
 
 function targetChecks(target: DryRunFacts["target"]): Ruled[] {

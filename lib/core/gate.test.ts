@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Control, indexControls } from "./control";
-import { type GateFacts, gate } from "./gate";
+import { type GateFacts, gate, gateChecks } from "./gate";
 import type { ConfirmableRefusal } from "./refusal";
 
 const NOW = 1_000_000;
@@ -141,5 +141,41 @@ describe("the gate", () => {
   test("a person is told the state before the controls", () => {
     expect(rule({ status: "IGNORED", redrives: 9 }, [control({})])).toBe("ignored");
     expect(rule({ redrives: 9, cooldownUntilMs: NOW + 1 }, [control({})])).toBe("blacklisted");
+  });
+});
+
+describe("the gate as checks", () => {
+  const checksOf = (change: Partial<GateFacts>, controls: Control[] = []) =>
+    gateChecks(
+      { ...event, status: "QUEUED", ...change },
+      { controls: indexControls(controls), redriveLimit: 3, nowMs: NOW, at: "run", despite: [] },
+    );
+  const everything: Partial<GateFacts> = { cooldownUntilMs: NOW + 60_000, redrives: 3, admission: "early" };
+
+  test("names all that is wrong at once, each with what to do", () => {
+    const checks = checksOf(everything, [control({})]);
+    expect(checks.filter(({ ok }) => ok === false).map(({ check }) => check)).toEqual([
+      "blacklist",
+      "cooldown",
+      "redrive-limit",
+      "admission",
+    ]);
+    expect(checks.every(({ fix }) => fix !== undefined && fix !== "")).toBe(true);
+    expect(checks[1]!.detail).toBe("it cools down until 1970-01-01T00:17:40.000Z");
+    expect(checks[2]!.detail).toBe("it was sent by 3 redrives, at most 3");
+  });
+
+  test.each([
+    [{}, []],
+    [{ redrives: 3 }, []],
+    [{ cooldownUntilMs: NOW + 1 }, []],
+    [{ cooldownUntilMs: NOW + 1, redrives: 9 }, [control({ kind: "whitelist" })]],
+    [{ admission: "confirm" as const }, []],
+    [{ status: "IGNORED" as const }, []],
+    [{ aggregateBlacklisted: true }, []],
+  ])("fails a check exactly when the gate refuses: %o", (change, controls) => {
+    const facts = { ...event, status: "QUEUED" as const, ...change };
+    const failed = checksOf(facts, controls).some(({ ok }) => ok === false);
+    expect(failed).toBe(rule(facts, controls, "run") !== "pass");
   });
 });

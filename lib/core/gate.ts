@@ -1,8 +1,10 @@
 import type { AdmissionMark } from "@/lib/core/admission";
 import { applyingControls, type ControlFacts, type ControlIndex, ruleControls } from "@/lib/core/control";
+import { type Check, withFix } from "@/lib/core/dry-run";
 import type { EventStatus } from "@/lib/core/event-state";
+import { iso } from "@/lib/core/iso-time";
 import { isExhausted } from "@/lib/core/redrive-limit";
-import type { ConfirmableRefusal, GateRefusal } from "@/lib/core/refusal";
+import { type ConfirmableRefusal, type GateRefusal, REFUSAL_TEXT } from "@/lib/core/refusal";
 
 /** The input of the gate. Times are epoch milliseconds of the wall clock. */
 export type GateFacts = ControlFacts & {
@@ -33,15 +35,55 @@ export type GateRuling = { pass: true; whitelisted: boolean } | { pass: false; r
 export function gate(facts: GateFacts, rules: GateRules): GateRuling {
   const state = refuseByStatus(facts.status, rules.at);
   if (state) return { pass: false, refusal: state };
-  const ruling = ruleControls(applyingControls(rules.controls, facts, rules.nowMs), facts.aggregateBlacklisted);
-  if (ruling.blacklisted) return { pass: false, refusal: "blacklisted" };
-  const { whitelisted } = ruling;
-  const coolingDown = facts.cooldownUntilMs !== null && facts.cooldownUntilMs > rules.nowMs;
-  if (ruling.cooling || (coolingDown && !whitelisted)) return { pass: false, refusal: "cooling" };
-  if (isExhausted(facts.redrives, rules.redriveLimit) && !whitelisted) return { pass: false, refusal: "redrive-limit" };
-  const asked = refuseByAdmission(facts.admission);
-  if (asked !== null && !rules.despite.includes(asked)) return { pass: false, refusal: asked };
+  const { whitelisted, blacklisted, cooling, exhausted, asked } = ruleAll(facts, rules);
+  if (blacklisted) return { pass: false, refusal: "blacklisted" };
+  if (cooling) return { pass: false, refusal: "cooling" };
+  if (exhausted) return { pass: false, refusal: "redrive-limit" };
+  if (asked !== null) return { pass: false, refusal: asked };
   return { pass: true, whitelisted };
+}
+
+/** Every rule of the gate as a check of the dry run: a person sees all that is wrong, not only the first reason. */
+export function gateChecks(facts: GateFacts, rules: GateRules): Check[] {
+  const state = refuseByStatus(facts.status, rules.at);
+  const { whitelisted, blacklisted, cooling, exhausted, asked } = ruleAll(facts, rules);
+  const allowed = whitelisted ? " (whitelisted)" : "";
+  const checkOf = (check: string, refusal: GateRefusal | null, passed: string, failed?: string): Check =>
+    refusal === null
+      ? { check, ok: true, detail: passed }
+      : withFix({ check, ok: false, detail: failed ?? `it ${REFUSAL_TEXT[refusal]}` }, refusal);
+  const until = facts.cooldownUntilMs;
+  return [
+    ...(state === null ? [] : [checkOf("state", state, "")]),
+    checkOf("blacklist", blacklisted ? "blacklisted" : null, `no blacklist holds it${allowed}`),
+    checkOf(
+      "cooldown",
+      cooling ? "cooling" : null,
+      `no cooldown holds it${allowed}`,
+      until !== null && until > rules.nowMs && Number.isFinite(until) ? `it cools down until ${iso(until)}` : undefined,
+    ),
+    checkOf(
+      "redrive-limit",
+      exhausted ? "redrive-limit" : null,
+      `sent by ${facts.redrives} of at most ${rules.redriveLimit} redrives${allowed}`,
+      `it was sent by ${facts.redrives} redrives, at most ${rules.redriveLimit}`,
+    ),
+    checkOf("admission", asked, "admission lets it go"),
+  ];
+}
+
+function ruleAll(facts: GateFacts, rules: GateRules) {
+  const ruling = ruleControls(applyingControls(rules.controls, facts, rules.nowMs), facts.aggregateBlacklisted);
+  const { whitelisted, blacklisted } = ruling;
+  const coolingDown = facts.cooldownUntilMs !== null && facts.cooldownUntilMs > rules.nowMs;
+  const asked = refuseByAdmission(facts.admission);
+  return {
+    whitelisted,
+    blacklisted,
+    cooling: ruling.cooling || (coolingDown && !whitelisted),
+    exhausted: isExhausted(facts.redrives, rules.redriveLimit) && !whitelisted,
+    asked: asked !== null && rules.despite.includes(asked) ? null : asked,
+  };
 }
 
 /** `superseded` is no reason here: the dry run reads which version is processed now, which may have changed. */

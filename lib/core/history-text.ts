@@ -102,13 +102,13 @@ function outcomeText({ attempt, state, target, latencyMs, code }: Omit<AttemptFa
   }
 }
 
-export type Finding = { check: string; ok: boolean; detail: string };
+export type Finding = { check: string; ok: boolean | null; detail: string; fix?: string; pointer?: string };
 
 export function verdictText(findings: readonly Finding[]): string {
-  const failed = findings.filter((finding) => !finding.ok);
+  const failed = findings.filter((finding) => finding.ok === false);
   if (failed.length === 0) {
     const elsewhere = findings.find(({ check }) => check === "fallback");
-    const passed = findings.length - (elsewhere ? 1 : 0);
+    const passed = findings.filter(({ ok }) => ok).length - (elsewhere ? 1 : 0);
     return `Dry run passed ${passed} ${passed === 1 ? "check" : "checks"}${elsewhere ? `; ${elsewhere.detail}` : ""}`;
   }
   return `Dry run refused: ${failed.map((finding) => finding.detail || finding.check).join("; ")}`;

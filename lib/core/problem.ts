@@ -23,6 +23,7 @@ export const PROBLEM_CODES = [
   "unknown-redrive",
   "unknown-control",
   "unknown-rule",
+  "unknown-schema",
   "unknown-target",
   "unknown-policy",
   "unknown-view",

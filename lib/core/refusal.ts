@@ -55,3 +55,25 @@ export const REFUSAL_TEXT: Record<Refusal, string> = {
   "version-superseded": "is older than a version of its aggregate that was already processed",
   "held-by-head": "is held back: an earlier event of its aggregate is parked, failed or cools down",
 };
+
+/** What a person can do so that the event is sent after all. */
+export const REFUSAL_FIX: Record<Refusal, string> = {
+  "already-queued": "wait for the other redrive, or cancel it",
+  "already-redriven": "wait: it comes back by itself when its consumer fails on it",
+  ignored: "release it",
+  blacklisted: "lift the blacklist under Controls, once its cause is gone",
+  cooling: "wait until the cooldown is over, or whitelist it under Controls",
+  "redrive-limit": "repair it first; then whitelist it, or raise the redrive limit in the settings",
+  "parked-early": "repair it, or confirm in the redrive that it is sent as it is",
+  "needs-confirmation": "confirm in the redrive that it is sent",
+  "not-found": "leave it out of the selection",
+  "payload-unparsable": "edit the payload so that it is valid JSON in UTF-8, or correct its content type",
+  "schema-mismatch": "mend the payload, or correct the schema where it is stricter than the consumer",
+  "schema-timeout": "simplify the patterns and references of the schema",
+  "payload-too-large": "make the payload smaller, or raise the largest payload in the settings",
+  "no-target": "give its source a target on this lane, or name a target in the redrive",
+  "target-unreachable": "bring the target back, or correct its address under Sources",
+  "breaker-open": "wait until the target answers again, or close its breaker under Targets",
+  "version-superseded": "ignore it: its consumer has a newer version",
+  "held-by-head": "redrive the earlier event first, or take it along in this redrive",
+};

@@ -5,6 +5,7 @@ import { assertMay, type Viewer } from "@/lib/core/viewer";
 import { assertReferences, KINDS, kindOf, parseSourceConfig, redactConfig, restoreMasked } from "@/lib/kinds/kinds";
 import { takingName } from "@/lib/operations/add-target";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
+import { writeSourceSchema } from "@/lib/operations/store-schema";
 import type { Clock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { SchemaCheck } from "@/lib/redriving/schema-check";
@@ -31,7 +32,16 @@ export async function createSource(deps: SourceDeps, request: SourceRequest, vie
   assertModeOf(config.kind, mode);
   await takingName(name, () =>
     deps.lowRate.write(async ({ prisma, audit }) => {
-      await insertSource(prisma, { id, name, config, payloadSchema, mode, targetIds: { main, slow } });
+      await insertSource(prisma, { id, name, config, mode, targetIds: { main, slow } });
+      if (payloadSchema) {
+        await writeSourceSchema(prisma, {
+          sourceId: id,
+          body: payloadSchema,
+          reason: null,
+          actor: viewer.name,
+          atMs: nowMs,
+        });
+      }
       await audit({
         actor: viewer.name,
         action: "source.created",

@@ -5,7 +5,7 @@ import { iso } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
 import type { Deps } from "@/lib/operations/deps";
 import type { SelectedForRedrive } from "@/lib/operations/judge-selection";
-import type { PayloadCheck } from "@/lib/redriving/check-payload";
+import type { PayloadChecker } from "@/lib/redriving/check-payload";
 import { type Rules, readRules } from "@/lib/redriving/read-rules";
 import type { Queryable } from "@/lib/store/db";
 import { readBodies } from "@/lib/store/read/bodies";
@@ -23,10 +23,7 @@ const SAMPLE_TIMEOUT_MS = 1_500;
 const TARGETS_MAX = 8;
 
 export type SampleDeps = Pick<Deps, "db" | "clock" | "log"> & {
-  /** In the order of the payloads. */
-  checkPayloads(
-    payloads: readonly { payload: Uint8Array; contentType: string; schema: object | null }[],
-  ): Promise<PayloadCheck[]>;
+  checkPayloads: PayloadChecker;
   /** Whether this process can reach the target; null = no answer within the time limit. */
   probe(target: TargetRow): Promise<{ reachable: boolean; detail: string } | null>;
 };
@@ -81,10 +78,11 @@ async function examine(
     const body = bodies.get(event.id);
     const sentTo = target?.id ?? ofSource.get(event.sourceId)?.id;
     const facts = targets.find(({ row }) => row.id === sentTo)?.facts;
-    return body ? [{ event, body, facts, schema: ofSource.get(event.sourceId)?.payloadSchema ?? null }] : [];
+    return body ? [{ event, body, facts }] : [];
   });
-  const payloads = await deps.checkPayloads(
-    held.map(({ body: { payload, contentType }, schema }) => ({ payload, contentType, schema })),
+  const payloads = await deps.checkPayloads.inForce(
+    tx,
+    held.map(({ event: { sourceId }, body }) => ({ ...body, sourceId })),
   );
   for (const [index, { event, body, facts }] of held.entries()) {
     const verdict = dryRun({
@@ -94,7 +92,7 @@ async function examine(
       ...order.get(event.id)!,
     });
     // The preview already counts all events behind earlier versions, so the sample takes other events.
-    if (verdict.findings.some(({ check, ok }) => check === "aggregate-head" && !ok)) continue;
+    if (verdict.findings.some(({ check, ok }) => check === "aggregate-head" && ok === false)) continue;
     sample.checked++;
     if (verdict.kind === "refuse") sample.refused[verdict.refusal] = (sample.refused[verdict.refusal] ?? 0) + 1;
     else sample.wouldGo++;
@@ -137,8 +135,8 @@ async function targetStates(deps: SampleDeps, tx: Queryable, targets: readonly T
       const probed = index < TARGETS_MAX ? await deps.probe(row) : null;
       const facts = {
         name: row.name,
-        reachable: probed?.reachable ?? true,
-        detail: probed?.detail ?? "not asked",
+        reachable: probed?.reachable ?? null,
+        detail: probed?.detail ?? "not asked: this process has no answer from the target",
         // A breaker that will let probes through refuses nothing: sends wait for it.
         breakerOpen: breaker?.forced === true,
       };

@@ -6,8 +6,10 @@ import { parseDestination } from "@/lib/kinds/destination";
 import { assertReferences, parseSourceConfig, redactConfig, restoreMasked, type SourceConfig } from "@/lib/kinds/kinds";
 import { assertModeOf, type SourceDeps } from "@/lib/operations/create-source";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
+import { writeSourceSchema } from "@/lib/operations/store-schema";
 import type { Target } from "@/lib/store/generated/client";
 import { unknownSource } from "@/lib/store/read/sources";
+import { currentSchema } from "@/lib/store/write/payload-schemas";
 import { type SourceColumns, updateSource as updateRow } from "@/lib/store/write/sources";
 
 /** Changes a source; its name and kind stay. Throws DomainError `unknown-source` or `invalid-config`. */
@@ -18,12 +20,14 @@ export async function updateSource(
 ): Promise<void> {
   assertMay(viewer, "change-source", [name]);
   const { reason, config, payloadSchema } = change;
-  const columns: SourceColumns = { config, payloadSchema };
+  const columns: SourceColumns = { config };
   await assertPayloadSchema(deps.schemas, payloadSchema);
   await deps.lowRate.write(async ({ prisma, audit }) => {
     const stored = await prisma.source.findUnique({ where: { name } });
     if (!stored) throw unknownSource(name);
-    const before = shown(stored);
+    const eventType = null;
+    const schemaBefore = (await currentSchema(prisma, { sourceId: stored.id, eventType }))?.body ?? null;
+    const before = shown(stored, schemaBefore);
     if (config) {
       const edited = restoreMasked(stored.kind, config, stored.config as Record<string, unknown>);
       const source = parseSourceConfig(stored.kind, edited);
@@ -37,7 +41,12 @@ export async function updateSource(
       assertModeOf(stored.kind, mode);
       columns.mode = { mode, atMs: deps.clock.wallMs(), by: viewer.name, reason: reason ?? null };
     }
-    const after = shown(await updateRow(prisma, stored.id, columns));
+    if (payloadSchema !== undefined) {
+      const facts = { reason: reason ?? null, actor: viewer.name, atMs: deps.clock.wallMs() };
+      await writeSourceSchema(prisma, { sourceId: stored.id, body: payloadSchema, ...facts });
+    }
+    const schemaAfter = payloadSchema === undefined ? schemaBefore : payloadSchema;
+    const after = shown(await updateRow(prisma, stored.id, columns), schemaAfter);
     await audit({
       actor: viewer.name,
       action: "source.changed",
@@ -70,8 +79,8 @@ function modeAfter(stored: SourceMode, { mode, enabled }: SourceChange): SourceM
   return enabled ? (stored === "stopped" ? "running" : stored) : "stopped";
 }
 
-type Stored = { kind: string; config: unknown; payloadSchema: unknown; mode: string };
+type Stored = { kind: string; config: unknown; mode: string };
 
-function shown({ kind, config, payloadSchema, mode }: Stored) {
+function shown({ kind, config, mode }: Stored, payloadSchema: unknown) {
   return { config: redactConfig(kind, config as Record<string, unknown>), payloadSchema, mode };
 }

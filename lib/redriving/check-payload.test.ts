@@ -2,12 +2,23 @@ import { afterAll, describe, expect, test } from "vitest";
 import { DomainError } from "@/lib/core/problem";
 import { assertPayloadSchema } from "@/lib/operations/payload-schema";
 import { systemClock } from "@/lib/platform/clock";
-import { createPayloadChecker } from "@/lib/redriving/check-payload";
+import { type CheckOptions, createPayloadChecker } from "@/lib/redriving/check-payload";
 import { createSchemaCheck } from "@/lib/redriving/schema-check";
 
 const schemas = createSchemaCheck(systemClock, { quickMs: 200, slowMs: 300 });
 afterAll(() => schemas.close());
-const checkAll = createPayloadChecker(schemas, systemClock);
+const checker = createPayloadChecker(schemas, systemClock);
+type Checked = { payload: Uint8Array; contentType: string; schema: object | null };
+/** Each text is a version of its own. */
+const stored = (schema: object) => {
+  const text = JSON.stringify(schema);
+  return { id: text, eventType: "OrderCreated", version: 3, text };
+};
+const checkAll = (payloads: Checked[], options?: CheckOptions) =>
+  checker.against(
+    payloads.map(({ schema, ...payload }) => ({ ...payload, schema: schema && stored(schema) })),
+    options,
+  );
 const check = async (payload: Uint8Array, contentType: string, schema: object | null) => {
   const [result] = await checkAll([{ payload, contentType, schema }]);
   return result!;
@@ -32,6 +43,10 @@ function exponential(levels: number): Record<string, unknown> {
   return { $defs: definitions, $ref: `#/$defs/d${levels}` };
 }
 
+function deep(levels: number): Record<string, unknown> {
+  return levels === 0 ? {} : { not: deep(levels - 1) };
+}
+
 describe("the check of a payload", () => {
   test.each([
     ['{"amount": 3}', "application/json", true, true],
@@ -47,7 +62,10 @@ describe("the check of a payload", () => {
   });
 
   test("without a schema only what says it is JSON must parse", async () => {
-    expect((await check(bytes("<a/>"), "application/xml", null)).parses.ok).toBe(true);
+    expect((await check(bytes("<a/>"), "application/xml", null)).parses).toEqual({
+      ok: null,
+      detail: "not checked: application/xml",
+    });
     expect((await check(bytes("<a/>"), "application/json", null)).parses.ok).toBe(false);
     expect((await check(Buffer.from([0x22, 0xff, 0x22]), "application/json", null)).parses.ok).toBe(false);
   });
@@ -60,6 +78,30 @@ describe("the check of a payload", () => {
     expect(unusable.schema).toMatchObject({ ok: false, detail: expect.stringContaining("not usable") });
   });
 
+  test("names each fault by its place in the payload, with what to do, up to a number of them", async () => {
+    const strict = { ...schema, additionalProperties: false, required: ["amount", "currency"] };
+    const payload = bytes('{"amount": "x", "at": "yesterday", "no/te~": 1}');
+    const [all] = await checkAll([{ payload, contentType: "application/json", schema: strict }], { faultsMax: 10 });
+    expect(all!.schema).toMatchObject({ ok: false, moreFaults: false, judgedBy: { version: 3 } });
+    expect(all!.schema.faults.map(({ pointer, keyword, fix }) => [pointer, keyword, fix])).toEqual([
+      ["", "required", 'add "currency" to the payload, or rename the field that holds its value'],
+      ["/no~1te~0", "additionalProperties", "remove /no~1te~0, or rename it to a field that the schema knows"],
+      ["/amount", "type", "make /amount integer"],
+      ["/at", "format", "write /at as date-time"],
+    ]);
+    const [some] = await checkAll([{ payload, contentType: "application/json", schema: strict }], { faultsMax: 2 });
+    expect(some!.schema).toMatchObject({
+      moreFaults: true,
+      faults: [{ keyword: "required" }, { pointer: "/no~1te~0" }],
+    });
+  });
+
+  test("an endless reference refuses payloads in words and ends no thread", async () => {
+    const endless = { $ref: "#" };
+    const { schema: result } = await check(bytes("{}"), "application/json", endless);
+    expect(result).toMatchObject({ ok: false, detail: expect.stringContaining("refers to itself without end") });
+  });
+
   test("answers in the order of the payloads, whichever schema each has", async () => {
     const text = { type: "string" };
     const results = await checkAll([
@@ -69,7 +111,7 @@ describe("the check of a payload", () => {
       { payload: bytes('{"amount": 0}'), contentType: "application/json", schema },
       { payload: bytes("7"), contentType: "application/json", schema: text },
     ]);
-    expect(results.map((result) => result.schema.ok)).toEqual([true, true, true, false, false]);
+    expect(results.map((result) => result.schema.ok)).toEqual([true, true, null, false, false]);
   });
 
   test("two schemas of one $id, and an edited one that keeps it, are each their own", async () => {
@@ -145,6 +187,11 @@ describe("a schema that is saved", () => {
     ["references that double at each level", exponential(40), "too long"],
     ["a pattern that never decides", { anyOf: [{ pattern: "^(a+)+$" }, { type: "object" }] }, "too long"],
     ["a huge one", { description: "x".repeat(300_000) }, "characters"],
+    ["of another draft", { $schema: "http://json-schema.org/draft-07/schema#", type: "object" }, "2020-12"],
+    ["a reference to itself", { $ref: "#" }, "refers to itself without end"],
+    ["a deep one", deep(200), "100 levels"],
+    ["a key that no check sees", JSON.parse('{"properties": {"__proto__": {"type": "string"}}}'), "__proto__"],
+    ["an $id twice", { $defs: { a: { $id: "https://a.example/x" }, b: { $id: "https://a.example/x" } } }, "resolves"],
   ])("is refused when it is %s", async (_, bad, word) => {
     const refused = await assertPayloadSchema(schemas, bad).then(
       () => null,
@@ -159,5 +206,8 @@ describe("a schema that is saved", () => {
     await assertPayloadSchema(schemas, schema);
     await assertPayloadSchema(schemas, { ...schema, $id: "https://acme.example/order" });
     await assertPayloadSchema(schemas, null);
+    const own = { $id: "https://acme.example/own", $schema: "https://json-schema.org/draft/2020-12/schema" };
+    await assertPayloadSchema(schemas, { ...own, properties: { next: { $ref: "https://acme.example/own" } } });
+    await assertPayloadSchema(schemas, { type: "object", properties: { constructor: {}, toString: {} } });
   });
 });

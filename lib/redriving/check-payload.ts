@@ -1,31 +1,55 @@
+import { type SchemaFault, schemaFault } from "@/lib/core/schema-fault";
 import type { Clock } from "@/lib/platform/clock";
 import { createTurns } from "@/lib/platform/turns";
 import { SCHEMA_MS_MAX, type SchemaCheck, type SchemaOutcome } from "@/lib/redriving/schema-check";
-import type { SchemaResult } from "@/lib/redriving/schema-thread";
+import type { Queryable } from "@/lib/store/db";
+import { createSchemasInForce, type SchemaInForce, schemaName } from "@/lib/store/read/payload-schemas";
 
-/** `tooSlow`: the schema did not decide in its time. */
-export type PayloadCheck = SchemaResult & { schema: { tooSlow?: boolean } };
+/** `ok` null = not checked, and `detail` says why. */
+export type PayloadCheck = {
+  parses: { ok: boolean | null; detail: string };
+  schema: {
+    ok: boolean | null;
+    detail: string;
+    /** The schema did not decide in its time. */
+    tooSlow?: boolean;
+    /** The version that judged; null = there is none for the event. */
+    judgedBy: { id: string; eventType: string | null; version: number } | null;
+    faults: SchemaFault[];
+    /** There are further faults, which are left out. */
+    moreFaults: boolean;
+  };
+};
 
-/** One payload, and the JSON Schema (2020-12) of its source. */
-type CheckedPayload = { payload: Uint8Array; contentType: string; schema: object | null };
+export type Payload = { payload: Uint8Array; contentType: string };
 
-/** Checks the payloads of one claim, and answers in their order. */
-export type PayloadChecker = (payloads: readonly CheckedPayload[]) => Promise<PayloadCheck[]>;
+/** `faultsMax`: faults of one payload at most, 1 unless it is given. */
+export type CheckOptions = { faultsMax?: number };
+
+export type PayloadChecker = {
+  /**
+   * Checks payloads against the schema in force of their source and event type, and answers in their order. Any number
+   * of payloads; the caller bounds the bytes that it holds in memory.
+   */
+  inForce(
+    db: Queryable,
+    payloads: readonly (Payload & { sourceId: string; eventType: string | null })[],
+    options?: CheckOptions,
+  ): Promise<PayloadCheck[]>;
+  /** The same with named schemas; null = a payload only has to parse. */
+  against(
+    payloads: readonly (Payload & { schema: SchemaInForce | null })[],
+    options?: CheckOptions,
+  ): Promise<PayloadCheck[]>;
+};
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Payloads without a schema are parsed here, in turns with other work; the others in a thread that can be ended. */
 export function createPayloadChecker(schemas: SchemaCheck, clock: Clock): PayloadChecker {
-  const texts = new WeakMap<object, string>();
-  const textOf = (schema: object): string => {
-    const known = texts.get(schema);
-    if (known !== undefined) return known;
-    const text = JSON.stringify(schema);
-    texts.set(schema, text);
-    return text;
-  };
+  const known = createSchemasInForce();
 
-  return async (payloads) => {
+  const against: PayloadChecker["against"] = async (payloads, options) => {
     const checks: PayloadCheck[] = [];
     const bySchema = new Map<string, number[]>();
     const turns = createTurns(clock);
@@ -35,35 +59,56 @@ export function createPayloadChecker(schemas: SchemaCheck, clock: Clock): Payloa
         if (turns.due()) await turns.give();
         continue;
       }
-      const text = textOf(schema);
-      const indexes = bySchema.get(text);
+      const indexes = bySchema.get(schema.id);
       if (indexes) indexes.push(index);
-      else bySchema.set(text, [index]);
+      else bySchema.set(schema.id, [index]);
     }
     await Promise.all(
-      [...bySchema].map(async ([text, indexes]) => {
+      [...bySchema.values()].map(async (indexes) => {
+        const schema = payloads[indexes[0]!]!.schema!;
         const outcomes = await schemas.check(
-          text,
+          schema.text,
           indexes.map((index) => payloads[index]!.payload),
+          options,
         );
         outcomes.forEach((outcome, place) => {
-          checks[indexes[place]!] = checkOf(outcome);
+          checks[indexes[place]!] = checkOf(outcome, schema);
         });
       }),
     );
     return checks;
   };
+
+  return {
+    against,
+    inForce: async (db, payloads, options) => {
+      const found = await known.find(db, payloads);
+      return against(
+        payloads.map(({ payload, contentType }, index) => ({ payload, contentType, schema: found[index]! })),
+        options,
+      );
+    },
+  };
 }
 
-const NO_SCHEMA = { ok: true, detail: "the source has no JSON Schema" };
+const NO_SCHEMA: PayloadCheck["schema"] = {
+  ok: null,
+  detail: "not checked: there is no schema for the event's source and type",
+  judgedBy: null,
+  faults: [],
+  moreFaults: false,
+};
+const NO_JSON = { ok: false, detail: "the payload is not valid JSON in UTF-8" };
 
 function withoutSchema(payload: Uint8Array, contentType: string): PayloadCheck {
-  if (!isJson(contentType)) return { parses: { ok: true, detail: `${contentType}: not checked` }, schema: NO_SCHEMA };
+  if (!isJson(contentType)) {
+    return { parses: { ok: null, detail: `not checked: ${contentType || "no content type"}` }, schema: NO_SCHEMA };
+  }
   try {
     JSON.parse(utf8.decode(payload));
     return { parses: { ok: true, detail: "valid JSON" }, schema: NO_SCHEMA };
   } catch {
-    return { parses: { ok: false, detail: "the payload is not valid JSON in UTF-8" }, schema: NO_SCHEMA };
+    return { parses: NO_JSON, schema: NO_SCHEMA };
   }
 }
 
@@ -71,8 +116,26 @@ function isJson(contentType: string): boolean {
   return /^[^;]*[/+]json\s*(;|$)/i.test(contentType);
 }
 
-function checkOf(outcome: SchemaOutcome): PayloadCheck {
-  if (outcome !== null) return outcome;
-  const detail = `the source's JSON Schema takes longer than ${SCHEMA_MS_MAX} ms for this payload: simplify its patterns and references`;
-  return { parses: { ok: true, detail: "not decided" }, schema: { ok: false, detail, tooSlow: true } };
+function checkOf(outcome: SchemaOutcome, schema: SchemaInForce): PayloadCheck {
+  const { id, eventType, version } = schema;
+  const judged = { judgedBy: { id, eventType, version }, faults: [], moreFaults: false };
+  const name = schemaName(schema);
+  if (outcome === null) {
+    const detail = `${name} takes longer than ${SCHEMA_MS_MAX} ms for this payload: simplify its patterns and references`;
+    return {
+      parses: { ok: null, detail: "not decided" },
+      schema: { ...judged, ok: false, detail, tooSlow: true },
+    };
+  }
+  const { parses, unusable, moreFaults } = outcome;
+  if (!parses) return { parses: NO_JSON, schema: { ...judged, ok: false, detail: NO_JSON.detail } };
+  const faults = outcome.faults.map(schemaFault);
+  const ok = unusable === null && faults.length === 0;
+  const detail =
+    unusable !== null
+      ? `${name} is not usable: ${unusable}`
+      : ok
+        ? `matches ${name}`
+        : `${faults[0]!.detail} (${name})`;
+  return { parses: { ok: true, detail: "valid JSON" }, schema: { ...judged, ok, detail, faults, moreFaults } };
 }

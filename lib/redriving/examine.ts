@@ -1,6 +1,6 @@
 import { type Check, type DryRunFacts, dryRun, type OrderFacts } from "@/lib/core/dry-run";
 import { type Route, type RouteFacts, routeOf } from "@/lib/core/fallback";
-import { gate } from "@/lib/core/gate";
+import { type GateRules, gate, gateChecks } from "@/lib/core/gate";
 import type { ItemOutcome } from "@/lib/core/item-outcome";
 import type { Settings } from "@/lib/core/settings";
 import type { PayloadCheck } from "@/lib/redriving/check-payload";
@@ -67,7 +67,7 @@ export async function examineItems(
     session.redrive().id,
     claimed.filter((item) => hasStandIn(targets.get(item.sourceId)!)),
   );
-  const checks = await checkBodies(redriver, claimed, bodies, targets);
+  const checks = await checkBodies(redriver, claimed, bodies);
   const nowMs = redriver.clock.wallMs();
   const items = claimed.map((item) => {
     const attempts = Math.max(item.attempts, resumed.get(item.id) ?? 0);
@@ -110,15 +110,11 @@ async function checkBodies(
   redriver: Redriver,
   claimed: readonly ClaimedItem[],
   bodies: Map<string, EventBody>,
-  targets: Map<string, FoundTarget>,
 ): Promise<Map<string, PayloadCheck>> {
   const present = claimed.filter((item) => bodies.has(item.id));
-  const checks = await redriver.checkPayloads(
-    present.map((item) => {
-      const { payload, contentType } = bodies.get(item.id)!;
-      const found = targets.get(item.sourceId)!;
-      return { payload, contentType, schema: "fault" in found ? null : found.target.payloadSchema };
-    }),
+  const checks = await redriver.checkPayloads.inForce(
+    redriver.keyedDb,
+    present.map((item) => ({ ...bodies.get(item.id)!, sourceId: item.sourceId })),
   );
   return new Map(present.map((item, index) => [item.id, checks[index]!]));
 }
@@ -142,34 +138,31 @@ function examine(
 ): Omit<ExaminedItem, "examinedAtMs"> {
   const { item, body } = facts;
   const base = { item, settings: rules.settings, findings: [], send: null };
-  const ruling = gate(item, {
+  const gateRules: GateRules = {
     controls: rules.index,
     redriveLimit: rules.settings.redriveLimit,
     nowMs,
     at: "run",
     despite: session.redrive().despite,
-  });
-  if (!ruling.pass) return { ...base, decided: { kind: "refused", refusal: ruling.refusal, detail: "" } };
+  };
+  const ruling = gate(item, gateRules);
+  if (!ruling.pass) {
+    const findings = [...gateChecks(item, gateRules), ...(body ? dryRunOf(facts, rules, ownOf(facts)).findings : [])];
+    return { ...base, findings, decided: { kind: "refused", refusal: ruling.refusal, detail: "" } };
+  }
   if (!body) return { ...base, decided: { kind: "refused", refusal: "not-found", detail: "its body is gone" } };
   const verify = session.redrive().mode === "verify";
-  const own = "fault" in facts.target ? null : facts.target;
+  const own = ownOf(facts);
   const route: Route = own && !verify ? routeOf(routeFacts(own, facts.sentTo)) : { kind: "own" };
   if (route.kind === "wait") return { ...base, decided: { kind: "later", waitMs: route.waitMs } };
   const open = route.kind === "stand-in" ? own!.standIn! : own;
   if (!verify && holds(open?.health)) return { ...base, decided: { kind: "back" } };
-  const verdict = dryRun({
-    payload: {
-      bytes: body.payload.byteLength,
-      bytesMax: rules.settings.payloadBytesMax,
-      ...facts.check!,
-    },
-    target: open ? targetFacts(open.target.row.name, open.health) : (facts.target as NoTarget),
-    version: item.version,
-    ...facts.order,
-  });
+  const verdict = dryRunOf(facts, rules, open);
   if (verdict.kind === "wait") return { ...base, decided: { kind: "back" } };
-  const findings = open === own ? verdict.findings : [...verdict.findings, standInFinding(own!, open!)];
-  const judged = { ...base, findings };
+  const stoodIn = open === own ? [] : [standInFinding(own!, open!)];
+  // What is sent has passed the gate: only a person who asks with a dry run is shown each of its rules.
+  const ofGate = verify ? gateChecks(item, gateRules) : [];
+  const judged = { ...base, findings: [...ofGate, ...verdict.findings, ...stoodIn] };
   switch (verdict.kind) {
     case "already-processed":
       // The consumer's inbox has seen this key: the operation is not run.
@@ -196,6 +189,20 @@ function examine(
       };
     }
   }
+}
+
+function ownOf({ target }: ItemToExamine): Exclude<FoundTarget, NoTarget> | null {
+  return "fault" in target ? null : target;
+}
+
+/** `open`: where it would be sent; null = its target's fault says why nowhere. Its body is there. */
+function dryRunOf({ item, body, check, order, target }: ItemToExamine, { settings }: Rules, open: Healthy | null) {
+  return dryRun({
+    payload: { bytes: body!.payload.byteLength, bytesMax: settings.payloadBytesMax, ...check! },
+    target: open ? targetFacts(open.target.row.name, open.health) : (target as NoTarget),
+    version: item.version,
+    ...order,
+  });
 }
 
 function hasStandIn(found: FoundTarget): boolean {

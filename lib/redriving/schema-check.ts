@@ -28,9 +28,13 @@ export type SchemaOutcome = SchemaResult | null;
 export type SchemaCheck = {
   /**
    * Checks payloads against one schema, in their order. Never rejects because of a schema or a payload. `overrunsMax`:
-   * after so many overruns no further payload is tried.
+   * after so many overruns no further payload is tried. `faultsMax`: faults of one payload at most, 1 unless it is given.
    */
-  check(schema: string, payloads: readonly Uint8Array[], options?: { overrunsMax?: number }): Promise<SchemaOutcome[]>;
+  check(
+    schema: string,
+    payloads: readonly Uint8Array[],
+    options?: { overrunsMax?: number; faultsMax?: number },
+  ): Promise<SchemaOutcome[]>;
   close(): Promise<void>;
 };
 
@@ -57,12 +61,13 @@ export function createSchemaCheck(clock: Clock, { quickMs = QUICK_MS, slowMs = S
   async function check(
     schema: string,
     payloads: readonly Uint8Array[],
-    { overrunsMax = OVERRUNS_MAX }: { overrunsMax?: number } = {},
+    { overrunsMax = OVERRUNS_MAX, faultsMax = 1 }: { overrunsMax?: number; faultsMax?: number } = {},
   ): Promise<SchemaOutcome[]> {
     const outcomes: SchemaOutcome[] = [];
+    const wanted = { schema, faultsMax };
     while (outcomes.length < payloads.length && slowOf(schema) === null) {
       const { results, stuckAt } = await quick.run(
-        schema,
+        wanted,
         payloads.slice(outcomes.length),
         () => slowOf(schema) !== null,
       );
@@ -71,7 +76,7 @@ export function createSchemaCheck(clock: Clock, { quickMs = QUICK_MS, slowMs = S
     }
     if (outcomes.length === payloads.length) return outcomes;
     const known = slowOf(schema)!;
-    return [...outcomes, ...(await checkSlow(slow, known, schema, payloads.slice(outcomes.length), overrunsMax))];
+    return [...outcomes, ...(await checkSlow(slow, known, wanted, payloads.slice(outcomes.length), overrunsMax))];
   }
 
   return {
@@ -86,7 +91,7 @@ export function createSchemaCheck(clock: Clock, { quickMs = QUICK_MS, slowMs = S
 async function checkSlow(
   slow: Thread,
   known: SlowSchema,
-  schema: string,
+  wanted: Wanted,
   payloads: readonly Uint8Array[],
   overrunsMax: number,
 ): Promise<SchemaOutcome[]> {
@@ -97,12 +102,12 @@ async function checkSlow(
   };
   for (let overruns = 0; outcomes.length < payloads.length && overruns < overrunsMax; ) {
     const from = outcomes.length;
-    const { results, stuckAt } = await slow.run(schema, payloads.slice(from));
+    const { results, stuckAt } = await slow.run(wanted, payloads.slice(from));
     add(results);
     if (stuckAt === null || results.length > stuckAt) continue;
     // Results before the stuck payload were lost with the thread: those payloads are checked once more, without it.
     const lost = payloads.slice(outcomes.length, from + stuckAt);
-    if (lost.length > 0) add((await slow.run(schema, lost)).results);
+    if (lost.length > 0) add((await slow.run(wanted, lost)).results);
     outcomes.push(...Array<null>(from + stuckAt + 1 - outcomes.length).fill(null));
     overruns++;
     // Counted over all calls: an endless schema costs each call one try.
@@ -125,9 +130,11 @@ type ThreadRun = {
   stuckAt: number | null;
 };
 
+type Wanted = Pick<SchemaJob, "schema" | "faultsMax">;
+
 type Thread = {
   /** `skip` is called before the run begins: true = nothing is checked here. */
-  run(schema: string, payloads: readonly Uint8Array[], skip?: () => boolean): Promise<ThreadRun>;
+  run(wanted: Wanted, payloads: readonly Uint8Array[], skip?: () => boolean): Promise<ThreadRun>;
   close(): Promise<void>;
 };
 
@@ -143,7 +150,7 @@ function createThread(clock: Clock, limitMs: number): Thread {
     await ended?.terminate();
   }
 
-  async function runNow(schema: string, payloads: readonly Uint8Array[]): Promise<ThreadRun> {
+  async function runNow(wanted: Wanted, payloads: readonly Uint8Array[]): Promise<ThreadRun> {
     if (closed) throw new Error("the check of schemas is closed");
     worker ??= startWorker();
     const running = worker;
@@ -165,7 +172,7 @@ function createThread(clock: Clock, limitMs: number): Thread {
     running.on("message", onMessage).on("error", fail).on("exit", fail);
     try {
       const { bytes, ends } = concatenated(payloads);
-      running.postMessage({ schema, bytes, ends, progress } satisfies SchemaJob, [bytes.buffer]);
+      running.postMessage({ ...wanted, bytes, ends, progress } satisfies SchemaJob, [bytes.buffer]);
       await ended.promise;
       return { results, stuckAt: results.length === payloads.length ? null : begun() - 1 };
     } finally {
@@ -175,8 +182,8 @@ function createThread(clock: Clock, limitMs: number): Thread {
   }
 
   return {
-    run: (schema, payloads, skip = () => false) => {
-      const turn = last.then(() => (skip() ? { results: [], stuckAt: null } : runNow(schema, payloads)));
+    run: (wanted, payloads, skip = () => false) => {
+      const turn = last.then(() => (skip() ? { results: [], stuckAt: null } : runNow(wanted, payloads)));
       last = turn.catch(() => undefined);
       return turn;
     },

@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
+import Ajv2020, { type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 
 /**
@@ -11,6 +11,8 @@ import addFormats from "ajv-formats";
 export type SchemaJob = {
   /** Text of the schema: the same text is compiled once. */
   schema: string;
+  /** Faults of one payload at most. 1: the check ends at the first, which costs least. */
+  faultsMax: number;
   /** All payloads in one buffer, and the end of each. */
   bytes: Uint8Array<ArrayBuffer>;
   ends: number[];
@@ -18,8 +20,18 @@ export type SchemaJob = {
   progress: Int32Array<SharedArrayBuffer>;
 };
 
-type Finding = { ok: boolean; detail: string };
-export type SchemaResult = { parses: Finding; schema: Finding };
+/** What one keyword of the schema found at one place of the payload. */
+export type RawFault = {
+  /** JSON pointer into the payload; "" = the whole payload. */
+  pointer: string;
+  keyword: string;
+  /** What the keyword demands. Lists and texts are cut. */
+  params: Record<string, unknown>;
+  message: string;
+};
+
+/** `unusable`: why the schema cannot be used; it then lets nothing through. */
+export type SchemaResult = { parses: boolean; faults: RawFault[]; moreFaults: boolean; unusable: string | null };
 
 /** Results of the payloads that were checked since the message before. */
 export type SchemaAnswer = { results: SchemaResult[] };
@@ -27,62 +39,97 @@ export type SchemaAnswer = { results: SchemaResult[] };
 /** Results of one message. Results that are lost with a thread are checked again. */
 const RESULTS_MAX = 16;
 const COMPILED_MAX = 64;
+const TEXT_MAX = 300;
+const LIST_MAX = 20;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 /** By text, the oldest first. A text instead of a validator: why it does not compile. */
 const compiled = new Map<string, ValidateFunction | string>();
 
-function validatorOf(text: string): ValidateFunction | string {
-  const known = compiled.get(text);
+function validatorOf(text: string, allErrors: boolean): ValidateFunction | string {
+  const key = `${allErrors} ${text}`;
+  const known = compiled.get(key);
   if (known) return known;
-  const made = compile(text);
+  const made = compile(text, allErrors);
   if (compiled.size >= COMPILED_MAX) compiled.delete(compiled.keys().next().value!);
-  compiled.set(text, made);
+  compiled.set(key, made);
   return made;
 }
 
 /** A compiler for each schema: two sources may use the same `$id`, and an edited schema keeps its own. */
-function compile(text: string): ValidateFunction | string {
+function compile(text: string, allErrors: boolean): ValidateFunction | string {
   try {
-    const ajv = new Ajv2020({ strict: false, allErrors: false, logger: false });
+    const ajv = new Ajv2020({ strict: false, allErrors, logger: false });
     addFormats.default(ajv);
     return ajv.compile(JSON.parse(text));
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return error instanceof RangeError ? "it refers to itself without end" : textOf(error);
   }
 }
 
-function check(schema: string, payload: Uint8Array): SchemaResult {
+function check({ schema, faultsMax }: SchemaJob, payload: Uint8Array): SchemaResult {
   let value: unknown;
   try {
     value = JSON.parse(utf8.decode(payload));
   } catch {
-    const detail = "the payload is not valid JSON in UTF-8";
-    return { parses: { ok: false, detail }, schema: { ok: false, detail } };
+    return { parses: false, faults: [], moreFaults: false, unusable: null };
   }
-  return { parses: { ok: true, detail: "valid JSON" }, schema: matches(validatorOf(schema), value) };
-}
-
-function matches(validate: ValidateFunction | string, value: unknown): Finding {
   // A schema that does not compile must not let everything through.
-  if (typeof validate === "string") return { ok: false, detail: `the source's JSON Schema is not usable: ${validate}` };
-  const valid: unknown = validate(value);
-  if (valid === true) return { ok: true, detail: "matches the source's JSON Schema" };
+  const validate = validatorOf(schema, faultsMax > 1);
+  if (typeof validate === "string") return unusable(validate);
+  let valid: unknown;
+  try {
+    valid = validate(value);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return unusable("it refers to itself without end, or the payload is nested too deeply for it");
+  }
   // An asynchronous validator answers with a promise, which decides nothing.
   if (valid instanceof Promise) valid.catch(() => undefined);
-  if (valid !== false) return { ok: false, detail: "the source's JSON Schema is not usable: it is asynchronous" };
-  const [error] = validate.errors ?? [];
-  return { ok: false, detail: `${error?.instancePath || "/"} ${error?.message}` };
+  if (valid !== true && valid !== false) return unusable("it is asynchronous");
+  const errors = validate.errors ?? [];
+  return {
+    parses: true,
+    faults: valid ? [] : errors.slice(0, faultsMax).map(faultOf),
+    moreFaults: !valid && errors.length > faultsMax,
+    unusable: null,
+  };
 }
 
-parentPort?.on("message", ({ schema, bytes, ends, progress }: SchemaJob) => {
+function unusable(why: string): SchemaResult {
+  return { parses: true, faults: [], moreFaults: false, unusable: why };
+}
+
+function faultOf({ instancePath, keyword, params, message }: ErrorObject): RawFault {
+  return {
+    pointer: instancePath,
+    keyword,
+    params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, cut(value)])),
+    message: textOf(message),
+  };
+}
+
+/** A value of the schema or a name in the payload: either may be as large as its author likes. */
+function cut(value: unknown): unknown {
+  if (typeof value === "string") return value.slice(0, TEXT_MAX);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.slice(0, LIST_MAX).map((part) => textOf(part, 60));
+  return textOf(value);
+}
+
+function textOf(value: unknown, charsMax = TEXT_MAX): string {
+  const text = value instanceof Error ? value.message : typeof value === "string" ? value : JSON.stringify(value);
+  return (text ?? "").slice(0, charsMax);
+}
+
+parentPort?.on("message", (job: SchemaJob) => {
   let results: SchemaResult[] = [];
   let start = 0;
-  ends.forEach((end, index) => {
-    Atomics.store(progress, 0, index + 1);
-    results.push(check(schema, bytes.subarray(start, end)));
+  job.ends.forEach((end, index) => {
+    Atomics.store(job.progress, 0, index + 1);
+    results.push(check(job, job.bytes.subarray(start, end)));
     start = end;
-    if (results.length < RESULTS_MAX && index < ends.length - 1) return;
+    if (results.length < RESULTS_MAX && index < job.ends.length - 1) return;
     parentPort?.postMessage({ results } satisfies SchemaAnswer);
     results = [];
   });

@@ -21,7 +21,6 @@ const ORDERS: TargetRow = {
   source: "orders",
   kind: "http",
   config: {},
-  payloadSchema: null,
   lane: "main",
   destination: null,
   ratePerSecond: null,
@@ -166,17 +165,16 @@ describe("the directory of targets", () => {
     opened(await directory.find("s1", redrive()));
   });
 
-  it("looks a new source up before its events go to a named target: kind and schema are those of the source", async () => {
+  it("looks a new source up before its events go to a named target: its kind is that of the source", async () => {
     const { directory, store } = directoryOf(ORDERS);
     const named = { ...redrive(), targetId: "t1" };
     opened(await directory.find("s1", named));
-    const payloadSchema = { type: "object" };
     store.targets = [ORDERS, { ...ORDERS, id: "t2", name: "jobs", sourceId: "s2", source: "jobs", kind: "kafka" }];
     expect(await directory.find("s2", named)).toEqual({
       fault: "orders-main is a target of kind http, and jobs is of kind kafka",
     });
-    store.targets = [ORDERS, { ...ORDERS, id: "t3", name: "late", sourceId: "s3", source: "late", payloadSchema }];
-    expect(opened(await directory.find("s3", named)).payloadSchema).toEqual(payloadSchema);
+    store.targets = [ORDERS, { ...ORDERS, id: "t3", name: "late", sourceId: "s3", source: "late" }];
+    expect(opened(await directory.find("s3", named)).row.name).toBe("orders-main");
   });
 
   it("gives a changed rate to a send that waits for a token of the target", async () => {

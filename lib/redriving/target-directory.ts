@@ -172,7 +172,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
 
   /** The target for sends of one redrive: all but the redrive's own policy is read live from the line. */
   function use(line: Line, redrive: RedriveRow, sourceId: string): SliceTarget | NoTarget {
-    // Each source has its two lanes: any of its targets knows its kind and its schema.
+    // Each source has its two lanes: any of its targets knows its kind.
     const own = [...lines.values()].find(({ row }) => row.sourceId === sourceId)?.row;
     if (own && own.kind !== line.row.kind) {
       return {
@@ -189,7 +189,6 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
         get publisher() {
           return line.publisher!;
         },
-        payloadSchema: own?.payloadSchema ?? null,
         policy,
         policyVersion: { name, version },
         state: line.state,

@@ -15,8 +15,6 @@ export type HeldSources = {
 /** One target as this worker holds it: shared by all slices that send to it. */
 export type SliceTarget = {
   readonly row: TargetRow;
-  /** Of the events' own source, which need not be the target's; null = a payload only has to parse. */
-  readonly payloadSchema: TargetRow["payloadSchema"];
   readonly publisher: Publisher;
   /** The version that the redrive has frozen: attempts, timeouts, backoff and deadline of each of its operations. */
   policy: Policy;

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { expect } from "vitest";
 import { type RedriveAnswer, type RedriveRequest, redriveRequestSchema } from "@/lib/contract/redrives";
@@ -58,11 +59,17 @@ export async function openWorld(options: {
     facts: { schema?: object; rate?: number | null; url?: string } = {},
   ): Promise<string> {
     const id = await addSource(db, name);
-    await db.run("update sources set config = $2::jsonb, payload_schema = $3::jsonb where id = $1", [
+    await db.run("update sources set config = $2::jsonb where id = $1", [
       id,
       JSON.stringify({ redriveUrl: facts.url ?? sink.url }),
-      facts.schema ? JSON.stringify(facts.schema) : null,
     ]);
+    if (facts.schema) {
+      await db.run(
+        `insert into payload_schemas (id, source_id, version, body, current, origin, created_by)
+         values ($1, $2, 1, $3::json, true, 'uploaded', 'tester')`,
+        [randomUUID(), id, JSON.stringify(facts.schema)],
+      );
+    }
     const rate = facts.rate === undefined ? (options.ratePerSecond ?? null) : facts.rate;
     await db.run("update targets set rate_per_second = $2 where source_id = $1", [id, rate]);
     return id;

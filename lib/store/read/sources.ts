@@ -31,15 +31,14 @@ export async function listSources(
     }),
   );
   const shown = found.slice(0, page.limit);
-  const [parked, consumers] = await Promise.all([
+  const ids = shown.map(({ id }) => id);
+  const [parked, consumers, schemas] = await Promise.all([
     parkedBySource(db),
-    readConsumers(
-      db,
-      shown.map(({ id }) => id),
-    ),
+    readConsumers(db, ids),
+    readSourceSchemas(db, ids),
   ]);
   const items = shown.map((source) => ({
-    ...sourceOut(source, parked),
+    ...sourceOut(source, parked, schemas),
     state: stateOf(consumers.get(source.id) ?? []),
   }));
   return { items, nextCursor: found.length > page.limit ? (items.at(-1)?.name ?? null) : null };
@@ -50,9 +49,13 @@ export async function readSource({ db, lowRate }: Stores, viewer: Viewer, name: 
   if (sourceScope(viewer, [name])?.length === 0) throw unknownSource(name);
   const source = await lowRate.read((client) => client.source.findUnique({ where: { name } }));
   if (!source) throw unknownSource(name);
-  const [parked, consumers] = await Promise.all([parkedBySource(db), readConsumers(db, [source.id])]);
+  const [parked, consumers, schemas] = await Promise.all([
+    parkedBySource(db),
+    readConsumers(db, [source.id]),
+    readSourceSchemas(db, [source.id]),
+  ]);
   const rows = consumers.get(source.id) ?? [];
-  return { ...sourceOut(source, parked), state: stateOf(rows), consumers: rows.map(consumerOut) };
+  return { ...sourceOut(source, parked, schemas), state: stateOf(rows), consumers: rows.map(consumerOut) };
 }
 
 async function parkedBySource(db: Queryable): Promise<Map<string, number>> {
@@ -64,13 +67,31 @@ async function parkedBySource(db: Queryable): Promise<Map<string, number>> {
   return new Map(rows.map(({ id, n }) => [id, n]));
 }
 
-function sourceOut(source: Source, parked: Map<string, number>): Omit<SourceOut, "state"> {
+/** The schema of all types without one of their own, of each source that has one. */
+async function readSourceSchemas(
+  db: Queryable,
+  sourceIds: readonly string[],
+): Promise<Map<string, Record<string, unknown>>> {
+  const rows = await db.query<{ sourceId: string; body: Record<string, unknown> }>(
+    `select source_id as "sourceId", body from payload_schemas
+      where current and event_type is null and source_id = any($1::uuid[])`,
+    [sourceIds],
+    { name: "source-schemas" },
+  );
+  return new Map(rows.map(({ sourceId, body }) => [sourceId, body]));
+}
+
+function sourceOut(
+  source: Source,
+  parked: Map<string, number>,
+  schemas: Map<string, Record<string, unknown>>,
+): Omit<SourceOut, "state"> {
   return {
     id: source.id,
     name: source.name,
     kind: source.kind,
     config: redactConfig(source.kind, source.config as Record<string, unknown>),
-    payloadSchema: source.payloadSchema as SourceOut["payloadSchema"],
+    payloadSchema: schemas.get(source.id) ?? null,
     enabled: source.mode !== "stopped",
     mode: source.mode as SourceOut["mode"],
     modeAt: source.modeAt.toISOString(),

@@ -12,7 +12,6 @@ export type TargetRow = {
   source: string;
   kind: string;
   config: Record<string, unknown>;
-  payloadSchema: Record<string, unknown> | null;
   /** null = a named target. */
   lane: "main" | "slow" | null;
   /** Of a named target: its settings in place of the source's. `config` holds them already. */
@@ -32,7 +31,7 @@ export type TargetRow = {
 };
 
 const COLUMNS = `t.id, t.name, t.source_id as "sourceId", s.name as source, s.kind, s.config,
-  s.payload_schema as "payloadSchema", t.lane, t.destination, t.rate_per_second as "ratePerSecond", t.burst, t.bulkhead,
+  t.lane, t.destination, t.rate_per_second as "ratePerSecond", t.burst, t.bulkhead,
   t.policy_name as "policyName", t.retryable, t.breaker_force as "breakerForce", t.reset_at as "resetAtMs",
   t.warm_up_ms as "warmUpMs", t.no_bursts as "noBursts", t.fallback,
   md5(s.updated_at::text || t.updated_at::text) as revision`;

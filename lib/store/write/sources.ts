@@ -11,21 +11,19 @@ export type NewSource = {
   id: string;
   name: string;
   config: SourceConfig;
-  payloadSchema: Record<string, unknown> | null;
   mode: SourceMode;
   targetIds: { main: string; slow: string };
 };
 
 /** A source with its two targets: `<name>` on the main lane, `<name>.slow` on the slow one. */
 export async function insertSource(client: Prisma.TransactionClient, source: NewSource): Promise<void> {
-  const { id, name, config, payloadSchema, mode, targetIds } = source;
+  const { id, name, config, mode, targetIds } = source;
   await client.source.create({
     data: {
       id,
       name,
       kind: config.kind,
       config: config.config as Prisma.InputJsonObject,
-      payloadSchema: await jsonOrNull(payloadSchema),
       mode,
       targets: {
         create: [
@@ -39,7 +37,6 @@ export async function insertSource(client: Prisma.TransactionClient, source: New
 
 export type SourceColumns = {
   config?: Record<string, unknown>;
-  payloadSchema?: Record<string, unknown> | null;
   mode?: { mode: SourceMode; atMs: number; by: string; reason: string | null };
 };
 
@@ -54,7 +51,6 @@ export async function updateSource(
     where: { id },
     data: {
       config: change.config as Prisma.InputJsonObject | undefined,
-      payloadSchema: change.payloadSchema === undefined ? undefined : await jsonOrNull(change.payloadSchema),
       ...(change.mode === undefined
         ? {}
         : {
@@ -63,15 +59,9 @@ export async function updateSource(
             modeBy: change.mode.by,
             modeReason: change.mode.reason,
           }),
-      ...(change.config === undefined && change.payloadSchema === undefined ? {} : { updatedAt: new Date() }),
+      ...(change.config === undefined ? {} : { updatedAt: new Date() }),
     },
   });
-}
-
-/** Imported on use: the client is then loaded, and a console that writes nothing never loads it. */
-async function jsonOrNull(value: Record<string, unknown> | null) {
-  if (value !== null) return value as Prisma.InputJsonObject;
-  return (await import("@/lib/store/generated/client")).Prisma.DbNull;
 }
 
 /** Locks the row: ingest locks it while it parks, so that no event can arrive in between. */

@@ -1,0 +1,28 @@
+import { handle } from "@/app/_server/handle";
+import { schemaChangeSchema, schemaDetailSchema } from "@/lib/contract/payload-schemas";
+import { byId } from "@/lib/contract/query";
+import { changeSchema } from "@/lib/operations/store-schema";
+import { readSchema } from "@/lib/store/read/payload-schemas";
+
+const params = byId("unknown-schema");
+
+export const GET = handle({
+  id: "getSchema",
+  summary: "One version of a schema, and the other versions of its event type",
+  params,
+  answer: schemaDetailSchema,
+  run: ({ deps, viewer, params: { id } }) => readSchema(deps.db, viewer, id),
+});
+
+export const PATCH = handle({
+  id: "changeSchema",
+  summary: "Make a version of a schema current again, or retire the schema of its event type",
+  params,
+  body: schemaChangeSchema,
+  answer: schemaDetailSchema,
+  problems: ["illegal-transition"],
+  run: async ({ deps, viewer, params: { id }, body }) => {
+    await changeSchema(deps, { id, change: body }, viewer);
+    return readSchema(deps.db, viewer, id);
+  },
+});

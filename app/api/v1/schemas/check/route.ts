@@ -1,0 +1,12 @@
+import { handle } from "@/app/_server/handle";
+import { schemaCheckRequestSchema, schemaCheckSchema } from "@/lib/contract/payload-schemas";
+import { checkSchema } from "@/lib/operations/check-schema";
+
+export const POST = handle({
+  id: "checkSchema",
+  summary: "Hold a text against the schema of a source and event type, or against a draft of one; changes nothing",
+  body: schemaCheckRequestSchema,
+  answer: schemaCheckSchema,
+  problems: ["unknown-source", "invalid-config"],
+  run: ({ deps, body, viewer }) => checkSchema(deps, body, viewer),
+});

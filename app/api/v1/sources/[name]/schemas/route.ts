@@ -1,0 +1,35 @@
+import { handle } from "@/app/_server/handle";
+import { once } from "@/app/_server/once";
+import { BODY_ID } from "@/app/_server/operation";
+import { schemaDetailSchema, schemaListSchema, schemaRequestSchema } from "@/lib/contract/payload-schemas";
+import { byName } from "@/lib/contract/query";
+import { storeSchema } from "@/lib/operations/store-schema";
+import { listSchemas, readSchema } from "@/lib/store/read/payload-schemas";
+
+const params = byName("unknown-source");
+
+export const GET = handle({
+  id: "listSchemas",
+  summary: "The schemas of a source by event type",
+  params,
+  answer: schemaListSchema,
+  coalesce: true,
+  run: ({ deps, viewer, params: { name } }) => listSchemas(deps.db, viewer, name),
+});
+
+export const POST = handle({
+  id: "storeSchema",
+  summary: "Store a version of the schema of an event type, and make it current",
+  params,
+  body: schemaRequestSchema,
+  idempotent: true,
+  status: 201,
+  answer: schemaDetailSchema,
+  problems: ["invalid-config"],
+  links: { getSchema: BODY_ID, changeSchema: BODY_ID },
+  run: (call) =>
+    once(call, async () => {
+      const id = await storeSchema(call.deps, { source: call.params.name, request: call.body }, call.viewer);
+      return readSchema(call.deps.db, call.viewer, id);
+    }),
+});

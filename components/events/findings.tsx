@@ -1,0 +1,32 @@
+import { classNames } from "@/components/ui/class-names";
+import { Shape } from "@/components/ui/shape";
+import type { Finding } from "@/lib/core/history-text";
+
+const LOOKS = {
+  passed: { shape: "check", colour: "text-ok" },
+  failed: { shape: "cross", colour: "text-danger" },
+  "not checked": { shape: "ring", colour: "text-faint" },
+} as const;
+
+/** The checks of a dry run: what was looked at, with what result, and what to do about it. */
+export function Findings({ findings }: { findings: readonly Finding[] }) {
+  return (
+    <ul className="mt-1 flex flex-col gap-0.5 text-sm">
+      {findings.map((finding) => {
+        const result = finding.ok === null ? "not checked" : finding.ok ? "passed" : "failed";
+        const { shape, colour } = LOOKS[result];
+        return (
+          <li key={finding.check} className="flex items-start gap-1.5">
+            <Shape name={shape} className={classNames("mt-0.5 shrink-0", colour)} />
+            <span className="sr-only">{result}:</span>
+            <span className="w-36 shrink-0 font-mono">{finding.check}</span>
+            <span className="wrap-anywhere text-muted">
+              {finding.detail}
+              {finding.fix ? <span className="block text-ink">To do: {finding.fix}</span> : null}
+            </span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,54 @@
+import { FAULTS_MAX, type SchemaCheckOut, type SchemaCheckRequest } from "@/lib/contract/payload-schemas";
+import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { assertPayloadSchema } from "@/lib/operations/payload-schema";
+import type { PayloadCheck, PayloadChecker } from "@/lib/redriving/check-payload";
+import type { SchemaCheck } from "@/lib/redriving/schema-check";
+import type { Queryable } from "@/lib/store/db";
+import type { SchemaInForce } from "@/lib/store/read/payload-schemas";
+import { unknownSource } from "@/lib/store/read/sources";
+
+export type SchemaDeps = { db: Queryable; schemas: SchemaCheck; checkPayloads: PayloadChecker };
+
+/** A draft has version 0: it is not stored. */
+export function draftSchema(eventType: string | null, body: Record<string, unknown>): SchemaInForce {
+  return { id: "draft", eventType, version: 0, text: JSON.stringify(body) };
+}
+
+/**
+ * One text against the schema in force of a source and event type, or against a draft. Throws DomainError
+ * `unknown-source`, and `invalid-config` for a draft that cannot be used.
+ */
+export async function checkSchema(
+  deps: SchemaDeps,
+  { source, eventType = null, text, schema }: SchemaCheckRequest,
+  viewer: Viewer,
+): Promise<SchemaCheckOut> {
+  const sourceId = await readSourceId(deps.db, viewer, source);
+  await assertPayloadSchema(deps.schemas, schema, "schema");
+  const payload = { payload: Buffer.from(text), contentType: "application/json" };
+  const options = { faultsMax: FAULTS_MAX };
+  const [check] = schema
+    ? await deps.checkPayloads.against([{ ...payload, schema: draftSchema(eventType, schema) }], options)
+    : await deps.checkPayloads.inForce(deps.db, [{ ...payload, sourceId, eventType }], options);
+  return checkOut(check!);
+}
+
+function checkOut({ parses, schema: { tooSlow = false, judgedBy, ...schema } }: PayloadCheck): SchemaCheckOut {
+  return {
+    parses,
+    tooSlow,
+    ...schema,
+    judgedBy: judgedBy && { ...judgedBy, id: judgedBy.version === 0 ? null : judgedBy.id },
+  };
+}
+
+/** Throws DomainError `unknown-source` for one that the viewer does not see, too. */
+export async function readSourceId(db: Queryable, viewer: Viewer, name: string): Promise<string> {
+  const [row] = await db.query<{ id: string }>(
+    "select id from sources where name = $1 and ($2::text[] is null or name = any($2))",
+    [name, sourceScope(viewer)],
+    { name: "source-id" },
+  );
+  if (!row) throw unknownSource(name);
+  return row.id;
+}

@@ -1,0 +1,70 @@
+import { randomUUID } from "node:crypto";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+let world: World;
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+});
+afterEach(async () => {
+  const broken = await world.broken();
+  await world.close();
+  expect(broken).toEqual([]);
+});
+
+const ACCEPTS = { type: "object", required: ["amount"] };
+const REFUSES = { type: "object", required: ["currency"] };
+
+async function makeCurrent(version: number, eventType: string | null, body: object): Promise<void> {
+  await world.db.transaction(async (tx) => {
+    await tx.run("update payload_schemas set current = false where event_type is not distinct from $1", [eventType]);
+    await tx.run(
+      `insert into payload_schemas (id, source_id, event_type, version, body, current, origin, created_by)
+       select $1, id, $2, $3, $4::json, true, 'uploaded', 'tester' from sources where name = 'orders'`,
+      [randomUUID(), eventType, version, JSON.stringify(body)],
+    );
+  });
+}
+
+const lateIds = Array.from({ length: 40 }, (_, index) => `late-${index}`);
+const payload = () => ({ payload: Buffer.from('{"amount": 12}') });
+
+test("two running workers judge by a new version from their next claim on, and each verdict names the version", async () => {
+  await makeCurrent(1, "OrderCreated", ACCEPTS);
+  await world.park(300, payload);
+  await world.worker();
+  await world.doomedWorker();
+  // At this rate a claim holds ten seconds' worth of a slice: the redrive is under way when the schema changes.
+  const { id } = await world.request({ ratePerSecond: 4 });
+  await expect.poll(async () => (await world.redrive(id)).delivered, { timeout: 30_000 }).toBeGreaterThan(2);
+  await makeCurrent(2, "OrderCreated", REFUSES);
+  // Asked for after the change: no item of it may be judged by the version before, whichever worker takes it.
+  await world.park(40, (index) => ({ ...payload(), eventId: `late-${index}` }));
+  const late = await world.request({ mode: "verify", select: { ids: await world.idsOf(lateIds) } });
+  expect((await world.ended(late.id)).refusedByReason).toEqual({ "schema-mismatch": 40 });
+  await world.db.run("update redrives set rate_per_second = null where id = $1", [id]);
+
+  const done = await world.ended(id);
+  expect(done.delivered + done.refused).toBe(300);
+  expect(done.refusedByReason).toEqual({ "schema-mismatch": done.refused });
+  expect(done.refused).toBeGreaterThan(0);
+  const rows = await world.db.query<{ state: string; finding: { detail: string; pointer?: string; fix?: string } }>(
+    `select state, f as finding from redrive_items, jsonb_array_elements(verdict) f
+      where redrive_id = $1 and f->>'check' = 'payload-schema' and finished_at is not null`,
+    [id],
+  );
+  for (const { state, finding } of rows) {
+    const version = state === "refused" ? 2 : 1;
+    expect(finding.detail).toContain(`version ${version} of the schema of OrderCreated`);
+    if (state === "refused") expect(finding).toMatchObject({ pointer: "", fix: expect.stringContaining('"currency"') });
+  }
+});
+
+test("events of other types are judged by the schema of all types, and by none where there is none", async () => {
+  await makeCurrent(1, null, REFUSES);
+  await makeCurrent(1, "OrderPaid", ACCEPTS);
+  await world.park(6, (index) => ({ ...payload(), eventType: index < 2 ? "OrderPaid" : "OrderCreated" }));
+  await world.worker();
+  const { id } = await world.request({ mode: "verify" });
+  expect(await world.ended(id)).toMatchObject({ passed: 2, refusedByReason: { "schema-mismatch": 4 } });
+});
