@@ -92,7 +92,6 @@ describe("POST /api/v1/redrives", () => {
     ],
     ["ids of no event", { select: { ids: [NOBODY] }, reason }, "unknown-event", "select.ids"],
     ["an unknown lane", { select: { filter: {} }, lane: "fast", reason }, "invalid-request", "lane"],
-    ["no reason", { select: { filter: {} } }, "invalid-request", "reason"],
     ["a blank reason", { select: { filter: {} }, reason: "  " }, "invalid-request", "reason"],
     ["a rate of zero", { select: { filter: {} }, ratePerSecond: 0, reason }, "invalid-request", "ratePerSecond"],
     ["an unknown field", { select: { filter: {} }, lanes: "main", reason }, "invalid-request", "lanes"],
@@ -106,6 +105,42 @@ describe("POST /api/v1/redrives", () => {
     expect(answer.status).toBeLessThan(500);
     expect((answer.body.errors as { field: string }[]).map((entry) => entry.field).join(" ")).toContain(field);
     expect(await deps.db.query("select id from redrives")).toEqual([]);
+  });
+
+  test("needs a reason from a person above the set number of events, and writes what was selected below it", async () => {
+    const ids = await park(3);
+    await deps.db.run("insert into settings (key, value, updated_by) values ('reasonRequiredAbove', '2', 'ada')");
+    const refused = await call(redrives.POST, { body: { select: { filter: { source: ["orders"] } } } });
+    expect(refused).toMatchObject({ status: 400, body: { code: "invalid-request", errors: [{ field: "reason" }] } });
+    expect(await deps.db.query("select id from redrives")).toEqual([]);
+    const dryRun = await call(redrives.POST, { body: { select: { filter: { source: ["orders"] } }, mode: "verify" } });
+    const named = await call(redrives.POST, { body: { select: { ids: ids.slice(0, 2) } } });
+    const typed = await call(redrives.POST, { body: { select: { filter: {} }, reason } });
+    const reasons = await Promise.all(
+      [dryRun, named, typed].map(async ({ body }) => {
+        const read = await call(redrive.GET, { params: { id: body.id as string } });
+        return read.body.reason;
+      }),
+    );
+    expect(reasons).toEqual([
+      "Dry run by one click: all that match source:orders",
+      "Redrive by one click: 2 selected events",
+      reason,
+    ]);
+  });
+
+  test("gives a set above ten events a canary, when the request leaves that to it", async () => {
+    const ids = await park(11);
+    const of = async (count: number) => {
+      const body = { select: { ids: ids.slice(0, count) }, canary: "auto", holdMs: 60_000 };
+      const { id } = (await call(redrives.POST, { body })).body;
+      const params = { id: id as string };
+      const { canary } = (await call(redrive.GET, { params })).body;
+      await call(redrive.PATCH, { method: "PATCH", body: { action: "undo" }, params });
+      return canary;
+    };
+    expect(await of(10)).toBeNull();
+    expect(await of(11)).toMatchObject({ steps: [1, 10, 100], released: 1 });
   });
 
   test("the same Idempotency-Key answers the same redrive; with another request it is an error", async () => {

@@ -39,10 +39,59 @@ describe("the brake", () => {
     const { id } = await world.request();
     await expect.poll(() => state(id)).toBe("PAUSED");
     const paused = await world.redrive(id);
-    expect(paused.brake).toEqual({ ratio: 0.2, window: 50, minSample: 10 });
+    expect(paused.brake).toEqual({ ratio: 0.2, window: 50, minSample: 10, latencyMsMax: null });
     expect(paused.failed).toBeGreaterThanOrEqual(10);
     expect(paused.failed).toBeLessThan(60);
     expect(paused.pauseReason).toMatch(/^brake: \d\d failed and 0 bounced of the last \d\d \(100 %, limit 20 %\)$/);
+    expect(paused.brakeSeen).toMatchObject({ cause: "failures", bounced: 0, p95Ms: null });
+    expect(paused.brakeSeen!.failed).toBe(paused.brakeSeen!.outcomes);
+    expect(paused.brakeSeen!.ratePerSecond).toBeGreaterThan(0);
+  });
+
+  test("pauses a redrive whose sends take too long, although all of them are taken", async () => {
+    await world.park(40);
+    await world.db.run("update targets set rate_per_second = 40");
+    world.sink.answer = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 60));
+      return 200;
+    };
+    await world.worker();
+    const { id } = await world.request({ brake: { ratio: 0.2, window: 20, minSample: 10, latencyMsMax: 30 } });
+    await expect.poll(() => state(id)).toBe("PAUSED");
+    const paused = await world.redrive(id);
+    expect(paused).toMatchObject({ failed: 0, brakeSeen: { cause: "latency", failed: 0 } });
+    expect(paused.delivered).toBeLessThan(40);
+    expect(paused.brakeSeen!.p95Ms).toBeGreaterThanOrEqual(60);
+    expect(paused.pauseReason).toMatch(/^brake: 95 % of the last sends took up to \d+ ms \(limit 30 ms\)$/);
+  });
+
+  test("lets what is left go on slower and with a canary, in one change with one audit entry", async () => {
+    await world.park(60);
+    await world.db.run("update targets set rate_per_second = 30");
+    world.sink.answer = () => 422;
+    await world.worker();
+    const { id } = await world.request();
+    await expect.poll(() => state(id)).toBe("PAUSED");
+    await expect.poll(() => inHand()).toBe(0);
+    world.sink.answer = () => 200;
+    const failed = world.sink.arrived.length;
+    const change = {
+      action: "resume" as const,
+      ratePerSecond: 20,
+      canary: { steps: [2], stopAtFailureRatio: 0.2, window: 50, quietMs: 1_500 },
+    };
+    await changeRedrive(world.deps, { id, change }, localViewer("ada"));
+    expect(await world.redrive(id)).toMatchObject({ ratePerSecond: 20, brakeSeen: null, canary: { released: 2 } });
+    await expect.poll(async () => (await world.redrive(id)).canary?.waitingUntil).toEqual(expect.any(String));
+    expect(world.sink.arrived).toHaveLength(failed + 2);
+    expect(await world.ended(id)).toMatchObject({ state: "DONE", failed, delivered: 60 - failed });
+    const entries = await world.db.query("select before, after from audit_entries where action = 'redrive.resumed'");
+    expect(entries).toEqual([
+      {
+        before: { state: "PAUSED", ratePerSecond: null, canary: null },
+        after: { state: "RUNNING", ratePerSecond: 20, canary: change.canary },
+      },
+    ]);
   });
 
   test("never decides on fewer than ten outcomes", async () => {
@@ -59,7 +108,7 @@ describe("the brake", () => {
     await world.worker();
     const off = await world.request({ brake: null, select: { filter: { errorCode: ["TIMEOUT"] } } });
     expect(await world.ended(off.id)).toMatchObject({ state: "DONE", failed: 8, brake: null });
-    const lenient = { ratio: 0.4, window: 12, minSample: 20 };
+    const lenient = { ratio: 0.4, window: 12, minSample: 20, latencyMsMax: null };
     const set = await world.request({ brake: lenient, select: { filter: { errorCode: ["UPSTREAM_5XX"] } } });
     expect(await world.ended(set.id)).toMatchObject({ state: "DONE", failed: 8, brake: { ...lenient, window: 20 } });
   });
@@ -137,7 +186,7 @@ describe("a canary", () => {
     await expect
       .poll(async () => (await world.redrive(id)).canary)
       .toMatchObject({ steps: [1, 8], quietMs: 2_500, released: 1, waitingUntil: expect.any(String) });
-    expect((await world.redrive(id)).brake).toEqual({ ratio: 0.3, window: 40, minSample: 10 });
+    expect((await world.redrive(id)).brake).toEqual({ ratio: 0.3, window: 40, minSample: 10, latencyMsMax: null });
     expect(await world.ended(id)).toMatchObject({ delivered: 30, canary: { released: null, waitingUntil: null } });
     const [done] = await world.db.query<{ second: number; third: number }>(
       `select extract(epoch from at[2] - at[1]) * 1000 as second, extract(epoch from at[9] - at[8]) * 1000 as third

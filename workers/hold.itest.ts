@@ -85,6 +85,73 @@ describe.each([
   });
 });
 
+describe("an undo", () => {
+  let world: World;
+
+  beforeEach(async () => {
+    world = await openWorld({ redisUrl: null });
+  });
+  afterEach(async () => {
+    const broken = await world.broken();
+    await world.close();
+    expect(broken).toEqual([]);
+  });
+  const undo = (id: string) =>
+    changeRedrive(world.deps, { id, change: { action: "undo" } }, localViewer("ada")).then(
+      () => "undone",
+      (error: { code: string }) => error.code,
+    );
+
+  test("is refused when the hold is over by the database's clock, whatever the clocks of worker and web say", async () => {
+    await world.park(3);
+    await world.worker({ wallAheadMs: 3_600_000 });
+    const { id } = await world.request({ holdMs: 2_000 });
+    await world.db.run("update redrives set hold_until = clock_timestamp()");
+    expect(await undo(id)).toBe("illegal-transition");
+    expect(await world.ended(id)).toMatchObject({ state: "DONE", delivered: 3 });
+  });
+
+  test("at the last moment either takes everything back, or is refused and everything is sent", async () => {
+    await world.worker({ wallAheadMs: 3_600_000 });
+    for (let round = 0; round < 6; round++) {
+      await world.park(2, (index) => ({ eventId: `r${round}-${index}` }));
+      const before = world.sink.arrived.length;
+      const { id } = await world.request({ holdMs: 700, select: { filter: { status: ["PENDING"] } } });
+      const { holdUntil } = await world.redrive(id);
+      const aheadMs = [60, 30, 10, 5, 0, -10][round]!;
+      await expect.poll(() => Date.now(), { interval: 1 }).toBeGreaterThanOrEqual(Date.parse(holdUntil!) - aheadMs);
+      const answer = await undo(id);
+      const ended = await world.ended(id);
+      const sent = world.sink.arrived.length - before;
+      expect([answer, ended.state, sent]).toEqual(
+        answer === "undone" ? ["undone", "CANCELLED", 0] : ["illegal-transition", "DONE", 2],
+      );
+      await world.db.run("update dlq_events set cooldown_until = null where status = 'PENDING'");
+      if (answer === "undone") await world.ended((await world.request()).id);
+    }
+  });
+
+  test("of two tabs is one undo with one audit entry", async () => {
+    await world.park(2);
+    const { id } = await world.request({ holdMs: 60_000 });
+    expect(await Promise.all([undo(id), undo(id)])).toEqual(["undone", "undone"]);
+    expect(await world.db.query("select before, after from audit_entries where action = 'redrive.cancelled'")).toEqual([
+      { before: { state: "RUNNING" }, after: { state: "CANCELLED", undone: true } },
+    ]);
+  });
+
+  test("takes back a large set that is still being frozen, after its hold too", async () => {
+    await world.park(2_100);
+    const { id, state } = await world.request({ holdMs: 1, reason: "a large one" });
+    expect(state).toBe("PLANNING");
+    expect(await undo(id)).toBe("undone");
+    await world.worker();
+    await expect.poll(async () => (await world.redrive(id)).open).toBe(0);
+    expect(await world.statuses()).toEqual({ PENDING: 2_100 });
+    expect(world.sink.arrived).toEqual([]);
+  });
+});
+
 describe("a hold", () => {
   let world: World;
 

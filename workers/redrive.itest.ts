@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { changeSettings } from "@/lib/operations/change-settings";
+import { confirmEvents } from "@/lib/operations/confirm-events";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
 import { liftControl } from "@/lib/operations/lift-control";
@@ -160,6 +161,30 @@ describe.each([
       expect(done).toMatchObject({ delivered: 1, refusedByReason: { "version-superseded": 1 } });
       expect(world.sink.arrived).toEqual([]);
       expect(await world.event("event-0001")).toMatchObject({ status: "REDRIVEN", confirmed_at: expect.any(Number) });
+    });
+
+    test("counts apart what was sent, what was known already, what is confirmed, back, and not known yet", async () => {
+      await world.park(6);
+      await world.db.run(
+        "insert into processed_events (consumer, source_id, event_id) select 'billing', id, 'event-0000' from sources",
+      );
+      world.sink.answer = ({ eventId }) =>
+        eventId === "event-0001" ? { status: 200, headers: { "idempotent-replayed": "true" } } : 200;
+      await world.worker();
+      const { id } = await world.request();
+      const done = await world.ended(id);
+      const sums = { total: 6, delivered: 6, sent: 4, deduplicated: 2 };
+      expect(done).toMatchObject({ ...sums, confirmed: 1, bounced: 0, unknown: 5 });
+      const quietUntilMs = Date.parse(done.finishedAt!) + 600_000;
+      expect(Math.abs(Date.parse(done.unknownUntil!) - quietUntilMs)).toBeLessThan(10_000);
+      const letter = deadLetter({ eventId: "event-0002", redrive: { redriveId: id, attempt: 1 } });
+      await parkEvents(world.deps, [{ source: "orders", letter }], localViewer("tester"));
+      await confirmEvents(world.deps, { source: "orders", eventIds: ["event-0003"] }, localViewer("consumer"));
+      expect(await world.redrive(id)).toMatchObject({ ...sums, confirmed: 2, bounced: 1, unknown: 3 });
+      // What the inbox had confirmed may come back too: it is then no longer confirmed.
+      const again = deadLetter({ eventId: "event-0000", redrive: { redriveId: id, attempt: 1 } });
+      await parkEvents(world.deps, [{ source: "orders", letter: again }], localViewer("tester"));
+      expect(await world.redrive(id)).toMatchObject({ ...sums, confirmed: 1, bounced: 2, unknown: 3 });
     });
 
     test("two redrives of the same events at once: each event goes once (I7)", async () => {

@@ -29,7 +29,11 @@ export type OutboundMessage = {
 };
 
 /** The sink accepted the message: an HTTP 2xx, or a publisher confirm without a returned message. */
-export type PublishReceipt = { status: string };
+export type PublishReceipt = {
+  status: string;
+  /** The sink had taken the message before and says so: nothing new happened there. */
+  deduplicated?: boolean;
+};
 
 /**
  * A failed publish. `sent` says what is known of the effect: `no` = surely not accepted, safe to repeat;

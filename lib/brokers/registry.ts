@@ -140,8 +140,8 @@ function scrubbedPublisher(publisher: Publisher, scrubber: Scrubber): Publisher 
   return {
     publish: async (message, signal, onPhase) => {
       try {
-        const { status } = await publisher.publish(message, signal, onPhase);
-        return { status: scrubber.text(status) };
+        const receipt = await publisher.publish(message, signal, onPhase);
+        return { ...receipt, status: scrubber.text(receipt.status) };
       } catch (error) {
         throw scrubber.error(error);
       }

@@ -45,6 +45,15 @@ export const brakeSchema = z.strictObject({
   window: z._default(z.int().check(z.gte(10), z.lte(1_000)), 50),
   /** Outcomes below which nothing is decided, counted anew after each resume. */
   minSample: z._default(z.int().check(z.gte(10), z.lte(1_000)), 10),
+  /** The redrive pauses, too, when the p95 of the last `window` sends is above this; null = no bound. */
+  latencyMsMax: z._default(
+    z.nullable(
+      z
+        .int("must be a whole number of milliseconds")
+        .check(z.gte(1, "must be at least 1"), z.lte(600_000, "must be at most 600,000")),
+    ),
+    null,
+  ),
 });
 export type Brake = z.infer<typeof brakeSchema>;
 
@@ -88,7 +97,8 @@ export const redriveRequestSchema = named(
     lane: z._default(laneSchema, "slow"),
     target: targetName,
     ratePerSecond: z.nullish(rate),
-    canary: z.nullish(z.union([z.boolean(), canarySchema])),
+    /** auto: one with the default steps for a set of more than CANARY_ABOVE events. */
+    canary: z.nullish(z.union([z.boolean(), z.literal("auto"), canarySchema])),
     /** Absent = the default; null or false = none. */
     brake: z.nullish(z.union([z.boolean(), brakeSchema])),
     earlier,
@@ -99,7 +109,8 @@ export const redriveRequestSchema = named(
         .int("must be a whole number of milliseconds")
         .check(z.gte(0, "must be at least 0"), z.lte(60_000, "must be at most 60,000")),
     ),
-    reason: reasonSchema,
+    /** Absent = Parkade writes what was selected; a deliver redrive above the setting `reasonRequiredAbove` needs one. */
+    reason: z.optional(reasonSchema),
   }),
   { select: { filter: { source: ["orders"], errorCode: ["TIMEOUT"] } }, lane: "slow", reason: "stock service is back" },
 );
@@ -108,7 +119,16 @@ export type RedriveRequest = z.infer<typeof redriveRequestSchema>;
 export const redriveChangeSchema = named(
   "RedriveChange",
   z.union([
-    z.strictObject({ action: z.enum(["pause", "resume", "cancel"]), reason: z.optional(reasonSchema) }),
+    /** undo: a cancel that is refused unless nothing can have been sent, which the hold's end decides. */
+    z.strictObject({ action: z.enum(["pause", "cancel", "undo"]), reason: z.optional(reasonSchema) }),
+    z.strictObject({
+      action: z.literal("resume"),
+      /** The rate from now on; absent = as it was. */
+      ratePerSecond: z.optional(z.nullable(rate)),
+      /** true or steps: what is left begins with a canary again. Absent = as it was. */
+      canary: z.optional(z.union([z.literal(true), canarySchema])),
+      reason: z.optional(reasonSchema),
+    }),
     z.strictObject({ ratePerSecond: z.nullable(rate) }),
     z.strictObject({ lane: laneSchema }),
   ]),
@@ -263,7 +283,16 @@ const redriveShape = {
   /** What its own sources' targets take together on its lane; null = unlimited. */
   laneRatePerSecond: nullableNumber,
   total: counted,
+  /** Taken by their target: sent + deduplicated = confirmed + bounced + unknown. */
   delivered: counted,
+  /** The target took them, and has not said that it knew them. */
+  sent: counted,
+  /** Their target knew them: its inbox held them, so nothing was sent, or its answer said so. */
+  deduplicated: counted,
+  /** Delivered, neither confirmed nor back yet. */
+  unknown: counted,
+  /** When the last of them is confirmed by its quiet window; null = none is unknown. */
+  unknownUntil: nullableTime,
   /** Verify runs only: events the dry run found nothing against. A deliver run has none. */
   passed: counted,
   confirmed: counted,
@@ -286,7 +315,21 @@ const redriveShape = {
     }),
   ),
   /** null = nothing pauses it but a person. */
-  brake: z.nullable(z.object({ ratio: z.number(), window: counted, minSample: counted })),
+  brake: z.nullable(z.object({ ratio: z.number(), window: counted, minSample: counted, latencyMsMax: nullableNumber })),
+  /** What the brake saw when it paused the redrive; null = it has not, or the redrive was resumed since. */
+  brakeSeen: z.nullable(
+    z.object({
+      at: timeOut,
+      cause: z.enum(["failures", "latency"]),
+      outcomes: counted,
+      failed: counted,
+      bounced: counted,
+      /** Of the last sends; null = the brake has no bound on the latency. */
+      p95Ms: nullableNumber,
+      /** Sends per second over the last 30 s before it. */
+      ratePerSecond: z.number(),
+    }),
+  ),
   pauseReason: nullableText,
   createdBy: z.string(),
   reason: z.string(),
@@ -297,6 +340,8 @@ const redriveShape = {
   finishedAt: nullableTime,
   /** Nothing is sent before; null = no hold was asked for. */
   holdUntil: nullableTime,
+  /** What is left of the hold at this answer, by the store's clock; null = no hold, or it is over. */
+  holdLeftMs: nullableNumber,
   /** Sends per second over the last 30 s; null when nothing ran. */
   rateNow: nullableNumber,
   /** Until the last open event is sent, what is left of the hold included. */
@@ -316,6 +361,10 @@ const REDRIVE_EXAMPLE = {
   laneRatePerSecond: 5,
   total: 12,
   delivered: 7,
+  sent: 6,
+  deduplicated: 1,
+  unknown: 5,
+  unknownUntil: "2026-11-22T02:55:01.000Z",
   passed: 0,
   confirmed: 2,
   failed: 0,
@@ -326,7 +375,8 @@ const REDRIVE_EXAMPLE = {
   refusedByReason: { cooling: 1 },
   failedByReason: {},
   canary: null,
-  brake: { ratio: 0.2, window: 50, minSample: 10 },
+  brake: { ratio: 0.2, window: 50, minSample: 10, latencyMsMax: null },
+  brakeSeen: null,
   pauseReason: null,
   createdBy: "maria",
   reason: "stock service is back",
@@ -336,6 +386,7 @@ const REDRIVE_EXAMPLE = {
   startedAt: "2026-11-22T02:45:00.200Z",
   finishedAt: null,
   holdUntil: null,
+  holdLeftMs: null,
   rateNow: 4.8,
   etaMs: 800,
   stalled: null,

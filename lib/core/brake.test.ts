@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { appendOutcomes, bounceOutcomes, brakeReason, brakes, sampleOf } from "./brake";
+import { appendOutcomes, bounceOutcomes, brakeReason, brakeSees } from "./brake";
 
-const rule = { ratio: 0.25, window: 16, minSample: 12 };
+const rule = { ratio: 0.25, window: 16, minSample: 12, latencyMsMax: null };
+const slow = { ...rule, latencyMsMax: 800 };
 
 describe("a brake", () => {
   test("looks at the last outcomes only", () => {
     expect(appendOutcomes("ffffdddd", "dd", 8)).toBe("ffdddddd");
-    expect(sampleOf("dfbdb")).toEqual({ outcomes: 5, failed: 1, bounced: 2 });
   });
 
   test.each([
@@ -20,14 +20,15 @@ describe("a brake", () => {
     ["bbbb".padEnd(16, "d"), false],
     ["bbbbb".padEnd(16, "d"), true],
   ])("with %j it pauses: %s", (recent, pauses) => {
-    expect(brakes(recent, rule)).toBe(pauses);
+    expect(brakeSees(recent, [], rule) !== null).toBe(pauses);
   });
 
   test("holds at every whole percent exactly", () => {
     for (let percent = 1; percent < 100; percent++) {
       for (const outcomes of [25, 50, 90, 100]) {
         const limit = Math.floor((percent * outcomes) / 100);
-        const at = (bad: number) => brakes("f".repeat(bad).padEnd(outcomes, "d"), { ...rule, ratio: percent / 100 });
+        const at = (bad: number) =>
+          brakeSees("f".repeat(bad).padEnd(outcomes, "d"), [], { ...rule, ratio: percent / 100 }) !== null;
         expect([at(limit), limit === outcomes || at(limit + 1)], `${percent} % of ${outcomes}`).toEqual([false, true]);
       }
     }
@@ -43,8 +44,26 @@ describe("a brake", () => {
   });
 
   test("says what it saw", () => {
-    expect(brakeReason("ffbbbddddddddddd", rule)).toBe(
-      "brake: 2 failed and 3 bounced of the last 16 (31 %, limit 25 %)",
-    );
+    const seen = brakeSees("ffbbbddddddddddd", [], rule)!;
+    expect(seen).toEqual({ cause: "failures", outcomes: 16, failed: 2, bounced: 3, p95Ms: null });
+    expect(brakeReason(seen, rule)).toBe("brake: 2 failed and 3 bounced of the last 16 (31 %, limit 25 %)");
+  });
+
+  test.each<[string, number[], boolean]>([
+    ["no latency is known", [], false],
+    ["the sample is too small", Array(11).fill(5_000), false],
+    ["the p95 is at the bound", Array(16).fill(800), false],
+    ["the p95 is above it", Array(16).fill(801), true],
+    ["one of twenty is slow, which the p95 leaves out", [...Array(19).fill(90), 9_000], false],
+    ["two of twenty are slow", [...Array(18).fill(90), 9_000, 9_000], true],
+  ])("with a bound on the latency, when %s: pauses %s", (_, latencies, pauses) => {
+    expect(brakeSees("d".repeat(16), latencies, slow) !== null).toBe(pauses);
+    expect(brakeSees("d".repeat(16), latencies, rule)).toBeNull();
+  });
+
+  test("says that the sends were too slow", () => {
+    const seen = brakeSees("d".repeat(16), Array(16).fill(1_250), slow)!;
+    expect(seen.cause).toBe("latency");
+    expect(brakeReason(seen, slow)).toBe("brake: 95 % of the last sends took up to 1250 ms (limit 800 ms)");
   });
 });

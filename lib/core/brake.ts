@@ -1,8 +1,11 @@
 /** One send with its end: delivered, failed, or bounced after delivery. */
 export type OutcomeMark = "d" | "f" | "b";
 
-/** Pauses a redrive when more than `ratio` of the last `window` outcomes failed or bounced; never on fewer than `minSample`. */
-export type BrakeRule = { ratio: number; window: number; minSample: number };
+/**
+ * Pauses a redrive when more than `ratio` of the last `window` outcomes failed or bounced, or when the p95 of the last
+ * `window` latencies is above `latencyMsMax`; never on fewer than `minSample`.
+ */
+export type BrakeRule = { ratio: number; window: number; minSample: number; latencyMsMax: number | null };
 
 /** The last `window` outcomes, newest last. */
 export function appendOutcomes(recent: string, marks: string, window: number): string {
@@ -25,30 +28,52 @@ export function bounceOutcomes(recent: string, bounces: number, window: number):
   return appendOutcomes(marks.join(""), "b".repeat(Math.min(left, window)), window);
 }
 
-export type BrakeSample = { outcomes: number; failed: number; bounced: number };
-
-export function sampleOf(recent: string): BrakeSample {
-  let failed = 0;
-  let bounced = 0;
-  for (const mark of recent) {
-    if (mark === "f") failed++;
-    if (mark === "b") bounced++;
-  }
-  return { outcomes: recent.length, failed, bounced };
-}
+/** What made the brake pause the redrive. `p95Ms`: of the last sends; null = none was measured. */
+export type BrakeSeen = {
+  cause: "failures" | "latency";
+  outcomes: number;
+  failed: number;
+  bounced: number;
+  p95Ms: number | null;
+};
 
 /** Tolerance for rounding errors of a product, such as 0.28 * 25 = 7.000000000000001. */
 const ROUNDING = 1e-9;
 
-/** True when the redrive must pause: above the ratio, not at it, and not before the minimum sample. */
-export function brakes(recent: string, rule: BrakeRule): boolean {
-  const { outcomes, failed, bounced } = sampleOf(recent);
-  return outcomes >= rule.minSample && failed + bounced > Math.floor(rule.ratio * outcomes + ROUNDING);
+/**
+ * What the brake saw, when the redrive must pause; null = it may go on. It pauses above a limit, not at it, and not
+ * before the minimum sample.
+ */
+export function brakeSees(recent: string, latencies: readonly number[], rule: BrakeRule): BrakeSeen | null {
+  const outcomes = recent.length;
+  const failed = countOf(recent, "f");
+  const bounced = countOf(recent, "b");
+  const p95Ms = p95Of(latencies);
+  const seen = { outcomes, failed, bounced, p95Ms };
+  if (outcomes >= rule.minSample && failed + bounced > Math.floor(rule.ratio * outcomes + ROUNDING)) {
+    return { cause: "failures", ...seen };
+  }
+  const { latencyMsMax } = rule;
+  const slow = latencyMsMax !== null && latencies.length >= rule.minSample && p95Ms !== null && p95Ms > latencyMsMax;
+  return slow ? { cause: "latency", ...seen } : null;
+}
+
+function countOf(recent: string, mark: OutcomeMark): number {
+  return [...recent].filter((each) => each === mark).length;
+}
+
+/** Nearest rank: the smallest value that at least 95 % of the values do not exceed. */
+function p95Of(values: readonly number[]): number | null {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? null;
 }
 
 /** The reason for the pause, with the counts that led to it. */
-export function brakeReason(recent: string, rule: BrakeRule): string {
-  const { outcomes, failed, bounced } = sampleOf(recent);
+export function brakeReason(seen: BrakeSeen, rule: BrakeRule): string {
+  if (seen.cause === "latency") {
+    return `brake: 95 % of the last sends took up to ${seen.p95Ms} ms (limit ${rule.latencyMsMax} ms)`;
+  }
+  const { outcomes, failed, bounced } = seen;
   const percent = (ratio: number) => Math.round(ratio * 100);
   return (
     `brake: ${failed} failed and ${bounced} bounced of the last ${outcomes} ` +

@@ -3,6 +3,12 @@ export type CanaryRule = { steps: number[] };
 /** Cumulative sizes of the default steps. After the last step every event may be sent. */
 export const CANARY_STEPS = [1, 10, 100];
 
+/**
+ * Sets above this size have a canary by default. The brake judges no fewer outcomes, so a canary of a smaller set could
+ * only make it slower.
+ */
+export const CANARY_ABOVE = 10;
+
 /** The counts and times of a redrive that its canary decides from. */
 export type CanaryStand = {
   /** The current step; null = every event may be sent. */

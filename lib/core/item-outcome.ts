@@ -8,10 +8,11 @@ import type { Settings } from "@/lib/core/settings";
 /**
  * The end of one claimed item. `untilMs` of a failure is the time before which the target must not be asked again: the
  * cooldown never ends earlier. `back` gives the item back unchanged (pause, shutdown, open breaker); `later` keeps it
- * open and unsent for `waitMs` (the rest of a Retry-After); `verified` means that a verify run found no fault.
+ * open and unsent for `waitMs` (the rest of a Retry-After); `verified` means that a verify run found no fault. A delivery
+ * is `deduplicated` when the target says that it had taken the event before.
  */
 export type ItemOutcome =
-  | { kind: "delivered"; code: string }
+  | { kind: "delivered"; code: string; deduplicated?: boolean }
   | { kind: "already-processed"; detail: string }
   | { kind: "verified" }
   | { kind: "failed"; code: string; detail: string; untilMs?: number | null }
@@ -49,6 +50,13 @@ export function moveOf(outcome: ItemOutcome): Extract<ItemMove, EventMove> {
     case "back":
       return "giveBack";
   }
+}
+
+/** Results of delivered items that were no news to their target: its inbox held the event, or its answer said so. */
+export const DEDUPLICATED_RESULTS = ["ALREADY_PROCESSED", "DEDUPLICATED"] as const;
+
+export function isDeduplicated(outcome: ItemOutcome): boolean {
+  return outcome.kind === "already-processed" || (outcome.kind === "delivered" && outcome.deduplicated === true);
 }
 
 export function itemStateAfter(outcome: ItemOutcome): ItemState {

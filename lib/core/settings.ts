@@ -13,6 +13,8 @@ export type Settings = {
   canaryQuietMs: number;
   /** Payloads above this are refused by the dry run. */
   payloadBytesMax: number;
+  /** Redrives of more events are refused without a reason. */
+  reasonRequiredAbove: number;
 };
 
 export const SETTING_BOUNDS: { [Name in keyof Settings]: { initial: number; min: number; max: number; text: string } } =
@@ -39,6 +41,12 @@ export const SETTING_BOUNDS: { [Name in keyof Settings]: { initial: number; min:
       text: "quiet time between the steps of a canary, ms",
     },
     payloadBytesMax: { initial: 1_048_576, min: 1_024, max: 104_857_600, text: "largest payload that is sent, bytes" },
+    reasonRequiredAbove: {
+      initial: 1_000,
+      min: 0,
+      max: 1_000_000_000,
+      text: "events of a redrive above which a person gives a reason and types the count",
+    },
   };
 
 export const SETTING_NAMES = Object.keys(SETTING_BOUNDS) as (keyof Settings)[];

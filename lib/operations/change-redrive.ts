@@ -4,13 +4,22 @@ import { isFinal, nextRedriveState, REDRIVE_MOVES, type RedriveMove } from "@/li
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
 import { awaitOpenSends } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
+import { canaryOf } from "@/lib/operations/request-redrive";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import { ringResumed } from "@/lib/redriving/rings";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { openSlices } from "@/lib/store/read/open-slices";
 import { readRedrive } from "@/lib/store/read/redrives";
 import { appendAudit } from "@/lib/store/write/audit";
-import { lockRedrive, moveRedrive, type RedriveRow, setRedriveLane, setRedriveRate } from "@/lib/store/write/redrive";
+import {
+  isHeld,
+  lockRedrive,
+  moveRedrive,
+  type RedriveRow,
+  restartCanary,
+  setRedriveLane,
+  setRedriveRate,
+} from "@/lib/store/write/redrive";
 
 /**
  * `underWay`: number of events that were still being sent when a pause or cancel answered; null = the store did not
@@ -20,7 +29,7 @@ export type ChangedRedrive = { underWay: number | null };
 
 /**
  * Pauses, resumes or cancels a redrive, or changes its rate or lane: at once, with an audit entry. A change that is
- * already in force changes nothing. Pause and cancel wait, at most two seconds, for the sends under way: no other send
+ * already in force changes nothing. An undo is a cancel that is refused once something may have been sent. Pause and cancel wait, at most two seconds, for the sends under way: no other send
  * begins. Throws DomainError `unknown-redrive`, `illegal-transition`.
  */
 export async function changeRedrive(
@@ -34,6 +43,7 @@ export async function changeRedrive(
   const after = await deps.db.transaction(async (tx) => {
     const redrive = await lockRedrive(tx, input.id);
     if (!redrive || !seesAll(viewer, redrive.sources)) throw unknownRedrive(input.id);
+    if ("action" in input.change && input.change.action === "undo") await assertHeld(tx, redrive);
     const changed = await apply(tx, redrive, input.change, actor);
     if (changed) await auditChange(tx, redrive, input.change, { ...changed, actor, nowMs });
     return changed ? await lockRedrive(tx, input.id) : null;
@@ -60,6 +70,7 @@ type Change = { action: string; before: Record<string, unknown>; after: Record<s
 
 /** null = the redrive is already in that state. */
 async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange, actor: string): Promise<Change | null> {
+  if ("action" in change) return applyMove(tx, redrive, change, actor);
   if ("ratePerSecond" in change) {
     refuseIfFinal(redrive, "another rate");
     if (redrive.ratePerSecond === change.ratePerSecond) return null;
@@ -70,13 +81,18 @@ async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange, actor: 
       after: { ratePerSecond: change.ratePerSecond },
     };
   }
-  if ("lane" in change) {
-    refuseIfFinal(redrive, "another lane");
-    if (redrive.lane === change.lane) return null;
-    await setRedriveLane(tx, redrive.id, change.lane);
-    return { action: "redrive.lane-changed", before: { lane: redrive.lane }, after: { lane: change.lane } };
-  }
-  return applyMove(tx, redrive, change, actor);
+  refuseIfFinal(redrive, "another lane");
+  if (redrive.lane === change.lane) return null;
+  await setRedriveLane(tx, redrive.id, change.lane);
+  return { action: "redrive.lane-changed", before: { lane: redrive.lane }, after: { lane: change.lane } };
+}
+
+/** An undo promises that nothing was sent. Throws DomainError `illegal-transition` when it is too late for that. */
+async function assertHeld(tx: Tx, { id, state }: RedriveRow): Promise<void> {
+  if (state === "CANCELLED" || (!isFinal(state) && (await isHeld(tx, id)))) return;
+  throw new DomainError("illegal-transition", "Its hold is over: it cannot be undone as if nothing was sent", {
+    fields: [{ field: "action", detail: isFinal(state) ? `it is ${state}` : "cancel it to give back what is open" }],
+  });
 }
 
 const PAST: Record<"pause" | "resume" | "cancel", string> = { pause: "paused", resume: "resumed", cancel: "cancelled" };
@@ -84,9 +100,11 @@ const PAST: Record<"pause" | "resume" | "cancel", string> = { pause: "paused", r
 async function applyMove(
   tx: Tx,
   redrive: RedriveRow,
-  { action: move, reason }: Extract<RedriveChange, { action: unknown }>,
+  change: Extract<RedriveChange, { action: unknown }>,
   actor: string,
 ): Promise<Change | null> {
+  const { reason } = change;
+  const move = change.action === "undo" ? "cancel" : change.action;
   if (redrive.state === REDRIVE_MOVES[move].to) return null;
   const to = nextRedriveState(redrive.state, move satisfies RedriveMove);
   if (to === null) {
@@ -98,7 +116,35 @@ async function applyMove(
     pauseReason: move === "pause" ? `paused by ${actor}${reason ? `: ${reason}` : ""}` : null,
     ...(move === "cancel" ? { cancelledBy: actor } : {}),
   });
-  return { action: `redrive.${PAST[move]}`, before: { state: redrive.state }, after: { state: to } };
+  const set = change.action === "resume" ? await setPace(tx, redrive, change) : { before: {}, after: {} };
+  return {
+    action: `redrive.${PAST[move]}`,
+    before: { state: redrive.state, ...set.before },
+    after: { state: to, ...set.after, ...(change.action === "undo" ? { undone: true } : {}) },
+  };
+}
+
+/** The rate and the canary with which a redrive goes on. */
+async function setPace(
+  tx: Tx,
+  redrive: RedriveRow,
+  { ratePerSecond, canary: asked }: Extract<RedriveChange, { action: "resume" }>,
+): Promise<Pick<Change, "before" | "after">> {
+  const facts: Pick<Change, "before" | "after"> = { before: {}, after: {} };
+  if (ratePerSecond !== undefined && ratePerSecond !== redrive.ratePerSecond) {
+    await setRedriveRate(tx, redrive.id, ratePerSecond);
+    facts.before.ratePerSecond = redrive.ratePerSecond;
+    facts.after.ratePerSecond = ratePerSecond;
+  }
+  if (asked !== undefined && redrive.mode === "deliver") {
+    const canary = (await canaryOf(tx, asked))!;
+    const sent = redrive.delivered - redrive.bounced;
+    const steps = canary.steps.map((step) => step + sent);
+    await restartCanary(tx, redrive.id, { ...canary, steps });
+    facts.before.canary = redrive.canary;
+    facts.after.canary = { ...canary, steps };
+  }
+  return facts;
 }
 
 function refuseIfFinal(redrive: RedriveRow, what: string): void {

@@ -1,3 +1,4 @@
+import { toSearchParams } from "@/lib/contract/filter-params";
 import {
   type Brake,
   brakeSchema,
@@ -7,7 +8,9 @@ import {
   type RedriveRequest,
 } from "@/lib/contract/redrives";
 import { scopeSelection, sourcesOf } from "@/lib/contract/scope";
-import { stepAfter } from "@/lib/core/canary";
+import type { Selection } from "@/lib/contract/selection";
+import { CANARY_ABOVE, stepAfter } from "@/lib/core/canary";
+import { plural } from "@/lib/core/format";
 import { DomainError } from "@/lib/core/problem";
 import { sliceCount } from "@/lib/core/redrive-plan";
 import { REDRIVE_MOVES, type RedriveState } from "@/lib/core/redrive-state";
@@ -21,7 +24,7 @@ import { uuidv7 } from "@/lib/platform/ids";
 import { policiesInForce } from "@/lib/redriving/policies";
 import { ringRedrive } from "@/lib/redriving/rings";
 import type { Tx } from "@/lib/store/db";
-import { type Candidate, cutoffOf } from "@/lib/store/read/candidates";
+import { type Candidate, countUpTo, cutoffOf } from "@/lib/store/read/candidates";
 import { countEarlierUpTo } from "@/lib/store/read/earlier-summary";
 import { estimateCandidates } from "@/lib/store/read/estimate";
 import { readSettings } from "@/lib/store/read/settings";
@@ -50,6 +53,7 @@ export async function requestRedrive(
   const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs), despite };
   const stranded = input.request.earlier === "pass" ? await countStranded(deps, selected) : undefined;
   let slices: number[] | "plan" | null = null;
+  let canaried = false;
   const freeze = async (tx: Tx) => {
     // Read once: the events that were counted are the events that are frozen.
     const { candidates, missing } = await selectEvents(tx, selected, FREEZE_INLINE_MAX);
@@ -61,6 +65,7 @@ export async function requestRedrive(
     const target = await targetOf(tx, viewer, input.request.target, sources);
     const facts = { actor: viewer.name, nowMs, size, stranded, sources, target };
     const redrive = await newRedrive(tx, input.request, selected, facts);
+    canaried = redrive.canary !== null;
     const frozen =
       size > FREEZE_INLINE_MAX ? leaveToWorker(redrive) : await freezeNow(tx, redrive, { selected, candidates, nowMs });
     countMissing(frozen.answer, missing);
@@ -68,7 +73,7 @@ export async function requestRedrive(
     return frozen.answer;
   };
   const { answer } = await deps.db.transaction((tx) => answerOnce(tx, input.idempotency, nowMs, () => freeze(tx)));
-  if (slices) await ringOrLog(deps, answer, input.request, slices);
+  if (slices) await ringOrLog(deps, answer, { ...input.request, canary: canaried }, slices);
   return answer;
 }
 
@@ -148,7 +153,9 @@ async function newRedrive(
 ): Promise<StartedRedrive> {
   const expected = size > FREEZE_INLINE_MAX ? await estimateCandidates(tx, selected, size) : size;
   const deliver = request.mode === "deliver";
-  const canary = deliver ? await canaryOf(tx, request.canary) : null;
+  if (deliver) await assertReason(tx, request, selected, size);
+  const asked = request.canary === "auto" ? expected > CANARY_ABOVE : request.canary;
+  const canary = deliver ? await canaryOf(tx, asked) : null;
   const brake = deliver ? brakeOf(request.brake, canary) : null;
   const redrive: NewRedrive = {
     id: uuidv7(nowMs),
@@ -168,7 +175,7 @@ async function newRedrive(
     earlier: request.earlier ?? "hold",
     despite: [...selected.despite],
     createdBy: actor,
-    reason: request.reason,
+    reason: request.reason ?? clickedReason(request),
     atMs: nowMs,
     holdMs: request.holdMs ?? 0,
   };
@@ -200,7 +207,31 @@ async function auditRequest(tx: Tx, redrive: NewRedrive, stranded: Stranded | nu
   });
 }
 
-async function canaryOf(tx: Tx, asked: RedriveRequest["canary"]): Promise<Canary | null> {
+/** Throws DomainError `invalid-request` for a redrive without a reason that is larger than the setting allows. */
+async function assertReason(tx: Tx, request: RedriveRequest, selected: SelectedForRedrive, size: number) {
+  if (request.reason !== undefined) return;
+  const { reasonRequiredAbove: most } = await readSettings(tx);
+  const count = size > FREEZE_INLINE_MAX && most >= size ? await countUpTo(tx, selected, most + 1) : size;
+  if (count <= most) return;
+  const detail = `say why: a redrive of more than ${most} events needs a reason`;
+  throw new DomainError("invalid-request", `reason: ${detail}`, { fields: [{ field: "reason", detail }] });
+}
+
+/** The reason of a redrive that was requested without one: what was selected. */
+function clickedReason({ select, mode }: RedriveRequest): string {
+  const what = mode === "verify" ? "Dry run" : "Redrive";
+  return `${what} by one click: ${selectedWords(select)}`.slice(0, 2_000);
+}
+
+function selectedWords(select: Selection): string {
+  if ("ids" in select) return plural(select.ids.length, "selected event");
+  if ("operation" in select) return `what the operation ${select.operation} changed`;
+  const terms = [...toSearchParams(select.filter)].map(([name, value]) => `${name}:${value}`);
+  return terms.length === 0 ? "all that is parked" : `all that match ${terms.join(" ")}`;
+}
+
+/** null = none was asked for. */
+export async function canaryOf(tx: Tx, asked: Exclude<RedriveRequest["canary"], "auto">): Promise<Canary | null> {
   if (!asked) return null;
   const canary = asked === true ? canarySchema.parse({}) : asked;
   return { ...canary, quietMs: canary.quietMs ?? (await readSettings(tx)).canaryQuietMs };
@@ -273,12 +304,14 @@ export async function startOrFinish(
  * The jobs of a held redrive wait in the queue; a job that comes too early claims nothing and comes again after the
  * hold.
  */
-async function ringOrLog(deps: Deps, answer: RedriveAnswer, request: RedriveRequest, slices: number[] | "plan") {
+async function ringOrLog(
+  deps: Deps,
+  answer: RedriveAnswer,
+  { lane, holdMs, canary }: Pick<RedriveRequest, "lane" | "holdMs"> & { canary: boolean },
+  slices: number[] | "plan",
+) {
   try {
     const { id } = answer;
-    const { lane, holdMs } = request;
-    // Verify runs have no canary: see `newRedrive`.
-    const canary = request.mode === "deliver" && Boolean(request.canary);
     if (slices === "plan") await deps.lane.ring("sets", [{ kind: "plan", redriveId: id }]);
     else await ringRedrive(deps, { id, lane, canary }, slices, { delayMs: holdMs });
   } catch (error) {

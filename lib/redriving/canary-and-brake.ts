@@ -1,4 +1,4 @@
-import { appendOutcomes, bounceOutcomes, brakeReason, brakes } from "@/lib/core/brake";
+import { appendOutcomes, bounceOutcomes, brakeReason, brakeSees } from "@/lib/core/brake";
 import { canaryMove } from "@/lib/core/canary";
 import { REDRIVE_MOVES } from "@/lib/core/redrive-state";
 import type { Deps } from "@/lib/redriving/deps";
@@ -19,9 +19,11 @@ const ACTOR = "worker";
 export async function advanceRedrive(tx: Tx, redrive: RedriveRow, nowMs: number): Promise<void> {
   await advanceCanary(tx, redrive);
   const rule = redrive.brake;
-  if (rule === null || redrive.state !== "RUNNING" || !brakes(redrive.recent, rule)) return;
-  const pauseReason = brakeReason(redrive.recent, rule);
-  await moveRedrive(tx, redrive.id, "brake", { pauseReason });
+  if (rule === null || redrive.state !== "RUNNING") return;
+  const brakeSeen = brakeSees(redrive.recent, redrive.latencies, rule);
+  if (brakeSeen === null) return;
+  const pauseReason = brakeReason(brakeSeen, rule);
+  await moveRedrive(tx, redrive.id, "brake", { pauseReason, brakeSeen });
   await appendAudit(tx, {
     actor: ACTOR,
     action: "redrive.braked",
@@ -44,9 +46,14 @@ async function advanceCanary(tx: Tx, redrive: RedriveRow): Promise<void> {
   await setCanary(tx, redrive.id, move, canary.quietMs);
 }
 
-/** The outcomes that the brake judges, with the outcomes of a batch. */
-export function recentWith(redrive: RedriveRow, marks: string): string {
-  return redrive.brake === null ? redrive.recent : appendOutcomes(redrive.recent, marks, redrive.brake.window);
+/** The outcomes and latencies that the brake judges, with those of a batch. */
+export function sampleWith({ brake, recent, latencies }: RedriveRow, marks: string, batch: readonly number[]) {
+  if (brake === null) return {};
+  const timed = brake.latencyMsMax !== null && batch.length > 0;
+  return {
+    recent: appendOutcomes(recent, marks, brake.window),
+    ...(timed ? { latencies: [...latencies, ...batch].slice(-brake.window) } : {}),
+  };
 }
 
 /**

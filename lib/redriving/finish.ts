@@ -3,7 +3,7 @@ import type { OutcomeMark } from "@/lib/core/brake";
 import { type EventAfter, eventAfter, type ItemOutcome } from "@/lib/core/item-outcome";
 import { sqlState } from "@/lib/platform/postgres-pool";
 import { type Batcher, createBatcher } from "@/lib/redriving/batcher";
-import { advanceRedrive, recentWith } from "@/lib/redriving/canary-and-brake";
+import { advanceRedrive, sampleWith } from "@/lib/redriving/canary-and-brake";
 import { confirmOvertaking } from "@/lib/redriving/confirm";
 import type { Deps } from "@/lib/redriving/deps";
 import { ringNextInLine } from "@/lib/redriving/rings";
@@ -212,8 +212,15 @@ async function countEnds(
   if (ended.length === 0) return;
   const before = await lockRedrive(tx, redriveId);
   if (!before) return;
-  const after = (await countItems(tx, redriveId, deltaOf(ended), recentWith(before, marksOf(ended, moved))))!;
+  const sample = sampleWith(before, marksOf(ended, moved), ended.flatMap(latencyOf));
+  const after = (await countItems(tx, redriveId, deltaOf(ended), sample))!;
   if (!(await settleRedrive(tx, after, nowMs))) await advanceRedrive(tx, after, nowMs);
+}
+
+/** Of the last send of the item; none when nothing was sent. */
+function latencyOf({ closes }: Finish): number[] {
+  const last = closes.at(-1);
+  return last === undefined ? [] : [Math.round(last.latencyMs)];
 }
 
 /** A delivery whose bounce came first was left out of the sample then, and is a bounce in it now. */

@@ -235,7 +235,11 @@ async function isOvertaken(
 function outcomeOf(outcome: Outcome<PublishReceipt>, nowMs: number): ItemOutcome {
   switch (outcome.kind) {
     case "ok":
-      return { kind: "delivered", code: outcome.value.status };
+      return {
+        kind: "delivered",
+        code: outcome.value.status,
+        ...(outcome.value.deduplicated ? { deduplicated: true } : {}),
+      };
     case "cancelled":
       return { kind: "back" };
     case "deferred":

@@ -95,11 +95,12 @@ export async function contradictions(db: Db): Promise<unknown[]> {
       from redrives r
       left join lateral (
         select count(*) as total, count(*) filter (where state = 'delivered') as delivered,
+               count(*) filter (where state = 'delivered' and result in ('ALREADY_PROCESSED', 'DEDUPLICATED')) as deduplicated,
                count(*) filter (where state = 'failed') as failed, count(*) filter (where state = 'refused') as refused,
                count(*) filter (where state = 'cancelled') as cancelled, count(*) filter (where state = 'passed') as passed
           from redrive_items where redrive_id = r.id) i on true
-     where (r.total, r.delivered, r.failed, r.refused, r.cancelled, r.passed)
-           <> (i.total, i.delivered, i.failed, i.refused, i.cancelled, i.passed)
+     where (r.total, r.delivered, r.deduplicated, r.failed, r.refused, r.cancelled, r.passed)
+           <> (i.total, i.delivered, i.deduplicated, i.failed, i.refused, i.cancelled, i.passed)
     union all
     select 'redrive counts other confirmations than its events', r.id::text, r.confirmed::text
       from redrives r

@@ -264,6 +264,16 @@ describe("http redrive request", () => {
     expect(await publish({ redriveUrl: url() })).toEqual({ status: "HTTP 200" });
   });
 
+  it.each(["Idempotent-Replayed", "Idempotency-Replayed"])(
+    "knows by %s that the target had taken it before",
+    async (name) => {
+      sink.answer = (_, response) => response.writeHead(201, { [name]: "true" }).end();
+      expect(await publish({ redriveUrl: url() })).toEqual({ status: "HTTP 201", deduplicated: true });
+      sink.answer = (_, response) => response.writeHead(201, { [name]: "false" }).end();
+      expect(await publisher!.publish(outbound({}), never)).toEqual({ status: "HTTP 201" });
+    },
+  );
+
   it("is ambiguous when the target closes without an answer", async () => {
     sink.answer = (_, response) => response.destroy();
     expect(await failure({ redriveUrl: url() })).toMatchObject({ code: "ECONNRESET", sent: "maybe" });

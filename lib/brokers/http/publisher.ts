@@ -48,7 +48,17 @@ function codeOf(error: Error): string {
 /** Headers of an answer that ask for a wait before the next send, as raw values. */
 type Hints = { retryAfter: string | null; retryAfterMs: string | null; pushback: string | string[] | null };
 
-type Answer = Hints & { status: number; excerpt: string };
+type Answer = Hints & { status: number; excerpt: string; replayed: boolean };
+
+/**
+ * Headers by which a service says that it answers from its record of the Idempotency-Key: Stripe and those who follow it,
+ * and the spelling of others.
+ */
+const REPLAYED_HEADERS = ["idempotent-replayed", "idempotency-replayed"];
+
+function isReplayed(received: Record<string, string | string[] | undefined>): boolean {
+  return REPLAYED_HEADERS.some((name) => single(received[name])?.trim().toLowerCase() === "true");
+}
 
 function single(value: string | string[] | undefined): string | null {
   return (Array.isArray(value) ? value[0] : value) ?? null;
@@ -119,7 +129,7 @@ function send(request: Request, address: string, signal: AbortSignal): Promise<A
     settle(() => reject(signal.reason));
     controller?.abort(new Error("given up"));
   };
-  let answer: Answer = { status: 0, excerpt: "", ...hintsOf({}) };
+  let answer: Answer = { status: 0, excerpt: "", replayed: false, ...hintsOf({}) };
   const chunks: Buffer[] = [];
   let bytes = 0;
   const answered = () => settle(() => resolve({ ...answer, excerpt: excerptOf(chunks, headers) }));
@@ -136,7 +146,7 @@ function send(request: Request, address: string, signal: AbortSignal): Promise<A
       },
       onResponseStart: (_, status, received) => {
         if (!settled && answer.status === 0) onPhase?.("answering");
-        answer = { ...answer, status, ...hintsOf(received) };
+        answer = { ...answer, status, replayed: isReplayed(received), ...hintsOf(received) };
       },
       onResponseData: (started, chunk) => {
         if (bytes < EXCERPT_BYTES_MAX) chunks.push(chunk);
@@ -248,7 +258,9 @@ export class HttpPublisher implements Publisher {
     const { pool, path } = this;
     const request: Request = { pool, path, method: "POST", headers, body: formed.body, onPhase };
     const answer = await send(request, this.address, signal);
-    if (answer.status >= 200 && answer.status < 300) return { status: `HTTP ${answer.status}` };
+    if (answer.status >= 200 && answer.status < 300) {
+      return { status: `HTTP ${answer.status}`, ...(answer.replayed ? { deduplicated: true } : {}) };
+    }
     throw refusal(answer, this.address);
   }
 

@@ -54,7 +54,7 @@ export class NatsPublisher implements Publisher {
     try {
       const sending = nc.request(subject, payload, { headers: asHeaders(block), timeout: ANSWER_TIMEOUT_MS });
       const { duplicate } = answerOf<{ duplicate?: boolean }>(await abortable(sending, signal));
-      return { status: duplicate ? "stored before" : "stored" };
+      return duplicate ? { status: "stored before", deduplicated: true } : { status: "stored" };
     } catch (error) {
       signal.throwIfAborted();
       throw this.refusal(error, subject);

@@ -11,16 +11,19 @@ import type {
   RedriveRate,
 } from "@/lib/contract/redrives";
 import type { FrozenSelection } from "@/lib/contract/scope";
+import type { BrakeSeen } from "@/lib/core/brake";
 import { iso, isoOrNull } from "@/lib/core/iso-time";
 import type { Earlier } from "@/lib/core/order-gate";
 import { effectiveRate, pacesOf, redriveTimeMs, type TargetPace } from "@/lib/core/redrive-rate";
 import { isFinal, openItems, type RedriveCounts, type RedriveState } from "@/lib/core/redrive-state";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
+import type { Settings } from "@/lib/core/settings";
 import { stallOf } from "@/lib/core/stalled";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { STOPPED } from "@/lib/store/read/decided-attempts";
 import { ofSeenRedrive, seesRedrive } from "@/lib/store/read/scope-sql";
+import { readSettings } from "@/lib/store/read/settings";
 import { type LiveFacts, readLiveFacts } from "@/lib/store/read/stall-facts";
 import { type Paces, readPaces } from "@/lib/store/read/targets";
 import { ITEM, LIVE_REDRIVES } from "@/lib/store/state-sql";
@@ -30,7 +33,7 @@ const RATE_WINDOW_S = 30;
 
 const COLUMNS = `r.id, r.state, r.mode, r.lane, r.target_id as "targetId",
   coalesce((select t.name from targets t where t.id = r.target_id), r.target) as target, r.earlier, r.despite, r.rate_per_second as "ratePerSecond", r.selection, r.canary, r.released,
-  r.brake, r.waiting_until as "waitingUntilMs",
+  r.brake, r.brake_seen as "brakeSeen", r.deduplicated, r.waiting_until as "waitingUntilMs",
   r.pause_reason as "pauseReason", r.total, r.delivered, r.passed, r.confirmed, r.failed, r.refused, r.cancelled,
   r.bounced, r.refused_by_reason as "refusedByReason", r.failed_by_reason as "failedByReason",
   r.created_by as "createdBy", r.reason, r.created_at as "createdAtMs", r.planned_at as "plannedAtMs",
@@ -38,6 +41,8 @@ const COLUMNS = `r.id, r.state, r.mode, r.lane, r.target_id as "targetId",
   (extract(epoch from greatest(r.hold_until - now(), interval '0')) * 1000)::float8 as "holdLeftMs",
   (select coalesce(sum(t.delivered + t.failed), 0) from redrive_ticks t
     where t.redrive_id = r.id and t.at > now() - interval '${RATE_WINDOW_S} s') as "sentRecently",
+  (select (extract(epoch from max(t.at)) * 1000)::float8 from redrive_ticks t where t.redrive_id = r.id and t.delivered > 0)
+    as "lastSentMs",
   (select coalesce(sum(t.delivered + t.failed + case when t.at > r.planned_at then t.refused else 0 end), 0)
      from redrive_ticks t
     where t.redrive_id = r.id and t.at > now() - interval '${RATE_WINDOW_S} s') as "decidedRecently",
@@ -61,6 +66,9 @@ type ListedRedrive = RedriveCounts & {
   released: number | null;
   waitingUntilMs: number | null;
   brake: Brake | null;
+  brakeSeen: (BrakeSeen & { ratePerSecond: number; atMs: number }) | null;
+  deduplicated: number;
+  lastSentMs: number | null;
   pauseReason: string | null;
   confirmed: number;
   bounced: number;
@@ -116,9 +124,13 @@ export async function readRedrive(
 
 async function redrivesOut(db: Queryable, viewer: Viewer, rows: ListedRedrive[], nowMs: number): Promise<RedriveOut[]> {
   const live = rows.filter(({ state }) => !isFinal(state)).map(({ id }) => id);
-  const [paces, facts] = await Promise.all([readPaces(db, viewer), readLiveFacts(db, live, nowMs)]);
+  const [paces, facts, settings] = await Promise.all([
+    readPaces(db, viewer),
+    readLiveFacts(db, live, nowMs),
+    readSettings(db),
+  ]);
   return rows.map((row) => {
-    const out = redriveOut(row, paces, nowMs);
+    const out = { ...redriveOut(row, paces, nowMs), ...unknownOut(row, settings) };
     return { ...out, stalled: stalledOut(row, out, facts.get(row.id), nowMs) };
   });
 }
@@ -151,6 +163,16 @@ function stalledOut(
   return { ...shown, until: isoOrNull(untilMs) };
 }
 
+/** A tick holds the sends of this long. */
+const TICK_MS = 5_000;
+
+/** Delivered events that are neither confirmed nor back, and when the quiet window of the last of them ends. */
+function unknownOut(row: ListedRedrive, { quietWindowMs }: Settings): Pick<RedriveOut, "unknown" | "unknownUntil"> {
+  const unknown = Math.max(0, row.delivered - row.confirmed - row.bounced);
+  const untilMs = row.lastSentMs === null || unknown === 0 ? null : row.lastSentMs + TICK_MS + quietWindowMs;
+  return { unknown, unknownUntil: isoOrNull(untilMs) };
+}
+
 /**
  * A redrive that began recently has sent for less than the window: divided by the whole window, its rate would be too
  * low.
@@ -160,7 +182,11 @@ function rateWindowS({ startedAtMs }: ListedRedrive, nowMs: number): number {
   return Math.min(Math.max(ranS, 1), RATE_WINDOW_S);
 }
 
-function redriveOut(row: ListedRedrive, paces: Paces, nowMs: number): Omit<RedriveOut, "stalled"> {
+function redriveOut(
+  row: ListedRedrive,
+  paces: Paces,
+  nowMs: number,
+): Omit<RedriveOut, "stalled" | "unknown" | "unknownUntil"> {
   const open = openItems(row);
   const running = row.state === "RUNNING";
   const rateNow = running ? row.sentRecently / rateWindowS(row, nowMs) : null;
@@ -183,6 +209,8 @@ function redriveOut(row: ListedRedrive, paces: Paces, nowMs: number): Omit<Redri
     laneRatePerSecond: effectiveRate(null, targets),
     total: row.total,
     delivered: row.delivered,
+    sent: row.delivered - row.deduplicated,
+    deduplicated: row.deduplicated,
     passed: row.passed,
     confirmed: row.confirmed,
     failed: row.failed,
@@ -194,6 +222,7 @@ function redriveOut(row: ListedRedrive, paces: Paces, nowMs: number): Omit<Redri
     failedByReason: row.failedByReason,
     canary: row.canary && { ...row.canary, released: row.released, waitingUntil: isoOrNull(row.waitingUntilMs) },
     brake: row.brake,
+    brakeSeen: row.brakeSeen && seenOut(row.brakeSeen),
     pauseReason: row.pauseReason,
     createdBy: row.createdBy,
     reason: row.reason,
@@ -203,9 +232,14 @@ function redriveOut(row: ListedRedrive, paces: Paces, nowMs: number): Omit<Redri
     startedAt: isoOrNull(row.startedAtMs),
     finishedAt: isoOrNull(row.finishedAtMs),
     holdUntil: isoOrNull(row.holdUntilMs),
+    holdLeftMs: row.holdLeftMs !== null && row.holdLeftMs > 0 && !isFinal(row.state) ? row.holdLeftMs : null,
     rateNow,
     etaMs: running && open > 0 ? etaMs(row, open, targets, { rateNow, nowMs }) : null,
   };
+}
+
+function seenOut({ atMs, ...seen }: NonNullable<ListedRedrive["brakeSeen"]>): RedriveOut["brakeSeen"] {
+  return { at: iso(atMs), ...seen };
 }
 
 /** At the measured rate if there is one; before that, and while a canary limits the redrive, at the set rate. */

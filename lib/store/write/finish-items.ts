@@ -4,7 +4,7 @@ import type { AggregateResult } from "@/lib/core/aggregate-result";
 import type { AttemptState } from "@/lib/core/attempt-state";
 import { EVENT_MOVES, type EventStatus } from "@/lib/core/event-state";
 import { flowOf } from "@/lib/core/flow";
-import { type EventAfter, type ItemOutcome, itemStateAfter, moveOf } from "@/lib/core/item-outcome";
+import { type EventAfter, type ItemOutcome, isDeduplicated, itemStateAfter, moveOf } from "@/lib/core/item-outcome";
 import type { ItemEnd } from "@/lib/core/item-state";
 import { storableText } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
@@ -42,7 +42,9 @@ export type AttemptClose = {
 function resultOf(outcome: ItemOutcome): { result: string | null; detail: string | null } {
   switch (outcome.kind) {
     case "delivered":
-      return { result: outcome.code, detail: null };
+      return outcome.deduplicated
+        ? { result: "DEDUPLICATED", detail: `${outcome.code}: the target had taken it before` }
+        : { result: outcome.code, detail: null };
     case "already-processed":
       return { result: "ALREADY_PROCESSED", detail: outcome.detail };
     case "verified":
@@ -131,6 +133,7 @@ export async function moveFinishedEvents(
               cooldown_until = case when w.processed or (w.if_bounced is not null and not ${CAME_BACK}) then null
                                     else greatest(e.cooldown_until, to_timestamp(w.cooldown_until / 1000)) end,
               confirmed_at = to_timestamp(w.confirmed_at / 1000),
+              confirmed_redrive = case when w.processed then $1::uuid end,
               redrive_at = case when w.status = ${EVENT.REDRIVEN} then now() else e.redrive_at end,
               attempts = least(e.attempts::bigint + w.sends, ${INT4_MAX}),
               last_attempt_at = case when w.sent_now then now() else e.last_attempt_at end
@@ -215,6 +218,10 @@ export async function closeAttempts(tx: Tx, closes: readonly AttemptClose[]): Pr
 
 /** Counts of decided items, for the redrive's counters and its chart. */
 export type RedriveDelta = Record<ItemEnd, number> & {
+  /** Of the delivered: known to their target already. */
+  deduplicated: number;
+  /** Of the deduplicated: processed by their consumer. */
+  confirmed: number;
   refusedByReason: Record<string, number>;
   failedByReason: Record<string, number>;
 };
@@ -225,6 +232,8 @@ export const NO_DELTA: RedriveDelta = {
   failed: 0,
   refused: 0,
   cancelled: 0,
+  deduplicated: 0,
+  confirmed: 0,
   refusedByReason: {},
   failedByReason: {},
 };
@@ -235,6 +244,8 @@ export function deltaOf(finished: readonly FinishedItem[]): RedriveDelta {
     const state = itemStateAfter(outcome);
     if (state === "open") continue;
     delta[state]++;
+    if (isDeduplicated(outcome)) delta.deduplicated++;
+    if (outcome.kind === "already-processed") delta.confirmed++;
     const { result } = resultOf(outcome);
     if (state === "refused") delta.refusedByReason[result!] = (delta.refusedByReason[result!] ?? 0) + 1;
     if (state === "failed") delta.failedByReason[result!] = (delta.failedByReason[result!] ?? 0) + 1;

@@ -1,6 +1,7 @@
 import type { Brake, Canary } from "@/lib/contract/redrives";
 import type { FrozenSelection } from "@/lib/contract/scope";
-import type { CanaryMove, CanaryStand } from "@/lib/core/canary";
+import type { BrakeSeen } from "@/lib/core/brake";
+import { type CanaryMove, type CanaryStand, stepAfter } from "@/lib/core/canary";
 import type { Earlier } from "@/lib/core/order-gate";
 import { REDRIVE_MOVES, type RedriveCounts, type RedriveMove, type RedriveState } from "@/lib/core/redrive-state";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
@@ -96,6 +97,8 @@ export type RedriveRow = RedriveCounts & {
   quiet: CanaryStand["quiet"];
   brake: Brake | null;
   recent: string;
+  /** Latencies of the last sends, ms, newest last; empty without a bound on them. */
+  latencies: number[];
   policies: Record<string, unknown>;
   earlier: Earlier;
   /** Refusals that its requester set aside. */
@@ -109,7 +112,7 @@ export type RedriveRow = RedriveCounts & {
 };
 
 const COLUMNS = `id, state, mode, lane, target_id as "targetId", rate_per_second as "ratePerSecond", selection, sources, cutoff, plan_cursor as "planCursor",
-  greatest(started_at, hold_until) as "beganAtMs", slices, canary, released, brake, recent, policies, earlier, despite, total, delivered, passed, failed, refused, cancelled, bounced,
+  greatest(started_at, hold_until) as "beganAtMs", slices, canary, released, brake, recent, latencies, policies, earlier, despite, total, delivered, passed, failed, refused, cancelled, bounced,
   confirmed, reason,
   case when waiting_until is null then 'not-begun' when waiting_until > now() then 'running' else 'over' end as quiet,
   created_by as "createdBy", cancelled_by as "cancelledBy"`;
@@ -130,23 +133,35 @@ export async function lockRedrive(tx: Tx, id: string): Promise<RedriveRow | null
   return row ?? null;
 }
 
+/** SQL: sends per second over the last 30 s, or since the redrive started or was resumed. */
+const SENT_PER_SECOND = `(
+  select round((coalesce(sum(t.delivered + t.failed), 0)
+                / least(30, greatest(1, extract(epoch from now() - coalesce(sampled_from, started_at)))))::numeric, 2)
+    from redrive_ticks t where t.redrive_id = redrives.id and t.at > now() - interval '30 s')`;
+
 /** Compare-and-set on the state. False = the move is not allowed from the current state. */
 export async function moveRedrive(
   tx: Tx,
   id: string,
   move: RedriveMove,
-  facts: { pauseReason?: string | null; cancelledBy?: string } = {},
+  facts: { pauseReason?: string | null; cancelledBy?: string; brakeSeen?: BrakeSeen } = {},
 ): Promise<boolean> {
   const { from, to } = REDRIVE_MOVES[move];
   const changed = await tx.run(
     `update redrives
         set state = $3, pause_reason = $4, cancelled_by = $5, recent = case when $3 = ${REDRIVE.RUNNING} then '' else recent end,
+            latencies = case when $3 = ${REDRIVE.RUNNING} then '{}' else latencies end,
+            brake_seen = case when $3 = ${REDRIVE.RUNNING} then null when $6::jsonb is null then brake_seen
+                 else $6::jsonb || jsonb_build_object('atMs', floor(extract(epoch from now()) * 1000), 'ratePerSecond', ${SENT_PER_SECOND}) end,
             sampled_from = case when $3 = ${REDRIVE.RUNNING} then now() else sampled_from end,
             planned_at = case when $3 in (${REDRIVE.PLANNED}, ${REDRIVE.RUNNING}, ${REDRIVE.DONE}) then coalesce(planned_at, now()) else planned_at end,
             started_at = case when $3 = ${REDRIVE.RUNNING} then coalesce(started_at, now()) else started_at end,
             finished_at = case when $3 in ${FINAL_REDRIVES} then now() else null end
       where id = $1 and state = any($2::text[])`,
-    [id, from, to, facts.pauseReason ?? null, facts.cancelledBy ?? null],
+    [
+      ...[id, from, to, facts.pauseReason ?? null, facts.cancelledBy ?? null],
+      facts.brakeSeen === undefined ? null : JSON.stringify(facts.brakeSeen),
+    ],
   );
   return changed === 1;
 }
@@ -166,16 +181,17 @@ export async function countItems(
   tx: Tx,
   id: string,
   delta: RedriveDelta & { total?: number },
-  recent?: string,
+  sample: { recent?: string; latencies?: number[] } = {},
 ): Promise<RedriveRow | null> {
   const [row] = await tx.query<RedriveRow>(
     `with counted as (
        update redrives
           set total = total + $2, delivered = delivered + $3, passed = passed + $4, failed = failed + $5,
               refused = refused + $6, cancelled = cancelled + $7,
+              deduplicated = deduplicated + $11, confirmed = confirmed + $12,
               refused_by_reason = case when $8::jsonb = '{}' then refused_by_reason else ${addedReasons("refused_by_reason", "$8")} end,
               failed_by_reason = case when $9::jsonb = '{}' then failed_by_reason else ${addedReasons("failed_by_reason", "$9")} end,
-              recent = coalesce($10, recent)
+              recent = coalesce($10, recent), latencies = coalesce($13::int[], latencies)
         where id = $1
        returning ${COLUMNS}
      ), ticked as (
@@ -194,7 +210,10 @@ export async function countItems(
       delta.cancelled,
       JSON.stringify(delta.refusedByReason),
       JSON.stringify(delta.failedByReason),
-      recent ?? null,
+      sample.recent ?? null,
+      delta.deduplicated,
+      delta.confirmed,
+      sample.latencies ?? null,
     ],
     { name: "count-items" },
   );
@@ -228,6 +247,28 @@ export async function dueCanaries(db: Queryable): Promise<string[]> {
 /** The outcomes that the brake looks at. */
 export async function setRecent(tx: Tx, id: string, recent: string): Promise<void> {
   await tx.run("update redrives set recent = $2 where id = $1", [id, recent], { name: "set-recent" });
+}
+
+/** What is left of the redrive begins with these steps: cumulative sizes that include what was sent before. */
+export async function restartCanary(tx: Tx, id: string, canary: Canary): Promise<void> {
+  await tx.run("update redrives set canary = $2::jsonb, released = $3, waiting_until = null where id = $1", [
+    id,
+    JSON.stringify(canary),
+    stepAfter(0, canary),
+  ]);
+}
+
+/**
+ * Whether nothing of a locked redrive can have been sent: it is not running yet, or its hold lasts. Asked by the clock, not
+ * by the start of the transaction: a claim that begins when the hold is over must not find an undo that began before.
+ */
+export async function isHeld(tx: Tx, id: string): Promise<boolean> {
+  const [row] = await tx.query<{ held: boolean }>(
+    `select state in (${REDRIVE.PLANNING}, ${REDRIVE.PLANNED}) or coalesce(hold_until > clock_timestamp(), false) as held
+       from redrives where id = $1`,
+    [id],
+  );
+  return row?.held ?? false;
 }
 
 /** null = the targets' own rates. */
