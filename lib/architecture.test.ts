@@ -73,6 +73,7 @@ const RULES: Record<string, string[]> = {
     "pkg:ajv-formats",
     "pkg:node",
   ],
+  "lib/mending": ["lib/core", "lib/contract", "lib/platform", "pkg:jsonc-parser", "pkg:node"],
   "lib/operations": [
     "lib/kit/outbox",
     "lib/core",
@@ -82,6 +83,7 @@ const RULES: Record<string, string[]> = {
     "lib/platform",
     "lib/store",
     "lib/redriving",
+    "lib/mending",
     "type:lib/lane",
     "type:lib/brokers",
     "pkg:node",

@@ -1,0 +1,457 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import fc from "fast-check";
+import { afterAll, describe, expect, test } from "vitest";
+import { type Recipe, type RecipeStep, recipeSchema } from "@/lib/contract/recipes";
+import type { Header } from "@/lib/core/dead-letter";
+import { systemClock } from "@/lib/platform/clock";
+import { compileRecipe, type Mended } from "./apply-recipe";
+import { differencesOf } from "./differences";
+import { createExpressions } from "./expressions";
+
+const expressions = createExpressions(systemClock);
+afterAll(() => expressions.close());
+
+const LIMITS = { payloadBytesMax: 1_000_000, masks: false };
+
+async function apply(
+  recipe: Recipe,
+  payload: string | Uint8Array,
+  headers: Header[] = [],
+  limits = LIMITS,
+): Promise<Mended> {
+  const mend = await compileRecipe({ clock: systemClock, expressions }, recipeSchema.parse(recipe), limits);
+  const bytes = typeof payload === "string" ? new TextEncoder().encode(payload) : payload;
+  const [mended] = await mend([{ payload: bytes, contentType: "application/json", headers }]);
+  return mended!;
+}
+
+/** The payload afterwards, `unchanged`, or the failure's code. */
+async function outcome(recipe: Recipe, payload: string, headers?: Header[], limits = LIMITS): Promise<string> {
+  const mended = await apply(recipe, payload, headers, limits);
+  if (mended.kind === "failed") return mended.code;
+  return mended.kind === "unchanged"
+    ? "unchanged"
+    : new TextDecoder("utf-8", { ignoreBOM: true }).decode(mended.message.payload);
+}
+
+const form = (...steps: RecipeStep[]): Recipe => ({ kind: "form", steps });
+const patch = (...operations: object[]): Recipe => ({ kind: "json-patch", patch: operations });
+const merge = (text: string): Recipe => ({ kind: "merge-patch", patch: text });
+const jsonata = (expression: string): Recipe => ({ kind: "jsonata", expression });
+
+describe("what a recipe does not address stays byte for byte", () => {
+  const AROUND =
+    '\uFEFF { "big" : 9007199254740993 ,\n\t"twice": 1, "twice": 2, "z": 1.50, "e": 1E+2, "u": "\\u00e4" , ';
+
+  test.each<[string, Recipe, string, string]>([
+    ["set", form({ op: "set", at: "/a", value: "new" }), '"a" :  "old" }\n', '"a" :  "new" }\n'],
+    [
+      "set beyond 2^53",
+      form({ op: "set", at: "/a", json: "123456789012345678901.0" }),
+      '"a":1}',
+      '"a":123456789012345678901.0}',
+    ],
+    ["rename", form({ op: "rename", at: "/a", to: "b" }), '"a" : 1 }', '"b" : 1 }'],
+    ["remove", form({ op: "remove", at: "/a" }), '"a":1, "b":2 }', '"b":2 }'],
+    ["convert", form({ op: "convert", at: "/a", to: "string" }), '"a": 9007199254740995}', '"a": "9007199254740995"}'],
+    [
+      "convert back",
+      form({ op: "convert", at: "/a", to: "number" }),
+      '"a": "9007199254740995"}',
+      '"a": 9007199254740995}',
+    ],
+    ["JSON Patch", patch({ op: "replace", path: "/a", value: 2 }), '"a" :1}', '"a" :2}'],
+    [
+      "JSON Merge Patch",
+      merge('{"a":{"n":12345678901234567890}}'),
+      '"a": {"m": 1} }',
+      '"a": {"m": 1,"n": 12345678901234567890} }',
+    ],
+  ])("%s", async (_, recipe, rest, wanted) => {
+    expect(await outcome(recipe, AROUND + rest)).toBe(AROUND + wanted);
+  });
+
+  test("an expression keeps the text of each value that is the same", async () => {
+    const payload = ' { "big" : 9007199254740993, "z": 1.50, "list": [1.0, {"id": 12345678901234567890}], "a": "1" }\n';
+    expect(await outcome(jsonata('$ ~> |$|{"a": $number(a)}|'), payload)).toBe(payload.replace('"1"', "1"));
+  });
+
+  test("a file that is no JSON keeps its payload when a header changes", async () => {
+    const bytes = new Uint8Array([0xff, 0x00, 0xfe]);
+    const mended = await apply(form({ op: "set", at: "header:type", value: "x" }), bytes, [
+      ["Type", "y"],
+      ["b", "1"],
+    ]);
+    expect(mended).toMatchObject({
+      kind: "changed",
+      message: {
+        payload: bytes,
+        headers: [
+          ["Type", "x"],
+          ["b", "1"],
+        ],
+      },
+    });
+  });
+});
+
+describe("form", () => {
+  const when = (condition: object) => form({ op: "set", at: "/hit", value: true, when: condition } as RecipeStep);
+
+  test.each<[object, string, boolean]>([
+    [{ at: "/a", exists: true }, '{"a":null}', true],
+    [{ at: "/a", exists: true }, "{}", false],
+    [{ at: "/a", exists: true, not: true }, "{}", true],
+    [{ at: "/a", equals: 100 }, '{"a":1e2}', true],
+    [{ at: "/a", equalsJson: "9007199254740993" }, '{"a":9007199254740992}', false],
+    [{ at: "/a", equals: { x: [1, 2] } }, '{"a":{"x":[1.0,2]}}', true],
+    [{ at: "/a", type: "string" }, '{"a":"1"}', true],
+    [{ at: "/a", type: "string", not: true }, '{"a":"1"}', false],
+    [{ at: "/a", matches: "ord*-*7" }, '{"a":"order-77"}', true],
+    [{ at: "/a", matches: "aa*aa" }, '{"a":"aaa"}', false],
+    [{ at: "/a", matches: "77" }, '{"a":77}', true],
+    [{ at: "header:x", equals: "1" }, "{}", false],
+  ])("a step is taken where %j holds: %s", async (condition, payload, holds) => {
+    expect(await outcome(when(condition), payload)).toBe(
+      holds ? payload.replace(/}$/, `${payload === "{}" ? "" : ","}"hit":true}`) : "unchanged",
+    );
+  });
+
+  test("a pattern with many stars takes no time on a long text", async () => {
+    const steps = [...Array(100)].map(
+      (): RecipeStep => ({ op: "remove", at: "/b", when: { at: "/a", matches: "*a".repeat(300) } }),
+    );
+    expect(await outcome(form(...steps), JSON.stringify({ a: "a".repeat(20_000), b: 1 }))).toContain("aaa");
+  });
+
+  test.each<[string, RecipeStep, string, string]>([
+    ["set makes the objects on its way", { op: "set", at: "/a/b/c", value: 1 }, "{}", '{"a":{"b":{"c":1}}}'],
+    ["set does not go through text", { op: "set", at: "/a/b", value: 1 }, '{"a":"x"}', "no-such-place"],
+    ["set of an equal value changes nothing", { op: "set", at: "/a", value: 1 }, '{"a":1.0}', "unchanged"],
+    ["set at the end of a list", { op: "set", at: "/a/-", value: 3 }, '{"a":[1, 2]}', '{"a":[1, 2, 3]}'],
+    ["rename of what is missing changes nothing", { op: "rename", at: "/a", to: "b" }, '{"c":1}', "unchanged"],
+    ["rename overwrites nothing", { op: "rename", at: "/a", to: "b" }, '{"a":1,"b":2}', "place-taken"],
+    [
+      "rename overwrites when told to",
+      { op: "rename", at: "/a", to: "b", overwrite: true },
+      '{"a":1,"b":2}',
+      '{"b":1}',
+    ],
+    ["move between objects", { op: "move", from: "/a/x", to: "/b/y" }, '{"a":{"x":1},"b":{}}', '{"a":{},"b":{"y":1}}'],
+    ["move overwrites nothing", { op: "move", from: "/a", to: "/b" }, '{"a":1,"b":2}', "place-taken"],
+    ["copy", { op: "copy", from: "/a", to: "/b" }, '{"a":[1.0]}', '{"a":[1.0],"b":[1.0]}'],
+    ["convert fails rather than lose", { op: "convert", at: "/a", to: "number" }, '{"a":"1,5"}', "not-convertible"],
+    ["convert to boolean", { op: "convert", at: "/a", to: "boolean" }, '{"a":"false"}', '{"a":false}'],
+    ["convert to null", { op: "convert", at: "/a", to: "null" }, '{"a":""}', '{"a":null}'],
+    ["convert JSON in text", { op: "convert", at: "/a", to: "json" }, '{"a":"{\\"n\\": 1.0}"}', '{"a":{"n": 1.0}}'],
+    [
+      "convert to JSON text",
+      { op: "convert", at: "/a", to: "json-text" },
+      '{"a":{"n": 1.0}}',
+      '{"a":"{\\"n\\": 1.0}"}',
+    ],
+    [
+      "a path through a name that occurs twice",
+      { op: "set", at: "/a/b", value: 1 },
+      '{"a":{},"a":{}}',
+      "duplicate-name",
+    ],
+    ["what is no JSON", { op: "set", at: "/a", value: 1 }, "{'a': 1}", "not-json"],
+    ["nested too deeply", { op: "set", at: "/0", value: 1 }, "[".repeat(100_000) + "]".repeat(100_000), "too-deep"],
+  ])("%s", async (_, step, payload, wanted) => {
+    expect(await outcome(form(step), payload)).toBe(wanted);
+  });
+
+  test("headers are set, renamed, removed, copied and moved; of two with the same name none is meant", async () => {
+    const headers: Header[] = [
+      ["A", "1"],
+      ["b", "2"],
+      ["c", null],
+      ["D", "x"],
+      ["d", "y"],
+    ];
+    const mended = await apply(
+      form(
+        { op: "rename", at: "header:a", to: "z" },
+        { op: "move", from: "/id", to: "header:id" },
+        { op: "copy", from: "header:B", to: "/b" },
+        { op: "remove", at: "header:c" },
+      ),
+      '{"id":9007199254740993}',
+      headers,
+    );
+    expect(mended).toMatchObject({
+      message: {
+        headers: [
+          ["z", "1"],
+          ["b", "2"],
+          ["D", "x"],
+          ["d", "y"],
+          ["id", "9007199254740993"],
+        ],
+      },
+    });
+    expect(await outcome(form({ op: "remove", at: "header:d" }), "{}", headers)).toBe("duplicate-name");
+    expect(await outcome(form({ op: "copy", from: "/a", to: "header:x" }), '{"a":"1\\r\\n2"}')).toBe("not-a-header");
+  });
+
+  test("a masked field is neither read nor changed for who may not reveal", async () => {
+    const masked = { ...LIMITS, masks: true };
+    const payload = '{"password":"x","user":{"name":"n","apiKey":"k"},"a":1}';
+    const steps: RecipeStep[] = [
+      { op: "set", at: "/password", value: 1 },
+      { op: "copy", from: "/password", to: "/b" },
+      { op: "convert", at: "/user", to: "json-text" },
+      { op: "remove", at: "/user" },
+      { op: "set", at: "/hit", value: 1, when: { at: "/password", equals: "x" } },
+      { op: "rename", at: "/a", to: "token" },
+      { op: "set", at: "header:authorization", value: "x" },
+    ];
+    for (const step of steps)
+      expect(await outcome(form(step), payload, [], masked), JSON.stringify(step)).toBe("masked");
+    expect(await outcome(form({ op: "set", at: "/user/name", value: "m" }), payload, [], masked)).toContain('"m"');
+    expect(await outcome(patch({ op: "test", path: "/user", value: {} }), payload, [], masked)).toBe("masked");
+    expect(await outcome(merge('{"user":null}'), payload, [], masked)).toBe("masked");
+    await expect(outcome(jsonata("password"), payload, [], masked)).rejects.toMatchObject({ code: "forbidden" });
+  });
+
+  test("a payload may not grow past the limit", async () => {
+    const limits = { payloadBytesMax: 20, masks: false };
+    expect(await outcome(form({ op: "set", at: "/a", value: "x".repeat(30) }), '{"a":1}', [], limits)).toBe(
+      "too-large",
+    );
+    expect(await outcome(form({ op: "set", at: "/a", value: 1 }), '{"a":"12345678901234567890"}', [], limits)).toBe(
+      '{"a":1}',
+    );
+  });
+});
+
+describe("a recipe that cannot be used is refused with its place", () => {
+  test.each<[Recipe, string]>([
+    [form({ op: "remove", at: "" }), "recipe.steps[0].at"],
+    [form({ op: "move", from: "/a", to: "/a/b" }), "recipe.steps[0].to"],
+    [form({ op: "set", at: "/a", json: "{" }), "recipe.steps[0].json"],
+    [form({ op: "convert", at: "header:a", to: "number" }), "recipe.steps[0].at"],
+    [patch({ op: "spoil", path: "/a" }), "recipe.patch[0].op"],
+    [patch({ op: "add", path: "a", value: 1 }), "recipe.patch[0].path"],
+    [{ kind: "json-patch", patch: '[{"op":"add","path":"/a","path":"/b","value":1}]' }, "recipe.patch[0]"],
+    [merge('{"a":1,"a":2}'), "recipe.patch"],
+    [merge("{a:1}"), "recipe.patch"],
+    [jsonata("a ~> ("), "recipe.expression"],
+  ])("%j", async (recipe, field) => {
+    await expect(outcome(recipe, "{}")).rejects.toMatchObject({ code: "invalid-recipe", fields: [{ field }] });
+  });
+
+  test.each([
+    { kind: "form", steps: [{ op: "set", at: "/a", value: Number("9007199254740993") }] },
+    { kind: "form", steps: [{ op: "set", at: "a", value: 1 }] },
+    { kind: "form", steps: [{ op: "set", at: "/a", value: 1, json: "1" }] },
+    { kind: "form", steps: [{ op: "remove", at: "/a", when: { at: "/b", exists: true, equals: 1 } }] },
+    { kind: "form", steps: [] },
+  ])("%j", (recipe) => {
+    expect(recipeSchema.safeParse(recipe).success).toBe(false);
+  });
+});
+
+describe("JSON Patch and JSON Merge Patch", () => {
+  type Vector = {
+    comment?: string;
+    doc: unknown;
+    patch: object[];
+    expected?: unknown;
+    error?: string;
+    disabled?: boolean;
+  };
+  const require = createRequire(import.meta.url);
+  const vectors = ["tests.json", "spec_tests.json"].flatMap(
+    (file) => JSON.parse(readFileSync(require.resolve(`json-patch-test-suite/${file}`), "utf8")) as Vector[],
+  );
+  /** The document or the patch is an empty payload: a message is not removed by a patch. */
+  const applies = vectors.filter(({ patch, disabled }) => !disabled && patch?.length > 0);
+
+  test("there are vectors", () => expect(applies.length).toBeGreaterThan(80));
+
+  test.each(
+    applies.map(
+      (vector, index) =>
+        [`${index} ${vector.comment ?? vector.error ?? JSON.stringify(vector.patch)}`, vector] as const,
+    ),
+  )("json-patch-test-suite %s", async (_, { doc, patch: operations, expected, error }) => {
+    const result = await outcome({ kind: "json-patch", patch: JSON.stringify(operations) }, JSON.stringify(doc)).catch(
+      (refused: { code: string }) => refused.code,
+    );
+    if (error !== undefined) expect(["no-such-place", "test-failed", "invalid-recipe"]).toContain(result);
+    else expect(result === "unchanged" ? doc : JSON.parse(result)).toEqual(expected ?? doc);
+  });
+
+  /** RFC 7386, appendix A. */
+  test.each([
+    ['{"a":"b"}', '{"a":"c"}', '{"a":"c"}'],
+    ['{"a":"b"}', '{"b":"c"}', '{"a":"b","b":"c"}'],
+    ['{"a":"b"}', '{"a":null}', "{}"],
+    ['{"a":"b","b":"c"}', '{"a":null}', '{"b":"c"}'],
+    ['{"a":["b"]}', '{"a":"c"}', '{"a":"c"}'],
+    ['{"a":"c"}', '{"a":["b"]}', '{"a":["b"]}'],
+    ['{"a":{"b":"c"}}', '{"a":{"b":"d","c":null}}', '{"a":{"b":"d"}}'],
+    ['{"a":[{"b":"c"}]}', '{"a":[1]}', '{"a":[1]}'],
+    ['["a","b"]', '["c","d"]', '["c","d"]'],
+    ['{"a":"b"}', '["c"]', '["c"]'],
+    ['{"a":"foo"}', "null", "null"],
+    ['{"a":"foo"}', '"bar"', '"bar"'],
+    ['{"e":null}', '{"a":1}', '{"e":null,"a":1}'],
+    ["[1,2]", '{"a":"b","c":null}', '{"a":"b"}'],
+    ["{}", '{"a":{"bb":{"ccc":null}}}', '{"a":{"bb":{}}}'],
+  ])("RFC 7386: %s with %s", async (doc, text, wanted) => {
+    expect(await outcome(merge(text), doc)).toBe(wanted);
+  });
+});
+
+describe("for every plain document", () => {
+  const value = fc.jsonValue({ maxDepth: 3 });
+  const object = fc.dictionary(fc.string({ minLength: 1 }), value, { minKeys: 1, maxKeys: 6 });
+  const spaced = (document: unknown, space: number) => JSON.stringify(document, null, space);
+  const pointer = (name: string) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  const space = fc.constantFrom(0, 1, 4);
+
+  test("a set, a rename, a remove and their inverse are what they are on parsed values", async () => {
+    await fc.assert(
+      fc.asyncProperty(object, value, space, async (document, next, spaces) => {
+        const name = Object.keys(document)[0]!;
+        const text = spaced(document, spaces);
+        const set = await outcome(form({ op: "set", at: pointer(name), json: JSON.stringify(next) }), text);
+        expect(JSON.parse(set === "unchanged" ? text : set)).toEqual(
+          JSON.parse(JSON.stringify({ ...document, [name]: next })),
+        );
+
+        const removed = await outcome(form({ op: "remove", at: pointer(name) }), text);
+        const { [name]: _, ...rest } = document;
+        expect(JSON.parse(removed)).toEqual(JSON.parse(JSON.stringify(rest)));
+
+        fc.pre(!Object.hasOwn(document, `${name}x`));
+        const renamed = await outcome(form({ op: "rename", at: pointer(name), to: `${name}x` }), text);
+        // Back to the very bytes: the place of the name and the white space around it were kept.
+        const back = await outcome(form({ op: "rename", at: pointer(`${name}x`), to: name }), renamed);
+        expect(back).toBe(text);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("an expression that yields another document yields just that, and the same document changes nothing", async () => {
+    await fc.assert(
+      fc.asyncProperty(object, object, space, async (document, next, spaces) => {
+        const text = spaced(document, spaces);
+        expect(await outcome(jsonata("$"), text)).toBe("unchanged");
+        const made = await outcome(merge(JSON.stringify(next)), text);
+        expect(JSON.parse(made === "unchanged" ? text : made)).toEqual(mergedValue(document, next));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  /** RFC 7386, section 2, on values. */
+  function mergedValue(target: unknown, part: unknown): unknown {
+    if (typeof part !== "object" || part === null || Array.isArray(part)) return JSON.parse(JSON.stringify(part));
+    const from = typeof target === "object" && target !== null && !Array.isArray(target) ? target : {};
+    const result = new Map<string, unknown>(Object.entries(JSON.parse(JSON.stringify(from))));
+    for (const [name, inner] of Object.entries(part)) {
+      if (inner === null) result.delete(name);
+      else result.set(name, mergedValue(result.get(name), inner));
+    }
+    return Object.fromEntries(result);
+  }
+});
+
+describe("expressions", () => {
+  test.each([
+    ["$string(big)", '"9007199254740993"'],
+    ["$number('9007199254740993')", "9007199254740993"],
+    ["{'id': big}", '{"id":9007199254740993}'],
+    ["big = same", "true"],
+    ["big = other", "false"],
+    ["$headers.kind", '"x"'],
+    ["$ ~> |$|{'a': 2}|", '{"big": 9007199254740993, "same": 9007199254740993, "other": 9007199254740994, "a": 2}'],
+  ])("%s", async (expression, wanted) => {
+    const payload = '{"big": 9007199254740993, "same": 9007199254740993, "other": 9007199254740994, "a": 1}';
+    expect(await outcome(jsonata(expression), payload, [["kind", "x"]])).toBe(wanted);
+  });
+
+  test.each([
+    ["never ends", "($f := function($n) { $f($n + 1) }; $f(1))", "expression-timeout"],
+    ["a pattern that never ends", "$match('aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!', /(a+)+$/)", "expression-timeout"],
+    ["calculates with a number beyond 2^53", "big + 1", "expression-failed"],
+    ["yields nothing", "nothing.here", "no-result"],
+    ["yields a function", "$sum", "no-result"],
+    ["its own error", "$error('no')", "expression-failed"],
+  ])("%s", async (_, expression, wanted) => {
+    expect(await outcome(jsonata(expression), '{"big": 9007199254740993}')).toBe(wanted);
+  });
+
+  test.each([
+    "$eval('$').constructor",
+    "$string.constructor('return process')()",
+    "($f := $lookup($, 'constructor'); $f.constructor('return globalThis')())",
+    "$.__proto__.constructor",
+    "$each($, function($v) { $v.constructor })",
+    "process.env",
+    "$globalThis.process",
+    "$fetch('http://127.0.0.1')",
+    "$require('fs')",
+  ])("reads nothing of the process: %s", async (expression) => {
+    expect(["no-result", "expression-failed"]).toContain(await outcome(jsonata(expression), '{"a":{"b":1}}'));
+  });
+
+  test("that allocates without end loses its thread, and its neighbours nothing", async () => {
+    const evaluate = (expression: string, payloads: string[]) =>
+      expressions.evaluate({
+        expression,
+        inputs: payloads.map((payload) => ({ payload, headers: "{}" })),
+        charsMax: 1_000_000,
+      });
+    const greedy = "a = 1 ? $reduce([1..9999999], function($all, $n) { $append($all, [$n, $n, $n]) }, []) : a";
+    const [spoilt, beside] = await Promise.all([
+      evaluate(greedy, ['{"a":0}', '{"a":1}', '{"a":2}']),
+      evaluate("a + 1", ['{"a":1}']),
+    ]);
+    expect(beside).toEqual({ results: [{ text: "2" }] });
+    expect(spoilt).toMatchObject({
+      results: [{ text: "0" }, { fault: expect.stringMatching(/memory|timeout/) }, { text: "2" }],
+    });
+    expect(await evaluate("$join([1..5].$string())", ["{}"])).toEqual({ results: [{ text: '"12345"' }] });
+  });
+
+  test("gives up on the rest of a call after some that never end in a row", async () => {
+    const answer = await expressions.evaluate({
+      expression: "($f := function($n) { $f($n + 1) }; $f(1))",
+      inputs: Array.from({ length: 40 }, () => ({ payload: "{}", headers: "{}" })),
+      charsMax: 100,
+    });
+    expect(answer).toMatchObject({ results: expect.objectContaining({ length: 40 }) });
+  });
+});
+
+test("differences name each place, and mask secrets for who may not reveal", () => {
+  const message = (text: string, headers: Header[]) => ({
+    payload: new TextEncoder().encode(text),
+    contentType: "",
+    headers,
+  });
+  const before = message('{"a":1,"list":[1,2,3],"user":{"password":"x","n":1}}', [["token", "t"]]);
+  const after = message('{"b":9007199254740993,"list":[1,3],"user":{"password":"y","n":1.0}}', [
+    ["token", "u"],
+    ["k", "v"],
+  ]);
+  expect(differencesOf(before, after, false).differences).toEqual([
+    { at: "/a", before: "1", after: null },
+    { at: "/list/1", before: "2", after: null },
+    { at: "/user/password", before: '"x"', after: '"y"' },
+    { at: "/user/n", before: "1", after: "1.0" },
+    { at: "/b", before: null, after: "9007199254740993" },
+    { at: "header:token", before: "t", after: "u" },
+    { at: "header:k", before: null, after: "v" },
+  ]);
+  const text = JSON.stringify(differencesOf(before, after, true));
+  expect(text).not.toContain('\\"y\\"');
+  expect(text).not.toContain('"u"');
+});

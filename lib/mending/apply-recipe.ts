@@ -1,0 +1,164 @@
+import type { Recipe } from "@/lib/contract/recipes";
+import { headerText } from "@/lib/core/dead-letter";
+import type { MendFailure } from "@/lib/core/mending";
+import { DomainError } from "@/lib/core/problem";
+import type { Clock } from "@/lib/platform/clock";
+import { createTurns } from "@/lib/platform/turns";
+import { MendedMessage, type Message } from "./document";
+import type { Expressions } from "./expressions";
+import { MendFault } from "./fault";
+import { compileForm, type Edit, RecipeFault } from "./form";
+import { compileJsonPatch } from "./json-patch";
+import { JsonValue } from "./json-value";
+import { compileMergePatch } from "./merge-patch";
+import { reshape } from "./reshape";
+
+/** What a recipe does to one message. `places`: what was changed, for the record of the revision. */
+export type Mended =
+  | { kind: "changed"; message: Message; places: string[] }
+  | { kind: "unchanged" }
+  | { kind: "failed"; code: MendFailure; detail: string | null };
+
+export type MendLimits = {
+  payloadBytesMax: number;
+  /** The viewer may not reveal: whatever reads or changes a masked field fails. */
+  masks: boolean;
+};
+
+export type MendDeps = { clock: Clock; expressions: Expressions };
+
+/** Applies one recipe to any number of messages, in turns with other work. */
+export type Mender = (messages: readonly Message[]) => Promise<Mended[]>;
+
+/** Places that are kept of one revision. */
+const PLACES_MAX = 100;
+
+/** Throws DomainError `invalid-recipe` for a recipe that cannot be applied to anything, or that means two things. */
+export async function compileRecipe(deps: MendDeps, recipe: Recipe, limits: MendLimits): Promise<Mender> {
+  try {
+    if (recipe.kind === "jsonata") return await compileExpression(deps, recipe.expression, limits);
+    const edit = compileEdit(recipe);
+    const apply = (message: Message) => mended(message, limits, edit);
+    return (messages) => inTurns(deps, messages, apply);
+  } catch (error) {
+    if (error instanceof RecipeFault) throw invalidRecipe(error.field, error.message);
+    if (error instanceof MendFault) throw invalidRecipe("recipe", `${error.code} at ${error.detail}`);
+    if (error instanceof RangeError) throw invalidRecipe("recipe", "is nested too deeply");
+    throw error;
+  }
+}
+
+function invalidRecipe(field: string, detail: string): DomainError {
+  return new DomainError("invalid-recipe", `The recipe cannot be used: ${field} ${detail}`, {
+    fields: [{ field, detail }],
+  });
+}
+
+function compileEdit(recipe: Exclude<Recipe, { kind: "jsonata" }>): Edit {
+  switch (recipe.kind) {
+    case "form":
+      return compileForm(recipe);
+    case "json-patch":
+      return compileJsonPatch(recipe);
+    case "merge-patch":
+      return compileMergePatch(recipe);
+  }
+}
+
+async function inTurns<Input, Output>(
+  { clock }: MendDeps,
+  inputs: readonly Input[],
+  apply: (input: Input) => Output,
+): Promise<Output[]> {
+  const outputs: Output[] = [];
+  const turns = createTurns(clock);
+  for (const input of inputs) {
+    outputs.push(apply(input));
+    if (turns.due()) await turns.give();
+  }
+  return outputs;
+}
+
+function mended(message: Message, { masks, payloadBytesMax }: MendLimits, edit: Edit): Mended {
+  try {
+    const made = new MendedMessage(message, masks);
+    edit(made);
+    const result = made.result();
+    if (result === null) return { kind: "unchanged" };
+    const bytes = result.payload.byteLength;
+    if (bytes > payloadBytesMax && bytes > message.payload.byteLength) {
+      return failed("too-large", `${bytes} bytes, the limit is ${payloadBytesMax}`);
+    }
+    return { kind: "changed", message: result, places: made.touched.slice(0, PLACES_MAX) };
+  } catch (error) {
+    if (error instanceof MendFault) return failed(error.code, error.detail);
+    // The stack of the parser, or of a walk over the document.
+    if (error instanceof RangeError) return failed("too-deep", null);
+    throw error;
+  }
+}
+
+function failed(code: MendFailure, detail: string | null): Mended {
+  return { kind: "failed", code, detail };
+}
+
+async function compileExpression(
+  { expressions, clock }: MendDeps,
+  expression: string,
+  limits: MendLimits,
+): Promise<Mender> {
+  if (limits.masks) {
+    throw new DomainError(
+      "forbidden",
+      "An expression can read masked fields, which you may not reveal: use a form or a patch",
+      {
+        fields: [{ field: "recipe.kind", detail: "needs the right to reveal" }],
+      },
+    );
+  }
+  const evaluate = async (inputs: { payload: string; headers: string }[]) => {
+    const answer = await expressions.evaluate({ expression, inputs, charsMax: limits.payloadBytesMax });
+    if ("unusable" in answer) throw new RecipeFault("recipe.expression", answer.unusable);
+    return answer.results;
+  };
+  await evaluate([]);
+  return async (messages) => {
+    const parsed = messages.map((message) => {
+      const read = new MendedMessage(message, false);
+      try {
+        return read.text();
+      } catch {
+        return null;
+      }
+    });
+    const results = await evaluate(
+      messages.flatMap(({ headers }, index) => {
+        const payload = parsed[index]!;
+        return payload === null ? [] : [{ payload, headers: headersJson(headers) }];
+      }),
+    );
+    let next = 0;
+    const work = messages.map((message, index) => ({
+      message,
+      result: parsed[index] === null ? null : results[next++]!,
+    }));
+    return inTurns({ clock, expressions }, work, ({ message, result }): Mended => {
+      if (result === null) return failed("not-json", null);
+      if ("fault" in result) return failed(result.fault, result.detail);
+      return mended(message, limits, (made) => reshape(made, JsonValue.of(result.text)));
+    });
+  };
+}
+
+/** Text by name; a name that repeats has a list. */
+function headersJson(headers: Message["headers"]): string {
+  const byName = Map.groupBy(headers, ([name]) => name);
+  return JSON.stringify(
+    Object.fromEntries(
+      [...byName].map(([name, same]) => {
+        const texts = same.map(headerText);
+        return [name, texts.length === 1 ? texts[0] : texts];
+      }),
+    ),
+  );
+}

@@ -1,0 +1,212 @@
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import vm from "node:vm";
+import { parentPort } from "node:worker_threads";
+
+/**
+ * A thread that evaluates JSONata expressions. An expression is a program: it may run or allocate without end, and look
+ * for a way out. So it runs in a context of its own, which holds JSONata and nothing of Node, compiles no text, gets
+ * and gives text alone, and is stopped after its time; the thread has a limit of memory, and is replaced when it ends,
+ * see `expressions.ts`. Runs under Node alone (from source, or bundled as dist/expression-thread.mjs) and imports
+ * nothing of this project.
+ */
+
+export type ExpressionJob = {
+  expression: string;
+  /** A JSON document each, and the headers of its message by name, as JSON. */
+  inputs: { payload: string; headers: string }[];
+  /** For each payload. */
+  limitMs: number;
+  /** Longest result. */
+  charsMax: number;
+};
+
+/** The result as JSON text, or why there is none. */
+export type ExpressionResult =
+  | { text: string }
+  | { fault: "expression-failed" | "expression-timeout" | "no-result" | "too-large"; detail: string | null };
+
+/** Results since the message before. `unusable`: the expression cannot be parsed. */
+export type ExpressionAnswer = { results: ExpressionResult[] } | { unusable: string };
+
+/** Results of one message: those that are lost with a thread are evaluated again. */
+const RESULTS_MAX = 32;
+
+const beside = join(import.meta.dirname, "jsonata.min.js");
+const library = new vm.Script(
+  readFileSync(existsSync(beside) ? beside : createRequire(import.meta.url).resolve("jsonata/jsonata.min.js"), "utf8"),
+);
+
+// biome-ignore lint/suspicious/noExplicitAny: the code below runs in another context, which has no types.
+type Any = any;
+
+/**
+ * Runs inside of the context, from its text: it must name nothing that stands outside. A number whose digits a double
+ * does not hold becomes an object that stands for them: it is written as it was read, and no sum rounds it.
+ */
+function prepare(jsonata: Any) {
+  const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+  class Digits {
+    digits: string;
+    constructor(digits: string) {
+      this.digits = digits;
+      Object.freeze(this);
+    }
+  }
+  const normal = (text: string) => {
+    const [, sign, whole, fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text)!;
+    const digits = (whole! + fraction).replace(/^0+/, "");
+    let end = digits.length;
+    while (end > 0 && digits[end - 1] === "0") end--;
+    return end === 0
+      ? "0"
+      : `${sign}${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
+  };
+  const isExact = (value: number, text: string) =>
+    String(value) === text || (Number.isFinite(value) && normal(String(value)) === normal(text));
+  const numberOf = (text: string) => (isExact(Number(text), text) ? Number(text) : new Digits(text));
+  const parse = (text: string) => {
+    if (!/[\d.]{16,}|\d[eE]/.test(text)) return JSON.parse(text);
+    return JSON.parse(text, ((_key: string, value: Any, { source }: { source: string }) =>
+      typeof value === "number" && !isExact(value, source) ? new Digits(source) : value) as Any);
+  };
+  const write = (value: Any): string | undefined => {
+    if (value instanceof Digits) return value.digits;
+    if (value === null || typeof value === "string" || typeof value === "boolean") return JSON.stringify(value);
+    if (typeof value === "number") {
+      if (!Number.isFinite(value)) throw new Error("a number of the result is not finite");
+      return String(value);
+    }
+    if (Array.isArray(value)) return `[${value.map((each) => write(each) ?? "null").join()}]`;
+    if (typeof value !== "object" || value._jsonata_lambda || value._jsonata_function) return undefined;
+    const members = Object.keys(value).flatMap((name) => {
+      const text = write(value[name]);
+      return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
+    });
+    return `{${members.join()}}`;
+  };
+  const copy = (value: Any): Any => {
+    if (typeof value !== "object" || value === null || value instanceof Digits) return value;
+    if (Array.isArray(value)) return value.map(copy);
+    return Object.fromEntries(Object.keys(value).map((name) => [name, copy(value[name])]));
+  };
+  const toText = (value: Any) => {
+    if (value === undefined || typeof value === "string") return value;
+    if (value instanceof Digits) return value.digits;
+    if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(15)));
+    return write(value) ?? "";
+  };
+  const toNumber = (value: Any) => {
+    if (value === undefined || typeof value === "number" || value instanceof Digits) return value;
+    if (typeof value === "boolean") return value ? 1 : 0;
+    if (NUMBER.test(value)) return numberOf(value);
+    if (/^0(?:x[0-9a-f]+|o[0-7]+|b[01]+)$/i.test(value)) return Number(value);
+    throw { code: "D3030", message: `${JSON.stringify(String(value).slice(0, 100))} is no number` };
+  };
+  let compiled: Any;
+  let state: { text: string } | { fault: string; detail: string | null };
+  const faultOf = (error: Any) => {
+    const detail = String(error?.message ?? error?.code ?? "").slice(0, 300);
+    return { fault: "expression-failed", detail: detail === "" ? null : detail };
+  };
+  return {
+    compile(expression: string) {
+      try {
+        compiled = jsonata(expression);
+        compiled.registerFunction("string", toText, "<x-b?:s>");
+        compiled.registerFunction("number", toNumber, "<(nsbo)-:x>");
+        compiled.registerFunction("clone", copy, "<(oa)-:o>");
+        return "";
+      } catch (error) {
+        const { message = "cannot be parsed", position } = error as Any;
+        return String(message).slice(0, 300) + (position === undefined ? "" : `, at character ${position}`);
+      }
+    },
+    /** Its result stands in `read` when all microtasks have run. */
+    start(payload: string, headers: string, charsMax: number) {
+      state = { fault: "expression-failed", detail: "it never ends" };
+      try {
+        compiled.evaluate(parse(payload), { headers: JSON.parse(headers) }).then(
+          (value: Any) => {
+            try {
+              const text = write(value);
+              if (text === undefined) state = { fault: "no-result", detail: null };
+              else if (text.length > charsMax) state = { fault: "too-large", detail: `${text.length} characters` };
+              else state = { text };
+            } catch (error) {
+              state = faultOf(error);
+            }
+          },
+          (error: Any) => {
+            state = faultOf(error);
+          },
+        );
+      } catch (error) {
+        state = faultOf(error);
+      }
+    },
+    read: () => JSON.stringify(state),
+  };
+}
+
+const START = new vm.Script("run.start(payload, headers, charsMax)");
+const READ = new vm.Script("run.read()");
+const COMPILE = new vm.Script("run.compile(expression)");
+const PREPARE = new vm.Script(
+  `globalThis.run = (${String(prepare)})(jsonata); delete globalThis.console; delete globalThis.jsonata;`,
+);
+
+/** The context of the last job, for the next one with the same expression. */
+let kept: { expression: string; object: vm.Context } | null = null;
+
+/** Throws the reason when the expression cannot be parsed. */
+function contextOf({ expression, limitMs }: ExpressionJob): vm.Context {
+  if (kept?.expression === expression) return kept.object;
+  const object = vm.createContext(Object.create(null), {
+    codeGeneration: { strings: false, wasm: false },
+    // A promise's continuation is part of the run, and of its time.
+    microtaskMode: "afterEvaluate",
+  });
+  library.runInContext(object);
+  PREPARE.runInContext(object);
+  object.expression = expression;
+  const fault = COMPILE.runInContext(object, { timeout: limitMs * 10 }) as string;
+  if (fault !== "") throw new Error(fault);
+  kept = { expression, object };
+  return object;
+}
+
+function evaluate(job: ExpressionJob, input: ExpressionJob["inputs"][number]): ExpressionResult {
+  const object = contextOf(job);
+  Object.assign(object, input, { charsMax: job.charsMax });
+  try {
+    START.runInContext(object, { timeout: job.limitMs });
+    return JSON.parse(READ.runInContext(object) as string) as ExpressionResult;
+  } catch (error) {
+    // What was stopped half-way must not go on in the next run.
+    kept = null;
+    if ((error as { code?: unknown }).code === "ERR_SCRIPT_EXECUTION_TIMEOUT") {
+      return { fault: "expression-timeout", detail: `longer than ${job.limitMs} ms` };
+    }
+    return { fault: "expression-failed", detail: null };
+  }
+}
+
+parentPort?.on("message", (job: ExpressionJob) => {
+  const post = (answer: ExpressionAnswer) => parentPort!.postMessage(answer);
+  try {
+    contextOf(job);
+  } catch (error) {
+    post({ unusable: error instanceof Error ? error.message : "it cannot be parsed" });
+    return;
+  }
+  let results: ExpressionResult[] = [];
+  for (const [index, input] of job.inputs.entries()) {
+    results.push(evaluate(job, input));
+    if (results.length < RESULTS_MAX && index < job.inputs.length - 1) continue;
+    post({ results });
+    results = [];
+  }
+  if (job.inputs.length === 0) post({ results: [] });
+});

@@ -1,0 +1,77 @@
+import type { Recipe } from "@/lib/contract/recipes";
+import { type MendedMessage, pointerOf } from "./document";
+import { type Edit, RecipeFault } from "./form";
+import { type Entry, JsonValue, sameValue } from "./json-value";
+import { strictJson } from "./strict-json";
+
+/** JSON Merge Patch, RFC 7386. Throws RecipeFault. */
+export function compileMergePatch({ patch }: Extract<Recipe, { kind: "merge-patch" }>): Edit {
+  const text = typeof patch === "string" ? patch.trim() : JSON.stringify(patch);
+  const fault = strictJson(text);
+  if (fault !== null) throw new RecipeFault("recipe.patch", fault);
+  const merged = JsonValue.of(text);
+  assertOneMeaning(merged, []);
+  return (message) => {
+    const root = message.root();
+    if (merged.type === "object" && root.type === "object") return merge(message, root, merged, []);
+    message.assertPlain(root);
+    const value = withoutNulls(merged);
+    if (!sameValue(root, value)) message.replaceRoot(value);
+  };
+}
+
+function assertOneMeaning(value: JsonValue, path: string[]): void {
+  if (value.type !== "object") return;
+  const names = new Set<string>();
+  for (const { name, value: inner } of value.entries()) {
+    const at = [...path, name!];
+    if (names.has(name!)) throw new RecipeFault("recipe.patch", `names ${pointerOf(at)} twice: it means two things`);
+    names.add(name!);
+    assertOneMeaning(inner, at);
+  }
+}
+
+function merge(message: MendedMessage, target: JsonValue, patch: JsonValue, path: readonly string[]): void {
+  for (const { name, value } of patch.entries()) {
+    const at = [...path, name!];
+    message.assertShown(at);
+    const entry = target.member(name!);
+    if (value.type === "null") {
+      if (entry === null) continue;
+      message.assertPlain(entry.value);
+      target.remove(entry);
+    } else if (value.type === "object" && entry?.value.type === "object") {
+      merge(message, entry.value, value, at);
+      continue;
+    } else if (!put(message, target, entry, { name: name!, value: withoutNulls(value) })) continue;
+    message.touched.push(pointerOf(at));
+  }
+}
+
+/** False = an equal value stands there already. */
+function put(
+  message: MendedMessage,
+  target: JsonValue,
+  entry: Entry | null,
+  { name, value }: { name: string; value: JsonValue },
+): boolean {
+  if (entry === null) {
+    target.insert(target.entries().length, name, value);
+    return true;
+  }
+  message.assertPlain(entry.value);
+  if (sameValue(entry.value, value)) return false;
+  entry.value = value;
+  return true;
+}
+
+/** What a patch makes of nothing: an object without the members that are null. */
+function withoutNulls(patch: JsonValue): JsonValue {
+  if (patch.type !== "object") return JsonValue.of(patch.print());
+  const made = JsonValue.of(patch.print());
+  for (const entry of [...made.entries()]) {
+    if (entry.value.type === "null") made.remove(entry);
+    else entry.value = withoutNulls(entry.value);
+  }
+  return made;
+}
