@@ -9,28 +9,28 @@ export type WorkerServers = { databaseUrl: string; redisUrl: string | null };
 
 /** A production worker in a process of its own, as `npm start` would run it. Resolves when it is ready. */
 export async function startWorkerProcess({ databaseUrl, redisUrl }: WorkerServers): Promise<WorkerProcess> {
+  const child = spawnWorker({ DATABASE_URL: databaseUrl, ...(redisUrl ? { REDIS_URL: redisUrl } : {}) });
+  await firstMessage(child);
+  return { pid: child.pid!, stop: () => end(child) };
+}
+
+/** It is ready with its first message. */
+export function spawnWorker(servers: { DATABASE_URL: string; REDIS_URL?: string }): ChildProcess {
   const { REDIS_URL: _, ...inherited } = process.env;
   // `node` flags for one process under study, such as --cpu-prof.
   const flags = (process.env.PARKADE_BENCH_WORKER_FLAGS ?? "").split(" ").filter((flag) => flag !== "");
   // As the launcher does: it ends when the bench ends, in whatever way.
   const tied = ["--import", new URL("../scripts/tied.mjs", import.meta.url).href];
-  const child = spawn(
-    process.execPath,
-    [...tied, ...flags, fileURLToPath(new URL("../dist/worker.mjs", import.meta.url))],
-    {
-      env: {
-        PARKADE_LOG_LEVEL: "info",
-        ...inherited,
-        NODE_ENV: "production",
-        DATABASE_URL: databaseUrl,
-        ...(redisUrl ? { REDIS_URL: redisUrl } : {}),
-      },
-      // Its log is written, as in production, and not read.
-      stdio: ["ignore", "ignore", "inherit", "ipc"],
+  return spawn(process.execPath, [...tied, ...flags, fileURLToPath(new URL("../dist/worker.mjs", import.meta.url))], {
+    env: {
+      PARKADE_LOG_LEVEL: "info",
+      ...inherited,
+      NODE_ENV: "production",
+      ...servers,
     },
-  );
-  await firstMessage(child);
-  return { pid: child.pid!, stop: () => end(child) };
+    // Its log is written, as in production, and not read.
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
 }
 
 /** Forks a bench's own TypeScript file and resolves with its first message. */
