@@ -97,6 +97,7 @@ async function furnish(source: string): Promise<Record<string, string>> {
     body: { enabled: true, reason: mark },
     params: { name: source },
   });
+  await ask(ADMIN, "PUT api/v1/stops/targets/[name]/route.ts", post({ reason: mark }, { name: source }));
   const entry = "select id from audit_entries where reason = $1 and subject_kind = 'event' order by id limit 1";
   return { ...ids, entry: await idOf(entry, [mark]) };
 }
@@ -177,6 +178,7 @@ const READS: Record<string, () => Case[]> = {
   "stats/size": () => [{}, { query: "?source=zzb" }, { query: "?errorCode=ZZB" }],
   "stats/top-errors": () => [{}, { query: "?source=zzb" }, { query: "?from=-1h" }],
   status: () => [{}],
+  stops: () => [{}],
   "targets/[name]": () => [{ params: { name: "zzb" } }],
   targets: () => [{}],
 };
@@ -241,6 +243,10 @@ const CHANGES: Record<string, () => Case[]> = {
   "PATCH api/v1/sources/[name]/route.ts": () => [post({ enabled: false }, { name: "zzb" })],
   "DELETE api/v1/sources/[name]/route.ts": () => [{ params: { name: "zzb" } }],
   "POST api/v1/sources/route.ts": () => [post({ name: "third", kind: "http" })],
+  "PUT api/v1/stops/everything/route.ts": () => [post({ reason: "no" })],
+  "DELETE api/v1/stops/everything/route.ts": () => [{}],
+  "PUT api/v1/stops/targets/[name]/route.ts": () => [post({ reason: "no" }, { name: "zzb" })],
+  "DELETE api/v1/stops/targets/[name]/route.ts": () => [{ params: { name: "zzb" } }],
   "PATCH api/v1/targets/[name]/route.ts": () => [post({ ratePerSecond: 3, reason: "no" }, { name: "zzb" })],
   "DELETE api/v1/targets/[name]/route.ts": () => [{ params: { name: "zzb" } }],
   "POST ops/dlq/redrive/route.ts": () => [{ query: "?source=zzb" }, { query: "?eventId=zzb-event-1" }],
@@ -412,6 +418,7 @@ async function stateOf(): Promise<unknown> {
     "controls",
     "sources",
     "targets",
+    "stops",
     "policies",
     "settings",
     "saved_views",

@@ -193,7 +193,7 @@ async function openBuckets(env: Env, connection: LaneConnection, { clock, log }:
 function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): RegularWork[] {
   return [
     { name: "lost work", everyMs: 1_000, work: () => lostWork.recover() },
-    { name: "targets", everyMs: REFRESH_MS, work: () => redriver.targets.refreshIfSending() },
+    { name: "targets", everyMs: REFRESH_MS, work: () => redriver.targets.refreshIf(redriver.claims.list().length > 0) },
     { name: "reconcile", everyMs: RECONCILE_MS, work: () => reconcile(redriver) },
     { name: "canary", everyMs: 1_000, work: () => advanceCanaries(redriver) },
     { name: "confirm", everyMs: 5_000, work: () => confirmQuietEvents(redriver) },

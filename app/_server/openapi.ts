@@ -47,6 +47,7 @@ const TAGS = {
   sources: "Where dead letters come from",
   stats: "Numbers over time",
   status: "What flows now",
+  stops: "Sends that a person has stopped, all or those to one target",
   targets: "Where redrives deliver, and the state of their engines",
   machine: "For scripts, monitors and schedulers",
 };

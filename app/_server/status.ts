@@ -17,6 +17,7 @@ const UNKNOWN: StoredStatus = {
   worker: null,
   trouble: null,
   bucket: null,
+  stops: null,
 };
 
 /** Rejects with DomainError `forbidden` alone: what cannot be had is null, and says so by `ok`. */

@@ -35,6 +35,7 @@ function ownHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | n
       return "/targets";
     case "view":
     case "setting":
+    case "stop":
       return null;
   }
 }

@@ -13,7 +13,7 @@ const REPEAT_MS = 1_000;
 const PAUSE_MS_MAX = 30_000;
 
 /** A body that is text is sent as it is. `signing`: each try is signed anew. */
-type Change = { method: "POST" | "PATCH" | "DELETE"; body: object | string; key?: string; signing?: Signing };
+type Change = { method: "POST" | "PUT" | "PATCH" | "DELETE"; body: object | string; key?: string; signing?: Signing };
 
 export type Api = {
   /** Both throw ApiError: the server's problem, or `offline`, `no-answer`, `unexpected-answer`. */

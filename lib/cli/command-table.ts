@@ -50,6 +50,8 @@ export const COMMAND_NAMES = [
   "pause",
   "resume",
   "cancel",
+  "stop",
+  "go",
   "park",
   "tail",
   "export",
@@ -150,6 +152,7 @@ const target: Option = {
   names: "targets",
   text: "The target that gets them, such as a named one; default: of each event's source, on the lane",
 };
+const stoppedTarget: Option = { ...target, text: "Only the sends to this target; default: all sends" };
 const rate: Option = { name: "rate", value: "n", number: "any", text: "At most so many events per second" };
 const preview: Option = { name: "preview", text: "Only say what would be sent and what would be refused" };
 const despite: Option = {
@@ -292,6 +295,24 @@ export const COMMANDS: readonly Command[] = [
     options: [reason],
     details: "What was delivered or changed by then stays so.",
     examples: ["parkade cancel 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
+  },
+  {
+    name: "stop",
+    summary: "Stop all sends, or those to one target",
+    options: [neededReason, stoppedTarget],
+    details:
+      "After the answer no further send begins, in any redrive; it says how many are under way. Confirmations, parking and consumers go on.",
+    examples: [
+      'parkade stop --reason "stock answers with wrong data"',
+      'parkade stop --target orders --reason "stock is down"',
+    ],
+  },
+  {
+    name: "go",
+    summary: "Lift a stop, of everything or of one target",
+    options: [reason, stoppedTarget],
+    details: "It says which stops are still in force: lifting the stop of everything lifts that of no target.",
+    examples: ["parkade go", 'parkade go --target orders --reason "stock is back"'],
   },
   {
     name: "park",

@@ -15,6 +15,7 @@ import { search } from "@/lib/cli/search";
 import { serve } from "@/lib/cli/serve";
 import { show } from "@/lib/cli/show";
 import { addSource, listSources, probeSource, readSources, switchSource } from "@/lib/cli/source";
+import { go, stop } from "@/lib/cli/stop";
 import { tail } from "@/lib/cli/tail";
 import { addTarget, listTargets, readTargets, removeTarget } from "@/lib/cli/target";
 import { createTerminal } from "@/lib/cli/terminal";
@@ -39,6 +40,8 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   pause: (call) => steer(call, "pause"),
   resume: (call) => steer(call, "resume"),
   cancel: (call) => steer(call, "cancel"),
+  stop,
+  go,
   park,
   tail,
   export: exportEvents,

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { countsOut, idOut, named, nullableNumber, nullableTime, timeOut } from "@/lib/contract/schemas";
 import { bucketStateSchema } from "@/lib/contract/sources";
+import { stopSchema } from "@/lib/contract/stops";
 
 /** Every statistics answer has its kind and age: counted from the rollups, exact unless `kind` differs. */
 const stamp = { asOf: timeOut, kind: z.enum(["exact", "estimated"]) };
@@ -150,6 +151,8 @@ export const statusSchema = named(
     trouble: z.nullable(z.object({ openBreakers: z.array(z.string()), failingSources: z.array(z.string()) })),
     /** The worst of what the workers report of their token buckets; null = no worker has taken a token yet. */
     bucket: z.nullable(bucketStateSchema),
+    /** Stops that a person has put in force; null = the store did not say. */
+    stops: z.nullable(z.array(stopSchema)),
   }),
   {
     asOf: "2026-11-22T02:45:00.000Z",
@@ -161,6 +164,7 @@ export const statusSchema = named(
     store: { ok: true },
     trouble: { openBreakers: [], failingSources: [] },
     bucket: "shared",
+    stops: [],
   },
 );
 export type StatusOut = z.infer<typeof statusSchema>;

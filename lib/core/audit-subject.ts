@@ -10,5 +10,6 @@ export const AUDIT_SUBJECTS = [
   "setting",
   "operation",
   "rule",
+  "stop",
 ] as const;
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number];

@@ -14,6 +14,7 @@ const facts = (change: Partial<StallFacts> = {}): StallFacts => ({
   ratePerSecond: 5,
   holdUntilMs: null,
   canary: null,
+  stops: [],
   breakers: [],
   targets: 1,
   claimed: 0,
@@ -21,6 +22,7 @@ const facts = (change: Partial<StallFacts> = {}): StallFacts => ({
   blockedBy: null,
   ...change,
 });
+const STOP = { target: null, by: "maria", reason: "stock is down." };
 const open = { target: "orders.slow", forced: false, untilMs: NOW + 30_000 };
 
 describe("why a redrive does not move", () => {
@@ -31,6 +33,14 @@ describe("why a redrive does not move", () => {
     ["it has just begun", { startedMs: NOW - 1_000 }, null],
     ["it is planned and a worker lives", { state: "PLANNED" }, null],
     ["a person paused it", { state: "PAUSED", pauseReason: "paused by maria: stock is down" }, "paused"],
+    ["everything is stopped, and it still moved a moment ago", { stops: [STOP], decidedRecently: 3 }, "stopped"],
+    ["its one target is stopped", { stops: [{ ...STOP, target: "orders" }] }, "stopped"],
+    [
+      "one of its two targets is stopped",
+      { stops: [{ ...STOP, target: "orders" }], targets: 2, claimed: 1 },
+      "in-hand",
+    ],
+    ["everything is stopped, and it is paused", { state: "PAUSED", stops: [STOP] }, "paused"],
     ["no worker is alive", { workersAlive: 0 }, "no-worker"],
     ["no worker is alive to plan it", { state: "PLANNING", workersAlive: 0 }, "no-worker"],
     ["it may still be undone", { holdUntilMs: NOW + 4_000, startedMs: NOW - 1_000 }, "hold"],

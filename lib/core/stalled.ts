@@ -11,6 +11,8 @@ export type StallFacts = {
   nowMs: number;
   workersAlive: number;
   pauseReason: string | null;
+  /** Stops over targets of the open items. `target` null = over everything. */
+  stops: { target: string | null; by: string; reason: string }[];
   ratePerSecond: number | null;
   /** End of the hold in which the redrive can be undone and nothing is sent; null = no hold, or it is over. */
   holdUntilMs: number | null;
@@ -33,6 +35,7 @@ export type StallFacts = {
 
 export const STALL_CODES = [
   "paused",
+  "stopped",
   "no-worker",
   "hold",
   "breaker-open",
@@ -50,7 +53,7 @@ export type Stall = {
   /** One sentence: why nothing is sent, and how to change that. */
   text: string;
   untilMs: number | null;
-  /** The target whose breaker is open. */
+  /** The target that is stopped, or whose breaker is open. */
   target: string | null;
   /** The redrive that must send first. */
   redriveId: string | null;
@@ -68,6 +71,8 @@ const SLOW_MS = 10_000;
 export function stallOf(facts: StallFacts): Stall | null {
   if (isFinal(facts.state)) return null;
   if (facts.state === "PAUSED") return stall("paused", `${pauseWords(facts.pauseReason)}. Resume sends the rest.`);
+  const stopped = stoppedByPerson(facts);
+  if (stopped) return stopped;
   if (facts.workersAlive === 0) {
     return stall("no-worker", "No worker is alive: nothing is sent until one runs. Start a worker.");
   }
@@ -76,6 +81,16 @@ export function stallOf(facts: StallFacts): Stall | null {
     return { ...stall("hold", "Held so that it can be undone; then it is sent."), untilMs: facts.holdUntilMs };
   }
   return stoppedByTarget(facts) ?? stoppedByItems(facts) ?? stoppedBySend(facts);
+}
+
+function stoppedByPerson({ state, open, stops, targets }: StallFacts): Stall | null {
+  const all = stops.find(({ target }) => target === null);
+  const first = all ?? stops[0];
+  // Another target may still take sends.
+  if (!first || state !== "RUNNING" || open === 0 || (!all && stops.length < targets)) return null;
+  const what = all ? "everything" : `the sends to ${first.target}`;
+  const text = `${first.by} stopped ${what}: ${first.reason.trim().replace(/\.$/, "")}. Resume in the band at the top of the page.`;
+  return { ...stall("stopped", text), target: first.target };
 }
 
 function stoppedByTarget({ breakers, targets }: StallFacts): Stall | null {

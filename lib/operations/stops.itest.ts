@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { BULK_NOW_MAX } from "@/lib/contract/events";
 import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
+import { imposeStop } from "@/lib/operations/change-stop";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
 import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
@@ -17,10 +18,12 @@ import { auditGaps } from "@/lib/testing/rollup-drift";
 let world: World;
 let redriveId: string;
 let items: ClaimedItem[];
+let targetId: string;
 
 beforeEach(async () => {
   world = await openWorld({ redisUrl: null });
   await world.park(3, (index) => ({ aggregateId: `order-${index}`, version: 7n, errorCode: "STOCK_LOCKED" }));
+  targetId = await ordersTarget();
   redriveId = (await world.request()).id;
   items = await claimItems(world.db, { redriveId, slices: [0, 0], limit: 100, leaseMs: 30_000 });
 });
@@ -31,7 +34,7 @@ function intentOf(item: ClaimedItem): AttemptIntent {
     ...item,
     attempt: 1,
     target: "orders",
-    targetId: item.sourceId,
+    targetId,
     idempotencyKey: `orders:${item.eventId}`,
     whitelisted: false,
   };
@@ -57,11 +60,19 @@ async function close(item: ClaimedItem): Promise<void> {
   );
 }
 
+/** The id that the intents name as their target's. */
+const ordersTarget = async () =>
+  (await world.db.query<{ id: string }>("select id from targets where name = 'orders'"))[0]!.id;
+
 type Stop = { name: string; stop: (deps: World["deps"]) => Promise<{ underWay: number | null }> };
 const STOPS: Stop[] = [
   ...(["pause", "cancel"] as const).map((action) => ({
     name: action,
     stop: (deps: World["deps"]) => changeRedrive(deps, { id: redriveId, change: { action } }, localViewer("ada")),
+  })),
+  ...([null, "orders"] as const).map((target) => ({
+    name: `a stop of ${target ?? "everything"}`,
+    stop: (deps: World["deps"]) => imposeStop(deps, { target, reason: "wrong data" }, localViewer("ada")),
   })),
   ...(["blacklist", "cooldown"] as const).map((kind) => ({
     name: kind,
@@ -117,6 +128,21 @@ describe.each(STOPS)("$name", ({ stop }) => {
   test("lets nothing begin after its answer", async () => {
     expect((await stop(impatient())).underWay).toBe(0);
     expect(await openAttempts(world.db, intents())).toEqual(new Set());
+  });
+});
+
+describe("a stop of a target", () => {
+  test("lets the sends to another one begin", async () => {
+    await imposeStop(impatient(), { target: "orders.slow", reason: "wrong data" }, localViewer("ada"));
+    expect((await openAttempts(world.db, intents())).size).toBe(3);
+  });
+
+  test("by two people is one stop of the first of them, with one audit entry", async () => {
+    const [ada, bob] = await Promise.all(
+      ["ada", "bob"].map((name) => imposeStop(impatient(), { target: null, reason: `of ${name}` }, localViewer(name))),
+    );
+    expect(bob).toEqual(ada);
+    expect(await world.db.query("select actor from audit_entries where action = 'stop.imposed'")).toHaveLength(1);
   });
 });
 

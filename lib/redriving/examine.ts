@@ -181,7 +181,7 @@ function examine(
         decided: null,
         send: {
           target,
-          standIn: open === own && takes(own!.standIn?.health) ? own!.standIn!.target : null,
+          standIn: open === own && takes(own!.standIn) ? own!.standIn!.target : null,
           body,
           whitelisted: ruling.whitelisted,
           ambiguous: facts.ambiguous,
@@ -220,13 +220,15 @@ function routeFacts({ target, health, standIn }: Exclude<FoundTarget, NoTarget>,
     own: id,
     away: away && !blip,
     refuses: away && !holds(health),
-    standIn: standIn && { id: standIn.target.row.id, takes: takes(standIn.health) },
+    standIn: standIn && { id: standIn.target.row.id, takes: takes(standIn) },
     ...sentTo,
   };
 }
 
-function takes(health: TargetHealth | undefined): boolean {
-  return health?.reachable === true && health.forcedOpenMs === 0 && health.breakerWaitMs === 0;
+function takes(standIn: Healthy | null): boolean {
+  if (standIn === null || standIn.target.row.stopped) return false;
+  const { reachable, forcedOpenMs, breakerWaitMs } = standIn.health;
+  return reachable && forcedOpenMs === 0 && breakerWaitMs === 0;
 }
 
 /** Kept with the item: a person who reads its history sees why it went elsewhere. */

@@ -1,5 +1,5 @@
 import type { LaneJob } from "@/lib/contract/jobs";
-import type { QueueName } from "@/lib/lane/port";
+import type { JobState, LaneName } from "@/lib/lane/port";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import type { Deps } from "@/lib/redriving/deps";
 import { ringMissing } from "@/lib/redriving/rings";
@@ -29,12 +29,30 @@ export async function reconcile(deps: Deps, { lost = false } = {}): Promise<Reco
     if (redrive.state === "CANCELLED") cancelled += await cancelItems(deps, redrive.id, CANCEL_CHUNKS);
     else if (redrive.open === 0 && (await settle(deps, redrive.id))) settled++;
   }
-  const wanted = await wantedJobs(deps, redrives, lost);
-  let rung = 0;
-  for (const queue of ["main", "slow", "sets"] as const) {
-    rung += await ringMissing(deps, queue, wanted[queue], lost ? ["waiting"] : undefined);
-  }
+  const states: JobState[] | undefined = lost ? ["waiting"] : undefined;
+  const rung =
+    (await ringIdle(deps, { all: lost, states })) +
+    (await ringMissing(deps, "sets", await setsJobs(deps, redrives), states));
   return { rung, cancelled, settled };
+}
+
+/** Rings the slices that may send now and whose jobs the queue does not hold in one of these states, by default in any. */
+export async function ringIdle(
+  deps: Pick<Deps, "db" | "lane">,
+  { all, states }: { all: boolean; states?: readonly JobState[] },
+): Promise<number> {
+  const wanted: Record<LaneName, LaneJob[]> = { main: [], slow: [] };
+  const canaries = new Set<string>();
+  for (const { redriveId, lane, canary, slice } of await idleSlices(deps.db, { all })) {
+    if (!canary) wanted[lane].push({ kind: "slice", redriveId, slice });
+    else if (!canaries.has(redriveId)) {
+      canaries.add(redriveId);
+      wanted[lane].push({ kind: "canary", redriveId });
+    }
+  }
+  return (
+    (await ringMissing(deps, "main", wanted.main, states)) + (await ringMissing(deps, "slow", wanted.slow, states))
+  );
 }
 
 async function settle(deps: Deps, redriveId: string): Promise<boolean> {
@@ -44,23 +62,10 @@ async function settle(deps: Deps, redriveId: string): Promise<boolean> {
   });
 }
 
-async function wantedJobs(
-  deps: Deps,
-  redrives: Awaited<ReturnType<typeof unfinishedRedrives>>,
-  lost: boolean,
-): Promise<Record<QueueName, LaneJob[]>> {
-  const wanted: Record<QueueName, LaneJob[]> = { main: [], slow: [], sets: [] };
-  for (const redrive of redrives) {
-    if (redrive.state === "PLANNING") wanted.sets.push({ kind: "plan", redriveId: redrive.id });
-  }
-  for (const id of await runningBulkOperations(deps.db)) wanted.sets.push({ kind: "bulk", operationId: id });
-  const canaries = new Set<string>();
-  for (const { redriveId, lane, canary, slice } of await idleSlices(deps.db, { all: lost })) {
-    if (!canary) wanted[lane].push({ kind: "slice", redriveId, slice });
-    else if (!canaries.has(redriveId)) {
-      canaries.add(redriveId);
-      wanted[lane].push({ kind: "canary", redriveId });
-    }
-  }
-  return wanted;
+async function setsJobs({ db }: Deps, redrives: Awaited<ReturnType<typeof unfinishedRedrives>>): Promise<LaneJob[]> {
+  const planned = redrives.filter(({ state }) => state === "PLANNING");
+  return [
+    ...planned.map(({ id }): LaneJob => ({ kind: "plan", redriveId: id })),
+    ...(await runningBulkOperations(db)).map((id): LaneJob => ({ kind: "bulk", operationId: id })),
+  ];
 }

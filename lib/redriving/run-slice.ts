@@ -6,8 +6,9 @@ import { cancelItems } from "@/lib/redriving/cancel-items";
 import { examineItems } from "@/lib/redriving/examine";
 import type { Redriver } from "@/lib/redriving/redriver";
 import { ringRedrive } from "@/lib/redriving/rings";
-import { type SliceSignals, sendRun } from "@/lib/redriving/send";
+import { sendRun } from "@/lib/redriving/send";
 import type { Session } from "@/lib/redriving/session";
+import { type SliceSignals, sliceSignals } from "@/lib/redriving/slice-signals";
 import type { HeldSources } from "@/lib/redriving/target";
 import { canaryAllowance } from "@/lib/store/read/canary-allowance";
 import { openSlices } from "@/lib/store/read/open-slices";
@@ -69,7 +70,7 @@ export function runSlice(redriver: Redriver, job: Slices, lane: LaneName, signal
     try {
       // The job waited in the queue while the redrive changed its lane: it was rung there.
       if (session.redrive().lane !== lane) return DONE;
-      return await workSlice(redriver, session, job, { halt, sends: sendsSignal(signal) });
+      return await workSlice(redriver, session, job, sliceSignals(halt, sendsSignal(signal)));
     } finally {
       session.release();
     }
@@ -147,7 +148,7 @@ async function workSlice(
 /** A verify run holds nothing back: it reports the state of the target. */
 async function heldSources({ targets }: Redriver, session: Session): Promise<HeldSources> {
   const redrive = session.redrive();
-  return redrive.mode === "verify" ? { sourceIds: [], waitMs: 0 } : targets.heldSources(redrive);
+  return redrive.mode === "verify" ? { sourceIds: [], waitMs: Number.POSITIVE_INFINITY } : targets.heldSources(redrive);
 }
 
 function claimLimit(session: Session): number {
@@ -175,12 +176,15 @@ async function rest(
   const left = await sliceRest(db, job.redriveId, slices);
   if (left.open === 0) return DONE;
   const waits = left.waitMs === null ? [] : [left.waitMs];
-  if (held.sourceIds.length > 0) waits.push(Math.min(held.waitMs, HELD_MS_MAX));
+  // What a stop holds is rung when the stop is lifted.
+  if (held.waitMs < Number.POSITIVE_INFINITY) waits.push(Math.min(held.waitMs, HELD_MS_MAX));
   if (job.kind === "canary") waits.push(CANARY_LOOK_MS);
   if (waits.length > 0) {
     return { kind: "again", delayMs: Math.min(Math.max(Math.min(...waits), AGAIN_MS_MIN), AGAIN_MS_MAX) };
   }
-  if (job.kind === "slice" && left.blocked > 0) await rememberSliceWait(db, job.redriveId, job.slice, BLOCKED_MS);
+  // Items that a stop holds count as blocked, too: nothing rings them but the end of the stop.
+  if (job.kind === "slice" && left.blocked > 0 && held.sourceIds.length === 0)
+    await rememberSliceWait(db, job.redriveId, job.slice, BLOCKED_MS);
   return DONE;
 }
 

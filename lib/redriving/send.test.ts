@@ -7,6 +7,7 @@ import type { Finish } from "@/lib/redriving/finish";
 import type { Redriver } from "@/lib/redriving/redriver";
 import { sendRun } from "@/lib/redriving/send";
 import type { Session } from "@/lib/redriving/session";
+import { sliceSignals } from "@/lib/redriving/slice-signals";
 import { zeroCounters } from "@/lib/retry/counters";
 import { createTargetState, type TargetState } from "@/lib/retry/execute";
 import { POLICY_PRESETS, type Policy } from "@/lib/retry/policy";
@@ -41,6 +42,7 @@ function bench(
     waitForToken: (_: AbortSignal): Promise<void> => Promise.resolve(),
     closeAttempt: (): Promise<void> => Promise.resolve(),
     halt: new AbortController(),
+    stop: new AbortController(),
     sent: 0,
     finished: [] as Finish[],
     run: Promise.resolve(),
@@ -58,6 +60,7 @@ function bench(
     policy: whole,
     policyVersion: { name: "slow-lane", version: 3 },
     state,
+    stopped: on.stop.signal,
     takeToken: async (signal: AbortSignal) => {
       if (on.sent === 0) return;
       on.repeatSignal = signal;
@@ -96,7 +99,7 @@ function bench(
       ambiguous: false,
     },
   } as unknown as ExaminedItem;
-  on.run = sendRun(deps, session, [examined], { halt: on.halt.signal, sends: new AbortController().signal });
+  on.run = sendRun(deps, session, [examined], sliceSignals(on.halt.signal, new AbortController().signal));
   return Object.assign(on, { target: state });
 }
 

@@ -12,6 +12,7 @@ import { incomingRetryCount } from "@/lib/redriving/incoming-retry-count";
 import { readRulesOver } from "@/lib/redriving/read-rules";
 import type { Redriver } from "@/lib/redriving/redriver";
 import type { Session } from "@/lib/redriving/session";
+import type { SliceSignals } from "@/lib/redriving/slice-signals";
 import type { SliceTarget } from "@/lib/redriving/target";
 import { outgoingRetryCount } from "@/lib/retry/amplification";
 import { type AttemptContext, type AttemptRecord, type Call, execute, type Outcome } from "@/lib/retry/execute";
@@ -29,11 +30,8 @@ const LATER_MS_MAX = 15 * 60_000;
 /** The order of an aggregate is good for this long after it was read: a send that has waited longer reads it again. */
 const ORDER_AGE_MS_MAX = 1_000;
 
-/** The intent was refused: paused, cancelled, ignored, blacklisted, overtaken, or another worker holds the item. */
+/** The intent was refused: paused, stopped, cancelled, ignored, blacklisted, overtaken, or another worker holds the item. */
 class IntentDenied extends Error {}
-
-/** The ends of the work on a slice: `halt` of its waits, `sends` of the sends under way, too. */
-export type SliceSignals = { halt: AbortSignal; sends: AbortSignal };
 
 /**
  * Sends an aggregate's items one after the other. After a failure, a refusal or a deferral the items behind it are held
@@ -100,9 +98,10 @@ async function send(
   redriver: Redriver,
   session: Session,
   examined: ExaminedItem,
-  { halt, sends }: SliceSignals,
+  { sends, haltAt }: SliceSignals,
 ): Promise<ItemEnd> {
   const { target, standIn } = examined.send!;
+  let halt = haltAt(target);
   const operation: Operation = { closes: [], attempts: examined.item.attempts, askedUntilMs: 0 };
   const conclude = (outcome: ItemOutcome): ItemEnd => {
     const { closes, attempts, askedUntilMs } = operation;
@@ -110,8 +109,9 @@ async function send(
     // The next claim must wait as long as the target has asked for.
     return { outcome: outcome.kind === "back" && waitMs > 0 ? { kind: "later", waitMs } : outcome, closes, attempts };
   };
-  const sendTo = (target: SliceTarget) =>
-    execute(callOf(redriver, session, { examined, target, operation }), {
+  const sendTo = (target: SliceTarget) => {
+    halt = haltAt(target);
+    return execute(callOf(redriver, session, { examined, target, operation }), {
       policy: target.policy,
       target: target.state,
       clock: redriver.clock,
@@ -120,6 +120,7 @@ async function send(
       halt,
       patient: true,
     });
+  };
   try {
     let outcome = await sendTo(target);
     if (outcome.kind === "failed" && outcome.reason === "budget") {
@@ -262,6 +263,8 @@ async function outcomeOfDeniedIntent(
   session: Session,
   examined: ExaminedItem,
 ): Promise<ItemOutcome> {
+  // A stop of the target is one of the causes: the next claim must know it.
+  await redriver.targets.reread();
   const rules = await readRulesOver(redriver.keyedDb, [examined.item]);
   const aggregateBlacklisted = await isAggregateBlacklisted(redriver.keyedDb, examined.item.id);
   const ruling = gate(

@@ -8,7 +8,7 @@ import { manualClock } from "@/lib/testing/manual-clock";
 /** The watch looks every half second. */
 const LOOK_MS = 600;
 
-const TARGET = { id: "t1", ratePerSecond: null, warmUpMs: 0 };
+const TARGET = { id: "t1", ratePerSecond: null, warmUpMs: 0, resumedAtMs: null };
 
 /** Sessions over a store that holds one redrive and can be away, and a bucket that notes how it was asked. */
 function sessionsOf(first: { state: string; ratePerSecond: number | null }) {

@@ -28,7 +28,7 @@ export type Sessions = {
   open(redriveId: string): Promise<Session | null>;
 };
 
-type WarmUp = Pick<TargetRow, "id" | "ratePerSecond" | "warmUpMs">;
+type WarmUp = Pick<TargetRow, "id" | "ratePerSecond" | "warmUpMs" | "resumedAtMs">;
 type OpenSession = Omit<Session, "release">;
 
 /** The session of one redrive and how many slices use it. The last of them stops it. */
@@ -150,9 +150,13 @@ function feederOf({ clock, log }: Deps, bucket: TokenBucket, redriveId: string) 
     createTokenFeeder({ bucket, clock, spec: () => bucketSpec(key, rate()), onError });
 }
 
-/** The part of a target's rate that a redrive may use while it begins; null = all of it. */
-function warmUpRate({ ratePerSecond, warmUpMs }: WarmUp, redrive: RedriveRow, wallMs: number): number | null {
-  const ranMs = wallMs - (redrive.beganAtMs ?? 0);
+/** The part of a target's rate that a redrive may use while it begins, or after a stop; null = all of it. */
+function warmUpRate(
+  { ratePerSecond, warmUpMs, resumedAtMs }: WarmUp,
+  redrive: RedriveRow,
+  wallMs: number,
+): number | null {
+  const ranMs = wallMs - Math.max(redrive.beganAtMs ?? 0, resumedAtMs ?? 0);
   if (ratePerSecond === null || ranMs >= warmUpMs) return null;
   return Math.min(ratePerSecond, redrive.ratePerSecond ?? ratePerSecond) * warmUpShare(ranMs, warmUpMs);
 }

@@ -33,6 +33,8 @@ const ORDERS: TargetRow = {
   warmUpMs: 0,
   noBursts: false,
   fallback: null,
+  stopped: false,
+  resumedAtMs: null,
   revision: "1",
 };
 

@@ -49,6 +49,8 @@ type Line = {
   /** Why nothing can be sent; null = sends are possible. */
   fault: string | null;
   state: TargetState;
+  /** Ends the waits for it while a person has stopped it. */
+  stop: AbortController;
   feeder: TokenFeeder;
   health: ReturnType<typeof createHealthProbe>;
   /** Something was sent to it since this worker started. */
@@ -67,8 +69,8 @@ export type OpenTargetDirectory = TargetDirectory & {
   reports(): Record<string, TargetReport>;
   /** Takes due self-healing steps. */
   heal(): void;
-  /** During sends, an operator's orders must arrive between two claims, too. */
-  refreshIfSending(): Promise<void>;
+  /** While this worker holds claims, an operator's orders must arrive between two of them, too. */
+  refreshIf(working: boolean): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -111,6 +113,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
     if (!known) return void lines.set(row.id, openLine(row, inForce));
     if (inForce.policy !== known.inForce.policy) known.state.adopt(inForce.policy);
     known.inForce = inForce;
+    setStopped(known, row);
     if (known.row.revision === row.revision) return;
     const { publisher, fault } = tryOpen(row);
     void closeQuietly(known.publisher, log);
@@ -138,8 +141,9 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
       onBreakerChange: (change) => log.warn({ target: row.name, ...change }, "breaker"),
     });
     if (row.breakerForce) state.force(row.breakerForce);
+    const stop = new AbortController();
     const line: Line = {
-      ...{ row, inForce, state, ...tryOpen(row), health: createHealthProbe(clock), used: false },
+      ...{ row, inForce, state, stop, ...tryOpen(row), health: createHealthProbe(clock), used: false },
       feeder: createTokenFeeder({
         bucket: options.bucket,
         clock,
@@ -151,6 +155,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
           log.warn({ target: row.name, err: error }, "token bucket does not answer, sends wait for it"),
       }),
     };
+    setStopped(line, row);
     return line;
   }
 
@@ -192,6 +197,9 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
         policy,
         policyVersion: { name, version },
         state: line.state,
+        get stopped() {
+          return line.stop.signal;
+        },
         takeToken: (signal) => line.feeder.take(signal),
         health: async () =>
           lines.has(line.row.id) ? line.health(line.publisher!, line.state.breaker) : { ...REMOVED },
@@ -239,19 +247,26 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
     await refreshed();
     const found: HeldSources = { sourceIds: [], waitMs: Number.POSITIVE_INFINITY };
     for (const line of lines.values()) {
-      const { row, state } = line;
-      const other = standInLine(line);
-      // Its sends go to the target that stands in.
-      if (other && breakerWaitMs(other.state, clock) === 0) continue;
-      const waitMs = isTargetOf(redrive, row) ? breakerWaitMs(state, clock) : 0;
-      // Items of a breaker that a person holds open, or that waits for too long, are examined and refused by name.
-      if (waitMs === null || waitMs === 0 || waitMs > BREAKER_WAIT_MS_MAX) continue;
+      const { row } = line;
+      if (!isTargetOf(redrive, row)) continue;
+      const waitMs = row.stopped ? Number.POSITIVE_INFINITY : breakerHoldMs(line);
+      if (waitMs === 0) continue;
       // A redrive that names its target sends the events of all sources there.
       const held = redrive.targetId === null ? [row] : [...lines.values()].map((each) => each.row);
       found.sourceIds.push(...new Set(held.map(({ sourceId }) => sourceId)));
       found.waitMs = Math.min(found.waitMs, waitMs);
     }
     return found;
+  }
+
+  /** How long the sends of a target wait for its breaker; 0 = they do not. */
+  function breakerHoldMs(line: Line): number {
+    const other = standInLine(line);
+    // Its sends go to the target that stands in.
+    if (other && !other.row.stopped && breakerWaitMs(other.state, clock) === 0) return 0;
+    const waitMs = breakerWaitMs(line.state, clock);
+    // Items of a breaker that a person holds open, or that waits for too long, are examined and refused by name.
+    return waitMs === null || waitMs > BREAKER_WAIT_MS_MAX ? 0 : waitMs;
   }
 
   function reportOf({ row, inForce, state }: Line): TargetReport {
@@ -263,6 +278,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
     find,
     standIn,
     heldSources,
+    reread,
     reports: () =>
       Object.fromEntries(
         [...lines.values()].filter(({ used }) => used).map((line) => [line.row.name, reportOf(line)] as const),
@@ -273,14 +289,20 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
         if (step) options.onHealing(row.name, step);
       }
     },
-    refreshIfSending: async () => {
-      const sending = [...lines.values()].some(({ state }) => state.bulkhead!.snapshot().inUse > 0);
-      if (sending) await refreshed();
+    refreshIf: async (working) => {
+      if (working) await refreshed();
     },
     close: async () => {
       await Promise.all([...lines.values()].map((line) => closeQuietly(line.publisher, log)));
     },
   };
+}
+
+/** A stop counts at once, and does not wait for another revision of the target. */
+function setStopped(line: Line, { stopped, resumedAtMs }: TargetRow): void {
+  line.row = { ...line.row, stopped, resumedAtMs };
+  if (stopped) line.stop.abort(new Error(`the sends to ${line.row.name} were stopped`));
+  else if (line.stop.signal.aborted) line.stop = new AbortController();
 }
 
 /** The redrive sends the events of some source to this target. */

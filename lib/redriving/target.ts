@@ -5,10 +5,10 @@ import type { TargetState } from "@/lib/retry/target";
 import type { TargetRow } from "@/lib/store/read/targets";
 import type { RedriveRow } from "@/lib/store/write/redrive";
 
-/** Sources whose target takes no send now because of its breaker. */
+/** Sources whose target takes no send now because of its breaker, or because a person has stopped it. */
 export type HeldSources = {
   sourceIds: string[];
-  /** When to look again: the shortest of their waits. */
+  /** When to look again: the shortest of their waits. Infinity = only stops hold them: resuming rings their slices. */
   waitMs: number;
 };
 
@@ -21,6 +21,8 @@ export type SliceTarget = {
   policyVersion: { name: string; version: number };
   /** Shared by all redrives, and under the policy in force: breaker, budget, latency, bulkhead, healing. */
   state: TargetState;
+  /** Aborts when a person stops the sends to it. */
+  readonly stopped: AbortSignal;
   /** Waits for a token of the target's rate. */
   takeToken(signal: AbortSignal): Promise<void>;
   health(): Promise<TargetHealth>;
@@ -35,4 +37,6 @@ export interface TargetDirectory {
   standIn(target: SliceTarget, redrive: RedriveRow): SliceTarget | null;
   /** Of all targets of the redrive's lane, by what this worker has seen of them. */
   heldSources(redrive: RedriveRow): Promise<HeldSources>;
+  /** Reads the targets again: the store has refused an intent. */
+  reread(): Promise<void>;
 }

@@ -10,6 +10,7 @@ import { type Beat, engineMetrics } from "@/lib/store/read/engine-metrics";
 import { asSum, END_MS, flowRows } from "@/lib/store/read/flow";
 import { ofSources, seesControl, seesRedrive } from "@/lib/store/read/scope-sql";
 import { CONSUMER_LOST_S } from "@/lib/store/read/source-consumers";
+import { listStops } from "@/lib/store/read/stops";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 import { readTargets } from "@/lib/store/read/targets";
 
@@ -32,7 +33,7 @@ type Level = { source: string; code: string; n: number };
 export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number): Promise<Metric[]> {
   const scope = sourceScope(viewer);
   const parked = [PARKED_STATUSES, scope];
-  const [levels, top, statuses, hours, flow, redrives, controls, admission, outbox, beats, consumers] =
+  const [levels, top, statuses, hours, flow, redrives, controls, admission, outbox, beats, consumers, stops] =
     await Promise.all([
       db.query<Level>(
         `with parked as (
@@ -91,12 +92,20 @@ export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number):
         where c.at > now() - interval '${CONSUMER_LOST_S} s' and ${ofSources("s.id", "$1")} order by s.name, c.worker`,
         [scope],
       ),
+      listStops(db, viewer),
     ]);
   return [
     ...sizeMetrics(levels, top, statuses),
     ...ageMetrics(hours, nowMs),
     ...flow,
     controlMetric(controls),
+    gauge(
+      "parkade_stopped",
+      "1 while a person has stopped the sends: of everything, or to one target.",
+      [{ labels: { scope: "everything" }, value: stops.some(({ target }) => target === null) ? 1 : 0 }].concat(
+        stops.flatMap(({ target }) => (target === null ? [] : [{ labels: { scope: "target", target }, value: 1 }])),
+      ),
+    ),
     ...sourceMetrics(consumers),
     gauge(
       "admission_24h",

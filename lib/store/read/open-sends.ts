@@ -2,8 +2,12 @@ import { CONTROL_COVERS } from "@/lib/store/control-sql";
 import type { Queryable } from "@/lib/store/db";
 import { ATTEMPT, ITEM } from "@/lib/store/state-sql";
 
-/** The stopped scope: a redrive, named events (by our ids), or the events that a control covers. */
-export type StopScope = { redriveId: string } | { ids: readonly string[] } | { controlId: string };
+/** The stopped scope: a redrive, named events (by our ids), the events that a control covers, a target, or everything. */
+export type StopScope =
+  | { redriveId: string }
+  | { ids: readonly string[] }
+  | { controlId: string }
+  | { targetId: string | null };
 
 /** Sends of a worker that is alive and still holds the item. */
 const OPEN_SENDS = `redrive_attempts a
@@ -23,6 +27,7 @@ export async function openSends(db: Queryable, scope: StopScope): Promise<string
 function conditionOf(scope: StopScope): [where: string, value: unknown] {
   if ("redriveId" in scope) return ["a.redrive_id = $1", scope.redriveId];
   if ("ids" in scope) return ["a.id = any($1::uuid[])", scope.ids];
+  if ("targetId" in scope) return ["($1::uuid is null or a.target_id = $1)", scope.targetId];
   return [
     `exists (select 1 from controls c,
                lateral (select e.event_id, e.aggregate_type, e.aggregate_id, e.error_code, s.name as source

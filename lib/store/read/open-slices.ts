@@ -1,6 +1,7 @@
 import type { RedriveState } from "@/lib/core/redrive-state";
 import type { Queryable } from "@/lib/store/db";
 import { ITEM, LIVE_REDRIVES, OPEN_ITEMS, REDRIVE } from "@/lib/store/state-sql";
+import { sendsStopped } from "@/lib/store/stop-sql";
 
 /** Slices of a redrive with open items. There is at most one slice for each 64 items. */
 export async function openSlices(db: Queryable, redriveId: string): Promise<number[]> {
@@ -18,8 +19,8 @@ export async function openSlices(db: Queryable, redriveId: string): Promise<numb
 const RUNG_SOON = "2 s";
 
 /**
- * The slices of running redrives whose jobs the queue must hold: slices with items that nobody holds and that wait for
- * no time. Slices of a redrive that started or resumed just now, and slices that wait for another redrive, are included
+ * The slices of running redrives whose jobs the queue must hold: slices with items that nobody holds, that wait for no
+ * time, and whose target is not stopped. Slices of a redrive that started or resumed just now, and slices that wait for another redrive, are included
  * only with `all`.
  */
 export async function idleSlices(
@@ -32,7 +33,7 @@ export async function idleSlices(
        join lateral (
          select distinct slice from redrive_items
           where redrive_id = r.id and state = ${ITEM.open} and (claimed_until is null or claimed_until < now())
-            and (not_before is null or not_before <= now())
+            and (not_before is null or not_before <= now()) and not ${sendsStopped("redrive_items.source_id")}
        ) i on true
       where r.state = ${REDRIVE.RUNNING}
         and ($1 or (coalesce(r.sampled_from < now() - interval '${RUNG_SOON}', true)

@@ -64,7 +64,7 @@ export function seesEntry(scope: string): string {
     when 'rule' then not exists (
       select 1 from (values (a.before ->> 'source'), (a.after ->> 'source')) named (source)
        where named.source <> all(${scope}::text[]))
-    else a.subject_kind in ('policy', 'setting') end
+    else a.subject_kind in ('policy', 'setting', 'stop') end
    and not exists (
     select 1 from audit_subjects s left join dlq_events e on e.id = s.event_id
      where s.entry_id = a.id and (e.id is null or e.source_id not in (${idsOf(scope)})))`;

@@ -6,7 +6,7 @@ import { ITEM } from "@/lib/store/state-sql";
 /** The causes outside of a redrive's own row that can stop it. */
 export type LiveFacts = Pick<
   StallFacts,
-  "workersAlive" | "breakers" | "targets" | "claimed" | "deferred" | "blockedBy"
+  "workersAlive" | "stops" | "breakers" | "targets" | "claimed" | "deferred" | "blockedBy"
 >;
 
 /** Open items searched for an item that another redrive holds back: enough to name that redrive. */
@@ -19,6 +19,7 @@ type LiveRedrive = {
   untilMs: number | null;
   blockedBy: string | null;
   targets: { name: string; force: "open" | "closed" | null }[] | null;
+  stops: { target: string | null; by: string; reason: string }[] | null;
 };
 
 /** The causes by redrive id, for redrives that are not final. Two statements, however many redrives there are. */
@@ -37,6 +38,7 @@ export async function readLiveFacts(
         {
           workersAlive: beats.length,
           targets: targets.length,
+          stops: row.stops ?? [],
           breakers: targets.flatMap((target) => openBreaker(target, beats, nowMs)),
           claimed: row.claimed,
           deferred: { count: row.deferred, untilMs: row.untilMs },
@@ -48,7 +50,7 @@ export async function readLiveFacts(
 }
 
 const LIVE = `
-select r.id, i.claimed, i.deferred, i.until as "untilMs", b.redrive_id as "blockedBy", t.targets
+select r.id, i.claimed, i.deferred, i.until as "untilMs", b.redrive_id as "blockedBy", t.targets, s.stops
   from redrives r
   left join lateral (
     select count(*) filter (where claimed_until >= now()) as claimed,
@@ -69,6 +71,13 @@ select r.id, i.claimed, i.deferred, i.until as "untilMs", b.redrive_id as "block
       from targets t
      where t.id = r.target_id or (r.target_id is null and t.lane = r.lane and exists (
        select 1 from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open} and i.source_id = t.source_id))) t
+    on true
+  left join lateral (
+    select jsonb_agg(jsonb_build_object('target', t.name, 'by', s.created_by, 'reason', s.reason) order by t.name nulls first) as stops
+      from stops s left join targets t on t.id = s.target_id
+     where r.mode = 'deliver' and s.lifted_at is null
+       and (s.target_id is null or t.id = r.target_id or (r.target_id is null and t.lane = r.lane and exists (
+         select 1 from redrive_items i where i.redrive_id = r.id and i.state = ${ITEM.open} and i.source_id = t.source_id)))) s
     on true
  where r.id = any($1::uuid[])`;
 

@@ -6,6 +6,7 @@ import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { ofSources, seesOperation, seesRedrive } from "@/lib/store/read/scope-sql";
 import { CONSUMER_LOST_S } from "@/lib/store/read/source-consumers";
+import { listStops } from "@/lib/store/read/stops";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 import { BULK, LIVE_REDRIVES, REDRIVE } from "@/lib/store/state-sql";
 
@@ -30,7 +31,7 @@ type StatusRow = {
 
 export type StoredStatus = Pick<
   StatusOut,
-  "lanes" | "redrivesRunning" | "operationsRunning" | "worker" | "trouble" | "bucket"
+  "lanes" | "redrivesRunning" | "operationsRunning" | "worker" | "trouble" | "bucket" | "stops"
 >;
 
 /**
@@ -38,6 +39,7 @@ export type StoredStatus = Pick<
  * those that a redrive names which runs on it; null when one of them is unlimited.
  */
 export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredStatus> {
+  const stops = await listStops(db, viewer);
   const [row] = await db.query<StatusRow>(
     `with sent as (
        select r.lane, sum(t.delivered + t.failed)::float8 / ${RATE_WINDOW_S} as rate
@@ -85,6 +87,7 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
     worker: { alive: status.alive, lastSeenAt: isoOrNull(status.lastSeenMs) },
     trouble: { openBreakers: status.openBreakers ?? [], failingSources: status.failingSources ?? [] },
     bucket: WORST_FIRST.find((state) => status.buckets?.includes(state)) ?? null,
+    stops,
   };
 }
 

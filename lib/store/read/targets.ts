@@ -26,6 +26,10 @@ export type TargetRow = {
   warmUpMs: number;
   noBursts: boolean;
   fallback: Fallback | null;
+  /** A person has stopped the sends to it, or all sends. */
+  stopped: boolean;
+  /** When such a stop was lifted last; null = never. */
+  resumedAtMs: number | null;
   /** Changes whenever the source or the target changes: a publisher made before is out of date. */
   revision: string;
 };
@@ -34,12 +38,16 @@ const COLUMNS = `t.id, t.name, t.source_id as "sourceId", s.name as source, s.ki
   t.lane, t.destination, t.rate_per_second as "ratePerSecond", t.burst, t.bulkhead,
   t.policy_name as "policyName", t.retryable, t.breaker_force as "breakerForce", t.reset_at as "resetAtMs",
   t.warm_up_ms as "warmUpMs", t.no_bursts as "noBursts", t.fallback,
+  stop.stopped, stop."resumedAtMs",
   md5(s.updated_at::text || t.updated_at::text) as revision`;
+
+const STOP = `select count(*) filter (where lifted_at is null) > 0 as stopped, max(lifted_at) as "resumedAtMs"
+  from stops where target_id is null or target_id = t.id`;
 
 /** All targets; few. */
 export async function readTargets(db: Queryable): Promise<TargetRow[]> {
   const rows = await db.query<TargetRow>(
-    `select ${COLUMNS} from targets t join sources s on s.id = t.source_id order by t.name`,
+    `select ${COLUMNS} from targets t join sources s on s.id = t.source_id cross join lateral (${STOP}) stop order by t.name`,
     [],
     { name: "targets" },
   );

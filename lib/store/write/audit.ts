@@ -10,7 +10,7 @@ export type AuditEntry = {
   subjectKind: AuditSubject;
   /**
    * Events, redrives, controls: their id. Sources, targets, policies, views: their name. null = the entry covers
-   * several.
+   * several, or everything.
    */
   subjectId: string | null;
   redriveId?: string | null;

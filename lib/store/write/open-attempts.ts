@@ -1,6 +1,7 @@
 import { CONTROL_COVERS } from "@/lib/store/control-sql";
 import type { Queryable } from "@/lib/store/db";
 import { ATTEMPT, REDRIVE } from "@/lib/store/state-sql";
+import { stopOver } from "@/lib/store/stop-sql";
 import { checked, heldItem } from "@/lib/store/write/fence";
 
 /** One send about to be made. */
@@ -25,10 +26,14 @@ export type AttemptIntent = {
   whitelisted: boolean;
 };
 
-/** SQL: `w` must not be sent: its redrive does not run, or is held, or a control or its aggregate's blacklist refuses it. */
+/**
+ * SQL: `w` must not be sent: its redrive does not run, or is held, its target is stopped, or a control or its aggregate's
+ * blacklist refuses it.
+ */
 const STOPPED = `(
    not exists (select 1 from redrives r where r.id = w.redrive_id and r.state = ${REDRIVE.RUNNING}
                   and (r.hold_until is null or r.hold_until <= now()))
+   or exists (select 1 from stops s where ${stopOver("w.target_id")})
    or exists (
    select 1 from controls c
     where c.lifted_at is null and (c.expires_at is null or c.expires_at > now())
@@ -70,8 +75,9 @@ returning id, attempt, fence`;
 const LOOK_AGAIN = `
 with opened as (
   select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                       $9::boolean[], $10::uuid[])
-    as w(id, redrive_id, attempt, event_id, aggregate_type, aggregate_id, error_code, source, whitelisted, source_id)
+                       $9::boolean[], $10::uuid[], $11::uuid[])
+    as w(id, redrive_id, attempt, event_id, aggregate_type, aggregate_id, error_code, source, whitelisted, source_id,
+         target_id)
 )
 select w.id, w.attempt from opened w where ${STOPPED}`;
 
@@ -126,6 +132,7 @@ async function takeBackStopped(db: Queryable, intents: readonly AttemptIntent[])
       intents.map((intent) => intent.source),
       intents.map((intent) => intent.whitelisted),
       intents.map((intent) => intent.sourceId),
+      intents.map((intent) => intent.targetId),
     ],
     { name: "look-again" },
   );

@@ -1,0 +1,28 @@
+import { handle } from "@/app/_server/handle";
+import { byName } from "@/lib/contract/query";
+import { imposedStopSchema, liftedStopSchema, resumeRequestSchema, stopRequestSchema } from "@/lib/contract/stops";
+import { imposeStop, resumeSends } from "@/lib/operations/change-stop";
+
+const params = byName("unknown-target");
+
+export const PUT = handle({
+  id: "stopTarget",
+  summary: "Stop the sends to a target: none begins after the answer, which says how many are under way",
+  params,
+  body: stopRequestSchema,
+  answer: imposedStopSchema,
+  run: ({ deps, params: { name: target }, body: { reason }, viewer }) => imposeStop(deps, { target, reason }, viewer),
+});
+
+export const DELETE = handle({
+  id: "resumeTarget",
+  summary: "Lift the stop of a target",
+  params,
+  // Many clients cannot send a body with DELETE: then the schema's own reason stands.
+  body: resumeRequestSchema,
+  bodyOptional: true,
+  answer: liftedStopSchema,
+  run: async ({ deps, params: { name: target }, body: { reason }, viewer }) => ({
+    lifted: await resumeSends(deps, { target, reason }, viewer),
+  }),
+});

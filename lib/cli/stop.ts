@@ -1,0 +1,44 @@
+import { type Call, printAnswer } from "@/lib/cli/call";
+import { EXIT } from "@/lib/cli/command-table";
+import type { ImposedStop, StopOut } from "@/lib/contract/stops";
+import { plural } from "@/lib/core/format";
+
+const STOPS = "api/v1/stops";
+
+/** `stop`: of everything, or of `--target`. */
+export async function stop(call: Call): Promise<number> {
+  const { line, api } = call;
+  const reason = line.text("reason");
+  const stopped = await api.change<ImposedStop>(pathOf(call), { method: "PUT", body: { reason } });
+  const { underWay } = stopped;
+  const sends =
+    underWay === null
+      ? ", sends under way not counted"
+      : underWay > 0
+        ? `, ${plural(underWay, "send")} still under way`
+        : "";
+  await printAnswer(call, stopped, () => `${scopeText(stopped.target)} stopped${sends}\n`);
+  return EXIT.done;
+}
+
+/** `go`: lifts the stop of everything, or of `--target`, and says what stays stopped. */
+export async function go(call: Call): Promise<number> {
+  const { line, api } = call;
+  const reason = line.text("reason");
+  const body = reason === null ? {} : { reason };
+  const { lifted } = await api.change<{ lifted: boolean }>(pathOf(call), { method: "DELETE", body });
+  const { items } = await api.get<{ items: StopOut[] }>(STOPS);
+  const left = items.map((item) => `still stopped: ${scopeText(item.target)}, by ${item.createdBy}: ${item.reason}\n`);
+  const what = scopeText(line.text("target"));
+  await printAnswer(call, { lifted, items }, () => `${what} ${lifted ? "resumed" : "not stopped"}\n${left.join("")}`);
+  return EXIT.done;
+}
+
+function pathOf({ line }: Call): string {
+  const target = line.text("target");
+  return target === null ? `${STOPS}/everything` : `${STOPS}/targets/${encodeURIComponent(target)}`;
+}
+
+function scopeText(target: string | null): string {
+  return target === null ? "all sends" : `sends to ${target}`;
+}

@@ -1,0 +1,43 @@
+import * as z from "zod/mini";
+import { named, timeOut } from "@/lib/contract/schemas";
+import { reasonSchema } from "@/lib/contract/selection";
+
+/** PUT /api/v1/stops/... */
+export const stopRequestSchema = named("StopRequest", z.strictObject({ reason: reasonSchema }), {
+  reason: "the stock service answers with wrong data",
+});
+
+/** DELETE /api/v1/stops/... Without a body the reason is "resumed". */
+export const resumeRequestSchema = named(
+  "ResumeRequest",
+  z.strictObject({ reason: z._default(reasonSchema, "resumed") }),
+  { reason: "the stock service is well again" },
+);
+
+const stopShape = {
+  /** Name of the stopped target; null = everything. */
+  target: z.nullable(z.string()),
+  reason: z.string(),
+  createdBy: z.string(),
+  createdAt: timeOut,
+};
+const example = {
+  target: null,
+  reason: "the stock service answers with wrong data",
+  createdBy: "maria",
+  createdAt: "2026-11-22T02:44:59.120Z",
+};
+/** A stop in force: nothing is sent to its target, or to any. */
+export const stopSchema = named("Stop", z.object(stopShape), example);
+export type StopOut = z.infer<typeof stopSchema>;
+export const stopListSchema = z.object({ items: z.array(stopSchema) });
+
+/** `underWay`: sends that had begun and had not ended at the answer; null = the store did not say. */
+export const imposedStopSchema = named("ImposedStop", z.object({ ...stopShape, underWay: z.nullable(z.int()) }), {
+  ...example,
+  underWay: 0,
+});
+export type ImposedStop = z.infer<typeof imposedStopSchema>;
+
+/** `lifted`: false = no such stop was in force. */
+export const liftedStopSchema = named("LiftedStop", z.object({ lifted: z.boolean() }), { lifted: true });
