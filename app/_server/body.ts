@@ -2,15 +2,15 @@ import { jsonFault } from "@/lib/core/json-fault";
 import { DomainError } from "@/lib/core/problem";
 
 /** Largest body of a request that is no ingest: 10,000 ids and their reason are below half of it. */
-const JSON_BYTES_MAX = 1024 * 1024;
+export const JSON_BYTES_MAX = 1024 * 1024;
 
 /** The media type without parameters, lower case; null when the request names none. */
 export function mediaTypeOf(request: Request): string | null {
   return request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() || null;
 }
 
-/** Reads a JSON body of at most a megabyte. Throws DomainError naming what is wrong with it. */
-export async function readJson(request: Request, bytesMax = JSON_BYTES_MAX): Promise<unknown> {
+/** Reads a JSON body. Throws DomainError naming what is wrong with it. */
+export async function readJson(request: Request, bytesMax: number): Promise<unknown> {
   const body = await readOptionalJson(request, bytesMax);
   if (body === undefined) throw new DomainError("invalid-json", "The body is empty: send JSON");
   return body;
@@ -20,14 +20,14 @@ export async function readJson(request: Request, bytesMax = JSON_BYTES_MAX): Pro
  * As `readJson`, undefined for an empty body. Whether there is one cannot be seen before it is read: Next gives a request
  * without a body an empty stream.
  */
-export async function readOptionalJson(request: Request, bytesMax = JSON_BYTES_MAX): Promise<unknown> {
+export async function readOptionalJson(request: Request, bytesMax: number): Promise<unknown> {
   const type = mediaTypeOf(request);
   if (type !== null && type !== "application/json" && !type.endsWith("+json")) {
     throw new DomainError("unsupported-media-type", `${type} is not read here: send application/json`, {
       fields: [{ field: "content-type", detail: "must be application/json" }],
     });
   }
-  const text = decodeUtf8(await readBytes(request, Math.min(bytesMax, JSON_BYTES_MAX)));
+  const text = decodeUtf8(await readBytes(request, bytesMax));
   if (text === "") return undefined;
   const body = parseJson(text);
   const fault = jsonFault(body);

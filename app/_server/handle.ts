@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
+import { eventBytesMax } from "@/lib/contract/arrival";
 import { noParams, noQuery } from "@/lib/contract/query";
 import { UUID } from "@/lib/core/uuid";
 import type { Viewer } from "@/lib/core/viewer";
 import { uuidv7 } from "@/lib/platform/ids";
-import { readJson, readOptionalJson } from "./body";
+import { JSON_BYTES_MAX, readJson, readOptionalJson } from "./body";
 import { type Deps, deps as processDeps } from "./deps";
 import { describeOperation, type Operation, problemsOf } from "./operation";
 import { problemResponse, toDomainError } from "./problem";
@@ -135,9 +136,12 @@ class WholeAnswer extends Response {
   }
 }
 
-async function bodyOf({ body, bodyMedia, bodyOptional }: Operation, { request, deps }: Incoming): Promise<unknown> {
+async function bodyOf(
+  { body, bodyMedia, bodyOptional, largeBody }: Operation,
+  { request, deps }: Incoming,
+): Promise<unknown> {
   if (!body || bodyMedia) return;
-  const bytesMax = deps.env.requestBytesMax;
+  const bytesMax = Math.min(deps.env.requestBytesMax, largeBody ? eventBytesMax(deps.env) : JSON_BYTES_MAX);
   if (!bodyOptional) return body.parse(await readJson(request, bytesMax));
   const sent = await readOptionalJson(request, bytesMax);
   return body.parse(sent === undefined ? {} : sent); // `null` is a body, and a wrong one

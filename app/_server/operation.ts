@@ -23,6 +23,8 @@ export type Operation<Params = unknown, Query = unknown, Body = unknown> = {
    * shapes of theirs; null = no JSON.
    */
   bodyMedia?: Readonly<Record<string, z.core.$ZodType | null>>;
+  /** A payload is a part of the body: it may be as large as one that is parked. */
+  largeBody?: boolean;
   /** The body may be missing: every part of it has a default. */
   bodyOptional?: boolean;
   /** Of a successful answer; default 200, or 204 without an `answer`. */
@@ -49,6 +51,15 @@ export const SELECT_PROBLEMS: readonly ProblemCode[] = [
   "unknown-event",
   "unknown-operation",
   "illegal-transition",
+];
+
+/** Of a change to the revisions of an event. */
+export const REVISION_PROBLEMS: readonly ProblemCode[] = [
+  "event-queued",
+  "illegal-transition",
+  "stale-revision",
+  "unknown-revision",
+  "same-bytes",
 ];
 
 /** Where a link finds the id of what was answered. */

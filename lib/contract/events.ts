@@ -139,7 +139,7 @@ export type CountOut = z.infer<typeof countSchema>;
 export const eventCountsSchema = z.object({ total: countSchema, byStatus: z.record(z.string(), countSchema) });
 export type EventCounts = z.infer<typeof eventCountsSchema>;
 
-const bodySchema = z.object({
+export const bodySchema = z.object({
   contentType: z.string(),
   /** The payload as text when it is valid UTF-8, else null. Exact bytes: GET /api/v1/events/{id}/payload. */
   text: nullableText,

@@ -29,6 +29,10 @@ export function auditText(action: string, before: AuditValues, after: AuditValue
       return "Ignored";
     case "event.released":
       return "Released";
+    case "event.edited":
+      return `Edited: revision ${after.revision}, made from ${before.revision}`;
+    case "event.restored":
+      return `Revision ${after.revision} restored, in place of ${before.revision}`;
     case "event.withdrawn":
       return "Taken out of a redrive";
     default:
@@ -45,7 +49,13 @@ function withResult(what: string, after: AuditValues): string {
 function bounceText(before: AuditValues, after: AuditValues): string {
   const [was, is] = [text(before.errorCode), text(after.errorCode)];
   const change = was !== null && is !== null && was !== is ? `, now as ${is} instead of ${was}` : "";
-  return `Came back for the ${ordinal(Number(after.bounces))} time${change}`;
+  return `Came back for the ${ordinal(Number(after.bounces))} time${change}${broughtText(after)}`;
+}
+
+function broughtText({ revision, current }: AuditValues): string {
+  if (revision === undefined) return "";
+  const kept = current === true ? "" : ", beside the one that somebody chose meanwhile";
+  return `, with other bytes: revision ${revision}${kept}`;
 }
 
 function ordinal(n: number): string {
@@ -59,6 +69,8 @@ export type AttemptFacts = {
   target: string;
   latencyMs: number | null;
   code: string | null;
+  /** What was sent. */
+  revision: number;
   /** The reason of the retry engine for not trying again; null = it tried again, or the attempt succeeded. */
   stopped: string | null;
 };
@@ -87,18 +99,19 @@ export function attemptText({ stopped, ...facts }: AttemptFacts): string {
   return stop === null ? outcomeText(facts) : `${outcomeText(facts)}; not tried again: ${stop}`;
 }
 
-function outcomeText({ attempt, state, target, latencyMs, code }: Omit<AttemptFacts, "stopped">): string {
+function outcomeText({ attempt, revision, state, target, latencyMs, code }: Omit<AttemptFacts, "stopped">): string {
+  const what = revision === 1 ? `Attempt ${attempt}` : `Attempt ${attempt} of revision ${revision}`;
   const took = latencyMs === null ? "" : ` in ${Math.round(latencyMs)} ms`;
   const answer = code === null ? "" : `: ${code}`;
   switch (state) {
     case "open":
-      return `Attempt ${attempt} to ${target} under way`;
+      return `${what} to ${target} under way`;
     case "delivered":
-      return `Attempt ${attempt} to ${target} delivered${took}${answer}`;
+      return `${what} to ${target} delivered${took}${answer}`;
     case "failed":
-      return `Attempt ${attempt} to ${target} failed${took}${answer}`;
+      return `${what} to ${target} failed${took}${answer}`;
     case "ambiguous":
-      return `Attempt ${attempt} to ${target} without an answer${took}${answer}: it may have been delivered`;
+      return `${what} to ${target} without an answer${took}${answer}: it may have been delivered`;
   }
 }
 

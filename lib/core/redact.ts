@@ -88,27 +88,38 @@ const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
  * the position of credentials in it is not known.
  */
 export function redactJson(text: string): string | null {
+  const secrets = secretValues(text);
+  if (secrets === null) return null;
+  let shown = "";
+  let from = 0;
+  for (const { start, end } of secrets) {
+    shown += text.slice(from, start) + JSON.stringify(REDACTED);
+    from = end;
+  }
+  return shown + text.slice(from);
+}
+
+/** The values under secret names in a JSON text, in their order; null = the text is not JSON. */
+export function secretValues(text: string): { name: string; start: number; end: number }[] | null {
   try {
     JSON.parse(text);
   } catch {
     return null;
   }
   const strings = new RegExp(STRING);
-  let shown = "";
-  let from = 0;
+  const secrets: { name: string; start: number; end: number }[] = [];
   for (let found = strings.exec(text); found; found = strings.exec(text)) {
     // A string before a colon is a name: the text is valid.
     const colon = /^\s*:\s*/.exec(text.slice(strings.lastIndex, strings.lastIndex + 200));
-    if (!colon || !isSecretName(JSON.parse(found[0]) as string)) continue;
+    if (!colon) continue;
+    const name = JSON.parse(found[0]) as string;
+    if (!isSecretName(name)) continue;
     const start = strings.lastIndex + colon[0].length;
     const end = endOfValue(text, start);
-    if (text.slice(start, end) !== "null") {
-      shown += text.slice(from, start) + JSON.stringify(REDACTED);
-      from = end;
-    }
+    if (text.slice(start, end) !== "null") secrets.push({ name, start, end });
     strings.lastIndex = end;
   }
-  return shown + text.slice(from);
+  return secrets;
 }
 
 function endOfValue(text: string, start: number): number {

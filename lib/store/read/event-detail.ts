@@ -38,7 +38,7 @@ type DetailRow = EventOut & {
   record: AdmissionRecord | null;
 };
 
-function unknownEvent(id: string): DomainError {
+export function unknownEvent(id: string): DomainError {
   return new DomainError("unknown-event", `There is no event ${id}: it may have left the store`, {
     fields: [{ field: "id", detail: "must be the id of an event as listed, not its eventId" }],
   });
@@ -95,7 +95,7 @@ export async function readEventDetail(db: Queryable, viewer: Viewer, id: string,
   return {
     ...event,
     lastError: textOut(event.lastError),
-    body: may(viewer, "reveal") ? bodyOut(payload, contentType) : maskedBody(payload, contentType),
+    body: bodyFor(viewer, payload, contentType),
     headers: redactHeaders(headers),
     origin: redactOrigin(event.origin),
     errorDetail: { type: errorType, message: textOut(errorMessage), stack: textOut(errorStack) },
@@ -128,6 +128,11 @@ function bodyOut(payload: Buffer, contentType: string): BodyOut {
   return { contentType, text, base64: payload.toString("base64"), bytes: payload.byteLength, masked: false };
 }
 
+/** A payload as this viewer may see it. */
+export function bodyFor(viewer: Viewer, payload: Buffer, contentType: string): BodyOut {
+  return may(viewer, "reveal") ? bodyOut(payload, contentType) : maskedBody(payload, contentType);
+}
+
 function maskedBody(payload: Buffer, contentType: string): BodyOut {
   const whole = bodyOut(payload, contentType);
   const text = whole.text === null ? null : redactJson(whole.text);
@@ -137,18 +142,32 @@ function maskedBody(payload: Buffer, contentType: string): BodyOut {
 
 export type StoredPayload = { eventId: string; contentType: string; payload: Buffer };
 
-/** The exact bytes of a payload. Throws DomainError `unknown-event`. */
-export async function readPayload(db: Queryable, viewer: Viewer, id: string): Promise<StoredPayload> {
+/** The exact bytes of a payload, of the current revision unless another is named. Throws DomainError `unknown-event`. */
+export async function readPayload(
+  db: Queryable,
+  viewer: Viewer,
+  id: string,
+  revision: number | null = null,
+): Promise<StoredPayload> {
   assertMay(viewer, "reveal");
-  const [row] = await db.query<StoredPayload>(
-    `select e.event_id as "eventId", ${CURRENT_BYTES}
-       from dlq_events e ${CURRENT_BODY} join sources s on s.id = e.source_id
+  const [row] = await db.query<StoredPayload & { found: boolean }>(
+    `select e.event_id as "eventId", coalesce(v.content_type, b.content_type) as "contentType",
+            coalesce(v.payload, b.payload) as payload, coalesce(v.revision, 1) = coalesce($3, e.revision) as found
+       from dlq_events e join sources s on s.id = e.source_id join dlq_event_bodies b on b.id = e.id
+       left join event_revisions v on v.id = e.id and v.revision = coalesce($3::int, e.revision)
       where e.id = $1 and ($2::text[] is null or s.name = any($2))`,
-    [id, sourceScope(viewer)],
+    [id, sourceScope(viewer), revision],
     { name: "event-payload" },
   );
   if (!row) throw unknownEvent(id);
+  if (!row.found) throw unknownRevision(id, revision!);
   return row;
+}
+
+export function unknownRevision(id: string, revision: number): DomainError {
+  return new DomainError("unknown-revision", `Event ${id} has no revision ${revision}`, {
+    fields: [{ field: "revision", detail: `must be one that GET /api/v1/events/${id}/revisions lists` }],
+  });
 }
 
 /** Members shown of one aggregate; it rarely has more than a few events parked. */

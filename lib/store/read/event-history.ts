@@ -131,7 +131,7 @@ type AttemptRow = AttemptFacts & {
 async function readAttempts(db: Queryable, id: string): Promise<Entry[]> {
   const rows = await db.query<AttemptRow>(
     `select redrive_id as "redriveId", attempt, state, target, opened_at as "openedMs", closed_at as "closedMs",
-            latency_ms as "latencyMs", code, detail, ${STOPPED} as stopped
+            latency_ms as "latencyMs", code, detail, revision, ${STOPPED} as stopped
        from redrive_attempts where id = $1 order by opened_at desc limit ${ENTRIES_MAX}`,
     [id],
     { name: "event-attempts" },
@@ -149,6 +149,7 @@ async function readAttempts(db: Queryable, id: string): Promise<Entry[]> {
       target: row.target,
       latencyMs: row.latencyMs,
       code: row.code,
+      revision: row.revision,
       answer: row.detail,
       stopped: row.stopped,
     },

@@ -1,12 +1,16 @@
 import { handle } from "@/app/_server/handle";
 import { payloadResponse } from "@/app/_server/payload";
 import { byId } from "@/lib/contract/query";
+import { revisionQuery } from "@/lib/contract/revisions";
 import { readPayload } from "@/lib/store/read/event-detail";
 
 export const GET = handle({
   id: "readPayload",
-  summary: "The exact bytes of a payload, with the content type it was parked with",
+  summary: "The exact bytes of a payload with its content type, of the current revision unless one is named",
   params: byId("unknown-event"),
+  query: revisionQuery,
+  problems: ["unknown-revision"],
   answer: { media: ["*/*"] },
-  run: async ({ deps, viewer, params }) => payloadResponse(await readPayload(deps.db, viewer, params.id)),
+  run: async ({ deps, viewer, params, query }) =>
+    payloadResponse(await readPayload(deps.db, viewer, params.id, query.revision)),
 });

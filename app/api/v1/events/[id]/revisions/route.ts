@@ -1,0 +1,28 @@
+import { handle } from "@/app/_server/handle";
+import { BODY_ID, REVISION_PROBLEMS } from "@/app/_server/operation";
+import { byId } from "@/lib/contract/query";
+import { editRequestSchema, revisedSchema, revisionListSchema } from "@/lib/contract/revisions";
+import { editEvent } from "@/lib/operations/revise-event";
+import { readRevisions } from "@/lib/store/read/event-revisions";
+
+export const GET = handle({
+  id: "listRevisions",
+  summary: "The revisions of an event, newest first, with what sent them",
+  params: byId("unknown-event"),
+  answer: revisionListSchema,
+  run: ({ deps, viewer, params }) => readRevisions(deps.lists, viewer, params.id),
+});
+
+export const POST = handle({
+  id: "editEvent",
+  summary: "Add a revision, which becomes the current one",
+  params: byId("unknown-event"),
+  body: editRequestSchema,
+  largeBody: true,
+  status: 201,
+  answer: revisedSchema,
+  problems: [...REVISION_PROBLEMS, "masked-value", "payload-too-large", "too-many-headers"],
+  links: { getRevision: { ...BODY_ID, revision: "$response.body#/revision" } },
+  run: ({ deps, body, viewer, params }) =>
+    editEvent(deps, { ...body, id: params.id, headersMax: deps.env.headersMax }, viewer),
+});
