@@ -96,6 +96,12 @@ describe("the check of a payload", () => {
     });
   });
 
+  test("a name of the language is a field like any other", async () => {
+    const strict = { required: ["constructor"], properties: { valueOf: { type: "null" } } };
+    expect((await check(bytes("{}"), "application/json", strict)).schema.detail).toContain("'constructor'");
+    expect((await check(bytes('{"constructor": 1}'), "application/json", strict)).schema.ok).toBe(true);
+  });
+
   test("an endless reference refuses payloads in words and ends no thread", async () => {
     const endless = { $ref: "#" };
     const { schema: result } = await check(bytes("{}"), "application/json", endless);

@@ -59,7 +59,8 @@ function validatorOf(text: string, allErrors: boolean): ValidateFunction | strin
 /** A compiler for each schema: two sources may use the same `$id`, and an edited schema keeps its own. */
 function compile(text: string, allErrors: boolean): ValidateFunction | string {
   try {
-    const ajv = new Ajv2020({ strict: false, allErrors, logger: false });
+    // Own properties: without it `{}` has the required field "constructor", and a wrong "valueOf".
+    const ajv = new Ajv2020({ strict: false, allErrors, logger: false, ownProperties: true });
     addFormats.default(ajv);
     return ajv.compile(JSON.parse(text));
   } catch (error) {

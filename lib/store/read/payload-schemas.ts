@@ -82,6 +82,29 @@ export function createSchemasInForce(): SchemasInForce {
   };
 }
 
+/** The event types of a source that have a schema of their own in force. */
+export async function readTypesWithSchema(db: Queryable, sourceId: string): Promise<Set<string>> {
+  const rows = await db.query<{ eventType: string }>(
+    `select event_type as "eventType" from payload_schemas where current and event_type is not null and source_id = $1`,
+    [sourceId],
+    { name: "types-with-schema" },
+  );
+  return new Set(rows.map(({ eventType }) => eventType));
+}
+
+/** The type of each event, and the bytes of its payload as it arrived. */
+export async function readTypedSizes(
+  db: Queryable,
+  ids: readonly string[],
+): Promise<Map<string, { eventType: string | null; bytes: number }>> {
+  const rows = await db.query<{ id: string; eventType: string | null; bytes: number }>(
+    `select id, event_type as "eventType", payload_bytes as bytes from dlq_event_facts where id = any($1::uuid[])`,
+    [ids],
+    { name: "typed-sizes" },
+  );
+  return new Map(rows.map(({ id, ...facts }) => [id, facts]));
+}
+
 const COLUMNS = `p.id, s.name as source, p.event_type as "eventType", p.version, p.current, p.origin,
   p.events_read as "eventsRead", p.reason, p.created_by as "createdBy", p.created_at as "createdAt",
   octet_length(p.body::text) as bytes`;

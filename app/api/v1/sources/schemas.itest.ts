@@ -1,11 +1,22 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { SchemaCheckOut, SchemaList, SchemaVersionDetail } from "@/lib/contract/payload-schemas";
+import type {
+  InferredSchema,
+  SchemaCheckOut,
+  SchemaList,
+  SchemaTrial,
+  SchemaVersionDetail,
+} from "@/lib/contract/payload-schemas";
 import type { SourceOut } from "@/lib/contract/sources";
+import { localViewer } from "@/lib/core/viewer";
+import { parkEvents } from "@/lib/operations/park-events";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
+import { deadLetter } from "@/lib/testing/letters";
 import * as schema from "../schemas/[id]/route";
 import * as checked from "../schemas/check/route";
 import * as source from "./[name]/route";
+import * as inferred from "./[name]/schemas/infer/route";
 import * as schemas from "./[name]/schemas/route";
+import * as tried from "./[name]/schemas/try/route";
 import * as sources from "./route";
 
 let console: TestConsole;
@@ -120,5 +131,48 @@ describe("the schemas of a source", () => {
   test("of two that are stored at once both are kept, and one is in force", async () => {
     await Promise.all([1, 2, 3, 4].map((maximum) => store({ eventType: "A", schema: { maximum } })));
     expect(await list()).toMatchObject([{ versions: 4, version: 4, current: true }]);
+  });
+});
+
+describe("a schema of events that went through", () => {
+  const park = async (eventIds: string[], payload: string, eventType: string, status: string) => {
+    const letters = eventIds.map((eventId) => ({
+      source: "orders",
+      letter: deadLetter({ eventId, eventType, aggregateId: null, payload: Buffer.from(payload) }),
+    }));
+    await parkEvents(console.deps, letters, localViewer("tester"));
+    await console.deps.db.run("update dlq_events set status = $2 where event_id = any($1)", [eventIds, status]);
+    await console.deps.db.run("delete from dlq_group_levels");
+    await console.deps.db.run(
+      `insert into dlq_group_levels (fingerprint, source_id, status, n)
+       select fingerprint, source_id, status, count(*) from dlq_events group by 1, 2, 3`,
+    );
+  };
+  const infer = async (body: object) => (await console.call<InferredSchema>(inferred.POST, { params, body })).body;
+
+  test("is inferred from them alone, says how many they were, and is tried on what is parked", async () => {
+    await park(["d-1", "d-2"], '{"amount": 9007199254740993, "note": "x"}', "OrderCreated", "REDRIVEN");
+    await park(["d-3"], '{"amount": 1}', "OrderCreated", "REDRIVEN");
+    await park(["d-4"], "no JSON", "OrderCreated", "REDRIVEN");
+    await park(["other"], '{"total": 1}', "OrderPaid", "REDRIVEN");
+    await park(["p-1", "p-2"], '{"ammount": 1}', "OrderCreated", "PENDING");
+    await park(["p-3"], '{"amount": 7}', "OrderCreated", "PENDING");
+    const { schema, ...facts } = await infer({ eventType: "OrderCreated" });
+    expect(facts).toEqual({ eventsRead: 3, confirmed: 0, skipped: 1, optional: ["/note"] });
+    expect(schema).toEqual({
+      type: "object",
+      required: ["amount"],
+      properties: { amount: { type: "integer" }, note: { type: "string" } },
+    });
+    const trial = await console.call<SchemaTrial>(tried.POST, { params, body: { eventType: "OrderCreated", schema } });
+    expect(trial.body.delivered).toMatchObject({ checked: 4, passed: 3, failed: 0, undecided: 1 });
+    expect(trial.body.parked).toMatchObject({ checked: 3, passed: 1, failed: 2 });
+    expect(trial.body.parked.samples[0]!.faults).toMatchObject([{ keyword: "required", pointer: "" }]);
+
+    await store({ eventType: "OrderCreated", schema: schema!, eventsRead: 3 });
+    expect(await list()).toMatchObject([{ origin: "inferred", eventsRead: 3 }]);
+    // The types that have a schema of their own are not part of all others.
+    expect(await infer({})).toMatchObject({ eventsRead: 1, schema: { required: ["total"] } });
+    expect(await infer({ eventType: "Nothing" })).toMatchObject({ eventsRead: 0, schema: null });
   });
 });

@@ -1,0 +1,14 @@
+import { handle } from "@/app/_server/handle";
+import { inferRequestSchema, inferredSchemaSchema } from "@/lib/contract/payload-schemas";
+import { byName } from "@/lib/contract/query";
+import { inferSchema } from "@/lib/operations/infer-schema";
+
+export const POST = handle({
+  id: "inferSchema",
+  summary: "Infer a schema from events of a type that went through; stores nothing",
+  params: byName("unknown-source"),
+  body: inferRequestSchema,
+  answer: inferredSchemaSchema,
+  problems: ["read-timeout"],
+  run: ({ deps, viewer, params: { name }, body }) => inferSchema(deps, { source: name, request: body }, viewer),
+});
