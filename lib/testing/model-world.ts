@@ -6,6 +6,7 @@ import { DomainError } from "@/lib/core/problem";
 import { isFinal, type RedriveState } from "@/lib/core/redrive-state";
 import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
+import { imposeStop, resumeSends } from "@/lib/operations/change-stop";
 import { confirmEvents } from "@/lib/operations/confirm-events";
 import type { Deps } from "@/lib/operations/deps";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
@@ -128,6 +129,9 @@ function reachable(from: EventStatus, kind: Class): Set<EventStatus> {
   return found;
 }
 
+/** What a stop of all sends stops. */
+const EVERYTHING = "everything";
+
 /** A rule was broken. */
 export class Broken extends Error {}
 
@@ -194,7 +198,7 @@ export async function openModel(store: ModelStore) {
 
   /** After the answer to a stop at most the sends may come that it counted as under way. */
   function checkStop({ redriveId, eventId }: Sent): void {
-    for (const subject of [redriveId, eventId]) {
+    for (const subject of [redriveId, eventId, EVERYTHING]) {
       const left = mayStillSend.get(subject);
       if (left === undefined) continue;
       if (left === 0) broken.push({ rule: "nothing is sent after a stop", subject, eventId });
@@ -467,6 +471,15 @@ export async function openModel(store: ModelStore) {
         }
       }),
 
+    /** Of all sends, or of those to the target of the main lane. */
+    stop: (all: boolean) =>
+      command("nothing", async () => {
+        const { underWay } = await imposeStop(deps, { target: all ? null : source, reason: "wrong data" }, ada);
+        if (all) mayStillSend.set(EVERYTHING, underWay!);
+      }),
+
+    go: (all: boolean) => command("nothing", () => go(all)),
+
     /** The queue loses everything. */
     flush: () =>
       command("nothing", async () => {
@@ -483,6 +496,8 @@ export async function openModel(store: ModelStore) {
       for (let round = 0; [...seen.redrives.values()].some(({ state }) => !isFinal(state)); round++) {
         if (round === ROUNDS_MAX)
           throw new Broken(JSON.stringify([{ rule: "nothing stays open", seen: seenWords(seen) }]));
+        await go(true);
+        await go(false);
         for (const { id, state } of seen.redrives.values()) {
           if (state !== "PAUSED") continue;
           mayStillSend.delete(id);
@@ -511,6 +526,11 @@ export async function openModel(store: ModelStore) {
       await Promise.all(workers.map((worker) => worker.close()));
     },
   };
+
+  async function go(all: boolean): Promise<void> {
+    if (all) mayStillSend.delete(EVERYTHING);
+    await resumeSends(deps, { target: all ? null : source, reason: "right data" }, ada);
+  }
 
   async function endLeases(): Promise<void> {
     const past = "now() - interval '1 second'";
