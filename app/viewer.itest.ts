@@ -79,6 +79,12 @@ async function furnish(source: string): Promise<Record<string, string>> {
         post({ name: mark, source, when: [], do: { group: mark }, reason: mark }),
       )
     ).id,
+    redriveRule: (
+      await made(
+        "POST api/v1/redrive-rules/route.ts",
+        post({ name: mark, filter: { source: [source] }, delayMs: 60_000, reason: mark }),
+      )
+    ).id,
     view: (await made("POST api/v1/saved-views/route.ts", post({ name: mark, filter: { source: [source] } }))).id,
     operation: uuidv7(Date.now()),
   };
@@ -133,6 +139,7 @@ const READS: Record<string, () => Case[]> = {
     { query: "?subjectKind=target" },
     { query: "?subjectKind=control" },
     { query: "?subjectKind=rule" },
+    { query: "?subjectKind=redrive-rule" },
     { query: "?actor=zzb-parker" },
   ],
   controls: () => [{}, { query: "?state=live" }],
@@ -162,6 +169,8 @@ const READS: Record<string, () => Case[]> = {
   operations: () => [{}],
   "policies/[name]": () => [{ params: { name: "slow-lane" } }],
   policies: () => [{}],
+  "redrive-rules": () => [{}],
+  "redrive-rules/[id]": () => [{ params: { id: other.redriveRule! } }],
   "redrives/[id]/causes": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
   "redrives/[id]/items": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
   "redrives/[id]/rate": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
@@ -221,6 +230,18 @@ const CHANGES: Record<string, () => Case[]> = {
   ],
   "PATCH api/v1/operations/[id]/route.ts": () => [post({ action: "cancel" }, { id: other.operation! })],
   "PUT api/v1/policies/[name]/route.ts": () => [post({ body: {}, reason: "no" }, { name: "patient" })],
+  "POST api/v1/redrive-rules/route.ts": () =>
+    [{ source: ["zzb", "orders"] }, { errorCode: ["X"] }].map((filter) =>
+      post({ name: "mine", filter, delayMs: 60_000, reason: "no" }),
+    ),
+  "PATCH api/v1/redrive-rules/[id]/route.ts": () => [
+    post({ position: 1, reason: "no" }, { id: other.redriveRule! }),
+    post({ filter: { source: ["zzb"] }, reason: "no" }, { id: own.redriveRule! }),
+    post({ filter: { errorCode: ["X"] }, reason: "no" }, { id: own.redriveRule! }),
+  ],
+  "DELETE api/v1/redrive-rules/[id]/route.ts": () => [post({ reason: "no" }, { id: other.redriveRule! })],
+  "POST api/v1/redrive-rules/try/route.ts": () =>
+    [{ source: ["zzb"] }, { errorCode: ["X"] }].map((filter) => post({ rule: { filter, delayMs: 60_000 } })),
   "PATCH api/v1/redrives/[id]/route.ts": () =>
     [other.redrive!, other.spanning!].flatMap((id) =>
       [{ action: "cancel" }, { ratePerSecond: 3 }, { lane: "slow" }].map((body) => post(body, { id })),
@@ -331,7 +352,16 @@ describe("a viewer of one source", () => {
     }
     const entries = await ask(CLERK, "GET api/v1/audit/route.ts", { query: "?limit=200" });
     const kinds = new Set((entries.body as { items: { subjectKind: string }[] }).items.map((item) => item.subjectKind));
-    expect([...kinds].sort()).toEqual(["control", "event", "redrive", "rule", "source", "target", "view"]);
+    expect([...kinds].sort()).toEqual([
+      "control",
+      "event",
+      "redrive",
+      "redrive-rule",
+      "rule",
+      "source",
+      "target",
+      "view",
+    ]);
     const { items } = (await ask(CLERK, "GET api/v1/controls/route.ts")).body as { items: { id: string }[] };
     const names = ["ofSource", "narrowed", "ofCode", "ofEvent", "ofAggregate"];
     expect(items.map(({ id }) => id).sort()).toEqual(names.map((name) => own[name]!).sort());
@@ -425,6 +455,8 @@ async function stateOf(): Promise<unknown> {
     "bulk_operations",
     "audit_entries",
     "admission_rules",
+    "redrive_rules",
+    "redrive_rule_trials",
   ];
   const rows = tables.map((table) =>
     web.deps.db.query(`select md5(coalesce(string_agg(t::text, ',' order by t::text), '')) as rows from ${table} t`),

@@ -6,6 +6,7 @@ import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { openTokenBucket } from "@/lib/lane/token-bucket";
 import { confirmQuietEvents } from "@/lib/operations/confirm-quiet-events";
+import { runRedriveRules } from "@/lib/operations/run-redrive-rules";
 import { type Clock, systemClock } from "@/lib/platform/clock";
 import type { Env } from "@/lib/platform/env";
 import { uuidv7 } from "@/lib/platform/ids";
@@ -197,6 +198,7 @@ function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): Re
     { name: "reconcile", everyMs: RECONCILE_MS, work: () => reconcile(redriver) },
     { name: "canary", everyMs: 1_000, work: () => advanceCanaries(redriver) },
     { name: "confirm", everyMs: 5_000, work: () => confirmQuietEvents(redriver) },
+    { name: "redrive rules", everyMs: 5_000, work: () => runRedriveRules(redriver) },
     { name: "fold", everyMs: 15_000, work: () => foldRollups(upkeepDb) },
     {
       name: "upkeep",

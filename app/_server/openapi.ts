@@ -39,6 +39,7 @@ const TAGS = {
   "openapi.json": "This document",
   operations: "Ignores, releases and confirms of large sets",
   policies: "Retry policies in versions",
+  "redrive-rules": "Rules by which a worker redrives parked events",
   redrives: "Sending events back",
   "saved-views": "Filters with a name",
   schemas: "JSON Schemas of payloads, by source and event type",

@@ -28,6 +28,8 @@ function ownHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | n
       return "/controls";
     case "rule":
       return "/admission";
+    case "redrive-rule":
+      return "/redrive-rules";
     case "source":
       return `/sources/${id}`;
     case "target":
@@ -42,9 +44,10 @@ function ownHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | n
 
 /** `event`, or `12,300 events` when one entry stands for many. */
 export function subjectWords(entry: Pick<AuditOut, "subjectKind" | "count">): string {
-  return entry.count === 1 ? entry.subjectKind : plural(entry.count, entry.subjectKind, pluralOf(entry.subjectKind));
+  const kind = entry.subjectKind.replace("-", " ");
+  return entry.count === 1 ? kind : plural(entry.count, kind, pluralOf(entry.subjectKind));
 }
 
 function pluralOf(kind: AuditSubject): string {
-  return kind === "policy" ? "policies" : `${kind}s`;
+  return kind === "policy" ? "policies" : `${kind.replace("-", " ")}s`;
 }

@@ -23,7 +23,7 @@ import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import { STALL_CODES } from "@/lib/core/stalled";
 
 export const laneSchema = z.enum(["main", "slow"], "must be main or slow");
-const rate = z
+export const rateSchema = z
   .number("must be a number of events per second")
   .check(z.gt(0, "must be above 0; to stop a redrive, pause it"), z.lte(100_000, "must be at most 100,000"));
 
@@ -77,7 +77,7 @@ export const previewRequestSchema = named(
     mode: z._default(z.enum(["deliver", "verify"]), "deliver"),
     lane: z._default(laneSchema, "slow"),
     target: targetName,
-    ratePerSecond: z.nullish(rate),
+    ratePerSecond: z.nullish(rateSchema),
     /** Its waits are part of `etaMs`. */
     canary: z.nullish(z.union([z.boolean(), canarySchema])),
     /** false: only count, examine no event. */
@@ -96,7 +96,7 @@ export const redriveRequestSchema = named(
     mode: z._default(z.enum(["deliver", "verify"], "must be deliver or verify"), "deliver"),
     lane: z._default(laneSchema, "slow"),
     target: targetName,
-    ratePerSecond: z.nullish(rate),
+    ratePerSecond: z.nullish(rateSchema),
     /** auto: one with the default steps for a set of more than CANARY_ABOVE events. */
     canary: z.nullish(z.union([z.boolean(), z.literal("auto"), canarySchema])),
     /** Absent = the default; null or false = none. */
@@ -124,12 +124,12 @@ export const redriveChangeSchema = named(
     z.strictObject({
       action: z.literal("resume"),
       /** The rate from now on; absent = as it was. */
-      ratePerSecond: z.optional(z.nullable(rate)),
+      ratePerSecond: z.optional(z.nullable(rateSchema)),
       /** true or steps: what is left begins with a canary again. Absent = as it was. */
       canary: z.optional(z.union([z.literal(true), canarySchema])),
       reason: z.optional(reasonSchema),
     }),
-    z.strictObject({ ratePerSecond: z.nullable(rate) }),
+    z.strictObject({ ratePerSecond: z.nullable(rateSchema) }),
     z.strictObject({ lane: laneSchema }),
   ]),
   { action: "pause", reason: "watch the first ones" },

@@ -11,5 +11,6 @@ export const AUDIT_SUBJECTS = [
   "operation",
   "rule",
   "stop",
+  "redrive-rule",
 ] as const;
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number];

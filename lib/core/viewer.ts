@@ -17,6 +17,7 @@ export const ACTIONS = [
   "control",
   "change-source",
   "change-admission",
+  "change-redrive-rule",
   "change-target",
   "change-policy",
   "change-settings",
@@ -89,7 +90,7 @@ function forbidden(viewer: Viewer, action: Action, source: string | null): Domai
   if (source !== null) fields.push({ field: "source", detail: source === "all" ? "every source" : source });
   return new DomainError(
     "forbidden",
-    `${viewer.name} may not ${action.replace("-", " ")}${where}: ask an administrator`,
+    `${viewer.name} may not ${action.replaceAll("-", " ")}${where}: ask an administrator`,
     {
       fields,
     },

@@ -6,7 +6,7 @@ import { type Earlier, headOf, headText, isHeldBy } from "@/lib/core/order-gate"
 import { sliceOf } from "@/lib/core/redrive-plan";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
 import { readRulesOver } from "@/lib/redriving/read-rules";
-import type { Tx } from "@/lib/store/db";
+import type { Queryable, Tx } from "@/lib/store/db";
 import { readEarlierVersions, readOutsideOrder, type WantedAggregate } from "@/lib/store/read/aggregate-order";
 import type { Candidate } from "@/lib/store/read/candidates";
 import { appendAudit } from "@/lib/store/write/audit";
@@ -89,7 +89,11 @@ async function takeAlong(
  * Refuses the events behind a parked version that does not go before them: it lies outside of the selection, or the
  * gate refuses it here. A version that another chunk refuses is found when the worker examines the events behind it.
  */
-async function holdBehindHeads(tx: Tx, redrive: FreezeTarget, planned: PlannedItem[]): Promise<PlannedItem[]> {
+export async function holdBehindHeads(
+  tx: Queryable,
+  redrive: Pick<FreezeTarget, "earlier" | "selection" | "asOfMs" | "cutoff">,
+  planned: PlannedItem[],
+): Promise<PlannedItem[]> {
   const refused = Map.groupBy(
     planned.filter((item) => item.refusal !== null),
     ({ candidate }) => aggregateKeyOf(candidate),

@@ -44,7 +44,12 @@ export const FREEZE_INLINE_MAX = 2_000;
  */
 export async function requestRedrive(
   deps: Deps,
-  input: { request: RedriveRequest; idempotency: IdempotentRequest | null },
+  input: {
+    request: RedriveRequest;
+    idempotency: IdempotentRequest | null;
+    /** Runs at the end of the transaction that stores the redrive; what it throws undoes the request. */
+    claim?: (tx: Tx, redriveId: string) => Promise<void>;
+  },
   viewer: Viewer,
 ): Promise<RedriveAnswer> {
   const selection = scopeSelection(viewer, "redrive", input.request.select);
@@ -68,6 +73,8 @@ export async function requestRedrive(
     canaried = redrive.canary !== null;
     const frozen =
       size > FREEZE_INLINE_MAX ? leaveToWorker(redrive) : await freezeNow(tx, redrive, { selected, candidates, nowMs });
+    // Last: what counts a bounce locks events before it locks the rule of their redrive, and so does this transaction.
+    await input.claim?.(tx, redrive.id);
     countMissing(frozen.answer, missing);
     slices = frozen.slices;
     return frozen.answer;

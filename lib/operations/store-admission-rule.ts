@@ -9,13 +9,14 @@ import type { RuleBody } from "@/lib/core/admission";
 import { DomainError, type FieldError } from "@/lib/core/problem";
 import { assertMay, sees, type Viewer } from "@/lib/core/viewer";
 import type { LowRateDeps } from "@/lib/operations/deps";
+import { nameTaken } from "@/lib/operations/name-taken";
 import { type TryDeps, tryAdmissionRule } from "@/lib/operations/try-admission-rule";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { AdmissionRule, Prisma } from "@/lib/store/generated/client";
-import { isNameTaken } from "@/lib/store/prisma";
 import { unknownRule } from "@/lib/store/read/admission-rules";
 import { unknownSource } from "@/lib/store/read/sources";
-import { advanceRevision, deleteRule, insertRule, moveRule, updateRule } from "@/lib/store/write/admission-rules";
+import { advanceRevision, insertRule, updateRule } from "@/lib/store/write/admission-rules";
+import { deleteRule, moveRule } from "@/lib/store/write/rule-order";
 
 type RuleDeps = LowRateDeps & TryDeps;
 
@@ -68,7 +69,7 @@ export async function changeAdmissionRule(
     const edited = [change.name, change.source, change.when, change.do].some((value) => value !== undefined);
     const enabled = change.enabled ?? stored.enabled;
     const after = await updateRule(prisma, stored, { ...columns, enabled, edited }, edit);
-    const position = change.position ? await moveRule(prisma, stored, change.position) : stored.position;
+    const position = change.position ? await moveRule(prisma, "admission_rules", id, change.position) : stored.position;
     return {
       action: `rule.${edited || change.enabled === undefined ? "changed" : enabled ? "enabled" : "disabled"}`,
       before: shown(stored),
@@ -88,7 +89,7 @@ export async function deleteAdmissionRule(
   await changeRules(deps, { id, name: "", actor: viewer.name, atMs: deps.clock.wallMs(), reason }, async (prisma) => {
     const stored = await prisma.admissionRule.findUnique({ where: { id } });
     assertChangeable(stored, id, viewer);
-    await deleteRule(prisma, stored);
+    await deleteRule(prisma, "admission_rules", id);
     return { action: "rule.deleted", before: shown(stored), after: null };
   });
 }
@@ -102,18 +103,13 @@ async function changeRules(
   { id, name, actor, atMs, reason }: RuleEdit,
   work: (prisma: Prisma.TransactionClient) => Promise<RuleAudit>,
 ): Promise<void> {
-  try {
-    await lowRate.write(async ({ prisma, audit }) => {
+  await nameTaken("rule", name, () =>
+    lowRate.write(async ({ prisma, audit }) => {
       await advanceRevision(prisma);
       const entry = await work(prisma);
       await audit({ ...entry, actor, subjectKind: "rule", subjectId: id, reason, count: 1, atMs });
-    });
-  } catch (error) {
-    if (!isNameTaken(error)) throw error;
-    throw new DomainError("name-taken", `There is a rule named ${name}: choose another name`, {
-      fields: [{ field: "name", detail: "is taken" }],
-    });
-  }
+    }),
+  );
 }
 
 /** The rule as a change leaves it. Throws DomainError `unknown-rule`, `invalid-request`. */

@@ -12,6 +12,7 @@ import {
   setCanary,
   setRecent,
 } from "@/lib/store/write/redrive";
+import { stopRuleOf } from "@/lib/store/write/redrive-rules";
 
 const ACTOR = "worker";
 
@@ -36,6 +37,7 @@ export async function advanceRedrive(tx: Tx, redrive: RedriveRow, nowMs: number)
     count: 1,
     atMs: nowMs,
   });
+  await stopRuleOf(tx, redrive.id, `its redrive was paused: ${pauseReason}`, nowMs);
 }
 
 async function advanceCanary(tx: Tx, redrive: RedriveRow): Promise<void> {

@@ -33,7 +33,7 @@ type Level = { source: string; code: string; n: number };
 export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number): Promise<Metric[]> {
   const scope = sourceScope(viewer);
   const parked = [PARKED_STATUSES, scope];
-  const [levels, top, statuses, hours, flow, redrives, controls, admission, outbox, beats, consumers, stops] =
+  const [levels, top, statuses, hours, flow, redrives, controls, admission, outbox, beats, consumers, stops, rules] =
     await Promise.all([
       db.query<Level>(
         `with parked as (
@@ -93,6 +93,7 @@ export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number):
         [scope],
       ),
       listStops(db, viewer),
+      readRuleCounts(db, scope),
     ]);
   return [
     ...sizeMetrics(levels, top, statuses),
@@ -107,6 +108,7 @@ export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number):
       ),
     ),
     ...sourceMetrics(consumers),
+    ...redriveRuleMetrics(rules),
     gauge(
       "admission_24h",
       "Arrivals by what the rules of admission did in 24 h: one that several rules match counts for each.",
@@ -265,6 +267,35 @@ function lagSamples(source: string, consumers: Consumer[]): Metric["samples"] {
   const rest = parts.splice(SOURCE_PARTS);
   if (rest.length > 0) parts.push([OTHER, rest.reduce((sum, [, lag]) => sum + lag, 0)]);
   return parts.map(([part, value]) => ({ labels: { source, part }, value }));
+}
+
+type RuleCount = { name: string; state: "on" | "off" | "stopped"; events: number };
+
+function readRuleCounts(db: Queryable, scope: string[] | null): Promise<RuleCount[]> {
+  return db.query<RuleCount>(
+    `select r.name, case when r.enabled then 'on' when r.stopped_at is not null then 'stopped' else 'off' end as state,
+            (select coalesce(sum(x.events), 0)::bigint from redrive_rule_runs x
+              where x.rule_id = r.id and x.at > now() - interval '24 hours') as events
+       from redrive_rules r where $1::text[] is null or r.body -> 'filter' -> 'source' <@ to_jsonb($1::text[])
+      order by r.position`,
+    [scope],
+  );
+}
+
+function redriveRuleMetrics(rules: RuleCount[]): Metric[] {
+  const states = ["on", "off", "stopped"] as const;
+  return [
+    gauge(
+      "redrive_rules",
+      'Redrive rules by state; "stopped" switched itself off because its events failed or came back.',
+      states.map((state) => ({ labels: { state }, value: rules.filter((rule) => rule.state === state).length })),
+    ),
+    gauge(
+      "redrive_rule_events_24h",
+      "Events that a redrive rule redrove in 24 h.",
+      rules.map(({ name, events }) => ({ labels: { rule: name }, value: events })),
+    ),
+  ];
 }
 
 type ControlCount = { kind: string; origin: string; n: number };

@@ -64,6 +64,9 @@ export function seesEntry(scope: string): string {
     when 'rule' then not exists (
       select 1 from (values (a.before ->> 'source'), (a.after ->> 'source')) named (source)
        where named.source <> all(${scope}::text[]))
+    when 'redrive-rule' then not exists (
+      select 1 from (values (a.before), (a.after)) stated (rule)
+       where rule is not null and (rule -> 'filter' -> 'source' <@ to_jsonb(${scope}::text[])) is not true)
     else a.subject_kind in ('policy', 'setting', 'stop') end
    and not exists (
     select 1 from audit_subjects s left join dlq_events e on e.id = s.event_id

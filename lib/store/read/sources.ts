@@ -8,9 +8,9 @@ import type { Source } from "@/lib/store/generated/client";
 import type { LowRateStore } from "@/lib/store/prisma";
 import { consumerOut, readConsumers, stateOf } from "@/lib/store/read/source-consumers";
 
-export function unknownSource(name: string): DomainError {
+export function unknownSource(name: string, field = "name"): DomainError {
   return new DomainError("unknown-source", `There is no source ${JSON.stringify(name)}`, {
-    fields: [{ field: "name", detail: "list sources with GET /api/v1/sources" }],
+    fields: [{ field, detail: "list sources with GET /api/v1/sources" }],
   });
 }
 

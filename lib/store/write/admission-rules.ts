@@ -53,31 +53,6 @@ async function insertVersion(client: Client, rule: AdmissionRule, { actor, atMs,
   });
 }
 
-/** Deletes a rule; its versions stay. */
-export async function deleteRule(client: Client, { id, position }: AdmissionRule): Promise<void> {
-  await client.admissionRule.delete({ where: { id } });
-  await client.admissionRule.updateMany({
-    where: { position: { gt: position } },
-    data: { position: { decrement: 1 } },
-  });
-}
-
-/** Puts a rule at a place from 1, at most behind the last one. Returns the place. */
-export async function moveRule(client: Client, { id }: AdmissionRule, position: number): Promise<number> {
-  const rules = await client.admissionRule.findMany({
-    orderBy: [{ position: "asc" }, { id: "asc" }],
-    select: { id: true, position: true },
-  });
-  const place = Math.min(position, rules.length);
-  const moved = rules.find((rule) => rule.id === id)!;
-  const order = rules.filter((rule) => rule !== moved).toSpliced(place - 1, 0, moved);
-  for (const [index, rule] of order.entries()) {
-    if (rule.position === index + 1) continue;
-    await client.admissionRule.update({ where: { id: rule.id }, data: { position: index + 1 } });
-  }
-  return place;
-}
-
 /** Without undefined members. */
 function json(body: RuleBody): Prisma.InputJsonValue {
   return JSON.parse(JSON.stringify(body));

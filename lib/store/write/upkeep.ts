@@ -1,5 +1,6 @@
 import type { Db } from "@/lib/store/db";
 import { removeExpiredAdmission } from "@/lib/store/write/admission";
+import { removeExpiredTrials } from "@/lib/store/write/redrive-rules";
 
 /** A bucket without a request for this long belongs to a finished redrive; a new request starts an empty one. */
 const BUCKET_IDLE = "1 day";
@@ -13,6 +14,7 @@ export async function removeExpired(db: Db): Promise<void> {
   await db.run(`delete from rate_buckets where updated_at < now() - interval '${BUCKET_IDLE}'`);
   await db.run("delete from slice_waits where until < now()");
   await removeExpiredAdmission(db);
+  await removeExpiredTrials(db);
   await db.run(`delete from worker_heartbeats where seen_at < now() - interval '${HEARTBEAT_KEPT}'`);
   await db.run(`delete from source_consumers where at < now() - interval '${SILENT_CONSUMER_KEPT}'`);
 }

@@ -1,0 +1,37 @@
+import { handle } from "@/app/_server/handle";
+import { byId } from "@/lib/contract/query";
+import { redriveRuleChangeSchema, redriveRuleDeletionSchema, redriveRuleSchema } from "@/lib/contract/redrive-rules";
+import { changeRedriveRule, deleteRedriveRule } from "@/lib/operations/store-redrive-rule";
+import { readRedriveRule } from "@/lib/store/read/redrive-rules";
+
+const params = byId("unknown-redrive-rule");
+
+export const GET = handle({
+  id: "getRedriveRule",
+  summary: "One redrive rule, and what it did",
+  params,
+  answer: redriveRuleSchema,
+  run: ({ deps, viewer, params: { id } }) => readRedriveRule(deps.db, viewer, id),
+});
+
+export const PATCH = handle({
+  id: "changeRedriveRule",
+  summary: "Change a redrive rule, switch it on or off, or move it",
+  params,
+  body: redriveRuleChangeSchema,
+  answer: redriveRuleSchema,
+  problems: ["name-taken", "unknown-source", "illegal-transition", "not-tried"],
+  run: async ({ deps, viewer, params: { id }, body }) => {
+    await changeRedriveRule(deps, { id, change: body }, viewer);
+    return readRedriveRule(deps.db, viewer, id);
+  },
+});
+
+export const DELETE = handle({
+  id: "deleteRedriveRule",
+  summary: "Delete a redrive rule; redrives that it asked for go on",
+  params,
+  body: redriveRuleDeletionSchema,
+  bodyOptional: true,
+  run: ({ deps, viewer, params: { id }, body }) => deleteRedriveRule(deps, { id, reason: body.reason }, viewer),
+});

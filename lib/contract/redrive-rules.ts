@@ -1,0 +1,331 @@
+import * as z from "zod/mini";
+import { eventFilterSchema } from "@/lib/contract/event-filter";
+import { brakeSchema, canarySchema, laneSchema, rateSchema } from "@/lib/contract/redrives";
+import { described, idOut, named, nullableText, nullableTime, timeOut } from "@/lib/contract/schemas";
+import { reasonSchema } from "@/lib/contract/selection";
+import type { FieldError } from "@/lib/core/problem";
+import { isStorableText, UNSTORABLE_TEXT } from "@/lib/core/storable";
+
+export const REDRIVE_RULES_MAX = 20;
+/** One run is frozen in one transaction. */
+const RUN_EVENTS_MAX = 2_000;
+const DAY_MS = 86_400_000;
+
+const whole = (min: number, max: number, least = `must be at least ${min.toLocaleString("en")}`) =>
+  z.int("must be a whole number").check(z.gte(min, least), z.lte(max, `must be at most ${max.toLocaleString("en")}`));
+const yesOrNo = z.boolean("must be true or false");
+
+/** Names of the filter that say which events; the others only say when or in which state. */
+const NOT_NAMING = ["from", "to", "status"];
+
+const ruleFilter = eventFilterSchema.check(
+  z.refine(
+    (filter) => Object.keys(filter).some((name) => !NOT_NAMING.includes(name)),
+    "matches every event: name a source, an error code, an event type, a group or a tag",
+  ),
+  z.refine((filter) => filter.status === undefined, {
+    path: ["status"],
+    error: "leave it out: a rule takes parked events (PENDING) and no others",
+  }),
+);
+
+const limits = z.strictObject({
+  eventsPerRun: z._default(whole(1, RUN_EVENTS_MAX), 500),
+  eventsPerHour: z._default(z.nullable(whole(1, 1_000_000)), 1_000),
+  eventsPerDay: z._default(z.nullable(whole(1, 10_000_000)), 10_000),
+});
+const onlyIf = z.strictObject({
+  /** An event of the same group and source was confirmed after this one failed. */
+  groupSucceeded: z._default(yesOrNo, false),
+  breakerClosed: z._default(yesOrNo, true),
+});
+
+/** Each field of a rule without its default: a change names some of them. */
+const fields = {
+  filter: ruleFilter,
+  delayMs: described(whole(0, 30 * DAY_MS), "From the parking, or from the last time the event came back"),
+  redrivesPerEvent: described(whole(1, 10), "How often one event is redriven by rules"),
+  lane: laneSchema,
+  ratePerSecond: z.nullable(rateSchema),
+  canary: z.union([z.boolean(), z.literal("auto"), canarySchema]),
+  brake: brakeSchema,
+  onlyIf,
+  everyMs: described(whole(1_000, DAY_MS), "From one run of the rule to the next"),
+  limits,
+  stopAtFailureRatio: described(
+    z.number("must be a number").check(z.gt(0, "must be above 0"), z.lte(1, "must be at most 1")),
+    "Above this share of failed and bounced events the rule switches itself off",
+  ),
+};
+export const RULE_FIELDS = Object.keys(fields) as (keyof typeof fields)[];
+
+const body = {
+  filter: fields.filter,
+  delayMs: fields.delayMs,
+  redrivesPerEvent: z._default(fields.redrivesPerEvent, 2),
+  lane: z._default(laneSchema, "slow"),
+  ratePerSecond: z._default(fields.ratePerSecond, null),
+  canary: z._default(fields.canary, "auto"),
+  brake: z.prefault(brakeSchema, {}),
+  onlyIf: z.prefault(onlyIf, {}),
+  everyMs: z._default(fields.everyMs, 60_000),
+  limits: z.prefault(limits, {}),
+  stopAtFailureRatio: z._default(fields.stopAtFailureRatio, 0.2),
+};
+
+const NO_LIMIT = {
+  path: ["delayMs"],
+  error:
+    "0 needs limits.eventsPerHour or limits.eventsPerDay: without them an event goes round as fast as it comes back",
+};
+const isBounded = (rule: { delayMs: number; limits: z.infer<typeof limits> }) =>
+  rule.delayMs > 0 || rule.limits.eventsPerHour !== null || rule.limits.eventsPerDay !== null;
+
+/** What a rule holds in the store, complete. */
+const ruleBodySchema = z.strictObject(body).check(z.refine(isBounded, NO_LIMIT));
+export type RedriveRuleBody = z.infer<typeof ruleBodySchema>;
+
+const nameSchema = z
+  .string("must be text")
+  .check(
+    z.maxLength(100, "at most 100 characters"),
+    z.refine((value) => value.trim() !== "", "must not be empty"),
+    z.refine(isStorableText, UNSTORABLE_TEXT),
+  )
+  .register(z.globalRegistry, { pattern: "^[^\\u0000]*\\S[^\\u0000]*$" });
+
+const BODY_EXAMPLE = {
+  filter: { source: ["orders"], errorCode: ["TIMEOUT"] },
+  delayMs: 1_800_000,
+  redrivesPerEvent: 2,
+  onlyIf: { groupSucceeded: true },
+};
+
+export const redriveRuleRequestSchema = named(
+  "RedriveRuleRequest",
+  z.strictObject({ name: nameSchema, ...body, reason: reasonSchema }).check(z.refine(isBounded, NO_LIMIT)),
+  { name: "timeouts of orders", ...BODY_EXAMPLE, reason: "they pass when the stock service is back" },
+);
+export type RedriveRuleRequest = z.infer<typeof redriveRuleRequestSchema>;
+
+const trialId = z.uuid("must be the id of a trial: POST /api/v1/redrive-rules/try");
+
+export const redriveRuleChangeSchema = named(
+  "RedriveRuleChange",
+  z.strictObject({
+    name: z.optional(nameSchema),
+    ...(Object.fromEntries(Object.entries(fields).map(([field, schema]) => [field, z.optional(schema)])) as {
+      [Field in keyof typeof fields]: z.ZodMiniOptional<(typeof fields)[Field]>;
+    }),
+    enabled: z.optional(yesOrNo),
+    /** A trial of the rule as this change leaves it: without one it is not switched on, nor changed while it is on. */
+    trial: z.optional(trialId),
+    position: z.optional(whole(1, REDRIVE_RULES_MAX, "the first place is 1")),
+    /** The version that was read: the change is refused when the rule has another one meanwhile. */
+    version: z.optional(z.int("must be a whole number")),
+    reason: reasonSchema,
+  }),
+  {
+    enabled: true,
+    trial: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b40",
+    version: 1,
+    reason: "390 of 412 stayed processed",
+  },
+);
+export type RedriveRuleChange = z.infer<typeof redriveRuleChangeSchema>;
+
+export const redriveRuleDeletionSchema = named(
+  "RedriveRuleDeletion",
+  z.strictObject({ reason: z._default(reasonSchema, "deleted") }),
+  { reason: "the stock service answers in time now" },
+);
+
+export const redriveRuleTrySchema = named(
+  "RedriveRuleTry",
+  z.strictObject({
+    rule: ruleBodySchema,
+    /** The stored rule that it would replace: rules above it take their events first. */
+    id: z.optional(z.uuid("must be the id of a rule")),
+    days: z._default(whole(1, 30), 7),
+  }),
+  { rule: BODY_EXAMPLE, days: 7 },
+);
+export type RedriveRuleTry = z.infer<typeof redriveRuleTrySchema>;
+
+const counted = z.int();
+
+export const TRIED_OUTCOMES = ["stayed", "came-back", "sent", "never"] as const;
+export type TriedOutcome = (typeof TRIED_OUTCOMES)[number];
+
+const trialCounts = {
+  /** Events of the window that match the rule's filter; `bounded`: the newest ones, more match. */
+  checked: counted,
+  bounded: z.boolean(),
+  /** The rule would have redriven so many. What became of them in fact: */
+  taken: counted,
+  /** redriven later by anyone, or processed by their consumer, and confirmed; */
+  stayed: counted,
+  /** redriven later, and failed or came back; */
+  cameBack: counted,
+  /** redriven later, and not yet confirmed; */
+  sent: counted,
+  /** never redriven: what a redrive would have done is unknown. */
+  never: counted,
+  /** Redriven or confirmed before they were due. */
+  left: counted,
+  /** Not due yet, or their group never succeeded. */
+  waits: counted,
+  /** The limits had kept them back. */
+  limited: counted,
+  /** Marked by admission: a rule never sends them. */
+  marked: counted,
+};
+
+export const redriveRuleTrialSchema = named(
+  "RedriveRuleTrial",
+  z.object({
+    id: idOut,
+    /** Of the rule that was tried; a rule is switched on with a trial of its own digest. */
+    digest: z.string(),
+    from: timeOut,
+    to: timeOut,
+    ...trialCounts,
+    /** Events that are parked now and match: the rule looks at them when it is switched on. */
+    parkedNow: z.object({ count: counted, bounded: z.boolean() }),
+    samples: z.array(
+      z.object({
+        id: idOut,
+        eventId: z.string(),
+        source: z.string(),
+        parkedAt: timeOut,
+        takenAt: timeOut,
+        outcome: z.enum(TRIED_OUTCOMES),
+      }),
+    ),
+    /** What a trial cannot know. */
+    unknown: z.array(z.string()),
+  }),
+  {
+    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b40",
+    digest: "b0a7c2f1d4e5968777665544332211ff",
+    from: "2026-11-15T02:44:59.120Z",
+    to: "2026-11-22T02:44:59.120Z",
+    ...{ checked: 500, bounded: false, taken: 412, stayed: 390, cameBack: 12, sent: 0, never: 10 },
+    ...{ left: 80, waits: 8, limited: 0, marked: 0 },
+    parkedNow: { count: 10, bounded: false },
+    samples: [],
+    unknown: ["Controls, cooldowns and breakers of that time are not applied."],
+  },
+);
+export type RedriveRuleTrial = z.infer<typeof redriveRuleTrialSchema>;
+
+const bodyOut = {
+  filter: z.record(z.string(), z.unknown()),
+  delayMs: counted,
+  redrivesPerEvent: counted,
+  lane: laneSchema,
+  ratePerSecond: z.nullable(z.number()),
+  canary: z.union([z.boolean(), z.literal("auto"), z.record(z.string(), z.unknown())]),
+  brake: z.object({ ratio: z.number(), window: counted, minSample: counted }),
+  onlyIf: z.object({ groupSucceeded: z.boolean(), breakerClosed: z.boolean() }),
+  everyMs: counted,
+  limits: z.object({
+    eventsPerRun: counted,
+    eventsPerHour: z.nullable(counted),
+    eventsPerDay: z.nullable(counted),
+  }),
+  stopAtFailureRatio: z.number(),
+};
+
+export const redriveRuleSchema = named(
+  "RedriveRule",
+  z.object({
+    id: idOut,
+    name: z.string(),
+    position: counted,
+    enabled: z.boolean(),
+    version: counted,
+    ...bodyOut,
+    digest: z.string(),
+    /** Why the last round could not apply it; null = it could. */
+    fault: nullableText,
+    enabledBy: nullableText,
+    enabledAt: nullableTime,
+    /** It switched itself off; null = a person did, or it is on. */
+    stopped: z.nullable(z.object({ at: timeOut, reason: z.string() })),
+    /** Events that it redrove. */
+    lastHour: counted,
+    lastDay: counted,
+    /** Of the events of its redrives since it was switched on, 24 hours at most. */
+    outcomes: z.object({ delivered: counted, confirmed: counted, failed: counted, bounced: counted }),
+    lastRun: z.nullable(z.object({ redriveId: idOut, at: timeOut, events: counted, live: z.boolean() })),
+    /** The newest trial of the rule as it is; null = it was not tried. */
+    trial: z.nullable(z.object({ id: idOut, at: timeOut, by: z.string(), taken: counted, stayed: counted })),
+    createdBy: z.string(),
+    createdAt: timeOut,
+    updatedBy: z.string(),
+    updatedAt: timeOut,
+  }),
+  {
+    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b30",
+    name: "timeouts of orders",
+    position: 1,
+    enabled: true,
+    version: 1,
+    ...BODY_EXAMPLE,
+    ...{ lane: "slow", ratePerSecond: null, canary: "auto", brake: { ratio: 0.2, window: 50, minSample: 10 } },
+    onlyIf: { groupSucceeded: true, breakerClosed: true },
+    ...{ everyMs: 60_000, limits: { eventsPerRun: 500, eventsPerHour: 1_000, eventsPerDay: 10_000 } },
+    stopAtFailureRatio: 0.2,
+    digest: "b0a7c2f1d4e5968777665544332211ff",
+    fault: null,
+    enabledBy: "maria",
+    enabledAt: "2026-11-22T02:44:59.120Z",
+    stopped: null,
+    lastHour: 12,
+    lastDay: 80,
+    outcomes: { delivered: 80, confirmed: 78, failed: 1, bounced: 1 },
+    lastRun: {
+      redriveId: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50",
+      at: "2026-11-22T02:44:59.120Z",
+      events: 12,
+      live: false,
+    },
+    trial: {
+      id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b40",
+      at: "2026-11-22T02:44:59.120Z",
+      by: "maria",
+      taken: 412,
+      stayed: 390,
+    },
+    createdBy: "maria",
+    createdAt: "2026-11-22T02:44:59.120Z",
+    updatedBy: "maria",
+    updatedAt: "2026-11-22T02:44:59.120Z",
+  },
+);
+export type RedriveRuleOut = z.infer<typeof redriveRuleSchema>;
+
+export const redriveRuleListSchema = z.object({ items: z.array(redriveRuleSchema) });
+export type RedriveRuleList = z.infer<typeof redriveRuleListSchema>;
+
+/** The stored body of a rule with its defaults; or what is wrong with it, by field. */
+export function readRedriveRuleBody(stored: unknown): { body: RedriveRuleBody } | { faults: FieldError[] } {
+  const parsed = ruleBodySchema.safeParse(stored);
+  if (parsed.success) return { body: parsed.data };
+  return { faults: parsed.error.issues.map(({ path, message }) => ({ field: path.join("."), detail: message })) };
+}
+
+/** The rule as a request's fields say it, in one order: equal rules have equal texts. */
+export function canonicalRule(rule: RedriveRuleBody): string {
+  return JSON.stringify(sorted(rule));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(
+    members.sort(([left], [right]) => (left < right ? -1 : 1)).map(([name, member]) => [name, sorted(member)]),
+  );
+}

@@ -1,0 +1,192 @@
+import type { EventFilter } from "@/lib/contract/event-filter";
+import type { RedriveRuleBody } from "@/lib/contract/redrive-rules";
+import { redriveRequestSchema } from "@/lib/contract/redrives";
+import { type ScopedFilter, type ScopedSelection, scopeFilter } from "@/lib/contract/scope";
+import { gate } from "@/lib/core/gate";
+import { DomainError } from "@/lib/core/problem";
+import { isDue, roomOf, stopReason } from "@/lib/core/redrive-rule";
+import { systemViewer, type Viewer } from "@/lib/core/viewer";
+import type { Deps } from "@/lib/operations/deps";
+import { holdBehindHeads } from "@/lib/operations/freeze-chunk";
+import { requestRedrive } from "@/lib/operations/request-redrive";
+import { uuidv7LowerBound } from "@/lib/platform/ids";
+import { readRulesOver } from "@/lib/redriving/read-rules";
+import type { Queryable } from "@/lib/store/db";
+import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
+import { compileFilter, paramsFrom } from "@/lib/store/read/event-filter-sql";
+import { type RuleInForce, readEventPasts, readRedriveRulesInForce } from "@/lib/store/read/redrive-rules";
+import { readOpenBreakers } from "@/lib/store/read/stall-facts";
+import { readTargets } from "@/lib/store/read/targets";
+import { claimRun, noteRound, RunTaken, stopRule } from "@/lib/store/write/redrive-rules";
+
+/** Events that are looked at in one statement. */
+const PAGE = 2_000;
+/** Events that a round looks at for one rule, and for all rules together. */
+const RULE_LOOKS = 5 * PAGE;
+const ROUND_LOOKS = 20 * PAGE;
+
+/**
+ * One round of the enabled redrive rules: each asks for one redrive of the events that are due, as `rule:<name>`. A rule
+ * whose events fail is switched off. Every worker runs it; a run is made once, and by the rules as they are when it commits.
+ * Returns the number of redrives.
+ */
+export async function runRedriveRules(deps: Deps): Promise<number> {
+  const { revision, rules } = await readRedriveRulesInForce(deps.db);
+  let looks = ROUND_LOOKS;
+  let made = 0;
+  for (const [index, rule] of rules.entries()) {
+    const above = rules.slice(0, index).flatMap(({ body }) => (body === null ? [] : [body.filter]));
+    try {
+      const round = await runRule(deps, { rule, above, revision, looksMax: Math.min(RULE_LOOKS, looks) });
+      looks -= round.looked;
+      if (round.made) made++;
+    } catch (error) {
+      if (error instanceof RunTaken) continue;
+      deps.log.warn({ rule: rule.name, err: error }, "redrive rule could not be applied, it is tried again");
+      const fault = error instanceof DomainError ? error.message : "the worker's log says why";
+      if (fault !== rule.fault) await noteRound(deps.db, rule, { lookedTo: rule.lookedTo, fault });
+    }
+  }
+  return made;
+}
+
+type Round = {
+  rule: RuleInForce;
+  /** The filters of the rules above: their events are not this rule's. */
+  above: EventFilter[];
+  revision: string;
+  looksMax: number;
+};
+
+const NOTHING = { looked: 0, made: false };
+
+async function runRule(deps: Deps, round: Round): Promise<{ looked: number; made: boolean }> {
+  const { rule, revision } = round;
+  const { body, lastRun } = rule;
+  const nowMs = deps.clock.wallMs();
+  if (body === null) throw new DomainError("invalid-request", "What is stored is no rule of this version of Parkade");
+  const reason = stopReason(rule.outcomes, body.stopAtFailureRatio);
+  if (reason !== null) {
+    await deps.db.transaction((tx) => stopRule(tx, rule.id, { reason, redriveId: null, atMs: nowMs }));
+    return NOTHING;
+  }
+  const room = roomOf(body, { hour: rule.lastHour, day: rule.lastDay });
+  if (room === 0 || round.looksMax === 0) return NOTHING;
+  if (lastRun !== null && (lastRun.live || lastRun.atMs + body.everyMs > nowMs)) return NOTHING;
+  const viewer = systemViewer(`rule:${rule.name}`);
+  const { ids, looked, lookedTo } = await findDue(deps.db, { ...round, body, room, nowMs, viewer });
+  if (ids.length === 0) {
+    if (lookedTo !== rule.lookedTo || rule.fault !== null) await noteRound(deps.db, rule, { lookedTo, fault: null });
+    return { looked, made: false };
+  }
+  const request = redriveRequestSchema.parse({
+    select: { ids },
+    lane: body.lane,
+    ratePerSecond: body.ratePerSecond,
+    canary: body.canary,
+    brake: body.brake,
+    reason: `redrive rule ${rule.name}, version ${rule.version}`,
+  });
+  const facts = { revision, events: ids.length, lookedTo };
+  await requestRedrive(
+    deps,
+    { request, idempotency: null, claim: (tx, redriveId) => claimRun(tx, rule, { ...facts, redriveId }) },
+    viewer,
+  );
+  return { looked, made: true };
+}
+
+type Search = Round & { body: RedriveRuleBody; room: number; nowMs: number; viewer: Viewer };
+type Found = { ids: string[]; looked: number; lookedTo: string | null };
+
+/**
+ * The next due events behind the place where the last round ended, newest first, at most `room`. At the end of the matching
+ * events it begins again: an event that is not due yet is looked at again in each turn.
+ */
+async function findDue(db: Queryable, search: Search): Promise<Found> {
+  const { body, room, nowMs, viewer, looksMax } = search;
+  const filter = scopeFilter(viewer, { ...body.filter, status: ["PENDING"] });
+  const selection = { filter } as ScopedSelection;
+  // An id holds the time of its parking: what was parked within the delay is not read.
+  const cutoff = body.delayMs === 0 ? cutoffOf(selection, nowMs) : uuidv7LowerBound(nowMs - body.delayMs + 1);
+  const closed = body.onlyIf.breakerClosed ? await sourcesWithOpenBreaker(db, body.lane, nowMs) : new Set<string>();
+  const found: Found = { ids: [], looked: 0, lookedTo: search.rule.lookedTo };
+  while (found.looked < looksMax) {
+    const page = { selection, asOfMs: nowMs, cutoff, after: found.lookedTo, limit: PAGE };
+    const candidates = await readCandidates(db, page);
+    const due = (await dueOf(db, candidates, search)).filter(({ sourceId }) => !closed.has(sourceId));
+    const taken = due.slice(0, room - found.ids.length);
+    found.looked += candidates.length;
+    found.ids.push(...(await withoutHeld(db, taken, nowMs)));
+    found.lookedTo =
+      taken.length < due.length ? taken.at(-1)!.id : candidates.length < PAGE ? null : candidates.at(-1)!.id;
+    if (found.lookedTo === null || found.ids.length === room) break;
+  }
+  return found;
+}
+
+/** What of a page a redrive of the rule may take now, in its order. */
+async function dueOf(db: Queryable, page: readonly Candidate[], search: Search): Promise<Candidate[]> {
+  const { body, nowMs } = search;
+  if (page.length === 0) return [];
+  const rules = await readRulesOver(db, page);
+  const { redriveLimit } = rules.settings;
+  const passed = page.filter(
+    (candidate) => gate(candidate, { controls: rules.index, redriveLimit, nowMs, at: "request", despite: [] }).pass,
+  );
+  const ids = passed.map(({ id }) => id);
+  const pasts = await readEventPasts(db, ids, body.onlyIf.groupSucceeded);
+  const due = passed.filter(({ id }) => pasts.has(id) && isDue(pasts.get(id)!, body, nowMs));
+  return withoutTaken(db, due, search);
+}
+
+/** Without the events of the rules above. */
+async function withoutTaken(db: Queryable, due: Candidate[], { above, viewer, nowMs }: Search): Promise<Candidate[]> {
+  if (above.length === 0 || due.length === 0) return due;
+  const theirs = await idsOfRules(
+    db,
+    due.map(({ id }) => id),
+    above.map((filter) => scopeFilter(viewer, filter)),
+    nowMs,
+  );
+  return due.filter(({ id }) => !theirs.has(id));
+}
+
+/** Those of the events that one of the filters matches. */
+export async function idsOfRules(
+  db: Queryable,
+  ids: readonly string[],
+  filters: readonly ScopedFilter[],
+  nowMs: number,
+): Promise<Set<string>> {
+  const params = paramsFrom(1);
+  const named = params.add(ids);
+  const any = filters.map((filter) => {
+    const compiled = compileFilter(filter, nowMs, { firstParam: params.values.length + 1 });
+    for (const value of compiled.values) params.add(value);
+    return `(${compiled.where})`;
+  });
+  const rows = await db.query<{ id: string }>(
+    `select e.id from dlq_event_rows e where e.id = any(${named}::uuid[]) and (${any.join(" or ")})`,
+    params.values,
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** The ids without those behind a parked version that this run does not take: their redrive would refuse them. */
+async function withoutHeld(db: Queryable, due: Candidate[], nowMs: number): Promise<string[]> {
+  const ids = due.map(({ id }) => id);
+  const selection = { ids } as unknown as ScopedSelection;
+  const planned = due.map((candidate) => ({ candidate, slice: 0, refusal: null, detail: null }));
+  const page = { earlier: "hold" as const, selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs) };
+  return (await holdBehindHeads(db, page, planned)).flatMap(({ candidate, refusal }) =>
+    refusal === null ? [candidate.id] : [],
+  );
+}
+
+/** The sources whose target on the lane takes no sends now. */
+async function sourcesWithOpenBreaker(db: Queryable, lane: "main" | "slow", nowMs: number): Promise<Set<string>> {
+  const targets = (await readTargets(db)).filter((target) => target.lane === lane);
+  const open = new Set((await readOpenBreakers(db, targets, nowMs)).map(({ target }) => target));
+  return new Set(targets.flatMap(({ name, sourceId }) => (open.has(name) ? [sourceId] : [])));
+}

@@ -1,0 +1,158 @@
+import type { RedriveRuleBody, RedriveRuleTrial } from "@/lib/contract/redrive-rules";
+import type { Queryable, Tx } from "@/lib/store/db";
+import type { Prisma, RedriveRule } from "@/lib/store/generated/client";
+import { appendAudit } from "@/lib/store/write/audit";
+
+/** A run that must not be made: the rules were changed, or another worker made it. */
+export class RunTaken extends Error {}
+
+/**
+ * Makes a run of a rule the run of this redrive, in the transaction that stores the redrive. Throws RunTaken when the rules
+ * have another revision than `revision`, the rule is off, or another worker made a run since `run` was read.
+ */
+export async function claimRun(
+  tx: Tx,
+  { id, version, run }: { id: string; version: number; run: string },
+  facts: { revision: string; redriveId: string; events: number; lookedTo: string | null },
+): Promise<void> {
+  const [now] = await tx.query<{ revision: string }>(
+    "select revision::text from redrive_rule_revision where id = 1 for share",
+  );
+  const moved =
+    now?.revision === facts.revision &&
+    (await tx.run(
+      "update redrive_rules set run = run + 1, looked_to = $3, fault = null where id = $1 and run = $2 and enabled",
+      [id, run, facts.lookedTo],
+    )) === 1;
+  if (!moved) throw new RunTaken();
+  await tx.run("insert into redrive_rule_runs (redrive_id, rule_id, version, events) values ($1, $2, $3, $4)", [
+    facts.redriveId,
+    id,
+    version,
+    facts.events,
+  ]);
+}
+
+/** Stores how far a round without a due event has looked, and why it could not apply the rule. */
+export async function noteRound(
+  db: Queryable,
+  { id, run }: { id: string; run: string },
+  { lookedTo, fault }: { lookedTo: string | null; fault: string | null },
+): Promise<void> {
+  await db.run("update redrive_rules set looked_to = $3, fault = $4 where id = $1 and run = $2", [
+    id,
+    run,
+    lookedTo,
+    fault,
+  ]);
+}
+
+/** Switches the rule of a redrive off, unless it is off already or no rule asked for the redrive. */
+export async function stopRuleOf(tx: Tx, redriveId: string, reason: string, atMs: number): Promise<void> {
+  const [run] = await tx.query<{ id: string }>(
+    "select rule_id as id from redrive_rule_runs where redrive_id = $1",
+    [redriveId],
+    { name: "rule-of-redrive" },
+  );
+  if (run) await stopRule(tx, run.id, { reason, redriveId, atMs });
+}
+
+/** A rule switches itself off. False = it was off. */
+export async function stopRule(
+  tx: Tx,
+  id: string,
+  { reason, redriveId, atMs }: { reason: string; redriveId: string | null; atMs: number },
+): Promise<boolean> {
+  const [rule] = await tx.query<{ name: string; version: number; filter: unknown }>(
+    `update redrive_rules set enabled = false, stopped_at = now(), stop_reason = $2
+      where id = $1 and enabled returning name, version, body -> 'filter' as filter`,
+    [id, reason],
+  );
+  if (!rule) return false;
+  const shown = { name: rule.name, version: rule.version, filter: rule.filter };
+  await appendAudit(tx, {
+    actor: `rule:${rule.name}`,
+    action: "redrive-rule.stopped",
+    subjectKind: "redrive-rule",
+    subjectId: id,
+    redriveId,
+    reason,
+    before: { ...shown, enabled: true },
+    after: { ...shown, enabled: false },
+    count: 1,
+    atMs,
+  });
+  return true;
+}
+
+export async function insertTrial(
+  db: Queryable,
+  { id, digest, ...result }: RedriveRuleTrial,
+  { actor, atMs }: { actor: string; atMs: number },
+): Promise<void> {
+  await db.run(
+    `insert into redrive_rule_trials (id, digest, result, created_by, created_at)
+     values ($1, $2, $3::jsonb, $4, to_timestamp($5::float8 / 1000))`,
+    [id, digest, JSON.stringify(result), actor, atMs],
+  );
+}
+
+/** A rule that is switched on later is tried again. */
+const TRIALS_KEPT = "30 days";
+
+export async function removeExpiredTrials(db: Queryable): Promise<void> {
+  await db.run(`delete from redrive_rule_trials where created_at < now() - interval '${TRIALS_KEPT}'`);
+}
+
+type Client = Prisma.TransactionClient;
+type Edit = { actor: string; atMs: number };
+
+/** Every run that was found before is not made. Two changes of the rules never run at the same time. */
+export async function advanceRedriveRules(client: Client): Promise<void> {
+  await client.redriveRuleRevision.update({ where: { id: 1 }, data: { revision: { increment: 1 } } });
+}
+
+/** Stores a rule behind the others, switched off. */
+export async function insertRedriveRule(
+  client: Client,
+  { id, name, body }: { id: string; name: string; body: RedriveRuleBody },
+  { actor, atMs }: Edit,
+): Promise<RedriveRule> {
+  const at = new Date(atMs);
+  return client.redriveRule.create({
+    data: {
+      ...{ id, name, version: 1, position: (await client.redriveRule.count()) + 1, body: json(body) },
+      ...{ createdBy: actor, createdAt: at, updatedBy: actor, updatedAt: at },
+    },
+  });
+}
+
+/** `edited`: name and body are a new version; the next round begins at the newest event. `enabled`: as it is then. */
+export async function updateRedriveRule(
+  client: Client,
+  stored: RedriveRule,
+  { name, body, edited, enabled }: { name: string; body: RedriveRuleBody; edited: boolean; enabled: boolean },
+  { actor, atMs }: Edit,
+): Promise<RedriveRule> {
+  const at = new Date(atMs);
+  const switchedOn = enabled && !stored.enabled;
+  return client.redriveRule.update({
+    where: { id: stored.id },
+    data: {
+      ...{
+        name,
+        body: json(body),
+        enabled,
+        version: stored.version + (edited ? 1 : 0),
+        updatedBy: actor,
+        updatedAt: at,
+      },
+      ...(edited ? { lookedTo: null, fault: null } : {}),
+      ...(switchedOn ? { enabledBy: actor, enabledAt: at, stoppedAt: null, stopReason: null, lookedTo: null } : {}),
+    },
+  });
+}
+
+function json(body: RedriveRuleBody): Prisma.InputJsonValue {
+  return JSON.parse(JSON.stringify(body));
+}
