@@ -226,7 +226,7 @@ const bodyOut = {
   lane: laneSchema,
   ratePerSecond: z.nullable(z.number()),
   canary: z.union([z.boolean(), z.literal("auto"), z.record(z.string(), z.unknown())]),
-  brake: z.object({ ratio: z.number(), window: counted, minSample: counted }),
+  brake: z.record(z.string(), z.nullable(z.number())),
   onlyIf: z.object({ groupSucceeded: z.boolean(), breakerClosed: z.boolean() }),
   everyMs: counted,
   limits: z.object({
