@@ -39,7 +39,9 @@ const often = <Item>(times: number, item: Item): Item[] => Array<Item>(times).fi
 const commands = [
   of("park", fc.nat({ max: 2 }), (model, aggregate) => model.park(aggregate)),
   of("park again", place, (model, event) => model.parkAgain(event)),
-  of("bounce", place, (model, send) => model.bounce(send)),
+  of("bounce", fc.tuple(place, fc.boolean()), (model, [send, changed]) => model.bounce(send, changed)),
+  of("edit", fc.tuple(place, fc.boolean()), (model, [event, stale]) => model.edit(event, stale)),
+  of("restore", fc.tuple(place, fc.integer({ min: 1, max: 4 })), (model, [event, to]) => model.restore(event, to)),
   ...often(
     3,
     of(

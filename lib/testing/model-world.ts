@@ -14,6 +14,7 @@ import { imposeControl } from "@/lib/operations/impose-control";
 import { liftControl } from "@/lib/operations/lift-control";
 import { parkEvents } from "@/lib/operations/park-events";
 import { requestRedrive } from "@/lib/operations/request-redrive";
+import { editEvent, restoreRevision } from "@/lib/operations/revise-event";
 import type { Clock } from "@/lib/platform/clock";
 import { createLog } from "@/lib/platform/log";
 import { advanceCanaries } from "@/lib/redriving/canary-and-brake";
@@ -68,6 +69,9 @@ type EventRow = {
   id: string;
   eventId: string;
   status: EventStatus;
+  revision: number;
+  /** The highest number in use. */
+  last: number;
   version: string | null;
   aggregateId: string | null;
   confirmed: boolean;
@@ -109,9 +113,12 @@ const MAY = {
   ignore: ["ignore"],
   release: ["release"],
   confirm: ["confirm"],
+  revise: [],
   nothing: [],
 } as const satisfies Record<string, readonly EventMove[]>;
-export type Class = keyof typeof MAY;
+type Class = keyof typeof MAY;
+/** The commands that may make another revision current. */
+const REVISES: readonly Class[] = ["revise", "park"];
 
 /** All statuses that moves of a class lead to, from one status. */
 function reachable(from: EventStatus, kind: Class): Set<EventStatus> {
@@ -162,6 +169,8 @@ export async function openModel(store: ModelStore) {
   const [mayStillSend, requestedAt] = [new Map<string, number>(), new Map<string, number>()];
   const parkedAt = new Map<string, number>();
   const processed = new Set<string>();
+  /** By event and revision, and by redrive and event. */
+  const [bytes, frozen] = [new Map<string, string>(), new Map<string, number>()];
   const broken: unknown[] = [];
   let [step, made] = [0, 0];
   let seen: Seen = { events: new Map(), redrives: new Map() };
@@ -229,7 +238,8 @@ export async function openModel(store: ModelStore) {
 
   async function look(): Promise<Seen> {
     const events = await store.db.query<EventRow>(
-      `select e.id, e.event_id as "eventId", e.status, e.version::text as version, e.aggregate_id as "aggregateId",
+      `select e.id, e.event_id as "eventId", e.status, e.revision, e.version::text as version,
+              (select coalesce(max(v.revision), 1) from event_revisions v where v.id = e.id)::int as last, e.aggregate_id as "aggregateId",
               e.confirmed_at is not null as confirmed,
               (select i.redrive_id from redrive_items i where i.id = e.id and i.state = 'open') as "redriveId"
          from dlq_events e where e.source_id = $1 order by e.id`,
@@ -271,6 +281,15 @@ export async function openModel(store: ModelStore) {
       else if (!reachable(before.status, kind).has(after.status)) {
         broken.push({ rule: "only legal moves", kind, eventId, from: before.status, to: after.status });
       }
+      if (after && (after.revision !== before.revision || after.last !== before.last) && !REVISES.includes(kind)) {
+        broken.push({ rule: "only a revision or a bounce changes bytes", kind, eventId });
+      }
+      if (after && after.last > before.last + 1) broken.push({ rule: "numbers have no gap", eventId });
+      if (after?.status === "QUEUED" && before.status === "QUEUED" && after.redriveId === before.redriveId) {
+        const kept = frozen.get(`${after.redriveId} ${eventId}`);
+        if (kind === "revise" && after.revision !== before.revision)
+          broken.push({ rule: "queued is not revised", kept });
+      }
       if (after && (after.status === "QUEUED") !== (after.redriveId !== null)) {
         broken.push({ rule: "QUEUED is an open item", eventId, status: after.status, redriveId: after.redriveId });
       }
@@ -311,6 +330,7 @@ export async function openModel(store: ModelStore) {
           payload: Buffer.from(`{"number": ${number}, "big": 9007199254740993}`),
         });
         letters.set(letter.eventId, letter);
+        bytes.set(`${letter.eventId} 1`, letter.payload.toString());
         parkedAt.set(letter.eventId, step);
         await park(letter);
       }),
@@ -323,12 +343,50 @@ export async function openModel(store: ModelStore) {
       }),
 
     /** The consumer rejects what it had taken: the letter comes back with the mark of its redrive. */
-    bounce: (place: number) =>
+    bounce: (place: number, changed: boolean) =>
       command("park", async () => {
         const taken = sent.filter(({ fate }) => fate === "taken" || fate === "lost");
         const one = taken.at(place % (taken.length || 1));
         if (!one) return;
-        await park({ ...letters.get(one.eventId)!, redrive: { redriveId: one.redriveId, attempt: one.attempt } });
+        const payload = changed ? `{"step": ${step}}` : one.payload;
+        bytes.set(`${one.eventId} ${1 + seen.events.get(one.eventId)!.last}`, payload);
+        await park({
+          ...letters.get(one.eventId)!,
+          payload: Buffer.from(payload),
+          redrive: { redriveId: one.redriveId, attempt: one.attempt },
+        });
+      }),
+
+    /** `stale`: by somebody who looked before the last revision. */
+    edit: (place: number, stale: boolean) =>
+      command("revise", async () => {
+        const event = eventAt(place);
+        if (!event) return;
+        const { id, eventId, revision, last, status } = event;
+        const text = `{"step": ${step}}`;
+        const base = stale ? 1 : revision;
+        bytes.set(`${eventId} ${1 + last}`, text);
+        const edited = await editEvent(deps, { id, base, text, reason: "renamed", headersMax: 100 }, ada).then(
+          (answer) => answer.revision,
+          refusedIn,
+        );
+        const may = base === revision && (status === "PENDING" || status === "IGNORED");
+        if (edited !== (may ? last + 1 : null))
+          broken.push({ rule: "parked and current can be edited", event, edited });
+      }),
+
+    restore: (place: number, revision: number) =>
+      command("revise", async () => {
+        const event = eventAt(place);
+        if (!event) return;
+        const { id, status, last, revision: base } = event;
+        const restored = await restoreRevision(deps, { id, base, revision, reason: "no cause" }, ada).then(
+          (answer) => answer.revision,
+          refusedIn,
+        );
+        const may = revision !== base && revision <= last && (status === "PENDING" || status === "IGNORED");
+        if (restored !== (may ? revision : null))
+          broken.push({ rule: "any revision can be restored", event, restored });
       }),
 
     redrive: (choice: {
@@ -348,6 +406,7 @@ export async function openModel(store: ModelStore) {
         });
         const { id } = await requestRedrive(deps, { request, idempotency: null }, ada);
         requestedAt.set(id, step);
+        for (const { eventId, revision } of seen.events.values()) frozen.set(`${id} ${eventId}`, revision);
       }),
 
     /** A worker takes a job of the queue. A job that is handed out twice stays in the queue. */
@@ -593,6 +652,12 @@ export async function openModel(store: ModelStore) {
       .filter(([key, sends]) => sends.length > 1 + (ambiguous.get(key) ?? 0))
       .map(([key, sends]) => ({ rule: "a repeat follows a lost answer", key, sends: sends.length }));
   }
+}
+
+/** null: the product refused. Everything else is a fault. */
+function refusedIn(error: unknown): null {
+  if (error instanceof DomainError) return null;
+  throw error;
 }
 
 function seenWords({ events, redrives }: Seen): unknown {
