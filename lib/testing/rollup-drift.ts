@@ -102,6 +102,21 @@ export async function contradictions(db: Db): Promise<unknown[]> {
      where (r.total, r.delivered, r.deduplicated, r.failed, r.refused, r.cancelled, r.passed)
            <> (i.total, i.delivered, i.deduplicated, i.failed, i.refused, i.cancelled, i.passed)
     union all
+    select 'a current revision that is not stored, or of another size', e.event_id, e.revision::text
+      from dlq_events e join dlq_event_facts f on f.id = e.id left join dlq_event_bodies b on b.id = e.id
+      left join event_revisions r on r.id = e.id and r.revision = e.revision
+     where octet_length(case e.revision when 1 then b.payload else r.payload end) is distinct from f.payload_bytes
+    union all
+    select 'an attempt with another revision than its item', a.id::text, a.revision::text
+      from redrive_attempts a join redrive_items i on i.id = a.id and i.redrive_id = a.redrive_id
+     where a.revision <> i.revision
+    union all
+    select 'a key of two revisions, or a revision with two keys', min(a.idempotency_key), null
+      from redrive_attempts a group by a.id, a.revision having count(distinct a.idempotency_key) > 1
+    union all
+    select 'a key of two revisions, or a revision with two keys', a.idempotency_key, null
+      from redrive_attempts a group by a.idempotency_key having count(distinct (a.id, a.revision)) > 1
+    union all
     select 'redrive counts other confirmations than its events', r.id::text, r.confirmed::text
       from redrives r
       left join (select confirmed_redrive as id, count(*) as n from dlq_events group by 1) c using (id)
