@@ -3,7 +3,7 @@
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
 import { bracketMatching, codeFolding, foldGutter, foldKeymap, indentUnit } from "@codemirror/language";
-import { forceLinting, linter, lintGutter, lintKeymap } from "@codemirror/lint";
+import { linter, lintGutter, lintKeymap } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { EditorState, type Extension } from "@codemirror/state";
 import {
@@ -29,11 +29,10 @@ export type CodeEditorHandle = {
   show(problem: PlacedProblem): void;
   /** Changes the white space only; false when the text is no JSON. */
   format(): boolean;
-  replace(text: string): void;
 };
 
 export type CodeEditorProps = {
-  /** The text at first; later texts come through `replace` of the handle. */
+  /** At first; the editor keeps its own from then on. */
   text: string;
   separator: "\n" | "\r\n";
   language: "json" | "text";
@@ -46,8 +45,6 @@ export type CodeEditorProps = {
   /** What the schema says of a text that is JSON. A failure is the caller's to show; it then gives no problem. */
   check?: (text: string) => Promise<PointedProblem[]>;
   onProblems?: (problems: PlacedProblem[]) => void;
-  /** Another value checks the text again. */
-  checkedBy?: string;
   handle?: Ref<CodeEditorHandle>;
   className?: string;
 };
@@ -91,12 +88,6 @@ export function CodeEditor(props: CodeEditorProps) {
     };
   }, [separator, language, label, describedBy, readOnly]);
 
-  const { checkedBy } = props;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another `checkedBy` is what asks for the check
-  useEffect(() => {
-    if (view.current) forceLinting(view.current);
-  }, [checkedBy]);
-
   useImperativeHandle(props.handle, () => ({
     focus: () => view.current?.focus(),
     show: ({ from, to }) => {
@@ -107,10 +98,6 @@ export function CodeEditor(props: CodeEditorProps) {
       editor.focus();
     },
     format: () => formatWhole(view.current!),
-    replace: (next) => {
-      const editor = view.current!;
-      editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: editor.state.toText(next) } });
-    },
   }));
 
   return <div ref={host} className={props.className ?? "min-h-0 flex-1 overflow-hidden"} />;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { AppliedControl } from "@/lib/contract/events";
-import { whyNotRedrive } from "./action-rules";
+import type { AppliedControl, EventDetail } from "@/lib/contract/events";
+import { lastRedrive, whyNotEdit, whyNotRedrive } from "./action-rules";
 import { stateOf } from "./event-state";
 
 const NOW = Date.parse("2026-11-20T12:00:00Z");
@@ -70,5 +70,25 @@ describe("the state an event shows", () => {
   it("is none of these under a whitelist, nor for what is not PENDING", () => {
     expect(stateOf({ ...event, cooldownUntil: until, control: control("whitelist") }, NOW).state).toBe("BOUNCED");
     expect(stateOf({ ...event, status: "IGNORED", control: control("blacklist") }, NOW).state).toBe("IGNORED");
+  });
+});
+
+describe("why an event cannot be edited", () => {
+  const body = (masked: boolean) => ({ masked }) as EventDetail["body"];
+
+  it("is nothing for a parked event that is shown whole", () => {
+    for (const status of ["PENDING", "IGNORED"] as const) expect(whyNotEdit({ status, body: body(false) })).toBeNull();
+  });
+  it("is the redrive that has it, or that it was sent", () => {
+    expect(whyNotEdit({ status: "QUEUED", body: body(false) })).toMatch(/queued in a redrive/);
+    expect(whyNotEdit({ status: "REDRIVEN", body: body(false) })).toMatch(/was redriven/);
+  });
+  it("is a payload that the viewer sees masked", () => {
+    expect(whyNotEdit({ status: "PENDING", body: body(true) })).toMatch(/may not/);
+  });
+  it("names the last redrive of the history", () => {
+    const entry = (redriveId: string | null) => ({ redriveId }) as EventDetail["history"][number];
+    expect(lastRedrive({ history: [entry("r-1"), entry("r-2"), entry(null)] })).toBe("r-2");
+    expect(lastRedrive({ history: [entry(null)] })).toBeNull();
   });
 });

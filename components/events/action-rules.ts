@@ -1,4 +1,4 @@
-import type { ListedEvent } from "@/lib/contract/events";
+import type { EventDetail, ListedEvent } from "@/lib/contract/events";
 import { REFUSAL_TEXT } from "@/lib/core/refusal";
 import { controlCause } from "./event-state";
 
@@ -21,4 +21,22 @@ export function whyNotRedrive(event: Facts, nowMs: number): string | null {
   if (control) return `It is ${controlCause(control)}`;
   const cooling = event.cooldownUntil !== null && Date.parse(event.cooldownUntil) > nowMs;
   return cooling ? `It ${REFUSAL_TEXT.cooling}.` : null;
+}
+
+/** Why the event cannot be edited now, as a sentence; null = it can. */
+export function whyNotEdit({ status, body }: Pick<EventDetail, "status" | "body">): string | null {
+  switch (status) {
+    case "QUEUED":
+      return "It is queued in a redrive, which sends the revision that it has frozen: cancel that redrive, or wait for its end.";
+    case "REDRIVEN":
+      return "It was redriven and has not come back: what was sent cannot be changed any more.";
+    case "PENDING":
+    case "IGNORED":
+      return body.masked ? "You may not see this payload whole, so you may not edit it: ask an administrator." : null;
+  }
+}
+
+/** The last redrive that its history names; null = none. */
+export function lastRedrive({ history }: Pick<EventDetail, "history">): string | null {
+  return history.findLast(({ redriveId }) => redriveId !== null)?.redriveId ?? null;
 }

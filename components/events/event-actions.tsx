@@ -10,7 +10,7 @@ import { showToast } from "@/components/ui/toast";
 import { useNow } from "@/lib/browser/clock-zone";
 import { useHotkeys } from "@/lib/browser/hotkeys";
 import type { EventDetail } from "@/lib/contract/events";
-import { whyNotRedrive } from "./action-rules";
+import { whyNotEdit, whyNotRedrive } from "./action-rules";
 import { isBehind } from "./aggregate-order";
 import { curlRead, curlRedrive, curlReplay } from "./curl";
 import { redriveOne } from "./one-click";
@@ -77,9 +77,21 @@ export function EventActions({
     else void send("deliver");
   };
   useHotkeys(
-    { r: () => setOpen("redrive"), v: () => void send("verify"), i: () => setOpen(ignored ? "release" : "ignore") },
+    {
+      r: () => setOpen("redrive"),
+      v: () => void send("verify"),
+      i: () => setOpen(ignored ? "release" : "ignore"),
+      e: () => (noEdit === null ? edit() : void showToast({ title: "It cannot be edited now", detail: noEdit })),
+    },
     keyboard === true,
   );
+  const noEdit = whyNotEdit(event);
+  const edit = () => {
+    const params = new URLSearchParams(window.location.search);
+    params.delete("open");
+    params.set("edit", "1");
+    router.push(`/events/${event.id}?${params}`);
+  };
   const { source, aggregateId, aggregateType } = event;
   const scope =
     aggregateId === null
@@ -105,6 +117,15 @@ export function EventActions({
         onClick={() => void send("verify")}
       >
         Verify
+      </ActionButton>
+      <ActionButton
+        size={size}
+        aria-disabled={noEdit !== null}
+        data-tip={noEdit ?? "Edit its payload and headers  e"}
+        className="aria-disabled:pointer-events-auto"
+        onClick={() => (noEdit === null ? edit() : undefined)}
+      >
+        Edit
       </ActionButton>
       <ActionButton size={size} onClick={() => setOpen(ignored ? "release" : "ignore")} data-tip="i">
         {ignored ? "Release…" : "Ignore…"}

@@ -3,9 +3,11 @@
 import { ChevronDown, ChevronUp } from "lucide-react";
 import Link from "next/link";
 import { useRouter } from "next/navigation";
-import { IconButton, LinkButton } from "@/components/ui/button";
+import { useState, useSyncExternalStore } from "react";
+import { Button, IconButton, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
+import { whenOpened } from "@/components/ui/lazily";
 import { ShortId } from "@/components/ui/short-id";
 import { Skeleton } from "@/components/ui/skeleton";
 import { StateBadge } from "@/components/ui/state-badge";
@@ -18,6 +20,7 @@ import { useHotkeys } from "@/lib/browser/hotkeys";
 import { isEmptyFilter } from "@/lib/browser/qualified-search";
 import type { EventDetail } from "@/lib/contract/events";
 import { visible } from "@/lib/core/format";
+import { lastRedrive, whyNotEdit } from "./action-rules";
 import { AdmissionNote } from "./admission-note";
 import { AggregateView } from "./aggregate-view";
 import { ErrorView } from "./error-view";
@@ -27,8 +30,15 @@ import { Facts } from "./facts";
 import { HeadersView } from "./headers-view";
 import { HistoryView } from "./history-view";
 import { PayloadView } from "./payload/payload-view";
+import { RevisionsView } from "./revisions-view";
+import { SavedRevision } from "./saved-revision";
 
-const TAB_IDS = ["payload", "headers", "error", "history", "aggregate"] as const;
+const EventEditor = whenOpened(
+  () => import("@/components/editor/event-editor").then(({ EventEditor }) => EventEditor),
+  <PartSkeleton label="Loading the editor" />,
+);
+
+const TAB_IDS = ["payload", "headers", "error", "history", "revisions", "aggregate"] as const;
 
 /** One event. The filter in its address is the filter of the list that opened it. */
 export function EventPage({ id, initial }: { id: string; initial: InitialDetail }) {
@@ -49,14 +59,36 @@ export function EventPage({ id, initial }: { id: string; initial: InitialDetail 
       </>
     );
   }
+  return <Loaded key={event.id} event={event} error={error} onRetry={() => void refetch()} />;
+}
+
+function Loaded({ event, error, onRetry }: { event: EventDetail; error: unknown; onRetry: () => void }) {
+  const [edit, setEdit] = usePageParam("edit");
+  const [saved, setSaved] = useState<number | null>(null);
+  const editing = edit === "1";
+  const close = () => setEdit(null);
   return (
     <div className="flex min-h-full flex-col lg:h-full lg:min-h-0">
-      <Header event={event} />
-      {error ? <ErrorPanel error={error} inline onRetry={() => void refetch()} /> : null}
-      <AdmissionNote event={event} />
+      <Header event={event} editing={editing} />
+      {error ? <ErrorPanel error={error} inline onRetry={onRetry} /> : null}
+      {editing ? null : <AdmissionNote event={event} />}
+      {saved === null || editing ? null : (
+        <SavedRevision event={event} revision={saved} onClose={() => setSaved(null)} />
+      )}
       <div className="flex min-h-0 flex-1 flex-col lg:flex-row">
         <div className="flex min-h-0 min-w-0 flex-1 flex-col">
-          <EventTabs event={event} />
+          {editing ? (
+            <EditorOf
+              event={event}
+              onClose={close}
+              onSaved={(revision) => {
+                setSaved(revision);
+                close();
+              }}
+            />
+          ) : (
+            <EventTabs event={event} />
+          )}
         </div>
         <aside
           aria-label="Facts"
@@ -69,7 +101,36 @@ export function EventPage({ id, initial }: { id: string; initial: InitialDetail 
   );
 }
 
-function Header({ event }: { event: EventDetail }) {
+/** The editor, or why the event cannot be edited. An edit that was begun stays open, so that its text is not lost. */
+function EditorOf(props: { event: EventDetail; onClose: () => void; onSaved: (revision: number) => void }) {
+  const why = whyNotEdit(props.event);
+  const [begun] = useState(why === null);
+  // The server knows nothing of an unsaved edit that this tab keeps.
+  const inBrowser = useSyncExternalStore(
+    () => () => undefined,
+    () => true,
+    () => false,
+  );
+  if (!inBrowser) return <PartSkeleton label="Loading the editor" />;
+  if (begun) return <EventEditor {...props} />;
+  const redriveId = lastRedrive(props.event);
+  return (
+    <EmptyState
+      title="This event cannot be edited now"
+      action={
+        <>
+          {redriveId === null ? null : <LinkButton href={`/redrives/${redriveId}`}>Its redrive</LinkButton>}
+          <Button onClick={props.onClose}>Back to the event</Button>
+        </>
+      }
+    >
+      {why}
+    </EmptyState>
+  );
+}
+
+/** `editing`: the actions would use the saved revision, not what is being typed. */
+function Header({ event, editing }: { event: EventDetail; editing: boolean }) {
   const now = useNow();
   const { state, remainingMs } = stateOf(event, now);
   const aggregate = aggregateText(event);
@@ -83,6 +144,9 @@ function Header({ event }: { event: EventDetail }) {
         </h1>
         <p className="flex flex-wrap items-center gap-x-3 text-muted">
           <ShortId id={event.eventId} label="event id" head={12} tail={6} />
+          {event.revision === 1 ? null : (
+            <span data-tip="The current one of its revisions: see the tab Revisions">revision {event.revision}</span>
+          )}
           {event.eventType ? <bdi className="wrap-anywhere">{visible(event.eventType)}</bdi> : null}
           {aggregate ? <bdi className="line-clamp-1 font-mono text-sm wrap-anywhere">{visible(aggregate)}</bdi> : null}
           <span className="line-clamp-1 break-all">
@@ -91,8 +155,12 @@ function Header({ event }: { event: EventDetail }) {
         </p>
       </div>
       <div className="ml-auto flex flex-wrap items-center gap-1.5">
-        <Walk id={event.id} />
-        <EventActions event={event} keyboard />
+        {editing ? null : (
+          <>
+            <Walk id={event.id} />
+            <EventActions event={event} keyboard />
+          </>
+        )}
       </div>
     </header>
   );
@@ -161,6 +229,12 @@ function EventTabs({ event }: { event: EventDetail }) {
           content: <HistoryView eventId={event.id} history={event.history} />,
         },
         {
+          id: "revisions",
+          label: "Revisions",
+          count: event.revision,
+          content: <RevisionsView event={event} />,
+        },
+        {
           id: "aggregate",
           label: "Aggregate",
           count: event.aggregate.length,
@@ -168,6 +242,15 @@ function EventTabs({ event }: { event: EventDetail }) {
         },
       ]}
     />
+  );
+}
+
+function PartSkeleton({ label }: { label: string }) {
+  return (
+    <div role="status" aria-label={label} className="flex flex-col gap-3 p-4">
+      <Skeleton className="h-6 w-full" />
+      <Skeleton className="h-64 w-full" />
+    </div>
   );
 }
 

@@ -26,6 +26,8 @@ const SECTIONS: { title: string; rows: [keys: string, does: string][] }[] = [
       ["r", "redrive"],
       ["v", "verify: dry run only"],
       ["i", "ignore, or release what is ignored"],
+      ["e", "edit one event"],
+      ["m", "mend the selection, or all that match"],
       ["n", "show new events"],
     ],
   },

@@ -108,6 +108,6 @@ export function exportHref(filter: EventFilter, format: "ndjson" | "csv"): strin
   return `/api/v1/events/export?${params}`;
 }
 
-export function payloadHref(id: string): string {
-  return `/api/v1/events/${encodeURIComponent(id)}/payload`;
+export function payloadHref(id: string, revision?: number): string {
+  return `/api/v1/events/${encodeURIComponent(id)}/payload${revision === undefined ? "" : `?revision=${revision}`}`;
 }

@@ -2,10 +2,13 @@ import type { EventFilter } from "@/lib/contract/event-filter";
 import { foldTags, readNames, toSearchParams } from "@/lib/contract/filter-params";
 import { DomainError } from "@/lib/core/problem";
 
-/** Parameters of the address that are not part of the filter: the open event, the tab, the sort order. */
+/** Parameters of the address that are not part of the filter: the open event, the tab, the open editor, the sort order. */
 export const PAGE_PARAMS = [
   "open",
   "tab",
+  "edit",
+  "revision",
+  "with",
   "state",
   "kind",
   "sort",

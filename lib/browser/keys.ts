@@ -15,8 +15,11 @@ export const keys = {
     count: (filter: EventFilter) => ["events", "count", filter] as const,
     meanings: (text: string) => ["events", "meanings", text] as const,
     detail: (id: string) => ["events", "detail", id] as const,
+    revisions: (id: string, current: number) => ["events", "revisions", id, current] as const,
     neighbours: (id: string, filter: EventFilter) => ["events", "neighbours", id, filter] as const,
   },
+  /** Not below `events`: the bytes of a revision never change. */
+  revision: (id: string, revision: number | null) => ["revision", id, revision] as const,
   views: ["views"] as const,
   groups: (params: Params = {}) => ["groups", params] as const,
   redrives: {

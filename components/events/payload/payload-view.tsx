@@ -70,7 +70,16 @@ function Hex({ bytes }: { bytes: Uint8Array }) {
 }
 
 /** A payload as received: as a tree if it is JSON, as text if it is text, and always as bytes. */
-export function PayloadView({ eventId, body }: { eventId: string; body: BodyOut }) {
+export function PayloadView({
+  eventId,
+  body,
+  revision,
+}: {
+  eventId: string;
+  body: BodyOut;
+  /** The revision that `body` is; absent = the current one. */
+  revision?: number;
+}) {
   const bytes = useMemo(() => fromBase64(body.base64), [body.base64]);
   const json = useMemo(() => (body.text === null ? null : openJson(bytes)), [body.text, bytes]);
   const [chosen, setChosen] = useState<Mode | null>(null);
@@ -155,7 +164,7 @@ export function PayloadView({ eventId, body }: { eventId: string; body: BodyOut 
         <span className="ml-auto sm:hidden" />
         {body.text === null ? null : <CopyButton text={body.text} label="payload" />}
         <a
-          href={payloadHref(eventId)}
+          href={payloadHref(eventId, revision)}
           download
           aria-label="Download the exact bytes"
           data-tip="Download the exact bytes"

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import type { Header } from "@/lib/core/dead-letter";
+import { REDACTED, redactHeaders } from "@/lib/core/redact";
+import { addRow, isHidden, moveRow, rowsOf, typed } from "./header-rows";
+
+const HEADERS: Header[] = [
+  ["x-tenant", "north"],
+  ["x-tenant", "south"],
+  ["key", "AAE=", "bytes"],
+];
+const headersOf = (rows: ReturnType<typeof rowsOf>) => rows.map(({ header }) => header);
+
+describe("the rows of the headers", () => {
+  it("keep their order and repeated names", () => {
+    expect(headersOf(rowsOf(HEADERS))).toEqual(HEADERS);
+  });
+  it("move by one, and stay at the ends", () => {
+    const rows = rowsOf(HEADERS);
+    expect(headersOf(moveRow(rows, 2, -1))).toEqual([HEADERS[0], HEADERS[2], HEADERS[1]]);
+    expect(headersOf(moveRow(rows, 0, -1))).toEqual(HEADERS);
+    expect(headersOf(moveRow(rows, 2, 1))).toEqual(HEADERS);
+  });
+  it("get a key that no other row has, also after one was removed", () => {
+    const rows = addRow(rowsOf(HEADERS).slice(1));
+    expect(new Set(rows.map(({ key }) => key)).size).toBe(3);
+    expect(addRow([])).toEqual([{ key: 0, header: ["", ""] }]);
+  });
+});
+
+it("keeps how a value is encoded when it is typed anew", () => {
+  expect(typed(["a", "1"], { value: "2" })).toEqual(["a", "2"]);
+  expect(typed(["a", null], { value: "2" })).toEqual(["a", "2"]);
+  expect(typed(["a", null], { name: "b" })).toEqual(["b", null]);
+  expect(typed(["a", "AAE=", "bytes"], { value: "AAI=" })).toEqual(["a", "AAI=", "bytes"]);
+  expect(typed(["a", "AAE=", "bytes"], { name: "b" })).toEqual(["b", "AAE=", "bytes"]);
+});
+
+it("hides the credentials that arrived, and none that is typed", () => {
+  const shown = redactHeaders([
+    ["authorization", "Bearer 1"],
+    ["x-tenant", "north"],
+  ]);
+  expect(shown.map((header) => isHidden(header, shown))).toEqual([true, false]);
+  expect(isHidden(["authorization", "Bearer 2"], shown)).toBe(false);
+  expect(shown[0]![1]).toBe(REDACTED);
+});

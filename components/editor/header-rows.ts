@@ -1,0 +1,36 @@
+import type { Header } from "@/lib/core/dead-letter";
+import { isSecretHeader } from "@/lib/core/redact";
+
+/** A header in the table: names repeat and rows move, so each row has a key of its own. */
+export type HeaderRow = { key: number; header: Header };
+
+export function rowsOf(headers: readonly Header[]): HeaderRow[] {
+  return headers.map((header, key) => ({ key, header }));
+}
+
+/** The value is a credential, which is stored and sent but never shown: the row can be moved or removed. */
+export function isHidden([name, value]: Header, arrived: readonly Header[]): boolean {
+  return value !== null && isSecretHeader(name) && arrived.some((header) => header[0] === name && header[1] === value);
+}
+
+export function moveRow(rows: readonly HeaderRow[], at: number, by: -1 | 1): HeaderRow[] {
+  const to = at + by;
+  if (to < 0 || to >= rows.length) return [...rows];
+  const moved = [...rows];
+  [moved[at], moved[to]] = [moved[to]!, moved[at]!];
+  return moved;
+}
+
+export function addRow(rows: readonly HeaderRow[]): HeaderRow[] {
+  const key = Math.max(-1, ...rows.map((row) => row.key)) + 1;
+  return [...rows, { key, header: ["", ""] }];
+}
+
+/** The header with a typed name or value. Typed text is text, whatever the value was before. */
+export function typed([name, value, encoding]: Header, part: { name?: string; value?: string }): Header {
+  if (part.value !== undefined)
+    return encoding === undefined || encoding === "text"
+      ? [part.name ?? name, part.value]
+      : [part.name ?? name, part.value, encoding];
+  return encoding === undefined ? [part.name ?? name, value] : [part.name ?? name, value, encoding];
+}

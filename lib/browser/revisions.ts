@@ -1,0 +1,55 @@
+import { type QueryClient, useQuery } from "@tanstack/react-query";
+import type { ApiError } from "@/lib/contract/api-error";
+import type { SchemaCheckOut, SchemaCheckRequest } from "@/lib/contract/payload-schemas";
+import type {
+  EditRequest,
+  RestoreRequest,
+  RevisedAnswer,
+  RevisionDetail,
+  RevisionList,
+} from "@/lib/contract/revisions";
+import { fetchJson } from "./fetch-json";
+import { invalidateAfter, keys } from "./keys";
+
+const pathOf = (id: string) => `/api/v1/events/${encodeURIComponent(id)}/revisions`;
+
+/** All revisions of the event, newest first. `current` reads them again when another one becomes current. */
+export function useRevisions(id: string, current: number) {
+  return useQuery<RevisionList, ApiError>({
+    queryKey: keys.events.revisions(id, current),
+    queryFn: ({ signal }) => fetchJson<RevisionList>(pathOf(id), { signal }),
+  });
+}
+
+/** One revision with its bytes, which never change. */
+export function useRevision(id: string, revision: number | null) {
+  return useQuery<RevisionDetail, ApiError>({
+    queryKey: keys.revision(id, revision),
+    queryFn: ({ signal }) => fetchJson<RevisionDetail>(`${pathOf(id)}/${revision}`, { signal }),
+    enabled: revision !== null,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+/** Saves what was edited as a new revision, and makes it the current one. Parts that did not change are left out. */
+export async function saveRevision(client: QueryClient, id: string, edit: EditRequest): Promise<RevisedAnswer> {
+  const saved = await fetchJson<RevisedAnswer>(pathOf(id), { method: "POST", body: edit });
+  await invalidateAfter(client, "events");
+  return saved;
+}
+
+/** Makes a revision the current one. No bytes are copied. */
+export async function restoreRevision(
+  client: QueryClient,
+  id: string,
+  request: RestoreRequest,
+): Promise<RevisedAnswer> {
+  const restored = await fetchJson<RevisedAnswer>(`${pathOf(id)}/restore`, { method: "POST", body: request });
+  await invalidateAfter(client, "events");
+  return restored;
+}
+
+/** What the schema of the source and the event type says of a payload. Nothing is stored. */
+export function checkPayload(body: SchemaCheckRequest): Promise<SchemaCheckOut> {
+  return fetchJson<SchemaCheckOut>("/api/v1/schemas/check", { method: "POST", body, reads: true });
+}
