@@ -118,16 +118,25 @@ beforeAll(async () => {
   const both = { ids: [other.shared!, own.shared!] };
   const spanning = post({ select: both, mode: "verify", lane: "main", reason: "both" });
   other.spanning = ((await ask(ADMIN, "POST api/v1/redrives/route.ts", spanning)).body as { id: string }).id;
+  const approval = `insert into approvals (id, subject_kind, subject_id, state, causes, terms, digest, asked_by, expires_at)
+    select gen_random_uuid(), 'redrive', $1, 'asked', '[]', $2::jsonb, $3, 'zzb-asker', now() + interval '1 h'`;
+  const terms = { manifest: "", events: 1, lane: "main", target: null, ratePerSecond: null, canary: null, brake: null };
+  const rest = { earlier: "hold", despite: [], recipe: null };
+  await web.deps.db.run(approval, [other.redrive, JSON.stringify({ ...terms, ...rest }), DIGEST]);
   const entry = "select id from audit_entries where redrive_id = $1 order by id limit 1";
   other.spanningEntry = await idOf(entry, [other.spanning]);
   hidden = Object.values(other);
 });
 afterAll(() => web.close());
 
+const DIGEST = "0".repeat(64);
+
 /** The requests of each GET: with a name from the other source, and without a name. */
 const READS: Record<string, () => Case[]> = {
   "admission-rules": () => [{}],
   "admission-rules/[id]": () => [{ params: { id: other.rule! } }],
+  "approvals/[id]": () => [{ params: { id: other.redrive! } }],
+  approvals: () => [{}, { query: "?state=asked" }],
   "audit/[id]/events": () => [other.entry!, other.spanningEntry!].map((id) => ({ params: { id } })),
   audit: () => [
     {},
@@ -204,6 +213,9 @@ const CHANGES: Record<string, () => Case[]> = {
   "DELETE api/v1/admission-rules/[id]/route.ts": () => [post({ reason: "no" }, { id: other.rule! })],
   "POST api/v1/admission-rules/try/route.ts": () => [
     post({ rule: { source: "zzb", when: [], do: { park: "early" } } }),
+  ],
+  "PATCH api/v1/approvals/[id]/route.ts": () => [
+    post({ decision: "approve", digest: DIGEST, reason: "no" }, { id: other.redrive! }),
   ],
   "POST api/v1/controls/route.ts": () =>
     [{ source: "zzb" }, { errorCode: "X", source: "zzb" }, { errorCode: "X" }, { aggregateId: "X" }].map((scope) =>

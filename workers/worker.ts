@@ -15,6 +15,7 @@ import { advanceCanaries } from "@/lib/redriving/canary-and-brake";
 import { createLostWork, HEARTBEAT_MS, type LostWork } from "@/lib/redriving/lost-work";
 import { reconcile } from "@/lib/redriving/reconcile";
 import { createRedriver, type Redriver } from "@/lib/redriving/redriver";
+import { startWaiting } from "@/lib/redriving/start-redrive";
 import { REFRESH_MS } from "@/lib/redriving/target-directory";
 import { databaseClock } from "@/lib/store/database-clock";
 import { createDb, type Db } from "@/lib/store/db";
@@ -197,6 +198,7 @@ function regularWorkOf(redriver: Redriver, lostWork: LostWork, upkeepDb: Db): Re
     { name: "targets", everyMs: REFRESH_MS, work: () => redriver.targets.refreshIf(redriver.claims.list().length > 0) },
     { name: "reconcile", everyMs: RECONCILE_MS, work: () => reconcile(redriver) },
     { name: "canary", everyMs: 1_000, work: () => advanceCanaries(redriver) },
+    { name: "start", everyMs: 1_000, work: () => startWaiting(redriver) },
     { name: "confirm", everyMs: 5_000, work: () => confirmQuietEvents(redriver) },
     { name: "redrive rules", everyMs: 5_000, work: () => runRedriveRules(redriver) },
     { name: "fold", everyMs: 15_000, work: () => foldRollups(upkeepDb) },

@@ -31,6 +31,7 @@ const SECURITY_SCHEMES = {
 
 /** What stands first in a path below /api/v1; `machine` are the paths outside of it. */
 const TAGS = {
+  approvals: "What waits for the approval of a second person",
   "admission-rules": "Rules that are applied to each arrival before it is stored",
   audit: "Who did what, and to which events",
   controls: "Blacklists, whitelists and cooldowns",

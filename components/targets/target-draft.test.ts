@@ -20,6 +20,7 @@ const target: TargetOut = {
   warmUpMs: 4_500,
   noBursts: true,
   fallback: { kind: "defer", deferMs: 90_000 },
+  needsApproval: false,
   engine: [],
   sentPerSecondNow: null,
 };

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { approvalSchema as approvalShape } from "@/lib/contract/approvals";
 import { idPageQuery } from "@/lib/contract/id-page";
 import { thenRead } from "@/lib/contract/query";
 import {
@@ -19,6 +20,7 @@ import { CANARY_STEPS } from "@/lib/core/canary";
 import { ITEM_STATES } from "@/lib/core/item-state";
 import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { LIVE_REDRIVE_STATES, REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
+import { WAITS } from "@/lib/core/redrive-wait";
 import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import { STALL_CODES } from "@/lib/core/stalled";
 
@@ -89,6 +91,8 @@ export const previewRequestSchema = named(
 );
 export type PreviewRequest = z.infer<typeof previewRequestSchema>;
 
+const time = z.iso.datetime({ offset: true, error: "must be a time, such as 2026-11-22T14:05:00Z" });
+
 export const redriveRequestSchema = named(
   "RedriveRequest",
   z.strictObject({
@@ -109,6 +113,10 @@ export const redriveRequestSchema = named(
         .int("must be a whole number of milliseconds")
         .check(z.gte(0, "must be at least 0"), z.lte(60_000, "must be at most 60,000")),
     ),
+    /** Nothing is sent before; absent = at once. Its events are frozen and QUEUED meanwhile. */
+    startAt: z.optional(time),
+    /** It starts when the breakers of its targets let events through; not closed by `until` = it is cancelled. */
+    startWhen: z.optional(z.strictObject({ breakerCloses: z.literal(true), until: z.optional(time) })),
     /** Absent = Parkade writes what was selected; a deliver redrive above the setting `reasonRequiredAbove` needs one. */
     reason: z.optional(reasonSchema),
   }),
@@ -121,6 +129,8 @@ export const redriveChangeSchema = named(
   z.union([
     /** undo: a cancel that is refused unless nothing can have been sent, which the hold's end decides. */
     z.strictObject({ action: z.enum(["pause", "cancel", "undo"]), reason: z.optional(reasonSchema) }),
+    /** It no longer waits for a time or a breaker. */
+    z.strictObject({ action: z.literal("start"), reason: z.optional(reasonSchema) }),
     z.strictObject({
       action: z.literal("resume"),
       /** The rate from now on; absent = as it was. */
@@ -240,6 +250,8 @@ export const redriveAnswerSchema = named(
     refusedByReason: countsOut,
     /** Nothing is sent before; null = no hold was asked for. */
     holdUntil: nullableTime,
+    /** What it waits for before it starts; see GET /api/v1/redrives/{id}. */
+    waitsFor: z.array(z.enum(WAITS)),
   }),
   {
     id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50",
@@ -248,6 +260,7 @@ export const redriveAnswerSchema = named(
     refused: 1,
     refusedByReason: { cooling: 1 },
     holdUntil: null,
+    waitsFor: [],
   },
 );
 /** Named events that do not exist are counted as refused (`not-found`), and are not part of `total`. */
@@ -342,6 +355,14 @@ const redriveShape = {
   holdUntil: nullableTime,
   /** What is left of the hold at this answer, by the store's clock; null = no hold, or it is over. */
   holdLeftMs: nullableNumber,
+  /** What a frozen redrive waits for before it starts; empty = nothing. */
+  waitsFor: z.array(z.enum(WAITS)),
+  /** It starts at this time; null = no time was asked for. */
+  startAt: nullableTime,
+  /** It waits until the breakers of its targets close, and is cancelled at this time; null = it does not wait for them. */
+  breakerUntil: nullableTime,
+  /** The latest approval that was asked for; null = it needed none. */
+  approval: z.nullable(approvalShape),
   /** Sends per second over the last 30 s; null when nothing ran. */
   rateNow: nullableNumber,
   /** Until the last open event is sent, what is left of the hold included. */
@@ -387,6 +408,9 @@ const REDRIVE_EXAMPLE = {
   finishedAt: null,
   holdUntil: null,
   holdLeftMs: null,
+  startAt: null,
+  breakerUntil: null,
+  approval: null,
   rateNow: 4.8,
   etaMs: 800,
   stalled: null,
@@ -394,6 +418,7 @@ const REDRIVE_EXAMPLE = {
 export const redriveSchema = named("Redrive", z.object(redriveShape), {
   ...REDRIVE_EXAMPLE,
   despite: [],
+  waitsFor: [],
   brake: { ...REDRIVE_EXAMPLE.brake },
 });
 export type RedriveOut = z.infer<typeof redriveSchema>;

@@ -45,6 +45,8 @@ export const sourceChangeSchema = named(
     /** false = the mode `stopped`; true = `running`, unless the source is paused or draining. `mode` wins over it. */
     enabled: z.optional(z.boolean("must be true or false")),
     mode: z.optional(mode),
+    /** true = each redrive or mend of its events needs the approval of a second person. */
+    needsApproval: z.optional(z.boolean("must be true or false")),
     reason: z.optional(reasonSchema),
   }),
   { mode: "draining", reason: "moved to another broker" },
@@ -135,6 +137,8 @@ export const sourceSchema = named(
     /** null = nobody has changed the mode since the source was made. */
     modeBy: nullableText,
     modeReason: nullableText,
+    /** Each redrive or mend of its events needs the approval of a second person. */
+    needsApproval: z.boolean(),
     createdAt: timeOut,
     updatedAt: timeOut,
     /** The worst of its consumers; null = no worker reports. */
@@ -167,6 +171,7 @@ export const sourceSchema = named(
     modeAt: "2026-11-20T09:00:00.000Z",
     modeBy: null,
     modeReason: null,
+    needsApproval: false,
     createdAt: "2026-11-20T09:00:00.000Z",
     updatedAt: "2026-11-20T09:00:00.000Z",
     state: null,
@@ -310,6 +315,8 @@ export const targetSchema = named(
     warmUpMs: z.number(),
     noBursts: z.boolean(),
     fallback: z.nullable(fallbackSchema),
+    /** Each redrive to it needs the approval of a second person. */
+    needsApproval: z.boolean(),
     /** One of each worker; empty = no worker has used it yet. */
     engine: z.array(targetEngineSchema),
     sentPerSecondNow: nullableNumber,
@@ -331,6 +338,7 @@ export const targetSchema = named(
     warmUpMs: 0,
     noBursts: false,
     fallback: null,
+    needsApproval: false,
     engine: [],
     sentPerSecondNow: null,
   },

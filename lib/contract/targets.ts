@@ -78,6 +78,8 @@ export const targetChangeSchema = named(
     noBursts: z.optional(z.boolean()),
     /** null = a send waits for its target, or is refused. */
     fallback: z.optional(z.nullable(fallbackSchema)),
+    /** true = each redrive to it needs the approval of a second person. */
+    needsApproval: z.optional(z.boolean("must be true or false")),
     /** open and closed hold it there until auto; reset closes it and forgets its history. */
     breaker: z.optional(z.enum(["open", "closed", "auto", "reset"], "must be open, closed, auto or reset")),
     reason: reasonSchema,

@@ -39,3 +39,17 @@ export function actorFault(name: string): string | null {
     return "is a name under which Parkade itself acts: use your own";
   return null;
 }
+
+/**
+ * Whether two names may be of one person: they differ in case, accents, spaces, punctuation or the form of their
+ * characters alone. Names that mean two persons can be equal here; who asks for an approval must not give it, so this
+ * is the safe side.
+ */
+export function samePerson(one: string, other: string): boolean {
+  return letters(one) === letters(other);
+}
+
+function letters(name: string): string {
+  const plain = name.normalize("NFKD").toLowerCase().normalize("NFKD");
+  return plain.replace(/[^\p{L}\p{N}]/gu, "") || plain;
+}

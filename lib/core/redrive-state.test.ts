@@ -16,7 +16,8 @@ describe("the life of a redrive", () => {
     ["pause", { RUNNING: "PAUSED", PLANNED: "PAUSED" }],
     ["brake", { RUNNING: "PAUSED" }],
     ["resume", { PAUSED: "RUNNING" }],
-    ["finish", { RUNNING: "DONE", PAUSED: "DONE" }],
+    ["wait", { RUNNING: "PLANNED", PAUSED: "PLANNED" }],
+    ["finish", { PLANNED: "DONE", RUNNING: "DONE", PAUSED: "DONE" }],
     ["cancel", { PLANNING: "CANCELLED", PLANNED: "CANCELLED", RUNNING: "CANCELLED", PAUSED: "CANCELLED" }],
   ] as const)("%s leads from exactly these states", (move, legal) => {
     const moved = Object.fromEntries(REDRIVE_STATES.map((from) => [from, nextRedriveState(from, move)]));

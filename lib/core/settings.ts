@@ -11,6 +11,10 @@ export type Settings = {
   quietWindowMs: number;
   /** How long a canary's step must stay without a bounce before the next one, unless the redrive says otherwise. */
   canaryQuietMs: number;
+  /** A redrive or a mend of more events is approved by a second person first; 0 = none is, for its size. */
+  approvalAbove: number;
+  /** A request for approval that nobody answers for this long expires. */
+  approvalWaitMs: number;
   /** Payloads above this are refused by the dry run. */
   payloadBytesMax: number;
   /** Redrives of more events are refused without a reason. */
@@ -39,6 +43,18 @@ export const SETTING_BOUNDS: { [Name in keyof Settings]: { initial: number; min:
       min: 100,
       max: 86_400_000,
       text: "quiet time between the steps of a canary, ms",
+    },
+    approvalAbove: {
+      initial: 0,
+      min: 0,
+      max: 1_000_000_000,
+      text: "events of a redrive or mend above which a second person approves it, 0 = never",
+    },
+    approvalWaitMs: {
+      initial: 86_400_000,
+      min: 60_000,
+      max: 30 * 86_400_000,
+      text: "time after which an approval that nobody gives expires, ms",
     },
     payloadBytesMax: { initial: 1_048_576, min: 1_024, max: 104_857_600, text: "largest payload that is sent, bytes" },
     reasonRequiredAbove: {

@@ -1,4 +1,5 @@
 import { isFinal, type RedriveState } from "@/lib/core/redrive-state";
+import type { Wait } from "./redrive-wait";
 
 /** The facts about a redrive that is not final, and about everything that can stop it. Times in epoch milliseconds. */
 export type StallFacts = {
@@ -14,6 +15,8 @@ export type StallFacts = {
   /** Stops over targets of the open items. `target` null = over everything. */
   stops: { target: string | null; by: string; reason: string }[];
   ratePerSecond: number | null;
+  /** What it waits for before it starts. */
+  waits: readonly Wait[];
   /** End of the hold in which the redrive can be undone and nothing is sent; null = no hold, or it is over. */
   holdUntilMs: number | null;
   /**
@@ -36,6 +39,9 @@ export type StallFacts = {
 export const STALL_CODES = [
   "paused",
   "stopped",
+  "approval",
+  "starts-later",
+  "waits-for-breaker",
   "no-worker",
   "hold",
   "breaker-open",
@@ -73,9 +79,13 @@ export function stallOf(facts: StallFacts): Stall | null {
   if (facts.state === "PAUSED") return stall("paused", `${pauseWords(facts.pauseReason)}. Resume sends the rest.`);
   const stopped = stoppedByPerson(facts);
   if (stopped) return stopped;
+  const [wait] = facts.waits;
+  // A person answers a request for approval, and a time comes, whether or not a worker is alive now.
+  if (wait && wait.for !== "breaker") return waitStall(wait);
   if (facts.workersAlive === 0) {
     return stall("no-worker", "No worker is alive: nothing is sent until one runs. Start a worker.");
   }
+  if (wait) return waitStall(wait);
   if (facts.state !== "RUNNING" || facts.open === 0 || facts.decidedRecently > 0) return null;
   if (facts.holdUntilMs !== null) {
     return { ...stall("hold", "Held so that it can be undone; then it is sent."), untilMs: facts.holdUntilMs };
@@ -91,6 +101,23 @@ function stoppedByPerson({ state, open, stops, targets }: StallFacts): Stall | n
   const what = all ? "everything" : `the sends to ${first.target}`;
   const text = `${first.by} stopped ${what}: ${first.reason.trim().replace(/\.$/, "")}. Resume in the band at the top of the page.`;
   return { ...stall("stopped", text), target: first.target };
+}
+
+const WAIT_STALLS: Record<Wait["for"], { code: StallCode; text: string }> = {
+  approval: {
+    code: "approval",
+    text: "Waits for the approval of a second person; without an answer it expires, and its events are parked again.",
+  },
+  time: { code: "starts-later", text: "Starts at the time that was asked for. Start now, or cancel it." },
+  breaker: {
+    code: "waits-for-breaker",
+    text: "Starts when the breaker of its target closes; otherwise it is cancelled. Start now, or cancel it.",
+  },
+};
+
+function waitStall(wait: Wait): Stall {
+  const { code, text } = WAIT_STALLS[wait.for];
+  return { ...stall(code, text), untilMs: wait.untilMs };
 }
 
 function stoppedByTarget({ breakers, targets }: StallFacts): Stall | null {

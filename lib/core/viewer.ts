@@ -9,6 +9,8 @@ export const ACTIONS = [
   "export",
   "ingest",
   "redrive",
+  /** Approve or reject what another person asked for. */
+  "approve",
   "ignore",
   "release",
   "confirm",

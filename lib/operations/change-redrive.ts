@@ -1,17 +1,21 @@
 import type { RedriveChange, RedriveOut } from "@/lib/contract/redrives";
+import { isoOrNull } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
 import { isFinal, nextRedriveState, REDRIVE_MOVES, type RedriveMove } from "@/lib/core/redrive-state";
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
 import { awaitOpenSends } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
 import { canaryOf } from "@/lib/operations/request-redrive";
+import { reviewApproval } from "@/lib/redriving/approval";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import { ringResumed } from "@/lib/redriving/rings";
+import { startIfReady } from "@/lib/redriving/start-redrive";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { openSlices } from "@/lib/store/read/open-slices";
 import { readRedrive } from "@/lib/store/read/redrives";
 import { appendAudit } from "@/lib/store/write/audit";
 import {
+  endTimedWaits,
   isHeld,
   lockRedrive,
   moveRedrive,
@@ -44,12 +48,15 @@ export async function changeRedrive(
     const redrive = await lockRedrive(tx, input.id);
     if (!redrive || !seesAll(viewer, redrive.sources)) throw unknownRedrive(input.id);
     if ("action" in input.change && input.change.action === "undo") await assertHeld(tx, redrive);
-    const changed = await apply(tx, redrive, input.change, actor);
-    if (changed) await auditChange(tx, redrive, input.change, { ...changed, actor, nowMs });
-    return changed ? await lockRedrive(tx, input.id) : null;
+    const changed = await apply(tx, redrive, input.change, { actor, nowMs });
+    if (!changed) return null;
+    await auditChange(tx, redrive, input.change, { ...changed, actor, nowMs });
+    const after = await lockRedrive(tx, input.id);
+    if (after && !isFinal(after.state)) await reviewApproval(tx, after, { actor, nowMs });
+    return lockRedrive(tx, input.id);
   });
   if (after) await followUp(deps, after, input.change);
-  const stops = "action" in input.change && input.change.action !== "resume";
+  const stops = "action" in input.change && ["pause", "cancel", "undo"].includes(input.change.action);
   return { underWay: stops ? await awaitOpenSends(deps, { redriveId: input.id }) : 0 };
 }
 
@@ -66,11 +73,14 @@ function unknownRedrive(id: string): DomainError {
   });
 }
 
+type By = { actor: string; nowMs: number };
+type Move = Exclude<Extract<RedriveChange, { action: unknown }>, { action: "start" }>;
 type Change = { action: string; before: Record<string, unknown>; after: Record<string, unknown> };
 
 /** null = the redrive is already in that state. */
-async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange, actor: string): Promise<Change | null> {
-  if ("action" in change) return applyMove(tx, redrive, change, actor);
+async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange, by: By): Promise<Change | null> {
+  if ("action" in change)
+    return change.action === "start" ? startNow(tx, redrive, by) : applyMove(tx, redrive, change, by);
   if ("ratePerSecond" in change) {
     refuseIfFinal(redrive, "another rate");
     if (redrive.ratePerSecond === change.ratePerSecond) return null;
@@ -97,18 +107,17 @@ async function assertHeld(tx: Tx, { id, state }: RedriveRow): Promise<void> {
 
 const PAST: Record<"pause" | "resume" | "cancel", string> = { pause: "paused", resume: "resumed", cancel: "cancelled" };
 
-async function applyMove(
-  tx: Tx,
-  redrive: RedriveRow,
-  change: Extract<RedriveChange, { action: unknown }>,
-  actor: string,
-): Promise<Change | null> {
+async function applyMove(tx: Tx, redrive: RedriveRow, change: Move, { actor }: By): Promise<Change | null> {
   const { reason } = change;
-  const move = change.action === "undo" ? "cancel" : change.action;
+  const asked = change.action === "undo" ? "cancel" : change.action;
+  const { awaitsApproval, startsLater, breakerUntilMs } = redrive;
+  // A redrive that waits for something when it is resumed goes on waiting.
+  const waits = asked === "resume" && (awaitsApproval || startsLater || breakerUntilMs !== null);
+  const move = waits ? "wait" : asked;
   if (redrive.state === REDRIVE_MOVES[move].to) return null;
   const to = nextRedriveState(redrive.state, move satisfies RedriveMove);
   if (to === null) {
-    throw new DomainError("illegal-transition", `A redrive that is ${redrive.state} cannot be ${PAST[move]}`, {
+    throw new DomainError("illegal-transition", `A redrive that is ${redrive.state} cannot be ${PAST[asked]}`, {
       fields: [{ field: "action", detail: `it is ${redrive.state}` }],
     });
   }
@@ -118,7 +127,7 @@ async function applyMove(
   });
   const set = change.action === "resume" ? await setPace(tx, redrive, change) : { before: {}, after: {} };
   return {
-    action: `redrive.${PAST[move]}`,
+    action: `redrive.${PAST[asked]}`,
     before: { state: redrive.state, ...set.before },
     after: { state: to, ...set.after, ...(change.action === "undo" ? { undone: true } : {}) },
   };
@@ -145,6 +154,27 @@ async function setPace(
     facts.after.canary = { ...canary, steps };
   }
   return facts;
+}
+
+/** Ends the wait for a time or a breaker. A redrive that waits for an approval as well still waits for that. */
+async function startNow(tx: Tx, redrive: RedriveRow, by: By): Promise<Change | null> {
+  const { startsLater, startAtMs, breakerUntilMs } = redrive;
+  if (redrive.state !== "PLANNED") {
+    if (redrive.state === "RUNNING") return null;
+    throw new DomainError("illegal-transition", `A redrive that is ${redrive.state} cannot be started`, {
+      fields: [{ field: "action", detail: `it is ${redrive.state}` }],
+    });
+  }
+  if (!startsLater && breakerUntilMs === null) {
+    throw new DomainError("illegal-transition", "The redrive waits for an approval, and for nothing else", {
+      fields: [{ field: "action", detail: "another person approves it: PATCH /api/v1/approvals/{id}" }],
+    });
+  }
+  await endTimedWaits(tx, redrive.id, { startAt: startsLater });
+  const row = (await lockRedrive(tx, redrive.id))!;
+  const state = await startIfReady(tx, row, by);
+  const before = { state: redrive.state, startAt: isoOrNull(startAtMs), until: isoOrNull(breakerUntilMs) };
+  return { action: "redrive.wait-ended", before, after: { state } };
 }
 
 function refuseIfFinal(redrive: RedriveRow, what: string): void {
@@ -178,7 +208,8 @@ async function auditChange(
 async function followUp(deps: Deps, redrive: RedriveRow, change: RedriveChange): Promise<void> {
   try {
     if (redrive.state === "CANCELLED") await cancelItems(deps, redrive.id, 1);
-    const ringsAgain = "lane" in change || ("action" in change && change.action === "resume");
+    const { action } = "action" in change ? change : { action: null };
+    const ringsAgain = "lane" in change || action === "resume" || action === "start";
     if (redrive.state !== "RUNNING" || !ringsAgain) return;
     const canary = redrive.released !== null;
     await ringResumed(deps, { id: redrive.id, lane: redrive.lane, canary }, await openSlices(deps.db, redrive.id));

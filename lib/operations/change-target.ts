@@ -92,8 +92,10 @@ function shownNamed({ name, kind, source, destination }: EditedTarget) {
 }
 
 function shown(target: TargetSettings): TargetSettings {
-  const { ratePerSecond, burst, bulkhead, policyName, retryable, breakerForce, warmUpMs, noBursts, fallback } = target;
-  return { ratePerSecond, burst, bulkhead, policyName, retryable, breakerForce, warmUpMs, noBursts, fallback };
+  const { ratePerSecond, burst, bulkhead, policyName, retryable, breakerForce } = target;
+  const { warmUpMs, noBursts, fallback, needsApproval } = target;
+  const pace = { ratePerSecond, burst, bulkhead, warmUpMs, noBursts };
+  return { ...pace, policyName, retryable, breakerForce, fallback, needsApproval };
 }
 
 function breakerAfter(target: TargetSettings, order: TargetChange["breaker"]): string | null {

@@ -1,10 +1,7 @@
-import { openItems } from "@/lib/core/redrive-state";
 import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
-import { startOrFinish } from "@/lib/operations/request-redrive";
 import { type Walk, walkSelection } from "@/lib/operations/walk-selection";
-import { ringRedrive } from "@/lib/redriving/rings";
-import { openSlices } from "@/lib/store/read/open-slices";
+import { ringStarted, startOrFinish } from "@/lib/redriving/start-redrive";
 import { advancePlan } from "@/lib/store/write/freeze-events";
 import { lockRedrive, moveRedrive, readRedriveRow } from "@/lib/store/write/redrive";
 
@@ -31,18 +28,8 @@ export async function planRedrive(deps: Deps, redriveId: string, signal: AbortSi
       const locked = await lockRedrive(tx, redriveId);
       if (locked?.state !== "PLANNING") return;
       await moveRedrive(tx, redriveId, "planned");
-      await startOrFinish(tx, locked, openItems(locked), nowMs);
+      await startOrFinish(tx, redriveId, nowMs);
     },
   };
-  if (await walkSelection(deps, walk, signal)) await ringPlanned(deps, redriveId);
-}
-
-async function ringPlanned(deps: Deps, redriveId: string): Promise<void> {
-  const redrive = await readRedriveRow(deps.db, redriveId);
-  if (redrive?.state !== "RUNNING") return;
-  await ringRedrive(
-    deps,
-    { id: redrive.id, lane: redrive.lane, canary: redrive.released !== null },
-    await openSlices(deps.db, redrive.id),
-  );
+  if (await walkSelection(deps, walk, signal)) await ringStarted(deps, redriveId);
 }

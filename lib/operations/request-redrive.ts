@@ -11,9 +11,10 @@ import { scopeSelection, sourcesOf } from "@/lib/contract/scope";
 import type { Selection } from "@/lib/contract/selection";
 import { CANARY_ABOVE, stepAfter } from "@/lib/core/canary";
 import { plural } from "@/lib/core/format";
+import { iso } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
 import { sliceCount } from "@/lib/core/redrive-plan";
-import { REDRIVE_MOVES, type RedriveState } from "@/lib/core/redrive-state";
+import { BREAKER_WAIT_MS, START_AHEAD_MS_MAX } from "@/lib/core/redrive-wait";
 import type { Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
@@ -23,6 +24,7 @@ import { selectEvents } from "@/lib/operations/select-events";
 import { uuidv7 } from "@/lib/platform/ids";
 import { policiesInForce } from "@/lib/redriving/policies";
 import { ringRedrive } from "@/lib/redriving/rings";
+import { startOrFinish } from "@/lib/redriving/start-redrive";
 import type { Tx } from "@/lib/store/db";
 import { type Candidate, countUpTo, cutoffOf } from "@/lib/store/read/candidates";
 import { countEarlierUpTo } from "@/lib/store/read/earlier-summary";
@@ -31,7 +33,7 @@ import { readSettings } from "@/lib/store/read/settings";
 import { holdTarget } from "@/lib/store/read/targets";
 import { appendAudit } from "@/lib/store/write/audit";
 import { answerOnce, type IdempotentRequest } from "@/lib/store/write/idempotent-request";
-import { insertRedrive, moveRedrive, type NewRedrive } from "@/lib/store/write/redrive";
+import { insertRedrive, type NewRedrive } from "@/lib/store/write/redrive";
 
 /** Sets up to this size are frozen in the request's own transaction; larger ones by the worker in chunks. */
 export const FREEZE_INLINE_MAX = 2_000;
@@ -185,15 +187,41 @@ async function newRedrive(
     reason: request.reason ?? clickedReason(request),
     atMs: nowMs,
     holdMs: request.holdMs ?? 0,
+    ...laterOf(request, nowMs),
   };
   const holdUntil = await insertRedrive(tx, redrive);
   await auditRequest(tx, redrive, stranded);
   return { ...redrive, holdUntil };
 }
 
+/** The times at which it may start. Throws DomainError `invalid-request` for a time that is past or too far ahead. */
+function laterOf({ startAt, startWhen }: RedriveRequest, nowMs: number) {
+  const startAtMs = startAt === undefined ? null : ahead("startAt", startAt, nowMs, nowMs);
+  const firstMs = startAtMs ?? nowMs;
+  if (startWhen === undefined) return { startAtMs, breakerUntilMs: null };
+  const { until } = startWhen;
+  const untilMs = until === undefined ? firstMs + BREAKER_WAIT_MS : ahead("startWhen.until", until, nowMs, firstMs);
+  return { startAtMs, breakerUntilMs: untilMs };
+}
+
+function ahead(field: string, time: string, nowMs: number, afterMs: number): number {
+  const ms = Date.parse(time);
+  const clock = `it is ${iso(nowMs)} by the server's clock`;
+  const days = START_AHEAD_MS_MAX / 86_400_000;
+  const fault =
+    ms <= afterMs
+      ? `must be after ${afterMs === nowMs ? "now" : "startAt"}: ${clock}`
+      : ms > nowMs + START_AHEAD_MS_MAX
+        ? `must be within ${days} days: ${clock}`
+        : null;
+  if (fault === null) return ms;
+  throw new DomainError("invalid-request", `${field} ${fault}`, { fields: [{ field, detail: fault }] });
+}
+
 async function auditRequest(tx: Tx, redrive: NewRedrive, stranded: Stranded | null | undefined): Promise<void> {
   const { id, createdBy, reason, mode, lane, target, ratePerSecond, canary, brake, earlier, despite, holdMs, atMs } =
     redrive;
+  const { startAtMs, breakerUntilMs } = redrive;
   await appendAudit(tx, {
     actor: createdBy,
     action: "redrive.requested",
@@ -208,6 +236,8 @@ async function auditRequest(tx: Tx, redrive: NewRedrive, stranded: Stranded | nu
       ...(despite.length === 0 ? {} : { despite }),
       ...(stranded === undefined ? {} : { stranded }),
       ...(holdMs ? { holdMs } : {}),
+      ...(startAtMs === null ? {} : { startAt: iso(startAtMs) }),
+      ...(breakerUntilMs === null ? {} : { breakerCloses: true, until: iso(breakerUntilMs) }),
     },
     count: 1,
     atMs,
@@ -265,7 +295,7 @@ function countMissing(answer: RedriveAnswer, missing: number): void {
 }
 
 function leaveToWorker({ id, state, holdUntil }: StartedRedrive): Frozen {
-  const answer = { id, state, total: null, refused: 0, refusedByReason: {}, holdUntil };
+  const answer = { id, state, total: null, refused: 0, refusedByReason: {}, holdUntil, waitsFor: [] };
   return { answer, slices: "plan" };
 }
 
@@ -275,35 +305,11 @@ async function freezeNow(
   { selected, candidates, nowMs }: { selected: SelectedForRedrive; candidates: readonly Candidate[]; nowMs: number },
 ): Promise<Frozen> {
   const frozen = await freezeChunk(tx, { ...redrive, ...selected, actor: redrive.createdBy }, candidates, nowMs);
-  const state = await startOrFinish(tx, redrive, frozen.open, nowMs);
+  const { state, waitsFor } = await startOrFinish(tx, redrive.id, nowMs);
   const refused = frozen.total - frozen.open;
   const { id, holdUntil } = redrive;
-  const answer = { id, state, total: frozen.total, refused, refusedByReason: frozen.refused, holdUntil };
-  return { answer, slices: frozen.open === 0 ? null : [...frozen.slices] };
-}
-
-/** Starts a redrive whose manifest is complete; finishes a redrive whose items were all refused. */
-export async function startOrFinish(
-  tx: Tx,
-  redrive: { id: string; createdBy: string },
-  open: number,
-  nowMs: number,
-): Promise<RedriveState> {
-  const move = open === 0 ? "empty" : "start";
-  const { from, to } = REDRIVE_MOVES[move];
-  await moveRedrive(tx, redrive.id, move);
-  await appendAudit(tx, {
-    actor: redrive.createdBy,
-    action: move === "empty" ? "redrive.finished" : "redrive.started",
-    subjectKind: "redrive",
-    subjectId: redrive.id,
-    redriveId: redrive.id,
-    before: { state: from[0] },
-    after: { state: to },
-    count: 1,
-    atMs: nowMs,
-  });
-  return to;
+  const answer = { id, state, total: frozen.total, refused, refusedByReason: frozen.refused, holdUntil, waitsFor };
+  return { answer, slices: state === "RUNNING" ? [...frozen.slices] : null };
 }
 
 /**

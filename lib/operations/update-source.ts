@@ -19,8 +19,8 @@ export async function updateSource(
   viewer: Viewer,
 ): Promise<void> {
   assertMay(viewer, "change-source", [name]);
-  const { reason, config, payloadSchema } = change;
-  const columns: SourceColumns = { config };
+  const { reason, config, payloadSchema, needsApproval } = change;
+  const columns: SourceColumns = { config, needsApproval };
   await assertPayloadSchema(deps.schemas, payloadSchema);
   await deps.lowRate.write(async ({ prisma, audit }) => {
     const stored = await prisma.source.findUnique({ where: { name } });
@@ -79,8 +79,8 @@ function modeAfter(stored: SourceMode, { mode, enabled }: SourceChange): SourceM
   return enabled ? (stored === "stopped" ? "running" : stored) : "stopped";
 }
 
-type Stored = { kind: string; config: unknown; mode: string };
+type Stored = { kind: string; config: unknown; mode: string; needsApproval: boolean };
 
-function shown({ kind, config, mode }: Stored, payloadSchema: unknown) {
-  return { config: redactConfig(kind, config as Record<string, unknown>), payloadSchema, mode };
+function shown({ kind, config, mode, needsApproval }: Stored, payloadSchema: unknown) {
+  return { config: redactConfig(kind, config as Record<string, unknown>), payloadSchema, mode, needsApproval };
 }

@@ -35,6 +35,7 @@ const ORDERS: TargetRow = {
   fallback: null,
   stopped: false,
   resumedAtMs: null,
+  needsApproval: false,
   revision: "1",
 };
 

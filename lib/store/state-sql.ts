@@ -1,3 +1,4 @@
+import { APPROVAL_MOVES, APPROVAL_STATES } from "@/lib/core/approval";
 import { ATTEMPT_STATES } from "@/lib/core/attempt-state";
 import { BULK_MOVES, BULK_STATES } from "@/lib/core/bulk-operation";
 import { EVENT_MOVES, EVENT_STATUSES, PARKED_STATUSES } from "@/lib/core/event-state";
@@ -42,11 +43,13 @@ export const REDRIVE = wordsOf(REDRIVE_STATES);
 export const ITEM = wordsOf(ITEM_STATES);
 export const BULK = wordsOf(BULK_STATES);
 export const ATTEMPT = wordsOf(ATTEMPT_STATES);
+export const APPROVAL = wordsOf(APPROVAL_STATES);
 
 /** The states that a compare-and-set compares with, and the state that it writes. */
 export const EVENT_MOVE = movesOf(EVENT_MOVES);
 export const ITEM_MOVE = movesOf(ITEM_MOVES);
 export const BULK_MOVE = movesOf(BULK_MOVES);
+export const APPROVAL_MOVE = movesOf(APPROVAL_MOVES);
 
 export const PARKED = listOf(PARKED_STATUSES);
 export const HOLDING = listOf(HOLDING_STATUSES);
@@ -56,3 +59,12 @@ export const WORKED_REDRIVES = listOf(WORKED_REDRIVE_STATES);
 
 /** Items of the redrive `r` that are not yet decided, by its counters: see `openItems`. */
 export const OPEN_ITEMS = `(r.total - ${ITEM_ENDS.map((end) => `r.${end}`).join(" - ")})`;
+
+/** The redrive `r` waits for nothing but its hold. */
+const STARTS = "(not r.awaits_approval and (r.start_at is null or r.start_at <= now()) and r.breaker_until is null)";
+
+/** The redrive `r` may send: it runs, its hold is over, and it waits for nothing. */
+export const SENDS = `(r.state = ${REDRIVE.RUNNING} and (r.hold_until is null or r.hold_until <= now()) and ${STARTS})`;
+
+/** A move of the redrive `r` to the state `to` is not a start of a redrive that still waits. */
+export const startsInTime = (to: string) => `(${to} <> ${REDRIVE.RUNNING} or ${STARTS})`;

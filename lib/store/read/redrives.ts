@@ -1,3 +1,4 @@
+import type { ApprovalOut } from "@/lib/contract/approvals";
 import { cutPage, type IdPage } from "@/lib/contract/id-page";
 import type {
   Brake,
@@ -16,15 +17,17 @@ import { iso, isoOrNull } from "@/lib/core/iso-time";
 import type { Earlier } from "@/lib/core/order-gate";
 import { effectiveRate, pacesOf, redriveTimeMs, type TargetPace } from "@/lib/core/redrive-rate";
 import { isFinal, openItems, type RedriveCounts, type RedriveState } from "@/lib/core/redrive-state";
+import { type Wait, type WaitFacts, waitsOf } from "@/lib/core/redrive-wait";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
 import type { Settings } from "@/lib/core/settings";
 import { stallOf } from "@/lib/core/stalled";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
+import { latestApprovals } from "@/lib/store/read/approvals";
 import { STOPPED } from "@/lib/store/read/decided-attempts";
 import { ofSeenRedrive, seesRedrive } from "@/lib/store/read/scope-sql";
 import { readSettings } from "@/lib/store/read/settings";
-import { type LiveFacts, readLiveFacts } from "@/lib/store/read/stall-facts";
+import { closedTargets, type LiveFacts, readLiveFacts } from "@/lib/store/read/stall-facts";
 import { type Paces, readPaces } from "@/lib/store/read/targets";
 import { ITEM, LIVE_REDRIVES } from "@/lib/store/state-sql";
 
@@ -38,6 +41,7 @@ const COLUMNS = `r.id, r.state, r.mode, r.lane, r.target_id as "targetId",
   r.bounced, r.refused_by_reason as "refusedByReason", r.failed_by_reason as "failedByReason",
   r.created_by as "createdBy", r.reason, r.created_at as "createdAtMs", r.planned_at as "plannedAtMs",
   r.started_at as "startedAtMs", r.finished_at as "finishedAtMs", r.hold_until as "holdUntilMs",
+  r.awaits_approval as "awaitsApproval", r.start_at as "startAtMs", r.breaker_until as "breakerUntilMs",
   (extract(epoch from greatest(r.hold_until - now(), interval '0')) * 1000)::float8 as "holdLeftMs",
   (select coalesce(sum(t.delivered + t.failed), 0) from redrive_ticks t
     where t.redrive_id = r.id and t.at > now() - interval '${RATE_WINDOW_S} s') as "sentRecently",
@@ -82,6 +86,9 @@ type ListedRedrive = RedriveCounts & {
   finishedAtMs: number | null;
   holdUntilMs: number | null;
   holdLeftMs: number | null;
+  awaitsApproval: boolean;
+  startAtMs: number | null;
+  breakerUntilMs: number | null;
   sentRecently: number;
   decidedRecently: number;
   openSources: string[] | null;
@@ -124,26 +131,40 @@ export async function readRedrive(
 
 async function redrivesOut(db: Queryable, viewer: Viewer, rows: ListedRedrive[], nowMs: number): Promise<RedriveOut[]> {
   const live = rows.filter(({ state }) => !isFinal(state)).map(({ id }) => id);
-  const [paces, facts, settings] = await Promise.all([
+  const [paces, facts, settings, approvals] = await Promise.all([
     readPaces(db, viewer),
     readLiveFacts(db, live, nowMs),
     readSettings(db),
+    latestApprovals(
+      db,
+      rows.map(({ id }) => id),
+    ),
   ]);
   return rows.map((row) => {
-    const out = { ...redriveOut(row, paces, nowMs), ...unknownOut(row, settings) };
-    return { ...out, stalled: stalledOut(row, out, facts.get(row.id), nowMs) };
+    const [live, approval] = [facts.get(row.id), approvals.get(row.id) ?? null];
+    const waits = live && row.state !== "PLANNING" ? waitsOf(waitFacts(row, live, approval, nowMs)) : [];
+    const waitsFor = waits.map((wait) => wait.for);
+    const out = { ...redriveOut(row, paces, nowMs), ...unknownOut(row, settings), approval, waitsFor };
+    return { ...out, stalled: stalledOut(row, out, { live, waits }, nowMs) };
   });
+}
+
+function waitFacts(row: ListedRedrive, live: LiveFacts, approval: ApprovalOut | null, nowMs: number): WaitFacts {
+  const { awaitsApproval, startAtMs, breakerUntilMs } = row;
+  const approvalUntilMs = approval?.state === "asked" ? Date.parse(approval.expiresAt) : null;
+  return { awaitsApproval, approvalUntilMs, startAtMs, breakerUntilMs, openBreakers: closedTargets(live), nowMs };
 }
 
 function stalledOut(
   row: ListedRedrive,
   out: Pick<RedriveOut, "open" | "effectiveRatePerSecond">,
-  facts: LiveFacts | undefined,
+  { live, waits }: { live: LiveFacts | undefined; waits: Wait[] },
   nowMs: number,
 ): RedriveOut["stalled"] {
-  if (!facts) return null;
+  if (!live) return null;
   const stall = stallOf({
-    ...facts,
+    ...live,
+    waits,
     state: row.state,
     open: out.open,
     // A dry run waits for no rate and no breaker, and the ticks do not count its passed events.
@@ -186,7 +207,7 @@ function redriveOut(
   row: ListedRedrive,
   paces: Paces,
   nowMs: number,
-): Omit<RedriveOut, "stalled" | "unknown" | "unknownUntil"> {
+): Omit<RedriveOut, "stalled" | "unknown" | "unknownUntil" | "approval" | "waitsFor"> {
   const open = openItems(row);
   const running = row.state === "RUNNING";
   const rateNow = running ? row.sentRecently / rateWindowS(row, nowMs) : null;
@@ -233,6 +254,8 @@ function redriveOut(
     finishedAt: isoOrNull(row.finishedAtMs),
     holdUntil: isoOrNull(row.holdUntilMs),
     holdLeftMs: row.holdLeftMs !== null && row.holdLeftMs > 0 && !isFinal(row.state) ? row.holdLeftMs : null,
+    startAt: isoOrNull(row.startAtMs),
+    breakerUntil: isoOrNull(row.breakerUntilMs),
     rateNow,
     etaMs: running && open > 0 ? etaMs(row, open, targets, { rateNow, nowMs }) : null,
   };

@@ -97,6 +97,7 @@ function sourceOut(
     modeAt: source.modeAt.toISOString(),
     modeBy: source.modeBy,
     modeReason: source.modeReason,
+    needsApproval: source.needsApproval,
     createdAt: source.createdAt.toISOString(),
     updatedAt: source.updatedAt.toISOString(),
     parked: parked.get(source.id) ?? 0,

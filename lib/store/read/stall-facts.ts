@@ -81,6 +81,19 @@ select r.id, i.claimed, i.deferred, i.until as "untilMs", b.redrive_id as "block
     on true
  where r.id = any($1::uuid[])`;
 
+/**
+ * Targets of a redrive whose breakers let nothing through now: held open, or open for every live worker that uses the
+ * target. An open breaker whose time is over does not count, because only a send that passes closes it. null = unknown:
+ * no worker is alive.
+ */
+export function closedTargets({
+  breakers,
+  workersAlive,
+}: Pick<LiveFacts, "breakers" | "workersAlive">): string[] | null {
+  if (workersAlive === 0) return null;
+  return breakers.filter(({ forced, untilMs }) => forced || untilMs !== null).map(({ target }) => target);
+}
+
 /** Which of these targets take no sends now, as the live workers report them. */
 export async function readOpenBreakers(
   db: Queryable,

@@ -68,6 +68,7 @@ function targetOut(
     warmUpMs: target.warmUpMs,
     noBursts: target.noBursts,
     fallback: target.fallback,
+    needsApproval: target.needsApproval,
     engine,
     sentPerSecondNow,
   };

@@ -30,6 +30,7 @@ export type TargetRow = {
   stopped: boolean;
   /** When such a stop was lifted last; null = never. */
   resumedAtMs: number | null;
+  needsApproval: boolean;
   /** Changes whenever the source or the target changes: a publisher made before is out of date. */
   revision: string;
 };
@@ -38,7 +39,7 @@ const COLUMNS = `t.id, t.name, t.source_id as "sourceId", s.name as source, s.ki
   t.lane, t.destination, t.rate_per_second as "ratePerSecond", t.burst, t.bulkhead,
   t.policy_name as "policyName", t.retryable, t.breaker_force as "breakerForce", t.reset_at as "resetAtMs",
   t.warm_up_ms as "warmUpMs", t.no_bursts as "noBursts", t.fallback,
-  stop.stopped, stop."resumedAtMs",
+  t.needs_approval as "needsApproval", stop.stopped, stop."resumedAtMs",
   md5(s.updated_at::text || t.updated_at::text) as revision`;
 
 const STOP = `select count(*) filter (where lifted_at is null) > 0 as stopped, max(lifted_at) as "resumedAtMs"

@@ -2,7 +2,7 @@ import type { AdmissionMark } from "@/lib/core/admission";
 import type { EventStatus } from "@/lib/core/event-state";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { AGGREGATE_BLACKLISTED } from "@/lib/store/read/candidates";
-import { ITEM, OPEN_ITEMS, REDRIVE, WORKED_REDRIVES } from "@/lib/store/state-sql";
+import { ITEM, OPEN_ITEMS, REDRIVE, SENDS, WORKED_REDRIVES } from "@/lib/store/state-sql";
 import { checked, heldItem } from "@/lib/store/write/fence";
 
 /**
@@ -32,7 +32,7 @@ function placeKey(place: string, id: string): string {
  */
 const CLAIM = `
 with live as (
-  select id from redrives where id = $1 and state = ${REDRIVE.RUNNING} and (hold_until is null or hold_until <= now())
+  select r.id from redrives r where r.id = $1 and ${SENDS}
 ), head as materialized (
   select i.id, i.source_id, i.aggregate_type, i.aggregate_id, ${PLACE} as place,
          (i.claimed_until >= now() or i.not_before > now()) is true as waits
@@ -175,8 +175,8 @@ export async function lockCanary(tx: Tx, redriveId: string): Promise<void> {
 }
 
 /**
- * Claims up to `limit` items that may be sent now. Empty when the redrive does not run, is held, or all open items
- * wait.
+ * Claims up to `limit` items that may be sent now. Empty when the redrive does not run, is held or waits, or all open
+ * items wait.
  */
 export async function claimItems(db: Queryable, request: ClaimRequest): Promise<ClaimedItem[]> {
   const rows = await db.query<ClaimRow>(

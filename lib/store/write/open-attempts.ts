@@ -1,6 +1,6 @@
 import { CONTROL_COVERS } from "@/lib/store/control-sql";
 import type { Queryable } from "@/lib/store/db";
-import { ATTEMPT, REDRIVE } from "@/lib/store/state-sql";
+import { ATTEMPT, SENDS } from "@/lib/store/state-sql";
 import { stopOver } from "@/lib/store/stop-sql";
 import { checked, heldItem } from "@/lib/store/write/fence";
 
@@ -27,12 +27,11 @@ export type AttemptIntent = {
 };
 
 /**
- * SQL: `w` must not be sent: its redrive does not run, or is held, its target is stopped, or a control or its aggregate's
- * blacklist refuses it.
+ * SQL: `w` must not be sent: its redrive does not run, is held or waits, its target is stopped, or a control or its
+ * aggregate's blacklist refuses it.
  */
 const STOPPED = `(
-   not exists (select 1 from redrives r where r.id = w.redrive_id and r.state = ${REDRIVE.RUNNING}
-                  and (r.hold_until is null or r.hold_until <= now()))
+   not exists (select 1 from redrives r where r.id = w.redrive_id and ${SENDS})
    or exists (select 1 from stops s where ${stopOver("w.target_id")})
    or exists (
    select 1 from controls c

@@ -3,10 +3,17 @@ import type { FrozenSelection } from "@/lib/contract/scope";
 import type { BrakeSeen } from "@/lib/core/brake";
 import { type CanaryMove, type CanaryStand, stepAfter } from "@/lib/core/canary";
 import type { Earlier } from "@/lib/core/order-gate";
-import { REDRIVE_MOVES, type RedriveCounts, type RedriveMove, type RedriveState } from "@/lib/core/redrive-state";
+import {
+  isFinal,
+  REDRIVE_MOVES,
+  type RedriveCounts,
+  type RedriveMove,
+  type RedriveState,
+} from "@/lib/core/redrive-state";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
 import type { Queryable, Tx } from "@/lib/store/db";
-import { FINAL_REDRIVES, REDRIVE } from "@/lib/store/state-sql";
+import { FINAL_REDRIVES, REDRIVE, startsInTime } from "@/lib/store/state-sql";
+import { endApproval } from "@/lib/store/write/approvals";
 import type { RedriveDelta } from "@/lib/store/write/finish-items";
 
 export type NewRedrive = {
@@ -33,6 +40,10 @@ export type NewRedrive = {
   atMs: number;
   /** The hold: the time from now in which nothing of the redrive is sent. 0 = no hold. */
   holdMs: number;
+  /** Epoch ms; null = at once. */
+  startAtMs: number | null;
+  /** It waits until the breakers of its targets close, at most until this time; null = it does not. */
+  breakerUntilMs: number | null;
 };
 
 /** Returns the end of the hold, ISO 8601 by the database's clock; null = no hold. */
@@ -40,9 +51,10 @@ export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string
   const [row] = await tx.query<{ hold_until: string | null }>(
     `insert into redrives (id, state, mode, lane, rate_per_second, selection, cutoff, slices, canary, released, policies,
                            created_by, reason, created_at, hold_until, brake,
-                           earlier, sources, despite, target_id, target)
+                           earlier, sources, despite, target_id, target, start_at, breaker_until)
      values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, to_timestamp($14::float8 / 1000),
-             case when $15::float8 > 0 then now() + make_interval(secs => $15 / 1000) end, $16::jsonb, $17, $18, $19, $20, $21)
+             case when $15::float8 > 0 then now() + make_interval(secs => $15 / 1000) end, $16::jsonb, $17, $18, $19, $20, $21,
+             to_timestamp($22::float8 / 1000), to_timestamp($23::float8 / 1000))
      returning hold_until`,
     [
       redrive.id,
@@ -66,6 +78,8 @@ export async function insertRedrive(tx: Tx, redrive: NewRedrive): Promise<string
       redrive.despite,
       redrive.target?.id ?? null,
       redrive.target?.name ?? null,
+      redrive.startAtMs,
+      redrive.breakerUntilMs,
     ],
     { isoTimes: true },
   );
@@ -80,6 +94,8 @@ export type RedriveRow = RedriveCounts & {
   lane: "main" | "slow";
   /** The target that it delivers to; null = that of each event's source on the lane. */
   targetId: string | null;
+  /** Its name when the redrive was asked for. */
+  target: string | null;
   ratePerSecond: number | null;
   selection: FrozenSelection;
   /** Names; null = any source. */
@@ -109,13 +125,21 @@ export type RedriveRow = RedriveCounts & {
   createdBy: string;
   /** null = it was not cancelled. */
   cancelledBy: string | null;
+  awaitsApproval: boolean;
+  startAtMs: number | null;
+  breakerUntilMs: number | null;
+  /** By the store's clock. */
+  startsLater: boolean;
+  breakerWaitOver: boolean;
 };
 
-const COLUMNS = `id, state, mode, lane, target_id as "targetId", rate_per_second as "ratePerSecond", selection, sources, cutoff, plan_cursor as "planCursor",
+const COLUMNS = `id, state, mode, lane, target_id as "targetId", target, rate_per_second as "ratePerSecond", selection, sources, cutoff, plan_cursor as "planCursor",
   greatest(started_at, hold_until) as "beganAtMs", slices, canary, released, brake, recent, latencies, policies, earlier, despite, total, delivered, passed, failed, refused, cancelled, bounced,
   confirmed, reason,
   case when waiting_until is null then 'not-begun' when waiting_until > now() then 'running' else 'over' end as quiet,
-  created_by as "createdBy", cancelled_by as "cancelledBy"`;
+  created_by as "createdBy", cancelled_by as "cancelledBy",
+  awaits_approval as "awaitsApproval", start_at as "startAtMs", breaker_until as "breakerUntilMs",
+  coalesce(start_at > now(), false) as "startsLater", coalesce(breaker_until <= now(), false) as "breakerWaitOver"`;
 
 /** null = there is no such redrive. */
 export async function readRedriveRow(db: Queryable, id: string): Promise<RedriveRow | null> {
@@ -137,9 +161,12 @@ export async function lockRedrive(tx: Tx, id: string): Promise<RedriveRow | null
 const SENT_PER_SECOND = `(
   select round((coalesce(sum(t.delivered + t.failed), 0)
                 / least(30, greatest(1, extract(epoch from now() - coalesce(sampled_from, started_at)))))::numeric, 2)
-    from redrive_ticks t where t.redrive_id = redrives.id and t.at > now() - interval '30 s')`;
+    from redrive_ticks t where t.redrive_id = r.id and t.at > now() - interval '30 s')`;
 
-/** Compare-and-set on the state. False = the move is not allowed from the current state. */
+/**
+ * Compare-and-set on the state. False = the move is not allowed from the current state, or the redrive would run while
+ * it still waits. A redrive that ends withdraws the approval that is asked for.
+ */
 export async function moveRedrive(
   tx: Tx,
   id: string,
@@ -148,7 +175,7 @@ export async function moveRedrive(
 ): Promise<boolean> {
   const { from, to } = REDRIVE_MOVES[move];
   const changed = await tx.run(
-    `update redrives
+    `update redrives r
         set state = $3, pause_reason = $4, cancelled_by = $5, recent = case when $3 = ${REDRIVE.RUNNING} then '' else recent end,
             latencies = case when $3 = ${REDRIVE.RUNNING} then '{}' else latencies end,
             brake_seen = case when $3 = ${REDRIVE.RUNNING} then null when $6::jsonb is null then brake_seen
@@ -157,12 +184,13 @@ export async function moveRedrive(
             planned_at = case when $3 in (${REDRIVE.PLANNED}, ${REDRIVE.RUNNING}, ${REDRIVE.DONE}) then coalesce(planned_at, now()) else planned_at end,
             started_at = case when $3 = ${REDRIVE.RUNNING} then coalesce(started_at, now()) else started_at end,
             finished_at = case when $3 in ${FINAL_REDRIVES} then now() else null end
-      where id = $1 and state = any($2::text[])`,
+      where id = $1 and state = any($2::text[]) and ${startsInTime("$3")}`,
     [
       ...[id, from, to, facts.pauseReason ?? null, facts.cancelledBy ?? null],
       facts.brakeSeen === undefined ? null : JSON.stringify(facts.brakeSeen),
     ],
   );
+  if (changed === 1 && isFinal(to)) await endApproval(tx, id, "withdraw");
   return changed === 1;
 }
 
@@ -264,11 +292,31 @@ export async function restartCanary(tx: Tx, id: string, canary: Canary): Promise
  */
 export async function isHeld(tx: Tx, id: string): Promise<boolean> {
   const [row] = await tx.query<{ held: boolean }>(
-    `select state in (${REDRIVE.PLANNING}, ${REDRIVE.PLANNED}) or coalesce(hold_until > clock_timestamp(), false) as held
+    `select (state in (${REDRIVE.PLANNING}, ${REDRIVE.PLANNED}) and started_at is null) or coalesce(hold_until > clock_timestamp(), false) as held
        from redrives where id = $1`,
     [id],
   );
   return row?.held ?? false;
+}
+
+/** It no longer waits for a time or a breaker. */
+export async function endTimedWaits(tx: Tx, id: string, now: { startAt: boolean }): Promise<void> {
+  await tx.run(
+    "update redrives set breaker_until = null, start_at = case when $2 then null else start_at end where id = $1",
+    [id, now.startAt],
+  );
+}
+
+/** Redrives that wait for no approval and whose time has come, or whose wait for a breaker may be over. */
+export async function startableRedrives(db: Queryable): Promise<{ id: string; breakerUntilMs: number | null }[]> {
+  return db.query(
+    `select id, breaker_until as "breakerUntilMs" from redrives
+      where state = ${REDRIVE.PLANNED}
+        and ((not awaits_approval and (start_at is null or start_at <= now())) or breaker_until <= now())
+      order by id`,
+    [],
+    { name: "startable-redrives" },
+  );
 }
 
 /** null = the targets' own rates. */

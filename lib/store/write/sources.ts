@@ -37,6 +37,7 @@ export async function insertSource(client: Prisma.TransactionClient, source: New
 
 export type SourceColumns = {
   config?: Record<string, unknown>;
+  needsApproval?: boolean | undefined;
   mode?: { mode: SourceMode; atMs: number; by: string; reason: string | null };
 };
 
@@ -51,6 +52,7 @@ export async function updateSource(
     where: { id },
     data: {
       config: change.config as Prisma.InputJsonObject | undefined,
+      needsApproval: change.needsApproval,
       ...(change.mode === undefined
         ? {}
         : {

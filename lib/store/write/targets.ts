@@ -68,6 +68,7 @@ export type TargetSettings = {
   warmUpMs: number;
   noBursts: boolean;
   fallback: Fallback | null;
+  needsApproval: boolean;
 };
 
 /** `resetAtMs`: the workers forget the history of breaker and latency before this time; null = no change. */

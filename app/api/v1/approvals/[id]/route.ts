@@ -1,0 +1,29 @@
+import { handle } from "@/app/_server/handle";
+import { approvalDecisionSchema, approvalSchema } from "@/lib/contract/approvals";
+import { byId } from "@/lib/contract/query";
+import { decideApproval } from "@/lib/operations/decide-approval";
+import { shownApproval } from "@/lib/store/read/approvals";
+
+const params = byId("unknown-approval");
+
+export const GET = handle({
+  id: "getApproval",
+  summary: "The latest request for approval of a redrive or bulk operation",
+  params,
+  answer: approvalSchema,
+  coalesce: true,
+  run: ({ deps, viewer, params: { id } }) => shownApproval(deps.db, viewer, id),
+});
+
+export const PATCH = handle({
+  id: "decideApproval",
+  summary: "Approve or reject what another person asked for; names the digest of what was looked at",
+  params,
+  body: approvalDecisionSchema,
+  answer: approvalSchema,
+  problems: ["illegal-transition", "approval-outdated"],
+  run: async ({ deps, params: { id }, body, viewer }) => {
+    await decideApproval(deps, { id, decision: body }, viewer);
+    return shownApproval(deps.db, viewer, id);
+  },
+});

@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { samePerson } from "./actor";
+import { type ApprovalTerms, approvalCauses, askerAmong, canonical, exceeds } from "./approval";
+
+const CANARY = { steps: [1, 10], quietMs: 300, stopAtFailureRatio: 0.3, window: 40 };
+const terms = (change: Partial<ApprovalTerms> = {}): ApprovalTerms => ({
+  manifest: "a1",
+  events: 12,
+  lane: "slow",
+  target: null,
+  ratePerSecond: 7,
+  canary: CANARY,
+  brake: { ratio: 0.3, window: 40 },
+  earlier: "hold",
+  despite: [],
+  recipe: null,
+  ...change,
+});
+
+describe("an approval that was given", () => {
+  it.each<[string, Partial<ApprovalTerms>, string[]]>([
+    ["the same", {}, []],
+    [
+      "the same, stored in another order",
+      { canary: { window: 40, stopAtFailureRatio: 0.3, quietMs: 300, steps: [1, 10] } },
+      [],
+    ],
+    ["the canary again, after 25 sends", { canary: { ...CANARY, steps: [26, 35] } }, []],
+    ["a lower rate", { ratePerSecond: 6 }, []],
+    ["a higher rate", { ratePerSecond: 7.5 }, ["ratePerSecond"]],
+    ["no rate of its own", { ratePerSecond: null }, ["ratePerSecond"]],
+    ["another lane", { lane: "main" }, ["lane"]],
+    ["another target", { target: "orders.audit" }, ["target"]],
+    ["no canary", { canary: null }, ["canary"]],
+    ["a canary of fewer steps", { canary: { ...CANARY, steps: [10] } }, ["canary"]],
+    ["a canary of larger steps", { canary: { ...CANARY, steps: [1, 100] } }, ["canary"]],
+    ["a canary that waits less", { canary: { ...CANARY, quietMs: 299 } }, ["canary"]],
+    ["no brake", { brake: null }, ["brake"]],
+    ["another revision of an event", { manifest: "a2" }, ["manifest"]],
+    ["another recipe", { recipe: { kind: "jsonata", expression: "$" } }, ["recipe"]],
+    ["events that admission marked", { despite: ["parked-early"] }, ["despite"]],
+    ["earlier versions left behind", { earlier: "pass" }, ["earlier"]],
+  ])("%s", (_, change, fields) => {
+    expect(exceeds(terms(), terms(change))).toEqual(fields);
+  });
+
+  it("covers a canary and a brake where there was none, and any rate where there was none", () => {
+    expect(exceeds(terms({ canary: null, brake: null, ratePerSecond: null }), terms())).toEqual([]);
+  });
+});
+
+describe("an approval is needed", () => {
+  it.each([
+    ["off", { events: 5_000, above: 0, sources: [], targets: [] }, []],
+    ["at the size", { events: 100, above: 100, sources: [], targets: [] }, []],
+    [
+      "above the size",
+      { events: 101, above: 100, sources: [], targets: [] },
+      [{ kind: "size", events: 101, above: 100 }],
+    ],
+    [
+      "marked, and small",
+      { events: 1, above: 0, sources: ["orders"], targets: ["audit"] },
+      [
+        { kind: "source", name: "orders" },
+        { kind: "target", name: "audit" },
+      ],
+    ],
+  ])("%s", (_, facts, causes) => {
+    expect(approvalCauses(facts)).toEqual(causes);
+  });
+});
+
+describe("who asked", () => {
+  it.each([
+    ["ada", "Ada"],
+    ["ada", " ADA "],
+    ["ada", "ａｄａ"],
+    ["ada lovelace", "Ada.Lovelace"],
+    ["ada-lovelace", "adaLovelace"],
+    ["josé", "Jose\u0301"],
+    ["jose", "José"],
+  ])("%s is %s", (one, other) => {
+    expect(samePerson(one, other)).toBe(true);
+    expect(askerAmong(["maria", one], other)).toBe(one);
+  });
+
+  it.each([
+    ["ada", "adam"],
+    ["maria", "marie"],
+    ["--", "---"],
+  ])("%s is not %s", (one, other) => {
+    expect(samePerson(one, other)).toBe(false);
+  });
+});
+
+describe("the text of terms", () => {
+  it("is the same for the same values in any order, and differs for others", () => {
+    expect(canonical({ b: [1, { d: null, c: "x" }], a: undefined })).toBe(canonical({ b: [1, { c: "x", d: null }] }));
+    expect(canonical(["1"])).not.toBe(canonical([1]));
+  });
+});

@@ -1,0 +1,112 @@
+import { samePerson } from "./actor";
+
+/**
+ * The life of a request for approval.
+ *
+ * Asked when the manifest of a redrive is complete, or when a change made an approved redrive more than what was
+ * approved. Given or rejected by a second person; expired when nobody answered in time; withdrawn when the redrive
+ * ended before. A given approval is voided when the redrive changes beyond it, and a new one is asked for. Rejected,
+ * expired, voided and withdrawn are final.
+ */
+export const APPROVAL_STATES = ["asked", "given", "rejected", "expired", "voided", "withdrawn"] as const;
+export type ApprovalState = (typeof APPROVAL_STATES)[number];
+
+/** Each compare-and-set of `approvals.state`. */
+export const APPROVAL_MOVES = {
+  give: { from: ["asked"], to: "given" },
+  reject: { from: ["asked"], to: "rejected" },
+  expire: { from: ["asked"], to: "expired" },
+  withdraw: { from: ["asked"], to: "withdrawn" },
+  void: { from: ["given"], to: "voided" },
+} as const satisfies Record<string, { from: readonly ApprovalState[]; to: ApprovalState }>;
+export type ApprovalMove = keyof typeof APPROVAL_MOVES;
+
+/** What the request for approval is about. */
+export const APPROVAL_SUBJECTS = ["redrive", "operation"] as const;
+export type ApprovalSubject = (typeof APPROVAL_SUBJECTS)[number];
+
+/** Why a second person is needed. */
+export type ApprovalCause =
+  | { kind: "size"; events: number; above: number }
+  | { kind: "source"; name: string }
+  | { kind: "target"; name: string };
+
+/** `above`: the setting `approvalAbove`, 0 = off. `sources` and `targets`: the marked ones that it meets. */
+export function approvalCauses(facts: {
+  events: number;
+  above: number;
+  sources: readonly string[];
+  targets: readonly string[];
+}): ApprovalCause[] {
+  const { events, above } = facts;
+  return [
+    ...(above > 0 && events > above ? [{ kind: "size" as const, events, above }] : []),
+    ...facts.sources.map((name) => ({ kind: "source" as const, name })),
+    ...facts.targets.map((name) => ({ kind: "target" as const, name })),
+  ];
+}
+
+/** What the approval is for. Any other value needs another approval, but for those that `exceeds` names as less. */
+export type ApprovalTerms = {
+  /** Hash over the ids and revisions of the manifest's events. */
+  manifest: string;
+  events: number;
+  lane: string;
+  /** null = the target of each event's source on the lane. */
+  target: string | null;
+  /** null = the targets' own rates. */
+  ratePerSecond: number | null;
+  canary: CanaryTerms | null;
+  brake: unknown;
+  earlier: string | null;
+  despite: readonly string[];
+  /** Of a mend: the recipe. */
+  recipe: unknown;
+};
+
+/**
+ * The fields by which `now` is more than what was approved, or something else. A lower rate, a canary or a brake where
+ * there was none, and a canary that begins again are less. Events that were ignored or blacklisted meanwhile are still in the manifest's hash: fewer
+ * are sent than were approved.
+ */
+export function exceeds(approved: ApprovalTerms, now: ApprovalTerms): (keyof ApprovalTerms)[] {
+  const fields: (keyof ApprovalTerms)[] = [];
+  for (const field of ["manifest", "lane", "target", "earlier", "despite", "recipe"] as const) {
+    if (canonical(approved[field]) !== canonical(now[field])) fields.push(field);
+  }
+  if ((now.ratePerSecond ?? Number.POSITIVE_INFINITY) > (approved.ratePerSecond ?? Number.POSITIVE_INFINITY)) {
+    fields.push("ratePerSecond");
+  }
+  if (approved.canary !== null && (now.canary === null || isLooser(approved.canary, now.canary))) fields.push("canary");
+  if (approved.brake !== null && canonical(approved.brake) !== canonical(now.brake)) fields.push("brake");
+  return fields;
+}
+
+type CanaryTerms = { steps: readonly number[]; quietMs: number; stopAtFailureRatio: number; window: number };
+
+/**
+ * Whether the canary lets events go sooner than the approved one. A canary that begins again has steps that include the
+ * events that were sent before.
+ */
+function isLooser(approved: CanaryTerms, now: CanaryTerms): boolean {
+  const { quietMs, stopAtFailureRatio, window } = approved;
+  if (now.quietMs < quietMs || now.stopAtFailureRatio > stopAtFailureRatio || now.window !== window) return true;
+  const growth = ({ steps }: CanaryTerms) => steps.slice(1).map((step, at) => step - steps[at]!);
+  const [before, after] = [growth(approved), growth(now)];
+  return before.length > after.length || before.some((size, at) => after[at]! > size);
+}
+
+/** JSON with the keys of each object in order: equal values have equal texts, in whichever order they were stored. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value ?? null);
+  const entries = Object.entries(value)
+    .filter(([, field]) => field !== undefined)
+    .sort(([left], [right]) => (left < right ? -1 : 1));
+  return `{${entries.map(([key, field]) => `${JSON.stringify(key)}:${canonical(field)}`).join(",")}}`;
+}
+
+/** The person among `askers` (who asked for the redrive, and who changed it since) who is the same as `name`. */
+export function askerAmong(askers: readonly string[], name: string): string | null {
+  return askers.find((asker) => samePerson(asker, name)) ?? null;
+}

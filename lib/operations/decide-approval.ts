@@ -1,0 +1,133 @@
+import type { ApprovalDecision } from "@/lib/contract/approvals";
+import { LOCAL_ACTOR } from "@/lib/core/actor";
+import { askerAmong } from "@/lib/core/approval";
+import { DomainError } from "@/lib/core/problem";
+import { REDRIVE_MOVES } from "@/lib/core/redrive-state";
+import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
+import type { Deps } from "@/lib/operations/deps";
+import { digestOf, termsOf } from "@/lib/redriving/approval";
+import { cancelItems } from "@/lib/redriving/cancel-items";
+import { ringStarted, startIfReady } from "@/lib/redriving/start-redrive";
+import type { Tx } from "@/lib/store/db";
+import { unknownApproval } from "@/lib/store/read/approvals";
+import { type ApprovalRow, endApproval, latestApproval } from "@/lib/store/write/approvals";
+import { appendAudit } from "@/lib/store/write/audit";
+import { lockRedrive, moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
+
+/**
+ * Approves or rejects a redrive that waits for it. It starts at once, unless it waits for something else; a rejected
+ * one is cancelled, and its events are PENDING again. ONE transaction, with the redrive's row locked: a cancel, a change
+ * or another decision is either seen or waits. Throws DomainError `forbidden` for the person who asked,
+ * `approval-outdated` when the redrive is not what the digest names, `unknown-approval`, `illegal-transition`.
+ */
+export async function decideApproval(
+  deps: Deps,
+  { id, decision }: { id: string; decision: ApprovalDecision },
+  viewer: Viewer,
+): Promise<void> {
+  assertMay(viewer, "approve");
+  const nowMs = deps.clock.wallMs();
+  const after = await deps.db.transaction(async (tx) => {
+    const redrive = await lockRedrive(tx, id);
+    if (!redrive || !seesAll(viewer, redrive.sources)) throw unknownApproval(id);
+    const approval = await openApproval(tx, redrive);
+    refuseAsker(approval, redrive, viewer);
+    await refuseOutdated(tx, redrive, decision.digest);
+    return decision.decision === "approve"
+      ? approve(tx, { redrive, approval, decision, viewer, nowMs })
+      : reject(tx, { redrive, approval, decision, viewer, nowMs });
+  });
+  if (after === "RUNNING") await ringStarted(deps, id);
+  if (after === "CANCELLED")
+    await cancelItems(deps, id, 1).catch((error) => {
+      deps.log.warn({ redriveId: id, err: error }, "items not given back, the reconciler gives them back");
+    });
+}
+
+type Decided = {
+  redrive: RedriveRow;
+  approval: ApprovalRow;
+  decision: ApprovalDecision;
+  viewer: Viewer;
+  nowMs: number;
+};
+
+async function approve(tx: Tx, { redrive, approval, decision, viewer, nowMs }: Decided) {
+  await endApproval(tx, redrive.id, "give", { by: viewer.name, reason: decision.reason ?? null });
+  await auditDecision(tx, "redrive.approved", { redrive, approval, decision, viewer, nowMs });
+  return startIfReady(tx, { ...redrive, awaitsApproval: false }, { actor: viewer.name, nowMs });
+}
+
+async function reject(tx: Tx, { redrive, approval, decision, viewer, nowMs }: Decided) {
+  if (decision.reason === undefined) {
+    throw new DomainError("invalid-request", "A rejection needs a reason", {
+      fields: [{ field: "reason", detail: "say why it is rejected: the person who asked reads it" }],
+    });
+  }
+  await endApproval(tx, redrive.id, "reject", { by: viewer.name, reason: decision.reason });
+  await moveRedrive(tx, redrive.id, "cancel", { cancelledBy: viewer.name });
+  await auditDecision(tx, "redrive.rejected", { redrive, approval, decision, viewer, nowMs });
+  return REDRIVE_MOVES.cancel.to;
+}
+
+async function auditDecision(
+  tx: Tx,
+  action: "redrive.approved" | "redrive.rejected",
+  { redrive, approval, decision, viewer, nowMs }: Decided,
+): Promise<void> {
+  await appendAudit(tx, {
+    ...{ actor: viewer.name, action, subjectKind: "redrive", subjectId: redrive.id, redriveId: redrive.id },
+    reason: decision.reason ?? null,
+    before: { askedBy: approval.askedBy, state: redrive.state },
+    after: { digest: approval.digest, events: approval.terms.events },
+    count: 1,
+    atMs: nowMs,
+  });
+}
+
+const ENDED = {
+  given: "was approved",
+  rejected: "was rejected",
+  expired: "expired, because nobody answered in time",
+  voided: "was voided by a change",
+  withdrawn: "was withdrawn, because the redrive ended",
+} as const;
+
+async function openApproval(tx: Tx, redrive: RedriveRow): Promise<ApprovalRow> {
+  const approval = await latestApproval(tx, redrive.id);
+  if (approval?.state === "asked" && !approval.overdue) return approval;
+  const detail =
+    redrive.state === "PLANNING"
+      ? "the redrive is still being frozen: look again when its manifest is complete"
+      : approval === null
+        ? "the redrive needs no approval"
+        : approval.state === "asked"
+          ? `it ${ENDED.expired}`
+          : `it ${ENDED[approval.state]}${approval.decidedBy === null ? "" : ` by ${approval.decidedBy}`}`;
+  throw new DomainError("illegal-transition", `There is nothing to decide: ${detail}`, {
+    fields: [{ field: "decision", detail }],
+  });
+}
+
+/** Throws for who asked for the redrive or changed it since, under any spelling of the name, and for who has none. */
+function refuseAsker(approval: ApprovalRow, redrive: RedriveRow, viewer: Viewer): void {
+  const asker = askerAmong([redrive.createdBy, approval.askedBy], viewer.name);
+  const detail =
+    viewer.means === "system"
+      ? "a person approves, not a part of Parkade"
+      : viewer.name === LOCAL_ACTOR
+        ? "a person approves under a name: set yours in the console, or send x-actor"
+        : asker !== null
+          ? `${asker} asked for it: another person approves or rejects it${asker === viewer.name ? "" : `, and ${viewer.name} may be the same person`}. Cancel it to take it back`
+          : null;
+  if (detail === null) return;
+  throw new DomainError("forbidden", detail, { fields: [{ field: "action", detail: "approve" }] });
+}
+
+async function refuseOutdated(tx: Tx, redrive: RedriveRow, digest: string): Promise<void> {
+  const now = digestOf(await termsOf(tx, redrive));
+  if (now === digest) return;
+  throw new DomainError("approval-outdated", "The redrive has changed since you looked at it: look at it again", {
+    fields: [{ field: "digest", detail: `is now ${now}` }],
+  });
+}

@@ -1,0 +1,96 @@
+import { createHash } from "node:crypto";
+import { type ApprovalTerms, approvalCauses, canonical, exceeds } from "@/lib/core/approval";
+import { openItems } from "@/lib/core/redrive-state";
+import { uuidv7 } from "@/lib/platform/ids";
+import type { Tx } from "@/lib/store/db";
+import { readSettings } from "@/lib/store/read/settings";
+import {
+  type ApprovalRow,
+  endApproval,
+  insertApproval,
+  latestApproval,
+  manifestHash,
+  markedPlaces,
+  restateApproval,
+} from "@/lib/store/write/approvals";
+import { appendAudit } from "@/lib/store/write/audit";
+import { moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
+
+/** What a redrive's approval is for, as the redrive is now. Its row is locked. */
+export async function termsOf(tx: Tx, redrive: RedriveRow): Promise<ApprovalTerms> {
+  const { lane, target, ratePerSecond, canary, brake, earlier, despite, total } = redrive;
+  const manifest = await manifestHash(tx, redrive.id);
+  return { manifest, events: total, lane, target, ratePerSecond, canary, brake, earlier, despite, recipe: null };
+}
+
+/** Names the terms: equal terms have equal digests. */
+export function digestOf(terms: ApprovalTerms): string {
+  return createHash("sha256").update(canonical(terms)).digest("hex");
+}
+
+/**
+ * Asks for the approval of a redrive whose manifest is complete, when its size or a marked source or target needs one.
+ * A verify run sends nothing and needs none. Returns whether it waits for one.
+ */
+export async function askIfNeeded(tx: Tx, redrive: RedriveRow, nowMs: number): Promise<boolean> {
+  if (redrive.mode === "verify") return false;
+  const { approvalAbove } = await readSettings(tx);
+  const marked = await markedPlaces(tx, redrive.id);
+  const causes = approvalCauses({ events: openItems(redrive), above: approvalAbove, ...marked });
+  if (causes.length > 0) await ask(tx, redrive, { causes, terms: await termsOf(tx, redrive), nowMs });
+  return causes.length > 0;
+}
+
+type Asking = Pick<ApprovalRow, "causes" | "terms"> & { nowMs: number; by?: string; changed?: string[] };
+
+async function ask(tx: Tx, redrive: RedriveRow, { causes, terms, nowMs, by, changed }: Asking): Promise<void> {
+  const { approvalWaitMs } = await readSettings(tx);
+  const digest = digestOf(terms);
+  const askedBy = by ?? redrive.createdBy;
+  const subject = { subjectKind: "redrive", subjectId: redrive.id } as const;
+  await insertApproval(tx, { id: uuidv7(nowMs), ...subject, causes, terms, digest, askedBy, waitMs: approvalWaitMs });
+  await appendAudit(tx, {
+    ...{ actor: askedBy, action: "redrive.approval-asked", subjectKind: "redrive", subjectId: redrive.id },
+    redriveId: redrive.id,
+    reason: changed ? `the approval no longer covers it: ${changed.join(", ")}` : redrive.reason,
+    before: null,
+    after: { digest, causes },
+    count: 1,
+    atMs: nowMs,
+  });
+}
+
+/**
+ * After a change of a redrive, whose row is locked and read after the change: an approval that was given is voided when
+ * the redrive is now more than what was approved, a new one is asked for, and nothing more is sent until it is given.
+ * An approval that is asked for is restated.
+ */
+export async function reviewApproval(
+  tx: Tx,
+  redrive: RedriveRow,
+  { actor, nowMs }: { actor: string; nowMs: number },
+): Promise<void> {
+  const latest = await latestApproval(tx, redrive.id);
+  if (latest?.state !== "asked" && latest?.state !== "given") return;
+  // Only the manifest's own operations change its items: a change of the redrive need not hash them again.
+  const { lane, target, ratePerSecond, canary, brake, earlier, despite } = redrive;
+  const terms = { ...latest.terms, lane, target, ratePerSecond, canary, brake, earlier, despite };
+  if (latest.state === "asked") {
+    await restateApproval(tx, latest.id, { terms, digest: digestOf(terms) });
+    return;
+  }
+  const changed = exceeds(latest.terms, terms);
+  if (changed.length === 0) return;
+  await endApproval(tx, redrive.id, "void", { by: actor, reason: `changed: ${changed.join(", ")}` });
+  await appendAudit(tx, {
+    ...{ actor, action: "redrive.approval-voided", subjectKind: "redrive", subjectId: redrive.id },
+    redriveId: redrive.id,
+    reason: `changed: ${changed.join(", ")}`,
+    before: { digest: latest.digest, approvedBy: latest.decidedBy },
+    after: null,
+    count: 1,
+    atMs: nowMs,
+  });
+  await ask(tx, redrive, { causes: latest.causes, terms, nowMs, by: actor, changed });
+  if (redrive.state === "RUNNING") await moveRedrive(tx, redrive.id, "wait");
+}

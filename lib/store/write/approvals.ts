@@ -1,0 +1,138 @@
+import {
+  APPROVAL_MOVES,
+  type ApprovalCause,
+  type ApprovalMove,
+  type ApprovalState,
+  type ApprovalSubject,
+  type ApprovalTerms,
+} from "@/lib/core/approval";
+import type { Queryable, Tx } from "@/lib/store/db";
+import { APPROVAL, ITEM } from "@/lib/store/state-sql";
+
+export type ApprovalRow = {
+  id: string;
+  subjectKind: ApprovalSubject;
+  subjectId: string;
+  state: ApprovalState;
+  causes: ApprovalCause[];
+  terms: ApprovalTerms;
+  digest: string;
+  askedBy: string;
+  askedAtMs: number;
+  expiresAtMs: number;
+  /** By the store's clock. */
+  overdue: boolean;
+  decidedBy: string | null;
+  decidedAtMs: number | null;
+  reason: string | null;
+};
+
+export const APPROVAL_COLUMNS = `a.id, a.subject_kind as "subjectKind", a.subject_id as "subjectId", a.state, a.causes, a.terms, a.digest,
+  a.asked_by as "askedBy", a.asked_at as "askedAtMs", a.expires_at as "expiresAtMs", a.expires_at <= now() as overdue,
+  a.decided_by as "decidedBy", a.decided_at as "decidedAtMs", a.reason`;
+
+/** The latest request for approval of a redrive or bulk operation; null = none was ever needed. */
+export async function latestApproval(db: Queryable, subjectId: string): Promise<ApprovalRow | null> {
+  const [row] = await db.query<ApprovalRow>(
+    `select ${APPROVAL_COLUMNS} from approvals a where a.subject_id = $1 order by a.id desc limit 1`,
+    [subjectId],
+    { name: "latest-approval" },
+  );
+  return row ?? null;
+}
+
+export type NewApproval = Pick<
+  ApprovalRow,
+  "id" | "subjectKind" | "subjectId" | "causes" | "terms" | "digest" | "askedBy"
+> & { waitMs: number };
+
+/** Asks for an approval: the redrive of the subject waits for it from here on. */
+export async function insertApproval(tx: Tx, approval: NewApproval): Promise<void> {
+  await tx.run(
+    `insert into approvals (id, subject_kind, subject_id, state, causes, terms, digest, asked_by, expires_at)
+     values ($1, $2, $3, ${APPROVAL.asked}, $4::jsonb, $5::jsonb, $6, $7, now() + make_interval(secs => $8))`,
+    [
+      approval.id,
+      approval.subjectKind,
+      approval.subjectId,
+      JSON.stringify(approval.causes),
+      JSON.stringify(approval.terms),
+      approval.digest,
+      approval.askedBy,
+      approval.waitMs / 1000,
+    ],
+  );
+  await tx.run("update redrives set awaits_approval = true where id = $1", [approval.subjectId]);
+}
+
+/** Other terms of an approval that nobody has given yet: who has seen the earlier ones is refused by their digest. */
+export async function restateApproval(
+  tx: Tx,
+  id: string,
+  { terms, digest }: Pick<ApprovalRow, "terms" | "digest">,
+): Promise<void> {
+  await tx.run(`update approvals set terms = $2::jsonb, digest = $3 where id = $1 and state = ${APPROVAL.asked}`, [
+    id,
+    JSON.stringify(terms),
+    digest,
+  ]);
+}
+
+/** Compare-and-set on the state. False = there is none that the move applies to. */
+export async function endApproval(
+  tx: Tx,
+  subjectId: string,
+  move: ApprovalMove,
+  { by = null, reason = null }: { by?: string | null; reason?: string | null } = {},
+): Promise<boolean> {
+  const { from, to } = APPROVAL_MOVES[move];
+  const [row] = await tx.query<{ n: number }>(
+    `with ended as (
+       update approvals set state = $3, decided_by = $4, decided_at = now(), reason = $5
+        where subject_id = $1 and state = any($2::text[]) returning subject_id
+     ), freed as (
+       update redrives r set awaits_approval = false from ended e where r.id = e.subject_id and r.awaits_approval)
+     select count(*)::int as n from ended`,
+    [subjectId, from, to, by, reason],
+    { name: "end-approval" },
+  );
+  return row!.n === 1;
+}
+
+/** Subjects whose request for approval nobody has answered in time. */
+export async function overdueApprovals(db: Queryable): Promise<{ subjectKind: ApprovalSubject; subjectId: string }[]> {
+  return db.query(
+    `select subject_kind as "subjectKind", subject_id as "subjectId" from approvals
+      where state = ${APPROVAL.asked} and expires_at <= now() order by id`,
+    [],
+    { name: "overdue-approvals" },
+  );
+}
+
+/** Hashing a manifest of a million events takes seconds. */
+const HASH_MS_MAX = 60_000;
+
+/** Hash over the ids of a redrive's events and the revisions that it sends, in one order whoever asks. */
+export async function manifestHash(tx: Tx, redriveId: string): Promise<string> {
+  await tx.run(`set local statement_timeout = ${HASH_MS_MAX}`);
+  const [row] = await tx.query<{ hash: string }>(
+    `select encode(sha256(convert_to(coalesce(string_agg(part, '' order by slice), ''), 'utf8')), 'hex') as hash
+       from (select slice, encode(sha256(convert_to(string_agg(id || ':' || revision, ',' order by id), 'utf8')), 'hex') as part
+               from redrive_items where redrive_id = $1 group by slice) parts`,
+    [redriveId],
+  );
+  return row!.hash;
+}
+
+/** The marked sources of a redrive's open items, and the marked targets to which they go. */
+export async function markedPlaces(tx: Tx, redriveId: string): Promise<{ sources: string[]; targets: string[] }> {
+  const [row] = await tx.query<{ sources: string[] | null; targets: string[] | null }>(
+    `with of as (select array(select distinct source_id from redrive_items where redrive_id = $1 and state = ${ITEM.open}) as ids)
+     select (select array_agg(s.name order by s.name) from sources s, of where s.id = any(of.ids) and s.needs_approval) as sources,
+            (select array_agg(t.name order by t.name) from targets t, redrives r, of
+              where r.id = $1 and t.needs_approval
+                and (t.id = r.target_id or (r.target_id is null and t.lane = r.lane and t.source_id = any(of.ids)))) as targets`,
+    [redriveId],
+  );
+  return { sources: row!.sources ?? [], targets: row!.targets ?? [] };
+}

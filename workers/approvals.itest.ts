@@ -1,0 +1,246 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { RedriveRequest } from "@/lib/contract/redrives";
+import { localViewer } from "@/lib/core/viewer";
+import { changeRedrive } from "@/lib/operations/change-redrive";
+import { decideApproval } from "@/lib/operations/decide-approval";
+import { ignoreEvents } from "@/lib/operations/ignore-events";
+import { imposeControl } from "@/lib/operations/impose-control";
+import { shownApproval } from "@/lib/store/read/approvals";
+import { claimItems } from "@/lib/store/write/claim-items";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+let world: World;
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+});
+afterEach(async () => {
+  const broken = await world.broken();
+  await world.close();
+  expect(broken).toEqual([]);
+});
+
+const [ada, bob, eve] = [localViewer("ada"), localViewer("bob"), localViewer("eve")];
+const setting = (name: string, value: number) =>
+  world.db.run(
+    "insert into settings (key, value, updated_by, updated_at) values ($1, to_jsonb($2::int), 'test', now()) on conflict (key) do update set value = excluded.value",
+    [name, value],
+  );
+const digestOf = async (id: string) => (await shownApproval(world.db, bob, id)).digest;
+const decide = async (id: string, decision: "approve" | "reject", viewer = bob, digest?: string) =>
+  decideApproval(
+    world.deps,
+    { id, decision: { decision, digest: digest ?? (await digestOf(id)), reason: "checked" } },
+    viewer,
+  );
+const approve = (id: string, viewer = bob, digest?: string) => decide(id, "approve", viewer, digest);
+const claim = (redriveId: string) =>
+  claimItems(world.db, { redriveId, slices: [0, 900_000_000], limit: 100, leaseMs: 30_000 });
+const actions = async (id: string) =>
+  (
+    await world.db.query<{ action: string }>(
+      "select action from audit_entries where redrive_id = $1 and subject_kind = 'redrive' order by id",
+      [id],
+    )
+  ).map(({ action }) => action);
+
+/** A redrive of `count` events that is above the size from which on it needs an approval. */
+async function asked(count = 4, change: Partial<RedriveRequest> = {}): Promise<string> {
+  await setting("approvalAbove", 2);
+  await world.park(count);
+  const { id, state, waitsFor } = await world.request({ ratePerSecond: 20, ...change });
+  expect({ state, waitsFor }).toEqual({ state: "PLANNED", waitsFor: ["approval"] });
+  return id;
+}
+
+describe("a redrive that needs an approval", () => {
+  test("sends nothing before another person approves its digest, whatever the queue says, and all of it then", async () => {
+    await world.worker();
+    const id = await asked();
+    await world.lane.ring("main", [{ kind: "slice", redriveId: id, slice: 0 }]);
+    expect(await world.redrive(id)).toMatchObject({
+      state: "PLANNED",
+      approval: { state: "asked", askedBy: "ada", causes: [{ kind: "size", events: 4, above: 2 }] },
+      stalled: { code: "approval" },
+    });
+    expect(await world.statuses()).toEqual({ QUEUED: 4 });
+    await approve(id);
+    expect(await world.ended(id)).toMatchObject({ delivered: 4, approval: { state: "given", decidedBy: "bob" } });
+    expect(await actions(id)).toEqual([
+      "redrive.requested",
+      "redrive.approval-asked",
+      "redrive.approved",
+      "redrive.started",
+      "redrive.finished",
+    ]);
+  });
+
+  test("is not claimed while it waits, even when something sets it RUNNING", async () => {
+    const id = await asked();
+    await world.db.run("update redrives set state = 'RUNNING' where id = $1", [id]);
+    expect(await claim(id)).toEqual([]);
+    await world.db.run("update redrives set state = 'PLANNED' where id = $1", [id]);
+    expect(await claim(id)).toEqual([]);
+    await approve(id);
+    expect(await claim(id)).toHaveLength(4);
+  });
+
+  test("waits for none when it is small, or only verified", async () => {
+    await setting("approvalAbove", 2);
+    await world.park(2);
+    expect(await world.request()).toMatchObject({ state: "RUNNING", waitsFor: [] });
+    await world.park(5, (index) => ({ eventId: `more-${index}` }));
+    expect(await world.request({ mode: "verify" })).toMatchObject({ state: "RUNNING", waitsFor: [] });
+  });
+
+  test("waits for one, however small, when its source or target is marked", async () => {
+    await world.source("stock");
+    await world.db.run("update sources set needs_approval = true where name = 'stock'");
+    await world.db.run("update targets set needs_approval = true where name = 'orders.slow'");
+    await world.park(1);
+    await world.park(1, () => ({ eventId: "stock-1" }), "stock");
+    const [order] = await world.idsOf(["event-0000"]);
+    const [stock] = await world.idsOf(["stock-1"]);
+    const slow = await world.request({ select: { ids: [order!] }, lane: "slow" });
+    expect((await world.redrive(slow.id)).approval?.causes).toEqual([{ kind: "target", name: "orders.slow" }]);
+    const marked = await world.request({ select: { ids: [stock!] }, lane: "main" });
+    expect((await world.redrive(marked.id)).approval?.causes).toEqual([{ kind: "source", name: "stock" }]);
+  });
+
+  test.each(["ada", "Ada", " ａｄａ ", "A.d.a"])("is not approved by who asked for it, as %s", async (name) => {
+    const id = await asked();
+    await expect(approve(id, localViewer(name))).rejects.toMatchObject({ code: "forbidden" });
+    await expect(decide(id, "reject", localViewer(name))).rejects.toMatchObject({ code: "forbidden" });
+    expect((await world.redrive(id)).state).toBe("PLANNED");
+  });
+
+  test("is not approved without a name, nor by who may not", async () => {
+    const id = await asked();
+    await expect(approve(id, localViewer())).rejects.toMatchObject({ code: "forbidden" });
+    const may = (actions: readonly ("view" | "redrive" | "approve")[], sources: "all" | string[] = "all") => ({
+      ...bob,
+      actions,
+      sources,
+    });
+    await expect(approve(id, may(["view", "redrive"]))).rejects.toMatchObject({ code: "forbidden" });
+    await expect(approve(id, may(["view", "approve"], ["stock"]), "0".repeat(64))).rejects.toMatchObject({
+      code: "unknown-approval",
+    });
+    await approve(id, may(["view", "approve"], ["orders"]), await digestOf(id));
+  });
+
+  test("is approved once: of two people at once, the other learns who was first", async () => {
+    const id = await asked();
+    const ended = await Promise.allSettled([approve(id, bob), approve(id, eve)]);
+    const lost = ended.filter((end) => end.status === "rejected").map((end) => end.reason);
+    expect(lost).toEqual([expect.objectContaining({ code: "illegal-transition" })]);
+    expect(lost[0].message).toMatch(/was approved by (bob|eve)/);
+    expect((await actions(id)).filter((action) => action === "redrive.approved")).toHaveLength(1);
+  });
+
+  test("is either cancelled or approved, when both come at once", async () => {
+    const id = await asked();
+    const digest = await digestOf(id);
+    const [cancelled, approved] = await Promise.allSettled([
+      changeRedrive(world.deps, { id, change: { action: "cancel" } }, ada),
+      approve(id, bob, digest),
+    ]);
+    expect(cancelled.status).toBe("fulfilled");
+    const { state, approval } = await world.redrive(id);
+    expect(state).toBe("CANCELLED");
+    expect(approval?.state).toBe(approved.status === "fulfilled" ? "given" : "withdrawn");
+    expect(await world.statuses()).toEqual({ PENDING: 4 });
+  });
+
+  test("is not approved while it is being frozen", async () => {
+    const id = await asked();
+    await world.db.run("update redrives set state = 'PLANNING' where id = $1", [id]);
+    await world.db.run("delete from approvals");
+    await expect(approve(id, bob, "0".repeat(64))).rejects.toThrow(/still being frozen/);
+    await world.db.run("update redrives set state = 'PLANNED' where id = $1", [id]);
+  });
+
+  test("is cancelled by a rejection, and its events are parked again", async () => {
+    const id = await asked();
+    await decide(id, "reject");
+    expect(await world.redrive(id)).toMatchObject({
+      state: "CANCELLED",
+      approval: { state: "rejected", decidedBy: "bob", reason: "checked" },
+    });
+    expect(await world.statuses()).toEqual({ PENDING: 4 });
+  });
+
+  test("expires when nobody answers, and its events are parked again", async () => {
+    const id = await asked();
+    await world.db.run("update approvals set expires_at = now() - interval '1 s'");
+    await expect(approve(id)).rejects.toMatchObject({ code: "illegal-transition" });
+    await world.worker();
+    await expect.poll(async () => (await world.redrive(id)).state, { timeout: 20_000 }).toBe("CANCELLED");
+    await expect.poll(() => world.statuses(), { timeout: 20_000 }).toEqual({ PENDING: 4 });
+    expect((await world.redrive(id)).approval).toMatchObject({
+      state: "expired",
+      reason: "nobody approved it in time",
+    });
+  });
+});
+
+describe("a change of a redrive", () => {
+  test("before the approval refuses the digest that was looked at", async () => {
+    const id = await asked();
+    const seen = await digestOf(id);
+    await changeRedrive(world.deps, { id, change: { ratePerSecond: 3 } }, ada);
+    await expect(approve(id, bob, seen)).rejects.toMatchObject({ code: "approval-outdated" });
+    await approve(id);
+    expect(await world.redrive(id)).toMatchObject({ state: "RUNNING", ratePerSecond: 3 });
+  });
+
+  test("of the revision that an item sends refuses the digest that was looked at", async () => {
+    const id = await asked();
+    await world.db.run(
+      "update redrive_items set revision = 2 where id = (select id from redrive_items order by id limit 1)",
+    );
+    await expect(approve(id)).rejects.toMatchObject({ code: "approval-outdated" });
+    await world.db.run("update redrive_items set revision = 1");
+    await approve(id);
+  });
+
+  test.each([
+    ["a higher rate", { ratePerSecond: 21 }],
+    ["the targets' own rate", { ratePerSecond: null }],
+    ["another lane", { lane: "slow" }],
+  ] as const)("after it voids the approval and asks again: %s", async (_, change) => {
+    const id = await asked();
+    await approve(id);
+    await changeRedrive(world.deps, { id, change }, eve);
+    expect(await claim(id)).toEqual([]);
+    expect(await world.redrive(id)).toMatchObject({ state: "PLANNED", approval: { state: "asked", askedBy: "eve" } });
+    // Neither who asked first nor who changed it gives the second one.
+    await expect(approve(id, eve)).rejects.toMatchObject({ code: "forbidden" });
+    await expect(approve(id, ada)).rejects.toMatchObject({ code: "forbidden" });
+    await approve(id, bob);
+    expect((await world.redrive(id)).state).toBe("RUNNING");
+    expect(await actions(id)).toContain("redrive.approval-voided");
+  });
+
+  test("after it keeps the approval: a lower rate, a pause, a resume, ignored and blacklisted events", async () => {
+    const id = await asked();
+    await approve(id);
+    await changeRedrive(world.deps, { id, change: { ratePerSecond: 10 } }, ada);
+    await changeRedrive(world.deps, { id, change: { action: "pause" } }, ada);
+    const [first] = await world.idsOf(["event-0001"]);
+    await ignoreEvents(world.deps, { select: { ids: [first!] }, reason: "not wanted" }, ada);
+    const blacklist = { kind: "blacklist", scope: { eventId: "event-0002" }, reason: "bad", expiresAt: null } as const;
+    await imposeControl(world.deps, blacklist, ada);
+    await changeRedrive(world.deps, { id, change: { action: "resume" } }, ada);
+    expect(await world.redrive(id)).toMatchObject({ state: "RUNNING", approval: { state: "given" } });
+    await world.worker();
+    expect(await world.ended(id)).toMatchObject({ delivered: 2, refused: 2 });
+  });
+
+  test("that pauses a redrive which waits does not start it by its resume", async () => {
+    const id = await asked();
+    await changeRedrive(world.deps, { id, change: { action: "pause" } }, ada);
+    await changeRedrive(world.deps, { id, change: { action: "resume" } }, ada);
+    expect(await world.redrive(id)).toMatchObject({ state: "PLANNED", waitsFor: ["approval"] });
+    expect(await claim(id)).toEqual([]);
+  });
+});
