@@ -43,7 +43,7 @@ test.describe("one key alone", () => {
     await expect(dialog).toBeVisible();
     await page.keyboard.press("Enter");
     await expect(dialog).toBeHidden();
-    await expect(toast(page, "k-1 was delivered")).toBeVisible({ timeout: 30_000 });
+    await expect(toast(page, "k-1 was sent")).toBeVisible({ timeout: 30_000 });
     await expect(rowOf(page, "k-1")).toContainText("REDRIVEN");
     await expect(panel).toContainText("REDRIVEN");
     expect(await downstream.deliveries(source.path)).toHaveLength(1);

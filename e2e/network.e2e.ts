@@ -48,7 +48,7 @@ test.describe("a browser that loses its network", () => {
     await page.goBack();
     const panel = await openBeside(page, "n-2");
     await panel.getByRole("button", { name: "Redrive", exact: true }).click();
-    await expect(toast(page, "n-2 was delivered")).toBeVisible({ timeout: 30_000 });
+    await expect(toast(page, "n-2 was sent")).toBeVisible({ timeout: 30_000 });
     expect(await downstream.deliveries(source.path)).toHaveLength(1);
     expect(loads).toBe(0);
     expect(broken).toEqual([]);

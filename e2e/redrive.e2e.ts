@@ -45,7 +45,7 @@ test.describe("redriving one event", () => {
     await page.getByRole("button", { name: "+1 new — show" }).click();
     const other = await openBeside(page, "wanted");
     await other.getByRole("button", { name: "Redrive", exact: true }).click();
-    await expect(toast(page, "wanted was delivered")).toBeVisible({ timeout: 30_000 });
+    await expect(toast(page, "wanted was sent")).toBeVisible({ timeout: 30_000 });
     expect((await downstream.deliveries(source.path)).map(({ key }) => key)).toEqual([`${source.name}:wanted`]);
   });
 

@@ -43,7 +43,7 @@ describe("the order of an aggregate", () => {
   const only = async (...eventIds: string[]) => ({ select: { ids: await world.idsOf(eventIds) } });
   const sent = () => world.sink.arrived.map((entry) => entry.eventId);
   const refusals = async (redriveId: string) => {
-    const query = { redriveId, cursor: null, limit: 50, state: "refused", result: null };
+    const query = { redriveId, cursor: null, limit: 50, state: "refused", outcome: null, result: null };
     const { items } = await listRedriveItems(world.db, localViewer(), query);
     return Object.fromEntries(items.map((item) => [item.eventId, `${item.result}: ${item.detail}`]));
   };

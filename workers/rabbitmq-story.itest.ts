@@ -196,7 +196,7 @@ function story(rabbit: () => TestRabbitmq, backend: "postgres" | "redis") {
     // The dry run refuses the broken one, says why, and sends nothing.
     const verified = await world.ended((await world.request({ select: { filter }, mode: "verify" })).id);
     expect(verified).toMatchObject({ total: ALL, passed: GOOD, refused: 1, refusedByReason: { "schema-mismatch": 1 } });
-    const refusals = { redriveId: verified.id, state: "refused", result: null, limit: 50, cursor: null };
+    const refusals = { redriveId: verified.id, state: "refused", outcome: null, result: null, limit: 50, cursor: null };
     const [refused, ...others] = (await listRedriveItems(world.db, localViewer(), refusals)).items;
     expect(others).toEqual([]);
     expect(refused).toMatchObject({ eventId: BROKEN, result: "schema-mismatch" });

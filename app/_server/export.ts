@@ -21,11 +21,22 @@ export async function exportResponse(
   { filter, format }: ExportQuery,
   nowMs: number,
 ): Promise<Response> {
-  const pages = exportEvents(db, viewer, filter, nowMs);
+  return fileResponse(exportEvents(db, viewer, filter, nowMs), {
+    columns: CSV_COLUMNS,
+    format,
+    name: fileName(filter, nowMs),
+  });
+}
+
+/** Rows as a file. The first page is read before the answer begins. */
+export async function fileResponse<Row extends object>(
+  pages: AsyncGenerator<Row[], void>,
+  { columns, format, name }: { columns: readonly (keyof Row & string)[]; format: Format; name: string },
+): Promise<Response> {
   const first = await pages.next();
-  return streamResponse(textOf(first, pages, format), {
+  return streamResponse(textOf(first, pages, format === "csv" ? columns : null), {
     "content-type": format === "csv" ? "text/csv; charset=utf-8; header=present" : "application/x-ndjson",
-    "content-disposition": `attachment; filename="${fileName(filter, nowMs)}.${format}"`,
+    "content-disposition": `attachment; filename="${name}.${format}"`,
     "x-content-type-options": "nosniff",
   });
 }
@@ -40,14 +51,17 @@ export function fileName({ source, errorCode, status }: EventFilter, nowMs: numb
   return `${named.replaceAll(/[^A-Za-z0-9._-]+/g, "_").slice(0, FILE_NAME_MAX)}-${minute}Z`;
 }
 
-type Pages = AsyncGenerator<EventOut[], void>;
-
-async function* textOf(first: IteratorResult<EventOut[], void>, pages: Pages, format: Format): AsyncGenerator<string> {
-  if (format === "csv") yield `${CSV_COLUMNS.join(",")}\r\n`;
+/** `columns`: of a CSV; null = NDJSON. */
+async function* textOf<Row extends object>(
+  first: IteratorResult<Row[], void>,
+  pages: AsyncGenerator<Row[], void>,
+  columns: readonly (keyof Row & string)[] | null,
+): AsyncGenerator<string> {
+  if (columns !== null) yield `${columns.join(",")}\r\n`;
+  const line = (row: Row) =>
+    columns === null ? `${JSON.stringify(row)}\n` : `${columns.map((column) => csvField(row[column])).join(",")}\r\n`;
   try {
-    for (let page = first; !page.done; page = await pages.next()) {
-      yield page.value.map(format === "csv" ? csvLine : (event) => `${JSON.stringify(event)}\n`).join("");
-    }
+    for (let page = first; !page.done; page = await pages.next()) yield page.value.map(line).join("");
   } finally {
     await pages.return();
   }
@@ -76,10 +90,6 @@ const CSV_COLUMNS = [
     "tags",
   ] as const),
 ] satisfies (keyof EventOut)[];
-
-function csvLine(event: EventOut): string {
-  return `${CSV_COLUMNS.map((column) => csvField(event[column])).join(",")}\r\n`;
-}
 
 /** Blank or invisible characters that a spreadsheet skips before it looks for a formula. */
 const SKIPPED = "[\\s\\u0000-\\u001f\\u00ad\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff]*";

@@ -50,6 +50,7 @@ export const SELECT_PROBLEMS: readonly ProblemCode[] = [
   "empty-selection",
   "unknown-event",
   "unknown-operation",
+  "unknown-redrive",
   "illegal-transition",
 ];
 

@@ -4,8 +4,10 @@ import { ActionButton } from "@/components/ui/action-button";
 import { countText } from "@/components/ui/count-text";
 import type { Picked } from "@/lib/browser/selection";
 import type { CountOut } from "@/lib/contract/events";
-import { formatNumber } from "@/lib/core/format";
+import { formatNumber, plural } from "@/lib/core/format";
 import type { BulkAction } from "./bulk-action";
+
+const NONE_PENDING = "None of them is PENDING: there is nothing to redrive";
 
 /** The actions on the selection. The bar appears with the first selected event and does not move. */
 export function BulkBar({
@@ -17,6 +19,8 @@ export function BulkBar({
   onAll,
   onClear,
   onAction,
+  onRedrive,
+  sending,
 }: {
   picked: Exclude<Picked, { kind: "none" }>;
   total: CountOut | undefined;
@@ -29,6 +33,9 @@ export function BulkBar({
   onAll: () => void;
   onClear: () => void;
   onAction: (action: BulkAction) => void;
+  /** Redrives the selection at once, with the defaults. */
+  onRedrive: () => void;
+  sending: boolean;
 }) {
   const all = picked.kind === "all";
   const matching = total && total.value !== null ? `${countText(total)} matching` : "matching";
@@ -62,9 +69,23 @@ export function BulkBar({
           size="sm"
           variant="primary"
           aria-disabled={nonePending}
+          busy={sending}
+          className="aria-disabled:pointer-events-auto"
+          onClick={() => (nonePending ? undefined : onRedrive())}
+          data-tip={
+            nonePending
+              ? NONE_PENDING
+              : "Slow lane, canary above ten events, brake; sent after 5 s, with Undo until then"
+          }
+        >
+          {all ? `Redrive all ${matching}` : `Redrive ${plural(picked.ids.size, "event")}`}
+        </ActionButton>
+        <ActionButton
+          size="sm"
+          aria-disabled={nonePending}
           className="aria-disabled:pointer-events-auto"
           onClick={() => (nonePending ? undefined : onAction("redrive"))}
-          data-tip={nonePending ? "None of them is PENDING: there is nothing to redrive" : "Preview, then send  r"}
+          data-tip={nonePending ? NONE_PENDING : "Preview first; lane, rate, canary and more  r"}
         >
           Redrive…
         </ActionButton>

@@ -3,6 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
+import { redriveOne } from "@/components/redrives/one-click";
 import { ActionButton } from "@/components/ui/action-button";
 import { lazily } from "@/components/ui/lazily";
 import { MenuButton } from "@/components/ui/popup-button";
@@ -13,7 +14,6 @@ import type { EventDetail } from "@/lib/contract/events";
 import { whyNotEdit, whyNotRedrive } from "./action-rules";
 import { isBehind } from "./aggregate-order";
 import { curlRead, curlRedrive, curlReplay } from "./curl";
-import { redriveOne } from "./one-click";
 
 const BulkDialog = lazily(() => import("@/components/operations/bulk-dialog").then(({ BulkDialog }) => BulkDialog));
 const ControlDialog = lazily(() =>

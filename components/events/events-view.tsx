@@ -47,7 +47,7 @@ const ControlDialog = lazily(() =>
 const RedriveConfirm = lazily(() => import("./redrive-confirm").then(({ RedriveConfirm }) => RedriveConfirm));
 const BulkDialog = lazily(() => import("@/components/operations/bulk-dialog").then(({ BulkDialog }) => BulkDialog));
 
-const loadOneClick = () => import("./one-click");
+const loadOneClick = () => import("@/components/redrives/one-click");
 loadAfterPaint(loadOneClick);
 
 /** Below this width the side panel would cover the list, so an event opens on its own page. */
@@ -131,6 +131,7 @@ function EventsList({
   const scrollTop = useRef(place?.scrollTop ?? 0);
   const [picked, setPicked] = useState<Picked>(NOTHING);
   const [action, setAction] = useState<BulkAction | null>(null);
+  const [sending, setSending] = useState(false);
   const [confirming, setConfirming] = useState<ListedEvent | null>(null);
   /** An event whose redrive waits for a decision about the earlier versions of its aggregate. */
   const [heldId, setHeldId] = useState<string | null>(null);
@@ -192,6 +193,21 @@ function EventsList({
         () => setHeldId(event.id),
       ),
     );
+  };
+
+  /** The selection goes with the click, and comes back with Undo. */
+  const redriveSelected = async () => {
+    const selection = selectionOf(picked, filter);
+    if (selection === null || sending) return;
+    setSending(true);
+    const { redriveAtOnce } = await loadChunk(loadOneClick);
+    const started = await redriveAtOnce(client, selection, {
+      open: (href) => router.push(href),
+      onAsk: () => setAction("redrive"),
+      onUndone: () => setPicked(picked),
+    });
+    if (started) setPicked(NOTHING);
+    setSending(false);
   };
 
   /** Without a selection a key acts on the active event. */
@@ -308,6 +324,8 @@ function EventsList({
               onAll={selectAll}
               onClear={() => setPicked(NOTHING)}
               onAction={setAction}
+              onRedrive={() => void redriveSelected()}
+              sending={sending}
             />
           )}
         </div>
@@ -331,6 +349,7 @@ function EventsList({
           onClose={() => setAction(null)}
           // The same action over "all matching" would otherwise act on the events that match next.
           onDone={() => setPicked(NOTHING)}
+          onUndone={() => setPicked(picked)}
         />
       ) : null}
       {heldId === null ? null : (
@@ -354,6 +373,7 @@ function ActionDialog({
   filter,
   events,
   total,
+  onUndone,
   ...dialog
 }: {
   action: BulkAction;
@@ -363,6 +383,7 @@ function ActionDialog({
   total: number | null;
   onClose: () => void;
   onDone: () => void;
+  onUndone: () => void;
 }) {
   if (action === "cooldown" || action === "blacklist") {
     return <ControlDialog {...dialog} kind={action} scope={commonScope(picked, filter, events) ?? undefined} />;
@@ -371,7 +392,7 @@ function ActionDialog({
   if (!selection) return null;
   const selected = { ...dialog, selection, total: pickedCount(picked, total) };
   return action === "redrive" || action === "verify" ? (
-    <RedriveDialog {...selected} initialMode={action === "verify" ? "verify" : "deliver"} />
+    <RedriveDialog {...selected} onUndone={onUndone} initialMode={action === "verify" ? "verify" : "deliver"} />
   ) : (
     <BulkDialog {...selected} kind={action} />
   );

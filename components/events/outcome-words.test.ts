@@ -2,7 +2,14 @@ import { describe, expect, it } from "vitest";
 import { outcomeState, outcomeWords } from "./outcome-words";
 
 const COUNTS = { state: "DONE" as const, open: 0, delivered: 0, passed: 0, failed: 0, refused: 0, cancelled: 0 };
-const ITEM = { state: "delivered" as const, result: null, detail: null, attempts: 1, findings: [] };
+const ITEM = {
+  state: "delivered" as const,
+  outcome: "sent" as const,
+  result: null,
+  detail: null,
+  attempts: 1,
+  findings: [],
+};
 
 describe("the outcome of a redrive of one event", () => {
   it.each([

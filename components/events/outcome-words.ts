@@ -5,7 +5,7 @@ import { isFinal } from "@/lib/core/redrive-state";
 
 export type OutcomeWords = { title: string; detail?: string; tone: "neutral" | "success" | "error" };
 
-type Item = Pick<RedriveItemOut, "state" | "result" | "detail" | "attempts" | "findings">;
+type Item = Pick<RedriveItemOut, "state" | "outcome" | "result" | "detail" | "attempts" | "findings">;
 
 /** The outcome of a redrive of one event: the only counter that is not zero. null while the item is open. */
 export function outcomeState(
@@ -24,7 +24,9 @@ function why(item: Item): string {
 export function outcomeWords(name: string, mode: RedriveOut["mode"], item: Item): OutcomeWords {
   switch (item.state) {
     case "delivered":
-      return { title: `${name} was delivered`, tone: "success" };
+      return item.outcome === "deduplicated" || item.result === "ALREADY_PROCESSED"
+        ? { title: `${name} was deduplicated`, detail: "Its target had it already.", tone: "success" }
+        : { title: `${name} was sent`, detail: "Its target took it.", tone: "success" };
     case "passed":
       return { title: `${name} passed every check`, detail: "Nothing was sent.", tone: "success" };
     case "failed":

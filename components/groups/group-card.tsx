@@ -2,6 +2,7 @@
 
 import Link from "next/link";
 import { Sparkline } from "@/components/charts/sparkline";
+import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { Shape } from "@/components/ui/shape";
@@ -63,10 +64,19 @@ export function GroupCard(props: { group: GroupOut; filter: EventFilter; onAct: 
           last <TimeAgo at={group.lastSeen} /> · first <TimeAgo at={group.firstSeen} />
         </span>
       </div>
-      <div className="flex flex-wrap content-start items-start gap-2 lg:w-60 lg:justify-end">
+      <div className="flex flex-wrap content-start items-start gap-2 lg:w-72 lg:justify-end">
         <Button size="sm" disabled={parked === 0} onClick={() => onAct({ kind: "verify", group })}>
           Verify
         </Button>
+        <ActionButton
+          size="sm"
+          variant="primary"
+          disabled={parked === 0}
+          data-tip="Slow lane, canary above ten events, brake; sent after 5 s, with Undo until then"
+          onClick={() => onAct({ kind: "at-once", group })}
+        >
+          Redrive {formatNumber(parked)}
+        </ActionButton>
         <Button size="sm" disabled={parked === 0} onClick={() => onAct({ kind: "redrive", group })}>
           Redrive…
         </Button>

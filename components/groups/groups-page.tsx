@@ -1,7 +1,10 @@
 "use client";
 
+import { useQueryClient } from "@tanstack/react-query";
+import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { FilteredBy } from "@/components/overview/filtered-by";
+import { redriveAtOnce } from "@/components/redrives/one-click";
 import { Button, LinkButton, NextPageButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
@@ -22,7 +25,7 @@ const RedriveDialog = lazily(() =>
 );
 const BulkDialog = lazily(() => import("@/components/operations/bulk-dialog").then(({ BulkDialog }) => BulkDialog));
 
-export type GroupAct = { kind: "redrive" | "verify" | "ignore"; group: GroupOut };
+export type GroupAct = { kind: "at-once" | "redrive" | "verify" | "ignore"; group: GroupOut };
 
 /** Groups of events that failed in the same way. */
 export function GroupsPage() {
@@ -46,6 +49,16 @@ function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: Ev
   const [act, setAct] = useState<GroupAct | null>(null);
   const items = eachOnce(groups.data?.pages.flatMap((page) => page.items) ?? []);
   const close = () => setAct(null);
+  const client = useQueryClient();
+  const router = useRouter();
+  const start = ({ kind, group }: GroupAct) => {
+    if (kind !== "at-once") return setAct({ kind, group });
+    void redriveAtOnce(
+      client,
+      { filter: groupFilter(filter, group, "PENDING") },
+      { open: (href) => router.push(href), onAsk: () => setAct({ kind: "redrive", group }) },
+    );
+  };
   return (
     <>
       <PageHeader
@@ -62,7 +75,7 @@ function Groups({ filter, onFilter }: { filter: EventFilter; onFilter: (next: Ev
       {groups.isSuccess && items.length === 0 ? <NoGroups filter={filter} onFilter={onFilter} /> : null}
       <ul className="border-t border-line empty:hidden">
         {items.map((group) => (
-          <GroupCard key={group.fingerprint} group={group} filter={filter} onAct={setAct} />
+          <GroupCard key={group.fingerprint} group={group} filter={filter} onAct={start} />
         ))}
       </ul>
       <NextPageButton read={groups}>More groups</NextPageButton>

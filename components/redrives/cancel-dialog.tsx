@@ -34,9 +34,9 @@ export function CancelDialog({ redrive, onClose }: { redrive: RedriveOut; onClos
         </li>
         <li>
           {redrive.delivered === 1
-            ? "1 already delivered stays"
-            : `${formatNumber(redrive.delivered)} already delivered stay`}{" "}
-          delivered.
+            ? "1 that its target has stays"
+            : `${formatNumber(redrive.delivered)} that their target has stay`}{" "}
+          there.
         </li>
         <li>A cancelled redrive cannot be resumed; start another one for the rest.</li>
       </ul>

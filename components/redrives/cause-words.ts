@@ -1,11 +1,16 @@
-import { segmentLabel } from "@/components/redrives/progress-segments";
+import { type SegmentKind, segmentLabel } from "@/components/redrives/progress-segments";
 import { refusalSentence } from "@/components/redrives/refusal-words";
 import type { RedriveCauses, RedriveItemOut, RedriveOut } from "@/lib/contract/redrives";
 import { stopText } from "@/lib/core/history-text";
+import type { ItemOutcomeWord } from "@/lib/core/item-state";
+
+type Cause = RedriveCauses["causes"][number];
+
+const ORDER: readonly Cause["outcome"][] = ["failed", "bounced", "refused"];
 
 export type CauseView = {
   key: string;
-  outcome: "failed" | "refused";
+  outcome: Cause["outcome"];
   result: string;
   /** `412 answered UPSTREAM_5XX`, `120 blacklisted: lift the control first`. */
   title: string;
@@ -37,10 +42,7 @@ const NEEDS_ACTION = new Set([
 
 /** The causes of failures and refusals, merged by outcome and result: failures first, then by count. */
 export function causeViews(causes: RedriveCauses["causes"]): CauseView[] {
-  const merged = new Map<
-    string,
-    { outcome: "failed" | "refused"; result: string; count: number; samples: RedriveItemOut[] }
-  >();
+  const merged = new Map<string, Cause>();
   for (const cause of causes) {
     const key = `${cause.outcome}:${cause.result}`;
     const known = merged.get(key);
@@ -53,13 +55,15 @@ export function causeViews(causes: RedriveCauses["causes"]): CauseView[] {
     .map(([key, cause]) => ({
       ...cause,
       key,
-      title: cause.outcome === "failed" ? failureSentence(cause.result) : refusalSentence(cause.result),
+      title: causeSentence(cause),
       share: total === 0 ? 0 : cause.count / total,
       texts: distinctTexts(cause.samples),
       stops: [...new Set(cause.samples.map((sample) => stopText(sample.stopped)).filter((stop) => stop !== null))],
       advice: NEEDS_ACTION.has(cause.result) ? "Sent again now, these would be refused again." : null,
     }))
-    .sort((a, b) => a.outcome.localeCompare(b.outcome) || b.count - a.count || a.key.localeCompare(b.key));
+    .sort(
+      (a, b) => ORDER.indexOf(a.outcome) - ORDER.indexOf(b.outcome) || b.count - a.count || a.key.localeCompare(b.key),
+    );
 }
 
 const FAILURES: Record<string, string> = {
@@ -69,6 +73,11 @@ const FAILURES: Record<string, string> = {
   exhausted: "failed on every attempt",
   ambiguous: "was sent, but the answer is unknown",
 };
+
+function causeSentence({ outcome, result }: Cause): string {
+  if (outcome === "refused") return refusalSentence(result);
+  return outcome === "bounced" ? "was taken, and came back" : failureSentence(result);
+}
 
 function failureSentence(result: string): string {
   return Object.hasOwn(FAILURES, result) ? FAILURES[result]! : "failed";
@@ -83,17 +92,24 @@ function distinctTexts(samples: RedriveItemOut[]): { text: string; count: number
   return [...counts].map(([text, count]) => ({ text, count })).sort((a, b) => b.count - a.count);
 }
 
-export type OutcomeTab = { state: RedriveItemOut["state"]; label: string; count: number };
+/** `name`: in the address of the page. `outcome`: of the listed items. */
+export type OutcomeTab = { name: SegmentKind; outcome: ItemOutcomeWord[]; label: string; count: number };
+
+const OUTCOMES: Partial<Record<SegmentKind, ItemOutcomeWord[]>> = { unknown: ["sent", "deduplicated"] };
 
 /** Outcomes with items to list, and their counts. A dry run delivers nothing, a delivery passes nothing. */
 export function outcomeTabs(
-  redrive: Pick<RedriveOut, "delivered" | "passed" | "failed" | "refused" | "cancelled" | "open" | "mode">,
+  redrive: Pick<
+    RedriveOut,
+    "confirmed" | "bounced" | "unknown" | "passed" | "failed" | "refused" | "cancelled" | "open" | "mode"
+  >,
 ): OutcomeTab[] {
   const { mode } = redrive;
-  const went = mode === "verify" ? "passed" : "delivered";
-  return ([went, "failed", "refused", "open", "cancelled"] as const).map((state) => ({
-    state,
-    label: segmentLabel(state, mode),
-    count: redrive[state],
+  const went = mode === "verify" ? (["passed"] as const) : (["confirmed", "unknown", "bounced"] as const);
+  return ([...went, "failed", "refused", "open", "cancelled"] as const).map((name) => ({
+    name,
+    outcome: OUTCOMES[name] ?? [name as ItemOutcomeWord],
+    label: segmentLabel(name, mode),
+    count: redrive[name],
   }));
 }

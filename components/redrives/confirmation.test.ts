@@ -10,10 +10,10 @@ describe("confirming a batch", () => {
     [400, "estimated", { kind: "typed", expected: "400" }],
     [null, "exact", { kind: "typed", expected: "all matching" }],
   ] as const)("asks for %s %s events: %o", (count, kind, expected) => {
-    expect(confirmationFor(count, kind)).toEqual(expected);
+    expect(confirmationFor(count, kind, 1_000)).toEqual(expected);
   });
 
-  const typed = confirmationFor(12_300, "exact");
+  const typed = confirmationFor(12_300, "exact", 1_000);
   it.each(["12300", "12,300", " 12 300 ", "12.300", "12’300"])("takes %j for 12,300", (text) => {
     expect(isConfirmed(typed, text)).toBe(true);
   });
@@ -21,6 +21,6 @@ describe("confirming a batch", () => {
     expect(isConfirmed(typed, text)).toBe(false);
   });
   it("takes the phrase in any case", () => {
-    expect(isConfirmed(confirmationFor(null, "exact"), "All matching")).toBe(true);
+    expect(isConfirmed(confirmationFor(null, "exact", 1_000), "All matching")).toBe(true);
   });
 });

@@ -6,12 +6,15 @@ import {
   percentWords,
   progressSegments,
   progressSentence,
+  stayedWords,
 } from "@/components/redrives/progress-segments";
 
 const counts = (over: Partial<ProgressCounts>): ProgressCounts => ({
   mode: "deliver",
   total: 100,
   delivered: 0,
+  sent: 0,
+  deduplicated: 0,
   passed: 0,
   confirmed: 0,
   bounced: 0,
@@ -40,7 +43,7 @@ describe("the bar of a redrive", () => {
     );
     expect(Object.fromEntries(segments.map((segment) => [segment.kind, segment.count]))).toEqual({
       confirmed: 41,
-      delivered: 15,
+      unknown: 15,
       bounced: 4,
       failed: 7,
       refused: 7,
@@ -101,10 +104,19 @@ describe("the bar of a redrive", () => {
   it.each([
     [{ mode: "verify", total: 453, refused: 453, open: 0 }, "0 of 453 would go"],
     [{ mode: "verify", total: 453, passed: 20, refused: 5, open: 428 }, "20 of 25 would go"],
-    [{ total: 453, delivered: 63, cancelled: 390, open: 0 }, "63 of 453 sent"],
-    [{ total: 1_200, delivered: 1_200, open: 0 }, "1,200 of 1,200 sent"],
+    [{ total: 453, sent: 63, cancelled: 390, open: 0 }, "63 of 453 sent"],
+    [{ total: 1_200, sent: 1_180, deduplicated: 20, open: 0 }, "1,180 of 1,200 sent, 20 deduplicated"],
   ] satisfies [Partial<ProgressCounts>, string][])("leads with the outcome: %j reads %s", (over, words) => {
     expect(outcomeWords(counts(over))).toBe(words);
+  });
+
+  it.each([
+    [{ delivered: 0, confirmed: 0, bounced: 0, unknown: 0 }, null],
+    [{ delivered: 432, confirmed: 390, bounced: 12, unknown: 30 }, "390 confirmed, 12 bounced, 30 not known yet"],
+    [{ delivered: 30, confirmed: 0, bounced: 0, unknown: 30 }, "0 confirmed, 30 not known yet"],
+    [{ delivered: 1_200, confirmed: 1_200, bounced: 0, unknown: 0 }, "1,200 confirmed"],
+  ])("ends with what stayed processed: %j reads %s", (stayed, words) => {
+    expect(stayedWords(stayed)).toBe(words);
   });
 
   it.each([

@@ -2,7 +2,7 @@ import type { RedriveOut } from "@/lib/contract/redrives";
 
 const SEGMENT_KINDS = [
   "confirmed",
-  "delivered",
+  "unknown",
   "bounced",
   "passed",
   "failed",
@@ -28,6 +28,8 @@ export type ProgressCounts = Pick<
   | "mode"
   | "total"
   | "delivered"
+  | "sent"
+  | "deduplicated"
   | "passed"
   | "confirmed"
   | "bounced"
@@ -40,7 +42,7 @@ export type ProgressCounts = Pick<
 
 const LABELS: Record<SegmentKind, string> = {
   confirmed: "confirmed",
-  delivered: "delivered",
+  unknown: "not known yet",
   bounced: "bounced",
   passed: "passed",
   failed: "failed",
@@ -75,7 +77,7 @@ export function progressSegments(counts: ProgressCounts): Segment[] {
   const bounced = Math.min(counts.bounced, counts.delivered - confirmed);
   const byKind: Record<SegmentKind, number> = {
     confirmed,
-    delivered: counts.delivered - confirmed - bounced,
+    unknown: counts.delivered - confirmed - bounced,
     bounced,
     passed: counts.passed,
     failed: counts.failed,
@@ -119,12 +121,30 @@ export function went(counts: Pick<ProgressCounts, "mode" | "delivered" | "passed
   return counts.mode === "verify" ? counts.passed : counts.delivered;
 }
 
-/** The outcome in a few words: `63 of 453 sent`, `0 of 453 would go`. */
-export function outcomeWords(counts: Pick<ProgressCounts, "mode" | "delivered" | "passed" | "total" | "open">): string {
-  const number = (count: number) => count.toLocaleString("en-US");
-  if (counts.mode === "deliver") return `${number(counts.delivered)} of ${number(counts.total)} sent`;
+const number = (count: number) => count.toLocaleString("en-US");
+
+type Outcome = Pick<ProgressCounts, "mode" | "sent" | "deduplicated" | "passed" | "total" | "open">;
+
+/** The outcome in a few words: `63 of 453 sent, 4 deduplicated`, `0 of 453 would go`. */
+export function outcomeWords(counts: Outcome): string {
+  if (counts.mode === "deliver") {
+    const known = counts.deduplicated > 0 ? `, ${number(counts.deduplicated)} deduplicated` : "";
+    return `${number(counts.sent)} of ${number(counts.total)} sent${known}`;
+  }
   // Of the checked events only: the others may be sendable or not.
   return `${number(counts.passed)} of ${number(decided(counts))} would go`;
+}
+
+/** What became of the events that their target has: `390 confirmed, 12 bounced, 30 not known yet`; null = it has none. */
+export function stayedWords(
+  counts: Pick<RedriveOut, "delivered" | "confirmed" | "bounced" | "unknown">,
+): string | null {
+  if (counts.delivered === 0) return null;
+  const rest = [
+    ...(counts.bounced > 0 ? [`${number(counts.bounced)} bounced`] : []),
+    ...(counts.unknown > 0 ? [`${number(counts.unknown)} not known yet`] : []),
+  ];
+  return [`${number(counts.confirmed)} confirmed`, ...rest].join(", ");
 }
 
 /** Rounded so that 0 % means none and 100 % means all. */

@@ -3,25 +3,25 @@
 import Link from "next/link";
 import { useState } from "react";
 import { Button } from "@/components/ui/button";
-import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
+import { classNames } from "@/components/ui/class-names";
+import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
 import { Shape } from "@/components/ui/shape";
 import { SkeletonRows } from "@/components/ui/skeleton";
-import { collectItemIds, useRedriveCauses } from "@/lib/browser/redrives";
+import { useRedriveCauses } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatNumber, plural, shortenId } from "@/lib/core/format";
 import { type CauseView, causeViews } from "./cause-words";
 import { LongText } from "./long-text";
 import { percentWords } from "./progress-segments";
+import { LOOKS } from "./segmented-bar";
 
 const RedriveDialog = lazily(() => import("./redrive-dialog").then(({ RedriveDialog }) => RedriveDialog));
 
 const TEXTS_SHOWN = 5;
 
-type Chosen = { ids: string[]; more: boolean };
-
-/** The events that were not sent, grouped by cause, each group with samples and a button that sends it again. */
+/** The events that were not taken or came back, grouped by cause, each group with samples and a button that sends it again. */
 export function RedriveCauses({
   redrive,
   live,
@@ -32,53 +32,43 @@ export function RedriveCauses({
   className?: string;
 }) {
   const causes = useRedriveCauses(redrive.id, live);
-  const [chosen, setChosen] = useState<Chosen | null>(null);
+  const [chosen, setChosen] = useState<CauseView | null>(null);
   const views = causes.data ? causeViews(causes.data.causes) : [];
   if (!live && causes.isSuccess && views.length === 0) return null;
   return (
     <Panel
       className={className}
-      title={redrive.mode === "verify" ? "Why some would not go" : "What did not go out"}
+      title={redrive.mode === "verify" ? "Why some would not go" : "What did not stay processed"}
       meta="by cause"
     >
       <ReadError read={causes} />
       {causes.isPending ? <SkeletonRows rows={2} columns={["w-16", "flex-1"]} /> : null}
       {causes.isSuccess && views.length === 0 ? (
-        <p className="px-3 pb-3 text-muted">Nothing failed and nothing was refused so far.</p>
+        <p className="px-3 pb-3 text-muted">Nothing failed, came back or was refused so far.</p>
       ) : null}
       <ul>
         {views.map((view) => (
-          <Cause key={view.key} view={view} redrive={redrive} onChosen={setChosen} />
+          <Cause key={view.key} view={view} onChosen={setChosen} />
         ))}
       </ul>
       {chosen ? (
-        <RedriveDialog selection={{ ids: chosen.ids }} total={chosen.ids.length} onClose={() => setChosen(null)} />
+        <RedriveDialog
+          selection={{ redrive: redrive.id, outcome: [chosen.outcome], result: chosen.result }}
+          total={chosen.count}
+          onClose={() => setChosen(null)}
+        />
       ) : null}
     </Panel>
   );
 }
 
-function Cause(props: { view: CauseView; redrive: RedriveOut; onChosen: (chosen: Chosen) => void }) {
-  const { view, redrive, onChosen } = props;
-  const [state, setState] = useState<{ busy: boolean; error: unknown }>({ busy: false, error: null });
+function Cause(props: { view: CauseView; onChosen: (chosen: CauseView) => void }) {
+  const { view, onChosen } = props;
   const [open, setOpen] = useState(false);
-  const collect = async () => {
-    setState({ busy: true, error: null });
-    try {
-      onChosen(await collectItemIds(redrive.id, { state: view.outcome, result: view.result }));
-      setState({ busy: false, error: null });
-    } catch (error) {
-      setState({ busy: false, error });
-    }
-  };
-  const failed = view.outcome === "failed";
   return (
     <li className="grid grid-cols-[minmax(0,1fr)] gap-1 border-t border-line px-3 py-2">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <Shape
-          name={failed ? "triangle" : "barred"}
-          className={failed ? "shrink-0 text-danger" : "shrink-0 text-ignored"}
-        />
+        <Shape name={LOOKS[view.outcome].shape} className={classNames("shrink-0", LOOKS[view.outcome].text)} />
         <span className="min-w-10 text-right font-mono">{formatNumber(view.count)}</span>
         <span className="font-medium wrap-anywhere">{view.result}</span>
         <span className="min-w-0 text-muted">{view.title}</span>
@@ -87,7 +77,7 @@ function Cause(props: { view: CauseView; redrive: RedriveOut; onChosen: (chosen:
           <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
             {open ? "Hide samples" : "Samples"}
           </Button>
-          <Button size="sm" busy={state.busy} onClick={collect}>
+          <Button size="sm" onClick={() => onChosen(view)}>
             Redrive these…
           </Button>
         </div>
@@ -98,7 +88,6 @@ function Cause(props: { view: CauseView; redrive: RedriveOut; onChosen: (chosen:
         <LongText key={entry.text} text={entry.text} className="font-mono text-sm text-muted" />
       ))}
       {open ? <Samples view={view} /> : null}
-      {state.error ? <ErrorPanel error={state.error} onRetry={collect} inline /> : null}
     </li>
   );
 }

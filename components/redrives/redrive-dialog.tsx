@@ -7,11 +7,13 @@ import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { showToast } from "@/components/ui/toast";
+import { restoreOnUndo } from "@/lib/browser/holds";
 import { randomKey } from "@/lib/browser/random-key";
 import { type RedriveAccepted, useRedrivePreview, useRequestRedrive } from "@/lib/browser/redrives";
 import { useTargets } from "@/lib/browser/targets";
 import type { PreviewOut, RedriveOut } from "@/lib/contract/redrives";
 import type { Selection } from "@/lib/contract/selection";
+import { CANARY_STEPS } from "@/lib/core/canary";
 import { plural } from "@/lib/core/format";
 import { idempotencyKeys } from "./idempotency-keys";
 import {
@@ -35,6 +37,8 @@ export type RedriveDialogProps = {
   onClose: () => void;
   /** Called when the redrive was accepted. */
   onDone?: () => void;
+  /** Called when the redrive was undone during its hold. */
+  onUndone?: () => void;
   initialMode?: RedriveOut["mode"];
 };
 
@@ -42,7 +46,11 @@ const DRAFT: RedriveDraft = {
   lane: "slow",
   target: null,
   ratePerSecond: null,
-  canary: true,
+  canary: null,
+  canarySteps: CANARY_STEPS.join(", "),
+  brakePercent: "20",
+  brakeWindow: "50",
+  latencyMsMax: "",
   reason: "",
   typed: "",
   earlier: null,
@@ -54,7 +62,14 @@ const DRAFT: RedriveDraft = {
  * Previews and starts a redrive or a dry run over a selection. A started redrive runs on when the dialog closes; a
  * double click starts one redrive (see idempotency-keys).
  */
-export function RedriveDialog({ selection, total, onClose, onDone, initialMode = "deliver" }: RedriveDialogProps) {
+export function RedriveDialog({
+  selection,
+  total,
+  onClose,
+  onDone,
+  onUndone,
+  initialMode = "deliver",
+}: RedriveDialogProps) {
   const router = useRouter();
   const [mode, setMode] = useState(initialMode);
   const [draft, setDraft] = useState(DRAFT);
@@ -95,7 +110,7 @@ export function RedriveDialog({ selection, total, onClose, onDone, initialMode =
     const problems = draftProblems(as, draft, preview);
     if (problems.reason) return reason.current?.focus();
     if (problems.typed) return typed.current?.focus();
-    if (problems.strand) return;
+    if (problems.strand || problems.canarySteps || problems.brake) return;
     const body = redriveRequest(selection, as, draft, preview);
     let accepted: RedriveAccepted;
     try {
@@ -103,6 +118,7 @@ export function RedriveDialog({ selection, total, onClose, onDone, initialMode =
     } catch {
       return; // shown from request.error; the dialog stays, with everything that was typed
     }
+    if (onUndone) restoreOnUndo(accepted.id, onUndone);
     onDone?.();
     onClose();
     void showToast({

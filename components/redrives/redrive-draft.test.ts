@@ -28,6 +28,8 @@ const preview = (over: Partial<PreviewOut> = {}): PreviewOut => ({
   sources: { orders: { eligible: 12_300, ratePerSecond: 5, warmUpMs: 0 } },
   sample: null,
   earlier: null,
+  changedSince: null,
+  reasonRequiredAbove: 1_000,
   cutoff,
   ...over,
 });
@@ -36,6 +38,10 @@ const draft = (over: Partial<RedriveDraft> = {}): RedriveDraft => ({
   target: null,
   ratePerSecond: null,
   canary: false,
+  canarySteps: "1, 10, 100",
+  brakePercent: "20",
+  brakeWindow: "50",
+  latencyMsMax: "",
   reason: "stock service back since 13:58",
   earlier: null,
   typedStrand: "",
@@ -96,17 +102,33 @@ describe("what the dialog sends", () => {
     expect(sent([])).not.toHaveProperty("despite");
   });
 
+  const pace = { canary: true, canarySteps: "3; 30", brakePercent: "35", brakeWindow: "40", latencyMsMax: "900" };
+
   it("is what the contract takes, frozen at the preview", () => {
-    const request = redriveRequest(selection, "deliver", draft({ ratePerSecond: 2.5, canary: true }), preview());
+    const request = redriveRequest(selection, "deliver", draft({ ratePerSecond: 2.5, ...pace }), preview());
     expect(redriveRequestSchema.parse(request)).toEqual({
       select: { filter: { errorCode: ["UPSTREAM_5XX"], to: "2026-11-20T14:02:11.001Z" } },
       mode: "deliver",
       lane: "slow",
       ratePerSecond: 2.5,
-      canary: true,
+      canary: { steps: [3, 30], stopAtFailureRatio: 0.35, window: 40 },
+      brake: { ratio: 0.35, window: 40, minSample: 10, latencyMsMax: 900 },
+      holdMs: 5_000,
       earlier: "hold",
       reason: "stock service back since 13:58",
     });
+  });
+
+  it("has a canary by itself only for a set above ten events", () => {
+    const canaryOf = (over: Partial<RedriveDraft>, eligible: number | null) =>
+      redriveRequest(selection, "deliver", draft(over), preview({ eligible })).canary !== false;
+    expect([1, 10, 11, null].map((eligible) => canaryOf({ canary: null }, eligible))).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+    expect([canaryOf({ canary: true }, 2), canaryOf({ canary: false }, 900)]).toEqual([true, false]);
   });
 
   it("asks nobody why they only look, and sends no canary ahead of a dry run", () => {
@@ -133,7 +155,22 @@ describe("what keeps it from being sent", () => {
     expect(Object.keys(draftProblems("deliver", draft({ reason: "" }), preview()))).toEqual(["reason", "typed"]);
     expect(draftProblems("deliver", draft({ typed: "12300" }), preview())).toEqual({});
     expect(draftProblems("deliver", draft({ typed: "12481" }), preview())).toHaveProperty("typed");
-    expect(draftProblems("deliver", draft(), preview({ eligible: 900 }))).toEqual({});
+    expect(draftProblems("deliver", draft({ reason: "" }), preview({ eligible: 900 }))).toEqual({});
+    const strict = preview({ eligible: 3, reasonRequiredAbove: 2 });
+    expect(Object.keys(draftProblems("deliver", draft({ reason: "" }), strict))).toEqual(["reason", "typed"]);
+  });
+
+  it.each<[Partial<RedriveDraft>, string]>([
+    [{ canary: true, canarySteps: "1, x" }, "canarySteps"],
+    [{ canary: true, canarySteps: "10, 10" }, "canarySteps"],
+    [{ canary: true, canarySteps: "" }, "canarySteps"],
+    [{ brakePercent: "0" }, "brake"],
+    [{ brakePercent: "101" }, "brake"],
+    [{ brakeWindow: "9" }, "brake"],
+    [{ latencyMsMax: "0" }, "brake"],
+    [{ latencyMsMax: "fast" }, "brake"],
+  ])("is a pace that means nothing: %j", (over, field) => {
+    expect(Object.keys(draftProblems("deliver", draft(over), preview({ eligible: 9 })))).toEqual([field]);
   });
 });
 

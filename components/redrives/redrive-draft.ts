@@ -1,12 +1,13 @@
 import { strandWords } from "@/components/redrives/earlier-words";
 import { spanWords } from "@/components/redrives/eta-words";
 import { refusedTotal } from "@/components/redrives/refusal-words";
+import { HOLD_MS } from "@/lib/browser/holds";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import { resolveInstant } from "@/lib/contract/filter-params";
-import type { PreviewOut, RedriveOut, RedriveRequest } from "@/lib/contract/redrives";
+import type { Brake, PreviewOut, RedriveOut, RedriveRequest } from "@/lib/contract/redrives";
 import type { Selection } from "@/lib/contract/selection";
 import type { TargetOut } from "@/lib/contract/sources";
-import { CANARY_STEPS } from "@/lib/core/canary";
+import { CANARY_ABOVE, CANARY_STEPS } from "@/lib/core/canary";
 import { formatNumber, plural } from "@/lib/core/format";
 import type { Earlier } from "@/lib/core/order-gate";
 import { canaryAhead, redriveTimeMs } from "@/lib/core/redrive-rate";
@@ -19,7 +20,14 @@ export type RedriveDraft = {
   target: string | null;
   /** null = the rate of the lane or target, also when that rate changes later. */
   ratePerSecond: number | null;
-  canary: boolean;
+  /** null = by the size of the set, see `hasCanary`. */
+  canary: boolean | null;
+  /** As typed: `1, 10, 100`. */
+  canarySteps: string;
+  brakePercent: string;
+  brakeWindow: string;
+  /** Empty = no bound. */
+  latencyMsMax: string;
   reason: string;
   typed: string;
   /** The choice about the earlier versions that the selection leaves parked; null = no choice, see `earlierOf`. */
@@ -51,35 +59,73 @@ export function earlierOf(draft: RedriveDraft, preview: Pick<PreviewOut, "earlie
   return draft.earlier ?? ((preview?.earlier?.heldEvents ?? 0) > 0 ? "include" : "hold");
 }
 
-/** A dry run changes nothing, so it needs no reason from the person. */
-const VERIFY_REASON = "Dry run before a redrive";
+/** A canary of a few events could only make them slower: the brake judges no fewer than ten outcomes. */
+export function hasCanary({ canary }: Pick<RedriveDraft, "canary">, eligible: number | null): boolean {
+  return canary ?? (eligible === null || eligible > CANARY_ABOVE);
+}
+
+/** The typed steps; null = they are not whole numbers above 0, each above the one before. */
+export function stepsOf({ canarySteps }: Pick<RedriveDraft, "canarySteps">): number[] | null {
+  const steps = canarySteps
+    .split(/[\s,;]+/)
+    .filter((text) => text !== "")
+    .map(Number);
+  const rises = steps.every((step, at) => Number.isInteger(step) && step > (steps[at - 1] ?? 0));
+  return rises && steps.length >= 1 && steps.length <= 10 ? steps : null;
+}
+
+const BRAKE_MIN = 10;
+
+/** The typed brake; null = a value is out of its bounds. */
+export function brakeOf(draft: Pick<RedriveDraft, "brakePercent" | "brakeWindow" | "latencyMsMax">): Brake | null {
+  const [ratio, window] = [Number(draft.brakePercent) / 100, Number(draft.brakeWindow)];
+  const latencyMsMax = draft.latencyMsMax.trim() === "" ? null : Number(draft.latencyMsMax);
+  const bounded = (value: number, min: number, max: number) => Number.isInteger(value) && value >= min && value <= max;
+  if (!(ratio > 0 && ratio <= 1) || !bounded(window, BRAKE_MIN, 1_000)) return null;
+  if (latencyMsMax !== null && !bounded(latencyMsMax, 1, 600_000)) return null;
+  return { ratio, window, minSample: BRAKE_MIN, latencyMsMax };
+}
+
+function paceOf(draft: RedriveDraft, eligible: number | null): Pick<RedriveRequest, "canary" | "brake"> {
+  const brake = brakeOf(draft)!;
+  const canary = { steps: stepsOf(draft)!, stopAtFailureRatio: brake.ratio, window: brake.window };
+  return { canary: hasCanary(draft, eligible) ? canary : false, brake };
+}
 
 export function redriveRequest(
   selection: Selection,
   mode: RedriveOut["mode"],
   draft: RedriveDraft,
-  { cutoff, earlier }: Pick<PreviewOut, "cutoff" | "earlier">,
+  { cutoff, earlier, eligible }: Pick<PreviewOut, "cutoff" | "earlier" | "eligible">,
 ): RedriveRequest {
+  const reason = draft.reason.trim();
+  const sends = mode === "deliver";
   return {
     select: pinSelection(selection, cutoff),
     mode,
     lane: draft.lane,
     ...(draft.target === null ? {} : { target: draft.target }),
     ratePerSecond: draft.ratePerSecond,
-    canary: mode === "deliver" && draft.canary,
+    ...(sends ? paceOf(draft, eligible) : { canary: false }),
     earlier: earlierOf(draft, { earlier }),
     ...(draft.despite.length > 0 ? { despite: draft.despite } : {}),
-    reason: draft.reason.trim() || (mode === "verify" ? VERIFY_REASON : ""),
+    ...(sends ? { holdMs: HOLD_MS } : {}),
+    ...(reason === "" ? {} : { reason }),
   };
 }
 
 /** Problems that keep a draft from being sent, by field. */
-export type DraftProblems = { reason?: string; typed?: string; strand?: string };
+export type DraftProblems = { reason?: string; typed?: string; strand?: string; canarySteps?: string; brake?: string };
 
 export function draftProblems(mode: RedriveOut["mode"], draft: RedriveDraft, preview: PreviewOut): DraftProblems {
   if (mode === "verify") return {};
   const problems: DraftProblems = {};
-  if (draft.reason.trim() === "") problems.reason = "Say why: the reason is kept in the audit.";
+  if (isReasonRequired(preview) && draft.reason.trim() === "")
+    problems.reason = "Say why: the reason is kept in the audit.";
+  if (hasCanary(draft, preview.eligible) && stepsOf(draft) === null)
+    problems.canarySteps = "Whole numbers, each above the one before: 1, 10, 100.";
+  if (brakeOf(draft) === null)
+    problems.brake = "A share of 1 to 100 %, a window of 10 to 1,000, a latency of 1 to 600,000 ms or none.";
   const confirmation = confirmationOf(preview);
   if (confirmation.kind === "typed" && !isConfirmed(confirmation, draft.typed))
     problems.typed = `Type ${confirmation.expected} to confirm.`;
@@ -92,7 +138,12 @@ export function draftProblems(mode: RedriveOut["mode"], draft: RedriveDraft, pre
 }
 
 export function confirmationOf(preview: PreviewOut): Confirmation {
-  return confirmationFor(preview.eligible, preview.kind);
+  return confirmationFor(preview.eligible, preview.kind, preview.reasonRequiredAbove);
+}
+
+/** An unknown or inexact count may be larger than it reads. */
+export function isReasonRequired({ eligible, kind, reasonRequiredAbove }: PreviewOut): boolean {
+  return eligible === null || kind !== "exact" || eligible > reasonRequiredAbove;
 }
 
 /** The duration of the redrive, ms, by the server's own formula; null = unknown. */
@@ -103,7 +154,7 @@ export function draftEtaMs(draft: RedriveDraft, preview: PreviewOut): number | n
     events: eligible,
     asked: draft.ratePerSecond,
     targets: Object.values(sources).map(({ eligible: events, ...pace }) => ({ ...pace, events })),
-    canary: draft.canary ? canaryAhead(CANARY_STEPS, eligible, canaryQuietMs) : null,
+    canary: hasCanary(draft, eligible) ? canaryAhead(stepsOf(draft) ?? CANARY_STEPS, eligible, canaryQuietMs) : null,
   });
 }
 
@@ -142,13 +193,10 @@ export function eligibleShare(preview: PreviewOut): number {
 }
 
 /** `1, 10, 100, then all`: only the steps smaller than the set. */
-export function canaryWords(eligible: number | null): string {
-  const steps = CANARY_STEPS.filter((step) => eligible === null || step < eligible);
+export function canaryWords(eligible: number | null, all: readonly number[] = CANARY_STEPS): string {
+  const steps = all.filter((step) => eligible === null || step < eligible);
   return steps.length === 0 ? "all at once" : `${steps.join(", ")}, then all`;
 }
-
-/** Above this number of events the person types the count: one wrong click must not start the redrive. */
-const TYPED_ABOVE = 1_000;
 
 export type Confirmation =
   | { kind: "click" }
@@ -158,10 +206,16 @@ export type Confirmation =
 /**
  * How a person confirms a redrive. An unknown or inexact count may be larger than it reads, so the person types the
  * number, or a phrase when there is no number.
+ *
+ * @param typedAbove above this number of events the person types the count: one wrong click must not start the redrive
  */
-export function confirmationFor(count: number | null, kind: "exact" | "estimated" | "atLeast"): Confirmation {
+export function confirmationFor(
+  count: number | null,
+  kind: "exact" | "estimated" | "atLeast",
+  typedAbove: number,
+): Confirmation {
   if (count === null) return { kind: "typed", expected: "all matching" };
-  if (kind === "exact" && count <= TYPED_ABOVE) return { kind: "click" };
+  if (kind === "exact" && count <= typedAbove) return { kind: "click" };
   return { kind: "typed", expected: count.toLocaleString("en-US") };
 }
 

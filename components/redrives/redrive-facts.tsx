@@ -116,6 +116,16 @@ function Selected({ selection }: { selection: unknown }) {
       </Link>
     );
   }
+  if (selected.kind === "redrive") {
+    return (
+      <>
+        what {selected.outcome.join(" or ")} in{" "}
+        <Link className="text-accent hover:underline" href={`/redrives/${selected.id}`}>
+          another redrive
+        </Link>
+      </>
+    );
+  }
   if (selected.terms.length === 0) return <>everything parked</>;
   return (
     <ul className="grid gap-0.5">

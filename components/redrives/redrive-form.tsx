@@ -2,6 +2,7 @@
 
 import type { RefObject } from "react";
 import { Skeleton } from "@/components/ui/skeleton";
+import { formatNumber } from "@/lib/core/format";
 import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import { ReasonSection, TypedCount } from "./confirm-section";
 import { DespiteChoice } from "./despite-choice";
@@ -9,7 +10,7 @@ import { type DestinationProps, DestinationSection } from "./destination-section
 import { EarlierChoice } from "./earlier-choice";
 import { LabelledRow, type SectionProps } from "./form-row";
 import { PaceSection } from "./pace-section";
-import { earlierOf, type RedriveDraft } from "./redrive-draft";
+import { earlierOf, isReasonRequired, type RedriveDraft } from "./redrive-draft";
 import { RefusalBar } from "./refusal-bar";
 import { SetSection } from "./set-section";
 
@@ -62,6 +63,13 @@ export function RedriveForm(props: RedriveFormProps) {
               : "None of these can be sent now. Verify them to see each one's verdict."}
         </p>
       ) : null}
+      {preview.changedSince === null || preview.changedSince === 0 ? null : (
+        <p className="text-warning">
+          {preview.changedSince === 1 ? "1 of them has" : `${formatNumber(preview.changedSince)} of them have`} other
+          bytes now than that redrive had: they were edited, mended or came back since. What is sent is what they are
+          now.
+        </p>
+      )}
       <SetSection preview={preview} filtered={props.filtered} />
       {/* A redrive that can send nothing has no lane, rate or canary. */}
       {mode === "deliver" && nothing ? null : (
@@ -73,7 +81,11 @@ export function RedriveForm(props: RedriveFormProps) {
         />
       )}
       {mode === "deliver" && !nothing ? <PaceSection {...section} /> : null}
-      <ReasonSection {...section} optional={mode === "verify" || nothing} inputRef={props.reasonRef} />
+      <ReasonSection
+        {...section}
+        optional={mode === "verify" || nothing || !isReasonRequired(preview)}
+        inputRef={props.reasonRef}
+      />
       {mode === "deliver" ? <TypedCount {...section} inputRef={props.typedRef} /> : null}
     </div>
   );

@@ -24,21 +24,30 @@ import { LongText } from "./long-text";
 export function RedriveItems({ redrive, live, className }: { redrive: RedriveOut; live: boolean; className?: string }) {
   const [param, setParam] = usePageParam("tab");
   const tabs = outcomeTabs(redrive);
-  const chosen = tabs.find((tab) => tab.state === param) ?? firstLook(tabs);
-  const items = useRedriveItems(redrive.id, chosen.state, null, live);
+  const chosen = tabs.find((tab) => tab.name === param) ?? firstLook(tabs);
+  const items = useRedriveItems(redrive.id, chosen.outcome, live);
   const rows = items.data?.pages.flatMap((page) => page.items) ?? [];
   return (
-    <Panel className={className} title="Events" meta={`${formatNumber(redrive.total)} in this redrive`}>
+    <Panel
+      className={className}
+      title="Events"
+      meta={`${formatNumber(redrive.total)} in this redrive`}
+      actions={
+        <a className="px-1 text-sm text-accent hover:underline" href={exportHref(redrive.id, chosen)} download>
+          Export {chosen.label}
+        </a>
+      }
+    >
       <fieldset aria-label="Outcome" className="flex flex-wrap gap-1 border-b border-line px-3 pb-2">
         {tabs.map((tab) => (
           <button
-            key={tab.state}
+            key={tab.name}
             type="button"
-            aria-pressed={tab.state === chosen.state}
-            onClick={() => setParam(tab.state)}
+            aria-pressed={tab.name === chosen.name}
+            onClick={() => setParam(tab.name)}
             className={classNames(
               "h-6 rounded-md px-2 text-sm",
-              tab.state === chosen.state ? "bg-selected text-ink" : "text-muted hover:bg-hover",
+              tab.name === chosen.name ? "bg-selected text-ink" : "text-muted hover:bg-hover",
             )}
           >
             {tab.label} <span className="font-mono">{formatNumber(tab.count)}</span>
@@ -56,10 +65,17 @@ export function RedriveItems({ redrive, live, className }: { redrive: RedriveOut
   );
 }
 
+function exportHref(id: string, { outcome }: OutcomeTab): string {
+  return `/api/v1/redrives/${id}/export?outcome=${outcome.join(",")}&format=csv`;
+}
+
+/** Outcomes that the result of the item does not say. */
+const OUTCOME_FIRST: readonly string[] = ["deduplicated", "bounced"];
+
 /** Failures first, then successes. */
 function firstLook(tabs: OutcomeTab[]): OutcomeTab {
-  const order = ["failed", "refused"] as const;
-  const troubled = order.map((state) => tabs.find((tab) => tab.state === state)).find((tab) => tab && tab.count > 0);
+  const order = ["failed", "bounced", "refused"] as const;
+  const troubled = order.map((name) => tabs.find((tab) => tab.name === name)).find((tab) => tab && tab.count > 0);
   return troubled ?? tabs.find((tab) => tab.count > 0) ?? tabs[0]!;
 }
 
@@ -119,6 +135,7 @@ function ItemRow({ item }: { item: RedriveItemOut }) {
         <Td className="max-w-48 truncate font-mono text-sm">{item.errorCode}</Td>
         <Td className="max-w-[28rem]">
           <span className="line-clamp-1 wrap-anywhere">
+            {OUTCOME_FIRST.includes(item.outcome) ? `${item.outcome}, ` : null}
             {item.result ?? item.state}
             {item.detail ? <span className="text-muted"> {item.detail}</span> : null}
           </span>

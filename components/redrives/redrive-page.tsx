@@ -1,8 +1,10 @@
 "use client";
 
+import { useState } from "react";
 import { LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
 import { Skeleton } from "@/components/ui/skeleton";
@@ -10,13 +12,17 @@ import { useLastLook, useRedrive } from "@/lib/browser/redrives";
 import { ApiError } from "@/lib/contract/api-error";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { isFinal } from "@/lib/core/redrive-state";
+import { isBraked, RedriveBraked } from "./redrive-braked";
 import { RedriveCauses } from "./redrive-causes";
 import { RedriveFacts } from "./redrive-facts";
 import { RedriveHeader } from "./redrive-header";
 import { RedriveItems } from "./redrive-items";
 import { RedrivePace } from "./redrive-pace";
+import { RedrivePassed } from "./redrive-passed";
 import { RedriveProgress } from "./redrive-progress";
 import { RedriveRateChart } from "./redrive-rate-chart";
+
+const CancelDialog = lazily(() => import("./cancel-dialog").then(({ CancelDialog }) => CancelDialog));
 
 /** One redrive: live while it runs, and a record afterwards. */
 export function RedrivePage({ id }: { id: string }) {
@@ -52,18 +58,22 @@ export function RedrivePage({ id }: { id: string }) {
 function Loaded({ redrive }: { redrive: RedriveOut }) {
   const live = !isFinal(redrive.state);
   const sends = redrive.mode === "deliver";
+  const [stopping, setStopping] = useState(false);
   return (
     <>
       <RedriveHeader redrive={redrive} />
+      {stopping ? <CancelDialog redrive={redrive} onClose={() => setStopping(false)} /> : null}
       {/* On a phone one column: progress, rate, failures, then creator and reason. */}
       <div className="flex flex-col gap-3 px-3 pb-4 lg:grid lg:grid-cols-[minmax(0,1fr)_20rem] lg:items-start">
         <div className="contents lg:flex lg:flex-col lg:gap-3">
+          {isBraked(redrive) ? <RedriveBraked redrive={redrive} onStop={() => setStopping(true)} /> : null}
           <RedriveProgress redrive={redrive} />
           {sends ? <RedriveRateChart redrive={redrive} live={live} className="order-2 lg:order-none" /> : null}
           <RedriveCauses redrive={redrive} live={live} className="order-3 lg:order-none" />
           <RedriveItems redrive={redrive} live={live} className="order-4 lg:order-none" />
         </div>
         <div className="contents lg:flex lg:flex-col lg:gap-3">
+          {!live && !sends && redrive.passed > 0 ? <RedrivePassed redrive={redrive} /> : null}
           {live && sends ? <RedrivePace redrive={redrive} className="order-1 lg:order-none" /> : null}
           <RedriveFacts redrive={redrive} className="order-5 lg:order-none" />
         </div>

@@ -7,7 +7,7 @@ import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatNumber } from "@/lib/core/format";
 import { isFinal } from "@/lib/core/redrive-state";
 import { paceWords } from "./eta-words";
-import { decided, outcomeWords, progressSentence } from "./progress-segments";
+import { decided, outcomeWords, progressSentence, stayedWords } from "./progress-segments";
 import { SegmentedBar, SegmentLegend } from "./segmented-bar";
 
 export function RedriveProgress({ redrive }: { redrive: RedriveOut }) {
@@ -20,6 +20,7 @@ export function RedriveProgress({ redrive }: { redrive: RedriveOut }) {
         </p>
         <p className="ml-auto text-muted">{stateWords(redrive)}</p>
       </div>
+      <Stayed redrive={redrive} />
       <SegmentedBar counts={redrive} className="h-3!" />
       <SegmentLegend counts={redrive} />
       {redrive.canary && redrive.canary.released !== null && !isFinal(redrive.state) ? (
@@ -36,7 +37,11 @@ export function RedriveProgress({ redrive }: { redrive: RedriveOut }) {
       {redrive.brake && !isFinal(redrive.state) ? (
         <p className="text-muted">
           Pauses by itself when more than {Math.round(redrive.brake.ratio * 100)} % of the last {redrive.brake.window}{" "}
-          fail or come back.
+          fail or come back
+          {redrive.brake.latencyMsMax === null
+            ? null
+            : `, or when 95 % of them take longer than ${formatNumber(redrive.brake.latencyMsMax)} ms`}
+          .
         </p>
       ) : null}
       {redrive.state === "PLANNING" ? (
@@ -44,6 +49,23 @@ export function RedriveProgress({ redrive }: { redrive: RedriveOut }) {
       ) : null}
       <Announcement redrive={redrive} />
     </Panel>
+  );
+}
+
+/** What stayed processed, of the events that their target has; with the time at which the rest is known. */
+function Stayed({ redrive }: { redrive: RedriveOut }) {
+  const words = stayedWords(redrive);
+  if (words === null || redrive.mode === "verify") return null;
+  return (
+    <p className="text-lg">
+      {words}
+      {redrive.unknownUntil ? (
+        <span className="text-muted">
+          {" "}
+          until <TimeAbsolute at={redrive.unknownUntil} />
+        </span>
+      ) : null}
+    </p>
   );
 }
 

@@ -16,7 +16,14 @@ type Term = { name: string; values: string[] };
  */
 export function selectionTerms(
   selection: unknown,
-): { kind: "ids"; count: number } | { kind: "filter"; terms: Term[] } | { kind: "operation"; id: string } {
+):
+  | { kind: "ids"; count: number }
+  | { kind: "filter"; terms: Term[] }
+  | { kind: "operation"; id: string }
+  | { kind: "redrive"; id: string; outcome: string[] } {
+  if (isRecord(selection) && typeof selection.redrive === "string") {
+    return { kind: "redrive", id: selection.redrive, outcome: texts(selection.outcome) };
+  }
   if (isRecord(selection) && typeof selection.operation === "string") {
     return { kind: "operation", id: selection.operation };
   }
@@ -41,6 +48,7 @@ export function selectionWords(selection: unknown): string {
   const selected = selectionTerms(selection);
   if (selected.kind === "ids") return `${plural(selected.count, "event")}, one by one`;
   if (selected.kind === "operation") return "the events that a bulk operation changed";
+  if (selected.kind === "redrive") return `what ${selected.outcome.join(" or ")} in another redrive`;
   const terms = selected.terms.filter(({ name }) => name !== "to");
   if (terms.length === 0) return "everything parked";
   return terms.map(({ name, values }) => `${name === "q" ? "words" : name} ${values.join(", ")}`).join(" · ");

@@ -11,9 +11,9 @@ import {
 } from "./progress-segments";
 
 /** The colour and the shape of each outcome; equal to the event's state where one exists. */
-const LOOKS: Record<SegmentKind, { fill: string; text: string; shape: ShapeName }> = {
+export const LOOKS: Record<SegmentKind, { fill: string; text: string; shape: ShapeName }> = {
   confirmed: { fill: "bg-confirmed", text: "text-confirmed", shape: "check" },
-  delivered: { fill: "bg-redriven", text: "text-redriven", shape: "arrow" },
+  unknown: { fill: "bg-redriven", text: "text-redriven", shape: "arrow" },
   passed: { fill: "bg-confirmed", text: "text-confirmed", shape: "check" },
   bounced: { fill: "bg-bounced", text: "text-bounced", shape: "return" },
   failed: { fill: "bg-danger", text: "text-danger", shape: "triangle" },

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { RunningOperations } from "@/components/operations/running-operations";
+import { HeldRedrives } from "@/components/redrives/held-redrives";
 import { GlobalKeys } from "./global-keys";
 import { OfflineStrip } from "./offline-strip";
 import { BottomBar, Rail } from "./rail";
@@ -33,6 +34,7 @@ export function Frame({ children }: { children: ReactNode }) {
           >
             {children}
           </main>
+          <HeldRedrives />
           <RunningOperations />
         </div>
         <StatusStrip />

@@ -14,13 +14,12 @@ import type {
   RedriveCauses,
   RedriveChange,
   RedriveItemList,
-  RedriveItemOut,
   RedriveList,
   RedriveOut,
   RedriveRate,
   RedriveRequest,
 } from "@/lib/contract/redrives";
-import { SELECTED_IDS_MAX } from "@/lib/contract/selected-ids";
+import type { ItemOutcomeWord } from "@/lib/core/item-state";
 import { isFinal, type RedriveState } from "@/lib/core/redrive-state";
 import { fetchJson } from "./fetch-json";
 import { invalidateAfter, keys } from "./keys";
@@ -84,10 +83,17 @@ export function useRedriveCauses(id: string, live: boolean) {
   });
 }
 
-type ItemQuery = { state: RedriveItemOut["state"]; result?: string | null; limit?: number; cursor?: string | null };
+type ItemQuery = {
+  /** Absent = any. */
+  outcome?: readonly ItemOutcomeWord[];
+  result?: string | null;
+  limit?: number;
+  cursor?: string | null;
+};
 
 function itemsPath(id: string, query: ItemQuery): string {
-  const params = new URLSearchParams({ state: query.state, limit: String(query.limit ?? PAGE) });
+  const params = new URLSearchParams({ limit: String(query.limit ?? PAGE) });
+  if (query.outcome) params.set("outcome", query.outcome.join(","));
   if (query.result) params.set("result", query.result);
   if (query.cursor) params.set("cursor", query.cursor);
   return `/api/v1/redrives/${encodeURIComponent(id)}/items?${params}`;
@@ -97,37 +103,16 @@ export function readItems(id: string, query: ItemQuery, signal?: AbortSignal): P
   return fetchJson<RedriveItemList>(itemsPath(id, query), signal ? { signal } : {});
 }
 
-export function useRedriveItems(id: string, state: RedriveItemOut["state"], result: string | null, live: boolean) {
+export function useRedriveItems(id: string, outcome: readonly ItemOutcomeWord[], live: boolean) {
   return useInfiniteQuery({
-    queryKey: keys.redrives.items(id, { state, result }),
-    queryFn: ({ signal, pageParam }) => readItems(id, { state, result, cursor: pageParam }, signal),
+    queryKey: keys.redrives.items(id, { outcome }),
+    queryFn: ({ signal, pageParam }) => readItems(id, { outcome, cursor: pageParam }, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
     placeholderData: keepPreviousData,
     // After a person has read a second page the rows must not move, so only the first page polls.
     refetchInterval: (query) => (live && (query.state.data?.pages.length ?? 0) <= 1 ? 3 * LIVE_MS : false),
   });
-}
-
-const ITEM_PAGE_MAX = 500;
-
-/**
- * The events of one outcome, as a selection for the next redrive: page by page, at most SELECTED_IDS_MAX. `more` says
- * that there are more events, so that nobody takes a part for the whole.
- */
-export async function collectItemIds(
-  id: string,
-  query: { state: RedriveItemOut["state"]; result: string },
-  signal?: AbortSignal,
-): Promise<{ ids: string[]; more: boolean }> {
-  const ids: string[] = [];
-  let cursor: string | null = null;
-  do {
-    const page: RedriveItemList = await readItems(id, { ...query, limit: ITEM_PAGE_MAX, cursor }, signal);
-    ids.push(...page.items.map((item) => item.id));
-    cursor = page.nextCursor;
-  } while (cursor !== null && ids.length < SELECTED_IDS_MAX);
-  return { ids: ids.slice(0, SELECTED_IDS_MAX), more: cursor !== null || ids.length > SELECTED_IDS_MAX };
 }
 
 function hasLive(data: InfiniteData<RedriveList> | undefined): boolean {
@@ -151,13 +136,14 @@ export function useRedrives(state: RedriveState | "all" | "live") {
 }
 
 /** The redrives in every state that is not final, for the overview. */
-export function useRunningRedrives(limit = 5) {
+export function useRunningRedrives(limit = 5, enabled = true) {
   return useQuery({
     queryKey: keys.redrives.list({ running: limit }),
     queryFn: ({ signal }) => {
       const params = new URLSearchParams({ state: "live", limit: String(limit) });
       return fetchJson<RedriveList>(`/api/v1/redrives?${params}`, { signal });
     },
+    enabled,
     refetchInterval: (query) => (query.state.data?.items.length ? LIST_LIVE_MS : LIST_IDLE_MS),
   });
 }

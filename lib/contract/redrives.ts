@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { approvalSchema as approvalShape } from "@/lib/contract/approvals";
 import { idPageQuery } from "@/lib/contract/id-page";
-import { thenRead } from "@/lib/contract/query";
+import { queryOf, thenRead } from "@/lib/contract/query";
 import {
   countsOut,
   described,
@@ -17,7 +17,7 @@ import {
 } from "@/lib/contract/schemas";
 import { reasonSchema, selectionSchema } from "@/lib/contract/selection";
 import { CANARY_STEPS } from "@/lib/core/canary";
-import { ITEM_STATES } from "@/lib/core/item-state";
+import { ITEM_OUTCOMES, ITEM_STATES } from "@/lib/core/item-state";
 import { EARLIER_CHOICES } from "@/lib/core/order-gate";
 import { LIVE_REDRIVE_STATES, REDRIVE_STATES, type RedriveState } from "@/lib/core/redrive-state";
 import { WAITS } from "@/lib/core/redrive-wait";
@@ -220,6 +220,10 @@ export const previewSchema = named(
      * request chose; `refused` and the other counts follow the choice.
      */
     earlier: z.nullable(earlierSchema),
+    /** Of a selection of a redrive's events: how many have other bytes now than that redrive froze. null = another selection. */
+    changedSince: z.nullable(counted),
+    /** The setting: a redrive of more events needs a reason. */
+    reasonRequiredAbove: counted,
     cutoff: timeOut,
   }),
   {
@@ -234,6 +238,8 @@ export const previewSchema = named(
     sources: { orders: { eligible: 11, ratePerSecond: 5, warmUpMs: 0 } },
     sample: null,
     earlier: null,
+    changedSince: null,
+    reasonRequiredAbove: 1_000,
     cutoff: "2026-11-22T02:45:00.000Z",
   },
 );
@@ -428,9 +434,23 @@ export type RedriveList = z.infer<typeof redriveListSchema>;
 /** PATCH /api/v1/redrives/{id}: `underWay` = sends that a stop did not reach; null = the store did not say. */
 export const changedRedriveSchema = z.object({ ...redriveShape, underWay: z.nullable(counted) });
 
+const outcomeOfItems = {
+  outcome: described(
+    z.optional(listText(ITEM_OUTCOMES)),
+    "What became of them, with commas between them: delivered ones are sent, deduplicated, confirmed or bounced",
+  ),
+  result: described(z.optional(z.string()), "Reason of a refusal, or code of a failure or a bounce"),
+};
+
 export const redriveItemsQuery = idPageQuery({
-  state: described(z.optional(z.enum(ITEM_STATES, `must be one of ${ITEM_STATES.join(", ")}`)), "Outcome"),
-  result: described(z.optional(z.string()), "Reason of a refusal, or code of a failure"),
+  state: described(z.optional(z.enum(ITEM_STATES, `must be one of ${ITEM_STATES.join(", ")}`)), "State"),
+  ...outcomeOfItems,
+});
+
+/** GET /api/v1/redrives/{id}/export */
+export const redriveItemsExportQuery = queryOf({
+  format: z._default(z.enum(["ndjson", "csv"], "must be ndjson or csv"), "ndjson"),
+  ...outcomeOfItems,
 });
 
 /** One named check of the dry run. */
@@ -457,6 +477,7 @@ const redriveItemSchema = named(
     version: z.nullable(versionOut),
     errorCode: z.string(),
     state: z.enum(ITEM_STATES),
+    outcome: z.enum(ITEM_OUTCOMES),
     result: nullableText,
     detail: nullableText,
     attempts: counted,
@@ -473,7 +494,8 @@ const redriveItemSchema = named(
     version: 3,
     errorCode: "TIMEOUT",
     state: "delivered",
-    result: null,
+    outcome: "confirmed",
+    result: "HTTP 200",
     detail: null,
     attempts: 1,
     stopped: null,
@@ -493,11 +515,11 @@ export const redriveRateSchema = z.object({
 });
 export type RedriveRate = z.infer<typeof redriveRateSchema>;
 
-/** GET /api/v1/redrives/{id}/causes -> failures and refusals grouped by cause, with samples */
+/** GET /api/v1/redrives/{id}/causes -> failures, bounces and refusals grouped by cause, with samples */
 export const redriveCausesSchema = z.object({
   causes: z.array(
     z.object({
-      outcome: z.enum(["failed", "refused"]),
+      outcome: z.enum(["failed", "bounced", "refused"]),
       result: z.string(),
       count: counted,
       samples: z.array(redriveItemSchema),

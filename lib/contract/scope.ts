@@ -10,7 +10,7 @@ export type ScopedFilter = EventFilter & Scoped;
 
 /** The same of a selection. `sources` restricts events that are named otherwise; absent = no restriction. */
 export type ScopedSelection = Scoped &
-  ({ filter: ScopedFilter } | { ids: string[]; sources?: string[] } | { operation: string; sources?: string[] });
+  ({ filter: ScopedFilter } | (Exclude<Selection, { filter: unknown }> & { sources?: string[] }));
 
 /** What of the filter the viewer sees. Throws DomainError `forbidden` when the viewer may not view. */
 export function scopeFilter(viewer: Viewer, filter: EventFilter): ScopedFilter {

@@ -2,10 +2,11 @@ import * as z from "zod/mini";
 import { eventFilterSchema } from "@/lib/contract/event-filter";
 import { named } from "@/lib/contract/schemas";
 import { SELECTED_IDS_MAX } from "@/lib/contract/selected-ids";
+import { ITEM_OUTCOMES } from "@/lib/core/item-state";
 
 /**
- * What an operation works on: named events, all that match a filter at this moment, or all that a bulk operation has
- * changed. One of them, never two.
+ * What an operation works on: named events, all that match a filter at this moment, all that a bulk operation has changed,
+ * or the events of a redrive with these outcomes at this moment. One of them, never two.
  */
 export const selectionSchema = z.union([
   z.strictObject({
@@ -18,6 +19,14 @@ export const selectionSchema = z.union([
   }),
   z.strictObject({ filter: eventFilterSchema }),
   z.strictObject({ operation: z.uuid("must be the id of a bulk operation") }),
+  z.strictObject({
+    redrive: z.uuid("must be the id of a redrive"),
+    outcome: z
+      .array(z.enum(ITEM_OUTCOMES, `must be one of ${ITEM_OUTCOMES.join(", ")}`))
+      .check(z.minLength(1, "selects nothing: name at least one outcome"), z.maxLength(ITEM_OUTCOMES.length)),
+    /** Only those that ended with this result: the code of a failure or a bounce, the reason of a refusal. */
+    result: z.optional(z.string()),
+  }),
 ]);
 export type Selection = z.infer<typeof selectionSchema>;
 

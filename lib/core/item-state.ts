@@ -13,6 +13,30 @@ export type ItemEnd = (typeof ITEM_ENDS)[number];
 export const ITEM_STATES = ["open", ...ITEM_ENDS] as const;
 export type ItemState = (typeof ITEM_STATES)[number];
 
+/**
+ * What became of an item, in one word. A delivered item is `sent` (the target took it) or `deduplicated` (the target had it
+ * already), and later `confirmed` or `bounced`; the other words are the states.
+ */
+export const ITEM_OUTCOMES = [
+  "open",
+  "sent",
+  "deduplicated",
+  "confirmed",
+  "bounced",
+  "passed",
+  "failed",
+  "refused",
+  "cancelled",
+] as const;
+export type ItemOutcomeWord = (typeof ITEM_OUTCOMES)[number];
+
+const OF_DELIVERED: readonly ItemOutcomeWord[] = ["sent", "deduplicated", "confirmed", "bounced"];
+
+/** The state of the items with this outcome. */
+export function stateOfOutcome(outcome: ItemOutcomeWord): ItemState {
+  return OF_DELIVERED.includes(outcome) ? "delivered" : (outcome as ItemState);
+}
+
 export type ItemMove = "deliver" | "skip" | "pass" | "fail" | "refuse" | "cancel" | "giveBack";
 
 /** Each compare-and-set of `redrive_items.state`: the states it compares with, and the one it writes. */

@@ -22,7 +22,7 @@ import {
 } from "@/lib/operations/judge-selection";
 import { assertSameKind, redriveTarget } from "@/lib/operations/redrive-target";
 import { type SampleDeps, sampleDryRun } from "@/lib/operations/sample-dry-run";
-import { cutoffOf } from "@/lib/store/read/candidates";
+import { countChangedSince, cutoffOf } from "@/lib/store/read/candidates";
 import type { EarlierSummary, HeldGroup } from "@/lib/store/read/earlier-summary";
 import { readSettings } from "@/lib/store/read/settings";
 import { readPaces } from "@/lib/store/read/targets";
@@ -45,7 +45,7 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
   const nowMs = deps.clock.wallMs();
   const despite = request.despite ?? [];
   const selected = { selection, asOfMs: nowMs, cutoff: cutoffOf(selection, nowMs), despite };
-  const [paces, { canaryQuietMs }, target] = await Promise.all([
+  const [paces, { canaryQuietMs, reasonRequiredAbove }, target] = await Promise.all([
     readPaces(deps.db, viewer),
     readSettings(deps.db),
     redriveTarget(deps.db, viewer, request.target),
@@ -71,6 +71,8 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
       etaMs: request.mode === "verify" ? null : previewTimeMs(request, counted.eligible, sources, canaryQuietMs),
       sources,
       sample: await sampling,
+      changedSince: "redrive" in selection ? await countChangedSince(deps.db, selection) : null,
+      reasonRequiredAbove,
       cutoff,
     };
   } catch (error) {
@@ -87,6 +89,8 @@ export async function previewRedrive(deps: PreviewDeps, request: PreviewRequest,
       sources: {},
       earlier: null,
       sample: await sampling,
+      changedSince: null,
+      reasonRequiredAbove,
       cutoff,
     };
   }

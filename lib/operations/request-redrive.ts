@@ -263,6 +263,7 @@ function clickedReason({ select, mode }: RedriveRequest): string {
 function selectedWords(select: Selection): string {
   if ("ids" in select) return plural(select.ids.length, "selected event");
   if ("operation" in select) return `what the operation ${select.operation} changed`;
+  if ("redrive" in select) return `what ${select.outcome.join(" or ")} in the redrive ${select.redrive}`;
   const terms = [...toSearchParams(select.filter)].map(([name, value]) => `${name}:${value}`);
   return terms.length === 0 ? "all that is parked" : `all that match ${terms.join(" ")}`;
 }

@@ -4,6 +4,7 @@ import type { Selected } from "@/lib/operations/judge-selection";
 import type { Tx } from "@/lib/store/db";
 import { type Candidate, countUpTo, readCandidates } from "@/lib/store/read/candidates";
 import { readBulkOperationRow } from "@/lib/store/write/bulk-operations";
+import { readRedriveRow } from "@/lib/store/write/redrive";
 
 export type SelectedEvents = {
   /** At most one event more than a request changes by itself. */
@@ -15,10 +16,11 @@ export type SelectedEvents = {
 /**
  * The first `nowMax` + 1 events of a selection. They are read once: the same events decide whether the request or a
  * worker does the work, and are then changed. Throws DomainError `empty-selection`, `unknown-event`,
- * `unknown-operation`, `illegal-transition`.
+ * `unknown-operation`, `unknown-redrive`, `illegal-transition`.
  */
 export async function selectEvents(tx: Tx, selected: Selected, nowMax: number): Promise<SelectedEvents> {
   if ("operation" in selected.selection) await assertEnded(tx, selected.selection.operation);
+  if ("redrive" in selected.selection) await assertRedrive(tx, selected.selection.redrive);
   const candidates = await readCandidates(tx, { ...selected, after: null, limit: nowMax + 1 });
   if (candidates.length === 0) throw nothingSelected(selected.selection);
   return { candidates, missing: await countMissing(tx, selected, candidates.length, nowMax) };
@@ -40,6 +42,13 @@ async function assertEnded(tx: Tx, operationId: string): Promise<void> {
   });
 }
 
+async function assertRedrive(tx: Tx, id: string): Promise<void> {
+  if (await readRedriveRow(tx, id)) return;
+  throw new DomainError("unknown-redrive", `There is no redrive ${id}`, {
+    fields: [{ field: "select.redrive", detail: "list redrives with GET /api/v1/redrives" }],
+  });
+}
+
 export function unknownOperation(id: string, field = "id"): DomainError {
   return new DomainError("unknown-operation", `There is no operation ${id}`, {
     fields: [{ field, detail: "list operations with GET /api/v1/operations" }],
@@ -55,6 +64,11 @@ function nothingSelected(select: ScopedSelection): DomainError {
   if ("operation" in select) {
     return new DomainError("empty-selection", "The operation has changed no event that still exists", {
       fields: [{ field: "select.operation", detail: "name an operation that changed events" }],
+    });
+  }
+  if ("redrive" in select) {
+    return new DomainError("empty-selection", `The redrive has no event that is ${select.outcome.join(" or ")} now`, {
+      fields: [{ field: "select.outcome", detail: "see its counts with GET /api/v1/redrives/{id}" }],
     });
   }
   return new DomainError("empty-selection", "The filter matches no event: there is nothing to do", {

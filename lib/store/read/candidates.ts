@@ -2,11 +2,13 @@ import type { ScopedFilter, ScopedSelection } from "@/lib/contract/scope";
 import type { Selection } from "@/lib/contract/selection";
 import type { Control } from "@/lib/core/control";
 import type { GateFacts } from "@/lib/core/gate";
+import { stateOfOutcome } from "@/lib/core/item-state";
 import { uuidv7LowerBound, uuidv7TimeMs } from "@/lib/platform/ids";
 import type { Queryable } from "@/lib/store/db";
 import { statementName } from "@/lib/store/db";
 import { type CompiledFilter, compileFilter, paramsFrom } from "@/lib/store/read/event-filter-sql";
 import { kindConditions, kindShare, narrowToKinds } from "@/lib/store/read/event-kinds";
+import { type ItemsOfRedrive, itemsOfRedrive } from "@/lib/store/read/item-outcome-sql";
 import { EVENT } from "@/lib/store/state-sql";
 
 /** An event as a bulk operation reads it: the input of the gate, and the target. */
@@ -58,7 +60,21 @@ function namedEvents(
   param: number,
 ): [where: string, value: unknown] {
   if ("ids" in selection) return [`e.id = any($${param}::uuid[])`, selection.ids];
-  return [`e.id in (${changedBy(`$${param}`)})`, selection.operation];
+  if ("operation" in selection) return [`e.id in (${changedBy(`$${param}`)})`, selection.operation];
+  return [`e.id in (select i.id from ${itemsOfRedrive(`$${param}`)})`, redriveParam(selection)];
+}
+
+function redriveParam({ redrive, outcome, result }: ItemsOfRedrive): string {
+  return JSON.stringify({ redrive, outcome, result, states: outcome.map(stateOfOutcome) });
+}
+
+/** How many of the selected events of a redrive have other bytes now than it froze. */
+export async function countChangedSince(db: Queryable, selected: ItemsOfRedrive): Promise<number> {
+  const [row] = await db.query<{ n: number }>(
+    `select count(*) filter (where e.revision <> i.revision) as n from ${itemsOfRedrive("$1")}`,
+    [redriveParam(selected)],
+  );
+  return row!.n;
 }
 
 /** The events that a bulk operation has changed: the subjects of its audit entry. */
@@ -126,17 +142,21 @@ export async function readCandidates(db: Queryable, page: CandidatePage): Promis
     }
   }
   const compiled = compileSelection(page.selection, page.asOfMs, 4);
-  // The page of an operation is read from its audit subjects, which are stored in this order.
-  const where =
-    "operation" in page.selection
-      ? `e.id = any(array(${changedBy("$4")} and ($2::uuid is null or c.event_id < $2) order by c.event_id desc limit $3))`
-      : compiled.where;
+  const where = pageWhere(page.selection) ?? compiled.where;
   const text = `select ${CANDIDATE_COLUMNS} from dlq_event_rows e join sources s on s.id = e.source_id
      where ${BEHIND_CURSOR} and ${where}
      order by e.id desc limit $3`;
   return db.query<Candidate>(text, [page.cutoff, page.after, page.limit, ...compiled.values], {
     name: statementName("candidates", text),
   });
+}
+
+/** The page of an operation or of a redrive is read from its own rows, which an index holds in this order. */
+function pageWhere(selection: ScopedSelection): string | null {
+  const before = (id: string) => `and ($2::uuid is null or ${id} < $2) order by ${id} desc limit $3`;
+  if ("operation" in selection) return `e.id = any(array(${changedBy("$4")} ${before("c.event_id")}))`;
+  if (!("redrive" in selection) || selection.sources) return null;
+  return `e.id = any(array(select i.id from ${itemsOfRedrive("$4")} ${before("i.id")}))`;
 }
 
 /** What matches of the next events, so many as are likely to hold a page. */

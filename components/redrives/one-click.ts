@@ -1,22 +1,19 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createElement } from "react";
-import { refusalSentence } from "@/components/redrives/refusal-words";
+import { outcomeState, outcomeWords } from "@/components/events/outcome-words";
+import { refusalSentence, refusalSummary } from "@/components/redrives/refusal-words";
 import { failureToast, showToast, type Toast } from "@/components/ui/toast";
 import { freshness, STALE_REASON } from "@/lib/browser/freshness";
+import { HOLD_MS, restoreOnUndo, showInToast } from "@/lib/browser/holds";
 import { invalidateAfter } from "@/lib/browser/keys";
 import { randomKey } from "@/lib/browser/random-key";
-import { changeRedrive, type RedriveAccepted, readItems, readRedrive, requestRedrive } from "@/lib/browser/redrives";
+import { type RedriveAccepted, readItems, readRedrive, requestRedrive } from "@/lib/browser/redrives";
 import { ApiError } from "@/lib/contract/api-error";
+import type { Selection } from "@/lib/contract/selection";
 import { shortenId } from "@/lib/core/format";
 import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import { HoldCountdown } from "./hold-countdown";
-import { outcomeState, outcomeWords } from "./outcome-words";
-
-/** Every audit entry has a reason. A click without a dialog cannot ask for one, so it uses this text. */
-const REASONS = { deliver: "one click in the console", verify: "verified with one click in the console" };
-
-/** The server waits this long before it sends a one-click redrive; until then Undo always works. */
-export const HOLD_MS = 5_000;
+import { undoHeld } from "./undo-held";
 
 /** The times between two reads of a one-click redrive: short at first, then longer. */
 const FOLLOW_MS = 700;
@@ -25,7 +22,7 @@ const FOLLOW_OFTEN_MS = 30_000;
 /** After this time no message is shown; the history of the event has the outcome. */
 const FOLLOW_MAX_MS = 30 * 60_000;
 
-type Mode = keyof typeof REASONS;
+type Mode = "deliver" | "verify";
 type OneClick = {
   client: QueryClient;
   redriveId: string;
@@ -49,19 +46,13 @@ function refusalOf({ refusedByReason }: RedriveAccepted): string | null {
 async function undo(click: OneClick): Promise<void> {
   click.undone = true;
   void showToast({ id: click.toastId, title: `Cancelling ${click.name}`, durationMs: Number.POSITIVE_INFINITY });
-  try {
-    await changeRedrive(click.client, click.redriveId, { action: "cancel", reason: "undone in the console" });
-  } catch (error) {
-    // Too late, or no answer: a later toast shows the outcome.
-    failureToast("It could not be undone", error);
-  }
+  await undoHeld(click.client, click.redriveId);
 }
 
 /** The item of a redrive of one event after its decision; null while it is open. */
 async function readOutcome(redriveId: string) {
-  const state = outcomeState(await readRedrive(redriveId));
-  if (state === null) return null;
-  const { items } = await readItems(redriveId, { state, limit: 1 });
+  if (outcomeState(await readRedrive(redriveId)) === null) return null;
+  const { items } = await readItems(redriveId, { limit: 1 });
   return items[0] ?? null;
 }
 
@@ -122,7 +113,6 @@ export async function redriveOne(
         select: { ids: [event.id] },
         mode,
         lane: "slow",
-        reason: REASONS[mode],
         ...(mode === "deliver" ? { holdMs: HOLD_MS } : {}),
       },
     });
@@ -146,6 +136,7 @@ export async function redriveOne(
       if (mode === "verify") {
         void showToast({ id: click.toastId, title: `Verifying ${name}`, detail: "Nothing is sent.", action: view });
       } else {
+        showInToast(accepted.id);
         void showToast({
           id: click.toastId,
           title: `Redriving ${name}`,
@@ -159,5 +150,42 @@ export async function redriveOne(
     }
   } catch (error) {
     failureToast(mode === "verify" ? `${name} was not verified` : `${name} was not sent`, error);
+  }
+}
+
+/**
+ * Redrives a selection with the defaults: slow lane, canary above ten events, brake, no reason. The server waits HOLD_MS
+ * before it sends; the bar below every page shows that with Undo. `onAsk`: the settings want a reason for so many events,
+ * so nothing was started. Resolves with true when a redrive was started.
+ */
+export async function redriveAtOnce(
+  client: QueryClient,
+  selection: Selection,
+  on: { open: (href: string) => void; onAsk: () => void; onUndone?: () => void },
+): Promise<boolean> {
+  if (freshness() !== "fresh") {
+    void showToast({ title: "Nothing was sent", detail: STALE_REASON, tone: "error" });
+    return false;
+  }
+  try {
+    const accepted = await requestRedrive(client, {
+      idempotencyKey: randomKey(),
+      request: { select: selection, mode: "deliver", lane: "slow", canary: "auto", holdMs: HOLD_MS },
+    });
+    if (accepted.total !== null && accepted.refused >= accepted.total) {
+      void showToast({
+        title: "Nothing is sent",
+        detail: `Refused: ${refusalSummary(accepted.refusedByReason)}`,
+        tone: "error",
+        action: { label: "View", onSelect: () => on.open(`/redrives/${accepted.id}`) },
+      });
+      return false;
+    }
+    if (on.onUndone) restoreOnUndo(accepted.id, on.onUndone);
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.fields.some(({ field }) => field === "reason")) on.onAsk();
+    else failureToast("Nothing was sent", error);
+    return false;
   }
 }
