@@ -77,7 +77,7 @@ export function stepsOf({ canarySteps }: Pick<RedriveDraft, "canarySteps">): num
 const BRAKE_MIN = 10;
 
 /** The typed brake; null = a value is out of its bounds. */
-export function brakeOf(draft: Pick<RedriveDraft, "brakePercent" | "brakeWindow" | "latencyMsMax">): Brake | null {
+function brakeOf(draft: Pick<RedriveDraft, "brakePercent" | "brakeWindow" | "latencyMsMax">): Brake | null {
   const [ratio, window] = [Number(draft.brakePercent) / 100, Number(draft.brakeWindow)];
   const latencyMsMax = draft.latencyMsMax.trim() === "" ? null : Number(draft.latencyMsMax);
   const bounded = (value: number, min: number, max: number) => Number.isInteger(value) && value >= min && value <= max;
