@@ -4,13 +4,13 @@ import { useQueryClient } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
+import { redriveOne } from "@/components/redrives/one-click";
 import { ActionButton } from "@/components/ui/action-button";
 import { IconButton } from "@/components/ui/button";
 import { Shape } from "@/components/ui/shape";
 import { useNow } from "@/lib/browser/clock-zone";
 import type { EventDetail } from "@/lib/contract/events";
 import { whyNotRedrive } from "./action-rules";
-import { redriveOne } from "./one-click";
 
 /** After an edit: the event can be verified or redriven at once. */
 export function SavedRevision({
