@@ -5,6 +5,7 @@ import { GlobalKeys } from "./global-keys";
 import { OfflineStrip } from "./offline-strip";
 import { BottomBar, Rail } from "./rail";
 import { StatusStrip } from "./status-strip";
+import { StopBand } from "./stop-band";
 import { TipLayer } from "./tip-layer";
 import { LazyToaster } from "./toaster";
 import { TopBar } from "./top-bar";
@@ -27,6 +28,7 @@ export function Frame({ children }: { children: ReactNode }) {
         <TopBar />
         <div className="flex min-h-0 min-w-0 flex-col">
           <OfflineStrip />
+          <StopBand />
           <main
             id="page"
             tabIndex={-1}

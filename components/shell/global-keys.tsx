@@ -5,14 +5,16 @@ import { useState } from "react";
 import { lazily } from "@/components/ui/lazily";
 import { type Hotkeys, useHotkeys } from "@/lib/browser/hotkeys";
 import { PAGES, pageHref } from "./navigation";
+import type { StopOrder } from "./stop-dialog";
 
 const Palette = lazily(() => import("./palette").then(({ Palette }) => Palette));
+const StopDialog = lazily(() => import("./stop-dialog").then(({ StopDialog }) => StopDialog));
 const KeyboardHelp = lazily(() => import("./keyboard-help").then(({ KeyboardHelp }) => KeyboardHelp));
 
 /** The keys that work on every page, and the two overlays that they open. */
 export function GlobalKeys() {
   const router = useRouter();
-  const [open, setOpen] = useState<"palette" | "help" | null>(null);
+  const [open, setOpen] = useState<"palette" | "help" | StopOrder | null>(null);
   const hotkeys: Hotkeys = {
     "mod+k": () => setOpen((now) => (now === "palette" ? null : "palette")),
     "?": () => setOpen("help"),
@@ -21,7 +23,8 @@ export function GlobalKeys() {
     hotkeys[`g ${page.key}`] = () => router.push(pageHref(page.href, new URLSearchParams(window.location.search)));
   useHotkeys(hotkeys);
   const close = () => setOpen(null);
-  if (open === "palette") return <Palette onClose={close} onHelp={() => setOpen("help")} />;
+  if (open === "palette") return <Palette onClose={close} onHelp={() => setOpen("help")} onStop={setOpen} />;
   if (open === "help") return <KeyboardHelp onClose={close} />;
+  if (open !== null) return <StopDialog order={open} onClose={close} />;
   return null;
 }

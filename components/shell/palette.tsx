@@ -8,9 +8,11 @@ import { setZone, useZone } from "@/lib/browser/clock-zone";
 import { eventsHref } from "@/lib/browser/filter-read";
 import { parseSearch } from "@/lib/browser/qualified-search";
 import { searchHref } from "@/lib/browser/search";
+import { useStatus } from "@/lib/browser/status";
 import { setTheme } from "@/lib/browser/theme";
 import { PAGES, pageHref } from "./navigation";
 import { rankCommands } from "./palette-rank";
+import type { StopOrder } from "./stop-dialog";
 
 const ITEM =
   "flex h-8 cursor-pointer items-center gap-2 rounded-sm px-2 data-[selected=true]:bg-hover data-[disabled=true]:opacity-50";
@@ -20,7 +22,15 @@ const GROUP =
 type PaletteCommand = { id: string; name: string; hint?: string; run: () => void };
 
 /** Pages, searches, ids and settings of this browser, by name. The best match comes first. */
-export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () => void }) {
+export function Palette({
+  onClose,
+  onHelp,
+  onStop,
+}: {
+  onClose: () => void;
+  onHelp: () => void;
+  onStop: (order: StopOrder) => void;
+}) {
   const router = useRouter();
   const zone = useZone();
   const [text, setText] = useState("");
@@ -44,8 +54,19 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
     },
     { id: "help", name: "Keyboard help", hint: "?", run: onHelp },
   ];
+  const stopped = useStatus().data?.stops ?? [];
+  const sends: PaletteCommand[] = [
+    ...(stopped.some(({ target }) => target === null)
+      ? []
+      : [{ id: "stop", name: "Stop all sends…", run: () => onStop({ stop: true, target: null }) }]),
+    ...stopped.map(({ target }) => ({
+      id: `resume ${target ?? ""}`,
+      name: target === null ? "Resume all sends…" : `Resume the sends to ${target}…`,
+      run: () => onStop({ stop: false, target }),
+    })),
+  ];
   const finds: PaletteCommand[] = typed === "" ? [] : findsOf(typed, terms.length > 0, (href) => router.push(href));
-  const { before, behind } = rankCommands([...pages, ...settings], typed);
+  const { before, behind } = rankCommands([...pages, ...sends, ...settings], typed);
   const group = (heading: string, commands: PaletteCommand[]) =>
     commands.length === 0 ? null : (
       <Command.Group heading={heading} className={GROUP}>
@@ -88,6 +109,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
         {typed === "" ? (
           <>
             {group("Go to", pages)}
+            {group("Sends", sends)}
             {group("This browser", settings)}
           </>
         ) : (

@@ -1,6 +1,7 @@
 import { Suspense } from "react";
 import { ActorButton } from "./actor-button";
 import { SearchBox } from "./search-box";
+import { StopButton } from "./stop-button";
 import { ThemeToggle } from "./theme-toggle";
 import { TimeRange } from "./time-range";
 import { ZoneToggle } from "./zone-toggle";
@@ -19,6 +20,7 @@ export function TopBar() {
         <ZoneToggle />
         <ActorButton />
         <ThemeToggle />
+        <StopButton />
       </div>
     </header>
   );

@@ -2,12 +2,14 @@
 
 import Link from "next/link";
 import { type ReactNode, useState } from "react";
+import type { StopOrder } from "@/components/shell/stop-dialog";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { lazily } from "@/components/ui/lazily";
 import { MenuButton } from "@/components/ui/popup-button";
 import { Shape, type ShapeName } from "@/components/ui/shape";
 import { TimeAgo } from "@/components/ui/time-ago";
+import { useStatus } from "@/lib/browser/status";
 import type { TargetOut } from "@/lib/contract/sources";
 import type { PolicyOut, TargetChange } from "@/lib/contract/targets";
 import { formatDuration, formatNumber, formatRate, formatShare, plural } from "@/lib/core/format";
@@ -16,6 +18,8 @@ import { fallbackWords } from "./target-draft";
 
 const TargetDialog = lazily(() => import("./target-dialog").then(({ TargetDialog }) => TargetDialog));
 const BreakerDialog = lazily(() => import("./breaker-dialog").then(({ BreakerDialog }) => BreakerDialog));
+
+const StopDialog = lazily(() => import("@/components/shell/stop-dialog").then(({ StopDialog }) => StopDialog));
 
 const BREAKER_LOOKS: Record<BreakerWord, { shape: ShapeName; colour: string; word: string }> = {
   closed: { shape: "disc", colour: "text-ok", word: "CLOSED" },
@@ -36,6 +40,8 @@ export function TargetCard({
 }) {
   const [editing, setEditing] = useState(false);
   const [order, setOrder] = useState<NonNullable<TargetChange["breaker"]> | null>(null);
+  const [stop, setStop] = useState<StopOrder | null>(null);
+  const stopped = useStatus().data?.stops?.some((each) => each.target === target.name) ?? false;
   const engine = engineView(target.engine);
   return (
     <li className="grid grid-cols-[minmax(0,1fr)] content-start gap-3 rounded-lg border border-line bg-surface p-3">
@@ -78,6 +84,14 @@ export function TargetCard({
               { id: "reset", label: "Reset…", hint: "forget what it counted", onSelect: () => setOrder("reset") },
             ]}
           />
+          <Button
+            size="sm"
+            variant={stopped ? "secondary" : "danger"}
+            aria-label={`${stopped ? "Resume" : "Stop"} the sends to ${target.name}`}
+            onClick={() => setStop({ stop: !stopped, target: target.name })}
+          >
+            {stopped ? "Resume…" : "Stop…"}
+          </Button>
           <Button size="sm" onClick={() => setEditing(true)}>
             Edit…
           </Button>
@@ -97,6 +111,7 @@ export function TargetCard({
         <TargetDialog target={target} others={others} policies={policies} onClose={() => setEditing(false)} />
       ) : null}
       {order ? <BreakerDialog target={target} order={order} onClose={() => setOrder(null)} /> : null}
+      {stop ? <StopDialog order={stop} onClose={() => setStop(null)} /> : null}
     </li>
   );
 }

@@ -50,7 +50,16 @@ export const keys = {
   stats: (name: string, params: Params = {}) => ["stats", name, params] as const,
 };
 
-export type Change = "events" | "redrives" | "dryRuns" | "controls" | "admission" | "sources" | "targets" | "views";
+export type Change =
+  | "events"
+  | "redrives"
+  | "dryRuns"
+  | "controls"
+  | "admission"
+  | "sources"
+  | "targets"
+  | "stops"
+  | "views";
 
 const STALE_AFTER: Record<Change, string[]> = {
   events: ["events", "groups", "stats", "audit", "operations", "status"],
@@ -62,6 +71,7 @@ const STALE_AFTER: Record<Change, string[]> = {
   admission: ["admission", "audit"],
   sources: ["sources", "targets", "status", "audit"],
   targets: ["targets", "status", "audit"],
+  stops: ["status", "redrives", "audit"],
   views: ["views"],
 };
 

@@ -1,0 +1,32 @@
+"use client";
+
+import { OctagonX } from "lucide-react";
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { lazily } from "@/components/ui/lazily";
+import { useStatus } from "@/lib/browser/status";
+import type { StopOrder } from "./stop-dialog";
+
+const StopDialog = lazily(() => import("./stop-dialog").then(({ StopDialog }) => StopDialog));
+
+/** The red button of every page: stops all sends. While they are stopped the band resumes them. */
+export function StopButton() {
+  const [order, setOrder] = useState<StopOrder | null>(null);
+  const stopped = useStatus().data?.stops?.some(({ target }) => target === null) ?? false;
+  if (stopped && order === null) return null;
+  return (
+    <>
+      <Button
+        variant="danger"
+        onClick={() => setOrder({ stop: true, target: null })}
+        aria-label="Stop all sends"
+        data-tip="Stop all sends: parking and confirmations go on"
+        className="border-danger! px-1.5! lg:px-2!"
+      >
+        <OctagonX size={14} aria-hidden />
+        <span className="hidden lg:inline">Stop</span>
+      </Button>
+      {order ? <StopDialog order={order} onClose={() => setOrder(null)} /> : null}
+    </>
+  );
+}

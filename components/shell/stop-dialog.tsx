@@ -1,0 +1,65 @@
+"use client";
+
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { underWayWords } from "@/components/ui/under-way-words";
+import { useResumeSends, useStopSends } from "@/lib/browser/stops";
+
+/** `target` null = everything. */
+export type StopOrder = { stop: boolean; target: string | null };
+
+/** Stops or resumes the sends, to one target or all. */
+export function StopDialog({ order: { stop, target }, onClose }: { order: StopOrder; onClose: () => void }) {
+  const what = target === null ? "all sends" : `the sends to ${target}`;
+  return stop ? (
+    <Stop target={target} what={what} onClose={onClose} />
+  ) : (
+    <Resume target={target} what={what} onClose={onClose} />
+  );
+}
+
+type Part = { target: string | null; what: string; onClose: () => void };
+
+function Stop({ target, what, onClose }: Part) {
+  const stop = useStopSends();
+  return (
+    <ReasonDialog
+      title={`Stop ${what}?`}
+      description="No send begins after this, in any redrive on any worker, until somebody resumes. Only sends stop: parking, consumers, dry runs and confirmations go on."
+      size="sm"
+      verb={`Stop ${what}`}
+      variant="danger"
+      keep="Keep sending"
+      reasonHint="Stands in the band on every page."
+      stops
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        const { underWay, createdBy, reason: first } = await stop.mutateAsync({ target, reason });
+        const title = `${what[0]!.toUpperCase()}${what.slice(1)} stopped`;
+        // Somebody else was first: the stop in force carries the first reason.
+        const others = first === reason ? undefined : `${createdBy} had stopped them: ${first}.`;
+        return {
+          title,
+          detail: [others, underWayWords(underWay)].filter(Boolean).join(" ") || "No send is under way.",
+        };
+      }}
+    />
+  );
+}
+
+function Resume({ target, what, onClose }: Part) {
+  const resume = useResumeSends();
+  return (
+    <ReasonDialog
+      title={`Resume ${what}?`}
+      description="Redrives go on as they were: those that a person paused stay paused. A target with a warm-up begins slowly."
+      size="sm"
+      verb={`Resume ${what}`}
+      keep="Leave it stopped"
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        await resume.mutateAsync({ target, reason });
+        return { title: `${what[0]!.toUpperCase()}${what.slice(1)} resumed`, tone: "success" };
+      }}
+    />
+  );
+}

@@ -1,0 +1,27 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { ApiError } from "@/lib/contract/api-error";
+import type { ImposedStop } from "@/lib/contract/stops";
+import { fetchJson } from "./fetch-json";
+import { invalidateAfter } from "./keys";
+
+/** `target` null = everything. */
+type StopChange = { target: string | null; reason: string };
+
+const pathOf = (target: string | null) =>
+  `/api/v1/stops/${target === null ? "everything" : `targets/${encodeURIComponent(target)}`}`;
+
+export function useStopSends() {
+  return useStopChange<ImposedStop>("PUT");
+}
+
+export function useResumeSends() {
+  return useStopChange<{ lifted: boolean }>("DELETE");
+}
+
+function useStopChange<Answer>(method: "PUT" | "DELETE") {
+  const client = useQueryClient();
+  return useMutation<Answer, ApiError, StopChange>({
+    mutationFn: ({ target, reason }) => fetchJson<Answer>(pathOf(target), { method, body: { reason } }),
+    onSuccess: () => invalidateAfter(client, "stops"),
+  });
+}
