@@ -199,9 +199,9 @@ export async function openModel(store: ModelStore) {
     if (sent.some((other) => other.redriveId === redriveId && other.eventId === eventId && other.attempt === attempt)) {
       broken.push({ rule: "one intent is one send", eventId, attempt });
     }
-    const known = letters.get(eventId)!;
-    if (one.payload !== Buffer.from(known.payload).toString())
-      broken.push({ rule: "the parked bytes are sent", eventId });
+    const revision = Number(/:r(\d+)$/.exec(key)?.[1] ?? 1);
+    if (revision !== frozen.get(`${redriveId} ${eventId}`)) broken.push({ rule: "the frozen revision is sent", key });
+    if (one.payload !== bytes.get(`${eventId} ${revision}`)) broken.push({ rule: "its bytes are sent", key });
     sent.push(one);
   }
 
