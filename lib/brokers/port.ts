@@ -10,7 +10,7 @@ export type OutboundMessage = {
   contentType: string;
   headers: Header[];
   origin: Origin;
-  /** `<source>:<eventId>`: the same for every repeat of the same event. */
+  /** The same for every repeat of one revision of an event: see `sendKey`. */
   idempotencyKey: string;
   redriveId: string;
   /** 1-based count of sends of this event within this redrive. */

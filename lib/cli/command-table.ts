@@ -42,6 +42,9 @@ export const COMMAND_NAMES = [
   "serve",
   "search",
   "show",
+  "revisions",
+  "edit",
+  "restore",
   "redrive",
   "verify",
   "ignore",
@@ -162,6 +165,13 @@ const despite: Option = {
   many: true,
   text: "Send also events that were marked so when they arrived",
 };
+const ofSource: Option = {
+  name: "source",
+  value: "name",
+  names: "sources",
+  text: "The source, when several have an event of this id",
+};
+const base = { name: "base", value: "n", number: "whole", required: true } as const;
 const redriveOptions = [neededReason, lane, target, rate, despite, preview, all, detach, key];
 const name: Argument = { name: "name", names: "sources" };
 const redriveId: Argument = { name: "id" };
@@ -201,11 +211,52 @@ export const COMMANDS: readonly Command[] = [
     summary: "Show one event: error, headers, payload, history",
     arguments: [{ name: "id" }],
     options: [
-      { name: "source", value: "name", names: "sources", text: "The source, when several have an event of this id" },
+      ofSource,
       { name: "payload", text: "Only the payload, byte for byte" },
+      {
+        name: "revision",
+        value: "n",
+        number: "whole",
+        text: "With --payload: of this revision; default: the current one",
+      },
     ],
     details: "The id is the event's own, or the producer's eventId.",
     examples: ["parkade show order-77-v3", "parkade show order-77-v3 --payload > body.json"],
+  },
+  {
+    name: "revisions",
+    summary: "List the revisions of one event, newest first",
+    arguments: [{ name: "id" }],
+    options: [ofSource],
+    details: "What arrived, what bounces brought, what edits and mends made of it, and how often each was sent.",
+    examples: ["parkade revisions order-77-v3"],
+  },
+  {
+    name: "edit",
+    summary: "Give one event another payload",
+    arguments: [{ name: "id" }],
+    options: [
+      { name: "file", value: "name", required: true, text: "The file with the payload, stored byte for byte" },
+      { ...base, text: "The revision that was edited; refused when it is not the current one any more" },
+      { name: "content-type", value: "type", text: "Default: as it is" },
+      neededReason,
+      ofSource,
+    ],
+    details: "Adds a revision, which the next redrive sends; what arrived stays. An event in a redrive is refused.",
+    examples: ['parkade edit order-77-v3 --file body.json --base 1 --reason "the field was renamed"'],
+  },
+  {
+    name: "restore",
+    summary: "Make another revision of one event the current one",
+    arguments: [{ name: "id" }],
+    options: [
+      { name: "revision", value: "n", number: "whole", required: true, text: "The revision to make current" },
+      { ...base, text: "The one that is current now" },
+      neededReason,
+      ofSource,
+    ],
+    details: "No bytes are copied: a later redrive sends the revision under the key that it had.",
+    examples: ['parkade restore order-77-v3 --revision 1 --base 2 --reason "it was not the field"'],
   },
   {
     name: "redrive",

@@ -11,6 +11,7 @@ import { commandText, overviewText } from "@/lib/cli/help";
 import { manPage } from "@/lib/cli/man-page";
 import { park } from "@/lib/cli/park";
 import { redrive } from "@/lib/cli/redrive";
+import { edit, listRevisions, restore } from "@/lib/cli/revise";
 import { search } from "@/lib/cli/search";
 import { serve } from "@/lib/cli/serve";
 import { show } from "@/lib/cli/show";
@@ -32,6 +33,9 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   serve,
   search,
   show,
+  revisions: listRevisions,
+  edit,
+  restore,
   redrive: (call) => redrive(call, "deliver"),
   verify: (call) => redrive(call, "verify"),
   ignore: (call) => changeEvents(call, "ignore"),

@@ -9,9 +9,11 @@ import { UUID } from "@/lib/core/uuid";
 
 export async function show(call: Call): Promise<number> {
   const { line, api, terminal } = call;
-  const event = await find(call, line.arguments[0]!);
+  const event = await findEvent(call, line.arguments[0]!);
   if (line.flag("payload")) {
-    const { body } = await api.stream(`api/v1/events/${event.id}/payload`);
+    const revision = line.text("revision");
+    const query = revision === null ? undefined : new URLSearchParams({ revision });
+    const { body } = await api.stream(`api/v1/events/${event.id}/payload`, query);
     if (body) await terminal.pipe(body);
     return EXIT.done;
   }
@@ -20,7 +22,7 @@ export async function show(call: Call): Promise<number> {
 }
 
 /** A producer's eventId may be a UUID, too: what is no id of an event is looked for as one. */
-async function find(call: Call, id: string): Promise<EventDetail> {
+export async function findEvent(call: Call, id: string): Promise<EventDetail> {
   const { line, api } = call;
   const source = line.text("source");
   if (source === null && UUID.test(id)) {
@@ -53,6 +55,7 @@ function textOf(event: EventDetail, columns: number | null): string {
     ["error", [errorDetail.type, errorDetail.message].filter(Boolean).join(": ") || null],
     ["tries", event.attempts],
     ["bounces", event.bounces || null],
+    ["revision", event.revision === 1 ? null : event.revision],
     ["first seen", event.firstSeen],
     ["cooling until", event.cooldownUntil],
     ["held by", heldBy?.text ?? null],

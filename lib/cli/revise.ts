@@ -1,0 +1,68 @@
+import { readFileSync } from "node:fs";
+import { type Call, printAnswer } from "@/lib/cli/call";
+import { UsageError } from "@/lib/cli/command-line";
+import { EXIT } from "@/lib/cli/command-table";
+import { findEvent } from "@/lib/cli/show";
+import { factsText, tableText } from "@/lib/cli/table";
+import type { RevisedAnswer, RevisionList } from "@/lib/contract/revisions";
+import { formatBytes } from "@/lib/core/format";
+
+export async function listRevisions(call: Call): Promise<number> {
+  const { id } = await findEvent(call, call.line.arguments[0]!);
+  const answer = await call.api.get<RevisionList>(`api/v1/events/${id}/revisions`);
+  await printAnswer(call, answer, () =>
+    tableText(
+      answer.items,
+      [
+        { title: "revision", of: ({ revision, current }) => `${revision}${current ? " (current)" : ""}` },
+        { title: "cause", of: ({ cause }) => cause },
+        { title: "from", of: ({ base }) => base },
+        { title: "size", of: ({ bytes }) => formatBytes(bytes) },
+        { title: "sends", of: ({ sends }) => sends },
+        { title: "at", of: ({ at }) => at },
+        { title: "by", of: ({ actor }) => actor },
+        { title: "reason", of: ({ reason }) => reason },
+      ],
+      call.terminal.columns,
+    ),
+  );
+  return EXIT.done;
+}
+
+export async function edit(call: Call): Promise<number> {
+  const { line } = call;
+  const payload = readFile(line.text("file")!, call);
+  const contentType = line.text("content-type");
+  return revise(call, "", {
+    base: Number(line.text("base")),
+    base64: payload.toString("base64"),
+    ...(contentType === null ? {} : { contentType }),
+  });
+}
+
+export async function restore(call: Call): Promise<number> {
+  const { line } = call;
+  return revise(call, "/restore", { base: Number(line.text("base")), revision: Number(line.text("revision")) });
+}
+
+async function revise(call: Call, path: string, change: object): Promise<number> {
+  const { line, api } = call;
+  const { id } = await findEvent(call, line.arguments[0]!);
+  const body = { ...change, reason: line.text("reason") };
+  const answer = await api.change<RevisedAnswer>(`api/v1/events/${id}/revisions${path}`, { method: "POST", body });
+  await printAnswer(call, answer, () =>
+    factsText([
+      ["event", answer.id],
+      ["revision", answer.revision],
+    ]),
+  );
+  return EXIT.done;
+}
+
+function readFile(name: string, { line }: Call): Buffer {
+  try {
+    return readFileSync(name);
+  } catch {
+    throw new UsageError(`--file: ${JSON.stringify(name)} cannot be read`, line.command);
+  }
+}
