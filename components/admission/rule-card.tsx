@@ -1,12 +1,11 @@
 "use client";
 
-import { ArrowDown, ArrowUp } from "lucide-react";
 import Link from "next/link";
 import { useState } from "react";
-import { Button, IconButton } from "@/components/ui/button";
+import { RuleMoves, RuleState } from "@/components/rules/rule-parts";
+import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
-import { Shape } from "@/components/ui/shape";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
@@ -34,7 +33,7 @@ export function RuleCard({ rule, above, below, onEdit }: { rule: RuleOut; onEdit
       className="grid grid-cols-[minmax(0,1fr)] gap-1 rounded-lg border border-line bg-surface px-3 py-2"
     >
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <State rule={rule} />
+        <RuleState state={rule.fault ? "FAULT" : rule.enabled ? "ON" : "OFF"} />
         <h2 className="min-w-0 font-medium wrap-anywhere">{rule.name}</h2>
         <span className="text-muted">{rule.source === null ? "every source" : `source ${rule.source}`}</span>
         <div className="ml-auto flex flex-wrap items-center gap-1">
@@ -89,20 +88,6 @@ export function RuleCard({ rule, above, below, onEdit }: { rule: RuleOut; onEdit
   );
 }
 
-function State({ rule }: { rule: RuleOut }) {
-  const look = rule.fault
-    ? ({ shape: "triangle", colour: "text-danger", word: "FAULT" } as const)
-    : rule.enabled
-      ? ({ shape: "disc", colour: "text-ok", word: "ON" } as const)
-      : ({ shape: "ring", colour: "text-ignored", word: "OFF" } as const);
-  return (
-    <span className={`inline-flex shrink-0 items-center gap-1.5 font-mono text-sm ${look.colour}`}>
-      <Shape name={look.shape} />
-      {look.word}
-    </span>
-  );
-}
-
 function Sentence({ when, effects }: { when: Condition[]; effects: string[] }) {
   return (
     <p className="wrap-anywhere">
@@ -132,34 +117,14 @@ function Counts({ rule: { lastHour, lastDay } }: { rule: RuleOut }) {
 
 function Moves({ rule, above, below }: { rule: RuleOut } & Neighbours) {
   const change = useChangeRule();
-  const move = (to: RuleOut | null, words: string) => {
-    if (to === null || change.isPending) return;
-    const reason = `moved ${words} ${to.name}`.slice(0, 2_000);
+  const move = (to: { position: number; reason: string }) => {
+    if (change.isPending) return;
     change.mutate(
-      { id: rule.id, change: { position: to.position, reason } },
+      { id: rule.id, change: to },
       { onError: (error) => failureToast(`${rule.name} was not moved`, error) },
     );
   };
-  return (
-    <>
-      <IconButton
-        size="sm"
-        label={`Move ${rule.name} up`}
-        disabled={above === null}
-        onClick={() => move(above, "above")}
-      >
-        <ArrowUp size={14} aria-hidden />
-      </IconButton>
-      <IconButton
-        size="sm"
-        label={`Move ${rule.name} down`}
-        disabled={below === null}
-        onClick={() => move(below, "below")}
-      >
-        <ArrowDown size={14} aria-hidden />
-      </IconButton>
-    </>
-  );
+  return <RuleMoves name={rule.name} above={above} below={below} onMove={move} />;
 }
 
 /** A few messages that the rule dropped, or on which it failed. Their payloads are not kept. */

@@ -8,6 +8,7 @@ export const PAGES = [
   { href: "/targets", label: "Targets", key: "t" },
   { href: "/sources", label: "Sources", key: "s" },
   { href: "/admission", label: "Admission", key: "d" },
+  { href: "/redrive-rules", label: "Redrive rules", key: "u" },
   { href: "/audit", label: "Audit", key: "a" },
 ] as const;
 

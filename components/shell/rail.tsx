@@ -7,6 +7,7 @@ import {
   Layers,
   type LucideIcon,
   PlugZap,
+  Repeat,
   Rows3,
   ScrollText,
   Undo2,
@@ -25,6 +26,7 @@ const ICONS: Record<PageHref, LucideIcon> = {
   "/targets": Crosshair,
   "/sources": PlugZap,
   "/admission": Filter,
+  "/redrive-rules": Repeat,
   "/audit": ScrollText,
 };
 

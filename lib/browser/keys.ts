@@ -40,6 +40,10 @@ export const keys = {
     detail: (id: string) => ["admission", "detail", id] as const,
     trial: (request: object | null) => ["admission", "trial", request] as const,
   },
+  redriveRules: {
+    list: ["redrive-rules", "list"] as const,
+    trial: (request: object) => ["redrive-rules", "trial", request] as const,
+  },
   audit: (params: Params = {}) => ["audit", params] as const,
   auditEvents: (id: string) => ["audit-events", id] as const,
   targets: ["targets"] as const,
@@ -56,6 +60,7 @@ export type Change =
   | "dryRuns"
   | "controls"
   | "admission"
+  | "redriveRules"
   | "sources"
   | "targets"
   | "stops"
@@ -69,6 +74,7 @@ const STALE_AFTER: Record<Change, string[]> = {
   // A control changes the shown state of events and the refusals of a redrive.
   controls: ["controls", "events", "redrives", "audit"],
   admission: ["admission", "audit"],
+  redriveRules: ["redrive-rules", "audit"],
   sources: ["sources", "targets", "status", "audit"],
   targets: ["targets", "status", "audit"],
   stops: ["status", "redrives", "audit"],

@@ -1,0 +1,142 @@
+"use client";
+
+import Link from "next/link";
+import { useState } from "react";
+import { RuleMoves, RuleState } from "@/components/rules/rule-parts";
+import { Button } from "@/components/ui/button";
+import { lazily } from "@/components/ui/lazily";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { failureToast } from "@/components/ui/toast";
+import { eventsHref } from "@/lib/browser/filter-read";
+import { termsOf, writeTerm } from "@/lib/browser/qualified-search";
+import { useChangeRedriveRule, useDeleteRedriveRule } from "@/lib/browser/redrive-rules";
+import type { EventFilter } from "@/lib/contract/event-filter";
+import type { RedriveRuleOut } from "@/lib/contract/redrive-rules";
+import { formatNumber, visible } from "@/lib/core/format";
+import { limitWords, ruleSentence, workWords } from "./rule-words";
+
+const SwitchOnDialog = lazily(() => import("./switch-dialog").then(({ SwitchOnDialog }) => SwitchOnDialog));
+const SwitchOffDialog = lazily(() => import("./switch-dialog").then(({ SwitchOffDialog }) => SwitchOffDialog));
+
+type Neighbours = { above: RedriveRuleOut | null; below: RedriveRuleOut | null };
+
+/** One redrive rule: which events, when, what it did, and its actions. */
+export function RuleCard({ rule, above, below, onEdit }: { rule: RedriveRuleOut; onEdit: () => void } & Neighbours) {
+  const [open, setOpen] = useState<"switch" | "delete" | null>(null);
+  const change = useChangeRedriveRule();
+  const close = () => setOpen(null);
+  const filter = rule.filter as EventFilter;
+  const state = rule.fault && rule.enabled ? "FAULT" : rule.enabled ? "ON" : rule.stopped ? "STOPPED" : "OFF";
+  const move = (to: { position: number; reason: string }) => {
+    if (change.isPending) return;
+    change.mutate(
+      { id: rule.id, change: to },
+      { onError: (error) => failureToast(`${rule.name} was not moved`, error) },
+    );
+  };
+  return (
+    <li
+      aria-label={rule.name}
+      className="grid grid-cols-[minmax(0,1fr)] gap-1 rounded-lg border border-line bg-surface px-3 py-2"
+    >
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <RuleState state={state} />
+        <h2 className="min-w-0 font-medium wrap-anywhere">{rule.name}</h2>
+        <div className="ml-auto flex flex-wrap items-center gap-1">
+          <RuleMoves name={rule.name} above={above} below={below} onMove={move} />
+          <Button size="sm" onClick={() => setOpen("switch")}>
+            {rule.enabled ? "Switch off…" : "Switch on…"}
+          </Button>
+          <Button
+            size="sm"
+            onClick={onEdit}
+            disabled={rule.enabled}
+            data-tip={rule.enabled ? "Switch it off first: a rule is only on as it was tried" : undefined}
+          >
+            Edit…
+          </Button>
+          <Button size="sm" onClick={() => setOpen("delete")}>
+            Delete…
+          </Button>
+        </div>
+      </div>
+      {rule.stopped && !rule.enabled ? (
+        <p className="text-danger wrap-anywhere">
+          Switched itself off <TimeAgo at={rule.stopped.at} />: {rule.stopped.reason}
+        </p>
+      ) : null}
+      {rule.fault && rule.enabled ? (
+        <p className="text-danger wrap-anywhere">The last round could not apply it: {rule.fault}</p>
+      ) : null}
+      <p className="wrap-anywhere">
+        <span className="text-muted">redrives </span>
+        <Link href={eventsHref(filter)} prefetch={false} className="font-mono text-sm text-accent hover:underline">
+          {visible(termsOf(filter).map(writeTerm).join(" "))}
+        </Link>
+        <span className="text-muted"> → </span>
+        {ruleSentence(rule)}
+      </p>
+      <p className="text-sm text-muted">{limitWords(rule)}</p>
+      <Work rule={rule} />
+      {open === "switch" && !rule.enabled ? <SwitchOnDialog rule={rule} onClose={close} /> : null}
+      {open === "switch" && rule.enabled ? <SwitchOffDialog rule={rule} onClose={close} /> : null}
+      {open === "delete" ? <DeleteDialog rule={rule} onClose={close} /> : null}
+    </li>
+  );
+}
+
+function Work({ rule }: { rule: RedriveRuleOut }) {
+  const { lastRun, trial } = rule;
+  return (
+    <div className="flex flex-wrap items-baseline gap-x-3 text-sm text-muted">
+      <span>{workWords(rule) ?? "redrove nothing in 24 hours"}</span>
+      {lastRun === null ? null : (
+        <Link
+          href={`/redrives/${lastRun.redriveId}`}
+          prefetch={false}
+          className="inline-block min-h-6 text-accent hover:underline"
+        >
+          {lastRun.live ? "its redrive runs" : "its last redrive"}
+        </Link>
+      )}
+      {trial === null ? (
+        <span>not tried</span>
+      ) : (
+        <span>
+          tried <TimeAgo at={trial.at} />: would have redriven {formatNumber(trial.taken)}, of which{" "}
+          {formatNumber(trial.stayed)} stayed processed
+        </span>
+      )}
+      <span>
+        version {rule.version} by {rule.updatedBy} · <TimeAgo at={rule.updatedAt} /> ·{" "}
+        <Link
+          href={`/audit?subjectKind=redrive-rule&subjectId=${rule.id}`}
+          prefetch={false}
+          className="inline-block min-h-6 hover:text-ink hover:underline"
+        >
+          audit
+        </Link>
+      </span>
+    </div>
+  );
+}
+
+function DeleteDialog({ rule, onClose }: { rule: RedriveRuleOut; onClose: () => void }) {
+  const remove = useDeleteRedriveRule();
+  return (
+    <ReasonDialog
+      title={`Delete ${rule.name}?`}
+      description="It asks for no further redrive. Redrives that it asked for go on and keep its name."
+      size="sm"
+      verb="Delete"
+      variant="danger"
+      keep="Keep it"
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        await remove.mutateAsync({ id: rule.id, reason });
+        return { title: `Deleted ${rule.name}`, tone: "success" };
+      }}
+    />
+  );
+}

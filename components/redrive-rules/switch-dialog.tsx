@@ -1,0 +1,74 @@
+"use client";
+
+import { useState } from "react";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { Field } from "@/components/ui/input";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { Select } from "@/components/ui/select";
+import { useChangeRedriveRule, useRedriveRuleTrial } from "@/lib/browser/redrive-rules";
+import type { RedriveRuleOut, RedriveRuleTry } from "@/lib/contract/redrive-rules";
+import { bodyOf } from "./rule-body";
+import { TrialView } from "./trial-view";
+
+/** Switches a rule on, after it was tried against the past. */
+export function SwitchOnDialog({ rule, onClose }: { rule: RedriveRuleOut; onClose: () => void }) {
+  const change = useChangeRedriveRule();
+  const [days, setDays] = useState(7);
+  const request: RedriveRuleTry = { rule: bodyOf(rule), id: rule.id, days };
+  const trial = useRedriveRuleTrial(request);
+  return (
+    <ReasonDialog
+      title={`Switch on: ${rule.name}`}
+      description="A worker begins within seconds. What it asks for are ordinary redrives: controls, order, limits and the brake hold."
+      size="md"
+      verb="Switch on"
+      ready={() => trial.data !== undefined}
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        const tried = trial.data!.id;
+        await change.mutateAsync({
+          id: rule.id,
+          change: { enabled: true, trial: tried, version: rule.version, reason },
+        });
+        return { title: `${rule.name} is on`, tone: "success" };
+      }}
+    >
+      <Field label="Tried against">
+        {(control) => (
+          <Select
+            {...control}
+            value={String(days)}
+            options={[1, 7, 30].map((count) => ({
+              value: String(count),
+              label: count === 1 ? "the last 24 hours" : `the last ${count} days`,
+            }))}
+            onChange={(event) => setDays(Number(event.target.value))}
+          />
+        )}
+      </Field>
+      {trial.isError ? (
+        <ErrorPanel error={trial.error} inline onRetry={() => trial.refetch()} title="Not tried" />
+      ) : (
+        <TrialView trial={trial.data} days={days} />
+      )}
+    </ReasonDialog>
+  );
+}
+
+export function SwitchOffDialog({ rule, onClose }: { rule: RedriveRuleOut; onClose: () => void }) {
+  const change = useChangeRedriveRule();
+  return (
+    <ReasonDialog
+      title={`Switch off: ${rule.name}`}
+      description="It asks for no further redrive. A redrive that runs goes on: pause or cancel it on its page."
+      size="sm"
+      verb="Switch off"
+      stops
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        await change.mutateAsync({ id: rule.id, change: { enabled: false, reason } });
+        return { title: `${rule.name} is off`, tone: "success" };
+      }}
+    />
+  );
+}

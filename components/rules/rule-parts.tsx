@@ -1,0 +1,50 @@
+import { ArrowDown, ArrowUp } from "lucide-react";
+import { IconButton } from "@/components/ui/button";
+import { Shape } from "@/components/ui/shape";
+
+const LOOKS = {
+  ON: { shape: "disc", colour: "text-ok" },
+  OFF: { shape: "ring", colour: "text-ignored" },
+  FAULT: { shape: "triangle", colour: "text-danger" },
+  STOPPED: { shape: "triangle", colour: "text-danger" },
+} as const;
+
+/** The state of a rule, by word, shape and colour. */
+export function RuleState({ state }: { state: keyof typeof LOOKS }) {
+  const { shape, colour } = LOOKS[state];
+  return (
+    <span className={`inline-flex shrink-0 items-center gap-1.5 font-mono text-sm ${colour}`}>
+      <Shape name={shape} />
+      {state}
+    </span>
+  );
+}
+
+type Neighbour = { name: string; position: number } | null;
+
+/** Moves a rule before the one above it, or behind the one below it. */
+export function RuleMoves({
+  name,
+  above,
+  below,
+  onMove,
+}: {
+  name: string;
+  above: Neighbour;
+  below: Neighbour;
+  onMove: (change: { position: number; reason: string }) => void;
+}) {
+  const move = (to: Neighbour, words: string) => {
+    if (to !== null) onMove({ position: to.position, reason: `moved ${words} ${to.name}`.slice(0, 2_000) });
+  };
+  return (
+    <>
+      <IconButton size="sm" label={`Move ${name} up`} disabled={above === null} onClick={() => move(above, "above")}>
+        <ArrowUp size={14} aria-hidden />
+      </IconButton>
+      <IconButton size="sm" label={`Move ${name} down`} disabled={below === null} onClick={() => move(below, "below")}>
+        <ArrowDown size={14} aria-hidden />
+      </IconButton>
+    </>
+  );
+}
