@@ -1,3 +1,4 @@
+import type { CheckedEvent, OwnerCheck } from "@/lib/brokers/port";
 import { parseSourceConfig, targetAddress } from "@/lib/kinds/kinds";
 import type { SampleDeps } from "@/lib/operations/sample-dry-run";
 import { within } from "@/lib/platform/clock";
@@ -6,6 +7,8 @@ import type { Deps } from "./deps";
 
 /** A person waits for the preview: of a target that is silent for longer, the preview says that nothing is known. */
 const PROBE_MS_MAX = 800;
+/** The same of a check call. */
+const CHECK_CALL_MS_MAX = 1_000;
 /** A dialog asks again with each change: a target is not asked each time. */
 const PROBE_FRESH_MS = 5_000;
 
@@ -14,8 +17,12 @@ type Probed = Awaited<ReturnType<SampleDeps["probe"]>>;
 const known = new Map<string, { atMs: number; result: Promise<Probed> }>();
 
 /** What a preview's dry run needs of the web process. Schemas run in a thread, never in this one. */
-export function sampleParts(deps: Deps): Pick<SampleDeps, "checkPayloads" | "probe"> {
-  return { checkPayloads: deps.checkPayloads, probe: (row) => probeOnce(deps, row) };
+export function sampleParts(deps: Deps): Pick<SampleDeps, "checkPayloads" | "askOwner" | "probe"> {
+  return {
+    checkPayloads: deps.checkPayloads,
+    askOwner: (row, events) => askOwner(deps, row, events),
+    probe: (row) => probeOnce(deps, row),
+  };
 }
 
 function probeOnce(deps: Deps, row: TargetRow): Promise<Probed> {
@@ -43,5 +50,43 @@ async function probe(deps: Deps, row: TargetRow): Promise<Probed> {
     return { reachable, detail };
   } finally {
     await publisher.close().catch(() => undefined);
+  }
+}
+
+/** Check calls by target and its configuration: answers are kept between two previews. */
+const ownerChecks = new Map<string, OwnerCheck | null>();
+const OWNER_CHECKS_MAX = 50;
+
+async function askOwner(deps: Deps, row: TargetRow, events: readonly CheckedEvent[]) {
+  const key = `${row.id} ${row.revision}`;
+  let ownerCheck = ownerChecks.get(key);
+  if (ownerCheck === undefined) {
+    const brokers = await deps.brokers();
+    try {
+      ownerCheck = brokers.ownerCheck(parseSourceConfig(row.kind, row.config));
+    } catch (error) {
+      // A secret that only the workers have.
+      deps.log.debug({ target: row.name, err: error }, "a preview could not make a check call");
+      return {
+        answers: events.map(() => ({ unanswered: "this process cannot make the call" })),
+        refusesUnanswered: false,
+      };
+    }
+    ownerChecks.set(key, ownerCheck);
+    const [oldest] = ownerChecks.keys();
+    if (ownerChecks.size > OWNER_CHECKS_MAX) {
+      void ownerChecks.get(oldest!)?.close();
+      ownerChecks.delete(oldest!);
+    }
+  }
+  if (ownerCheck === null) return null;
+  const { refusesUnanswered } = ownerCheck;
+  const ask = ownerCheck.ask;
+  try {
+    const answers = await within(deps.clock, CHECK_CALL_MS_MAX, (signal) => ask(events, signal));
+    return { answers, refusesUnanswered };
+  } catch {
+    const unanswered = `no answer in ${CHECK_CALL_MS_MAX} ms, as long as a preview waits`;
+    return { answers: events.map(() => ({ unanswered })), refusesUnanswered };
   }
 }

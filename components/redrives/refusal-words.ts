@@ -20,6 +20,8 @@ const SHORT: Record<Refusal, string> = {
   "breaker-open": "breaker open",
   "version-superseded": "superseded version",
   "held-by-head": "held by an earlier event",
+  "check-refused": "not wanted by its owner",
+  "check-unanswered": "check call unanswered",
 };
 
 function isRefusal(reason: string): reason is Refusal {

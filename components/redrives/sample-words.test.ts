@@ -3,6 +3,7 @@ import { sampleView, targetProblems } from "@/components/redrives/sample-words";
 import type { SampleOut } from "@/lib/contract/redrives";
 
 const sample = (change: Partial<SampleOut>): SampleOut => ({
+  samples: [],
   checked: 50,
   wouldGo: 50,
   refused: {},

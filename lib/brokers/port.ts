@@ -113,6 +113,36 @@ export type ProbeSample = SampleFacts & {
 /** How far a send has come: from `connected` on its bytes may have left; `answering` = the answer has begun. */
 export type PublishPhase = "connected" | "answering";
 
+/** An event about which the owner of a target is asked; all but the payload goes out as JSON. */
+export type CheckedEvent = {
+  /** Parkade's id of the event. */
+  id: string;
+  revision: number;
+  /** The Idempotency-Key of its send. */
+  key: string;
+  eventType: string | null;
+  aggregateType: string | null;
+  aggregateId: string | null;
+  version: string | null;
+  contentType: string;
+  payload: Uint8Array;
+};
+
+/** What the owner of a target answers about one event; `unanswered`: why there is no answer. */
+export type CheckAnswer =
+  | { take: true }
+  | { take: false; reason: string; pointer: string | null }
+  | { unanswered: string };
+
+/** Asks the owner of a target whether they would take events. Nothing is sent. */
+export interface OwnerCheck {
+  /** In the order of the events. Rejects only with `signal.reason`. */
+  ask(events: readonly CheckedEvent[], signal: AbortSignal): Promise<CheckAnswer[]>;
+  /** Events without an answer are refused. */
+  readonly refusesUnanswered: boolean;
+  close(): Promise<void>;
+}
+
 /** Sends messages to one target. Safe for concurrent use. */
 export interface Publisher {
   /**
@@ -126,6 +156,8 @@ export interface Publisher {
   ): Promise<PublishReceipt>;
   /** Cheap reachability check for the dry run. */
   probe(signal: AbortSignal): Promise<ProbeResult>;
+  /** Absent: its owner has no check endpoint. */
+  readonly ownerCheck?: OwnerCheck;
   close(): Promise<void>;
 }
 

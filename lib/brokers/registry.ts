@@ -2,6 +2,7 @@ import { amqp10Adapter } from "@/lib/brokers/amqp10/adapter";
 import { bullmqAdapter } from "@/lib/brokers/bullmq/adapter";
 import { celeryAdapter } from "@/lib/brokers/celery/adapter";
 import { httpAdapter } from "@/lib/brokers/http/adapter";
+import { createOwnerCheck } from "@/lib/brokers/http/owner-check";
 import { kafkaAdapter } from "@/lib/brokers/kafka/adapter";
 import { natsAdapter } from "@/lib/brokers/nats/adapter";
 import { outboxAdapter } from "@/lib/brokers/outbox/adapter";
@@ -10,6 +11,7 @@ import type {
   Adapter,
   AdapterDeps,
   Consumer,
+  OwnerCheck,
   ParkBatch,
   Positions,
   ProbeResult,
@@ -67,6 +69,8 @@ export type BrokerRegistry = {
   probe(source: SourceConfig, signal: AbortSignal): Promise<ProbeResult>;
   /** A named target, whose lane is null, has its destination in `source` in place of the source's main one. */
   publisher(source: SourceConfig, lane?: "main" | "slow" | null): Publisher;
+  /** The check call alone; null = there is none. */
+  ownerCheck(source: SourceConfig): OwnerCheck | null;
 };
 
 export type RegistryOptions = AdapterDeps & { secrets: SecretVariables; report?: ParkLoopDeps["report"] };
@@ -90,6 +94,8 @@ export function brokerRegistry({ secrets, report, ...deps }: RegistryOptions): B
     assertAddresses(source, deps.addresses ?? DEFAULT_ADDRESSES);
     return { adapter: adapterOf(source.kind), config: source.config };
   };
+  const checkOf = (config: SourceConfig["config"]) =>
+    config.checkCall && scrubbedCheck(createOwnerCheck(config.checkCall, deps), scrubber);
   return {
     consume: (stored, park, { name, mode, positions }) => {
       const { adapter, config } = resolved(stored);
@@ -108,8 +114,9 @@ export function brokerRegistry({ secrets, report, ...deps }: RegistryOptions): B
     },
     publisher: (stored, lane) => {
       const { adapter, config } = resolved(stored);
-      return scrubbedPublisher(adapter.publisher(config, lane ?? "main"), scrubber);
+      return scrubbedPublisher(adapter.publisher(config, lane ?? "main"), checkOf(config), scrubber);
     },
+    ownerCheck: (stored) => checkOf(resolved(stored).config) ?? null,
   };
 }
 
@@ -136,8 +143,17 @@ function scrubbedConsumer(consumer: Consumer, scrubber: Scrubber): Consumer {
   };
 }
 
-function scrubbedPublisher(publisher: Publisher, scrubber: Scrubber): Publisher {
+/** What the owner says may repeat a credential of the call. */
+function scrubbedCheck(check: OwnerCheck, scrubber: Scrubber): OwnerCheck {
   return {
+    ...check,
+    ask: async (events, signal) => (await check.ask(events, signal)).map((answer) => scrubbed(answer, scrubber)),
+  };
+}
+
+function scrubbedPublisher(publisher: Publisher, ownerCheck: OwnerCheck | undefined, scrubber: Scrubber): Publisher {
+  return {
+    ownerCheck,
     publish: async (message, signal, onPhase) => {
       try {
         const receipt = await publisher.publish(message, signal, onPhase);
@@ -147,7 +163,9 @@ function scrubbedPublisher(publisher: Publisher, scrubber: Scrubber): Publisher 
       }
     },
     probe: (signal) => scrubbedProbe(publisher.probe(signal), scrubber),
-    close: () => publisher.close(),
+    close: async () => {
+      await Promise.all([publisher.close(), ownerCheck?.close()]);
+    },
   };
 }
 

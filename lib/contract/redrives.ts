@@ -186,11 +186,26 @@ const sampleTargetSchema = z.object({
 });
 export type SampleTarget = z.infer<typeof sampleTargetSchema>;
 
+/** One named check of the dry run. */
+const findingSchema = z.object({
+  check: z.string(),
+  /** null = the check was not made, and `detail` says why. */
+  ok: z.nullable(z.boolean()),
+  detail: z.string(),
+  /** Of a failed check: what a person can do about it. */
+  fix: z.optional(z.string()),
+  /** JSON pointer to the place in the payload; "" = the whole payload. */
+  pointer: z.optional(z.string()),
+});
+export type Finding = z.infer<typeof findingSchema>;
+
 /** `refused` by reason; checked = wouldGo + refused. What a target answers is not known before a send. */
 const sampleSchema = z.object({
   checked: counted,
   wouldGo: counted,
   refused: countsOut,
+  /** Some of the refused, with every check that did not pass. */
+  samples: z.array(z.object({ id: idOut, eventId: z.string(), refusal: z.string(), findings: z.array(findingSchema) })),
   targets: z.array(sampleTargetSchema),
 });
 export type SampleOut = z.infer<typeof sampleSchema>;
@@ -452,19 +467,6 @@ export const redriveItemsExportQuery = queryOf({
   format: z._default(z.enum(["ndjson", "csv"], "must be ndjson or csv"), "ndjson"),
   ...outcomeOfItems,
 });
-
-/** One named check of the dry run. */
-const findingSchema = z.object({
-  check: z.string(),
-  /** null = the check was not made, and `detail` says why. */
-  ok: z.nullable(z.boolean()),
-  detail: z.string(),
-  /** Of a failed check: what a person can do about it. */
-  fix: z.optional(z.string()),
-  /** JSON pointer to the place in the payload; "" = the whole payload. */
-  pointer: z.optional(z.string()),
-});
-export type Finding = z.infer<typeof findingSchema>;
 
 /** GET /api/v1/redrives/{id}/items?state=&result= */
 const redriveItemSchema = named(

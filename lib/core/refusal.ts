@@ -29,6 +29,8 @@ export const DRY_RUN_REFUSALS = [
   "breaker-open",
   "version-superseded",
   "held-by-head",
+  "check-refused",
+  "check-unanswered",
 ] as const;
 export type DryRunRefusal = (typeof DRY_RUN_REFUSALS)[number];
 
@@ -54,6 +56,8 @@ export const REFUSAL_TEXT: Record<Refusal, string> = {
   "breaker-open": "has a target whose circuit breaker is open",
   "version-superseded": "is older than a version of its aggregate that was already processed",
   "held-by-head": "is held back: an earlier event of its aggregate is parked, failed or cools down",
+  "check-refused": "would not be taken, as the owner of its target says",
+  "check-unanswered": "has a target whose owner did not answer the check call",
 };
 
 /** What a person can do so that the event is sent after all. */
@@ -76,4 +80,6 @@ export const REFUSAL_FIX: Record<Refusal, string> = {
   "breaker-open": "wait until the target answers again, or close its breaker under Targets",
   "version-superseded": "ignore it: its consumer has a newer version",
   "held-by-head": "redrive the earlier event first, or take it along in this redrive",
+  "check-refused": "mend what the owner names, or ask them to take it",
+  "check-unanswered": "bring the check endpoint back, or let events pass without its answer",
 };

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/kinds/descriptor";
-import { choice, field, mapping, secret, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
+import { checkCall, choice, field, mapping, secret, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
 
 const address = text(1, 1_000);
 
@@ -52,6 +52,7 @@ const config = z.strictObject({
     advanced: true,
   }),
   tls: z.optional(tlsSettings),
+  checkCall,
   mapping,
 });
 export type Amqp10Config = z.infer<typeof config>;
@@ -63,7 +64,7 @@ export const amqp10 = descriptor({
   icon: "inbox",
   config,
   capabilities: { reads: true, redrives: true, order: "per address", slowLane: true },
-  destination: ["redriveTo"],
+  destination: ["redriveTo", "checkCall"],
   example: {
     url: "amqps://shop.servicebus.windows.net",
     username: "parkade",

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/kinds/descriptor";
-import { choice, field, flag, mapping, text, tlsSettings, urlOf } from "@/lib/kinds/fields";
+import { checkCall, choice, field, flag, mapping, text, tlsSettings, urlOf } from "@/lib/kinds/fields";
 
 const queueName = text(1, 200).check(z.refine((name) => !name.includes(":"), "holds a colon, which no queue name may"));
 
@@ -47,6 +47,7 @@ const config = z.strictObject({
     example: "orders-slow",
   }),
   tls: z.optional(tlsSettings),
+  checkCall,
   mapping,
 });
 export type BullmqConfig = z.infer<typeof config>;
@@ -58,7 +59,7 @@ export const bullmq = descriptor({
   icon: "list-restart",
   config,
   capabilities: { reads: true, redrives: true, order: null, slowLane: true },
-  destination: ["redriveTo"],
+  destination: ["redriveTo", "checkCall"],
   example: { url: "redis://user:password@redis.example:6379/0", queue: "orders" },
   docs: "connect-bullmq.md",
   reads: ({ queue }) => `failed jobs of ${queue}`,

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/kinds/descriptor";
-import { field, mapping, text, tlsSettings, urlOf } from "@/lib/kinds/fields";
+import { checkCall, field, mapping, text, tlsSettings, urlOf } from "@/lib/kinds/fields";
 
 const name = text(1, 300);
 
@@ -56,6 +56,7 @@ const config = z.strictObject({
     advanced: true,
   }),
   tls: z.optional(tlsSettings),
+  checkCall,
   mapping,
 });
 export type CeleryConfig = z.infer<typeof config>;
@@ -68,7 +69,7 @@ export const celery = descriptor({
   icon: "leafy-green",
   config,
   capabilities: { reads: true, redrives: true, order: null, slowLane: true },
-  destination: ["redriveTo"],
+  destination: ["redriveTo", "checkCall"],
   example: { url: "rediss://user:password@redis.example:6379/0", queue: "orders.dlq" },
   docs: "connect-celery.md",
   reads: ({ queue }) => `queue ${queue}`,

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { TAGS_MAX } from "@/lib/core/storable";
+import { NO_WEBHOOK_SECRET, WEBHOOK_SECRET } from "@/lib/core/webhook-secret";
 
 /**
  * What a person and the server need to know of one setting beside its shape. Every setting of every kind has one: the
@@ -131,6 +132,43 @@ const selector = (label: string, example: string) =>
     hint: "A header, property:NAME, or a JSON pointer.",
     advanced: true,
   });
+
+/** An HTTP endpoint of a target's owner that says whether they would take events. */
+const checkCallSchema = z.strictObject({
+  url: field(urlOf(["http:", "https:"], "https://orders.example/check"), {
+    label: "Check URL",
+    hint: "Asked in a dry run and before a send whether its owner would take the events.",
+    example: "https://orders.example/check",
+    role: "address",
+    advanced: true,
+  }),
+  secret: field(
+    z.optional(
+      secret().check(
+        z.refine((value) => referenceIn(value) !== null || WEBHOOK_SECRET.test(value), { error: NO_WEBHOOK_SECRET }),
+      ),
+    ),
+    {
+      label: "Check secret",
+      hint: "Signs each check call by Standard Webhooks: base64 behind whsec_, at best env:PARKADE_SECRET_NAME.",
+      role: "secret",
+      advanced: true,
+    },
+  ),
+  timeoutMs: field(z._default(wholeNumber(100, 10_000), 3_000), {
+    label: "Check timeout",
+    hint: "Milliseconds that one call about at most 100 events may take.",
+    advanced: true,
+  }),
+  whenUnanswered: field(z._default(choice(["pass", "refuse"]), "pass"), {
+    label: "Without an answer",
+    hint: "pass: the dry run says that nobody answered, and the event goes. refuse: it is refused.",
+    advanced: true,
+  }),
+});
+export type CheckCall = z.infer<typeof checkCallSchema>;
+
+export const checkCall = field(z.optional(checkCallSchema), { label: "Check call" });
 
 const mappingSchema = z.strictObject({
   eventId: selector("Event id", "/order/eventId"),

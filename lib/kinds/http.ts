@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { NO_WEBHOOK_SECRET, WEBHOOK_SECRET } from "@/lib/core/webhook-secret";
 import { descriptor } from "@/lib/kinds/descriptor";
-import { choice, field, flag, list, mapping, referenceIn, secret, text, urlOf } from "@/lib/kinds/fields";
+import { checkCall, choice, field, flag, list, mapping, referenceIn, secret, text, urlOf } from "@/lib/kinds/fields";
 import { redactUrl } from "@/lib/kinds/redact-url";
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -119,6 +119,7 @@ const config = z.strictObject({
     hint: "Send back authorization, cookie and proxy-authorization as parked. Off: those credentials are old.",
     advanced: true,
   }),
+  checkCall,
   mapping,
 });
 export type HttpConfig = z.infer<typeof config>;
@@ -130,7 +131,7 @@ export const http = descriptor({
   icon: "globe",
   config,
   capabilities: { reads: false, redrives: true, order: null, slowLane: true },
-  destination: ["redriveUrl", "headers", "format", "signing", "forwardCredentials"],
+  destination: ["redriveUrl", "headers", "format", "signing", "forwardCredentials", "checkCall"],
   example: { redriveUrl: "https://orders.example/events" },
   docs: "connect-http.md",
   reads: () => null,

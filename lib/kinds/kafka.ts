@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/kinds/descriptor";
 import {
+  checkCall,
   choice,
   field,
   flag,
@@ -91,6 +92,7 @@ const config = z.strictObject({
     example: "1000",
     advanced: true,
   }),
+  checkCall,
   mapping,
 });
 export type KafkaConfig = z.infer<typeof config>;
@@ -102,7 +104,7 @@ export const kafka = descriptor({
   icon: "network",
   config,
   capabilities: { reads: true, redrives: true, order: "per key", slowLane: true },
-  destination: ["redriveTo"],
+  destination: ["redriveTo", "checkCall"],
   example: { bootstrap: ["kafka-1.example:9092"], topics: ["orders.DLT"] },
   docs: "connect-kafka.md",
   reads: ({ topics }) => `topic${topics.length === 1 && !topics[0]!.includes("*") ? "" : "s"} ${topics.join(", ")}`,

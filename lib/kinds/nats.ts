@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/kinds/descriptor";
 import {
+  checkCall,
   choice,
   field,
   flag,
@@ -103,6 +104,7 @@ const config = z
       advanced: true,
     }),
     tls: z.optional(tlsSettings),
+    checkCall,
     mapping,
   })
   .check(
@@ -129,7 +131,7 @@ export const nats = descriptor({
   icon: "radio",
   config,
   capabilities: { reads: true, redrives: true, order: "per stream", slowLane: true },
-  destination: ["redriveTo"],
+  destination: ["redriveTo", "checkCall"],
   example: { servers: ["nats.example:4222"], user: "parkade", password: "secret", stream: "ORDERS_DLQ" },
   docs: "connect-nats.md",
   reads: ({ stream, read }) => (read === "advisories" ? `advisories in stream ${stream}` : `stream ${stream}`),

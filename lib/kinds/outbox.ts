@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/kinds/descriptor";
-import { choice, field, list, mapping, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
+import { checkCall, choice, field, list, mapping, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
 
 const COLUMN_NAMES = [
   "id",
@@ -125,6 +125,7 @@ const config = z.strictObject({
     example: "PARKED",
   }),
   tls: z.optional(tlsSettings),
+  checkCall,
   mapping,
 });
 export type OutboxConfig = z.infer<typeof config>;

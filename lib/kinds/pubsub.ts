@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/kinds/descriptor";
-import { field, mapping, secret, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
+import { checkCall, field, mapping, secret, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
 
 /** https://docs.cloud.google.com/pubsub/docs/pubsub-basics#resource_names */
 const ID = /^(?!goog)[A-Za-z][A-Za-z0-9._~+%-]{2,254}$/;
@@ -65,6 +65,7 @@ const config = z
       advanced: true,
     }),
     tls: z.optional(tlsSettings),
+    checkCall,
     mapping,
   })
   .check(
@@ -101,7 +102,7 @@ export const pubsub = descriptor({
   icon: "messages-square",
   config,
   capabilities: { reads: true, redrives: true, order: "per ordering key", slowLane: true },
-  destination: ["redriveTo"],
+  destination: ["redriveTo", "checkCall"],
   example: {
     subscription: "projects/shop-prod/subscriptions/orders-dead-parkade",
     credentials: "env:PARKADE_SECRET_GOOGLE",

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/kinds/descriptor";
-import { choice, field, mapping, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
+import { checkCall, choice, field, mapping, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
 
 const amqpName = text(1).check(
   z.refine((name) => new TextEncoder().encode(name).length <= 255, "holds at most 255 bytes"),
@@ -63,6 +63,7 @@ const config = z.strictObject({
     advanced: true,
   }),
   tls: z.optional(tlsSettings),
+  checkCall,
   mapping,
 });
 export type RabbitmqConfig = z.infer<typeof config>;
@@ -74,7 +75,7 @@ export const rabbitmq = descriptor({
   icon: "rabbit",
   config,
   capabilities: { reads: true, redrives: true, order: "per queue", slowLane: true },
-  destination: ["redriveTo"],
+  destination: ["redriveTo", "checkCall"],
   example: { url: "amqp://user:password@rabbit.example:5672/vhost", queue: "orders.dlq" },
   docs: "connect-rabbitmq.md",
   reads: ({ queue }) => `queue ${queue}`,

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/kinds/descriptor";
-import { choice, field, mapping, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
+import { checkCall, choice, field, mapping, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
 
 const key = text(1, 500);
 
@@ -55,6 +55,7 @@ const config = z.strictObject({
     example: "orders.slow",
   }),
   tls: z.optional(tlsSettings),
+  checkCall,
   mapping,
 });
 export type RedisStreamsConfig = z.infer<typeof config>;
@@ -67,7 +68,7 @@ export const redisStreams = descriptor({
   icon: "layers",
   config,
   capabilities: { reads: true, redrives: true, order: "per stream", slowLane: true },
-  destination: ["redriveTo"],
+  destination: ["redriveTo", "checkCall"],
   example: { url: "rediss://user:password@redis.example:6379/0", stream: "orders", group: "billing" },
   docs: "connect-redis-streams.md",
   reads: ({ read, stream, group }) =>

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/kinds/descriptor";
-import { field, mapping, text, tlsSettings, urlOf } from "@/lib/kinds/fields";
+import { checkCall, field, mapping, text, tlsSettings, urlOf } from "@/lib/kinds/fields";
 
 const config = z.strictObject({
   url: field(urlOf(["redis:", "rediss:"], "rediss://user:password@redis.example:6379/0"), {
@@ -31,6 +31,7 @@ const config = z.strictObject({
     example: "slow",
   }),
   tls: z.optional(tlsSettings),
+  checkCall,
   mapping,
 });
 export type SidekiqConfig = z.infer<typeof config>;
@@ -42,7 +43,7 @@ export const sidekiq = descriptor({
   icon: "list-todo",
   config,
   capabilities: { reads: true, redrives: true, order: null, slowLane: true },
-  destination: ["redriveTo"],
+  destination: ["redriveTo", "checkCall"],
   example: { url: "rediss://user:password@redis.example:6379/0" },
   docs: "connect-sidekiq.md",
   reads: ({ namespace }) => `the dead set${namespace === undefined ? "" : ` of ${namespace}`}`,

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { descriptor } from "@/lib/kinds/descriptor";
-import { field, mapping, secret, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
+import { checkCall, field, mapping, secret, text, tlsSettings, urlOf, wholeNumber } from "@/lib/kinds/fields";
 
 const NAME = /^(?:[A-Za-z0-9_-]{1,80}|[A-Za-z0-9_-]{1,75}\.fifo)$/;
 /** https://docs.aws.amazon.com/general/latest/gr/sqs-service.html, the older forms included. */
@@ -87,6 +87,7 @@ const config = z
       advanced: true,
     }),
     tls: z.optional(tlsSettings),
+    checkCall,
     mapping,
   })
   .check(
@@ -112,7 +113,7 @@ export const sqs = descriptor({
   icon: "inbox",
   config,
   capabilities: { reads: true, redrives: true, order: "per message group of a FIFO queue", slowLane: true },
-  destination: ["redriveTo"],
+  destination: ["redriveTo", "checkCall"],
   example: { queue: "https://sqs.eu-central-1.amazonaws.com/123456789012/orders-dlq" },
   docs: "connect-sqs.md",
   reads: ({ queue }) => `queue ${queueName(queue)}`,

@@ -33,7 +33,7 @@ const PREVIEW_TIMEOUT_MS = 4_000;
 const EARLIER_TIMEOUT_MS = 3_000;
 
 /** Without `sample` no event is examined. */
-export type PreviewDeps = Deps & { sample?: Pick<SampleDeps, "checkPayloads" | "probe"> };
+export type PreviewDeps = Deps & { sample?: Pick<SampleDeps, "checkPayloads" | "askOwner" | "probe"> };
 
 /**
  * Previews a redrive of this selection: the number of events, by error code, the refused ones by reason, the time at

@@ -11,6 +11,7 @@ import { writeHeartbeat } from "@/lib/store/write/heartbeat";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
 let world: World;
+let owner: Awaited<ReturnType<SampleDeps["askOwner"]>> = null;
 let reachable: Awaited<ReturnType<SampleDeps["probe"]>>;
 
 beforeEach(async () => {
@@ -24,7 +25,7 @@ afterAll(() => schemas.close());
 const checkPayloads = createPayloadChecker(schemas, systemClock);
 const preview = (change: Partial<PreviewRequest> = {}) =>
   previewRedrive(
-    { ...world.deps, sample: { checkPayloads, probe: async () => reachable } },
+    { ...world.deps, sample: { checkPayloads, askOwner: async () => owner, probe: async () => reachable } },
     { select: { filter: {} }, mode: "deliver", lane: "main", ...change },
     localViewer("ada"),
   );
@@ -37,12 +38,37 @@ test("a preview says how many of those it checked the dry run would refuse, and 
   await world.park(12, (index) => ({ payload: payload(index < 9 ? {} : { amount: 1 }) }), "billing");
   const answer = await preview();
   expect(answer).toMatchObject({ total: 12, eligible: 12, refused: {}, sources: { billing: { eligible: 12 } } });
-  expect(answer.sample).toEqual({
+  expect(answer.sample!.samples).toHaveLength(5);
+  expect(answer.sample!.samples[0]).toMatchObject({
+    refusal: "schema-mismatch",
+    findings: [{ check: "payload-schema", ok: false, pointer: "", fix: expect.stringContaining('"amount"') }],
+  });
+  expect(answer.sample).toMatchObject({
     checked: 12,
     wouldGo: 3,
     refused: { "schema-mismatch": 9 },
     targets: [{ name: "billing", reachable: true, detail: "answers", breaker: "closed", breakerUntil: null }],
   });
+});
+
+test("a preview asks the owner of the target, and says so when nobody answers", async () => {
+  await world.park(2);
+  const refusal = { take: false, reason: "no such order", pointer: "/orderId" } as const;
+  owner = { answers: [refusal, { unanswered: "cannot reach it" }], refusesUnanswered: false };
+  const { sample } = await preview();
+  owner = { ...owner, refusesUnanswered: true };
+  const strict = await preview();
+  owner = null;
+  expect(sample).toMatchObject({ checked: 2, wouldGo: 1, refused: { "check-refused": 1 } });
+  expect(sample!.samples[0]!.findings).toContainEqual(
+    expect.objectContaining({
+      check: "check-call",
+      ok: false,
+      pointer: "/orderId",
+      detail: expect.stringContaining("no such order"),
+    }),
+  );
+  expect(strict.sample!.refused).toEqual({ "check-refused": 1, "check-unanswered": 1 });
 });
 
 test("of many events it checks at most 50, old ones as well as new ones", async () => {

@@ -1,3 +1,4 @@
+import type { CheckAnswer, CheckedEvent } from "@/lib/brokers/port";
 import type { PreviewRequest, SampleOut, SampleTarget } from "@/lib/contract/redrives";
 import { type DryRunFacts, dryRun } from "@/lib/core/dry-run";
 import { gate } from "@/lib/core/gate";
@@ -5,10 +6,11 @@ import { iso } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
 import type { Deps } from "@/lib/operations/deps";
 import type { SelectedForRedrive } from "@/lib/operations/judge-selection";
+import { checkedEvent, type OwnerJudgement, ownerFinding } from "@/lib/redriving/ask-owner";
 import type { PayloadChecker } from "@/lib/redriving/check-payload";
 import { type Rules, readRules } from "@/lib/redriving/read-rules";
 import type { Queryable } from "@/lib/store/db";
-import { readBodies } from "@/lib/store/read/bodies";
+import { type EventBody, readBodies } from "@/lib/store/read/bodies";
 import { type Candidate, sampleCandidates } from "@/lib/store/read/candidates";
 import { readPlannedOrderFacts } from "@/lib/store/read/dry-run-facts";
 import { readOpenBreakers } from "@/lib/store/read/stall-facts";
@@ -19,11 +21,18 @@ const SAMPLE_MAX = 50;
 /** Maximum bytes of payloads in memory; an event whose payload would exceed it is left out of the sample. */
 const SAMPLE_BYTES_MAX = 8 * 1024 * 1024;
 const SAMPLE_TIMEOUT_MS = 1_500;
+/** Refused events that the preview shows. */
+const SAMPLES_MAX = 5;
 /** Maximum number of targets of a selection whose connection is tested. */
 const TARGETS_MAX = 8;
 
 export type SampleDeps = Pick<Deps, "db" | "clock" | "log"> & {
   checkPayloads: PayloadChecker;
+  /** What the target's owner answers, in the order of the events; null = they have no check endpoint. */
+  askOwner(
+    target: TargetRow,
+    events: readonly CheckedEvent[],
+  ): Promise<{ answers: CheckAnswer[]; refusesUnanswered: boolean } | null>;
   /** Whether this process can reach the target; null = no answer within the time limit. */
   probe(target: TargetRow): Promise<{ reachable: boolean; detail: string } | null>;
 };
@@ -67,23 +76,25 @@ async function examine(
   const sources = [...new Set(events.map(({ sourceId }) => sourceId))];
   const wanted = target === null ? sources.flatMap((id) => ofSource.get(id) ?? []) : events.length > 0 ? [target] : [];
   const targets = await targetStates(deps, tx, wanted);
+  const targetOf = ({ sourceId }: Event) => target ?? ofSource.get(sourceId) ?? null;
   const sample: SampleOut = {
     checked: 0,
     wouldGo: 0,
     refused: {},
+    samples: [],
     targets: targets.map(({ out }) => out),
   };
   // An event without a body was removed after it was selected.
   const held = events.flatMap((event) => {
     const body = bodies.get(event.id);
-    const sentTo = target?.id ?? ofSource.get(event.sourceId)?.id;
-    const facts = targets.find(({ row }) => row.id === sentTo)?.facts;
+    const facts = targets.find(({ row }) => row.id === targetOf(event)?.id)?.facts;
     return body ? [{ event, body, facts }] : [];
   });
   const payloads = await deps.checkPayloads.inForce(
     tx,
     held.map(({ event: { sourceId }, body }) => ({ ...body, sourceId })),
   );
+  const owners = await askOwners(deps, held, (event) => targetOf(event));
   for (const [index, { event, body, facts }] of held.entries()) {
     const verdict = dryRun({
       payload: { bytes: body.payload.byteLength, bytesMax: rules.settings.payloadBytesMax, ...payloads[index]! },
@@ -94,10 +105,43 @@ async function examine(
     // The preview already counts all events behind earlier versions, so the sample takes other events.
     if (verdict.findings.some(({ check, ok }) => check === "aggregate-head" && ok === false)) continue;
     sample.checked++;
-    if (verdict.kind === "refuse") sample.refused[verdict.refusal] = (sample.refused[verdict.refusal] ?? 0) + 1;
-    else sample.wouldGo++;
+    const owner = owners.get(event.id);
+    const refusal = verdict.kind === "refuse" ? verdict.refusal : (owner?.refusal ?? null);
+    if (refusal === null) {
+      sample.wouldGo++;
+      continue;
+    }
+    sample.refused[refusal] = (sample.refused[refusal] ?? 0) + 1;
+    if (sample.samples.length === SAMPLES_MAX) continue;
+    const findings = [...verdict.findings, ...(owner ? [owner.finding] : [])].filter(({ ok }) => ok !== true);
+    sample.samples.push({ id: event.id, eventId: event.eventId, refusal, findings });
   }
   return sample;
+}
+
+/** What the owners of the targets say of the sample, by event id. Those without a check endpoint say nothing. */
+async function askOwners(
+  deps: SampleDeps,
+  held: readonly { event: Event; body: EventBody }[],
+  targetOf: (event: Event) => TargetRow | null,
+): Promise<Map<string, OwnerJudgement>> {
+  const judged = new Map<string, OwnerJudgement>();
+  const byTarget = Map.groupBy(held, ({ event }) => targetOf(event));
+  await Promise.all(
+    [...byTarget].map(async ([row, asked]) => {
+      const said =
+        row &&
+        (await deps.askOwner(
+          row,
+          asked.map(({ event, body }) => checkedEvent(event, body)),
+        ));
+      if (!said) return;
+      asked.forEach(({ event }, index) => {
+        judged.set(event.id, ownerFinding(said.answers[index]!, said));
+      });
+    }),
+  );
+  return judged;
 }
 
 type Event = Omit<Candidate, "version"> & { version: bigint | null };

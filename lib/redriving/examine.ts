@@ -3,6 +3,7 @@ import { type Route, type RouteFacts, routeOf } from "@/lib/core/fallback";
 import { type GateRules, gate, gateChecks } from "@/lib/core/gate";
 import type { ItemOutcome } from "@/lib/core/item-outcome";
 import type { Settings } from "@/lib/core/settings";
+import { askOwners, type ItemToAsk } from "@/lib/redriving/ask-owner";
 import type { PayloadCheck } from "@/lib/redriving/check-payload";
 import { type Rules, readRulesOver } from "@/lib/redriving/read-rules";
 import type { Redriver } from "@/lib/redriving/redriver";
@@ -50,6 +51,7 @@ export async function examineItems(
   redriver: Redriver,
   session: Session,
   claimed: readonly ClaimedItem[],
+  signal: AbortSignal,
 ): Promise<Examined> {
   const rules = await readRulesOver(redriver.keyedDb, claimed);
   const bodies = await readBodies(redriver.keyedDb, claimed);
@@ -82,7 +84,26 @@ export async function examineItems(
     };
     return { ...examine(session, facts, rules, nowMs), examinedAtMs };
   });
-  return { items, held: items.some(({ decided }) => decided?.kind === "back") };
+  const answered = await askOwners(
+    items.flatMap((examined) => toAsk(session, examined, bodies, targets) ?? []),
+    signal,
+  );
+  const judged = items.map((examined) => answered.get(examined.item.id) ?? examined);
+  return { items: judged, held: items.some(({ decided }) => decided?.kind === "back") };
+}
+
+/** What would be sent is asked about; in a dry run everything that has a body and a target. */
+function toAsk(
+  session: Session,
+  examined: ExaminedItem,
+  bodies: Map<string, EventBody>,
+  targets: Map<string, FoundTarget>,
+): ItemToAsk | null {
+  const { item, send } = examined;
+  if (send) return { examined, target: send.target, body: send.body };
+  const [body, found] = [bodies.get(item.id), targets.get(item.sourceId)!];
+  if (session.redrive().mode !== "verify" || !body || "fault" in found) return null;
+  return { examined, target: found.target, body };
 }
 
 type Healthy = { target: SliceTarget; health: TargetHealth };

@@ -197,7 +197,7 @@ async function workClaim(
 ): Promise<"worked" | "target-held"> {
   let anyHeld = false;
   for (const portion of portions(aggregateRuns(claimed))) {
-    const { items, held } = await examineItems(redriver, session, portion);
+    const { items, held } = await examineItems(redriver, session, portion, signals.halt);
     anyHeld ||= held;
     const runs = aggregateRuns(items.map((examined) => ({ ...examined.item, examined })));
     const ended = await Promise.allSettled(

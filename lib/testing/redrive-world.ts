@@ -56,12 +56,12 @@ export async function openWorld(options: {
   /** A source whose lanes both deliver to the sink. */
   async function source(
     name: string,
-    facts: { schema?: object; rate?: number | null; url?: string } = {},
+    facts: { schema?: object; rate?: number | null; url?: string; checkCall?: object } = {},
   ): Promise<string> {
     const id = await addSource(db, name);
     await db.run("update sources set config = $2::jsonb where id = $1", [
       id,
-      JSON.stringify({ redriveUrl: facts.url ?? sink.url }),
+      JSON.stringify({ redriveUrl: facts.url ?? sink.url, ...(facts.checkCall ? { checkCall: facts.checkCall } : {}) }),
     ]);
     if (facts.schema) {
       await db.run(
