@@ -86,6 +86,13 @@ const commands = [
   of("lane", fc.tuple(place, fc.constantFrom("main", "slow")), (model, [redrive, lane]) =>
     model.lane(redrive, lane as "main"),
   ),
+  of("rate", fc.tuple(place, fc.constantFrom(null, 1, 1_000)), (model, [redrive, rate]) => model.rate(redrive, rate)),
+  of("mark", fc.boolean(), (model, needsApproval) => model.mark(needsApproval)),
+  of(
+    "decide",
+    fc.tuple(place, fc.record({ self: fc.boolean(), old: fc.boolean(), approve: fc.boolean() })),
+    (model, [redrive, choice]) => model.decide(redrive, choice),
+  ),
   of("ignore", place, (model, event) => model.ignore(event)),
   of("release", place, (model, event) => model.release(event)),
   of("confirm", place, (model, event) => model.confirm(event)),

@@ -8,6 +8,7 @@ import { localViewer } from "@/lib/core/viewer";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { imposeStop, resumeSends } from "@/lib/operations/change-stop";
 import { confirmEvents } from "@/lib/operations/confirm-events";
+import { decideApproval } from "@/lib/operations/decide-approval";
 import type { Deps } from "@/lib/operations/deps";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
@@ -77,7 +78,14 @@ type EventRow = {
   confirmed: boolean;
   redriveId: string | null;
 };
-type RedriveRow = { id: string; state: RedriveState; mode: string; earlier: string; lane: "main" | "slow" };
+type RedriveRow = {
+  id: string;
+  state: RedriveState;
+  mode: string;
+  earlier: string;
+  lane: "main" | "slow";
+  awaits: boolean;
+};
 type Seen = { events: Map<string, EventRow>; redrives: Map<string, RedriveRow> };
 
 /** What became of one send: `lost` = the target took it, and nobody heard its answer. */
@@ -196,6 +204,7 @@ export async function openModel(store: ModelStore) {
     };
     checkStop(one);
     checkOrder(one);
+    if (seen.redrives.get(redriveId)?.awaits) broken.push({ rule: "nothing is sent before its approval", redriveId });
     if (sent.some((other) => other.redriveId === redriveId && other.eventId === eventId && other.attempt === attempt)) {
       broken.push({ rule: "one intent is one send", eventId, attempt });
     }
@@ -247,7 +256,7 @@ export async function openModel(store: ModelStore) {
       { name: "model-events" },
     );
     const redrives = await store.db.query<RedriveRow>(
-      "select id, state, mode, earlier, lane from redrives where $1 = any(sources) order by id",
+      "select id, state, mode, earlier, lane, awaits_approval as awaits from redrives where $1 = any(sources) order by id",
       [source],
       { name: "model-redrives" },
     );
@@ -530,6 +539,22 @@ export async function openModel(store: ModelStore) {
         }
       }),
 
+    rate: (place: number, ratePerSecond: number | null) =>
+      command("nothing", async () => {
+        const redrive = redriveAt(place);
+        if (redrive) await changeRedrive(deps, { id: redrive.id, change: { ratePerSecond } }, ada);
+      }),
+
+    /** From now on a redrive of the source needs a second person, or not. */
+    mark: (needsApproval: boolean) =>
+      command("nothing", () =>
+        store.db.run("update sources set needs_approval = $2 where id = $1", [sourceId, needsApproval]),
+      ),
+
+    /** By the person who asked, or another one; by the digest of what is, or an old one. */
+    decide: (place: number, choice: { self: boolean; old: boolean; approve: boolean }) =>
+      command("cancel", () => decide(redriveAt(place)?.id, choice)),
+
     /** Of all sends, or of those to the target of the main lane. */
     stop: (all: boolean) =>
       command("nothing", async () => {
@@ -557,6 +582,9 @@ export async function openModel(store: ModelStore) {
           throw new Broken(JSON.stringify([{ rule: "nothing stays open", seen: seenWords(seen) }]));
         await go(true);
         await go(false);
+        for (const { id, awaits } of seen.redrives.values()) {
+          if (awaits) await decide(id, { self: false, old: false, approve: true });
+        }
         for (const { id, state } of seen.redrives.values()) {
           if (state !== "PAUSED") continue;
           mayStillSend.delete(id);
@@ -585,6 +613,25 @@ export async function openModel(store: ModelStore) {
       await Promise.all(workers.map((worker) => worker.close()));
     },
   };
+
+  async function decide(
+    id: string | undefined,
+    { self, old, approve }: { self: boolean; old: boolean; approve: boolean },
+  ) {
+    if (id === undefined) return;
+    const [asked] = await store.db.query<{ digest: string }>(
+      "select digest from approvals where subject_id = $1 order by id desc limit 1",
+      [id],
+    );
+    if (!asked) return;
+    const digest = old ? "0".repeat(asked.digest.length) : asked.digest;
+    const decision = { decision: approve ? ("approve" as const) : ("reject" as const), digest, reason: "seen" };
+    const decided = await decideApproval(deps, { id, decision }, localViewer(self ? "Ada " : "grace")).then(
+      () => true,
+      refusedIn,
+    );
+    if (decided && (self || old)) broken.push({ rule: "another person approves what is", id, self, old });
+  }
 
   async function go(all: boolean): Promise<void> {
     if (all) mayStillSend.delete(EVERYTHING);
