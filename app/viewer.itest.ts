@@ -15,6 +15,7 @@ import { addSource, deadLetter } from "@/lib/testing/letters";
 const CLERK: Viewer = { name: "clerk", means: "session", sources: ["orders"], actions: "all" };
 const READER: Viewer = { name: "reader", means: "token", sources: "all", actions: ["view"] };
 const ADMIN = localViewer("ada");
+const RECIPE = { kind: "form", steps: [{ op: "set", at: "", value: {} }] };
 const ABSENT = "00000000-0000-7000-8000-000000000000";
 
 let web: TestConsole;
@@ -85,6 +86,7 @@ async function furnish(source: string): Promise<Record<string, string>> {
         post({ name: mark, filter: { source: [source] }, delayMs: 60_000, reason: mark }),
       )
     ).id,
+    recipe: (await made("POST api/v1/recipes/route.ts", post({ name: mark, recipe: RECIPE, source }))).id,
     view: (await made("POST api/v1/saved-views/route.ts", post({ name: mark, filter: { source: [source] } }))).id,
     operation: uuidv7(Date.now()),
   };
@@ -180,6 +182,7 @@ const READS: Record<string, () => Case[]> = {
   policies: () => [{}],
   "redrive-rules": () => [{}],
   "redrive-rules/[id]": () => [{ params: { id: other.redriveRule! } }],
+  recipes: () => [{}],
   "redrives/[id]/causes": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
   "redrives/[id]/items": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
   "redrives/[id]/rate": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
@@ -236,6 +239,14 @@ const CHANGES: Record<string, () => Case[]> = {
     post({ select: { filter: { source: ["zzb"] } }, reason: "no" }),
     post({ select: { filter: { errorCode: ["ZZB"] } }, reason: "no" }),
   ],
+  "POST api/v1/events/mend/route.ts": () => [
+    post({ select: { ids: [other.pending!] }, recipe: RECIPE, reason: "no" }),
+    post({ select: { filter: { source: ["zzb"] } }, recipe: RECIPE, reason: "no" }),
+    post({ select: { filter: { errorCode: ["ZZB"] } }, recipe: RECIPE, reason: "no" }),
+  ],
+  "POST api/v1/events/mend/preview/route.ts": () => [post({ select: { filter: { source: ["zzb"] } }, recipe: RECIPE })],
+  "POST api/v1/events/mend/count/route.ts": () => [post({ select: { filter: { source: ["zzb"] } }, recipe: RECIPE })],
+  "POST api/v1/events/undo-mend/route.ts": () => [post({ select: { operation: other.operation! }, reason: "no" })],
   "POST api/v1/events/release/route.ts": () => [
     post({ select: { ids: [other.event!] }, reason: "no" }),
     post({ select: { filter: { eventId: ["zzb-event-0"] } }, reason: "no" }),
@@ -254,6 +265,8 @@ const CHANGES: Record<string, () => Case[]> = {
   "DELETE api/v1/redrive-rules/[id]/route.ts": () => [post({ reason: "no" }, { id: other.redriveRule! })],
   "POST api/v1/redrive-rules/try/route.ts": () =>
     [{ source: ["zzb"] }, { errorCode: ["X"] }].map((filter) => post({ rule: { filter, delayMs: 60_000 } })),
+  "POST api/v1/recipes/route.ts": () => ["zzb", null].map((source) => post({ name: "mine", recipe: RECIPE, source })),
+  "DELETE api/v1/recipes/[id]/route.ts": () => [{ params: { id: other.recipe! } }],
   "PATCH api/v1/redrives/[id]/route.ts": () =>
     [other.redrive!, other.spanning!].flatMap((id) =>
       [{ action: "cancel" }, { ratePerSecond: 3 }, { lane: "slow" }].map((body) => post(body, { id })),
@@ -367,6 +380,7 @@ describe("a viewer of one source", () => {
     expect([...kinds].sort()).toEqual([
       "control",
       "event",
+      "recipe",
       "redrive",
       "redrive-rule",
       "rule",

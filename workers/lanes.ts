@@ -2,6 +2,7 @@ import type { LaneJob } from "@/lib/contract/jobs";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { type JobOutcome, type LaneWorker, QUEUES, type QueueName } from "@/lib/lane/port";
 import { startLaneWorker } from "@/lib/lane/worker";
+import { createExpressions, type Expressions } from "@/lib/mending/expressions";
 import { planRedrive } from "@/lib/operations/plan-redrive";
 import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import type { Clock } from "@/lib/platform/clock";
@@ -19,6 +20,7 @@ export type Lanes = { running(): number; stop(graceMs: number): Promise<void> };
 /** Works all queues. Rejects with DomainError `queue-unavailable` when the queue cannot be reached at start. */
 export async function startLanes(redriver: Redriver, connection: LaneConnection, clock: Clock): Promise<Lanes> {
   const workers: LaneWorker[] = [];
+  const expressions = createExpressions(clock);
   for (const lane of QUEUES) {
     workers.push(
       await startLaneWorker({
@@ -26,7 +28,7 @@ export async function startLanes(redriver: Redriver, connection: LaneConnection,
         clock,
         lane,
         concurrency: CONCURRENCY[lane],
-        run: (job, signal) => runJob(redriver, job, lane, signal),
+        run: (job, signal) => runJob({ ...redriver, expressions }, job, lane, signal),
         onError: () => undefined,
         log: redriver.log,
       }),
@@ -36,11 +38,17 @@ export async function startLanes(redriver: Redriver, connection: LaneConnection,
     running: () => workers.reduce((sum, worker) => sum + worker.running(), 0),
     stop: async (graceMs) => {
       await Promise.all(workers.map((worker) => worker.stop(graceMs)));
+      await expressions.close();
     },
   };
 }
 
-function runJob(redriver: Redriver, job: LaneJob, queue: QueueName, signal: AbortSignal): Promise<JobOutcome> {
+function runJob(
+  redriver: Redriver & { expressions: Expressions },
+  job: LaneJob,
+  queue: QueueName,
+  signal: AbortSignal,
+): Promise<JobOutcome> {
   if (job.kind === "slice" || job.kind === "canary") {
     // Never rung there: a lane's job has a lane.
     if (queue === "sets") return Promise.resolve({ kind: "done" });

@@ -3,6 +3,7 @@ import type { ProbeOut } from "@/lib/contract/sources";
 import type { LaneConnection } from "@/lib/lane/connection";
 import type { LaneQueue } from "@/lib/lane/port";
 import { createLaneQueue } from "@/lib/lane/queue";
+import { createExpressions, type Expressions } from "@/lib/mending/expressions";
 import { PROBES_KEPT } from "@/lib/operations/probe-source";
 import { type Clock, systemClock } from "@/lib/platform/clock";
 import { type Env, readEnv } from "@/lib/platform/env";
@@ -33,6 +34,8 @@ export type Deps = {
   schemas: SchemaCheck;
   /** Holds payloads against the schemas in force, in the same thread. */
   checkPayloads: PayloadChecker;
+  /** Evaluates the expressions of recipes in a thread that can be ended. */
+  expressions: Expressions;
   clock: Clock;
   log: Log;
   identify: Identify;
@@ -101,12 +104,14 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
   const schemas = createSchemaCheck(systemClock);
   const close = async () => {
     await schemas.close();
+    await expressions.close();
     await lane.close();
     await lowRate.end();
     await lists.end();
     await db.end();
   };
   const clock = databaseClock(systemClock, db);
+  const expressions = createExpressions(systemClock);
   return {
     env,
     db,
@@ -115,6 +120,7 @@ export function createDeps(env: Env, log: Log = createLog({ level: env.logLevel,
     brokers,
     lane,
     schemas,
+    expressions,
     checkPayloads: createPayloadChecker(schemas, clock),
     clock,
     log,

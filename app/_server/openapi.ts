@@ -43,6 +43,7 @@ const TAGS = {
   "redrive-rules": "Rules by which a worker redrives parked events",
   redrives: "Sending events back",
   "saved-views": "Filters with a name",
+  recipes: "Recipes with a name, for mends",
   schemas: "JSON Schemas of payloads, by source and event type",
   settings: "Limits against loops",
   kinds: "What a source can be, and the settings of each kind.",

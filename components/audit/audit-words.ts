@@ -36,6 +36,7 @@ function ownHref(entry: Pick<AuditOut, "subjectKind" | "subjectId">): string | n
     case "policy":
       return "/targets";
     case "view":
+    case "recipe":
     case "setting":
     case "stop":
       return null;

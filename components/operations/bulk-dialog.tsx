@@ -71,4 +71,9 @@ const CONSEQUENCE: Record<BulkKind, { one: string; many: string }> = {
     one: "Its consumer has processed it: it counts as delivered and is not sent again. There is no undo.",
     many: "Their consumers have processed them: they count as delivered and are not sent again. There is no undo.",
   },
+  mend: { one: "It gets a further revision.", many: "Each gets a further revision." },
+  "undo-mend": {
+    one: "Its revision before the mend is current again.",
+    many: "Their revisions before the mend are current again.",
+  },
 };

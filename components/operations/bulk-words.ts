@@ -4,6 +4,7 @@ import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import type { BulkAnswer } from "@/lib/contract/events";
 import { type BulkKind, bulkShare } from "@/lib/core/bulk-operation";
 import { formatNumber, formatShare, plural } from "@/lib/core/format";
+import { MEND_FAILURES, MEND_REASONS } from "@/lib/core/mending";
 import { REFUSAL_TEXT, type Refusal } from "@/lib/core/refusal";
 
 /** From this number on the person types the number: one wrong click must not ignore thousands of events. */
@@ -13,6 +14,8 @@ export const VERBS: Record<BulkKind, { verb: string; doing: string; done: string
   ignore: { verb: "Ignore", doing: "Ignoring", done: "Ignored" },
   release: { verb: "Release", doing: "Releasing", done: "Released" },
   confirm: { verb: "Confirm", doing: "Confirming", done: "Confirmed" },
+  mend: { verb: "Mend", doing: "Mending", done: "Mended" },
+  "undo-mend": { verb: "Undo the mend of", doing: "Undoing the mend of", done: "Undid the mend of" },
 };
 
 /** The text that confirms a set of this size: its number, `all` for an unknown number, null for a small set. */
@@ -29,6 +32,8 @@ const REFUSALS: Record<string, string> = {
   "already-queued": "QUEUED in a redrive",
   "changed-meanwhile": "changed meanwhile",
   "store-refused": "refused by the store, see the log of the worker",
+  ...MEND_REASONS,
+  ...MEND_FAILURES,
 };
 
 /** The number of unchanged events for one reason: `2 not PENDING`, `3 sends already under way`. */

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { idPageQuery } from "@/lib/contract/id-page";
 import { thenRead } from "@/lib/contract/query";
+import { recipeSchema } from "@/lib/contract/recipes";
 import {
   countsOut,
   described,
@@ -16,7 +17,7 @@ import {
 import { reasonSchema } from "@/lib/contract/selection";
 import { BULK_KINDS, BULK_STATES, type BulkState } from "@/lib/core/bulk-operation";
 
-/** GET /api/v1/operations/{id}: an ignore, release or confirm of a set that a worker changes in chunks. */
+/** GET /api/v1/operations/{id}: a change of a set that a worker makes in chunks. */
 export const bulkOperationSchema = named(
   "BulkOperation",
   z.object({
@@ -30,6 +31,8 @@ export const bulkOperationSchema = named(
     changed: z.int(),
     refused: z.int(),
     refusedByReason: countsOut,
+    /** Of a mend; null = another kind. */
+    recipe: z.nullable(recipeSchema),
     reason: z.string(),
     createdBy: z.string(),
     cancelledBy: nullableText,
@@ -54,6 +57,7 @@ export const bulkOperationSchema = named(
     changed: 11_990,
     refused: 10,
     refusedByReason: { "in-flight": 10 },
+    recipe: null,
     reason: "fixed at the producer",
     createdBy: "maria",
     cancelledBy: null,

@@ -12,5 +12,6 @@ export const AUDIT_SUBJECTS = [
   "rule",
   "stop",
   "redrive-rule",
+  "recipe",
 ] as const;
 export type AuditSubject = (typeof AUDIT_SUBJECTS)[number];

@@ -1,4 +1,5 @@
 import { EVENT_MOVES, type EventStatus } from "./event-state";
+import type { Action } from "./viewer";
 
 /**
  * A bulk operation changes the state of a set of events. It is RUNNING until each event of the set was changed or
@@ -16,17 +17,34 @@ export const BULK_MOVES = {
 /** The state in which an operation begins, and the only one in which a worker changes events. */
 export const BULK_BEGINS = "RUNNING" satisfies BulkState;
 
-export const BULK_KINDS = ["ignore", "release", "confirm"] as const;
+export const BULK_KINDS = ["ignore", "release", "confirm", "mend", "undo-mend"] as const;
 export type BulkKind = (typeof BULK_KINDS)[number];
 
+/** What a viewer must be allowed. */
+export const BULK_ACTION: Record<BulkKind, Action> = {
+  ignore: "ignore",
+  release: "release",
+  confirm: "confirm",
+  mend: "edit",
+  "undo-mend": "edit",
+};
+
 /** The operation that undoes each kind; null = none: the report of a consumer is final. */
-export const INVERSE: Record<BulkKind, BulkKind | null> = { ignore: "release", release: "ignore", confirm: null };
+export const INVERSE: Record<BulkKind, BulkKind | null> = {
+  ignore: "release",
+  release: "ignore",
+  confirm: null,
+  mend: "undo-mend",
+  "undo-mend": null,
+};
 
 /** The audit action of each kind, and the values that its events have afterwards. */
-export const BULK_EFFECT: Record<BulkKind, { action: string; after: { status: EventStatus; confirmed?: true } }> = {
+export const BULK_EFFECT: Record<BulkKind, { action: string; after: { status?: EventStatus; confirmed?: true } }> = {
   ignore: { action: "event.ignored", after: { status: EVENT_MOVES.ignore.to } },
   release: { action: "event.released", after: { status: EVENT_MOVES.release.to } },
   confirm: { action: "event.confirmed", after: { status: EVENT_MOVES.confirm.to, confirmed: true } },
+  mend: { action: "event.mended", after: {} },
+  "undo-mend": { action: "event.mend-undone", after: {} },
 };
 
 /**

@@ -33,6 +33,10 @@ export function auditText(action: string, before: AuditValues, after: AuditValue
       return `Edited: revision ${after.revision}, made from ${before.revision}`;
     case "event.restored":
       return `Revision ${after.revision} restored, in place of ${before.revision}`;
+    case "event.mended":
+      return "Mended by a recipe";
+    case "event.mend-undone":
+      return "A mend was undone";
     case "event.withdrawn":
       return "Taken out of a redrive";
     default:

@@ -28,12 +28,16 @@ export const MEND_FAILURES = {
 } as const;
 export type MendFailure = keyof typeof MEND_FAILURES;
 
-/** Why an event cannot be revised now, or a mend of it not be undone. */
-export const MEND_REFUSALS = {
-  queued: "is QUEUED in a redrive",
-  redriven: "was redriven and has not come back",
-  revised: "was revised since",
-  sent: "was sent since",
-  "not-found": "no longer exists",
+/** Why a mend of an event is not undone, beside the reasons of `RevisionRefusal`. */
+export const SENT_SINCE = "sent-since";
+
+/** The reasons among the refused of a mend that are no failure of its recipe. */
+export const MEND_REASONS = {
+  unchanged: "not changed by the recipe",
+  "breaks-schema": "would break their JSON Schema",
+  "event-queued": "QUEUED in a redrive",
+  "already-redriven": "redriven and not come back",
+  "stale-revision": "revised meanwhile",
+  "unknown-revision": "without the revision before",
+  [SENT_SINCE]: "sent since",
 } as const;
-export type MendRefusal = keyof typeof MEND_REFUSALS;

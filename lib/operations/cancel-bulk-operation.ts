@@ -1,6 +1,6 @@
 import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
 import { sourcesOf } from "@/lib/contract/scope";
-import { BULK_MOVES } from "@/lib/core/bulk-operation";
+import { BULK_ACTION, BULK_MOVES } from "@/lib/core/bulk-operation";
 import { DomainError } from "@/lib/core/problem";
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
@@ -23,7 +23,7 @@ export async function cancelBulkOperation(
     const cancelled = await endBulkOperation(tx, id, "cancel", viewer.name);
     const operation = await readBulkOperationRow(tx, id);
     if (!operation || !seesAll(viewer, sourcesOf(operation.selection))) throw unknownOperation(id);
-    assertMay(viewer, operation.kind);
+    assertMay(viewer, BULK_ACTION[operation.kind]);
     if (!cancelled && operation.state === "CANCELLED") return;
     if (!cancelled) {
       throw new DomainError("illegal-transition", "An operation that is DONE cannot be cancelled", {

@@ -1,7 +1,7 @@
 import { BULK_NOW_MAX, type BulkAnswer } from "@/lib/contract/events";
 import { scopeSelection } from "@/lib/contract/scope";
 import type { Selection } from "@/lib/contract/selection";
-import { BULK_EFFECT, type BulkKind } from "@/lib/core/bulk-operation";
+import { BULK_ACTION, BULK_EFFECT, type BulkKind } from "@/lib/core/bulk-operation";
 import type { EventStatus } from "@/lib/core/event-state";
 import { systemViewer, type Viewer } from "@/lib/core/viewer";
 import { looks } from "@/lib/operations/await-open-sends";
@@ -52,7 +52,7 @@ export async function changeEvents(
   { kind, change, ...request }: BulkRequest & { kind: BulkKind; change: ChangeChunk },
   viewer: Viewer,
 ): Promise<BulkAnswer> {
-  const selection = scopeSelection(viewer, kind, request.select);
+  const selection = scopeSelection(viewer, BULK_ACTION[kind], request.select);
   const asOfMs = deps.clock.wallMs();
   const selected = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs) };
   const context = { kind, reason: request.reason, actor: viewer.name, nowMs: asOfMs, options: request.options ?? {} };
@@ -134,6 +134,7 @@ async function leaveToWorker(
     options,
     cutoff,
     expected,
+    expectedKind: "estimated",
     refused,
     auditId,
     reason,
@@ -144,7 +145,7 @@ async function leaveToWorker(
 }
 
 /** The operation is committed: if the queue cannot be reached, it starts when the reconciler finds it. */
-async function ringOrLog(deps: Deps, operationId: string): Promise<void> {
+export async function ringOrLog(deps: Deps, operationId: string): Promise<void> {
   try {
     await ringBulkOperation(deps, operationId);
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { ScopedSelection } from "@/lib/contract/scope";
 import { DomainError } from "@/lib/core/problem";
 import type { Selected } from "@/lib/operations/judge-selection";
-import type { Tx } from "@/lib/store/db";
+import type { Queryable, Tx } from "@/lib/store/db";
 import { type Candidate, countUpTo, readCandidates } from "@/lib/store/read/candidates";
 import { readBulkOperationRow } from "@/lib/store/write/bulk-operations";
 import { readRedriveRow } from "@/lib/store/write/redrive";
@@ -33,7 +33,7 @@ async function countMissing(tx: Tx, selected: Selected, found: number, nowMax: n
 }
 
 /** The events of a running operation cannot be selected: their set still grows. */
-async function assertEnded(tx: Tx, operationId: string): Promise<void> {
+export async function assertEnded(tx: Queryable, operationId: string): Promise<void> {
   const operation = await readBulkOperationRow(tx, operationId);
   if (!operation) throw unknownOperation(operationId, "select.operation");
   if (operation.state !== "RUNNING") return;

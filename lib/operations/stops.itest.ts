@@ -222,7 +222,7 @@ describe("ignoring", () => {
       const next = left.pop();
       if (next && left.length > 0) await close(next);
     });
-    await workBulkOperation(deps, id!, new AbortController().signal);
+    await workBulkOperation({ ...world.deps, ...deps }, id!, new AbortController().signal);
     expect(await readBulkOperation(world.db, localViewer(), id!)).toMatchObject({
       state: "DONE",
       changed: BULK_NOW_MAX + 2,

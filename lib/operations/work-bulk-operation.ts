@@ -3,8 +3,10 @@ import { DomainError } from "@/lib/core/problem";
 import { type ChangeChunk, changeEnded, endedDelta } from "@/lib/operations/change-events";
 import { confirmChunk } from "@/lib/operations/confirm-events";
 import type { Deps } from "@/lib/operations/deps";
+import type { MendingDeps } from "@/lib/operations/examine-mend";
 import { ignoreChunk, releaseChunk } from "@/lib/operations/ignore-events";
 import { type Walk, walkSelection } from "@/lib/operations/walk-selection";
+import { workMend, workUndoMend } from "@/lib/operations/work-mend";
 import type { Tx } from "@/lib/store/db";
 import { type Candidate, countUpTo } from "@/lib/store/read/candidates";
 import { appendSubjects } from "@/lib/store/write/audit";
@@ -25,16 +27,26 @@ export const BULK_CHUNK = 2_000;
 const COUNT_MS_MAX = 5_000;
 const COUNT_MAX = 100_000_000;
 
-const CHANGES: Record<BulkKind, ChangeChunk> = { ignore: ignoreChunk, release: releaseChunk, confirm: confirmChunk };
+const CHANGES: Record<Exclude<BulkKind, "mend" | "undo-mend">, ChangeChunk> = {
+  ignore: ignoreChunk,
+  release: releaseChunk,
+  confirm: confirmChunk,
+};
 
 /** Works a bulk operation, see `walkSelection`. Resolves when it is done, cancelled, taken over, or `signal` aborts. */
-export async function workBulkOperation(deps: Deps, id: string, signal: AbortSignal): Promise<void> {
+export async function workBulkOperation(deps: Deps & MendingDeps, id: string, signal: AbortSignal): Promise<void> {
   const operation = await readBulkOperationRow(deps.db, id);
   if (operation?.state !== "RUNNING") return;
+  const { kind } = operation;
+  if (kind === "mend" || kind === "undo-mend") {
+    await startBulkOperation(deps.db, id, null);
+    await (kind === "mend" ? workMend : workUndoMend)(deps, operation, signal);
+    return;
+  }
   if (operation.cursor === null) await startBulkOperation(deps.db, id, await countSelected(deps, operation));
   const facts = { actor: operation.createdBy, options: operation.options };
   const change = async (tx: Tx, candidates: readonly Candidate[]) => {
-    const done = await CHANGES[operation.kind](tx, candidates, { ...facts, nowMs: deps.clock.wallMs() });
+    const done = await CHANGES[kind](tx, candidates, { ...facts, nowMs: deps.clock.wallMs() });
     await appendSubjects(
       tx,
       operation.auditId,

@@ -46,7 +46,7 @@ describe("schema.prisma and the migrated database", () => {
     const admission = ["AdmissionRevision", "AdmissionRule", "AdmissionRuleVersion"];
     const rules = ["RedriveRule", "RedriveRuleRevision"];
     const others = ["SavedView", "Setting", "Source", "Target"];
-    const models = [...admission, "AuditEntry", "Control", "PayloadSchema", "Policy", ...rules, ...others];
+    const models = [...admission, "AuditEntry", "Control", "PayloadSchema", "Policy", "Recipe", ...rules, ...others];
     expect(Object.keys(Prisma.ModelName).sort()).toEqual(models);
   });
 

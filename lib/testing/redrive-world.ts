@@ -7,13 +7,17 @@ import type { DeadLetter } from "@/lib/core/dead-letter";
 import { localViewer } from "@/lib/core/viewer";
 import type { LaneConnection } from "@/lib/lane/connection";
 import { createLaneQueue } from "@/lib/lane/queue";
+import { createExpressions } from "@/lib/mending/expressions";
 import type { TargetDeps } from "@/lib/operations/add-target";
 import type { Deps } from "@/lib/operations/deps";
+import type { MendingDeps } from "@/lib/operations/examine-mend";
 import { parkEvents } from "@/lib/operations/park-events";
 import { requestRedrive } from "@/lib/operations/request-redrive";
 import { systemClock } from "@/lib/platform/clock";
 import { readEnv } from "@/lib/platform/env";
 import { createLog } from "@/lib/platform/log";
+import { createPayloadChecker } from "@/lib/redriving/check-payload";
+import { createSchemaCheck } from "@/lib/redriving/schema-check";
 import { createDb } from "@/lib/store/db";
 import { createLowRateStore } from "@/lib/store/prisma";
 import { readRedrive } from "@/lib/store/read/redrives";
@@ -41,7 +45,14 @@ export async function openWorld(options: {
     : { kind: "postgres", connectionString: database.url, max: 2 };
   const lane = createLaneQueue(connection, systemClock);
   const lowRate = createLowRateStore(database.url);
-  const deps: Deps & TargetDeps = { db, lane, clock: systemClock, log, lowRate, env: { envReferences: [] } };
+  const schemas = createSchemaCheck(systemClock);
+  const expressions = createExpressions(systemClock);
+  const checkPayloads = createPayloadChecker(schemas, systemClock);
+  const deps: Deps & TargetDeps & MendingDeps = {
+    ...{ db, lane, clock: systemClock, log, lowRate, env: { envReferences: [] } },
+    expressions,
+    checkPayloads,
+  };
   const workers: RunningWorker[] = [];
   const killed: ChildProcess[] = [];
   const variables = {
@@ -165,6 +176,8 @@ export async function openWorld(options: {
     for (const child of killed) child.kill("SIGKILL");
     await Promise.all(workers.map((started) => started.stop("test over")));
     await lane.close();
+    await schemas.close();
+    await expressions.close();
     await sink.stop();
     await lowRate.end();
     await db.end();

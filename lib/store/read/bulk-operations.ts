@@ -19,7 +19,7 @@ type BulkOperationRow = Omit<BulkOperationOut, "expected" | "etaMs" | "stalled">
 };
 
 const COLUMNS = `o.id, o.kind, o.state, o.selection - 'asOfMs' as selection, o.expected, o.expected_kind as "expectedKind",
-  o.changed, o.refused, o.refused_by_reason as "refusedByReason", o.reason, o.created_by as "createdBy",
+  o.changed, o.refused, o.refused_by_reason as "refusedByReason", o.options -> 'recipe' as recipe, o.reason, o.created_by as "createdBy",
   o.cancelled_by as "cancelledBy", o.audit_id as "auditId", o.created_at as "createdAt", o.started_at as "startedAt",
   o.finished_at as "finishedAt",
   ((o.changed + o.refused) / nullif(extract(epoch from o.worked_at - o.started_at), 0))::float8 as "ratePerSecond",

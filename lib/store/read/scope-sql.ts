@@ -61,9 +61,8 @@ export function seesEntry(scope: string): string {
     when 'view' then not exists (
       select 1 from jsonb_array_elements_text(coalesce(a.after, a.before) -> 'filter' -> 'source') named (source)
        where named.source <> all(${scope}::text[]))
-    when 'rule' then not exists (
-      select 1 from (values (a.before ->> 'source'), (a.after ->> 'source')) named (source)
-       where named.source <> all(${scope}::text[]))
+    when 'rule' then ${namesOnly(scope)}
+    when 'recipe' then ${namesOnly(scope)}
     when 'redrive-rule' then not exists (
       select 1 from (values (a.before), (a.after)) stated (rule)
        where rule is not null and (rule -> 'filter' -> 'source' <@ to_jsonb(${scope}::text[])) is not true)
@@ -71,4 +70,11 @@ export function seesEntry(scope: string): string {
    and not exists (
     select 1 from audit_subjects s left join dlq_events e on e.id = s.event_id
      where s.entry_id = a.id and (e.id is null or e.source_id not in (${idsOf(scope)})))`;
+}
+
+/** Over `a`: the source that the entry's values name, if any, is one of the scope. */
+function namesOnly(scope: string): string {
+  return `not exists (
+      select 1 from (values (a.before ->> 'source'), (a.after ->> 'source')) named (source)
+       where named.source <> all(${scope}::text[]))`;
 }

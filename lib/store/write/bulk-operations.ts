@@ -1,11 +1,20 @@
+import type { Recipe } from "@/lib/contract/recipes";
 import type { FrozenSelection } from "@/lib/contract/scope";
 import type { BulkKind, BulkState } from "@/lib/core/bulk-operation";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { BULK, BULK_MOVE } from "@/lib/store/state-sql";
 import { addedReasons } from "@/lib/store/write/redrive";
 
-/** For a release: failures, redrives and cooldown stay unchanged. For a confirm: the name of the consumer. */
-export type BulkOptions = { keepLimits?: boolean | undefined; consumer?: string | undefined };
+export type BulkOptions = {
+  /** Of a release: failures, redrives and cooldown stay unchanged. */
+  keepLimits?: boolean | undefined;
+  /** Of a confirm: its name. */
+  consumer?: string | undefined;
+  /** Of a mend. `masks`: whoever requested it may not reveal. */
+  recipe?: Recipe;
+  breaking?: boolean;
+  masks?: boolean;
+};
 
 export type NewBulkOperation = {
   id: string;
@@ -13,8 +22,9 @@ export type NewBulkOperation = {
   selection: FrozenSelection;
   options: BulkOptions;
   cutoff: string;
-  /** The planner's estimate of how many events are selected. */
+  /** How many events are selected. */
   expected: number;
+  expectedKind: "exact" | "estimated";
   refused: Record<string, number>;
   auditId: string;
   reason: string;
@@ -22,7 +32,7 @@ export type NewBulkOperation = {
   atMs: number;
 };
 
-export type BulkOperationRow = Omit<NewBulkOperation, "expected" | "refused" | "atMs"> & {
+export type BulkOperationRow = Omit<NewBulkOperation, "expected" | "expectedKind" | "refused" | "atMs"> & {
   state: BulkState;
   /** The last event of the last committed chunk; null = no chunk is committed. */
   cursor: string | null;
@@ -34,7 +44,7 @@ export async function insertBulkOperation(tx: Tx, operation: NewBulkOperation): 
   await tx.run(
     `insert into bulk_operations (id, kind, state, selection, options, cutoff, expected, expected_kind, refused,
                                   refused_by_reason, audit_id, reason, created_by, created_at)
-     values ($1, $2, ${BULK.RUNNING}, $3::jsonb, $4::jsonb, $5, $6, 'estimated', $7, $8::jsonb, $9, $10, $11,
+     values ($1, $2, ${BULK.RUNNING}, $3::jsonb, $4::jsonb, $5, $6, $13, $7, $8::jsonb, $9, $10, $11,
              to_timestamp($12::float8 / 1000))`,
     [
       operation.id,
@@ -49,6 +59,7 @@ export async function insertBulkOperation(tx: Tx, operation: NewBulkOperation): 
       operation.reason,
       operation.createdBy,
       operation.atMs,
+      operation.expectedKind,
     ],
   );
 }
@@ -133,5 +144,6 @@ export async function endBulkOperation(
       where id = $1 and state in ${from}`,
     [id, by],
   );
+  if (ended === 1) await tx.run("delete from mend_items where operation_id = $1", [id]);
   return ended === 1;
 }

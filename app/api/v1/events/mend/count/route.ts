@@ -1,0 +1,13 @@
+import { handle } from "@/app/_server/handle";
+import { SELECT_PROBLEMS } from "@/app/_server/operation";
+import { mendCountRequestSchema, mendCountsSchema } from "@/lib/contract/recipes";
+import { countMend } from "@/lib/operations/preview-mend";
+
+export const POST = handle({
+  id: "countMend",
+  summary: "How many events a recipe would change, break or fail for: each call counts on for a second; stores nothing",
+  body: mendCountRequestSchema,
+  answer: mendCountsSchema,
+  problems: [...SELECT_PROBLEMS, "invalid-recipe", "invalid-cursor"],
+  run: ({ deps, body, viewer }) => countMend(deps, body, viewer),
+});

@@ -1,0 +1,13 @@
+import { handle } from "@/app/_server/handle";
+import { SELECT_PROBLEMS } from "@/app/_server/operation";
+import { mendPageSchema, mendPreviewSchema } from "@/lib/contract/recipes";
+import { previewMend } from "@/lib/operations/preview-mend";
+
+export const POST = handle({
+  id: "previewMend",
+  summary: "What a recipe would do to each selected event, page by page; stores nothing",
+  body: mendPreviewSchema,
+  answer: mendPageSchema,
+  problems: [...SELECT_PROBLEMS, "invalid-recipe", "invalid-cursor"],
+  run: ({ deps, body, viewer }) => previewMend(deps, body, viewer),
+});

@@ -1,0 +1,18 @@
+import { handle } from "@/app/_server/handle";
+import { idempotencyOf } from "@/app/_server/idempotency";
+import { BODY_ID } from "@/app/_server/operation";
+import { mendAnswerSchema, undoMendSchema } from "@/lib/contract/recipes";
+import { requestUndoMend } from "@/lib/operations/request-mend";
+
+export const POST = handle({
+  id: "undoMend",
+  summary: "Make the revisions before a mend current again, of events that were not sent or revised since",
+  body: undoMendSchema,
+  idempotent: true,
+  status: 202,
+  answer: mendAnswerSchema,
+  problems: ["unknown-operation", "illegal-transition", "would-change-nothing"],
+  links: { getBulkOperation: BODY_ID },
+  run: ({ deps, request, body, viewer }) =>
+    requestUndoMend(deps, { ...body, idempotency: idempotencyOf(request, viewer, body) }, viewer),
+});

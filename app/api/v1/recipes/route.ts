@@ -1,0 +1,23 @@
+import { handle } from "@/app/_server/handle";
+import { BODY_ID } from "@/app/_server/operation";
+import { recipeListSchema, savedRecipeSchema, saveRecipeSchema } from "@/lib/contract/recipes";
+import { saveRecipe } from "@/lib/operations/save-recipe";
+import { listRecipes } from "@/lib/store/read/recipes";
+
+export const GET = handle({
+  id: "listRecipes",
+  summary: "Recipes with a name, in their newest versions",
+  answer: recipeListSchema,
+  run: ({ deps, viewer }) => listRecipes(deps.lowRate, viewer),
+});
+
+export const POST = handle({
+  id: "saveRecipe",
+  summary: "Save a recipe; under a known name it is the next version",
+  body: saveRecipeSchema,
+  status: 201,
+  answer: savedRecipeSchema,
+  problems: ["invalid-recipe", "name-taken"],
+  links: { deleteRecipe: BODY_ID },
+  run: ({ deps, body, viewer }) => saveRecipe(deps, body, viewer),
+});

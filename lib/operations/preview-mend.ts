@@ -1,0 +1,177 @@
+import { createHash } from "node:crypto";
+import * as z from "zod/mini";
+import type { MendCountRequest, MendCounts, MendItem, MendPage, MendPreviewRequest } from "@/lib/contract/recipes";
+import { idOut } from "@/lib/contract/schemas";
+import { scopeSelection } from "@/lib/contract/scope";
+import { iso } from "@/lib/core/iso-time";
+import { MEND_FAILURES, type MendFailure } from "@/lib/core/mending";
+import { DomainError } from "@/lib/core/problem";
+import { may, type Viewer } from "@/lib/core/viewer";
+import { compileRecipe, type Mender } from "@/lib/mending/apply-recipe";
+import { differencesOf } from "@/lib/mending/differences";
+import { type Examined, examineMend, type MendingDeps } from "@/lib/operations/examine-mend";
+import { assertEnded } from "@/lib/operations/select-events";
+import { type Candidate, type CandidatePage, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
+import { readSettings } from "@/lib/store/read/settings";
+
+/** One call of the page, and of the count: the next goes on where it stopped. */
+const PAGE_MS_MAX = 150;
+const COUNT_MS_MAX = 1_000;
+/** Events read at a time while a page looks for one outcome, and while counting. */
+const LOOK_CHUNK = 100;
+const COUNT_CHUNK = 1_000;
+/** Samples of each outcome in one answer of the count. */
+const SAMPLES_MAX = 3;
+
+type Request = Pick<MendCountRequest, "select" | "recipe">;
+
+/** What the recipe would do to the selected events, newest first. Throws as `openPreview`. */
+export async function previewMend(deps: MendingDeps, request: MendPreviewRequest, viewer: Viewer): Promise<MendPage> {
+  const { mend, page, masks, place } = await openPreview(deps, request, request.cursor, viewer, pagePlace);
+  const started = deps.clock.nowMs();
+  const items: MendItem[] = [];
+  const wanted = request.outcome;
+  let [after, looked, ended] = [place?.after ?? null, 0, false];
+  while (items.length < request.limit && !ended) {
+    const limit = wanted === undefined ? request.limit : LOOK_CHUNK;
+    const candidates = await readCandidates(deps.db, { ...page, after, limit });
+    ended = candidates.length < limit;
+    for await (const part of examineMend(deps, deps.db, mend, candidates)) {
+      for (const examined of part) {
+        if (items.length === request.limit) break;
+        [after, looked] = [examined.candidate.id, looked + 1];
+        if (wanted === undefined || examined.outcome === wanted) items.push(itemOf(examined, masks));
+      }
+    }
+    // What is left of the chunk is looked at by the next page.
+    if (after !== candidates.at(-1)?.id && candidates.length > 0) ended = false;
+    if (deps.clock.nowMs() - started > PAGE_MS_MAX) break;
+  }
+  return { items, nextCursor: ended ? null : written({ ...frozen(request, page), after }), looked };
+}
+
+/** Counts for about a second; the cursor carries the sums. Throws as `openPreview`. */
+export async function countMend(deps: MendingDeps, request: MendCountRequest, viewer: Viewer): Promise<MendCounts> {
+  const { mend, page, masks, place } = await openPreview(deps, request, request.cursor, viewer, countPlace);
+  const started = deps.clock.nowMs();
+  const sums = place?.sums ?? { looked: 0, changed: 0, unchanged: 0, breaksSchema: 0, failed: {}, refused: {} };
+  const samples: MendItem[] = [];
+  let after = place?.after ?? null;
+  const read = (from: string | null) => readCandidates(deps.db, { ...page, after: from, limit: COUNT_CHUNK });
+  let next = read(after);
+  let ended = false;
+  while (!ended) {
+    const candidates = await next;
+    after = candidates.at(-1)?.id ?? after;
+    ended = candidates.length < COUNT_CHUNK;
+    const enough = deps.clock.nowMs() - started > COUNT_MS_MAX;
+    // The next ones are read while these are looked at.
+    if (!ended && !enough) next = ignoringUnread(read(after));
+    for await (const part of examineMend(deps, deps.db, mend, candidates)) {
+      for (const examined of part) {
+        add(sums, examined);
+        const ofOutcome = samples.filter(({ outcome }) => outcome === examined.outcome);
+        if (ofOutcome.length < SAMPLES_MAX) samples.push(itemOf(examined, masks));
+      }
+    }
+    if (enough) break;
+  }
+  const cursor = ended ? null : written({ ...frozen(request, page), after, sums });
+  return { ...sums, kind: ended ? "exact" : "atLeast", asOf: iso(page.asOfMs), samples, nextCursor: cursor };
+}
+
+/** A page that is read ahead and then not used must not end the process when it fails. */
+function ignoringUnread<T>(read: Promise<T>): Promise<T> {
+  read.catch(() => undefined);
+  return read;
+}
+
+type Sums = Pick<MendCounts, "looked" | "changed" | "unchanged" | "breaksSchema" | "failed" | "refused">;
+
+function add(sums: Sums, { outcome, reason }: Examined): void {
+  sums.looked++;
+  if (outcome === "breaks-schema") sums.breaksSchema++;
+  else if (outcome === "failed" || outcome === "refused") sums[outcome][reason!] = (sums[outcome][reason!] ?? 0) + 1;
+  else sums[outcome]++;
+}
+
+function itemOf({ candidate, outcome, reason, detail, before, after }: Examined<Candidate>, masks: boolean): MendItem {
+  const { id, eventId, source, status, revision } = candidate;
+  const words = outcome === "failed" ? MEND_FAILURES[reason as MendFailure] : null;
+  const shown = before && after ? differencesOf(before, after, masks) : { differences: [], more: false };
+  return {
+    ...{ id, eventId, source, status, revision, outcome, reason },
+    detail: words === null ? detail : detail === null ? words : `${words}: ${detail}`,
+    ...shown,
+    bytesBefore: before?.payload.byteLength ?? 0,
+    bytesAfter: (after ?? before)?.payload.byteLength ?? 0,
+  };
+}
+
+const count = z.int().check(z.minimum(0));
+const counts = z.record(z.string(), count);
+const base = { asked: z.string(), asOfMs: z.number(), cutoff: idOut, after: z.nullable(idOut) };
+const pagePlace = z.strictObject(base);
+const countPlace = z.strictObject({
+  ...base,
+  sums: z.strictObject({
+    looked: count,
+    changed: count,
+    unchanged: count,
+    breaksSchema: count,
+    failed: counts,
+    refused: counts,
+  }),
+});
+
+type Place = z.infer<typeof pagePlace>;
+
+/**
+ * Throws DomainError `invalid-recipe`, `invalid-cursor`, `unknown-operation`, `illegal-transition`, `forbidden`. A
+ * selection is frozen by time at the first call: later arrivals are left out.
+ */
+async function openPreview<P extends Place>(
+  deps: MendingDeps,
+  request: Request,
+  cursor: string | undefined,
+  viewer: Viewer,
+  schema: z.ZodMiniType<P>,
+): Promise<{ mend: Mender; page: Omit<CandidatePage, "after" | "limit">; masks: boolean; place: P | null }> {
+  const selection = scopeSelection(viewer, "edit", request.select);
+  const masks = !may(viewer, "reveal");
+  const place = cursor === undefined ? null : read(cursor, schema, asked(request));
+  const asOfMs = place?.asOfMs ?? deps.clock.wallMs();
+  if ("operation" in selection && place === null) await assertEnded(deps.db, selection.operation);
+  const { payloadBytesMax } = await readSettings(deps.db);
+  const mend = await compileRecipe(deps, request.recipe, { payloadBytesMax, masks });
+  return { mend, masks, place, page: { selection, asOfMs, cutoff: place?.cutoff ?? cutoffOf(selection, asOfMs) } };
+}
+
+/** The sums of one recipe must not go on with another. */
+function asked({ select, recipe }: Request): string {
+  return createHash("sha256")
+    .update(JSON.stringify([select, recipe]))
+    .digest("base64url")
+    .slice(0, 16);
+}
+
+function frozen(request: Request, { asOfMs, cutoff }: Pick<CandidatePage, "asOfMs" | "cutoff">) {
+  return { asked: asked(request), asOfMs, cutoff };
+}
+
+function written(place: Place & { sums?: Sums }): string {
+  return Buffer.from(JSON.stringify(place)).toString("base64url");
+}
+
+function read<P extends Place>(cursor: string, schema: z.ZodMiniType<P>, wanted: string): P {
+  let place: P | null = null;
+  try {
+    place = schema.parse(JSON.parse(Buffer.from(cursor, "base64url").toString()));
+  } catch {
+    // Said below.
+  }
+  if (place?.asked === wanted) return place;
+  throw new DomainError("invalid-cursor", "The cursor is none of this selection and recipe: begin without one", {
+    fields: [{ field: "cursor", detail: "take nextCursor of an answer to the same request" }],
+  });
+}

@@ -1,0 +1,186 @@
+import type { BulkAnswer } from "@/lib/contract/events";
+import type { MendRequest, UndoMendRequest } from "@/lib/contract/recipes";
+import { type FrozenSelection, type ScopedSelection, scopeSelection } from "@/lib/contract/scope";
+import { BULK_BEGINS, BULK_EFFECT } from "@/lib/core/bulk-operation";
+import { DomainError } from "@/lib/core/problem";
+import { may, type Viewer } from "@/lib/core/viewer";
+import { compileRecipe, type Mender } from "@/lib/mending/apply-recipe";
+import { ringOrLog } from "@/lib/operations/change-events";
+import type { Deps } from "@/lib/operations/deps";
+import { examineMend, type MendingDeps } from "@/lib/operations/examine-mend";
+import { selectEvents, unknownOperation } from "@/lib/operations/select-events";
+import { inTransaction } from "@/lib/operations/walk-selection";
+import { readFrozen } from "@/lib/operations/work-mend";
+import { uuidv7 } from "@/lib/platform/ids";
+import type { Tx } from "@/lib/store/db";
+import { readBulkOperation } from "@/lib/store/read/bulk-operations";
+import { cutoffOf } from "@/lib/store/read/candidates";
+import { readSettings } from "@/lib/store/read/settings";
+import { appendAudit } from "@/lib/store/write/audit";
+import { type BulkOptions, insertBulkOperation } from "@/lib/store/write/bulk-operations";
+import { answerOnce, type IdempotentRequest } from "@/lib/store/write/idempotent-request";
+import { freezeMend } from "@/lib/store/write/mends";
+
+/** Events of one mend: they are frozen in the transaction of the request. */
+export const MEND_EVENTS_MAX = 500_000;
+/** For so long a request looks for an event that would change. Freezing, and the first events, take a second. */
+const LOOK_MS_MAX = 20_000;
+const LOOK_CHUNK = 1_000;
+
+type Idempotent = { idempotency: IdempotentRequest | null };
+
+/**
+ * Freezes the selected events with their revisions, as a bulk operation that a worker carries out. Throws DomainError
+ * `invalid-recipe`, `would-change-nothing`, `too-many-events`, `empty-selection`, `unknown-event`, `unknown-operation`,
+ * `illegal-transition`, `forbidden`, `idempotency-key-reused`.
+ */
+export async function requestMend(
+  deps: Deps & MendingDeps,
+  { select, recipe, reason, breaking, idempotency }: MendRequest & Idempotent,
+  viewer: Viewer,
+): Promise<BulkAnswer> {
+  const selection = scopeSelection(viewer, "edit", select);
+  const masks = !may(viewer, "reveal");
+  const { payloadBytesMax } = await readSettings(deps.db);
+  const mend = await compileRecipe(deps, recipe, { payloadBytesMax, masks });
+  const asOfMs = deps.clock.wallMs();
+  const page = { selection, asOfMs, cutoff: cutoffOf(selection, asOfMs) };
+  return begin(deps, idempotency, asOfMs, async (tx) => {
+    const first = await selectEvents(tx, page, 1);
+    const id = uuidv7(asOfMs);
+    const options = { recipe, breaking, masks };
+    const facts = {
+      id,
+      kind: "mend" as const,
+      selection: { ...selection, asOfMs },
+      options,
+      cutoff: page.cutoff,
+      reason,
+    };
+    await insert(tx, { ...facts, expected: 0, refused: missingOf(first.missing) }, viewer);
+    const frozen = await freezeMend(tx, id, page, MEND_EVENTS_MAX);
+    if (frozen > MEND_EVENTS_MAX) {
+      throw new DomainError("too-many-events", `More than ${MEND_EVENTS_MAX} events are selected`, {
+        fields: [{ field: "select.filter", detail: "narrow it, and mend one part after the other" }],
+      });
+    }
+    await tx.run("update bulk_operations set expected = $2 where id = $1", [id, frozen + first.missing]);
+    await assertChanges(deps, tx, mend, { id, breaking });
+    return { id, state: BULK_BEGINS, changed: 0, refused: missingOf(first.missing), ids: null, underWay: 0 };
+  });
+}
+
+/**
+ * Makes the revisions before a mend current again, of each event that nobody has revised and nothing was sent of since.
+ * Throws DomainError `unknown-operation`, `illegal-transition`, `would-change-nothing`, `forbidden`,
+ * `idempotency-key-reused`.
+ */
+export async function requestUndoMend(
+  deps: Deps,
+  { select: { operation }, reason, idempotency }: UndoMendRequest & Idempotent,
+  viewer: Viewer,
+): Promise<BulkAnswer> {
+  const selection = scopeSelection(viewer, "edit", { operation });
+  const asOfMs = deps.clock.wallMs();
+  return begin(deps, idempotency, asOfMs, async (tx) => {
+    const mend = await readBulkOperation(tx, viewer, operation);
+    if (!mend) throw unknownOperation(operation, "select.operation");
+    if (mend.kind !== "mend" || mend.state === BULK_BEGINS) {
+      const detail =
+        mend.kind === "mend" ? "wait until it is DONE, or cancel it" : `is of kind ${mend.kind}: name a mend`;
+      throw new DomainError("illegal-transition", "This operation is no ended mend", {
+        fields: [{ field: "select.operation", detail }],
+      });
+    }
+    if (mend.changed === 0) throw wouldChangeNothing("The mend has changed no event");
+    const id = uuidv7(asOfMs);
+    const facts = {
+      id,
+      kind: "undo-mend" as const,
+      selection: { ...selection, asOfMs },
+      options: {},
+      cutoff: cutoffOf(selection, asOfMs),
+      reason,
+    };
+    await insert(tx, { ...facts, expected: mend.changed, refused: {} }, viewer);
+    return { id, state: BULK_BEGINS, changed: 0, refused: {}, ids: null, underWay: 0 };
+  });
+}
+
+async function begin(
+  deps: Deps,
+  idempotency: IdempotentRequest | null,
+  nowMs: number,
+  work: (tx: Tx) => Promise<BulkAnswer>,
+): Promise<BulkAnswer> {
+  const { answer, isNew } = await inTransaction(deps.db, (tx) => answerOnce(tx, idempotency, nowMs, () => work(tx)));
+  if (isNew) await ringOrLog(deps, answer.id!);
+  return answer;
+}
+
+function missingOf(missing: number): Record<string, number> {
+  return missing > 0 ? { "not-found": missing } : {};
+}
+
+type NewMend = {
+  id: string;
+  kind: "mend" | "undo-mend";
+  selection: FrozenSelection;
+  options: BulkOptions;
+  cutoff: string;
+  reason: string;
+  expected: number;
+  refused: Record<string, number>;
+};
+
+/** The operation and its audit entry, which holds the recipe; each chunk adds its events to the entry. */
+async function insert(tx: Tx, mend: NewMend, viewer: Viewer): Promise<void> {
+  const { asOfMs, ...selection } = mend.selection;
+  const { action } = BULK_EFFECT[mend.kind];
+  const auditId = await appendAudit(tx, {
+    actor: viewer.name,
+    action,
+    subjectKind: "event",
+    subjectId: null,
+    reason: mend.reason,
+    before: null,
+    after: { ...mend.options, ...shownSelection(selection as ScopedSelection) },
+    count: 0,
+    atMs: asOfMs,
+  });
+  await insertBulkOperation(tx, { ...mend, expectedKind: "exact", auditId, createdBy: viewer.name, atMs: asOfMs });
+}
+
+function shownSelection(selection: ScopedSelection): object {
+  return "ids" in selection ? { ids: selection.ids.length } : selection;
+}
+
+/** Looks at the frozen events until one would change. Throws `would-change-nothing` when none does. */
+async function assertChanges(
+  deps: MendingDeps,
+  tx: Tx,
+  mend: Mender,
+  { id, breaking }: { id: string; breaking: boolean },
+): Promise<void> {
+  const started = deps.clock.nowMs();
+  const found: Record<string, number> = {};
+  for (let after: string | null = null; deps.clock.nowMs() - started < LOOK_MS_MAX; ) {
+    const page = await readFrozen(tx, { operationId: id, after, limit: LOOK_CHUNK });
+    if (page.length === 0) {
+      const reasons = Object.entries(found).map(([reason, count]) => `${reason}: ${count}`);
+      throw wouldChangeNothing("The recipe would change none of the selected events", reasons.join(", "));
+    }
+    for await (const part of examineMend(deps, tx, mend, page)) {
+      for (const { outcome, reason } of part) {
+        if (outcome === "changed" || (outcome === "breaks-schema" && breaking)) return;
+        const why = reason ?? outcome;
+        found[why] = (found[why] ?? 0) + 1;
+      }
+    }
+    after = page.at(-1)!.id;
+  }
+}
+
+function wouldChangeNothing(message: string, detail = "see POST /api/v1/events/mend/preview"): DomainError {
+  return new DomainError("would-change-nothing", message, { fields: [{ field: "recipe", detail }] });
+}

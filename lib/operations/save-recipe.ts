@@ -1,0 +1,74 @@
+import type { SavedRecipe, SaveRecipeRequest } from "@/lib/contract/recipes";
+import { DomainError } from "@/lib/core/problem";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
+import { compileRecipe, type MendDeps } from "@/lib/mending/apply-recipe";
+import type { LowRateDeps } from "@/lib/operations/deps";
+import { uuidv7 } from "@/lib/platform/ids";
+import { isNameTaken } from "@/lib/store/prisma";
+import { savedRecipeOut, seesRecipe } from "@/lib/store/read/recipes";
+
+/**
+ * Saves a recipe; under a known name as its next version. Throws DomainError `invalid-recipe`, `forbidden`, `name-taken`
+ * when a recipe of this name belongs to another source, or somebody saves it at this moment.
+ */
+export async function saveRecipe(
+  deps: LowRateDeps & MendDeps,
+  { name, recipe, source }: SaveRecipeRequest,
+  viewer: Viewer,
+): Promise<SavedRecipe> {
+  assertMay(viewer, "edit", source === null ? "all" : [source]);
+  // The size of payloads and the masks are those of its use.
+  await compileRecipe(deps, recipe, { payloadBytesMax: 0, masks: false });
+  const nowMs = deps.clock.wallMs();
+  try {
+    return await deps.lowRate.write(async ({ prisma, audit }) => {
+      const last = await prisma.recipe.findFirst({ where: { name }, orderBy: { version: "desc" } });
+      if (last && last.source !== source) throw nameTaken(name);
+      const version = (last?.version ?? 0) + 1;
+      const row = await prisma.recipe.create({
+        data: { id: uuidv7(nowMs), name, version, recipe: recipe as object, source, createdBy: viewer.name },
+      });
+      await audit({
+        actor: viewer.name,
+        action: "recipe.saved",
+        subjectKind: "recipe",
+        subjectId: name,
+        before: last && { version: last.version, recipe: last.recipe, source },
+        after: { version, recipe, source },
+        count: 1,
+        atMs: nowMs,
+      });
+      return savedRecipeOut(row);
+    });
+  } catch (error) {
+    throw isNameTaken(error) ? nameTaken(name) : error;
+  }
+}
+
+function nameTaken(name: string): DomainError {
+  return new DomainError("name-taken", `There is a recipe named ${name}: choose another name`, {
+    fields: [{ field: "name", detail: "is taken" }],
+  });
+}
+
+/** Deletes all versions. Throws DomainError `unknown-recipe`, `forbidden`. */
+export async function deleteRecipe(deps: LowRateDeps, id: string, viewer: Viewer): Promise<void> {
+  assertMay(viewer, "edit");
+  await deps.lowRate.write(async ({ prisma, audit }) => {
+    const recipe = await prisma.recipe.findUnique({ where: { id } });
+    if (!recipe || !seesRecipe(viewer, recipe)) throw new DomainError("unknown-recipe", "There is no such recipe");
+    const { name, source } = recipe;
+    assertMay(viewer, "edit", source === null ? "all" : [source]);
+    const { count } = await prisma.recipe.deleteMany({ where: { name } });
+    await audit({
+      actor: viewer.name,
+      action: "recipe.deleted",
+      subjectKind: "recipe",
+      subjectId: name,
+      before: { recipe: recipe.recipe, source, versions: count },
+      after: null,
+      count: 1,
+      atMs: deps.clock.wallMs(),
+    });
+  });
+}

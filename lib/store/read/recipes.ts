@@ -1,0 +1,29 @@
+import type { Recipe, RecipeList, SavedRecipe } from "@/lib/contract/recipes";
+import { sees, sourceScope, type Viewer } from "@/lib/core/viewer";
+import type { Recipe as Row } from "@/lib/store/generated/client";
+import type { LowRateStore } from "@/lib/store/prisma";
+
+/** Maximum number of recipes: more than a menu can show. */
+const RECIPES_MAX = 500;
+
+/** The newest version of each, by name. */
+export async function listRecipes(lowRate: LowRateStore, viewer: Viewer): Promise<RecipeList> {
+  const scope = sourceScope(viewer);
+  const rows = await lowRate.read((client) =>
+    client.recipe.findMany({
+      distinct: ["name"],
+      orderBy: [{ name: "asc" }, { version: "desc" }],
+      where: scope === null ? {} : { OR: [{ source: null }, { source: { in: scope } }] },
+      take: RECIPES_MAX,
+    }),
+  );
+  return { items: rows.map(savedRecipeOut) };
+}
+
+export function seesRecipe(viewer: Viewer, { source }: Pick<Row, "source">): boolean {
+  return source === null || sees(viewer, source);
+}
+
+export function savedRecipeOut({ id, name, version, recipe, source, createdBy, createdAt }: Row): SavedRecipe {
+  return { id, name, version, recipe: recipe as Recipe, source, createdBy, createdAt: createdAt.toISOString() };
+}

@@ -1,0 +1,451 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
+import { mendCountRequestSchema, mendPreviewSchema, type Recipe } from "@/lib/contract/recipes";
+import type { Selection } from "@/lib/contract/selection";
+import { localViewer, type Viewer } from "@/lib/core/viewer";
+import { cancelBulkOperation } from "@/lib/operations/cancel-bulk-operation";
+import { ignoreEvents } from "@/lib/operations/ignore-events";
+import { countMend, previewMend } from "@/lib/operations/preview-mend";
+import { requestMend, requestUndoMend } from "@/lib/operations/request-mend";
+import { deleteRecipe, saveRecipe } from "@/lib/operations/save-recipe";
+import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
+import { readBulkOperation } from "@/lib/store/read/bulk-operations";
+import { listRecipes } from "@/lib/store/read/recipes";
+import { reviseEvents } from "@/lib/store/write/revise-events";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+const CHUNK = 1_000;
+const RENAME: Recipe = { kind: "form", steps: [{ op: "rename", at: "/custId", to: "customerId" }] };
+const ada = localViewer("ada");
+
+let world: World;
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+});
+afterEach(async () => {
+  const broken = await world.broken();
+  const left = await world.db.query(
+    "select operation_id from mend_items i join bulk_operations o on o.id = i.operation_id where o.state <> 'RUNNING'",
+  );
+  await world.close();
+  expect(broken).toEqual([]);
+  expect(left).toEqual([]);
+});
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const payloadOf = (index: number) => `{"custId": 90071992547409${String(index).padStart(5, "0")} , "n":1.0}`;
+const parkMany = (count: number) => world.park(count, (index) => ({ payload: bytes(payloadOf(index)) }));
+
+type Change = { select?: Selection; recipe?: Recipe; breaking?: boolean; key?: string; viewer?: Viewer };
+async function request({
+  select = { filter: {} },
+  recipe = RENAME,
+  breaking = false,
+  key,
+  viewer = ada,
+}: Change = {}): Promise<string> {
+  const idempotency = key === undefined ? null : { actor: viewer.name, key, fingerprint: key };
+  const answer = await requestMend(
+    world.deps,
+    { select, recipe, reason: "renamed by the producer", breaking, idempotency },
+    viewer,
+  );
+  expect(answer).toMatchObject({ state: "RUNNING", changed: 0, ids: null });
+  return answer.id!;
+}
+const undo = async (operation: string) =>
+  (await requestUndoMend(world.deps, { select: { operation }, reason: "the wrong field", idempotency: null }, ada)).id!;
+const work = (id: string) => workBulkOperation(world.deps, id, new AbortController().signal);
+const operation = async (id: string) => (await readBulkOperation(world.db, ada, id))!;
+const until = (id: string, wanted: (operation: BulkOperationOut) => boolean) =>
+  expect.poll(async () => wanted(await operation(id)), { timeout: 60_000, interval: 20 }).toBe(true);
+
+/** Each chunk takes a moment longer, so that something can happen within one. */
+async function slowChunks(): Promise<void> {
+  await world.db.run(`create function slow_chunk() returns trigger language plpgsql as
+    'begin if new.cursor is distinct from old.cursor then perform pg_sleep(0.4); end if; return new; end'`);
+  await world.db.run("create trigger slow before update on bulk_operations for each row execute function slow_chunk()");
+}
+
+/** Current payloads by event id. */
+async function payloads(): Promise<Map<string, string>> {
+  const rows = await world.db.query<{ id: string; text: string }>(
+    `select e.event_id as id, convert_from(coalesce(r.payload, b.payload), 'utf8') as text
+       from dlq_events e join dlq_event_bodies b on b.id = e.id
+       left join event_revisions r on r.id = e.id and r.revision = e.revision`,
+  );
+  return new Map(rows.map(({ id, text }) => [id, text]));
+}
+
+/** Each event has one further revision, its current one, with the bytes of the recipe. */
+async function mendedOnce(count: number): Promise<void> {
+  const [row] = await world.db.query(
+    `select count(*)::int as revisions, count(distinct r.id)::int as events, bool_and(e.revision = 2 and r.revision = 2) as current,
+            bool_and(convert_from(r.payload, 'utf8') = replace(convert_from(b.payload, 'utf8'), 'custId', 'customerId')) as exact
+       from event_revisions r join dlq_events e on e.id = r.id join dlq_event_bodies b on b.id = r.id`,
+  );
+  expect(row).toEqual({ revisions: count, events: count, current: true, exact: true });
+}
+
+async function audited(id: string, count: number): Promise<void> {
+  const { auditId } = await operation(id);
+  const rows = await world.db.query<{ n: number; events: number }>(
+    "select count(*)::int as n, count(distinct event_id)::int as events from audit_subjects where entry_id = $1",
+    [auditId],
+  );
+  expect(rows).toEqual([{ n: count, events: count }]);
+}
+
+describe("a mend", () => {
+  test("goes on where its worker was killed: each event is revised once, and keeps every other byte", async () => {
+    const events = 3 * CHUNK + 100;
+    await parkMany(events);
+    await slowChunks();
+    const first = await world.doomedWorker();
+    const id = await request();
+    await until(id, ({ changed }) => changed >= CHUNK);
+    first.kill("SIGKILL");
+    const half = await operation(id);
+    expect(half).toMatchObject({ state: "RUNNING", expected: { value: events, kind: "exact" } });
+    expect(half.changed).toBeLessThan(events);
+    await world.worker();
+    await until(id, ({ state }) => state === "DONE");
+    expect(await operation(id)).toMatchObject({ changed: events, refused: 0, recipe: RENAME });
+    await mendedOnce(events);
+    await audited(id, events);
+  });
+
+  test("that two workers carry out is carried out once", async () => {
+    await parkMany(2 * CHUNK);
+    await slowChunks();
+    const id = await request();
+    await Promise.all([work(id), work(id)]);
+    expect(await operation(id)).toMatchObject({ state: "DONE", changed: 2 * CHUNK, refused: 0 });
+    await mendedOnce(2 * CHUNK);
+    await audited(id, 2 * CHUNK);
+  });
+
+  test("that is asked for twice under one key is one mend, also when it has ended by then", async () => {
+    await parkMany(3);
+    const id = await request({ key: "k" });
+    await work(id);
+    const again = await requestMend(
+      world.deps,
+      {
+        select: { filter: {} },
+        recipe: RENAME,
+        reason: "renamed by the producer",
+        breaking: false,
+        idempotency: { actor: "ada", key: "k", fingerprint: "k" },
+      },
+      ada,
+    );
+    expect(again.id).toBe(id);
+    await expect(request({ key: "other" })).rejects.toMatchObject({
+      code: "would-change-nothing",
+      fields: [{ detail: "unchanged: 3" }],
+    });
+    await mendedOnce(3);
+  });
+
+  test("leaves what was queued, ignored and revised after its request as it is, but for the ignored", async () => {
+    await parkMany(4);
+    const ids = await world.idsOf();
+    const id = await request();
+    await world.request({ select: { ids: [ids[0]!] } });
+    await ignoreEvents(world.deps, { select: { ids: [ids[1]!] }, reason: "known" }, ada);
+    const edited = {
+      id: ids[2]!,
+      base: 1,
+      payload: bytes("edited"),
+      contentType: "text/plain",
+      headers: [],
+      patch: null,
+    };
+    await world.db.transaction((tx) =>
+      reviseEvents(tx, {
+        cause: "edit",
+        actor: "bob",
+        reason: null,
+        operationId: null,
+        atMs: Date.now(),
+        revisions: [edited],
+      }),
+    );
+    await work(id);
+    expect(await operation(id)).toMatchObject({
+      state: "DONE",
+      changed: 2,
+      refusedByReason: { "event-queued": 1, "stale-revision": 1 },
+    });
+    const now = await payloads();
+    expect([...now.values()].filter((text) => text.includes("customerId"))).toHaveLength(2);
+    expect([...now.values()]).toContain("edited");
+  });
+
+  test("of events that a redrive takes while it runs revises none of those", async () => {
+    await parkMany(2 * CHUNK);
+    await slowChunks();
+    const id = await request();
+    const mending = work(id);
+    await until(id, ({ changed }) => changed > 0);
+    const { id: redrive } = await world.request({ select: { filter: {} } });
+    await mending;
+    const { changed, refusedByReason } = await operation(id);
+    expect(changed + (refusedByReason["event-queued"] ?? 0)).toBe(2 * CHUNK);
+    const frozen = await world.db.query(
+      `select count(*) filter (where i.revision <> e.revision)::int as differ, count(*)::int as items
+         from redrive_items i join dlq_events e on e.id = i.id where i.redrive_id = $1`,
+      [redrive],
+    );
+    expect(frozen).toEqual([{ differ: 0, items: 2 * CHUNK }]);
+  });
+
+  test("that is cancelled keeps what it has changed, and forgets what it had frozen", async () => {
+    await parkMany(3 * CHUNK);
+    await slowChunks();
+    const id = await request();
+    const mending = work(id);
+    await until(id, ({ changed }) => changed > 0);
+    await cancelBulkOperation(world.deps, { id }, ada);
+    await mending;
+    const { state, changed } = await operation(id);
+    expect(state).toBe("CANCELLED");
+    expect(changed).toBeLessThan(3 * CHUNK);
+    await mendedOnce(changed);
+  });
+
+  test("is refused as a whole when it changes nothing, fails for all or breaks the schema of all", async () => {
+    await world.source("strict", { schema: { type: "object", required: ["custId"] } });
+    await parkMany(2);
+    await world.park(2, (index) => ({ eventId: `strict-${index}`, payload: bytes('{"custId":1}') }), "strict");
+    const strict: Selection = { filter: { source: ["strict"] } };
+    await expect(request({ recipe: { kind: "merge-patch", patch: { absent: null } } })).rejects.toMatchObject({
+      code: "would-change-nothing",
+    });
+    await expect(request({ select: strict })).rejects.toMatchObject({
+      code: "would-change-nothing",
+      fields: [{ detail: "schema-mismatch: 2" }],
+    });
+    await expect(
+      request({ recipe: { kind: "json-patch", patch: [{ op: "test", path: "/custId", value: "x" }] } }),
+    ).rejects.toMatchObject({ code: "would-change-nothing", fields: [{ detail: "test-failed: 4" }] });
+    await expect(request({ recipe: { kind: "jsonata", expression: "$ ~> (" } })).rejects.toMatchObject({
+      code: "invalid-recipe",
+    });
+    expect(await world.db.query("select 1 from bulk_operations union all select 1 from mend_items")).toEqual([]);
+
+    const id = await request();
+    await work(id);
+    expect(await operation(id)).toMatchObject({ changed: 2, refusedByReason: { "breaks-schema": 2 } });
+    const all = await request({ select: strict, breaking: true });
+    await work(all);
+    expect(await operation(all)).toMatchObject({ changed: 2, refused: 0 });
+  });
+
+  test("refuses each revision that would be larger than the limit", async () => {
+    await world.park(2, (index) => ({ payload: bytes(JSON.stringify({ a: "x".repeat(index === 0 ? 10 : 1_000) })) }));
+    const id = await request({ recipe: { kind: "merge-patch", patch: { b: "y".repeat(1_048_000) } } });
+    await work(id);
+    const { changed, refusedByReason } = await operation(id);
+    expect({ changed, refusedByReason }).toEqual({ changed: 1, refusedByReason: { "too-large": 1 } });
+  });
+
+  test("by an expression that never ends for some events revises the others", async () => {
+    await world.park(6, (index) => ({ payload: bytes(JSON.stringify({ n: index, big: 1 })) }));
+    const expression = "n = 2 ? ($f := function($x) { $f($x + 1) }; $f(1)) : $merge([$, {'m': n}])";
+    const id = await request({ recipe: { kind: "jsonata", expression } });
+    await work(id);
+    expect(await operation(id)).toMatchObject({ changed: 5, refusedByReason: { "expression-timeout": 1 } });
+  });
+
+  test("its events are a selection, which a redrive sends in their new revision", async () => {
+    await parkMany(3);
+    const ids = await world.idsOf();
+    const id = await request({ select: { ids: ids.slice(0, 2) } });
+    await work(id);
+    await world.worker();
+    const { id: redrive } = await world.request({ select: { operation: id } });
+    expect(await world.ended(redrive)).toMatchObject({ total: 2, delivered: 2 });
+    expect((await world.statuses()).PENDING).toBe(1);
+    const sent = await world.db.query("select distinct revision from redrive_attempts");
+    expect(sent).toEqual([{ revision: 2 }]);
+  });
+});
+
+describe("undo of a mend", () => {
+  test("makes the arrived bytes current again, but for what was sent, queued or revised since", async () => {
+    await parkMany(6);
+    const ids = await world.idsOf();
+    const before = await payloads();
+    const id = await request();
+    await work(id);
+    // One is sent and comes back with other bytes' errors, one is queued, one is mended further.
+    await world.db.run(
+      `insert into redrive_attempts (id, redrive_id, attempt, fence, state, target, idempotency_key, opened_at, revision)
+       values ($1, gen_random_uuid(), 1, 1, 'failed', 't', 'k', now(), 2)`,
+      [ids[0]],
+    );
+    await world.request({ select: { ids: [ids[1]!] } });
+    const further = await request({ select: { ids: [ids[2]!] }, recipe: { kind: "merge-patch", patch: { more: 1 } } });
+    await work(further);
+
+    const undone = await undo(id);
+    await work(undone);
+    expect(await operation(undone)).toMatchObject({
+      state: "DONE",
+      kind: "undo-mend",
+      changed: 3,
+      refusedByReason: { "sent-since": 1, "event-queued": 1, "stale-revision": 1 },
+    });
+    await audited(undone, 3);
+    const now = await payloads();
+    expect([...now].filter(([key, text]) => before.get(key) === text)).toHaveLength(3);
+    const [revisions] = await world.db.query("select count(*)::int as n from event_revisions");
+    expect(revisions).toEqual({ n: 7 });
+  });
+
+  test("goes on where its worker was killed", async () => {
+    await parkMany(2 * CHUNK + 10);
+    const id = await request();
+    await work(id);
+    await slowChunks();
+    const first = await world.doomedWorker();
+    const undone = await undo(id);
+    await until(undone, ({ changed }) => changed >= CHUNK);
+    first.kill("SIGKILL");
+    await world.worker();
+    await until(undone, ({ state }) => state === "DONE");
+    expect(await operation(undone)).toMatchObject({ changed: 2 * CHUNK + 10, refused: 0 });
+    expect(await world.db.query("select distinct revision from dlq_events")).toEqual([{ revision: 1 }]);
+    await audited(undone, 2 * CHUNK + 10);
+  });
+
+  test("is refused while the mend runs, for what is no mend, and for a mend that changed nothing", async () => {
+    await parkMany(2);
+    const id = await request();
+    await expect(undo(id)).rejects.toMatchObject({ code: "illegal-transition" });
+    await cancelBulkOperation(world.deps, { id }, ada);
+    await expect(undo(id)).rejects.toMatchObject({ code: "would-change-nothing" });
+    await expect(undo("019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60")).rejects.toMatchObject({ code: "unknown-operation" });
+  });
+});
+
+describe("a preview", () => {
+  const preview = (change: object, viewer = ada) =>
+    previewMend(world.deps, mendPreviewSchema.parse({ select: { filter: {} }, recipe: RENAME, ...change }), viewer);
+  const count = (change: object = {}) =>
+    countMend(world.deps, mendCountRequestSchema.parse({ select: { filter: {} }, recipe: RENAME, ...change }), ada);
+
+  beforeEach(async () => {
+    await world.source("strict", { schema: { type: "object", required: ["custId"] } });
+    await world.park(40, (index) => ({ payload: bytes(index % 4 === 0 ? "{}" : payloadOf(index)) }));
+    await world.park(3, (index) => ({ eventId: `strict-${index}`, payload: bytes('{"custId":1}') }), "strict");
+    await world.park(2, (index) => ({ eventId: `bad-${index}`, payload: bytes("{bad") }));
+  });
+
+  test("pages over every event once, with each one's outcome and differences, and stores nothing", async () => {
+    const seen: Awaited<ReturnType<typeof preview>>["items"] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page = await preview({ limit: 7, ...(cursor ? { cursor } : {}) });
+      seen.push(...page.items);
+      if (page.nextCursor === null) break;
+      cursor = page.nextCursor;
+    }
+    expect(new Set(seen.map(({ id }) => id)).size).toBe(45);
+    expect(seen).toHaveLength(45);
+    const by = Map.groupBy(seen, ({ outcome }) => outcome);
+    expect(Object.fromEntries([...by].map(([outcome, items]) => [outcome, items.length]))).toEqual({
+      changed: 30,
+      unchanged: 10,
+      "breaks-schema": 3,
+      failed: 2,
+    });
+    expect(by.get("changed")![0]).toMatchObject({
+      reason: null,
+      differences: [
+        { at: "/custId", before: expect.stringMatching(/^90071992547409\d{5}$/), after: null },
+        { at: "/customerId", before: null, after: expect.stringMatching(/^90071992547409\d{5}$/) },
+      ],
+    });
+    expect(by.get("failed")![0]).toMatchObject({ reason: "not-json", detail: "its payload is not JSON in UTF-8" });
+    expect(await world.db.query("select 1 from event_revisions union all select 1 from bulk_operations")).toEqual([]);
+  });
+
+  test("of one outcome shows that one alone", async () => {
+    const page = await preview({ outcome: "breaks-schema", limit: 10 });
+    expect(page).toMatchObject({ nextCursor: null, looked: 45 });
+    expect(page.items.map(({ outcome, detail }) => [outcome, detail])).toEqual(
+      Array(3).fill(["breaks-schema", expect.stringContaining("custId")]),
+    );
+    const first = await preview({ outcome: "breaks-schema", limit: 2 });
+    const second = await preview({ outcome: "breaks-schema", limit: 2, cursor: first.nextCursor });
+    expect([first.items.length, second.items.length]).toEqual([2, 1]);
+  });
+
+  test("counts all, with samples of each outcome; its cursor belongs to one selection and recipe", async () => {
+    const counts = await count();
+    expect(counts).toMatchObject({
+      looked: 45,
+      changed: 30,
+      unchanged: 10,
+      breaksSchema: 3,
+      failed: { "not-json": 2 },
+      refused: {},
+      kind: "exact",
+      nextCursor: null,
+    });
+    expect(new Set(counts.samples.map(({ outcome }) => outcome)).size).toBe(4);
+    const page = await preview({ limit: 1 });
+    await expect(
+      preview({ limit: 1, recipe: { kind: "merge-patch", patch: { a: 1 } }, cursor: page.nextCursor }),
+    ).rejects.toMatchObject({
+      code: "invalid-cursor",
+    });
+  });
+
+  test("leaves out what arrives after its first page", async () => {
+    const page = await preview({ limit: 44 });
+    await world.park(5, (index) => ({ eventId: `later-${index}` }));
+    expect((await preview({ limit: 44, cursor: page.nextCursor })).items).toHaveLength(1);
+  });
+
+  test("shows masked values to nobody who may not reveal, and patches none for them", async () => {
+    await world.park(1, () => ({ eventId: "secret", payload: bytes('{"password":"hunter2","a":1}') }));
+    const [id] = await world.idsOf(["secret"]);
+    const limited: Viewer = { name: "eve", means: "session", sources: "all", actions: ["view", "edit"] };
+    const select = { ids: [id!] };
+    const step = (recipe: Recipe) => preview({ select, recipe }, limited);
+    const copied = await step({ kind: "form", steps: [{ op: "copy", from: "/password", to: "/b" }] });
+    expect(copied.items).toMatchObject([{ outcome: "failed", reason: "masked", differences: [] }]);
+    await expect(step({ kind: "jsonata", expression: "password" })).rejects.toMatchObject({ code: "forbidden" });
+    expect((await step({ kind: "merge-patch", patch: { a: 2 } })).items).toMatchObject([{ outcome: "changed" }]);
+    await expect(
+      request({ select, recipe: { kind: "merge-patch", patch: { password: "x" } }, viewer: limited }),
+    ).rejects.toMatchObject({ code: "would-change-nothing", fields: [{ detail: "masked: 1" }] });
+    await expect(request({ select, viewer: { ...limited, actions: ["view"] } })).rejects.toMatchObject({
+      code: "forbidden",
+    });
+  });
+});
+
+test("a recipe is saved in versions, seen by those who see its source, and deleted with all of them", async () => {
+  const save = (recipe: Recipe, source: string | null = "orders") =>
+    saveRecipe(world.deps, { name: "rename", recipe, source }, ada);
+  await save(RENAME);
+  const second = await save({ kind: "merge-patch", patch: { a: 1 } });
+  expect(second).toMatchObject({ version: 2, createdBy: "ada" });
+  expect((await listRecipes(world.deps.lowRate, ada)).items).toEqual([second]);
+  const other: Viewer = { name: "eve", means: "session", sources: ["strict"], actions: "all" };
+  expect((await listRecipes(world.deps.lowRate, other)).items).toEqual([]);
+  await expect(deleteRecipe(world.deps, second.id, other)).rejects.toMatchObject({ code: "unknown-recipe" });
+  await expect(saveRecipe(world.deps, { name: "x", recipe: RENAME, source: null }, other)).rejects.toMatchObject({
+    code: "forbidden",
+  });
+  await expect(save(RENAME, null)).rejects.toMatchObject({ code: "name-taken" });
+  await expect(save({ kind: "jsonata", expression: "(" })).rejects.toMatchObject({ code: "invalid-recipe" });
+  await deleteRecipe(world.deps, second.id, ada);
+  expect(await world.db.query("select 1 from recipes")).toEqual([]);
+  const audit = await world.db.query("select action from audit_entries where subject_kind = 'recipe' order by id");
+  expect(audit.map(({ action }) => action)).toEqual(["recipe.saved", "recipe.saved", "recipe.deleted"]);
+});
