@@ -333,3 +333,14 @@ export type SavedRecipe = z.infer<typeof savedRecipeSchema>;
 /** GET /api/v1/recipes: the newest version of each, by name. */
 export const recipeListSchema = z.object({ items: z.array(savedRecipeSchema) });
 export type RecipeList = z.infer<typeof recipeListSchema>;
+
+/** What the cursors say. `asked`: hash of selection and recipe, so that the sums of one do not go on with another. */
+const cursorShape = { asked: z.string(), asOfMs: z.number(), cutoff: idOut, after: z.nullable(idOut) };
+const sum = z.int().check(z.minimum(0));
+const sums = { looked: sum, changed: sum, unchanged: sum, breaksSchema: sum };
+export const mendPageCursor = z.strictObject(cursorShape);
+export type MendPlace = z.infer<typeof mendPageCursor>;
+export const mendCountCursor = z.strictObject({
+  ...cursorShape,
+  sums: z.strictObject({ ...sums, failed: z.record(z.string(), sum), refused: z.record(z.string(), sum) }),
+});

@@ -1,7 +1,14 @@
 import { createHash } from "node:crypto";
-import * as z from "zod/mini";
-import type { MendCountRequest, MendCounts, MendItem, MendPage, MendPreviewRequest } from "@/lib/contract/recipes";
-import { idOut } from "@/lib/contract/schemas";
+import {
+  type MendCountRequest,
+  type MendCounts,
+  type MendItem,
+  type MendPage,
+  type MendPlace,
+  type MendPreviewRequest,
+  mendCountCursor,
+  mendPageCursor,
+} from "@/lib/contract/recipes";
 import { scopeSelection } from "@/lib/contract/scope";
 import { iso } from "@/lib/core/iso-time";
 import { MEND_FAILURES, type MendFailure } from "@/lib/core/mending";
@@ -27,7 +34,7 @@ type Request = Pick<MendCountRequest, "select" | "recipe">;
 
 /** What the recipe would do to the selected events, newest first. Throws as `openPreview`. */
 export async function previewMend(deps: MendingDeps, request: MendPreviewRequest, viewer: Viewer): Promise<MendPage> {
-  const { mend, page, masks, place } = await openPreview(deps, request, request.cursor, viewer, pagePlace);
+  const { mend, page, masks, place } = await openPreview(deps, request, request.cursor, viewer, mendPageCursor);
   const started = deps.clock.nowMs();
   const items: MendItem[] = [];
   const wanted = request.outcome;
@@ -52,7 +59,7 @@ export async function previewMend(deps: MendingDeps, request: MendPreviewRequest
 
 /** Counts for about a second; the cursor carries the sums. Throws as `openPreview`. */
 export async function countMend(deps: MendingDeps, request: MendCountRequest, viewer: Viewer): Promise<MendCounts> {
-  const { mend, page, masks, place } = await openPreview(deps, request, request.cursor, viewer, countPlace);
+  const { mend, page, masks, place } = await openPreview(deps, request, request.cursor, viewer, mendCountCursor);
   const started = deps.clock.nowMs();
   const sums = place?.sums ?? { looked: 0, changed: 0, unchanged: 0, breaksSchema: 0, failed: {}, refused: {} };
   const samples: MendItem[] = [];
@@ -86,6 +93,8 @@ function ignoringUnread<T>(read: Promise<T>): Promise<T> {
   return read;
 }
 
+type CursorOf<P> = { parse(value: unknown): P };
+
 type Sums = Pick<MendCounts, "looked" | "changed" | "unchanged" | "breaksSchema" | "failed" | "refused">;
 
 function add(sums: Sums, { outcome, reason }: Examined): void {
@@ -108,34 +117,16 @@ function itemOf({ candidate, outcome, reason, detail, before, after }: Examined<
   };
 }
 
-const count = z.int().check(z.minimum(0));
-const counts = z.record(z.string(), count);
-const base = { asked: z.string(), asOfMs: z.number(), cutoff: idOut, after: z.nullable(idOut) };
-const pagePlace = z.strictObject(base);
-const countPlace = z.strictObject({
-  ...base,
-  sums: z.strictObject({
-    looked: count,
-    changed: count,
-    unchanged: count,
-    breaksSchema: count,
-    failed: counts,
-    refused: counts,
-  }),
-});
-
-type Place = z.infer<typeof pagePlace>;
-
 /**
  * Throws DomainError `invalid-recipe`, `invalid-cursor`, `unknown-operation`, `illegal-transition`, `forbidden`. A
  * selection is frozen by time at the first call: later arrivals are left out.
  */
-async function openPreview<P extends Place>(
+async function openPreview<P extends MendPlace>(
   deps: MendingDeps,
   request: Request,
   cursor: string | undefined,
   viewer: Viewer,
-  schema: z.ZodMiniType<P>,
+  schema: CursorOf<P>,
 ): Promise<{ mend: Mender; page: Omit<CandidatePage, "after" | "limit">; masks: boolean; place: P | null }> {
   const selection = scopeSelection(viewer, "edit", request.select);
   const masks = !may(viewer, "reveal");
@@ -159,11 +150,11 @@ function frozen(request: Request, { asOfMs, cutoff }: Pick<CandidatePage, "asOfM
   return { asked: asked(request), asOfMs, cutoff };
 }
 
-function written(place: Place & { sums?: Sums }): string {
+function written(place: MendPlace & { sums?: Sums }): string {
   return Buffer.from(JSON.stringify(place)).toString("base64url");
 }
 
-function read<P extends Place>(cursor: string, schema: z.ZodMiniType<P>, wanted: string): P {
+function read<P extends MendPlace>(cursor: string, schema: CursorOf<P>, wanted: string): P {
   let place: P | null = null;
   try {
     place = schema.parse(JSON.parse(Buffer.from(cursor, "base64url").toString()));
