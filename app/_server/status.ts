@@ -13,6 +13,7 @@ const UNKNOWN: StoredStatus = {
     { lane: "slow", ratePerSecondNow: null, ratePerSecondSet: null },
   ],
   redrivesRunning: null,
+  approvalsWaiting: null,
   operationsRunning: null,
   worker: null,
   trouble: null,

@@ -37,8 +37,11 @@ export function HeldRedrives() {
 }
 
 /** A set that is still being frozen can be undone too. */
-function isHeld({ state, holdLeftMs, holdUntil, mode }: RedriveOut): boolean {
-  return mode === "deliver" && (holdLeftMs !== null || (state === "PLANNING" && holdUntil !== null));
+function isHeld({ state, holdLeftMs, holdUntil, mode, waitsFor }: RedriveOut): boolean {
+  // A redrive that waits for an approval, a time or a breaker outlives its hold: its page says so.
+  return (
+    mode === "deliver" && waitsFor.length === 0 && (holdLeftMs !== null || (state === "PLANNING" && holdUntil !== null))
+  );
 }
 
 function Held({ redrive, untilMs }: { redrive: RedriveOut; untilMs: number }) {

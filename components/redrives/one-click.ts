@@ -1,5 +1,6 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createElement } from "react";
+import { waitWords } from "@/components/approvals/approval-words";
 import { outcomeState, outcomeWords } from "@/components/events/outcome-words";
 import { refusalSentence, refusalSummary } from "@/components/redrives/refusal-words";
 import { failureToast, showToast, type Toast } from "@/components/ui/toast";
@@ -127,7 +128,10 @@ export async function redriveOne(
       undone: false,
     };
     const refusal = refusalOf(accepted);
-    if (refusal !== null && ASKED.includes(refusal) && mode === "deliver" && onHeld) {
+    const waits = waitWords(accepted.waitsFor);
+    if (waits !== null) {
+      void showToast({ title: `${name} ${waits}`, detail: "Nothing is sent before.", action: view });
+    } else if (refusal !== null && ASKED.includes(refusal) && mode === "deliver" && onHeld) {
       onHeld();
     } else if (refusal !== null) {
       const title = mode === "verify" ? `${name} would be refused` : `${name} was not sent`;
@@ -172,6 +176,12 @@ export async function redriveAtOnce(
       idempotencyKey: randomKey(),
       request: { select: selection, mode: "deliver", lane: "slow", canary: "auto", holdMs: HOLD_MS },
     });
+    const waits = waitWords(accepted.waitsFor);
+    if (waits !== null) {
+      const view = { label: "View", onSelect: () => on.open(`/redrives/${accepted.id}`) };
+      void showToast({ title: `The redrive ${waits}`, detail: "Nothing is sent before.", action: view });
+      return true;
+    }
     if (accepted.total !== null && accepted.refused >= accepted.total) {
       void showToast({
         title: "Nothing is sent",

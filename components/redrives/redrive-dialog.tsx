@@ -2,6 +2,7 @@
 
 import { useRouter } from "next/navigation";
 import { useRef, useState } from "react";
+import { waitWords } from "@/components/approvals/approval-words";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
@@ -51,6 +52,8 @@ const DRAFT: RedriveDraft = {
   brakePercent: "20",
   brakeWindow: "50",
   latencyMsMax: "",
+  when: "now",
+  startAt: "",
   reason: "",
   typed: "",
   earlier: null,
@@ -110,7 +113,7 @@ export function RedriveDialog({
     const problems = draftProblems(as, draft, preview);
     if (problems.reason) return reason.current?.focus();
     if (problems.typed) return typed.current?.focus();
-    if (problems.strand || problems.canarySteps || problems.brake) return;
+    if (problems.strand || problems.canarySteps || problems.brake || problems.startAt) return;
     const body = redriveRequest(selection, as, draft, preview);
     let accepted: RedriveAccepted;
     try {
@@ -202,6 +205,12 @@ function startedWords(mode: RedriveOut["mode"], accepted: RedriveAccepted) {
   const refused = refusalSummary(accepted.refusedByReason);
   if (accepted.total === null)
     return { title: `${what} accepted`, tone: "success" as const, detail: "Its set is being frozen; sending follows." };
+  const waits = waitWords(accepted.waitsFor);
+  if (waits !== null)
+    return {
+      title: `Redrive ${waits}: ${plural(accepted.total - accepted.refused, "event")}`,
+      tone: "neutral" as const,
+    };
   return {
     title: `${what} started: ${plural(accepted.total - accepted.refused, "event")}`,
     tone: "success" as const,

@@ -45,6 +45,8 @@ const draft = (over: Partial<RedriveDraft> = {}): RedriveDraft => ({
   reason: "stock service back since 13:58",
   earlier: null,
   typedStrand: "",
+  when: "now",
+  startAt: "",
   typed: "",
   despite: [],
   ...over,

@@ -28,6 +28,9 @@ export type RedriveDraft = {
   brakeWindow: string;
   /** Empty = no bound. */
   latencyMsMax: string;
+  when: "now" | "time" | "breaker";
+  /** As the browser's field has it: `2026-11-22T14:05`, in the browser's time zone. */
+  startAt: string;
   reason: string;
   typed: string;
   /** The choice about the earlier versions that the selection leaves parked; null = no choice, see `earlierOf`. */
@@ -92,6 +95,12 @@ function paceOf(draft: RedriveDraft, eligible: number | null): Pick<RedriveReque
   return { canary: hasCanary(draft, eligible) ? canary : false, brake };
 }
 
+/** A redrive that waits can be undone until it starts, and needs no hold. */
+function startOf({ when, startAt }: RedriveDraft): Pick<RedriveRequest, "holdMs" | "startAt" | "startWhen"> {
+  if (when === "time") return { startAt: new Date(startAt).toISOString() };
+  return when === "breaker" ? { startWhen: { breakerCloses: true }, holdMs: HOLD_MS } : { holdMs: HOLD_MS };
+}
+
 export function redriveRequest(
   selection: Selection,
   mode: RedriveOut["mode"],
@@ -109,13 +118,20 @@ export function redriveRequest(
     ...(sends ? paceOf(draft, eligible) : { canary: false }),
     earlier: earlierOf(draft, { earlier }),
     ...(draft.despite.length > 0 ? { despite: draft.despite } : {}),
-    ...(sends ? { holdMs: HOLD_MS } : {}),
+    ...(sends ? startOf(draft) : {}),
     ...(reason === "" ? {} : { reason }),
   };
 }
 
 /** Problems that keep a draft from being sent, by field. */
-export type DraftProblems = { reason?: string; typed?: string; strand?: string; canarySteps?: string; brake?: string };
+export type DraftProblems = {
+  reason?: string;
+  typed?: string;
+  strand?: string;
+  canarySteps?: string;
+  brake?: string;
+  startAt?: string;
+};
 
 export function draftProblems(mode: RedriveOut["mode"], draft: RedriveDraft, preview: PreviewOut): DraftProblems {
   if (mode === "verify") return {};
@@ -124,6 +140,7 @@ export function draftProblems(mode: RedriveOut["mode"], draft: RedriveDraft, pre
     problems.reason = "Say why: the reason is kept in the audit.";
   if (hasCanary(draft, preview.eligible) && stepsOf(draft) === null)
     problems.canarySteps = "Whole numbers, each above the one before: 1, 10, 100.";
+  if (draft.when === "time" && Number.isNaN(Date.parse(draft.startAt))) problems.startAt = "Choose a day and a time.";
   if (brakeOf(draft) === null)
     problems.brake = "A share of 1 to 100 %, a window of 10 to 1,000, a latency of 1 to 600,000 ms or none.";
   const confirmation = confirmationOf(preview);

@@ -13,6 +13,7 @@ import { PaceSection } from "./pace-section";
 import { earlierOf, isReasonRequired, type RedriveDraft } from "./redrive-draft";
 import { RefusalBar } from "./refusal-bar";
 import { SetSection } from "./set-section";
+import { WhenSection } from "./when-section";
 
 export type RedriveFormProps = Omit<SectionProps, "set"> &
   Pick<DestinationProps, "counting" | "otherLaneRate" | "targets"> & {
@@ -81,6 +82,7 @@ export function RedriveForm(props: RedriveFormProps) {
         />
       )}
       {mode === "deliver" && !nothing ? <PaceSection {...section} /> : null}
+      {mode === "deliver" && !nothing ? <WhenSection {...section} /> : null}
       <ReasonSection
         {...section}
         optional={mode === "verify" || nothing || !isReasonRequired(preview)}

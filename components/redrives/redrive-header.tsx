@@ -3,6 +3,7 @@
 import { Ban, Pause, Play } from "lucide-react";
 import Link from "next/link";
 import { useState } from "react";
+import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
@@ -31,6 +32,7 @@ export function RedriveHeader({ redrive }: { redrive: RedriveOut }) {
         },
       },
     );
+  const waitsForTime = redrive.state === "PLANNED" && redrive.waitsFor.some((wait) => wait !== "approval");
   const may = (move: "pause" | "resume" | "cancel") => nextRedriveState(redrive.state, move) !== null;
   return (
     <>
@@ -47,6 +49,11 @@ export function RedriveHeader({ redrive }: { redrive: RedriveOut }) {
         <RedriveBadge state={redrive.state} allWent={went(redrive) === redrive.total} />
         <span className="text-muted">{redrive.mode === "verify" ? "dry run, sends nothing" : placeWords(redrive)}</span>
         <div className="ml-auto flex gap-2">
+          {waitsForTime ? (
+            <ActionButton variant="primary" busy={change.isPending} onClick={() => change.mutate({ action: "start" })}>
+              <Play size={13} aria-hidden /> Start now
+            </ActionButton>
+          ) : null}
           {/* One button that changes its label, so that the focus stays on it. */}
           {may("pause") || may("resume") ? (
             <Button

@@ -20,7 +20,7 @@ import { outcomeWords, went } from "./progress-segments";
 import { placeWords, redriveTitle, selectionWords } from "./redrive-title";
 import { RedrivesTabs } from "./redrives-tabs";
 import { SegmentedBar } from "./segmented-bar";
-import { StallLine } from "./stall-line";
+import { StallLine, StallText } from "./stall-line";
 
 const STATES = [
   { value: "all", label: "any state" },
@@ -160,7 +160,7 @@ function Pace({ redrive }: { redrive: RedriveOut }) {
   if (!redrive.stalled) return <span className="whitespace-nowrap">{pace(redrive)}</span>;
   return (
     <span className="line-clamp-2 text-warning" data-tip={redrive.stalled.text}>
-      {redrive.stalled.text}
+      <StallText stalled={redrive.stalled} />
     </span>
   );
 }

@@ -2,14 +2,16 @@
 
 import Link from "next/link";
 import { ControlUntil } from "@/components/controls/control-until";
+import { useZone } from "@/lib/browser/clock-zone";
 import type { RedriveOut } from "@/lib/contract/redrives";
+import { formatShort } from "@/lib/core/format";
 
 /** The reason why a redrive does not advance, its end, and a link to the page that can change it. */
 export function StallLine({ stalled }: { stalled: NonNullable<RedriveOut["stalled"]> }) {
   const way = wayOut(stalled);
   return (
     <>
-      {stalled.text}
+      <StallText stalled={stalled} />
       {stalled.until ? (
         <span className="text-muted">
           {" "}
@@ -29,7 +31,13 @@ export function StallLine({ stalled }: { stalled: NonNullable<RedriveOut["stalle
 }
 
 function wayOut({ code, redriveId }: NonNullable<RedriveOut["stalled"]>): { href: string; label: string } | null {
-  if (code === "breaker-open") return { href: "/targets", label: "Targets" };
+  if (code === "breaker-open" || code === "waits-for-breaker") return { href: "/targets", label: "Targets" };
   if (redriveId !== null) return { href: `/redrives/${redriveId}`, label: "The redrive that goes first" };
   return null;
+}
+
+/** `Starts at 14:05`, or the sentence of the server. */
+export function StallText({ stalled: { code, text, until } }: { stalled: NonNullable<RedriveOut["stalled"]> }) {
+  const zone = useZone();
+  return code === "starts-later" && until ? `Starts at ${formatShort(Date.parse(until), zone)}.` : text;
 }

@@ -32,7 +32,7 @@ export function pageHref(href: PageHref, current: { get(name: string): string | 
 export const BAR_PAGES = 5;
 
 /** The page an address belongs to: `/redrives/41` and `/operations` are Redrives, `/` only itself. */
-export function isPage(pathname: string, href: PageHref | "/operations"): boolean {
-  if (href === "/redrives" && isPage(pathname, "/operations")) return true;
+export function isPage(pathname: string, href: PageHref | "/operations" | "/approvals"): boolean {
+  if (href === "/redrives" && (isPage(pathname, "/operations") || isPage(pathname, "/approvals"))) return true;
   return href === "/" ? pathname === "/" : pathname === href || pathname.startsWith(`${href}/`);
 }

@@ -70,6 +70,13 @@ export function StatusStrip() {
             </>
           )}
         </Link>
+        {data.approvalsWaiting ? (
+          <Link href="/approvals" prefetch={false} className="truncate text-warning hover:underline">
+            {data.approvalsWaiting} {data.approvalsWaiting === 1 ? "waits" : "wait"}
+            <span className="hidden md:inline"> for approval</span>
+            <span className="sr-only md:hidden"> for approval</span>
+          </Link>
+        ) : null}
       </div>
       {old ? null : <Problems status={data} />}
       <div className="ml-auto flex shrink-0 items-center gap-3">

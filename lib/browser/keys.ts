@@ -46,6 +46,7 @@ export const keys = {
   },
   audit: (params: Params = {}) => ["audit", params] as const,
   auditEvents: (id: string) => ["audit-events", id] as const,
+  approvals: ["approvals"] as const,
   targets: ["targets"] as const,
   sources: ["sources"] as const,
   source: (name: string) => ["sources", name] as const,
@@ -68,7 +69,7 @@ export type Change =
 
 const STALE_AFTER: Record<Change, string[]> = {
   events: ["events", "groups", "stats", "audit", "operations", "status"],
-  redrives: ["redrives", "events", "groups", "stats", "audit", "status", "targets"],
+  redrives: ["redrives", "approvals", "events", "groups", "stats", "audit", "status", "targets"],
   // During a dry run its events are QUEUED; a read at that time would remove them from a list of PENDING events.
   dryRuns: ["redrives", "audit", "status"],
   // A control changes the shown state of events and the refusals of a redrive.

@@ -169,6 +169,8 @@ export type RedriveAccepted = {
   refusedByReason: Record<string, number>;
   /** The server sends nothing before this time; null = the request asked for no hold. */
   holdUntil: string | null;
+  /** What it waits for before it starts; empty = nothing. */
+  waitsFor: RedriveOut["waitsFor"];
 };
 
 export type NewRedrive = { request: RedriveRequest; idempotencyKey: string };

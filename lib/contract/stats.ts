@@ -142,6 +142,8 @@ export const statusSchema = named(
       }),
     ),
     redrivesRunning: z.nullable(count),
+    /** Requests for approval that nobody has answered yet. */
+    approvalsWaiting: z.nullable(count),
     /** Bulk operations that a worker has yet to end. */
     operationsRunning: z.nullable(count),
     worker: z.nullable(z.object({ alive: count, lastSeenAt: nullableTime })),
@@ -158,6 +160,7 @@ export const statusSchema = named(
     asOf: "2026-11-22T02:45:00.000Z",
     lanes: [{ lane: "slow", ratePerSecondNow: 4.8, ratePerSecondSet: 5 }],
     redrivesRunning: 1,
+    approvalsWaiting: 0,
     operationsRunning: 0,
     worker: { alive: 1, lastSeenAt: "2026-11-22T02:44:59.500Z" },
     queue: { backend: "postgres", ok: true },

@@ -31,7 +31,7 @@ function approvalOut({ id: _id, subjectId, askedAtMs, expiresAtMs, decidedAtMs, 
 }
 
 /** SQL: the viewer sees all sources of the subject of `a`. */
-function seesSubject(scope: string): string {
+export function seesSubject(scope: string): string {
   return `(${scope}::text[] is null or exists (
       select 1 from redrives r where r.id = a.subject_id and ${seesRedrive("r", scope)})
     or exists (select 1 from bulk_operations o where o.id = a.subject_id and ${seesOperation(scope)}))`;

@@ -4,11 +4,12 @@ import { isoOrNull } from "@/lib/core/iso-time";
 import type { ConsumerWord } from "@/lib/core/source-mode";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
+import { seesSubject } from "@/lib/store/read/approvals";
 import { ofSources, seesOperation, seesRedrive } from "@/lib/store/read/scope-sql";
 import { CONSUMER_LOST_S } from "@/lib/store/read/source-consumers";
 import { listStops } from "@/lib/store/read/stops";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
-import { BULK, LIVE_REDRIVES, REDRIVE } from "@/lib/store/state-sql";
+import { APPROVAL, BULK, LIVE_REDRIVES, REDRIVE } from "@/lib/store/state-sql";
 
 /** The rate shown is taken over this long, seconds. */
 const RATE_WINDOW_S = 30;
@@ -21,6 +22,7 @@ type StatusRow = {
   mainSet: number | null;
   slowSet: number | null;
   running: number;
+  approvals: number;
   operations: number;
   alive: number;
   lastSeenMs: number | null;
@@ -31,7 +33,7 @@ type StatusRow = {
 
 export type StoredStatus = Pick<
   StatusOut,
-  "lanes" | "redrivesRunning" | "operationsRunning" | "worker" | "trouble" | "bucket" | "stops"
+  "lanes" | "redrivesRunning" | "approvalsWaiting" | "operationsRunning" | "worker" | "trouble" | "bucket" | "stops"
 >;
 
 /**
@@ -55,7 +57,10 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
             coalesce((select rate from sent where lane = 'slow'), 0) as "slowNow",
             (select rate from set_rate where lane = 'main') as "mainSet",
             (select rate from set_rate where lane = 'slow') as "slowSet",
-            (select count(*) from redrives r where state in ${LIVE_REDRIVES} and state <> ${REDRIVE.PAUSED} and ${seesRedrive("r", "$1")}) as running,
+            (select count(*) from redrives r where state in ${LIVE_REDRIVES} and state <> ${REDRIVE.PAUSED}
+                and not (state = ${REDRIVE.PLANNED} and (awaits_approval or start_at > now() or breaker_until > now()))
+                and ${seesRedrive("r", "$1")}) as running,
+            (select count(*) from approvals a where a.state = ${APPROVAL.asked} and a.expires_at > now() and ${seesSubject("$1")}) as approvals,
             (select count(*) from bulk_operations o where o.state = ${BULK.RUNNING} and ${seesOperation("$1")}) as operations,
             (select count(*) from worker_heartbeats where seen_at > now() - interval '${HEARTBEAT_LOST_S} s') as alive,
             (select max(seen_at) from worker_heartbeats) as "lastSeenMs",
@@ -83,6 +88,7 @@ export async function readStatus(db: Queryable, viewer: Viewer): Promise<StoredS
       { lane: "slow", ratePerSecondNow: status.slowNow, ratePerSecondSet: status.slowSet },
     ],
     redrivesRunning: status.running,
+    approvalsWaiting: status.approvals,
     operationsRunning: status.operations,
     worker: { alive: status.alive, lastSeenAt: isoOrNull(status.lastSeenMs) },
     trouble: { openBreakers: status.openBreakers ?? [], failingSources: status.failingSources ?? [] },

@@ -1,0 +1,158 @@
+"use client";
+
+import { Check, X } from "lucide-react";
+import { useState } from "react";
+import { ControlUntil } from "@/components/controls/control-until";
+import { ActionButton } from "@/components/ui/action-button";
+import { Panel } from "@/components/ui/panel";
+import { ReasonDialog } from "@/components/ui/reason-dialog";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { useActorName } from "@/lib/browser/actor";
+import { useDecideApproval } from "@/lib/browser/approvals";
+import { useRedriveItems } from "@/lib/browser/redrives";
+import type { ApprovalOut } from "@/lib/contract/approvals";
+import type { RedriveOut } from "@/lib/contract/redrives";
+import { plural } from "@/lib/core/format";
+import { APPROVAL_WORDS, cannotDecide, causeWords, termRows } from "./approval-words";
+
+/** What a second person approves, who decided, and the two answers for who may give one. */
+export function ApprovalPanel({ redrive, approval }: { redrive: RedriveOut; approval: ApprovalOut }) {
+  const viewer = useActorName();
+  const [answer, setAnswer] = useState<"approve" | "reject" | null>(null);
+  const open = approval.state === "asked";
+  const obstacle = open ? cannotDecide([redrive.createdBy, approval.askedBy], viewer) : null;
+  return (
+    <Panel title="Approval" meta={APPROVAL_WORDS[approval.state]} bodyClassName="grid gap-3 p-3">
+      <p>
+        {open ? (
+          <>
+            Nothing is sent before a second person approves it: {approval.causes.map(causeWords).join(", ")}. Asked by{" "}
+            <b className="font-medium">{approval.askedBy}</b> <TimeAgo at={approval.askedAt} />;{" "}
+            <ControlUntil expiresAt={approval.expiresAt} />, then its events are parked again.
+          </>
+        ) : (
+          <Ended approval={approval} />
+        )}
+      </p>
+      {open ? (
+        <>
+          <Terms approval={approval} />
+          <Samples redrive={redrive} />
+        </>
+      ) : null}
+      <p className="text-sm text-muted">
+        Digest <code className="font-mono break-all select-all">{approval.digest}</code>
+      </p>
+      {obstacle === null ? null : <p className="text-warning">{obstacle}</p>}
+      {open && obstacle === null ? (
+        <div className="flex flex-wrap gap-2">
+          <ActionButton variant="primary" onClick={() => setAnswer("approve")}>
+            <Check size={13} aria-hidden /> Approve…
+          </ActionButton>
+          <ActionButton onClick={() => setAnswer("reject")}>
+            <X size={13} aria-hidden /> Reject…
+          </ActionButton>
+        </div>
+      ) : null}
+      {answer === null ? null : <DecisionDialog answer={answer} approval={approval} onClose={() => setAnswer(null)} />}
+    </Panel>
+  );
+}
+
+function Ended({ approval: { state, decidedBy, decidedAt, reason, expiresAt } }: { approval: ApprovalOut }) {
+  if (state === "expired")
+    return (
+      <>
+        Nobody answered until <TimeAgo at={expiresAt} />: the redrive was cancelled, and its events are parked again.
+      </>
+    );
+  return (
+    <>
+      <span className="capitalize">{APPROVAL_WORDS[state]}</span>
+      {decidedBy === null ? null : (
+        <>
+          {" "}
+          by <b className="font-medium">{decidedBy}</b>
+        </>
+      )}{" "}
+      {decidedAt === null ? null : <TimeAgo at={decidedAt} />}
+      {reason === null ? null : <>: {reason}</>}
+    </>
+  );
+}
+
+function Terms({ approval }: { approval: ApprovalOut }) {
+  return (
+    <dl className="grid grid-cols-[6rem_1fr] gap-x-3 gap-y-1">
+      {termRows(approval).map(({ name, words }) => (
+        <div key={name} className="contents">
+          <dt className="text-muted">{name}</dt>
+          <dd className="min-w-0 wrap-anywhere">{words}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const SAMPLES = 5;
+
+/** Some of the frozen events; the table of items below has them all. */
+function Samples({ redrive }: { redrive: RedriveOut }) {
+  const items = useRedriveItems(redrive.id, ["open"], false).data?.pages[0]?.items ?? [];
+  if (items.length === 0) return null;
+  return (
+    <div>
+      <h3 className="text-sm text-muted">
+        {plural(Math.min(SAMPLES, items.length), "event")} of {redrive.open}
+      </h3>
+      <ul className="mt-1 grid gap-0.5">
+        {items.slice(0, SAMPLES).map((item) => (
+          <li key={item.id} className="flex min-w-0 gap-3">
+            <a href={`/events/${item.id}`} className="truncate font-mono text-accent hover:underline">
+              {item.eventId}
+            </a>
+            <span className="truncate text-muted">
+              {item.source} · {item.errorCode}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function DecisionDialog({
+  answer,
+  approval,
+  onClose,
+}: {
+  answer: "approve" | "reject";
+  approval: ApprovalOut;
+  onClose: () => void;
+}) {
+  const decide = useDecideApproval(approval.id);
+  const approves = answer === "approve";
+  const events = plural(approval.terms.events, "event");
+  return (
+    <ReasonDialog
+      title={approves ? `Approve the redrive of ${events}?` : `Reject the redrive of ${events}?`}
+      size="sm"
+      verb={approves ? `Approve ${events}` : "Reject"}
+      variant={approves ? "primary" : "danger"}
+      keep="Back"
+      reason={approves ? "optional" : "required"}
+      onClose={onClose}
+      onSubmit={async (reason) => {
+        const digest = approval.digest;
+        await decide.mutateAsync({ decision: answer, digest, ...(reason === "" ? {} : { reason }) });
+        return { title: approves ? "Redrive approved" : "Redrive rejected" };
+      }}
+    >
+      <p className="text-muted">
+        {approves
+          ? "It starts at once, unless it also waits for a time or a breaker. A change beyond what you see here asks again."
+          : "It is cancelled, and its events are parked again. The person who asked reads your reason."}
+      </p>
+    </ReasonDialog>
+  );
+}

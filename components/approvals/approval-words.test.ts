@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import { cannotDecide, causeWords, termRows } from "./approval-words";
+
+describe("an approval in words", () => {
+  it("says why it is needed", () => {
+    expect(causeWords({ kind: "size", events: 12_000, above: 1_000 })).toBe("more than 1,000 events");
+    expect(causeWords({ kind: "target", name: "orders.slow" })).toBe("target orders.slow is marked");
+  });
+
+  it("lets neither who asked nor who has no name decide", () => {
+    expect(cannotDecide(["ada"], "bob")).toBeNull();
+    expect(cannotDecide(["ada"], "ada")).toMatch(/^You asked/);
+    expect(cannotDecide(["ada", "Eve M."], "eve m")).toMatch(/^Eve M\. asked/);
+    expect(cannotDecide(["ada"], null)).toMatch(/^Say who you are/);
+  });
+
+  it("names what is approved, and what is missing from it", () => {
+    const terms = {
+      ...{ manifest: "", events: 1_200, lane: "main", target: null, ratePerSecond: 7, canary: null, recipe: null },
+      ...{ brake: { ratio: 0.2, window: 50 }, earlier: "pass", despite: [] },
+    };
+    const rows = Object.fromEntries(termRows({ terms }).map(({ name, words }) => [name, words]));
+    expect(rows).toMatchObject({ Events: "1,200", Lane: "main", Canary: "none", Rate: "7/s at most" });
+    expect(rows.Brake).toMatch(/20 % of the last 50/);
+    expect(rows.Order).toMatch(/stay parked/);
+  });
+});

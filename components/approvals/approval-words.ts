@@ -1,0 +1,59 @@
+import type { ApprovalOut } from "@/lib/contract/approvals";
+import type { RedriveOut } from "@/lib/contract/redrives";
+import { askerAmong } from "@/lib/core/approval";
+import { formatNumber, formatRate, formatShare, plural } from "@/lib/core/format";
+
+type Cause = ApprovalOut["causes"][number];
+
+/** `more than 1,000 events`, `source orders is marked`. */
+export function causeWords(cause: Cause): string {
+  if (cause.kind === "size") return `more than ${plural(cause.above, "event")}`;
+  return `${cause.kind} ${cause.name} is marked`;
+}
+
+/** `waits for approval`; null = it waits for nothing. An approval comes first: a person must answer it. */
+export function waitWords(waitsFor: RedriveOut["waitsFor"]): string | null {
+  if (waitsFor.includes("approval")) return "waits for the approval of a second person";
+  if (waitsFor.includes("time")) return "waits for its time";
+  return waitsFor.includes("breaker") ? "waits until the breaker of its target closes" : null;
+}
+
+export const APPROVAL_WORDS: Record<ApprovalOut["state"], string> = {
+  asked: "waits for approval",
+  given: "approved",
+  rejected: "rejected",
+  expired: "expired",
+  voided: "no longer covers it",
+  withdrawn: "withdrawn",
+};
+
+/** Why the viewer cannot decide; null = the viewer may. `viewer` null = the viewer has no name. */
+export function cannotDecide(askers: readonly string[], viewer: string | null): string | null {
+  if (viewer === null) return "Say who you are first: the button with the person in the top bar.";
+  const asker = askerAmong(askers, viewer);
+  if (asker === null) return null;
+  return `${asker === viewer ? "You" : asker} asked for it: anyone else who may approve decides.`;
+}
+
+/** What is approved, as rows of a name and its words. */
+export function termRows({ terms }: Pick<ApprovalOut, "terms">): { name: string; words: string }[] {
+  const { events, lane, target, ratePerSecond, canary, brake, earlier, despite } = terms;
+  const brakeTerms = brake as { ratio: number; window: number } | null;
+  return [
+    { name: "Events", words: formatNumber(events) },
+    { name: "To", words: target ?? "the target of each event's source" },
+    { name: "Lane", words: lane },
+    { name: "Rate", words: ratePerSecond === null ? "as its targets take" : `${formatRate(ratePerSecond)} at most` },
+    { name: "Canary", words: canary === null ? "none" : `${canary.steps.map(formatNumber).join(", ")}, then all` },
+    {
+      name: "Brake",
+      words:
+        brakeTerms === null
+          ? "none"
+          : `above ${formatShare(brakeTerms.ratio)} of the last ${brakeTerms.window} failing`,
+    },
+    ...(earlier === "include" ? [{ name: "Order", words: "takes earlier versions along" }] : []),
+    ...(earlier === "pass" ? [{ name: "Order", words: "sends ahead of earlier versions, which stay parked" }] : []),
+    ...(despite.length > 0 ? [{ name: "Despite", words: despite.join(", ") }] : []),
+  ];
+}

@@ -1,0 +1,104 @@
+"use client";
+
+import Link from "next/link";
+import { ControlUntil } from "@/components/controls/control-until";
+import { RedrivesTabs } from "@/components/redrives/redrives-tabs";
+import { Button, NextPageButton } from "@/components/ui/button";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ReadError } from "@/components/ui/error-panel";
+import { PageHeader } from "@/components/ui/page-header";
+import { Select } from "@/components/ui/select";
+import { SkeletonRows } from "@/components/ui/skeleton";
+import { TimeAgo } from "@/components/ui/time-ago";
+import { useApprovals } from "@/lib/browser/approvals";
+import { usePageParam } from "@/lib/browser/filter-url";
+import type { ApprovalOut } from "@/lib/contract/approvals";
+import { APPROVAL_STATES } from "@/lib/core/approval";
+import { plural } from "@/lib/core/format";
+import { APPROVAL_WORDS, causeWords } from "./approval-words";
+
+const STATES = [
+  { value: "all", label: "any state" },
+  ...APPROVAL_STATES.map((state) => ({ value: state, label: APPROVAL_WORDS[state] })),
+];
+
+/** What waits for the approval of a second person, and what was decided. */
+export function ApprovalsPage() {
+  const [param, setParam] = usePageParam("state");
+  const state = param === "all" ? "all" : (APPROVAL_STATES.find((each) => each === param) ?? "asked");
+  const approvals = useApprovals(state);
+  const items = approvals.data?.pages.flatMap((page) => page.items) ?? [];
+  return (
+    <>
+      <PageHeader
+        title="Approvals"
+        actions={
+          <Select
+            aria-label="State"
+            options={STATES}
+            value={state}
+            onChange={(event) => setParam(event.target.value === "asked" ? null : event.target.value)}
+          />
+        }
+      />
+      <RedrivesTabs current="/approvals" />
+      <ReadError read={approvals} stale={items.length > 0} />
+      {approvals.isPending ? (
+        <SkeletonRows rows={4} columns={["w-24", "flex-1", "w-40", "w-24"]} />
+      ) : items.length > 0 ? (
+        <ul className="grid gap-2 px-3 py-3">
+          {items.map((approval) => (
+            <Line key={`${approval.id} ${approval.askedAt}`} approval={approval} />
+          ))}
+        </ul>
+      ) : approvals.isError ? null : state === "asked" ? (
+        <EmptyState
+          title="Nothing waits for an approval"
+          action={<Button onClick={() => setParam("all")}>Show what was decided</Button>}
+        >
+          A redrive above the setting approvalAbove, or of a source or target that is marked, waits here for a second
+          person.
+        </EmptyState>
+      ) : (
+        <EmptyState
+          title="No request is in this state"
+          action={<Button onClick={() => setParam(null)}>What waits</Button>}
+        >
+          There may be requests in other states.
+        </EmptyState>
+      )}
+      <NextPageButton read={approvals}>Older requests</NextPageButton>
+    </>
+  );
+}
+
+function Line({ approval }: { approval: ApprovalOut }) {
+  const { id, subjectKind, state, terms, causes, askedBy, askedAt, decidedBy, reason } = approval;
+  const what = subjectKind === "redrive" ? "Redrive" : "Mend";
+  return (
+    <li className="relative grid gap-1 rounded-lg border border-line bg-surface p-3">
+      <div className="flex flex-wrap items-baseline justify-between gap-x-3">
+        <Link
+          href={subjectKind === "redrive" ? `/redrives/${id}` : `/operations/${id}`}
+          className="font-medium after:absolute after:inset-0"
+        >
+          {what} of {plural(terms.events, "event")}
+        </Link>
+        <span className={state === "asked" ? "text-warning" : "text-muted"}>
+          {APPROVAL_WORDS[state]}
+          {decidedBy === null ? "" : ` by ${decidedBy}`}
+        </span>
+      </div>
+      <p className="text-sm text-muted">
+        {causes.map(causeWords).join(", ")} · asked by {askedBy} <TimeAgo at={askedAt} />
+        {state === "asked" ? (
+          <>
+            {" "}
+            · <ControlUntil expiresAt={approval.expiresAt} />
+          </>
+        ) : null}
+        {reason === null ? null : <> · {reason}</>}
+      </p>
+    </li>
+  );
+}
