@@ -8,6 +8,7 @@ const item = (over: Partial<RedriveItemOut> = {}): RedriveItemOut => ({
   source: "orders",
   aggregateId: "order-77",
   version: 3,
+  revision: 1,
   errorCode: "UPSTREAM_5XX",
   state: "failed",
   outcome: "failed",

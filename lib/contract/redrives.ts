@@ -478,6 +478,8 @@ const redriveItemSchema = named(
     aggregateId: nullableText,
     version: z.nullable(versionOut),
     errorCode: z.string(),
+    /** The revision that the redrive has frozen: what it sends. */
+    revision: z.int(),
     state: z.enum(ITEM_STATES),
     outcome: z.enum(ITEM_OUTCOMES),
     result: nullableText,
@@ -495,6 +497,7 @@ const redriveItemSchema = named(
     aggregateId: "order-77",
     version: 3,
     errorCode: "TIMEOUT",
+    revision: 1,
     state: "delivered",
     outcome: "confirmed",
     result: "HTTP 200",

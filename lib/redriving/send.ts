@@ -177,12 +177,12 @@ function callOf(
 }
 
 function messageOf(item: ClaimedItem, body: EventBody, { attempt, retryCount }: AttemptContext): OutboundMessage {
-  const { payload, contentType, headers, origin, eventType } = body;
+  const { payload, contentType, headers, origin, eventType, revised } = body;
   const { eventId, redriveId, source, traceId, aggregateId } = item;
   const idempotencyKey = sendKey(item);
   return {
     ...{ eventId, payload, contentType, headers, origin, idempotencyKey, redriveId, attempt, retryCount, traceId },
-    ...{ from: source, eventType, aggregateId },
+    ...{ from: source, eventType, aggregateId, revised },
   };
 }
 

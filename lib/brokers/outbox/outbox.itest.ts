@@ -575,6 +575,10 @@ describe("outbox", () => {
       });
       await full.publish(edited, never);
       expect(await rowOf(table, "a")).toMatchObject({ status: "PENDING", payload: { n: 2 } });
+      // The first revision is restored: the row holds the second.
+      await db.query(`update ${table} set status = 'DEAD'`);
+      await full.publish(redriveOf(letter, { revised: true }), never);
+      expect(await rowOf(table, "a")).toMatchObject({ status: "PENDING", payload: { n: 1 } });
       await full.close();
     });
 

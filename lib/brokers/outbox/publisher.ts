@@ -139,8 +139,12 @@ function rowIdOf({ origin, eventId }: OutboundMessage): string {
   return typeof origin.rowId === "string" ? origin.rowId : eventId;
 }
 
-/** A payload is written when it was edited, or when nothing is known of the row's own. */
-function isEdited({ origin, payload }: OutboundMessage): boolean {
+/**
+ * A payload is written when it was edited, or when nothing is known of the row's own. The row of an event with several
+ * revisions holds the one that was sent last.
+ */
+function isEdited({ origin, payload, revised }: OutboundMessage): boolean {
+  if (revised) return true;
   if (origin.absentBody === true && payload.byteLength === 0) return false;
   return origin.payloadMark !== payloadMark(payload);
 }

@@ -99,7 +99,7 @@ export function letterOf(row: OutboxRow, config: OutboxConfig): DeadLetter {
   return readDeadLetter(messageOf(row, config), { ...MAPPING, ...config.mapping });
 }
 
-/** Tells whether an edit has changed the payload since it was read: a redrive then writes it. */
+/** Says whether the payload differs from the one that was read: a redrive then writes it. */
 export function payloadMark(payload: Uint8Array): string {
   return createHash("sha256").update(payload).digest("base64");
 }

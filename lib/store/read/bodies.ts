@@ -7,6 +7,8 @@ export type EventBody = {
   headers: Header[];
   origin: Origin;
   eventType: string | null;
+  /** The event has further revisions, whichever this one is. */
+  revised: boolean;
 };
 
 /**
@@ -33,8 +35,9 @@ export async function readBodies(
   db: Queryable,
   wanted: readonly { id: string; revision: number }[],
 ): Promise<Map<string, EventBody>> {
-  const rows = await db.query<Bytes & { origin: Origin; eventType: string | null }>(
-    `select b.id, b.payload, b.content_type as "contentType", b.headers, b.origin, f.event_type as "eventType"
+  const rows = await db.query<Bytes & Pick<EventBody, "origin" | "eventType" | "revised">>(
+    `select b.id, b.payload, b.content_type as "contentType", b.headers, b.origin, f.event_type as "eventType",
+            exists (select from event_revisions r where r.id = b.id) as revised
        from dlq_event_bodies b left join dlq_event_facts f on f.id = b.id and f.id = any($1::uuid[])
       where b.id = any($1::uuid[])`,
     [wanted.map(({ id }) => id)],

@@ -296,7 +296,7 @@ function canaryLeft(row: ListedRedrive, canary: Canary, released: number, nowMs:
  * Also for a failed item whose last attempt was to be repeated, and whose time ended during the wait for the repeat.
  */
 const ITEM_COLUMNS = `i.id, e.event_id as "eventId", s.name as source, i.aggregate_id as "aggregateId",
-  i.version, i.error_code as "errorCode", i.state, ${ITEM_OUTCOME} as outcome, i.result, i.detail, i.attempts, coalesce(i.verdict, '[]') as findings,
+  i.version, i.error_code as "errorCode", i.revision, i.state, ${ITEM_OUTCOME} as outcome, i.result, i.detail, i.attempts, coalesce(i.verdict, '[]') as findings,
   i.finished_at as "finishedAtMs",
   case when i.state = ${ITEM.failed} then (
     select coalesce(${STOPPED}, case a.decision->'next'->>'kind' when 'retry' then 'deadline' end)

@@ -55,6 +55,7 @@ test("a revision becomes the current one of its event, numbers are not used twic
   ]);
   const textOf = async (revision: number) => {
     const body = (await readBodies(world.db, [{ id: first, revision }])).get(first);
+    expect(body?.revised ?? true).toBe(true);
     return body && Buffer.from(body.payload).toString();
   };
   expect([await textOf(1), await textOf(2), await textOf(3), await textOf(4)]).toEqual([
@@ -83,6 +84,23 @@ test("who has not seen the current revision is refused, and so is a revision of 
   expect(await restore(first, 1, 2)).toEqual([{ id: first, refusal: "stale-revision", current: 2 }]);
   expect(await restore(first, 2, 3)).toEqual([{ id: first, refusal: "unknown-revision", current: 2 }]);
   expect(await world.db.query("select count(*) as n from event_revisions")).toEqual([{ n: 1 }]);
+});
+
+test("a revision ends the cooldown and the mark of bytes that failed, and no limit", async () => {
+  await world.db.run(
+    "update dlq_events set cooldown_until = now() + interval '1 hour', failures = 2, redrives = 2, admission = 'early'",
+  );
+  await world.db.run("update dlq_events set admission = 'confirm' where id = $1", [ids[1]]);
+  await revise(ids.slice(0, 2).map((id) => ({ id, base: 1, text: "two" })));
+  expect(
+    await world.db.query(
+      "select cooldown_until is not null as cools, admission, failures, redrives from dlq_events order by id",
+    ),
+  ).toEqual([
+    { cools: false, admission: null, failures: 2, redrives: 2 },
+    { cools: false, admission: "confirm", failures: 2, redrives: 2 },
+    { cools: true, admission: "early", failures: 2, redrives: 2 },
+  ]);
 });
 
 test("of many who edit the same revision at once, one wins and the others are told", async () => {

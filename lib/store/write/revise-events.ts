@@ -36,7 +36,7 @@ export type Revised = { id: string } & (
 
 /**
  * Adds revisions, each of which becomes the current one of its event, by compare-and-set on the current revision (`base`).
- * Writes no audit entry, and does not compare bytes: the caller leaves out what changes nothing. Returns the outcomes in
+ * A cooldown and the mark of an event that was parked early are of bytes that failed: they end. Writes no audit entry, and does not compare bytes: the caller leaves out what changes nothing. Returns the outcomes in
  * the order of `revisions`.
  */
 export async function reviseEvents(tx: Tx, { revisions, ...by }: Revising): Promise<Revised[]> {
@@ -76,6 +76,11 @@ export async function reviseEvents(tx: Tx, { revisions, ...by }: Revising): Prom
   await tx.copyIn(COPY_REVISIONS, rows.end());
   rows.release();
   await moveCurrent(tx, moves, by.actor);
+  await tx.run(
+    `update dlq_events set cooldown_until = null, admission = nullif(admission, 'early')
+      where id = any($1::uuid[]) and (cooldown_until is not null or admission = 'early')`,
+    [moves.map(({ id }) => id)],
+  );
   return outcomes;
 }
 
