@@ -37,6 +37,10 @@ export function auditText(action: string, before: AuditValues, after: AuditValue
       return "Mended by a recipe";
     case "event.mend-undone":
       return "A mend was undone";
+    case "event.skipped":
+      return "Skipped: it does not hold the later versions any more";
+    case "event.unskipped":
+      return "Holds the later versions again";
     case "event.withdrawn":
       return "Taken out of a redrive";
     default:

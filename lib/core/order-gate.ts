@@ -32,6 +32,17 @@ export function headText(head: { eventId: string; version: bigint; status: Event
   return `event ${eventId} (version ${version}) comes first and is ${status === "IGNORED" ? "ignored" : "still parked"}`;
 }
 
+/** Why a head holds the later versions: the rest of a sentence about it. */
+export function headReason({ status, failures, bounces, cooling }: HeadFacts): string {
+  if (status === "IGNORED") return "it is ignored: a person ignored it, or its redrives were used up";
+  if (cooling) return "it cools down after a failure";
+  if (bounces > 0) return `it came back ${bounces === 1 ? "once" : `${bounces} times`} and is parked again`;
+  if (failures > 0) return `it failed ${failures === 1 ? "once" : `${failures} times`} and is still parked`;
+  return "it is parked and was not sent yet";
+}
+
+type HeadFacts = { status: (typeof HOLDING_STATUSES)[number]; failures: number; bounces: number; cooling: boolean };
+
 /** The head of these events, of one aggregate. */
 export function headOf<Event extends { version: bigint | null; status: EventStatus; id: string }>(
   events: readonly Event[],

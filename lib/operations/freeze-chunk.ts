@@ -9,6 +9,7 @@ import { readRulesOver } from "@/lib/redriving/read-rules";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { readEarlierVersions, readOutsideOrder, type WantedAggregate } from "@/lib/store/read/aggregate-order";
 import type { Candidate } from "@/lib/store/read/candidates";
+import { skippedAmong } from "@/lib/store/read/tails";
 import { appendAudit } from "@/lib/store/write/audit";
 import { NO_DELTA } from "@/lib/store/write/finish-items";
 import { freezeEvents, insertItems, type PlannedItem } from "@/lib/store/write/freeze-events";
@@ -94,8 +95,12 @@ export async function holdBehindHeads(
   redrive: Pick<FreezeTarget, "earlier" | "selection" | "asOfMs" | "cutoff">,
   planned: PlannedItem[],
 ): Promise<PlannedItem[]> {
+  const skipped = await skippedAmong(
+    tx,
+    planned.flatMap(({ refusal, candidate }) => (refusal === null ? [] : [candidate.id])),
+  );
   const refused = Map.groupBy(
-    planned.filter((item) => item.refusal !== null),
+    planned.filter(({ refusal, candidate }) => refusal !== null && !skipped.has(candidate.id)),
     ({ candidate }) => aggregateKeyOf(candidate),
   );
   const wanted = wantedAggregates(planned).map((each) => ({ ...each, judged: refused.has(aggregateKey(each)) }));

@@ -2,7 +2,8 @@ import { type AggregateName, aggregateKey, NO_AGGREGATE_TYPE } from "@/lib/core/
 import type { Earlier, Head } from "@/lib/core/order-gate";
 import { type Queryable, statementName } from "@/lib/store/db";
 import { CANDIDATE_COLUMNS, type Candidate, type CandidatePage, compileSelection } from "@/lib/store/read/candidates";
-import { EVENT, HOLDING, ITEM } from "@/lib/store/state-sql";
+import { HOLDS, SKIPPED } from "@/lib/store/skip-sql";
+import { EVENT, ITEM } from "@/lib/store/state-sql";
 
 /** The order of an aggregate in SQL. A whole aggregate is `(source_id, aggregate_type, aggregate_id)` of the alias given. */
 
@@ -128,14 +129,14 @@ export async function readAggregateOrder(
        left join lateral (
          select jsonb_build_object('id', e.id, 'eventId', e.event_id, 'version', e.version::text, 'status', e.status) as head
            from dlq_events e left join redrive_items i on i.id = e.id and i.redrive_id = $4
-          where ${sameAggregate("e", "w")} and e.status in ${HOLDING} and e.version is not null
+          where ${sameAggregate("e", "w")} and ${HOLDS} and e.version is not null
             and (d.processed is null or e.version > d.processed) and ${counts(earlier)}
           order by e.version, e.id limit 1
        ) h on true
        left join lateral (
          select jsonb_agg(jsonb_build_object('id', e.id, 'eventId', e.event_id, 'version', e.version::text)) as cooling
            from dlq_events e left join redrive_items i on i.id = e.id and i.redrive_id = $4
-          where ${sameAggregate("e", "w")} and e.status = ${EVENT.PENDING} and e.cooldown_until > now() and ${counts(earlier)}
+          where ${sameAggregate("e", "w")} and e.status = ${EVENT.PENDING} and e.cooldown_until > now() and not ${SKIPPED} and ${counts(earlier)}
        ) c on true
        left join lateral (
          select jsonb_build_object('id', o.id, 'version', o.version::text) as queued
@@ -189,7 +190,7 @@ function wantedValues(wanted: readonly WantedAggregate[]): unknown[] {
 }
 
 /** Parked versions of the wanted aggregates below the versions that are sent, over `w` and `e`. */
-const EARLIER_PARKED = `${sameAggregate("e", "w")} and e.status in ${HOLDING} and e.version < w.top`;
+const EARLIER_PARKED = `${sameAggregate("e", "w")} and ${HOLDS} and e.version < w.top`;
 
 /**
  * The events outside of a selection that hold each aggregate, by `aggregateKey`. The selected PENDING events go before,

@@ -8,6 +8,7 @@ import {
   type CandidatePage,
   selectedWhere,
 } from "@/lib/store/read/candidates";
+import { HOLDS } from "@/lib/store/skip-sql";
 import { EVENT, HOLDING } from "@/lib/store/state-sql";
 
 /** Selected events looked at, newest first; of a larger selection the numbers are lower bounds. */
@@ -118,7 +119,7 @@ function summarySql(where: string): string {
        from judged where passes group by source_id, aggregate_type, aggregate_id
    ), parked as materialized (
      select w.source_id, w.aggregate_type, w.aggregate_id, e.id, e.event_id, e.version, e.status
-       from wanted w join dlq_event_rows e on ${sameAggregate("e", "w")} and e.status in ${HOLDING} and e.version < w.top
+       from wanted w join dlq_event_rows e on ${sameAggregate("e", "w")} and ${HOLDS} and e.version < w.top
       where not coalesce(e.id <= $1 and ${where}, false) or e.id in (select id from refused)
    ), behind as materialized (
      select distinct source_id, aggregate_type, aggregate_id from parked
@@ -183,7 +184,7 @@ export async function countEarlierUpTo(
         group by 1, 2, 3
      )
      select count(*) as n from (
-       select 1 from wanted w join dlq_event_rows e on ${sameAggregate("e", "w")} and e.status in ${HOLDING} and e.version < w.top
+       select 1 from wanted w join dlq_event_rows e on ${sameAggregate("e", "w")} and ${HOLDS} and e.version < w.top
         where not coalesce(e.id <= $1 and ${where}, false) limit $2) few`,
     [page.cutoff, limit, ...values],
   );

@@ -3,6 +3,7 @@ import type { Tx } from "@/lib/store/db";
 import { EVENT, EVENT_MOVE, ITEM } from "@/lib/store/state-sql";
 import { INT4_MAX } from "@/lib/store/write/finish-items";
 import { flowSql, rollupOf } from "@/lib/store/write/rollup";
+import { deleteSkips } from "@/lib/store/write/skips";
 
 type IgnoredFrom = (typeof EVENT_MOVES.ignore.from)[number];
 
@@ -54,5 +55,8 @@ export async function releaseEvents(
      select id from moved`,
     [ids, actor, keepLimits],
   );
-  return rows.map((row) => row.id);
+  const released = rows.map((row) => row.id);
+  // Whoever releases a skipped event wants it to be sent in its place.
+  if (released.length > 0) await deleteSkips(tx, released);
+  return released;
 }

@@ -1,0 +1,27 @@
+import { handle } from "@/app/_server/handle";
+import { byId } from "@/lib/contract/query";
+import { skipRequestSchema, tailSchema, unskipRequestSchema } from "@/lib/contract/tails";
+import { skipHead, undoSkip } from "@/lib/operations/skip-head";
+
+const params = byId("unknown-event");
+
+export const PUT = handle({
+  id: "skipHead",
+  summary: "Let the later versions pass by the head of an aggregate, until it is revised, released or comes back",
+  params,
+  body: skipRequestSchema,
+  answer: tailSchema,
+  problems: ["illegal-transition"],
+  run: ({ deps, params: { id }, body: { reason }, viewer }) => skipHead(deps, { id, reason }, viewer),
+});
+
+export const DELETE = handle({
+  id: "undoSkip",
+  summary: "Let a skipped event hold the later versions again",
+  params,
+  // Many clients cannot send a body with DELETE: then the schema's own reason stands.
+  body: unskipRequestSchema,
+  bodyOptional: true,
+  answer: tailSchema,
+  run: ({ deps, params: { id }, body: { reason }, viewer }) => undoSkip(deps, { id, reason }, viewer),
+});

@@ -1,0 +1,74 @@
+import * as z from "zod/mini";
+import { idOut, named, nullableTime, timeOut, versionOut } from "@/lib/contract/schemas";
+import { reasonSchema } from "@/lib/contract/selection";
+import { HOLDING_STATUSES } from "@/lib/core/order-gate";
+
+/** Held events named in one answer, so that one redrive can release them. */
+export const TAIL_MAX = 1_000;
+
+const place = { id: idOut, eventId: z.string(), version: versionOut, errorCode: z.string() };
+const headSchema = z.object({
+  ...place,
+  status: z.enum(HOLDING_STATUSES),
+  bounces: z.int(),
+  failures: z.int(),
+  cooldownUntil: nullableTime,
+});
+const skippedSchema = z.object({
+  ...place,
+  status: z.enum(HOLDING_STATUSES),
+  reason: z.string(),
+  createdBy: z.string(),
+  createdAt: timeOut,
+});
+
+const example = {
+  head: {
+    id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20",
+    eventId: "order-77-v3",
+    version: 3,
+    errorCode: "VALIDATION_ERROR",
+    status: "PENDING" as const,
+    bounces: 0,
+    failures: 1,
+    cooldownUntil: null,
+  },
+  why: "it failed once and is still parked",
+  skipped: [],
+  held: {
+    count: 1,
+    events: [
+      { id: "019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b21", eventId: "order-77-v4", version: 4, errorCode: "VERSION_CONFLICT" },
+    ],
+  },
+};
+
+/** GET /api/v1/events/{id}/tail: the head of the event's aggregate, and the events that it holds. */
+export const tailSchema = named(
+  "Tail",
+  z.object({
+    /** The first parked version that holds the later ones; null = none does. */
+    head: z.nullable(headSchema),
+    why: z.nullable(z.string()),
+    /** Parked versions that hold nothing, because somebody skipped them. */
+    skipped: z.array(skippedSchema),
+    /**
+     * The PENDING versions behind the head, else behind the first skipped one, in the order in which they are sent: the
+     * first TAIL_MAX of them.
+     */
+    held: z.object({ count: z.int(), events: z.array(z.object(place)) }),
+  }),
+  example,
+);
+export type TailOut = z.infer<typeof tailSchema>;
+
+/** PUT /api/v1/events/{id}/skip */
+export const skipRequestSchema = named("SkipRequest", z.strictObject({ reason: reasonSchema }), {
+  reason: "order-77 was corrected by hand",
+});
+/** DELETE /api/v1/events/{id}/skip. Without a body the reason is "undone". */
+export const unskipRequestSchema = named(
+  "UnskipRequest",
+  z.strictObject({ reason: z._default(reasonSchema, "undone") }),
+  { reason: "it is needed after all" },
+);

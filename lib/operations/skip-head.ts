@@ -1,0 +1,96 @@
+import type { TailOut } from "@/lib/contract/tails";
+import type { EventStatus } from "@/lib/core/event-state";
+import { HOLDING_STATUSES, headText } from "@/lib/core/order-gate";
+import { DomainError } from "@/lib/core/problem";
+import { assertMay, type Viewer } from "@/lib/core/viewer";
+import type { Deps } from "@/lib/operations/deps";
+import type { Tx } from "@/lib/store/db";
+import { readAggregateOrder } from "@/lib/store/read/aggregate-order";
+import { readTail, readTailEvent, type TailEvent } from "@/lib/store/read/tails";
+import { appendAudit } from "@/lib/store/write/audit";
+import { deleteSkips, insertSkip } from "@/lib/store/write/skips";
+
+type SkipInput = { id: string; reason: string };
+
+/**
+ * Lets the later versions of an aggregate pass by its head, until the head is revised, released, comes back once more, or the
+ * skip is undone. Nothing is sent by it. A head that is skipped already stays as it is. Returns the tail. Throws DomainError
+ * `unknown-event`, `illegal-transition`.
+ */
+export async function skipHead(
+  deps: Pick<Deps, "db" | "clock">,
+  { id, reason }: SkipInput,
+  viewer: Viewer,
+): Promise<TailOut> {
+  const atMs = deps.clock.wallMs();
+  return deps.db.transaction(async (tx) => {
+    const event = await lockedEvent(tx, viewer, id);
+    if (event.skipped) return readTail(tx, viewer, id);
+    await assertHead(tx, id, event);
+    await insertSkip(tx, { id, ...event }, { reason, actor: viewer.name, atMs });
+    const tail = await readTail(tx, viewer, id);
+    const after = { skipped: true, version: event.version, held: tail.held.count };
+    await audit(tx, { id, reason }, { action: "event.skipped", after, actor: viewer.name, atMs });
+    return tail;
+  });
+}
+
+/** Lets the event hold the later versions again. Changes nothing when it was not skipped. Throws DomainError `unknown-event`. */
+export async function undoSkip(
+  deps: Pick<Deps, "db" | "clock">,
+  { id, reason }: SkipInput,
+  viewer: Viewer,
+): Promise<TailOut> {
+  const atMs = deps.clock.wallMs();
+  return deps.db.transaction(async (tx) => {
+    const event = await lockedEvent(tx, viewer, id);
+    await deleteSkips(tx, [id]);
+    const after = { skipped: false, version: event.version };
+    if (event.skipped) await audit(tx, { id, reason }, { action: "event.unskipped", after, actor: viewer.name, atMs });
+    return readTail(tx, viewer, id);
+  });
+}
+
+/** The lock is a statement of its own: see `lockEvents` in store/write/revise-events. */
+async function lockedEvent(tx: Tx, viewer: Viewer, id: string): Promise<TailEvent> {
+  await tx.query("select id from dlq_events where id = $1 for no key update", [id]);
+  const event = await readTailEvent(tx, viewer, id);
+  assertMay(viewer, "redrive", [event.source]);
+  return event;
+}
+
+async function assertHead(
+  tx: Tx,
+  id: string,
+  { sourceId, aggregateType, aggregateId, ...event }: TailEvent,
+): Promise<void> {
+  const { eventId, version, status } = event;
+  if (aggregateId === null || version === null) {
+    throw refused(`${eventId} has no ${aggregateId === null ? "aggregate" : "version"}: it holds no other event`);
+  }
+  if (!(HOLDING_STATUSES as readonly EventStatus[]).includes(status)) {
+    throw refused(`${eventId} is ${status}: only a parked event holds others`);
+  }
+  const [order] = (await readAggregateOrder(tx, [{ sourceId, aggregateType, aggregateId }], null)).values();
+  if (order!.head?.id === id) return;
+  if (order!.head === null) throw refused(`${eventId} is older than what its consumer has processed: it holds nothing`);
+  throw refused(`${headText(order!.head)}: skip that one first`);
+}
+
+function refused(detail: string): DomainError {
+  return new DomainError("illegal-transition", detail, { fields: [{ field: "id", detail }] });
+}
+
+type Entry = { action: string; after: unknown; actor: string; atMs: number };
+
+async function audit(tx: Tx, { id, reason }: SkipInput, entry: Entry): Promise<void> {
+  await appendAudit(tx, {
+    ...entry,
+    subjectKind: "event",
+    subjectId: id,
+    reason,
+    before: null,
+    count: 1,
+    eventIds: [id],
+  });
+}

@@ -1,0 +1,24 @@
+import type { Tx } from "@/lib/store/db";
+
+export type SkippableEvent = { id: string; revision: number; bounces: number };
+
+/** The event must be locked by this transaction. A skip of an earlier state of the event is replaced. */
+export async function insertSkip(
+  tx: Tx,
+  { id, revision, bounces }: SkippableEvent,
+  by: { reason: string; actor: string; atMs: number },
+): Promise<void> {
+  await tx.run(
+    `insert into skipped_heads (id, revision, bounces, reason, created_by, created_at)
+     values ($1, $2, $3, $4, $5, to_timestamp($6::float8 / 1000))
+     on conflict (id) do update
+        set revision = excluded.revision, bounces = excluded.bounces, reason = excluded.reason,
+            created_by = excluded.created_by, created_at = excluded.created_at`,
+    [id, revision, bounces, by.reason, by.actor, by.atMs],
+  );
+}
+
+/** Lets the events hold their aggregates again. Returns how many rows there were. */
+export async function deleteSkips(tx: Tx, ids: readonly string[]): Promise<number> {
+  return tx.run("delete from skipped_heads where id = any($1::uuid[])", [ids], { name: "delete-skips" });
+}

@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { editRequestSchema } from "@/lib/contract/revisions";
+import { localViewer } from "@/lib/core/viewer";
+import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
+import { editEvent } from "@/lib/operations/revise-event";
+import { skipHead, undoSkip } from "@/lib/operations/skip-head";
+import { readTail } from "@/lib/store/read/tails";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+const ada = localViewer("ada");
+let world: World;
+
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+  await park(0, 1, 2, 3);
+  await world.worker();
+});
+afterEach(async () => {
+  const broken = await world.broken();
+  await world.close();
+  expect(broken).toEqual([]);
+});
+
+/** Versions of one aggregate: `event-0000` has version 0. */
+async function park(...versions: number[]): Promise<void> {
+  for (const version of versions) {
+    const eventId = `event-000${version}`;
+    await world.park(1, () => ({ eventId, aggregateId: "order-7", aggregateType: "order", version: BigInt(version) }));
+  }
+}
+
+const idOf = async (version: number) => (await world.idsOf([`event-000${version}`]))[0]!;
+const skip = async (version: number, viewer = ada) =>
+  skipHead(world.deps, { id: await idOf(version), reason: `corrected by ${viewer.name}` }, viewer);
+const tail = async () => readTail(world.db, ada, await idOf(3));
+const sent = () => world.sink.arrived.map(({ eventId }) => eventId);
+
+/** Requests these versions, and returns how many of them were refused as held. */
+async function held(...versions: number[]): Promise<number> {
+  const ids = await Promise.all(versions.map(idOf));
+  const { id } = await world.request({ select: { ids }, mode: "verify" });
+  return (await world.ended(id)).refusedByReason["held-by-head"] ?? 0;
+}
+
+describe("a skipped head", () => {
+  test("holds nothing: the later versions go in their order, and it stays where it is", async () => {
+    expect(await held(1, 2, 3)).toBe(3);
+    expect(await tail()).toMatchObject({
+      head: { eventId: "event-0000", version: 0 },
+      why: "it is parked and was not sent yet",
+      held: { count: 3, events: [{ version: 1 }, { version: 2 }, { version: 3 }] },
+    });
+    const skipped = await skip(0);
+    expect(skipped).toMatchObject({ head: { version: 1 }, skipped: [{ eventId: "event-0000", createdBy: "ada" }] });
+    const { id } = await world.request({
+      select: { ids: await world.idsOf(["event-0003", "event-0001", "event-0002"]) },
+    });
+    expect(await world.ended(id)).toMatchObject({ delivered: 3, refused: 0 });
+    expect(sent()).toEqual(["event-0001", "event-0002", "event-0003"]);
+    expect((await world.event("event-0000")).status).toBe("PENDING");
+  });
+
+  test("that is itself selected and refused does not hold the others of the selection", async () => {
+    await ignoreEvents(world.deps, { select: { ids: [await idOf(0)] }, reason: "by hand" }, ada);
+    expect(await held(0, 1)).toBe(1);
+    await skip(0);
+    expect(await held(0, 1)).toBe(0);
+  });
+
+  test("by two people at once is skipped once, with one audit entry", async () => {
+    await Promise.all([skip(0), skip(0, localViewer("bob"))]);
+    expect(await world.db.query("select 1 from audit_entries where action = 'event.skipped'")).toHaveLength(1);
+    expect((await tail()).skipped).toHaveLength(1);
+  });
+
+  test("holds again when the skip is undone", async () => {
+    await skip(0);
+    await undoSkip(world.deps, { id: await idOf(0), reason: "it is needed" }, ada);
+    expect(await held(1)).toBe(1);
+  });
+
+  test("holds again when it is revised", async () => {
+    await skip(0);
+    const edit = editRequestSchema.parse({ base: 1, text: '{"amount":7}', reason: "the amount was missing" });
+    await editEvent(world.deps, { ...edit, id: await idOf(0), headersMax: 100 }, ada);
+    expect(await held(1)).toBe(1);
+    expect((await tail()).skipped).toEqual([]);
+  });
+
+  test("holds again when it is released", async () => {
+    const id = await idOf(0);
+    await ignoreEvents(world.deps, { select: { ids: [id] }, reason: "by hand" }, ada);
+    await skip(0);
+    await releaseEvents(world.deps, { select: { ids: [id] }, reason: "needed after all", options: {} }, ada);
+    expect(await held(1)).toBe(1);
+  });
+
+  test("holds again when it is sent and comes back", async () => {
+    await skip(0);
+    const { id } = await world.request({ select: { ids: [await idOf(0)] } });
+    expect(await world.ended(id)).toMatchObject({ delivered: 1 });
+    await park(0);
+    expect(await world.event("event-0000")).toMatchObject({ status: "PENDING", bounces: 1 });
+    expect(await held(1)).toBe(1);
+    expect((await tail()).why).toBe("it cools down after a failure");
+  });
+
+  test("must be the head, parked, and have a version", async () => {
+    await expect(skip(2)).rejects.toThrow(
+      "event event-0000 (version 0) comes first and is still parked: skip that one first",
+    );
+    await world.park(1, () => ({ eventId: "alone" }));
+    const [alone] = await world.idsOf(["alone"]);
+    const asked = skipHead(world.deps, { id: alone!, reason: "why not" }, ada);
+    await expect(asked).rejects.toThrow("alone has no aggregate: it holds no other event");
+  });
+});
+
+test("a tail that two people release at once is sent once, in its order, past its head", async () => {
+  const { held: behind } = await tail();
+  const release = () =>
+    world.request({ select: { ids: behind.events.map(({ id }) => id) }, earlier: "pass", reason: "released" });
+  const answers = await Promise.all([release(), release()]);
+  const ends = await Promise.all(answers.map(({ id }) => world.ended(id)));
+  expect(ends.map(({ delivered }) => delivered).sort()).toEqual([0, 3]);
+  expect(sent()).toEqual(["event-0001", "event-0002", "event-0003"]);
+});
