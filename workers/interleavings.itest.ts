@@ -86,6 +86,9 @@ const commands = [
   of("lane", fc.tuple(place, fc.constantFrom("main", "slow")), (model, [redrive, lane]) =>
     model.lane(redrive, lane as "main"),
   ),
+  of("mend", fc.integer({ min: 1, max: 255 }), (model, mask) => model.mend(mask)),
+  of("undo mend", place, (model, operation) => model.undoMend(operation)),
+  of("work bulk", fc.boolean(), (model, twice) => model.workBulk(twice)),
   of("rate", fc.tuple(place, fc.constantFrom(null, 1, 1_000)), (model, [redrive, rate]) => model.rate(redrive, rate)),
   of("mark", fc.boolean(), (model, needsApproval) => model.mark(needsApproval)),
   of(

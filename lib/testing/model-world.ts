@@ -5,21 +5,27 @@ import { EVENT_MOVES, type EventMove, type EventStatus } from "@/lib/core/event-
 import { DomainError } from "@/lib/core/problem";
 import { isFinal, type RedriveState } from "@/lib/core/redrive-state";
 import { localViewer } from "@/lib/core/viewer";
+import { createExpressions } from "@/lib/mending/expressions";
 import { changeRedrive } from "@/lib/operations/change-redrive";
 import { imposeStop, resumeSends } from "@/lib/operations/change-stop";
 import { confirmEvents } from "@/lib/operations/confirm-events";
 import { decideApproval } from "@/lib/operations/decide-approval";
 import type { Deps } from "@/lib/operations/deps";
+import type { MendingDeps } from "@/lib/operations/examine-mend";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
 import { liftControl } from "@/lib/operations/lift-control";
 import { parkEvents } from "@/lib/operations/park-events";
+import { requestMend, requestUndoMend } from "@/lib/operations/request-mend";
 import { requestRedrive } from "@/lib/operations/request-redrive";
 import { editEvent, restoreRevision } from "@/lib/operations/revise-event";
+import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import type { Clock } from "@/lib/platform/clock";
 import { createLog } from "@/lib/platform/log";
 import { advanceCanaries } from "@/lib/redriving/canary-and-brake";
+import { createPayloadChecker } from "@/lib/redriving/check-payload";
 import { reconcile } from "@/lib/redriving/reconcile";
+import { createSchemaCheck } from "@/lib/redriving/schema-check";
 import { createDb, type Db } from "@/lib/store/db";
 import { createLowRateStore, type LowRateStore } from "@/lib/store/prisma";
 import { addSource, deadLetter } from "@/lib/testing/letters";
@@ -165,12 +171,11 @@ export async function openModel(store: ModelStore) {
   await store.db.run("update targets set rate_per_second = null where source_id = $1", [sourceId]);
   const queue: HeldQueue = heldQueue();
   const log = createLog({ level: "silent", process: "model" });
-  const deps: Deps & { lowRate: LowRateStore } = {
-    db: store.db,
-    lowRate: store.lowRate,
-    lane: queue,
-    clock: impatientClock(),
-    log,
+  const clock = impatientClock();
+  const [schemas, expressions] = [createSchemaCheck(clock), createExpressions(clock)];
+  const deps: Deps & MendingDeps & { lowRate: LowRateStore } = {
+    ...{ db: store.db, lowRate: store.lowRate, lane: queue, clock, log, expressions },
+    checkPayloads: createPayloadChecker(schemas, clock),
   };
   const sent: Sent[] = [];
   const letters = new Map<string, DeadLetter>();
@@ -180,6 +185,7 @@ export async function openModel(store: ModelStore) {
   /** By event and revision, and by redrive and event. */
   const [bytes, frozen] = [new Map<string, string>(), new Map<string, number>()];
   const broken: unknown[] = [];
+  const beganMs = Date.now() - 1;
   let [step, made] = [0, 0];
   let seen: Seen = { events: new Map(), redrives: new Map() };
 
@@ -539,6 +545,28 @@ export async function openModel(store: ModelStore) {
         }
       }),
 
+    /** The request freezes the revisions; the work follows, by one worker or by two. */
+    mend: (mask: number) =>
+      command("nothing", async () => {
+        const ids = [...seen.events.values()].filter((_, index) => (mask >> (index % 8)) & 1).map(({ id }) => id);
+        if (ids.length === 0) return;
+        const recipe = { kind: "merge-patch" as const, patch: { mended: step } };
+        await requestMend(
+          deps,
+          { select: { ids }, recipe, reason: "renamed", breaking: false, idempotency: null },
+          ada,
+        );
+      }),
+
+    undoMend: (place: number) =>
+      command("nothing", async () => {
+        const mends = await operations("'mend'");
+        const id = mends.at(place % (mends.length || 1));
+        if (id) await requestUndoMend(deps, { select: { operation: id }, reason: "no", idempotency: null }, ada);
+      }),
+
+    workBulk: (twice: boolean) => command("revise", () => workBulk(twice)),
+
     rate: (place: number, ratePerSecond: number | null) =>
       command("nothing", async () => {
         const redrive = redriveAt(place);
@@ -577,6 +605,7 @@ export async function openModel(store: ModelStore) {
 
     /** Everything that is open ends, with two workers that run and a target that takes what comes; then all invariants hold. */
     end: async () => {
+      await command("revise", () => workBulk(true));
       for (let round = 0; [...seen.redrives.values()].some(({ state }) => !isFinal(state)); round++) {
         if (round === ROUNDS_MAX)
           throw new Broken(JSON.stringify([{ rule: "nothing stays open", seen: seenWords(seen) }]));
@@ -611,8 +640,38 @@ export async function openModel(store: ModelStore) {
 
     close: async () => {
       await Promise.all(workers.map((worker) => worker.close()));
+      await Promise.all([schemas.close(), expressions.close()]);
     },
   };
+
+  async function operations(kinds: string): Promise<string[]> {
+    const rows = await store.db.query<{ id: string }>(
+      `select distinct o.id from bulk_operations o join audit_entries a on a.id = o.audit_id
+        where o.kind in (${kinds}) and o.created_at > to_timestamp($1::float8 / 1000) order by o.id`,
+      [beganMs],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  async function workBulk(twice: boolean): Promise<void> {
+    const never = new AbortController().signal;
+    for (const id of await operations("'mend', 'undo-mend'")) {
+      const works = twice ? [1, 2] : [1];
+      await Promise.all(works.map(() => workBulkOperation(deps, id, never)));
+    }
+    // What a recipe makes of bytes is proven elsewhere: here each revision keeps its bytes, and all of its digits.
+    const made = await store.db.query<{ eventId: string; revision: number; payload: Buffer }>(
+      `select e.event_id as "eventId", r.revision, r.payload from event_revisions r join dlq_events e on e.id = r.id
+        where e.source_id = $1 and r.cause = 'mend'`,
+      [sourceId],
+    );
+    for (const { eventId, revision, payload } of made) {
+      const text = payload.toString();
+      if (text.includes("big") && !text.includes("9007199254740993"))
+        broken.push({ rule: "numbers keep digits", text });
+      bytes.set(`${eventId} ${revision}`, text);
+    }
+  }
 
   async function decide(
     id: string | undefined,
