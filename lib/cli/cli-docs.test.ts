@@ -68,7 +68,7 @@ describe("help and manual page", () => {
   test("name every command", () => {
     for (const { name, summary } of COMMANDS) {
       expect(overviewText()).toMatch(new RegExp(`^  ${name} +${summary.slice(0, 20)}`, "m"));
-      expect(page).toContain(`.SS "parkade ${name}`);
+      expect(page).toContain(`.SS "parkade ${name.replaceAll("-", "\\-")}`);
     }
   });
 

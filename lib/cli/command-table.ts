@@ -68,6 +68,10 @@ export const COMMAND_NAMES = [
   "target list",
   "target add",
   "target remove",
+  "redrive-rule list",
+  "redrive-rule try",
+  "redrive-rule on",
+  "redrive-rule off",
   "completion",
   "man",
 ] as const;
@@ -516,6 +520,41 @@ export const COMMANDS: readonly Command[] = [
     details:
       "Refused while a redrive delivers to it, or another target falls back to it. The history of events keeps its name.",
     examples: ['parkade target remove orders.audit --reason "the audit has them"'],
+  },
+  {
+    name: "redrive-rule list",
+    summary: "List the redrive rules",
+    details: "In their order: an event belongs to the first rule that is on and matches it.",
+    examples: ["parkade redrive-rule list"],
+  },
+  {
+    name: "redrive-rule try",
+    summary: "Say what a redrive rule would have done in the last days",
+    arguments: [{ name: "name" }],
+    options: [{ name: "days", value: "n", number: "whole", text: "At most 30; default 7" }],
+    details: "It changes nothing. `redrive-rule on` takes the id of the trial that it prints.",
+    examples: ['parkade redrive-rule try "timeouts of orders" --days 14'],
+  },
+  {
+    name: "redrive-rule on",
+    summary: "Switch a redrive rule on",
+    arguments: [{ name: "name" }],
+    options: [
+      { name: "trial", value: "id", required: true, text: "The trial of the rule as it is, from `redrive-rule try`" },
+      neededReason,
+    ],
+    details: "A worker begins within seconds. The rule switches itself off when its events fail or come back.",
+    examples: [
+      'parkade redrive-rule on "timeouts of orders" --trial 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b40 --reason "390 of 412 stayed"',
+    ],
+  },
+  {
+    name: "redrive-rule off",
+    summary: "Switch a redrive rule off",
+    arguments: [{ name: "name" }],
+    options: [neededReason],
+    details: "It asks for no further redrive. A redrive that runs goes on: `parkade cancel` stops it.",
+    examples: ['parkade redrive-rule off "timeouts of orders" --reason "the stock service is rebuilt"'],
   },
   {
     name: "completion",

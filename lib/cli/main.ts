@@ -11,6 +11,7 @@ import { commandText, overviewText } from "@/lib/cli/help";
 import { manPage } from "@/lib/cli/man-page";
 import { park } from "@/lib/cli/park";
 import { redrive } from "@/lib/cli/redrive";
+import { listRedriveRules, switchRedriveRule, tryRedriveRule } from "@/lib/cli/redrive-rule";
 import { edit, listRevisions, restore } from "@/lib/cli/revise";
 import { search } from "@/lib/cli/search";
 import { serve } from "@/lib/cli/serve";
@@ -59,6 +60,10 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   "target list": listTargets,
   "target add": addTarget,
   "target remove": removeTarget,
+  "redrive-rule list": listRedriveRules,
+  "redrive-rule try": tryRedriveRule,
+  "redrive-rule on": (call) => switchRedriveRule(call, true),
+  "redrive-rule off": (call) => switchRedriveRule(call, false),
   completion: ({ line }) => printed(SCRIPTS[line.arguments[0] as Shell]),
   man: () => printed(manPage(version)),
 };

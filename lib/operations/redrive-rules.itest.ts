@@ -140,6 +140,20 @@ describe("a round", () => {
     expect(await round()).toBe(0);
   });
 
+  test.each([
+    ["a tag", { tags: { orderId: ["78"] } }],
+    ["an event type", { eventType: ["OrderPaid"] }],
+    ["words with a number", { q: "order-78" }],
+    ["an aggregate", { aggregateId: ["order-78"] }],
+  ])("takes the events of %s and no others", async (_what, filter) => {
+    await parkOld(40, ["a", "b"]);
+    const error = { type: "com.acme.StockException", message: "503 for order-78", stack: null };
+    await parkOld(40, ["mine"], { tags: { orderId: "78" }, eventType: "OrderPaid", error, aggregateId: "order-78" });
+    await rule({ filter });
+    expect(await round()).toBe(1);
+    expect(await queued()).toEqual(["mine"]);
+  });
+
   test("of two workers at once makes one redrive", async () => {
     await parkOld(40, ["a", "b", "c"]);
     await rule();

@@ -13,7 +13,7 @@ import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { readRulesOver } from "@/lib/redriving/read-rules";
 import type { Queryable } from "@/lib/store/db";
 import { type Candidate, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
-import { compileFilter, paramsFrom } from "@/lib/store/read/event-filter-sql";
+import { compileFilter, paramsFrom, splitWords } from "@/lib/store/read/event-filter-sql";
 import { type RuleInForce, readEventPasts, readRedriveRulesInForce } from "@/lib/store/read/redrive-rules";
 import { readOpenBreakers } from "@/lib/store/read/stall-facts";
 import { readTargets } from "@/lib/store/read/targets";
@@ -21,9 +21,9 @@ import { claimRun, noteRound, RunTaken, stopRule } from "@/lib/store/write/redri
 
 /** Events that are looked at in one statement. */
 const PAGE = 2_000;
-/** Events that a round looks at for one rule, and for all rules together. */
-const RULE_LOOKS = 5 * PAGE;
-const ROUND_LOOKS = 20 * PAGE;
+/** Events that a round looks at for one rule, at most and at least, and for all rules together. */
+const RULE_LOOKS = { max: 5 * PAGE, min: PAGE / 2 };
+const ROUND_LOOKS = 10 * PAGE;
 
 /**
  * One round of the enabled redrive rules: each asks for one redrive of the events that are due, as `rule:<name>`. A rule
@@ -32,14 +32,13 @@ const ROUND_LOOKS = 20 * PAGE;
  */
 export async function runRedriveRules(deps: Deps): Promise<number> {
   const { revision, rules } = await readRedriveRulesInForce(deps.db);
-  let looks = ROUND_LOOKS;
+  // The same for each: a rule at the end of the list must not wait for those above it.
+  const looksMax = Math.max(RULE_LOOKS.min, Math.min(RULE_LOOKS.max, Math.floor(ROUND_LOOKS / rules.length)));
   let made = 0;
   for (const [index, rule] of rules.entries()) {
     const above = rules.slice(0, index).flatMap(({ body }) => (body === null ? [] : [body.filter]));
     try {
-      const round = await runRule(deps, { rule, above, revision, looksMax: Math.min(RULE_LOOKS, looks) });
-      looks -= round.looked;
-      if (round.made) made++;
+      if (await runRule(deps, { rule, above, revision, looksMax })) made++;
     } catch (error) {
       if (error instanceof RunTaken) continue;
       deps.log.warn({ rule: rule.name, err: error }, "redrive rule could not be applied, it is tried again");
@@ -58,9 +57,8 @@ type Round = {
   looksMax: number;
 };
 
-const NOTHING = { looked: 0, made: false };
-
-async function runRule(deps: Deps, round: Round): Promise<{ looked: number; made: boolean }> {
+/** Whether it asked for a redrive. */
+async function runRule(deps: Deps, round: Round): Promise<boolean> {
   const { rule, revision } = round;
   const { body, lastRun } = rule;
   const nowMs = deps.clock.wallMs();
@@ -68,16 +66,16 @@ async function runRule(deps: Deps, round: Round): Promise<{ looked: number; made
   const reason = stopReason(rule.outcomes, body.stopAtFailureRatio);
   if (reason !== null) {
     await deps.db.transaction((tx) => stopRule(tx, rule.id, { reason, redriveId: null, atMs: nowMs }));
-    return NOTHING;
+    return false;
   }
   const room = roomOf(body, { hour: rule.lastHour, day: rule.lastDay });
-  if (room === 0 || round.looksMax === 0) return NOTHING;
-  if (lastRun !== null && (lastRun.live || lastRun.atMs + body.everyMs > nowMs)) return NOTHING;
+  if (room === 0) return false;
+  if (lastRun !== null && (lastRun.live || lastRun.atMs + body.everyMs > nowMs)) return false;
   const viewer = systemViewer(`rule:${rule.name}`);
-  const { ids, looked, lookedTo } = await findDue(deps.db, { ...round, body, room, nowMs, viewer });
+  const { ids, lookedTo } = await findDue(deps.db, { ...round, body, room, nowMs, viewer });
   if (ids.length === 0) {
     if (lookedTo !== rule.lookedTo || rule.fault !== null) await noteRound(deps.db, rule, { lookedTo, fault: null });
-    return { looked, made: false };
+    return false;
   }
   const request = redriveRequestSchema.parse({
     select: { ids },
@@ -93,11 +91,11 @@ async function runRule(deps: Deps, round: Round): Promise<{ looked: number; made
     { request, idempotency: null, claim: (tx, redriveId) => claimRun(tx, rule, { ...facts, redriveId }) },
     viewer,
   );
-  return { looked, made: true };
+  return true;
 }
 
 type Search = Round & { body: RedriveRuleBody; room: number; nowMs: number; viewer: Viewer };
-type Found = { ids: string[]; looked: number; lookedTo: string | null };
+type Found = { ids: string[]; lookedTo: string | null };
 
 /**
  * The next due events behind the place where the last round ended, newest first, at most `room`. At the end of the matching
@@ -106,23 +104,57 @@ type Found = { ids: string[]; looked: number; lookedTo: string | null };
 async function findDue(db: Queryable, search: Search): Promise<Found> {
   const { body, room, nowMs, viewer, looksMax } = search;
   const filter = scopeFilter(viewer, { ...body.filter, status: ["PENDING"] });
-  const selection = { filter } as ScopedSelection;
+  const { swept, whole } = sweptBy(filter);
+  const selection = { filter: swept } as ScopedSelection;
   // An id holds the time of its parking: what was parked within the delay is not read.
   const cutoff = body.delayMs === 0 ? cutoffOf(selection, nowMs) : uuidv7LowerBound(nowMs - body.delayMs + 1);
   const closed = body.onlyIf.breakerClosed ? await sourcesWithOpenBreaker(db, body.lane, nowMs) : new Set<string>();
-  const found: Found = { ids: [], looked: 0, lookedTo: search.rule.lookedTo };
-  while (found.looked < looksMax) {
-    const page = { selection, asOfMs: nowMs, cutoff, after: found.lookedTo, limit: PAGE };
+  const found: Found = { ids: [], lookedTo: search.rule.lookedTo };
+  for (let looked = 0; looked < looksMax; ) {
+    const limit = Math.min(PAGE, looksMax - looked);
+    const page = { selection, asOfMs: nowMs, cutoff, after: found.lookedTo, limit };
     const candidates = await readCandidates(db, page);
-    const due = (await dueOf(db, candidates, search)).filter(({ sourceId }) => !closed.has(sourceId));
+    const matching = whole ? candidates : await onlyMatching(db, candidates, filter, nowMs);
+    const due = (await dueOf(db, matching, search)).filter(({ sourceId }) => !closed.has(sourceId));
     const taken = due.slice(0, room - found.ids.length);
-    found.looked += candidates.length;
+    looked += limit;
     found.ids.push(...(await withoutHeld(db, taken, nowMs)));
     found.lookedTo =
-      taken.length < due.length ? taken.at(-1)!.id : candidates.length < PAGE ? null : candidates.at(-1)!.id;
+      taken.length < due.length ? taken.at(-1)!.id : candidates.length < limit ? null : candidates.at(-1)!.id;
     if (found.lookedTo === null || found.ids.length === room) break;
   }
   return found;
+}
+
+/** Names of the filter that no kind tells: a page of events with a rare tag would read a whole source. */
+const LEFT_OUT = ["tags", "eventType", "aggregateType"] as const;
+
+/**
+ * The part of a filter that the pages are read by, so that a page costs the same whatever the filter; `whole`: it is all of
+ * it. Ids are looked up by their indexes.
+ */
+function sweptBy(filter: ScopedFilter): { swept: ScopedFilter; whole: boolean } {
+  const swept = { ...filter };
+  if (!filter.eventId && !filter.aggregateId && !filter.traceId) {
+    for (const name of LEFT_OUT) delete swept[name];
+    if (splitWords(filter.q ?? "").numbered.length > 0) delete swept.q;
+  }
+  return { swept, whole: Object.keys(swept).length === Object.keys(filter).length };
+}
+
+async function onlyMatching(
+  db: Queryable,
+  page: readonly Candidate[],
+  filter: ScopedFilter,
+  nowMs: number,
+): Promise<Candidate[]> {
+  const matching = await idsMatching(
+    db,
+    page.map(({ id }) => id),
+    [filter],
+    nowMs,
+  );
+  return page.filter(({ id }) => matching.has(id));
 }
 
 /** What of a page a redrive of the rule may take now, in its order. */
@@ -143,7 +175,7 @@ async function dueOf(db: Queryable, page: readonly Candidate[], search: Search):
 /** Without the events of the rules above. */
 async function withoutTaken(db: Queryable, due: Candidate[], { above, viewer, nowMs }: Search): Promise<Candidate[]> {
   if (above.length === 0 || due.length === 0) return due;
-  const theirs = await idsOfRules(
+  const theirs = await idsMatching(
     db,
     due.map(({ id }) => id),
     above.map((filter) => scopeFilter(viewer, filter)),
@@ -153,7 +185,7 @@ async function withoutTaken(db: Queryable, due: Candidate[], { above, viewer, no
 }
 
 /** Those of the events that one of the filters matches. */
-export async function idsOfRules(
+export async function idsMatching(
   db: Queryable,
   ids: readonly string[],
   filters: readonly ScopedFilter[],

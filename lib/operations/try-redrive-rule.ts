@@ -4,7 +4,7 @@ import { iso } from "@/lib/core/iso-time";
 import { type TriedFate, tryEach } from "@/lib/core/redrive-rule";
 import { assertMay, type Viewer } from "@/lib/core/viewer";
 import type { Deps } from "@/lib/operations/deps";
-import { idsOfRules } from "@/lib/operations/run-redrive-rules";
+import { idsMatching } from "@/lib/operations/run-redrive-rules";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Tx } from "@/lib/store/db";
 import { type Candidate, countUpTo, cutoffOf, readCandidates } from "@/lib/store/read/candidates";
@@ -90,7 +90,7 @@ async function readWindow(tx: Tx, { rule, id, fromMs, nowMs }: Window, viewer: V
   const looked = read.slice(0, LOOKED_MAX);
   const filters = above.map((each) => scopeFilter(viewer, each));
   const ids = looked.map((candidate) => candidate.id);
-  const theirs = filters.length === 0 ? new Set() : await idsOfRules(tx, ids, filters, nowMs);
+  const theirs = filters.length === 0 ? new Set() : await idsMatching(tx, ids, filters, nowMs);
   const own = looked.filter((candidate) => !theirs.has(candidate.id));
   const sendable = own.filter(({ admission }) => admission !== "early" && admission !== "confirm");
   const pasts = await readPastsOfEvents(

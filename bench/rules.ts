@@ -1,0 +1,94 @@
+import { readRedriveRuleBody } from "@/lib/contract/redrive-rules";
+import { createLaneQueue } from "@/lib/lane/queue";
+import { runRedriveRules } from "@/lib/operations/run-redrive-rules";
+import { systemClock } from "@/lib/platform/clock";
+import { uuidv7 } from "@/lib/platform/ids";
+import { createLog } from "@/lib/platform/log";
+import { createDb, type Db } from "@/lib/store/db";
+import { fillStore } from "./event-store";
+import { startBenchStack } from "./stack";
+
+/**
+ * The rounds of redrive rules over a store of parked events, of which none is due: what a round costs, and how many rounds
+ * look at every event once. The baseline is one count of the parked events, which reads them all.
+ *
+ * PARKADE_BENCH_EVENTS (1,000,000) makes a quick run.
+ */
+
+const EVENTS = Number(process.env.PARKADE_BENCH_EVENTS ?? 1_000_000);
+/** A round must not grow with the store: so many times the count of it. */
+const RATIO_AIM = 4;
+const ROUNDS_MAX = 400;
+
+const RULES = {
+  "an error code, waiting for its group": { filter: { errorCode: ["TIMEOUT"] }, onlyIf: { groupSucceeded: true } },
+  "a source, waiting for its group": { filter: { source: ["orders"] }, onlyIf: { groupSucceeded: true } },
+  "an event type": { filter: { eventType: ["OrderPaid"] }, onlyIf: { groupSucceeded: true } },
+  "a tag": { filter: { tags: { tenant: ["globex"] } }, onlyIf: { groupSucceeded: true } },
+};
+
+export async function run(): Promise<object[]> {
+  const stack = await startBenchStack();
+  const db = createDb(stack.databaseUrl, { max: 2, statementTimeoutMs: 4_000 });
+  const filler = createDb(stack.databaseUrl, { max: 1, statementTimeoutMs: 0 });
+  const lane = createLaneQueue({ kind: "postgres", connectionString: stack.databaseUrl, max: 1 }, systemClock);
+  try {
+    await fillStore(filler, { events: EVENTS, days: 30 });
+    const deps = { db, lane, clock: systemClock, log: createLog({ process: "bench", level: "warn" }) };
+    const countMs = await timed(() =>
+      filler.query("select count(*) from dlq_events where status = 'PENDING' and error_code <> ''"),
+    );
+    const results = [];
+    for (const [name, rule] of Object.entries(RULES)) {
+      await store(filler, name, rule);
+      const rounds: number[] = [];
+      do rounds.push(await timed(() => runRedriveRules(deps)));
+      while ((await isUnderWay(filler)) && rounds.length < ROUNDS_MAX);
+      const sorted = rounds.toSorted((left, right) => left - right);
+      const [row] = await filler.query<{ fault: string | null }>("select fault from redrive_rules");
+      const result = {
+        name,
+        rounds: rounds.length,
+        medianMs: Math.round(sorted[Math.floor(sorted.length / 2)]!),
+        maxMs: Math.round(sorted.at(-1)!),
+        ratioToCount: Number((sorted.at(-1)! / countMs).toFixed(2)),
+        fault: row!.fault,
+        met: sorted.at(-1)! / countMs <= RATIO_AIM && row!.fault === null,
+      };
+      console.log(
+        `rules ${name}: ${result.rounds} rounds look at all, median ${result.medianMs} ms, at most ${result.maxMs} ms a round` +
+          `: ${result.ratioToCount} times a count over ${EVENTS} events (${Math.round(countMs)} ms; aim <= ${RATIO_AIM})`,
+      );
+      results.push(result);
+    }
+    return results;
+  } finally {
+    await lane.close();
+    await db.end();
+    await filler.end();
+    await stack.stop();
+  }
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = systemClock.nowMs();
+  await work();
+  return systemClock.nowMs() - startedMs;
+}
+
+/** The only rule, on. */
+async function store(db: Db, name: string, rule: object): Promise<void> {
+  const read = readRedriveRuleBody({ ...rule, delayMs: 60_000 });
+  if ("faults" in read) throw new Error(JSON.stringify(read.faults));
+  await db.run("delete from redrive_rules");
+  await db.run(
+    `insert into redrive_rules (id, position, name, enabled, version, body, enabled_at, created_by, updated_by)
+     values ($1, 1, $2, true, 1, $3::jsonb, now(), 'bench', 'bench')`,
+    [uuidv7(Date.now()), name, JSON.stringify(read.body)],
+  );
+}
+
+/** Whether the sweep has not come to its end. */
+async function isUnderWay(db: Db): Promise<boolean> {
+  return (await db.query("select 1 from redrive_rules where looked_to is not null")).length > 0;
+}
