@@ -157,7 +157,8 @@ describe("a round", () => {
   test("of two workers at once makes one redrive", async () => {
     await parkOld(40, ["a", "b", "c"]);
     await rule();
-    expect((await Promise.all([round(), round(), round()])).reduce((sum, made) => sum + made, 0)).toBe(1);
+    // The second one finds the events and makes the run while the first one is about to.
+    expect(await round(beforeStatement("insert into redrives", () => round()))).toBe(0);
     expect(await redrives()).toMatchObject([{ total: 3 }]);
   });
 
