@@ -35,4 +35,9 @@ test("a dry run finds the broken ones, says what is wrong with them, and sends n
   await expect(main).toContainText("amount");
   expect(await source.statuses()).toEqual({ PENDING: 4 });
   expect(await downstream.deliveries(source.path)).toEqual([]);
+
+  // What passed goes with one click, and nothing else.
+  await main.getByRole("button", { name: "Redrive 2 events" }).click();
+  await expect.poll(async () => await source.statuses(), { timeout: 30_000 }).toEqual({ PENDING: 2, REDRIVEN: 2 });
+  expect(await downstream.deliveries(source.path)).toHaveLength(2);
 });

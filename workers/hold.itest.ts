@@ -111,6 +111,23 @@ describe("an undo", () => {
     expect(await world.ended(id)).toMatchObject({ state: "DONE", delivered: 3 });
   });
 
+  test("is decided by the clock at the moment of the decision, when it has waited for the redrive's row", async () => {
+    await world.park(1);
+    const { id } = await world.request({ holdMs: 60_000 });
+    let undone: Promise<string> | null = null;
+    await world.db.transaction(async (tx) => {
+      await tx.run("update redrives set hold_until = clock_timestamp() + interval '700 ms' where id = $1", [id]);
+      undone = undo(id);
+      const waits =
+        "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and query like '%redrives%'";
+      await expect.poll(async () => (await world.db.query<{ n: number }>(waits))[0]!.n).toBe(1);
+      const over = "select hold_until < clock_timestamp() as over from redrives where id = $1";
+      await expect.poll(async () => (await tx.query<{ over: boolean }>(over, [id]))[0]!.over).toBe(true);
+    });
+    expect(await undone).toBe("illegal-transition");
+    await changeRedrive(world.deps, { id, change: { action: "cancel" } }, localViewer("ada"));
+  });
+
   test("at the last moment either takes everything back, or is refused and everything is sent", async () => {
     await world.worker({ wallAheadMs: 3_600_000 });
     for (let round = 0; round < 6; round++) {

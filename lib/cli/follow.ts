@@ -109,7 +109,7 @@ function redriveProgress(redrive: RedriveOut): string {
     state === "PLANNING" ? "PLANNING" : `${state} ${formatNumber(total - open)} of ${formatNumber(total)}`,
     failed > 0 ? `${formatNumber(failed)} failed` : null,
     refused > 0 ? `${formatNumber(refused)} refused` : null,
-    bounced > 0 ? `${formatNumber(bounced)} came back` : null,
+    bounced > 0 ? `${formatNumber(bounced)} bounced` : null,
     rateNow === null ? null : formatRate(rateNow),
     etaMs === null ? null : `${formatDuration(etaMs)} left`,
     stalled?.text,
@@ -125,22 +125,31 @@ function redriveText(redrive: RedriveOut): string {
     ["state", redrive.state],
     ["target", redrive.target],
     ["total", formatNumber(redrive.total)],
-    mode === "verify" ? ["passed", formatNumber(redrive.passed)] : ["delivered", formatNumber(redrive.delivered)],
+    mode === "verify" ? ["passed", formatNumber(redrive.passed)] : ["sent", formatNumber(redrive.sent)],
+    ["deduplicated", redrive.deduplicated === 0 ? null : formatNumber(redrive.deduplicated)],
     ["failed", countText(failed, failedByReason)],
     ["refused", countText(refused, refusedByReason)],
     ["cancelled", cancelled === 0 ? null : formatNumber(cancelled)],
     ["open", open === 0 ? null : formatNumber(open)],
-    ["came back", redrive.bounced === 0 ? null : formatNumber(redrive.bounced)],
     ["confirmed", redrive.confirmed === 0 ? null : formatNumber(redrive.confirmed)],
+    ["bounced", redrive.bounced === 0 ? null : formatNumber(redrive.bounced)],
+    [
+      "not known yet",
+      redrive.unknown === 0
+        ? null
+        : `${formatNumber(redrive.unknown)}${redrive.unknownUntil ? ` until ${redrive.unknownUntil}` : ""}`,
+    ],
   ]);
 }
 
-/** `pause`, `resume` and `cancel`; a bulk operation can be cancelled alone. */
-export async function steer(call: Call, action: "pause" | "resume" | "cancel"): Promise<number> {
+/** `pause`, `resume`, `cancel` and `undo`; a bulk operation can be cancelled alone. */
+export async function steer(call: Call, action: "pause" | "resume" | "cancel" | "undo"): Promise<number> {
   const { line, api } = call;
   const id = line.arguments[0]!;
   const reason = line.text("reason");
-  const change = { method: "PATCH", body: { action, ...(reason === null ? {} : { reason }) } } as const;
+  const pace = action === "resume" ? { ratePerSecond: line.number("rate"), canary: line.flag("canary") || null } : {};
+  const given = Object.entries({ reason, ...pace }).filter(([, value]) => value !== null);
+  const change = { method: "PATCH", body: { action, ...Object.fromEntries(given) } } as const;
   const patchRedrive = () => api.change<RedriveOut & { underWay: number | null }>(`api/v1/redrives/${id}`, change);
   if (action !== "cancel") return printSteered(call, await patchRedrive());
   return eitherKind(

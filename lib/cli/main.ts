@@ -45,6 +45,7 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   pause: (call) => steer(call, "pause"),
   resume: (call) => steer(call, "resume"),
   cancel: (call) => steer(call, "cancel"),
+  undo: (call) => steer(call, "undo"),
   stop,
   go,
   park,

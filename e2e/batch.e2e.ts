@@ -1,0 +1,100 @@
+import { expect, test, toast } from "./support/parkade.ts";
+
+const holds = "Redrives that can be undone";
+
+test("a selection goes with one click; Undo in its bar sends nothing and gives the selection back", async ({
+  page,
+  parkade,
+  downstream,
+}) => {
+  const source = await parkade.source("oneclick");
+  await source.park([{ eventId: "u-1" }, { eventId: "u-2" }, { eventId: "u-3" }]);
+  await page.goto(source.href);
+  await page.getByRole("checkbox", { name: "Select event u-1", exact: true }).check();
+  await page.getByRole("checkbox", { name: "Select event u-3", exact: true }).check();
+  const selection = page.getByRole("region", { name: "Selection" });
+  await selection.getByRole("button", { name: "Redrive 2 events" }).click();
+  const bar = page.getByRole("region", { name: holds });
+  await expect(bar).toContainText("Redrive by one click: 2 selected events");
+  await expect(bar.getByRole("progressbar", { name: "Time left to undo" })).toBeVisible();
+  await expect(selection).toBeHidden();
+  await bar.getByRole("button", { name: "Undo" }).click();
+  await expect(toast(page, "Undone: nothing was sent")).toContainText("2 events stay parked.");
+  await expect(bar).toBeHidden();
+  await expect(selection).toContainText("2 selected");
+  await expect.poll(async () => await source.statuses()).toEqual({ PENDING: 3 });
+  expect(await downstream.deliveries(source.path)).toEqual([]);
+});
+
+test("a hold survives a reload, on every page, and Undo still works there", async ({ page, parkade, downstream }) => {
+  const source = await parkade.source("reload");
+  await source.park([{ eventId: "r-1" }, { eventId: "r-2" }]);
+  await page.goto(source.href);
+  await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
+  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive 2 events" }).click();
+  const bar = page.getByRole("region", { name: holds });
+  await expect(bar).toBeVisible();
+  await page.reload({ waitUntil: "commit" });
+  await bar.getByRole("button", { name: "Undo" }).click();
+  await expect(toast(page, "Undone: nothing was sent")).toBeVisible();
+  await expect.poll(async () => await source.statuses()).toEqual({ PENDING: 2 });
+  expect(await downstream.deliveries(source.path)).toEqual([]);
+});
+
+test("a group goes with one click, and its redrive ends with what stayed processed", async ({
+  page,
+  parkade,
+  downstream,
+}) => {
+  const source = await parkade.source("group");
+  await source.park([{ eventId: "g-1" }, { eventId: "g-2" }, { eventId: "g-3" }]);
+  await downstream.rules([{ key: `${source.name}:g-2`, status: 200, headers: { "idempotent-replayed": "true" } }]);
+  await page.goto(`/groups?source=${source.name}`);
+  await page.getByRole("button", { name: "Redrive 3", exact: true }).click();
+  await page.getByRole("region", { name: holds }).getByRole("link").click();
+  const main = page.getByRole("main");
+  await expect(main).toContainText("2 of 3 sent, 1 deduplicated", { timeout: 30_000 });
+  await expect(main).toContainText("0 confirmed, 3 not known yet until");
+  expect(await downstream.deliveries(source.path)).toHaveLength(3);
+  await parkade.confirm(source.name, ["g-1", "g-2", "g-3"]);
+  await page.reload();
+  await expect(main).toContainText("3 confirmed");
+  await expect(main).not.toContainText("not known yet until");
+});
+
+test("a canary that the brake has paused goes on slower, to its confirmed end", async ({ page, parkade, downstream }) => {
+  test.slow();
+  const source = await parkade.source("braked");
+  await source.park(Array.from({ length: 40 }, (_, index) => ({ eventId: `b-${index}` })));
+  await downstream.rules([{ path: source.path, status: 422, body: "unknown article" }]);
+  await page.goto(source.href);
+  await page.getByRole("checkbox", { name: "Select all loaded events" }).check();
+  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive 40 events" }).click();
+  await page.getByRole("region", { name: holds }).getByRole("link").click();
+  const main = page.getByRole("main");
+  const braked = main.getByRole("region", { name: "The brake has paused it" });
+  await expect(braked).toContainText(/Of the last \d+ events \d+ failed and 0 came back: 100 %, above the limit of 20 %/, {
+    timeout: 60_000,
+  });
+  await expect(braked).toContainText("unknown article");
+  const id = page.url().split("/").at(-1)!;
+  const { failed } = await parkade.redrive(id);
+  expect(failed).toBeLessThan(40);
+  await downstream.rules([]);
+  const rate = braked.getByRole("textbox", { name: "rate, events per second" });
+  await rate.fill("30");
+  await rate.press("Enter");
+  await braked.getByRole("button", { name: "Go on at 30/s" }).click();
+  await expect(braked).toBeHidden();
+  await expect(main).toContainText("40 of 40 decided", { timeout: 60_000 });
+  const done = await parkade.redrive(id);
+  expect(done).toMatchObject({ state: "DONE", ratePerSecond: 30, failed, sent: 40 - failed });
+  await main.getByRole("button", { name: /^not known yet/ }).click();
+  const sent = (await downstream.deliveries(source.path)).filter(({ status }) => status === 200);
+  await parkade.confirm(
+    source.name,
+    sent.map(({ key }) => key!.slice(source.name.length + 1)),
+  );
+  await page.reload();
+  await expect(main).toContainText(`${40 - failed} confirmed`);
+});
