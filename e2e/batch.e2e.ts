@@ -62,7 +62,11 @@ test("a group goes with one click, and its redrive ends with what stayed process
   await expect(main).not.toContainText("not known yet until");
 });
 
-test("a canary that the brake has paused goes on slower, to its confirmed end", async ({ page, parkade, downstream }) => {
+test("a canary that the brake has paused goes on slower, to its confirmed end", async ({
+  page,
+  parkade,
+  downstream,
+}) => {
   test.slow();
   const source = await parkade.source("braked");
   await source.park(Array.from({ length: 40 }, (_, index) => ({ eventId: `b-${index}` })));
@@ -73,9 +77,12 @@ test("a canary that the brake has paused goes on slower, to its confirmed end", 
   await page.getByRole("region", { name: holds }).getByRole("link").click();
   const main = page.getByRole("main");
   const braked = main.getByRole("region", { name: "The brake has paused it" });
-  await expect(braked).toContainText(/Of the last \d+ events \d+ failed and 0 came back: 100 %, above the limit of 20 %/, {
-    timeout: 60_000,
-  });
+  await expect(braked).toContainText(
+    /Of the last \d+ events \d+ failed and 0 came back: 100 %, above the limit of 20 %/,
+    {
+      timeout: 60_000,
+    },
+  );
   await expect(braked).toContainText("unknown article");
   const id = page.url().split("/").at(-1)!;
   const { failed } = await parkade.redrive(id);

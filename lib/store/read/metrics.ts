@@ -62,8 +62,11 @@ export async function readMetrics(db: Queryable, viewer: Viewer, nowMs: number):
         parked,
       ),
       readFlow(db, scope, nowMs),
-      db.query<{ state: string; n: number }>(
-        `select state, count(*) as n from redrives r where ${seesRedrive("r", "$1")} group by state`,
+      db.query<RedriveSums>(
+        `select state, count(*) as n, sum(delivered - deduplicated)::bigint as sent, sum(deduplicated)::bigint as deduplicated,
+                sum(confirmed)::bigint as confirmed, sum(bounced)::bigint as bounced, sum(failed)::bigint as failed,
+                sum(refused)::bigint as refused, sum(cancelled)::bigint as cancelled
+           from redrives r where ${seesRedrive("r", "$1")} group by state`,
         [scope],
       ),
       db.query<ControlCount>(
@@ -316,12 +319,23 @@ function controlMetric(counts: ControlCount[]): Metric {
   );
 }
 
-function workMetrics(redrives: { state: string; n: number }[], beats: Beat[]): Metric[] {
+const OUTCOMES = ["sent", "deduplicated", "confirmed", "bounced", "failed", "refused", "cancelled"] as const;
+type RedriveSums = { state: string; n: number } & Record<(typeof OUTCOMES)[number], number>;
+
+function workMetrics(redrives: RedriveSums[], beats: Beat[]): Metric[] {
   return [
     gauge(
       "redrives",
       "Redrives by state.",
       redrives.map(({ state, n }) => ({ labels: { state }, value: n })),
+    ),
+    gauge(
+      "redrive_events",
+      "Events of all redrives by what became of them: of the sent and deduplicated, some are confirmed and some bounced.",
+      OUTCOMES.map((outcome) => ({
+        labels: { outcome },
+        value: redrives.reduce((sum, sums) => sum + Number(sums[outcome]), 0),
+      })),
     ),
     gauge("workers_alive", `Workers heard of within ${HEARTBEAT_LOST_S} s.`, [{ value: beats.length }]),
     ...engineMetrics(beats),
