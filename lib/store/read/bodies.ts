@@ -7,7 +7,10 @@ export type EventBody = {
   headers: Header[];
   origin: Origin;
   eventType: string | null;
-  /** The event has further revisions, whichever this one is. */
+  /**
+   * The event has further revisions, whichever this one is. Read only where a redrive changes the message at its place
+   * (`origin.payloadMark`).
+   */
   revised: boolean;
 };
 
@@ -35,24 +38,36 @@ export async function readBodies(
   db: Queryable,
   wanted: readonly { id: string; revision: number }[],
 ): Promise<Map<string, EventBody>> {
-  const rows = await db.query<Bytes & Pick<EventBody, "origin" | "eventType" | "revised">>(
-    `select b.id, b.payload, b.content_type as "contentType", b.headers, b.origin, f.event_type as "eventType",
-            exists (select from event_revisions r where r.id = b.id) as revised
+  const rows = await db.query<Bytes & Pick<EventBody, "origin" | "eventType">>(
+    `select b.id, b.payload, b.content_type as "contentType", b.headers, b.origin, f.event_type as "eventType"
        from dlq_event_bodies b left join dlq_event_facts f on f.id = b.id and f.id = any($1::uuid[])
       where b.id = any($1::uuid[])`,
     [wanted.map(({ id }) => id)],
     { name: "read-bodies" },
   );
-  const bodies = new Map<string, EventBody>(rows.map(({ id, ...body }) => [id, body]));
+  const inPlace = rows.flatMap(({ id, origin }) => (origin.payloadMark === undefined ? [] : [id]));
+  const revised = await revisedAmong(db, inPlace);
+  const bodies = new Map<string, EventBody>(rows.map(({ id, ...body }) => [id, { ...body, revised: revised.has(id) }]));
   const later = wanted.filter(({ revision }) => revision > 1);
   if (later.length === 0) return bodies;
-  const revised = new Map((await readRevised(db, later)).map(({ id, ...bytes }) => [id, bytes]));
+  const bytes = new Map((await readRevised(db, later)).map(({ id, ...own }) => [id, own]));
   for (const { id } of later) {
-    const [first, bytes] = [bodies.get(id), revised.get(id)];
-    if (first && bytes) bodies.set(id, { ...first, ...bytes });
+    const [first, own] = [bodies.get(id), bytes.get(id)];
+    if (first && own) bodies.set(id, { ...first, ...own });
     else bodies.delete(id);
   }
   return bodies;
+}
+
+/** The events with further revisions. */
+async function revisedAmong(db: Queryable, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await db.query<{ id: string }>(
+    "select distinct id from event_revisions where id = any($1::uuid[])",
+    [ids],
+    { name: "revised-events" },
+  );
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** Few events have a second revision: the bodies of all others need one statement. */
