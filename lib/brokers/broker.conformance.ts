@@ -585,10 +585,15 @@ export function describeBroker<Config>(name: string, make: () => Promise<BrokerH
         expect(again.eventId).toBe(first.eventId);
         expect(again.redrive).toEqual({ redriveId: "018f9c4e-1111-7000-8000-000000000001", attempt: 2 });
         // Twice through the broker leaves no second mark.
-        await publisher().publish(redriveOf(again, harness.origin, { attempt: 3 }), never);
+        await publisher().publish(redriveOf(again, harness.origin, { attempt: 3, revision: 2 }), never);
         const [third] = await exact.arrivedExact();
         if (harness.without?.headers) return;
-        expect(third!.headers.filter(([header]) => header.toLowerCase() === "x-redrive-attempt")).toHaveLength(1);
+        const named = ({ headers }: ExactMessage, name: string) =>
+          headers.filter(([header]) => header.toLowerCase() === name).map(([, value]) => String(value));
+        expect(named(third!, "x-redrive-attempt")).toHaveLength(1);
+        // The first revision goes out without a number, each other one with its own.
+        expect(named(arrived!, "x-redrive-revision")).toEqual([]);
+        expect(named(third!, "x-redrive-revision")).toEqual(["2"]);
       });
 
       it("keeps the order of a key, also with many keys at once", async (context) => {

@@ -20,6 +20,8 @@ export type OutboundMessage = {
    * place of a parked one: the services behind Parkade count it against their own limits. Absent = unknown.
    */
   retryCount?: number;
+  /** The revision that this is; absent = the first. Another one goes out as x-redrive-revision. */
+  revision?: number;
   /** The event has several revisions: what lies at its origin may be another one than this. */
   revised?: boolean;
   /** `<source name>`; goes out as x-redrive-from. */

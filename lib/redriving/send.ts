@@ -178,11 +178,11 @@ function callOf(
 
 function messageOf(item: ClaimedItem, body: EventBody, { attempt, retryCount }: AttemptContext): OutboundMessage {
   const { payload, contentType, headers, origin, eventType, revised } = body;
-  const { eventId, redriveId, source, traceId, aggregateId } = item;
+  const { eventId, redriveId, revision, source, traceId, aggregateId } = item;
   const idempotencyKey = sendKey(item);
   return {
     ...{ eventId, payload, contentType, headers, origin, idempotencyKey, redriveId, attempt, retryCount, traceId },
-    ...{ from: source, eventType, aggregateId, revised },
+    ...{ from: source, eventType, aggregateId, revision, revised },
   };
 }
 

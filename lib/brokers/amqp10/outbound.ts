@@ -17,6 +17,7 @@ import {
   REDRIVE_FROM,
   REDRIVE_ID,
   RETRY_COUNT,
+  revisionMark,
 } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
@@ -90,6 +91,7 @@ function applicationOf(message: OutboundMessage): Sections["application"] {
     [REDRIVE_ATTEMPT, text(String(message.attempt))],
     [REDRIVE_FROM, text(message.from)],
     [REDRIVE_EVENT_ID, text(message.eventId)],
+    ...revisionMark(message).map(([name, value]) => [name, text(value)] as const),
     ...(retryCount === 0 ? [] : ([[parked?.[0] ?? RETRY_COUNT, countLike(parked?.[1], retryCount)]] as const)),
   ].map(([name, value]) => [name as string, value as AmqpValue]);
   // Names of a map are unique on this wire; of a header that came from elsewhere twice, the first value counts.

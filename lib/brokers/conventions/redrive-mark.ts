@@ -12,6 +12,17 @@ export const REDRIVE_FROM = "x-redrive-from";
  */
 export const REDRIVE_EVENT_ID = "x-redrive-event-id";
 
+/**
+ * The revision of the event's bytes, where it is not the first. With the event id it names one message, as the
+ * Idempotency-Key does over HTTP: a consumer that remembers its refusals needs both.
+ */
+export const REDRIVE_REVISION = "x-redrive-revision";
+
+/** The first revision goes out as it came. */
+export function revisionMark({ revision = 1 }: { revision?: number }): [name: string, value: string][] {
+  return revision === 1 ? [] : [[REDRIVE_REVISION, String(revision)]];
+}
+
 /** How often a message has been repeated on its way, over all layers. Each redrive adds its own repeats to it. */
 export const RETRY_COUNT = "x-retry-count";
 
@@ -21,12 +32,14 @@ export function redriveMarks({
   attempt,
   from,
   eventId,
+  revision,
   retryCount = 0,
 }: {
   redriveId: string;
   attempt: number;
   from: string;
   eventId: string;
+  revision?: number;
   retryCount?: number;
 }): Record<string, string> {
   return {
@@ -34,6 +47,7 @@ export function redriveMarks({
     [REDRIVE_ATTEMPT]: String(attempt),
     [REDRIVE_FROM]: from,
     [REDRIVE_EVENT_ID]: eventId,
+    ...Object.fromEntries(revisionMark({ revision })),
     ...(retryCount > 0 ? { [RETRY_COUNT]: String(retryCount) } : {}),
   };
 }

@@ -50,6 +50,13 @@ describe("requestHeaders", () => {
     ]);
   });
 
+  it("names the revision, unless it is the first, and passes on no parked number", () => {
+    const numbers = (change: Partial<OutboundMessage>) =>
+      headersOf({ headers: [["X-Redrive-Revision", "7"]], ...change }).filter(([name]) => /revision/i.test(name));
+    expect(numbers({})).toEqual([]);
+    expect(numbers({ revision: 2 })).toEqual([["x-redrive-revision", "2"]]);
+  });
+
   it.each<[string, OutboundMessage["headers"], number | undefined, string[]]>([
     ["no count when nothing was repeated", [], 0, []],
     ["no count when nobody counted", [], undefined, []],

@@ -5,6 +5,7 @@ import {
   REDRIVE_FROM,
   REDRIVE_ID,
   RETRY_COUNT,
+  revisionMark,
 } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { traceIdOf } from "@/lib/brokers/conventions/trace";
@@ -103,6 +104,7 @@ export function requestHeaders(message: OutboundMessage, config: HttpConfig): st
   if (retryCount > 0) flat.push(RETRY_COUNT, String(retryCount));
   const from = wireValue(message.from);
   if (from) flat.push(REDRIVE_FROM, from);
+  flat.push(...revisionMark(message).flat());
   const trace = traceparent(message);
   if (trace !== null) flat.push("traceparent", trace);
   return flat;

@@ -5,6 +5,7 @@ import {
   REDRIVE_FROM,
   REDRIVE_ID,
   RETRY_COUNT,
+  revisionMark,
 } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import type { KafkaRecord } from "@/lib/brokers/kafka/record-batch";
@@ -99,6 +100,7 @@ export function outboundOf(
       [REDRIVE_ATTEMPT, String(message.attempt)],
       [REDRIVE_FROM, message.from],
       [REDRIVE_EVENT_ID, message.eventId],
+      ...revisionMark(message),
     ].map(([name, value]) => [Buffer.from(name!), Buffer.from(value!)] as [Buffer, Buffer]),
   ];
   const parkedKey = typeof origin.key === "string" ? Buffer.from(origin.key, "base64") : null;

@@ -5,6 +5,7 @@ import {
   REDRIVE_FROM,
   REDRIVE_ID,
   RETRY_COUNT,
+  revisionMark,
 } from "@/lib/brokers/conventions/redrive-mark";
 import { stripFailureHeaders } from "@/lib/brokers/conventions/strip";
 import { type OutboundMessage, PublishError } from "@/lib/brokers/port";
@@ -151,6 +152,7 @@ export function outboundOf(message: OutboundMessage, config: RabbitmqConfig, lan
     mark(REDRIVE_ATTEMPT, String(message.attempt)),
     mark(REDRIVE_FROM, message.from),
     mark(REDRIVE_EVENT_ID, message.eventId),
+    ...revisionMark(message).map(([name, value]) => mark(name, value)),
   ];
   const { payload } = message;
   return {
