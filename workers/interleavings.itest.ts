@@ -86,6 +86,8 @@ const commands = [
   of("lane", fc.tuple(place, fc.constantFrom("main", "slow")), (model, [redrive, lane]) =>
     model.lane(redrive, lane as "main"),
   ),
+  of("skip", place, (model, event) => model.skip(event)),
+  of("undo skip", place, (model, event) => model.undoSkip(event)),
   of("mend", fc.integer({ min: 1, max: 255 }), (model, mask) => model.mend(mask)),
   of("undo mend", place, (model, operation) => model.undoMend(operation)),
   of("work bulk", fc.boolean(), (model, twice) => model.workBulk(twice)),

@@ -19,6 +19,7 @@ import { parkEvents } from "@/lib/operations/park-events";
 import { requestMend, requestUndoMend } from "@/lib/operations/request-mend";
 import { requestRedrive } from "@/lib/operations/request-redrive";
 import { editEvent, restoreRevision } from "@/lib/operations/revise-event";
+import { skipHead, undoSkip } from "@/lib/operations/skip-head";
 import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import type { Clock } from "@/lib/platform/clock";
 import { createLog } from "@/lib/platform/log";
@@ -181,7 +182,7 @@ export async function openModel(store: ModelStore) {
   const letters = new Map<string, DeadLetter>();
   const [mayStillSend, requestedAt] = [new Map<string, number>(), new Map<string, number>()];
   const parkedAt = new Map<string, number>();
-  const processed = new Set<string>();
+  const [processed, skipped] = [new Set<string>(), new Set<string>()];
   /** By event and revision, and by redrive and event. */
   const [bytes, frozen] = [new Map<string, string>(), new Map<string, number>()];
   const broken: unknown[] = [];
@@ -237,7 +238,8 @@ export async function openModel(store: ModelStore) {
     if (sent.some((one) => one.eventId === eventId)) return;
     for (const other of seen.events.values()) {
       if (other.aggregateId !== event.aggregateId || Number(other.version) >= Number(event.version)) continue;
-      // What its consumer has processed, and what is older than that, holds nothing back.
+      // What its consumer has processed, and what is older than that, holds nothing back; nor does what a person skipped.
+      if (skipped.has(other.eventId)) continue;
       if (isProcessed(other) || sent.some((one) => one.eventId === other.eventId)) continue;
       if (parkedAt.get(other.eventId)! >= requestedAt.get(redriveId)!) continue;
       broken.push({ rule: "a later version never passes an earlier parked one", eventId, earlier: other.eventId });
@@ -543,6 +545,20 @@ export async function openModel(store: ModelStore) {
           await liftControl(deps, { id, reason: "repaired" }, ada);
           if (seen.events.get(value)?.status !== "IGNORED") mayStillSend.delete(value);
         }
+      }),
+
+    skip: (place: number) =>
+      command("nothing", async () => {
+        const event = eventAt(place);
+        if (!event) return;
+        await skipHead(deps, { id: event.id, reason: "corrected by hand" }, ada);
+        skipped.add(event.eventId);
+      }),
+
+    undoSkip: (place: number) =>
+      command("nothing", async () => {
+        const event = eventAt(place);
+        if (event) await undoSkip(deps, { id: event.id, reason: "not corrected" }, ada);
       }),
 
     /** The request freezes the revisions; the work follows, by one worker or by two. */
