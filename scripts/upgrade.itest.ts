@@ -60,6 +60,15 @@ test("a store that an earlier version wrote is migrated with nothing lost, and a
   const applied = await migrate(database.url, FOLDER);
   expect(applied.length).toBeGreaterThan(10);
   expect(await counted()).toEqual(known);
+  // What there was is the first revision, on all days, and what is open goes on with it.
+  for (const table of ["dlq_events", "redrive_items", "redrive_attempts"])
+    expect(await db.query(`select distinct revision from ${table}`)).toEqual([{ revision: 1 }]);
+  expect(
+    await db.query(
+      `select count(*) filter (where inhparent = 'event_revisions'::regclass)
+            - count(*) filter (where inhparent = 'dlq_event_bodies'::regclass) as missing from pg_inherits`,
+    ),
+  ).toEqual([{ missing: 0 }]);
   await foldRollups(db);
   for (const broken of [rollupDrift, auditGaps, contradictions]) expect(await broken(db)).toEqual([]);
   // The first redrive had two confirmations, one of an event that came back since.

@@ -88,6 +88,7 @@ const CSV_COLUMNS = [
     "traceId",
     "payloadBytes",
     "tags",
+    "revision",
   ] as const),
 ] satisfies (keyof EventOut)[];
 

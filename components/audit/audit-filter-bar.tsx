@@ -18,6 +18,8 @@ const ACTIONS = [
   "event.queued",
   "event.ignored",
   "event.released",
+  "event.edited",
+  "event.restored",
   "event.mended",
   "event.mend-undone",
   "redrive.requested",

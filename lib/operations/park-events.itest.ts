@@ -5,7 +5,7 @@ import { parkEvents } from "@/lib/operations/park-events";
 import { systemClock } from "@/lib/platform/clock";
 import { uuidv7, uuidv7TimeMs } from "@/lib/platform/ids";
 import { createDb, type Db } from "@/lib/store/db";
-import { partitionDays } from "@/lib/store/write/partitions";
+import { ensurePartitions, partitionDays } from "@/lib/store/write/partitions";
 import { type HeldLog, holdLog, readPosition, releaseLog, writePosition } from "@/lib/store/write/source-positions";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 import { type TestDatabase, testDatabase } from "@/lib/testing/postgres";
@@ -131,6 +131,15 @@ describe("parking", () => {
     expect(await partitionDays(db)).toEqual([]);
     await one();
     expect(await partitionDays(db)).toHaveLength(1);
+  });
+
+  test("makes the day of a table that an earlier version did not know, beside those that are there", async () => {
+    await one();
+    const [day] = await partitionDays(db);
+    await db.run(`drop table event_revisions_${new Date(day!).toISOString().slice(0, 10).replaceAll("-", "")}`);
+    expect(await ensurePartitions(db, day!)).toEqual([day]);
+    expect(await partitionDays(db, "event_revisions")).toEqual([day]);
+    expect(await ensurePartitions(db, day!)).toEqual([]);
   });
 
   test("makes the day's partition once when many need it at once", async () => {

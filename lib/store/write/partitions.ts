@@ -46,33 +46,37 @@ function dayName(dayMs: number): string {
   return new Date(dayMs).toISOString().slice(0, 10).replaceAll("-", "");
 }
 
-/** Days that have a partition, epoch milliseconds, oldest first. */
-export async function partitionDays(db: Db | Tx): Promise<number[]> {
+/** Days that have a partition of this table, epoch milliseconds, oldest first. */
+export async function partitionDays(db: Db | Tx, table: keyof typeof PARTITIONED = "dlq_events"): Promise<number[]> {
   const rows = await db.query<{ name: string }>(
     `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-      where i.inhparent = 'dlq_events'::regclass order by 1`,
+      where i.inhparent = $1::regclass order by 1`,
+    [table],
   );
   return rows.flatMap(({ name }) => {
-    const digits = /^dlq_events_(\d{4})(\d{2})(\d{2})$/.exec(name);
+    const digits = /^\w+_(\d{4})(\d{2})(\d{2})$/.exec(name);
     return digits ? [Date.UTC(Number(digits[1]), Number(digits[2]) - 1, Number(digits[3]))] : [];
   });
 }
 
 /**
  * Makes the missing days of [fromMs, toMs]. The table of a day is created alone and then attached, which does not block
- * readers or writers of the other days (`create table ... partition of` would). Returns the days that it made.
+ * readers or writers of the other days (`create table ... partition of` would). Each table is looked at: a process of an
+ * earlier version makes no days of a table that is new. Returns the days that it made.
  */
 export async function ensurePartitions(db: Db, fromMs: number, toMs: number = fromMs): Promise<number[]> {
   return db.transaction(async (tx) => {
     await tx.run("select pg_advisory_xact_lock($1)", [MAKER_LOCK]);
-    const have = new Set(await partitionDays(tx));
-    const made: number[] = [];
-    for (let day = dayOf(fromMs); day <= toMs; day += DAY_MS) {
-      if (have.has(day)) continue;
-      for (const [table, storage] of Object.entries(PARTITIONED)) await attachDay(tx, table, storage, day);
-      made.push(day);
+    const made = new Set<number>();
+    for (const table of Object.keys(PARTITIONED) as (keyof typeof PARTITIONED)[]) {
+      const have = new Set(await partitionDays(tx, table));
+      for (let day = dayOf(fromMs); day <= toMs; day += DAY_MS) {
+        if (have.has(day)) continue;
+        await attachDay(tx, table, PARTITIONED[table], day);
+        made.add(day);
+      }
     }
-    return made;
+    return [...made].sort((left, right) => left - right);
   });
 }
 
