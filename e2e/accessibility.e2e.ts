@@ -32,7 +32,12 @@ for (const { colorScheme, tag } of LOOKS) {
         `/?source=${source.name}`,
         source.href,
         `${source.href}&errorCode=NONE`,
-        ...["payload", "headers", "error", "history", "aggregate"].map((tab) => `/events/${id}?tab=${tab}`),
+        ...["payload", "headers", "error", "history", "revisions", "aggregate"].map(
+          (tab) => `/events/${id}?tab=${tab}`,
+        ),
+        `/events/${id}?edit=1`,
+        "/mend",
+        `/mend?source=${source.name}`,
         "/groups",
         "/redrives",
         `/redrives/${redrive!.id}`,

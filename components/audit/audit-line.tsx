@@ -2,6 +2,7 @@
 
 import Link from "next/link";
 import { useState } from "react";
+import { RevisionDiff } from "@/components/events/revision-diff";
 import { LongText } from "@/components/redrives/long-text";
 import { classNames } from "@/components/ui/class-names";
 import { CopyButton } from "@/components/ui/copy-button";
@@ -10,7 +11,7 @@ import { TimeAbsolute, TimeAgo } from "@/components/ui/time-ago";
 import type { AuditOut } from "@/lib/contract/audit";
 import { shortenId } from "@/lib/core/format";
 import { AuditEvents } from "./audit-events";
-import { subjectHref, subjectWords } from "./audit-words";
+import { revisedBy, subjectHref, subjectWords } from "./audit-words";
 import { diffSummary, type FieldChange, fieldDiff } from "./field-diff";
 
 /** One entry of the log. Opened, it shows each field before and after the change. */
@@ -59,6 +60,7 @@ function Subject({ entry }: { entry: AuditOut }) {
 }
 
 function Opened({ entry, changes }: { entry: AuditOut; changes: FieldChange[] }) {
+  const revised = revisedBy(entry);
   const json = () => JSON.stringify({ before: entry.before, after: entry.after }, null, 2);
   return (
     <div className="grid gap-2 bg-canvas px-3 py-3">
@@ -79,6 +81,7 @@ function Opened({ entry, changes }: { entry: AuditOut; changes: FieldChange[] })
       </p>
       {entry.reason ? <LongText text={entry.reason} /> : null}
       {entry.subjectKind === "event" && entry.count > 1 ? <AuditEvents entryId={entry.id} count={entry.count} /> : null}
+      {revised === null ? null : <RevisionDiff {...revised} />}
       {changes.length === 0 ? (
         <p className="text-muted">Nothing was recorded beside the action itself.</p>
       ) : (

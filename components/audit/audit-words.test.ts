@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { subjectHref, subjectWords } from "@/components/audit/audit-words";
+import { revisedBy, subjectHref, subjectWords } from "@/components/audit/audit-words";
 import { AUDIT_SUBJECTS } from "@/lib/core/audit-subject";
 
 const NONE = { redriveId: null, operationId: null };
@@ -16,5 +16,20 @@ describe("what an entry is about", () => {
   it.each(AUDIT_SUBJECTS)("names one and several of %s", (subjectKind) => {
     expect(subjectWords({ subjectKind, count: 1 })).toBe(subjectKind.replace("-", " "));
     expect(subjectWords({ subjectKind, count: 12_300 })).toMatch(/^12,300 [a-z ]+s$/);
+  });
+});
+
+describe("the revisions of an entry", () => {
+  const edited = { action: "event.edited", subjectId: "019a", before: { revision: 2 }, after: { revision: 5 } };
+
+  it("are those before and after an edit or a restore", () => {
+    expect(revisedBy(edited)).toEqual({ eventId: "019a", before: 2, after: 5 });
+    expect(revisedBy({ ...edited, action: "event.restored" })).not.toBeNull();
+  });
+  it("are none for another action, for many events and without numbers", () => {
+    expect(revisedBy({ ...edited, action: "event.mended" })).toBeNull();
+    expect(revisedBy({ ...edited, subjectId: null })).toBeNull();
+    expect(revisedBy({ ...edited, after: { revision: "5" } })).toBeNull();
+    expect(revisedBy({ ...edited, before: null })).toBeNull();
   });
 });

@@ -52,3 +52,26 @@ export function subjectWords(entry: Pick<AuditOut, "subjectKind" | "count">): st
 function pluralOf(kind: AuditSubject): string {
   return kind === "policy" ? "policies" : `${kind.replace("-", " ")}s`;
 }
+
+/** The two revisions of an entry that made another one current; null = an entry of another kind. */
+export function revisedBy({
+  action,
+  subjectId,
+  before,
+  after,
+}: Pick<AuditOut, "action" | "subjectId" | "before" | "after">): {
+  eventId: string;
+  before: number;
+  after: number;
+} | null {
+  const [from, to] = [revisionIn(before), revisionIn(after)];
+  const revises = action === "event.edited" || action === "event.restored";
+  return revises && subjectId !== null && from !== null && to !== null
+    ? { eventId: subjectId, before: from, after: to }
+    : null;
+}
+
+function revisionIn(value: unknown): number | null {
+  if (typeof value !== "object" || value === null || !("revision" in value)) return null;
+  return typeof value.revision === "number" ? value.revision : null;
+}

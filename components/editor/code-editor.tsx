@@ -45,6 +45,8 @@ export type CodeEditorProps = {
   /** What the schema says of a text that is JSON. A failure is the caller's to show; it then gives no problem. */
   check?: (text: string) => Promise<PointedProblem[]>;
   onProblems?: (problems: PlacedProblem[]) => void;
+  /** Ctrl Enter. */
+  onDone?: () => void;
   handle?: Ref<CodeEditorHandle>;
   className?: string;
 };
@@ -64,6 +66,7 @@ export function CodeEditor(props: CodeEditorProps) {
       state: EditorState.create({
         doc: first.current,
         extensions: [
+          keymap.of([{ key: "Mod-Enter", run: () => pressed(latest.current.onDone) }]),
           ...basics(separator, language),
           readOnly ? [EditorState.readOnly.of(true)] : [],
           EditorView.contentAttributes.of({
@@ -104,10 +107,10 @@ export function CodeEditor(props: CodeEditorProps) {
 }
 
 /** Shown near each editor: Tab indents, so a person at a keyboard must know how to leave. */
-export function EditorKeys({ id }: { id: string }) {
+export function EditorKeys({ id, more = "" }: { id: string; more?: string }) {
   return (
     <p id={id} className="text-sm text-faint">
-      Escape, then Tab leaves the editor. Ctrl F searches, F8 goes to the next problem, Ctrl Shift [ folds.
+      Escape, then Tab leaves the editor. Ctrl F searches, F8 goes to the next problem, Ctrl Shift [ folds{more}.
     </p>
   );
 }
@@ -131,6 +134,12 @@ function basics(separator: "\n" | "\r\n", language: "json" | "text"): Extension[
     language === "json" ? [json(), codeFolding(), foldGutter(), bracketMatching(), lintGutter()] : [],
     keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...foldKeymap, ...lintKeymap, indentWithTab]),
   ];
+}
+
+/** False leaves the key to the editor's own commands. */
+function pressed(action: (() => void) | undefined): boolean {
+  action?.();
+  return action !== undefined;
 }
 
 /** Errors of the syntax; for a text without them the problems of the schema. */

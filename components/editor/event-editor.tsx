@@ -76,7 +76,11 @@ export function EventEditor({
       action: { label: "Undo", onSelect: () => replace(before) },
     });
   };
-  useHotkeys({ escape: () => (reviewing ? setReviewing(false) : onClose()) });
+  const ready = dirty && faultOf(draft.now) === null;
+  const review = () => {
+    if (ready) setReviewing(true);
+  };
+  useHotkeys({ "mod+enter": review, escape: () => (reviewing ? setReviewing(false) : onClose()) });
 
   const stale = event.revision !== draft.base;
   return (
@@ -98,9 +102,9 @@ export function EventEditor({
           {reviewing ? null : (
             <ActionButton
               variant="primary"
-              disabled={!dirty || faultOf(draft.now) !== null}
-              data-tip={faultOf(draft.now) ?? "Shows what changes before anything is saved"}
-              onClick={() => setReviewing(true)}
+              disabled={!ready}
+              data-tip={faultOf(draft.now) ?? "Shows what changes before anything is saved  Ctrl Enter"}
+              onClick={review}
             >
               Review…
             </ActionButton>
@@ -120,6 +124,7 @@ export function EventEditor({
           key={generation}
           event={event}
           draft={draft}
+          onDone={review}
           onChange={(part) => setDraft((now) => ({ ...now, now: { ...now.now, ...part } }))}
         />
       )}
@@ -207,10 +212,12 @@ function Fields({
   event,
   draft,
   onChange,
+  onDone,
 }: {
   event: EventDetail;
   draft: Draft;
   onChange: (part: Partial<Content>) => void;
+  onDone: () => void;
 }) {
   const [tab, setTab] = useState("payload");
   const { payload, headers } = changesOf(draft);
@@ -230,7 +237,7 @@ function Fields({
         {
           id: "payload",
           label: mark("Payload", payload),
-          content: <PayloadEditor event={event} draft={draft} onChange={onChange} />,
+          content: <PayloadEditor event={event} draft={draft} onChange={onChange} onDone={onDone} />,
         },
         {
           id: "headers",
@@ -254,10 +261,12 @@ function PayloadEditor({
   event,
   draft,
   onChange,
+  onDone,
 }: {
   event: EventDetail;
   draft: Draft;
   onChange: (part: Partial<Content>) => void;
+  onDone: () => void;
 }) {
   const { now } = draft;
   const keys = useId();
@@ -342,13 +351,14 @@ function PayloadEditor({
             handle={handle}
             check={check}
             onProblems={setProblems}
+            onDone={onDone}
             onChange={(payload) => onChange({ payload })}
           />
           {language === "json" ? (
             <Problems problems={problems} says={says} onShow={(one) => handle.current?.show(one)} />
           ) : null}
           <div className="border-t border-line px-3 py-1">
-            <EditorKeys id={keys} />
+            <EditorKeys id={keys} more=", Ctrl Enter shows what will change" />
           </div>
         </>
       ) : (
@@ -368,7 +378,10 @@ function PayloadText({
   payload,
   onChange,
   ...editor
-}: Pick<ComponentProps<typeof CodeEditor>, "language" | "describedBy" | "handle" | "check" | "onProblems"> & {
+}: Pick<
+  ComponentProps<typeof CodeEditor>,
+  "language" | "describedBy" | "handle" | "check" | "onProblems" | "onDone"
+> & {
   payload: Uint8Array;
   onChange: (payload: Uint8Array) => void;
 }) {

@@ -20,6 +20,7 @@ export function BulkBar({
   onClear,
   onAction,
   onRedrive,
+  onMend,
   sending,
 }: {
   picked: Exclude<Picked, { kind: "none" }>;
@@ -35,6 +36,7 @@ export function BulkBar({
   onAction: (action: BulkAction) => void;
   /** Redrives the selection at once, with the defaults. */
   onRedrive: () => void;
+  onMend: () => void;
   sending: boolean;
 }) {
   const all = picked.kind === "all";
@@ -88,6 +90,13 @@ export function BulkBar({
           data-tip={nonePending ? NONE_PENDING : "Preview first; lane, rate, canary and more  r"}
         >
           Redrive…
+        </ActionButton>
+        <ActionButton
+          size="sm"
+          onClick={onMend}
+          data-tip="Change their payloads by a recipe, then verify and redrive  m"
+        >
+          Mend…
         </ActionButton>
         <ActionButton
           size="sm"

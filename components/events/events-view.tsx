@@ -3,17 +3,20 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useCallback, useMemo, useRef, useState } from "react";
+import { mendHref } from "@/components/mend/mend-address";
 import { Button, LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { loadAfterPaint, loadChunk } from "@/components/ui/load-chunk";
+import { showToast } from "@/components/ui/toast";
 import type { InitialList } from "@/lib/browser/events";
 import { useEventCounts } from "@/lib/browser/events";
 import { filterHref } from "@/lib/browser/filter-read";
 import { useEventFilter, usePageParam } from "@/lib/browser/filter-url";
 import { useHotkeys } from "@/lib/browser/hotkeys";
 import { isEmptyFilter } from "@/lib/browser/qualified-search";
+import { randomKey } from "@/lib/browser/random-key";
 import {
   extendTo,
   NOTHING,
@@ -241,6 +244,22 @@ function EventsList({
     else setPicked(NOTHING);
   };
 
+  /** Mends the selection, or all events of the filter. The mend page has its own preview. */
+  const mend = () => {
+    const selection =
+      picked.kind === "none" ? (isEmptyFilter(filter) ? null : { filter }) : selectionOf(picked, filter);
+    if (selection === null)
+      return void showToast({ title: "Nothing is selected", detail: "Select events, or filter the list." });
+    keepPlace();
+    router.push(mendHref(selection, randomKey));
+  };
+  const edit = () => {
+    if (activeId === null || !order.includes(activeId)) return;
+    rememberPlace(query, { scrollTop: scrollTop.current, activeId });
+    const href = filterHref(`/events/${activeId}`, filter);
+    router.push(`${href}${href.includes("?") ? "&" : "?"}edit=1`);
+  };
+
   useHotkeys({
     j: () => move(1),
     k: () => move(-1),
@@ -258,6 +277,8 @@ function EventsList({
     r: () => actOn("redrive"),
     v: () => actOn("verify"),
     i: ignoreOrRelease,
+    e: edit,
+    m: mend,
     n: () => void showNew(),
     escape: closeOrClear,
   });
@@ -325,6 +346,7 @@ function EventsList({
               onClear={() => setPicked(NOTHING)}
               onAction={setAction}
               onRedrive={() => void redriveSelected()}
+              onMend={mend}
               sending={sending}
             />
           )}

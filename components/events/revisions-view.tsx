@@ -7,7 +7,6 @@ import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { ErrorPanel } from "@/components/ui/error-panel";
-import { whenOpened } from "@/components/ui/lazily";
 import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { Select } from "@/components/ui/select";
 import { Shape, type ShapeName } from "@/components/ui/shape";
@@ -17,18 +16,13 @@ import { failureToast, showToast } from "@/components/ui/toast";
 import { usePageParam } from "@/lib/browser/filter-url";
 import { restoreRevision, useRevision, useRevisions } from "@/lib/browser/revisions";
 import type { EventDetail } from "@/lib/contract/events";
-import type { RevisionDetail, RevisionOut } from "@/lib/contract/revisions";
+import type { RevisionOut } from "@/lib/contract/revisions";
 import { formatBytes, plural, shortenId } from "@/lib/core/format";
 import type { RevisionCause } from "@/lib/core/revision";
 import { whyNotEdit } from "./action-rules";
 import { HeadersView } from "./headers-view";
-import { fromBase64 } from "./payload/hex-lines";
 import { PayloadView } from "./payload/payload-view";
-
-const ContentDiff = whenOpened(
-  () => import("@/components/editor/content-diff").then(({ ContentDiff }) => ContentDiff),
-  <Skeleton className="h-40 w-full" />,
-);
+import { RevisionDiff } from "./revision-diff";
 
 const CAUSES: Record<RevisionCause, { shape: ShapeName; colour: string; word: string }> = {
   arrived: { shape: "disc", colour: "text-pending", word: "arrived" },
@@ -177,12 +171,6 @@ function Viewed({ eventId, revision }: { eventId: string; revision: number }) {
   );
 }
 
-const contentOf = ({ body, headers }: RevisionDetail) => ({
-  payload: fromBase64(body.base64),
-  contentType: body.contentType,
-  headers,
-});
-
 function Compared({
   eventId,
   items,
@@ -196,12 +184,10 @@ function Compared({
   after: number;
   onChange: (after: number, before: number) => void;
 }) {
-  const [old, fresh] = [useRevision(eventId, before), useRevision(eventId, after)];
   const options = items.map(({ revision, cause }) => ({
     value: String(revision),
     label: `revision ${revision}, ${CAUSES[cause].word}`,
   }));
-  const error = old.error ?? fresh.error;
   return (
     <section aria-label="Comparison" className="grid gap-2">
       <div className="flex flex-wrap items-center gap-2">
@@ -220,22 +206,7 @@ function Compared({
           onChange={(event) => onChange(Number(event.target.value), before)}
         />
       </div>
-      {error ? (
-        <ErrorPanel error={error} inline onRetry={() => void Promise.all([old.refetch(), fresh.refetch()])} />
-      ) : old.data && fresh.data ? (
-        <>
-          {old.data.body.masked ? (
-            <p className="text-muted">Secret values are masked: two of them may look alike and differ.</p>
-          ) : null}
-          <ContentDiff
-            before={contentOf(old.data)}
-            after={contentOf(fresh.data)}
-            names={[`revision ${before}`, `revision ${after}`]}
-          />
-        </>
-      ) : (
-        <Skeleton className="h-40 w-full" />
-      )}
+      <RevisionDiff eventId={eventId} before={before} after={after} />
     </section>
   );
 }

@@ -2,13 +2,15 @@
 
 import Link from "next/link";
 import { Sparkline } from "@/components/charts/sparkline";
+import { mendHref } from "@/components/mend/mend-address";
 import { ActionButton } from "@/components/ui/action-button";
-import { Button } from "@/components/ui/button";
+import { Button, LinkButton } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { Shape } from "@/components/ui/shape";
 import { STATE_LOOKS } from "@/components/ui/state-badge";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { eventsHref } from "@/lib/browser/filter-read";
+import { randomKey } from "@/lib/browser/random-key";
 import type { EventFilter } from "@/lib/contract/event-filter";
 import type { GroupOut } from "@/lib/contract/events";
 import { EVENT_STATUSES, type EventStatus } from "@/lib/core/event-state";
@@ -80,6 +82,15 @@ export function GroupCard(props: { group: GroupOut; filter: EventFilter; onAct: 
         <Button size="sm" disabled={parked === 0} onClick={() => onAct({ kind: "redrive", group })}>
           Redrive…
         </Button>
+        {parked === 0 ? null : (
+          <LinkButton
+            size="sm"
+            prefetch={false}
+            href={mendHref({ filter: { ...groupFilter(filter, group), status: ["PENDING"] } }, randomKey)}
+          >
+            Mend…
+          </LinkButton>
+        )}
         <Button size="sm" disabled={parked === 0} onClick={() => onAct({ kind: "ignore", group })}>
           Ignore…
         </Button>

@@ -92,6 +92,11 @@ function Header({ operation }: { operation: BulkOperationOut }) {
       </h1>
       <OperationBadge operation={operation} />
       <div className="ml-auto flex gap-2">
+        {operation.kind === "mend" && !runs(operation) && operation.changed > 0 ? (
+          <LinkButton href={`/mend?mend=${operation.id}`} prefetch={false}>
+            Verify and redrive…
+          </LinkButton>
+        ) : null}
         {runs(operation) ? (
           <Button variant="danger" onClick={() => setCancelling(true)}>
             <Ban size={13} aria-hidden /> Cancel…

@@ -2,13 +2,15 @@
 
 import Link from "next/link";
 import { useState } from "react";
-import { Button } from "@/components/ui/button";
+import { mendHref } from "@/components/mend/mend-address";
+import { Button, LinkButton } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { ReadError } from "@/components/ui/error-panel";
 import { lazily } from "@/components/ui/lazily";
 import { Panel } from "@/components/ui/panel";
 import { Shape } from "@/components/ui/shape";
 import { SkeletonRows } from "@/components/ui/skeleton";
+import { randomKey } from "@/lib/browser/random-key";
 import { useRedriveCauses } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatNumber, plural, shortenId } from "@/lib/core/format";
@@ -48,7 +50,7 @@ export function RedriveCauses({
       ) : null}
       <ul>
         {views.map((view) => (
-          <Cause key={view.key} view={view} onChosen={setChosen} />
+          <Cause key={view.key} redriveId={redrive.id} view={view} onChosen={setChosen} />
         ))}
       </ul>
       {chosen ? (
@@ -62,8 +64,8 @@ export function RedriveCauses({
   );
 }
 
-function Cause(props: { view: CauseView; onChosen: (chosen: CauseView) => void }) {
-  const { view, onChosen } = props;
+function Cause(props: { redriveId: string; view: CauseView; onChosen: (chosen: CauseView) => void }) {
+  const { redriveId, view, onChosen } = props;
   const [open, setOpen] = useState(false);
   return (
     <li className="grid grid-cols-[minmax(0,1fr)] gap-1 border-t border-line px-3 py-2">
@@ -77,6 +79,13 @@ function Cause(props: { view: CauseView; onChosen: (chosen: CauseView) => void }
           <Button size="sm" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
             {open ? "Hide samples" : "Samples"}
           </Button>
+          <LinkButton
+            size="sm"
+            prefetch={false}
+            href={mendHref({ redrive: redriveId, outcome: [view.outcome], result: view.result }, randomKey)}
+          >
+            Mend these…
+          </LinkButton>
           <Button size="sm" onClick={() => onChosen(view)}>
             Redrive these…
           </Button>

@@ -37,7 +37,7 @@ export type RedriveDialogProps = {
   total: number | null;
   onClose: () => void;
   /** Called when the redrive was accepted. */
-  onDone?: () => void;
+  onDone?: (accepted: RedriveAccepted) => void;
   /** Called when the redrive was undone during its hold. */
   onUndone?: () => void;
   initialMode?: RedriveOut["mode"];
@@ -122,7 +122,7 @@ export function RedriveDialog({
       return; // shown from request.error; the dialog stays, with everything that was typed
     }
     if (onUndone) restoreOnUndo(accepted.id, onUndone);
-    onDone?.();
+    onDone?.(accepted);
     onClose();
     void showToast({
       ...startedWords(as, accepted),

@@ -3,10 +3,12 @@
 import { Command } from "cmdk";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
+import { mendHref } from "@/components/mend/mend-address";
 import { POPUP_CLASS } from "@/components/ui/overlay-anchor";
 import { setZone, useZone } from "@/lib/browser/clock-zone";
-import { eventsHref } from "@/lib/browser/filter-read";
-import { parseSearch } from "@/lib/browser/qualified-search";
+import { eventsHref, readFilter } from "@/lib/browser/filter-read";
+import { isEmptyFilter, parseSearch } from "@/lib/browser/qualified-search";
+import { randomKey } from "@/lib/browser/random-key";
 import { searchHref } from "@/lib/browser/search";
 import { useStatus } from "@/lib/browser/status";
 import { setTheme } from "@/lib/browser/theme";
@@ -65,6 +67,7 @@ export function Palette({
       run: () => onStop({ stop: false, target }),
     })),
   ];
+  const here = actionsHere((href) => router.push(href));
   const finds: PaletteCommand[] = typed === "" ? [] : findsOf(typed, terms.length > 0, (href) => router.push(href));
   const { before, behind } = rankCommands([...pages, ...sends, ...settings], typed);
   const group = (heading: string, commands: PaletteCommand[]) =>
@@ -108,6 +111,7 @@ export function Palette({
       <Command.List className="max-h-[min(420px,60dvh)] overflow-y-auto p-1">
         {typed === "" ? (
           <>
+            {group("Here", here)}
             {group("Go to", pages)}
             {group("Sends", sends)}
             {group("This browser", settings)}
@@ -122,6 +126,30 @@ export function Palette({
       </Command.List>
     </Command.Dialog>
   );
+}
+
+/** What can be done on the open page. */
+function actionsHere(go: (href: string) => void): PaletteCommand[] {
+  const { pathname, search } = window.location;
+  const [, noun, id] = pathname.split("/");
+  if (noun !== "events") return [];
+  if (id !== undefined) {
+    return [
+      { id: "edit", name: "Edit this event", hint: "e", run: () => go(withParam("edit", "1")) },
+      { id: "revisions", name: "Revisions of this event", run: () => go(withParam("tab", "revisions")) },
+    ];
+  }
+  const { filter } = readFilter(new URLSearchParams(search));
+  if (filter === null || isEmptyFilter(filter)) return [];
+  return [
+    { id: "mend", name: "Mend all events of this filter", hint: "m", run: () => go(mendHref({ filter }, randomKey)) },
+  ];
+}
+
+function withParam(name: string, value: string): string {
+  const params = new URLSearchParams(window.location.search);
+  params.set(name, value);
+  return `${window.location.pathname}?${params}`;
 }
 
 /** The possible searches for the text. */

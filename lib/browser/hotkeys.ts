@@ -21,7 +21,7 @@ export function pressName(press: KeyPress): string | null {
 const SEQUENCE_MS = 1_200;
 
 /** Letters that send or change something, or open an editor. They act only when pressed alone, not as part of a word. */
-const DELIBERATE = new Set(["r", "v", "i", "e"]);
+const DELIBERATE = new Set(["r", "v", "i", "e", "m"]);
 
 /** Two letters closer together are typing. Longer than a slow typist's pause, not a noticeable delay. */
 export const TYPING_MS = 500;

@@ -34,6 +34,8 @@ export const keys = {
     list: (params: Params = {}) => ["operations", "list", params] as const,
     detail: (id: string) => ["operations", "detail", id] as const,
   },
+  mend: { preview: (params: Params) => ["mend", params] as const },
+  recipes: ["recipes"] as const,
   controls: (params: Params = {}) => ["controls", params] as const,
   admission: {
     list: ["admission", "list"] as const,
@@ -68,7 +70,7 @@ export type Change =
   | "views";
 
 const STALE_AFTER: Record<Change, string[]> = {
-  events: ["events", "groups", "stats", "audit", "operations", "status"],
+  events: ["events", "groups", "stats", "audit", "operations", "status", "mend"],
   redrives: ["redrives", "approvals", "events", "groups", "stats", "audit", "status", "targets"],
   // During a dry run its events are QUEUED; a read at that time would remove them from a list of PENDING events.
   dryRuns: ["redrives", "audit", "status"],

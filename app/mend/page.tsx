@@ -1,0 +1,13 @@
+import type { Metadata } from "next";
+import { Suspense } from "react";
+import { MendPage } from "@/components/mend/mend-page";
+
+export const metadata: Metadata = { title: "Mend" };
+
+export default function Page() {
+  return (
+    <Suspense>
+      <MendPage />
+    </Suspense>
+  );
+}

@@ -1,0 +1,369 @@
+"use client";
+
+import { useQueryClient } from "@tanstack/react-query";
+import { useSearchParams } from "next/navigation";
+import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { mustType } from "@/components/operations/bulk-words";
+import { idempotencyKeys } from "@/components/redrives/idempotency-keys";
+import { selectionWords } from "@/components/redrives/redrive-title";
+import { ActionButton } from "@/components/ui/action-button";
+import { Button, LinkButton } from "@/components/ui/button";
+import { classNames } from "@/components/ui/class-names";
+import { EmptyState } from "@/components/ui/empty-state";
+import { ErrorPanel } from "@/components/ui/error-panel";
+import { Checkbox, Field, Input, Textarea } from "@/components/ui/input";
+import { whenOpened } from "@/components/ui/lazily";
+import { PageHeader } from "@/components/ui/page-header";
+import { Panel } from "@/components/ui/panel";
+import { Shape } from "@/components/ui/shape";
+import { Skeleton } from "@/components/ui/skeleton";
+import { pushAddress } from "@/lib/browser/filter-url";
+import { type Counting, startMend, useMendCounts, useMendOf, useMendSamples } from "@/lib/browser/mends";
+import { randomKey } from "@/lib/browser/random-key";
+import type { Recipe } from "@/lib/contract/recipes";
+import type { Selection } from "@/lib/contract/selection";
+import { formatNumber, plural } from "@/lib/core/format";
+import { readMendAddress, withStarted } from "./mend-address";
+import { MendLine, MendPreview } from "./mend-preview";
+import { MendProgress, SendProgress, VerifyProgress } from "./mend-steps";
+import { placesOf } from "./payload-places";
+import { EMPTY_DRAFT, type RecipeDraft, recipeOf } from "./recipe-draft";
+
+const RecipeEditor = whenOpened(
+  () => import("./recipe-editor").then(({ RecipeEditor }) => RecipeEditor),
+  <Skeleton className="h-40 w-full" />,
+);
+
+/**
+ * From a recipe to what stayed processed: the recipe with its preview, the mend, its dry run, and the redrive of what
+ * passed. What was started is in the address, so a reload comes back to the same step.
+ */
+export function MendPage() {
+  const params = useSearchParams();
+  // A list of ids is kept in the tab, which the server cannot read.
+  const [ready, setReady] = useState(false);
+  useEffect(() => setReady(true), []);
+  const address = useMemo(() => (ready ? readMendAddress(new URLSearchParams(params)) : null), [params, ready]);
+  if (address === null) return <PageHeader title="Mend" />;
+  const { selection, mend, verify, send } = address;
+  const started = (name: "mend" | "verify" | "send") => (id: string) =>
+    pushAddress(withStarted(new URLSearchParams(window.location.search), name, id), "replace");
+  if (selection === null && mend === null) {
+    return (
+      <>
+        <PageHeader title="Mend" />
+        <EmptyState title="No events are selected" action={<LinkButton href="/events">Find events</LinkButton>}>
+          Select events in the list, or filter it, and choose Mend. A list of single events is known only in the tab
+          that selected it.
+        </EmptyState>
+      </>
+    );
+  }
+  const step = send !== null ? 3 : verify !== null ? 2 : mend !== null ? 1 : 0;
+  return (
+    <>
+      <PageHeader title="Mend" meta={selection === null ? undefined : selectionWords(selection)} />
+      <Stepper step={step} />
+      <div className="grid gap-3 px-3 pb-6">
+        {mend === null && selection !== null ? <Write selection={selection} onStarted={started("mend")} /> : null}
+        {mend === null ? null : (
+          <Panel title="Mended" bodyClassName="p-3">
+            <MendProgress id={mend} verified={verify !== null} onVerify={started("verify")} />
+          </Panel>
+        )}
+        {verify === null ? null : (
+          <Panel title="Dry run of what was mended" bodyClassName="p-3">
+            <VerifyProgress id={verify} sent={send !== null} onSent={started("send")} />
+          </Panel>
+        )}
+        {send === null ? null : (
+          <Panel title="Redrive of what passed" bodyClassName="p-3">
+            <SendProgress id={send} />
+          </Panel>
+        )}
+      </div>
+    </>
+  );
+}
+
+const STEPS = ["Recipe", "Mend", "Verify", "Redrive"];
+
+function Stepper({ step }: { step: number }) {
+  return (
+    <ol aria-label="Steps of the repair" className="flex flex-wrap gap-x-5 gap-y-1 px-4 pb-3">
+      {STEPS.map((name, at) => (
+        <li
+          key={name}
+          aria-current={at === step ? "step" : undefined}
+          className={classNames(
+            "flex items-center gap-1.5",
+            at === step ? "font-medium" : at < step ? "text-ok" : "text-faint",
+          )}
+        >
+          <Shape name={at < step ? "check" : at === step ? "disc" : "ring"} />
+          {name}
+          {at < step ? <span className="sr-only"> started</span> : null}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+const draftKey = (selection: Selection) => `parkade.recipe.${JSON.stringify(selection)}`;
+
+/** The recipe as it was written for these events in this tab. */
+function useRecipeDraft(selection: Selection): [RecipeDraft, (draft: RecipeDraft) => void] {
+  const key = draftKey(selection);
+  const [draft, setDraft] = useState<RecipeDraft>(() => {
+    try {
+      return (JSON.parse(sessionStorage.getItem(key) ?? "null") as RecipeDraft | null) ?? EMPTY_DRAFT;
+    } catch {
+      return EMPTY_DRAFT;
+    }
+  });
+  const set = (next: RecipeDraft) => {
+    setDraft(next);
+    try {
+      sessionStorage.setItem(key, JSON.stringify(next));
+    } catch {
+      // Full or forbidden: the recipe lives as long as the page.
+    }
+  };
+  return [draft, set];
+}
+
+function Write({ selection, onStarted }: { selection: Selection; onStarted: (operationId: string) => void }) {
+  const [draft, setDraft] = useRecipeDraft(selection);
+  const [pressed, setPressed] = useState(false);
+  const [previewed, setPreviewed] = useState<Recipe | null>(null);
+  const samples = useMendSamples(selection);
+  const places = useMemo(() => placesOf(samples.data ?? []), [samples.data]);
+  const { recipe, faults } = useMemo(() => recipeOf(draft), [draft]);
+  const later = useDeferredValue(recipe);
+  const sources = new Set(samples.data?.map(({ source }) => source));
+  const only = "filter" in selection && selection.filter.source?.length === 1 ? selection.filter.source[0]! : null;
+  const isCurrent = previewed !== null && JSON.stringify(previewed) === JSON.stringify(recipe);
+  const show = () => {
+    setPressed(true);
+    if (recipe !== null) setPreviewed(recipe);
+  };
+  return (
+    <>
+      <div className="grid items-start gap-3 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+        <Panel title="Recipe" bodyClassName="grid gap-3 p-3">
+          <RecipeEditor
+            draft={draft}
+            recipe={recipe}
+            faults={pressed ? faults : []}
+            places={places}
+            source={only ?? (sources.size === 1 ? [...sources][0]! : null)}
+            onChange={setDraft}
+          />
+          <div className="flex flex-wrap items-center gap-3">
+            <Button variant={isCurrent ? "secondary" : "primary"} onClick={show}>
+              {previewed === null ? "Preview" : isCurrent ? "Previewed" : "Preview again"}
+            </Button>
+            {pressed && faults.length > 0 ? (
+              <span role="alert" className="text-danger">
+                {plural(faults.length, "place")} of the recipe {faults.length === 1 ? "is" : "are"} not right yet.
+              </span>
+            ) : (
+              <span className="text-sm text-faint">Nothing is changed by a preview.</span>
+            )}
+          </div>
+        </Panel>
+        <Sample
+          ids={(samples.data ?? []).map(({ id }) => id)}
+          error={samples.error}
+          recipe={later}
+          onRetry={() => void samples.refetch()}
+        />
+      </div>
+      {previewed === null ? null : (
+        <Previewed
+          key={JSON.stringify(previewed)}
+          selection={selection}
+          recipe={previewed}
+          stale={!isCurrent}
+          onStarted={onStarted}
+        />
+      )}
+    </>
+  );
+}
+
+/** What the recipe does to a few of the events, while it is written. */
+function Sample({
+  ids,
+  error,
+  recipe,
+  onRetry,
+}: {
+  ids: string[];
+  error: unknown;
+  recipe: Recipe | null;
+  onRetry: () => void;
+}) {
+  const settled = useSettled(recipe);
+  const tried = useMendOf(ids, settled);
+  return (
+    <Panel title="Samples" meta="the first of the events, as you write" bodyClassName="grid gap-2 p-3">
+      {error ? <ErrorPanel error={error} inline onRetry={onRetry} /> : null}
+      {tried.isError ? <ErrorPanel error={tried.error} inline title="The recipe cannot be tried" /> : null}
+      {settled === null ? (
+        <p className="text-muted">
+          What the recipe does to {ids.length === 0 ? "them" : plural(ids.length, "sample")} stands here once it is
+          whole.
+        </p>
+      ) : tried.data ? (
+        <ul className={classNames("grid gap-px", recipe === null && "opacity-60")}>
+          {tried.data.map((item) => (
+            <MendLine key={item.id} item={item} />
+          ))}
+        </ul>
+      ) : tried.isError ? null : (
+        <Skeleton className="h-12 w-full" />
+      )}
+    </Panel>
+  );
+}
+
+/** The time without a change before the samples are tried again. */
+const SETTLED_MS = 300;
+
+function useSettled<Value>(value: Value): Value {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), SETTLED_MS);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
+}
+
+function Previewed({
+  selection,
+  recipe,
+  stale,
+  onStarted,
+}: {
+  selection: Selection;
+  recipe: Recipe;
+  /** The recipe was changed after its preview. */
+  stale: boolean;
+  onStarted: (operationId: string) => void;
+}) {
+  const counting = useMendCounts(selection, recipe);
+  return (
+    <div className="grid items-start gap-3 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+      <Panel title="Preview" meta={stale ? "of the recipe before your last change" : undefined} bodyClassName="p-3">
+        <MendPreview select={selection} recipe={recipe} counting={counting} />
+      </Panel>
+      <Panel title="Mend" bodyClassName="p-3">
+        {stale ? (
+          <p className="text-muted">The recipe was changed: preview it again before it is applied.</p>
+        ) : (
+          <Apply selection={selection} recipe={recipe} counting={counting} onStarted={onStarted} />
+        )}
+      </Panel>
+    </div>
+  );
+}
+
+function Apply({
+  selection,
+  recipe,
+  counting: { counts },
+  onStarted,
+}: {
+  selection: Selection;
+  recipe: Recipe;
+  counting: Counting;
+  onStarted: (operationId: string) => void;
+}) {
+  const client = useQueryClient();
+  const [keyFor] = useState(() => idempotencyKeys(randomKey));
+  const [reason, setReason] = useState("");
+  const [typed, setTyped] = useState("");
+  const [breaking, setBreaking] = useState(false);
+  const [pressed, setPressed] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const exact = counts?.kind === "exact";
+  const would = counts === null ? null : counts.changed + (breaking ? counts.breaksSchema : 0);
+  const wanted = mustType(exact ? would : null);
+  const confirmed = wanted === null || typed.replaceAll(/[\s,.]/g, "").toLowerCase() === wanted;
+  const missing = reason.trim() === "";
+  const apply = async () => {
+    setPressed(true);
+    if (missing) return field.current?.focus();
+    if (!confirmed || busy) return;
+    setBusy(true);
+    setError(null);
+    try {
+      const body = { select: selection, recipe, reason: reason.trim(), breaking };
+      const answer = await startMend(client, body, keyFor(body));
+      if (answer.id !== null) onStarted(answer.id);
+    } catch (failure) {
+      setError(failure);
+      setBusy(false);
+    }
+  };
+  return (
+    <form
+      className="grid gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void apply();
+      }}
+    >
+      {error ? <ErrorPanel error={error} inline title="Nothing was mended" /> : null}
+      <p className="text-muted">
+        Each event that changes gets a revision; what arrived is kept. It can be undone until an event is sent.
+      </p>
+      {counts && counts.breaksSchema > 0 ? (
+        // biome-ignore lint/a11y/noLabelWithoutControl: Checkbox is the control
+        <label className="flex items-start gap-1.5">
+          <Checkbox checked={breaking} onChange={(event) => setBreaking(event.target.checked)} className="mt-0.5" />
+          Also the {formatNumber(counts.breaksSchema)} that would break their schema
+        </label>
+      ) : null}
+      <Field
+        label="Reason"
+        hint="Kept in the audit for ever, with the recipe."
+        error={pressed && missing ? "Say why: the reason is kept in the audit." : undefined}
+      >
+        {(control) => (
+          <Textarea
+            {...control}
+            ref={field}
+            rows={2}
+            maxLength={2_000}
+            value={reason}
+            onChange={(event) => setReason(event.target.value)}
+            onKeyDown={(event) => {
+              if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void apply();
+            }}
+          />
+        )}
+      </Field>
+      {wanted === null ? null : (
+        <Field
+          label={
+            exact ? `Type ${formatNumber(would ?? 0)} to confirm` : "Type all to confirm: they are not all counted yet"
+          }
+          error={pressed && !confirmed ? "This is not the number." : undefined}
+        >
+          {(control) => <Input {...control} value={typed} onChange={(event) => setTyped(event.target.value)} />}
+        </Field>
+      )}
+      <ActionButton variant="primary" type="submit" busy={busy} disabled={exact && would === 0}>
+        {exact
+          ? would === 0
+            ? "It would change nothing"
+            : `Mend ${plural(would ?? 0, "event")}`
+          : "Mend all that change"}
+      </ActionButton>
+    </form>
+  );
+}

@@ -1,0 +1,219 @@
+"use client";
+
+import { useQueryClient } from "@tanstack/react-query";
+import Link from "next/link";
+import { useState } from "react";
+import { leftAlone, operationTitle, paceWords, shareWords } from "@/components/operations/bulk-words";
+import { OperationBar } from "@/components/operations/operation-bar";
+import { takeBack } from "@/components/operations/say-changed";
+import { RedriveProgress } from "@/components/redrives/redrive-progress";
+import { ActionButton } from "@/components/ui/action-button";
+import { LinkButton } from "@/components/ui/button";
+import { ErrorPanel, ReadError } from "@/components/ui/error-panel";
+import { lazily } from "@/components/ui/lazily";
+import { Skeleton } from "@/components/ui/skeleton";
+import { runs, useBulkOperation } from "@/lib/browser/bulk-operations";
+import { randomKey } from "@/lib/browser/random-key";
+import { requestRedrive, useRedrive } from "@/lib/browser/redrives";
+import type { BulkOperationOut } from "@/lib/contract/bulk-operations";
+import { formatNumber, plural } from "@/lib/core/format";
+import { isFinal } from "@/lib/core/redrive-state";
+import { mendHref } from "./mend-address";
+import { recipeWords } from "./recipe-draft";
+
+const RedriveDialog = lazily(() =>
+  import("@/components/redrives/redrive-dialog").then(({ RedriveDialog }) => RedriveDialog),
+);
+
+/** The mend itself: live while it runs; afterwards it can be undone as long as nothing of it was sent. */
+export function MendProgress({
+  id,
+  verified,
+  onVerify,
+}: {
+  id: string;
+  /** A dry run of what it changed was started. */
+  verified: boolean;
+  onVerify: (redriveId: string) => void;
+}) {
+  const read = useBulkOperation(id);
+  const operation = read.data;
+  return (
+    <div className="grid gap-3">
+      <ReadError read={read} stale={operation !== undefined} />
+      {operation ? (
+        <>
+          <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
+            <p className="text-lg font-semibold">{operationTitle(operation)}</p>
+            {runs(operation) ? (
+              <p className="text-muted">
+                {shareWords(operation)} · {operation.stalled ?? paceWords(operation)}
+              </p>
+            ) : null}
+            <Link href={`/operations/${id}`} prefetch={false} className="ml-auto text-accent hover:underline">
+              its page
+            </Link>
+          </div>
+          <OperationBar operation={operation} className="h-3!" />
+          {operation.refused > 0 ? (
+            <p className="text-muted">Left alone: {leftAlone(operation.refusedByReason)}.</p>
+          ) : null}
+          {operation.recipe ? <p className="text-muted wrap-anywhere">{recipeWords(operation.recipe)}</p> : null}
+          <p className="text-muted wrap-anywhere">“{operation.reason}”</p>
+          {runs(operation) ? (
+            <p className="text-muted">You can leave this page: it goes on.</p>
+          ) : (
+            <Next operation={operation} verified={verified} onVerify={onVerify} />
+          )}
+        </>
+      ) : read.isError ? null : (
+        <Skeleton className="h-16 w-full" />
+      )}
+    </div>
+  );
+}
+
+function Next({
+  operation,
+  verified,
+  onVerify,
+}: {
+  operation: BulkOperationOut;
+  verified: boolean;
+  onVerify: (redriveId: string) => void;
+}) {
+  const client = useQueryClient();
+  const [busy, setBusy] = useState(false);
+  const [undone, setUndone] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const { id, changed } = operation;
+  const verify = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      const accepted = await requestRedrive(client, {
+        idempotencyKey: randomKey(),
+        request: {
+          select: { operation: id },
+          mode: "verify",
+          lane: "slow",
+          reason: `Dry run of what was mended: ${operation.reason}`.slice(0, 2_000),
+        },
+      });
+      onVerify(accepted.id);
+    } catch (failure) {
+      setError(failure);
+    }
+    setBusy(false);
+  };
+  const undo = async () => {
+    setUndone(true);
+    await takeBack(client, "mend", "undo-mend", { operation: id });
+  };
+  if (changed === 0) return <p className="text-muted">It changed no event, so there is nothing to verify.</p>;
+  return (
+    <>
+      {error ? <ErrorPanel error={error} inline title="The dry run was not started" /> : null}
+      {verified ? null : (
+        <div className="flex flex-wrap items-center gap-2">
+          <ActionButton variant="primary" busy={busy} disabled={undone} onClick={() => void verify()}>
+            Verify {plural(changed, "mended event")}
+          </ActionButton>
+          <ActionButton
+            disabled={undone}
+            data-tip="The revisions before the mend are current again, but for events that were sent or revised since"
+            onClick={() => void undo()}
+          >
+            Undo the mend
+          </ActionButton>
+          <span className="text-sm text-faint">A dry run checks everything and sends nothing.</span>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** The dry run of what was mended, and the redrive of what passed it. */
+export function VerifyProgress({
+  id,
+  sent,
+  onSent,
+}: {
+  id: string;
+  sent: boolean;
+  onSent: (redriveId: string) => void;
+}) {
+  const read = useRedrive(id);
+  const [asking, setAsking] = useState(false);
+  const redrive = read.data;
+  const passed = { redrive: id, outcome: ["passed" as const] };
+  const over = redrive !== undefined && isFinal(redrive.state);
+  return (
+    <div className="grid gap-3">
+      <ReadError read={read} stale={redrive !== undefined} />
+      {redrive ? <RedriveProgress redrive={redrive} /> : read.isError ? null : <Skeleton className="h-20 w-full" />}
+      {over ? (
+        <div className="flex flex-wrap items-center gap-2">
+          {sent ? null : (
+            <ActionButton variant="primary" disabled={redrive.passed === 0} onClick={() => setAsking(true)}>
+              {redrive.passed === 0 ? "Nothing passed" : `Redrive the ${formatNumber(redrive.passed)} that passed…`}
+            </ActionButton>
+          )}
+          {redrive.refused > 0 ? (
+            <LinkButton href={mendHref({ redrive: id, outcome: ["refused"] }, randomKey)} prefetch={false}>
+              Mend the {formatNumber(redrive.refused)} refused
+            </LinkButton>
+          ) : null}
+          <LinkButton href={`/redrives/${id}`} prefetch={false}>
+            Why, event by event
+          </LinkButton>
+        </div>
+      ) : null}
+      {asking && redrive ? (
+        <RedriveDialog
+          selection={passed}
+          total={redrive.passed}
+          onClose={() => setAsking(false)}
+          onDone={(accepted) => onSent(accepted.id)}
+        />
+      ) : null}
+    </div>
+  );
+}
+
+/** The redrive of what passed, until its last event is confirmed. */
+export function SendProgress({ id }: { id: string }) {
+  const read = useRedrive(id);
+  const redrive = read.data;
+  return (
+    <div className="grid gap-3">
+      <ReadError read={read} stale={redrive !== undefined} />
+      {redrive ? (
+        <>
+          <RedriveProgress redrive={redrive} />
+          {redrive.stalled ? <p className="text-warning">{redrive.stalled.text}</p> : null}
+          {isFinal(redrive.state) ? (
+            <p>
+              {plural(redrive.confirmed, "event")} of {formatNumber(redrive.total)} stayed processed
+              {redrive.delivered > redrive.confirmed + redrive.bounced
+                ? "; the others are watched until their window ends."
+                : "."}
+            </p>
+          ) : null}
+          <div className="flex flex-wrap gap-2">
+            <LinkButton href={`/redrives/${id}`} prefetch={false}>
+              Its page: rate, pause, stop
+            </LinkButton>
+            {redrive.failed + redrive.bounced > 0 ? (
+              <LinkButton href={mendHref({ redrive: id, outcome: ["failed", "bounced"] }, randomKey)} prefetch={false}>
+                Mend the {formatNumber(redrive.failed + redrive.bounced)} that failed or came back
+              </LinkButton>
+            ) : null}
+          </div>
+        </>
+      ) : read.isError ? null : (
+        <Skeleton className="h-20 w-full" />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { type Recipe, recipeSchema } from "@/lib/contract/recipes";
+import { draftOf, EMPTY_DRAFT, newStep, type RecipeDraft, recipeOf, recipeWords, type StepDraft } from "./recipe-draft";
+
+const form = (...steps: Partial<StepDraft>[]): RecipeDraft => ({
+  ...EMPTY_DRAFT,
+  steps: steps.map((step, key) => ({ ...newStep(key), ...step })),
+});
+const faults = (draft: RecipeDraft) => recipeOf(draft).faults.map(({ step, field }) => [step, field]);
+
+const RECIPES: Recipe[] = [
+  {
+    kind: "form",
+    steps: [
+      { op: "set", at: "/amount", json: "12345678901234567890" },
+      { op: "rename", at: "/custId", to: "customerId", overwrite: true },
+      { op: "remove", at: "header:x-old", when: { at: "header:x-old", exists: true } },
+      { op: "copy", from: "/a", to: "/b", when: { at: "/a", exists: false } },
+      { op: "move", from: "/a", to: "/lines/-", when: { at: "/a", equalsJson: "12", not: true } },
+      { op: "convert", at: "/customerId", to: "string", when: { at: "/customerId", type: "number" } },
+      { op: "set", at: "", json: "{}", when: { at: "/v", matches: "1.*" } },
+    ],
+  },
+  { kind: "json-patch", patch: '[{"op": "remove", "path": "/a"}]' },
+  { kind: "merge-patch", patch: '{"n": 12345678901234567890}' },
+  { kind: "jsonata", expression: "$ ~> |$|{}, 'a'|" },
+];
+
+describe("a recipe", () => {
+  it.each(RECIPES)("comes back from its draft as it was: %j", (recipe) => {
+    expect(recipeOf(draftOf(recipe)).recipe).toEqual(recipe);
+  });
+  it.each(RECIPES)("of the form is one that the API takes: %j", (recipe) => {
+    expect(recipeSchema.parse(recipeOf(draftOf(recipe)).recipe)).toEqual(recipe);
+  });
+  it("shows values that were sent as values, as JSON", () => {
+    expect(draftOf({ kind: "merge-patch", patch: { a: 1 } }).mergePatch).toBe('{\n  "a": 1\n}');
+    expect(draftOf({ kind: "form", steps: [{ op: "set", at: "/a", value: "x" }] }).steps[0]!.value).toBe('"x"');
+    const when = { at: "/a", exists: true, not: true };
+    expect(draftOf({ kind: "form", steps: [{ op: "remove", at: "/a", when }] }).steps[0]!.when!.test).toBe("missing");
+  });
+  it("says in one line what it does", () => {
+    expect(recipeWords(recipeOf(form({ op: "rename", at: "/custId", to: "customerId" })).recipe!)).toBe(
+      "rename /custId to customerId",
+    );
+  });
+});
+
+describe("what is wrong with a draft", () => {
+  it("names the step and the field", () => {
+    expect(faults(form({ op: "rename", at: "custId", to: "" }, { op: "set", at: "/a", value: "north" }))).toEqual([
+      [0, "at"],
+      [0, "to"],
+      [1, "value"],
+    ]);
+    expect(faults(form({ op: "remove", at: "" }))).toEqual([[0, "at"]]);
+    expect(faults(form({ op: "move", at: "/a", to: "" }))).toEqual([[0, "to"]]);
+    const when = { at: "a", test: "equals" as const, value: "x y" };
+    expect(faults(form({ op: "remove", at: "/a", when }))).toEqual([
+      [0, "when"],
+      [0, "when value"],
+    ]);
+  });
+  it("is an empty recipe of any kind", () => {
+    expect(faults(form())).toEqual([[null, "steps"]]);
+    for (const kind of ["json-patch", "merge-patch", "jsonata"] as const) {
+      expect(faults({ ...EMPTY_DRAFT, kind })).toHaveLength(1);
+    }
+    expect(faults({ ...EMPTY_DRAFT, kind: "json-patch", jsonPatch: "[" })).toHaveLength(1);
+    expect(faults({ ...EMPTY_DRAFT, kind: "merge-patch", mergePatch: "[1]" })).toHaveLength(1);
+  });
+});

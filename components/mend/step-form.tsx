@@ -1,0 +1,298 @@
+"use client";
+
+import { ArrowDown, ArrowUp, Plus, X } from "lucide-react";
+import { useId, useRef } from "react";
+import { Button, IconButton } from "@/components/ui/button";
+import { Checkbox, Input } from "@/components/ui/input";
+import { Select } from "@/components/ui/select";
+import { JSON_TYPES } from "@/lib/core/mending";
+import {
+  CONVERT_TO,
+  type ConditionDraft,
+  newStep,
+  type RecipeFault,
+  STEP_OPS,
+  type StepDraft,
+  type TESTS,
+} from "./recipe-draft";
+
+const OPS = STEP_OPS.map((op) => ({ value: op, label: op }));
+const CONVERT_WORDS: Record<(typeof CONVERT_TO)[number], string> = {
+  string: "string",
+  number: "number",
+  boolean: "boolean",
+  null: "null",
+  json: "JSON, from a text that holds JSON",
+  "json-text": "a text that holds its JSON",
+};
+const TYPES = CONVERT_TO.map((type) => ({ value: type, label: CONVERT_WORDS[type] }));
+const JSON_TYPE_OPTIONS = JSON_TYPES.map((type) => ({ value: type, label: type }));
+const TEST_WORDS: Record<(typeof TESTS)[number], string> = {
+  exists: "exists",
+  missing: "is missing",
+  equals: "equals",
+  differs: "differs from",
+  type: "has the type",
+  matches: "matches",
+};
+const TEST_OPTIONS = Object.entries(TEST_WORDS).map(([value, label]) => ({ value, label }));
+
+/** The steps of a recipe, in their order. Alt with an arrow key moves a step. */
+export function StepForm({
+  steps,
+  faults,
+  places,
+  onChange,
+}: {
+  steps: StepDraft[];
+  /** Shown at their fields; empty until the person wants the preview. */
+  faults: RecipeFault[];
+  /** Places of sample payloads, offered while typing. */
+  places: readonly string[];
+  onChange: (steps: StepDraft[]) => void;
+}) {
+  const list = useRef<HTMLOListElement>(null);
+  const placesId = useId();
+  const change = (at: number, part: Partial<StepDraft>) =>
+    onChange(steps.map((step, index) => (index === at ? { ...step, ...part } : step)));
+  const focusStep = (at: number) =>
+    requestAnimationFrame(() => list.current?.children[at]?.querySelector<HTMLElement>("select")?.focus());
+  const move = (at: number, by: -1 | 1) => {
+    const to = at + by;
+    if (to < 0 || to >= steps.length) return;
+    const moved = [...steps];
+    [moved[at], moved[to]] = [moved[to]!, moved[at]!];
+    onChange(moved);
+    focusStep(to);
+  };
+  const add = () => {
+    onChange([...steps, newStep(Math.max(-1, ...steps.map(({ key }) => key)) + 1)]);
+    focusStep(steps.length);
+  };
+  return (
+    <div className="grid gap-2">
+      <datalist id={placesId}>
+        {places.map((place) => (
+          <option key={place} value={place} />
+        ))}
+      </datalist>
+      <ol ref={list} aria-label="Steps" className="grid gap-2">
+        {steps.map((step, at) => (
+          <li
+            key={step.key}
+            onKeyDown={(event) => {
+              const by = event.key === "ArrowUp" ? -1 : event.key === "ArrowDown" ? 1 : 0;
+              if (by === 0 || !event.altKey) return;
+              event.preventDefault();
+              move(at, by);
+            }}
+            className="grid gap-2 rounded-md border border-line bg-surface p-2"
+          >
+            <div className="flex items-start gap-2">
+              <span className="w-4 pt-1 text-right font-mono text-sm text-faint">{at + 1}</span>
+              <StepFields
+                step={step}
+                number={at + 1}
+                placesId={placesId}
+                faults={faults.filter((fault) => fault.step === at)}
+                onChange={(part) => change(at, part)}
+              />
+              <span className="ml-auto flex">
+                <IconButton
+                  size="sm"
+                  label={`Move step ${at + 1} up`}
+                  shortcut="Alt ↑"
+                  disabled={at === 0}
+                  onClick={() => move(at, -1)}
+                >
+                  <ArrowUp size={13} aria-hidden />
+                </IconButton>
+                <IconButton
+                  size="sm"
+                  label={`Move step ${at + 1} down`}
+                  shortcut="Alt ↓"
+                  disabled={at === steps.length - 1}
+                  onClick={() => move(at, 1)}
+                >
+                  <ArrowDown size={13} aria-hidden />
+                </IconButton>
+                <IconButton size="sm" label={`Remove step ${at + 1}`} onClick={() => onChange(steps.toSpliced(at, 1))}>
+                  <X size={13} aria-hidden />
+                </IconButton>
+              </span>
+            </div>
+          </li>
+        ))}
+      </ol>
+      <div>
+        <Button size="sm" onClick={add}>
+          <Plus size={12} aria-hidden /> Add a step
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+function StepFields({
+  step,
+  number,
+  placesId,
+  faults,
+  onChange,
+}: {
+  step: StepDraft;
+  number: number;
+  placesId: string;
+  faults: RecipeFault[];
+  onChange: (part: Partial<StepDraft>) => void;
+}) {
+  const wrong = (field: string) => faults.some((fault) => fault.field === field) || undefined;
+  const errors = useId();
+  const { op, when } = step;
+  const place = (name: string, field: string, value: string, change: (value: string) => void) => (
+    <Input
+      aria-label={`${name} of step ${number}`}
+      aria-invalid={wrong(field)}
+      aria-describedby={wrong(field) ? errors : undefined}
+      list={placesId}
+      placeholder="/customer/id"
+      value={value}
+      onChange={(event) => change(event.target.value)}
+      className="w-52! font-mono text-sm max-sm:w-full!"
+    />
+  );
+  return (
+    <div className="grid min-w-0 flex-1 gap-2">
+      <div className="flex flex-wrap items-center gap-2">
+        <Select
+          aria-label={`What step ${number} does`}
+          options={OPS}
+          value={op}
+          onChange={(event) => onChange({ op: STEP_OPS.find((one) => one === event.target.value) ?? "set", to: "" })}
+        />
+        {place(op === "copy" || op === "move" ? "From" : "Place", "at", step.at, (at) => onChange({ at }))}
+        {op === "remove" ? null : <span className="text-muted">to</span>}
+        {op === "set" ? (
+          <Input
+            aria-label={`Value of step ${number}, as JSON`}
+            aria-invalid={wrong("value")}
+            aria-describedby={wrong("value") ? errors : undefined}
+            placeholder={'JSON: "text", 12, null'}
+            value={step.value}
+            onChange={(event) => onChange({ value: event.target.value })}
+            className="w-52! font-mono text-sm max-sm:w-full!"
+          />
+        ) : op === "rename" ? (
+          <Input
+            aria-label={`New name of step ${number}`}
+            aria-invalid={wrong("to")}
+            aria-describedby={wrong("to") ? errors : undefined}
+            placeholder="customerId"
+            value={step.to}
+            onChange={(event) => onChange({ to: event.target.value })}
+            className="w-52! font-mono text-sm max-sm:w-full!"
+          />
+        ) : op === "convert" ? (
+          <Select
+            aria-label={`Type of step ${number}`}
+            options={TYPES}
+            value={step.to === "" ? "string" : step.to}
+            onChange={(event) => onChange({ to: event.target.value })}
+          />
+        ) : op === "remove" ? null : (
+          place("To", "to", step.to, (to) => onChange({ to }))
+        )}
+      </div>
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-sm text-muted">
+        {op === "rename" || op === "copy" || op === "move" ? (
+          // biome-ignore lint/a11y/noLabelWithoutControl: Checkbox is the control
+          <label className="flex items-center gap-1.5">
+            <Checkbox checked={step.overwrite} onChange={(event) => onChange({ overwrite: event.target.checked })} />
+            replace what stands there
+          </label>
+        ) : null}
+        {/* biome-ignore lint/a11y/noLabelWithoutControl: Checkbox is the control */}
+        <label className="flex items-center gap-1.5">
+          <Checkbox
+            checked={when !== null}
+            onChange={(event) =>
+              onChange({ when: event.target.checked ? { at: step.at, test: "exists", value: "" } : null })
+            }
+          />
+          only where
+        </label>
+        {when === null ? null : (
+          <Condition
+            when={when}
+            number={number}
+            wrong={wrong}
+            placesId={placesId}
+            onChange={(part) => onChange({ when: { ...when, ...part } })}
+          />
+        )}
+      </div>
+      {faults.length === 0 ? null : (
+        <ul id={errors} className="text-sm text-danger">
+          {faults.map(({ field, detail }) => (
+            <li key={field}>
+              {field}: {detail}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Condition({
+  when,
+  number,
+  wrong,
+  placesId,
+  onChange,
+}: {
+  when: ConditionDraft;
+  number: number;
+  wrong: (field: string) => true | undefined;
+  placesId: string;
+  onChange: (part: Partial<ConditionDraft>) => void;
+}) {
+  const { test } = when;
+  return (
+    <span className="flex flex-wrap items-center gap-2">
+      <Input
+        aria-label={`Place of the condition of step ${number}`}
+        aria-invalid={wrong("when")}
+        list={placesId}
+        value={when.at}
+        onChange={(event) => onChange({ at: event.target.value })}
+        className="h-6! w-40! font-mono text-sm"
+      />
+      <Select
+        aria-label={`Test of the condition of step ${number}`}
+        options={TEST_OPTIONS}
+        value={test}
+        onChange={(event) => onChange({ test: event.target.value as ConditionDraft["test"] })}
+        className="h-6!"
+      />
+      {test === "exists" || test === "missing" ? null : test === "type" ? (
+        <Select
+          aria-label={`Type in the condition of step ${number}`}
+          options={JSON_TYPE_OPTIONS}
+          value={when.value === "" ? "string" : when.value}
+          onChange={(event) => onChange({ value: event.target.value })}
+          className="h-6!"
+        />
+      ) : (
+        <Input
+          aria-label={`Value in the condition of step ${number}`}
+          aria-invalid={wrong("when value")}
+          placeholder={test === "matches" ? "order-*" : 'JSON: "text", 12'}
+          value={when.value}
+          onChange={(event) => onChange({ value: event.target.value })}
+          className="h-6! w-40! font-mono text-sm"
+        />
+      )}
+    </span>
+  );
+}
