@@ -86,3 +86,26 @@ test("a verify run is rung without a canary, since it has none", async () => {
   await requestRedrive({ ...world.deps, lane }, { request, idempotency: null }, localViewer("ada"));
   expect(rung).toEqual(["slice"]);
 });
+
+test.each([0, 1])(
+  "a freeze that the server ends, since a mend holds its events (%i first), runs again",
+  async (held) => {
+    await world.park(2);
+    const ids = await world.idsOf();
+    let request: Promise<unknown> | undefined;
+    const waits = (count: number) =>
+      expect
+        .poll(async () => (await world.db.query("select 1 from pg_locks where not granted")).length)
+        .toBeGreaterThanOrEqual(count);
+    await world.db.transaction(async (tx) => {
+      // The server ends the transaction that has waited for this long: the other one.
+      await tx.run("set local deadlock_timeout = '60s'");
+      const lock = (id: string) => tx.run("select 1 from dlq_events where id = $1 for no key update", [id]);
+      await lock(ids[held]!);
+      request = world.request();
+      await waits(1);
+      await lock(ids[1 - held]!);
+    });
+    expect(await request).toMatchObject({ total: 2, refused: 0 });
+  },
+);

@@ -21,6 +21,7 @@ import { freezeChunk } from "@/lib/operations/freeze-chunk";
 import { findEarlier, judgeSelection, type SelectedForRedrive } from "@/lib/operations/judge-selection";
 import { assertSameKind, redriveTarget, unknownTarget } from "@/lib/operations/redrive-target";
 import { selectEvents } from "@/lib/operations/select-events";
+import { inTransaction } from "@/lib/operations/walk-selection";
 import { uuidv7 } from "@/lib/platform/ids";
 import { policiesInForce } from "@/lib/redriving/policies";
 import { ringRedrive } from "@/lib/redriving/rings";
@@ -62,6 +63,7 @@ export async function requestRedrive(
   let slices: number[] | "plan" | null = null;
   let canaried = false;
   const freeze = async (tx: Tx) => {
+    slices = null;
     // Read once: the events that were counted are the events that are frozen.
     const { candidates, missing } = await selectEvents(tx, selected, FREEZE_INLINE_MAX);
     const named = candidates.length;
@@ -81,7 +83,8 @@ export async function requestRedrive(
     slices = frozen.slices;
     return frozen.answer;
   };
-  const { answer } = await deps.db.transaction((tx) => answerOnce(tx, input.idempotency, nowMs, () => freeze(tx)));
+  // A mend locks the same events, in another order.
+  const { answer } = await inTransaction(deps.db, (tx) => answerOnce(tx, input.idempotency, nowMs, () => freeze(tx)));
   if (slices) await ringOrLog(deps, answer, { ...input.request, canary: canaried }, slices);
   return answer;
 }
