@@ -177,20 +177,32 @@ function contextOf({ expression, limitMs }: ExpressionJob): vm.Context {
   return object;
 }
 
-function evaluate(job: ExpressionJob, input: ExpressionJob["inputs"][number]): ExpressionResult {
+/** Runs of one input: on a machine that is busy elsewhere the time passes without it. */
+const TRIES_MAX = 5;
+
+function evaluate(job: ExpressionJob, input: ExpressionJob["inputs"][number], tries = 1): ExpressionResult {
   const object = contextOf(job);
   Object.assign(object, input, { charsMax: job.charsMax });
+  const cpu = cpuMs();
   try {
     START.runInContext(object, { timeout: job.limitMs });
     return JSON.parse(READ.runInContext(object) as string) as ExpressionResult;
   } catch (error) {
     // What was stopped half-way must not go on in the next run.
     kept = null;
-    if ((error as { code?: unknown }).code === "ERR_SCRIPT_EXECUTION_TIMEOUT") {
-      return { fault: "expression-timeout", detail: `longer than ${job.limitMs} ms` };
+    if ((error as { code?: unknown }).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") {
+      return { fault: "expression-failed", detail: null };
     }
-    return { fault: "expression-failed", detail: null };
+    const waited = cpuMs() - cpu < job.limitMs / 2;
+    if (waited && tries < TRIES_MAX) return evaluate(job, input, tries + 1);
+    return { fault: "expression-timeout", detail: `longer than ${job.limitMs} ms` };
   }
+}
+
+/** What this thread has used of the processor. Node 22 cannot say it of a thread. */
+function cpuMs(): number {
+  const { user, system } = (process.threadCpuUsage ?? process.cpuUsage)();
+  return (user + system) / 1000;
 }
 
 parentPort?.on("message", (job: ExpressionJob) => {

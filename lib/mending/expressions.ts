@@ -64,7 +64,7 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
       end.resolve(true);
     };
     // The thread stops each evaluation by itself: this ends one that does not even do that.
-    const cancel = clock.timer(BOOT_MS + job.inputs.length * 2 * limitMs, () => void running.terminate());
+    const cancel = clock.timer(BOOT_MS + job.inputs.length * 10 * limitMs, () => void running.terminate());
     running.on("message", onMessage).on("error", onEnd).on("exit", onEnd);
     try {
       running.postMessage(job);

@@ -1,0 +1,183 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { createDeps } from "@/app/_server/deps";
+import { mendCountRequestSchema, mendPreviewSchema, type Recipe } from "@/lib/contract/recipes";
+import { localViewer } from "@/lib/core/viewer";
+import { countMend, previewMend } from "@/lib/operations/preview-mend";
+import { requestMend } from "@/lib/operations/request-mend";
+import { readEnv } from "@/lib/platform/env";
+import { createLog } from "@/lib/platform/log";
+import type { Db } from "@/lib/store/db";
+import { readBulkOperation } from "@/lib/store/read/bulk-operations";
+import { parkMany } from "./park-many";
+import { startBenchStack } from "./stack";
+
+/**
+ * A recipe over events of 1 kB: the first page of its preview, all its counts, and a mend whose worker is killed with -9
+ * half-way. Against what the same run takes for JSON.parse and JSON.stringify of the same payloads, and for an UPDATE of
+ * the same payloads in a table without anything else, in transactions of the same size.
+ *
+ * BENCH_EVENTS (100,000) makes a quick run.
+ */
+
+const EVENTS = Number(process.env.BENCH_EVENTS ?? 100_000);
+const CHUNK = 1_000;
+const AIMS = { pageMs: 200, countMs: 10_000, applyMs: 30_000, growthBytes: 100e6 };
+const VIEWER = localViewer("bench");
+const RECIPES: Record<string, Recipe> = {
+  form: {
+    kind: "form",
+    steps: [
+      { op: "rename", at: "/custId", to: "customerId" },
+      { op: "convert", at: "/total", to: "number", when: { at: "/total", type: "string" } },
+    ],
+  },
+  "merge-patch": { kind: "merge-patch", patch: { customer: { tier: "gold" } } },
+  jsonata: { kind: "jsonata", expression: '$ ~> |$|{"customerId": custId}, ["custId"]|' },
+};
+
+/** A thousand bytes, with a number beyond 2^53. */
+const PAYLOAD = `format('{"custId": 90071992547%s, "total": "12.50", "customer": {"name": "n", "tier": "silver"}, "lines": [%s], "note": "%s"}',
+  lpad((row_number() over ())::text, 9, '0'),
+  (select string_agg(format('{"sku": "sku-%s", "quantity": %s, "price": 9.90}', n, n), ', ') from generate_series(1, 8) n),
+  repeat('x', 470))`;
+
+export async function run() {
+  const stack = await startBenchStack();
+  const deps = createDeps(
+    readEnv({ DATABASE_URL: stack.databaseUrl, PARKADE_STATEMENT_TIMEOUT_MS: "60000" }),
+    createLog({ process: "bench", level: "silent" }),
+  );
+  const { db } = deps;
+  const select = { filter: { source: ["orders"] } };
+  try {
+    await parkMany(db, { source: "orders", events: EVENTS, redriveUrl: "http://127.0.0.1:9" });
+    await db.run(
+      `update dlq_event_bodies b set payload = convert_to(w.text, 'utf8')
+         from (select id, ${PAYLOAD} as text from dlq_event_bodies) w where w.id = b.id`,
+    );
+    await db.run(
+      "update dlq_event_facts f set payload_bytes = octet_length(b.payload) from dlq_event_bodies b where b.id = f.id",
+    );
+    await db.run("vacuum analyze dlq_event_bodies, dlq_event_facts");
+    const [{ bytes }] = (await db.query<{ bytes: number }>(
+      "select avg(octet_length(payload))::int as bytes from dlq_event_bodies",
+    )) as [{ bytes: number }];
+    console.log(`mend ${EVENTS} events of ${bytes} bytes`);
+
+    const bareMs = await bareLoop(db);
+    const previews: Record<string, { pageMs: number; countMs: number; countRatio: number }> = {};
+    for (const [name, recipe] of Object.entries(RECIPES)) {
+      const page = mendPreviewSchema.parse({ select, recipe, limit: 50 });
+      // Plans and threads are there in a server that runs.
+      await previewMend(deps, page, VIEWER);
+      const pageMs = await timed(() => previewMend(deps, page, VIEWER));
+      const before = process.memoryUsage.rss();
+      const countMs = await timed(() => countAll(deps, select, recipe));
+      previews[name] = { pageMs, countMs, countRatio: countMs / bareMs };
+      console.log(
+        `mend ${name.padEnd(11)} first page ${pageMs.toFixed(0)} ms (aim <= ${AIMS.pageMs}); counts ${(countMs / 1000).toFixed(1)} s ` +
+          `(aim <= ${AIMS.countMs / 1000}), ${(countMs / bareMs).toFixed(1)} times a bare read, parse and stringify (${(bareMs / 1000).toFixed(1)} s); RSS +${mb(process.memoryUsage.rss() - before)}`,
+      );
+    }
+    const updateMs = await bareUpdate(db);
+    const apply = await applied(deps, stack.databaseUrl, select);
+    console.log(
+      `mend apply ${(apply.ms / 1000).toFixed(1)} s with one kill -9 (aim <= ${AIMS.applyMs / 1000}), request ${apply.requestMs.toFixed(0)} ms; ` +
+        `${(apply.ms / updateMs).toFixed(1)} times an UPDATE of the payloads alone (${(updateMs / 1000).toFixed(1)} s); worker RSS +${mb(apply.growthBytes)} after its first third (aim < ${mb(AIMS.growthBytes)})`,
+    );
+    const { form } = previews;
+    const withinBounds =
+      form!.pageMs <= AIMS.pageMs &&
+      form!.countMs <= AIMS.countMs &&
+      apply.ms <= AIMS.applyMs &&
+      apply.growthBytes < AIMS.growthBytes;
+    return { events: EVENTS, bytes, previews, bareMs, apply, updateMs, withinBounds };
+  } finally {
+    await deps.close();
+    await stack.stop();
+  }
+}
+
+const mb = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await work();
+  return performance.now() - started;
+}
+
+type Deps = ReturnType<typeof createDeps>;
+
+async function countAll(deps: Deps, select: object, recipe: Recipe): Promise<void> {
+  for (let cursor: string | undefined; ; ) {
+    const counts = await countMend(deps, mendCountRequestSchema.parse({ select, recipe, cursor }), VIEWER);
+    if (counts.nextCursor === null) {
+      if (counts.changed !== EVENTS) throw new Error(`counted ${JSON.stringify(counts)}`);
+      return;
+    }
+    cursor = counts.nextCursor;
+  }
+}
+
+/** Reads all payloads in chunks, parses and stringifies them. */
+async function bareLoop(db: Db): Promise<number> {
+  return timed(async () => {
+    for (let after = "00000000-0000-0000-0000-000000000000"; ; ) {
+      const rows = await db.query<{ id: string; payload: Buffer }>(
+        `select id, payload from dlq_event_bodies where id > $1 order by id limit ${CHUNK}`,
+        [after],
+      );
+      if (rows.length === 0) return;
+      for (const { payload } of rows) Buffer.from(JSON.stringify(JSON.parse(payload.toString())));
+      after = rows.at(-1)!.id;
+    }
+  });
+}
+
+async function bareUpdate(db: Db): Promise<number> {
+  await db.run(
+    "create table bare_bodies as select row_number() over (order by id) as n, id, payload from dlq_event_bodies",
+  );
+  await db.run("create unique index on bare_bodies (n)");
+  await db.run("vacuum analyze bare_bodies");
+  return timed(async () => {
+    for (let from = 0; from < EVENTS; from += CHUNK) {
+      await db.run(
+        `update bare_bodies set payload = convert_to(replace(convert_from(payload, 'utf8'), '"custId"', '"customerId"'), 'utf8')
+          where n > $1 and n <= $2`,
+        [from, from + CHUNK],
+      );
+    }
+  });
+}
+
+/** From the request to the end; the first worker is killed when it has done a third. */
+async function applied(deps: Deps, url: string, select: object) {
+  const request = {
+    select: select as never,
+    recipe: RECIPES.form!,
+    reason: "bench",
+    breaking: false,
+    idempotency: null,
+  };
+  const started = performance.now();
+  const { id } = await requestMend(deps, request, VIEWER);
+  const requestMs = performance.now() - started;
+  const worker = () =>
+    fork(fileURLToPath(new URL("./mend-worker.ts", import.meta.url)), [url, id!], { execArgv: ["--import", "tsx"] });
+  const first = worker();
+  const operation = async () => (await readBulkOperation(deps.db, VIEWER, id!))!;
+  while ((await operation()).changed < EVENTS / 3) await new Promise((resolve) => setTimeout(resolve, 20));
+  first.kill("SIGKILL");
+  await once(first, "exit");
+  const second = worker();
+  const [memory] = (await once(second, "message")) as [{ rssEarlyBytes: number; rssMaxBytes: number }];
+  const ms = performance.now() - started;
+  await once(second, "exit");
+  const { changed, state } = await operation();
+  const [row] = await deps.db.query<{ n: number }>("select count(*)::int as n from event_revisions");
+  if (state !== "DONE" || changed !== EVENTS || row!.n !== EVENTS) throw new Error(`mended ${changed} of ${EVENTS}`);
+  return { ms, requestMs, growthBytes: memory.rssMaxBytes - memory.rssEarlyBytes };
+}
