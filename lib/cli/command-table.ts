@@ -45,6 +45,11 @@ export const COMMAND_NAMES = [
   "revisions",
   "edit",
   "restore",
+  "mend",
+  "undo-mend",
+  "recipe list",
+  "recipe save",
+  "recipe remove",
   "redrive",
   "verify",
   "ignore",
@@ -176,6 +181,7 @@ const ofSource: Option = {
   names: "sources",
   text: "The source, when several have an event of this id",
 };
+const recipe = { name: "recipe", value: "file" } as const;
 const base = { name: "base", value: "n", number: "whole", required: true } as const;
 const redriveOptions = [neededReason, lane, target, rate, despite, preview, all, detach, key];
 const name: Argument = { name: "name", names: "sources" };
@@ -262,6 +268,65 @@ export const COMMANDS: readonly Command[] = [
     ],
     details: "No bytes are copied: a later redrive sends the revision under the key that it had.",
     examples: ['parkade restore order-77-v3 --revision 1 --base 2 --reason "it was not the field"'],
+  },
+  {
+    name: "mend",
+    summary: "Revise events by a recipe",
+    arguments: [ids],
+    filter: true,
+    options: [
+      { ...recipe, text: "The file with the recipe, as docs/repair.md describes it" },
+      { name: "saved", value: "name", text: "A saved recipe, in place of --recipe" },
+      { name: "preview", text: "Only count what would change, break its schema or fail, with samples" },
+      { name: "breaking", text: "Revise also events that then break their JSON Schema" },
+      reason,
+      all,
+      yes,
+      detach,
+      key,
+    ],
+    details: `${SELECTION} What the recipe does is counted first; what would change is asked for before it begins. The events changed are those of its bulk operation: \`parkade undo-mend\` takes that, and a redrive by the API, too.`,
+    examples: [
+      "parkade mend --source orders --errorCode VALIDATION_ERROR --recipe rename.json --preview",
+      'parkade mend --source orders --saved "custId to customerId" --reason "the producer renamed it" --yes',
+    ],
+  },
+  {
+    name: "undo-mend",
+    summary: "Make the revisions before a mend current again",
+    arguments: [{ name: "operation" }],
+    options: [neededReason, detach, key],
+    details: "Events that were sent, queued or revised since keep what they have, and are counted by reason.",
+    examples: ['parkade undo-mend 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60 --reason "it was not the field"'],
+  },
+  {
+    name: "recipe list",
+    summary: "List the saved recipes in their newest versions",
+    details: "With the kind, the source whose viewers see it, and who saved it.",
+    examples: ["parkade recipe list"],
+  },
+  {
+    name: "recipe save",
+    summary: "Save a recipe; under a known name as its next version",
+    arguments: [{ name: "name" }],
+    options: [
+      { ...recipe, required: true, text: "The file with the recipe" },
+      {
+        name: "source",
+        value: "name",
+        names: "sources",
+        text: "Only who sees this source sees it; default: everybody",
+      },
+    ],
+    details: "The recipe is checked before it is saved.",
+    examples: ['parkade recipe save "custId to customerId" --recipe rename.json --source orders'],
+  },
+  {
+    name: "recipe remove",
+    summary: "Remove a saved recipe in all its versions",
+    arguments: [{ name: "name" }],
+    details: "What was mended by it stays; the audit keeps its versions.",
+    examples: ['parkade recipe remove "custId to customerId"'],
   },
   {
     name: "redrive",

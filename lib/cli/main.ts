@@ -9,6 +9,7 @@ import { exportEvents } from "@/lib/cli/export";
 import { follow, steer } from "@/lib/cli/follow";
 import { commandText, overviewText } from "@/lib/cli/help";
 import { manPage } from "@/lib/cli/man-page";
+import { listRecipes, mend, removeRecipe, saveRecipe, undoMend } from "@/lib/cli/mend";
 import { park } from "@/lib/cli/park";
 import { redrive } from "@/lib/cli/redrive";
 import { listRedriveRules, switchRedriveRule, tryRedriveRule } from "@/lib/cli/redrive-rule";
@@ -37,6 +38,11 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   revisions: listRevisions,
   edit,
   restore,
+  mend,
+  "undo-mend": undoMend,
+  "recipe list": listRecipes,
+  "recipe save": saveRecipe,
+  "recipe remove": removeRecipe,
   redrive: (call) => redrive(call, "deliver"),
   verify: (call) => redrive(call, "verify"),
   ignore: (call) => changeEvents(call, "ignore"),

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROUTES } from "@/app/routes";
 import { localViewer } from "@/lib/core/viewer";
 import { parkEvents } from "@/lib/operations/park-events";
+import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import { type TestConsole, testConsole } from "@/lib/testing/console";
 import { addSource, deadLetter } from "@/lib/testing/letters";
 
@@ -88,4 +89,29 @@ test("an event is edited from a file, its revisions are listed, and the first on
     code: 2,
     said: expect.stringContaining("cannot be read"),
   });
+});
+
+test("events are mended by a recipe from a file or a saved one, and the mend is undone", async () => {
+  const file = join(folder, "recipe.json");
+  writeFileSync(file, '{"kind":"form","steps":[{"op":"rename","at":"/order_no","to":"orderNo"}]}');
+  const select = ["mend", "--eventId", "order-77-v3"];
+  const preview = await run(...select, "--recipe", file, "--preview");
+  expect(preview).toMatchObject({ code: 0, out: expect.stringMatching(/would change +1\n/) });
+  expect(preview.out).toContain("/orderNo");
+  expect(await run("recipe", "save", "rename", "--recipe", file)).toMatchObject({ code: 0, out: "rename version 1\n" });
+
+  const begun = await run(...select, "--saved", "rename", "--reason", "renamed", "--detach");
+  expect(begun.code).toBe(0);
+  const finish = (id: string) => workBulkOperation(parkade.deps, id.trim(), new AbortController().signal);
+  await finish(begun.out);
+  expect(await run("show", "order-77-v3", "--payload")).toMatchObject({ out: '{"orderNo":1}' });
+  const again = await run(...select, "--recipe", file, "--reason", "renamed", "--yes");
+  expect(again).toMatchObject({ code: 1, said: expect.stringContaining("would-change-nothing") });
+
+  const undone = await run("undo-mend", begun.out.trim(), "--reason", "no", "--detach");
+  await finish(undone.out);
+  expect(await run("show", "order-77-v3", "--payload")).toMatchObject({ out: '{"order_no":1}' });
+  expect(await run("recipe", "list")).toMatchObject({ out: expect.stringMatching(/rename\t1\tform/) });
+  expect(await run("recipe", "remove", "rename")).toMatchObject({ code: 0 });
+  expect(await run(...select, "--saved", "rename", "--preview")).toMatchObject({ code: 1 });
 });
