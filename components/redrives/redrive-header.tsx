@@ -13,6 +13,7 @@ import { underWayWords } from "@/components/ui/under-way-words";
 import { useChangeRedrive } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { nextRedriveState } from "@/lib/core/redrive-state";
+import { isBraked } from "./redrive-braked";
 import { went } from "./progress-segments";
 import { placeWords, redriveTitle } from "./redrive-title";
 import { StallLine } from "./stall-line";
@@ -72,7 +73,7 @@ export function RedriveHeader({ redrive }: { redrive: RedriveOut }) {
           ) : null}
         </div>
       </header>
-      {redrive.stalled ? (
+      {redrive.stalled && !isBraked(redrive) ? (
         <p className="mx-3 mb-3 rounded-md border border-l-2 border-warning bg-surface px-3 py-2 wrap-anywhere">
           <StallLine stalled={redrive.stalled} />
         </p>

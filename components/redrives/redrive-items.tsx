@@ -34,7 +34,7 @@ export function RedriveItems({ redrive, live, className }: { redrive: RedriveOut
       meta={`${formatNumber(redrive.total)} in this redrive`}
       actions={
         <a className="px-1 text-sm text-accent hover:underline" href={exportHref(redrive.id, chosen)} download>
-          Export {chosen.label}
+          Export these
         </a>
       }
     >

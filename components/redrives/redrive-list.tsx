@@ -75,7 +75,7 @@ function Redrives({ items }: { items: RedriveOut[] }) {
             <tr>
               <Th>state</Th>
               <Th>what</Th>
-              <Th className="w-64">progress</Th>
+              <Th className="w-80">progress</Th>
               <Th numeric>events</Th>
               <Th>pace</Th>
               <Th>by</Th>
@@ -114,7 +114,7 @@ function Row({ redrive }: { redrive: RedriveOut }) {
       <Td>
         <div className="flex items-center gap-2">
           <SegmentedBar counts={redrive} className="min-w-24 flex-1" />
-          <span className="w-32 text-right text-sm whitespace-nowrap text-muted">{outcomeWords(redrive)}</span>
+          <span className="min-w-32 text-right text-sm whitespace-nowrap text-muted">{outcomeWords(redrive)}</span>
         </div>
       </Td>
       <Td numeric className="font-mono">

@@ -11,7 +11,7 @@ import { went } from "./progress-segments";
 import { type RateRow, rateRows } from "./rate-rows";
 
 const SERIES = [
-  { key: "delivered", label: "delivered", colour: "var(--state-redriven)", step: true },
+  { key: "delivered", label: "taken", colour: "var(--state-redriven)", step: true },
   { key: "failed", label: "failed", colour: "var(--state-blacklisted)", dash: "4 2", step: true },
   { key: "refused", label: "refused", colour: "var(--state-ignored)", dash: "1 3", step: true },
 ] as const;
