@@ -1,11 +1,14 @@
 "use client";
 
 import { useId, useState } from "react";
+import { mendHref } from "@/components/mend/mend-address";
 import { ActionButton } from "@/components/ui/action-button";
+import { LinkButton } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
 import { Checkbox } from "@/components/ui/input";
 import { Panel } from "@/components/ui/panel";
 import { TimeAgo } from "@/components/ui/time-ago";
+import { randomKey } from "@/lib/browser/random-key";
 import { useChangeRedrive, useRedriveCauses } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { formatNumber, formatRate, plural } from "@/lib/core/format";
@@ -21,15 +24,7 @@ export function isBraked(redrive: RedriveOut): redrive is Braked {
 const CAUSES_SHOWN = 3;
 
 /** What the brake saw, with samples, and the ways to go on. */
-export function RedriveBraked({
-  redrive,
-  onStop,
-  onMend,
-}: {
-  redrive: Braked;
-  onStop: () => void;
-  onMend?: () => void;
-}) {
+export function RedriveBraked({ redrive, onStop }: { redrive: Braked; onStop: () => void }) {
   const { brakeSeen: seen, brake } = redrive;
   const causes = useRedriveCauses(redrive.id, false);
   const views = causeViews(causes.data?.causes ?? []).filter(({ outcome }) => outcome !== "refused");
@@ -63,8 +58,10 @@ export function RedriveBraked({
       ) : null}
       <GoOn redrive={redrive} />
       <div className="flex flex-wrap gap-2 border-t border-line pt-3">
-        {onMend && redrive.failed + redrive.bounced > 0 ? (
-          <ActionButton onClick={onMend}>Mend the failing…</ActionButton>
+        {redrive.failed + redrive.bounced > 0 ? (
+          <LinkButton href={mendHref({ redrive: redrive.id, outcome: ["failed", "bounced"] }, randomKey)}>
+            Mend the failing…
+          </LinkButton>
         ) : null}
         <ActionButton variant="danger" onClick={onStop}>
           Stop: give back {plural(redrive.open, "event")}…

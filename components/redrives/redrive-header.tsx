@@ -13,8 +13,8 @@ import { underWayWords } from "@/components/ui/under-way-words";
 import { useChangeRedrive } from "@/lib/browser/redrives";
 import type { RedriveOut } from "@/lib/contract/redrives";
 import { nextRedriveState } from "@/lib/core/redrive-state";
-import { isBraked } from "./redrive-braked";
 import { went } from "./progress-segments";
+import { isBraked } from "./redrive-braked";
 import { placeWords, redriveTitle } from "./redrive-title";
 import { StallLine } from "./stall-line";
 
