@@ -5,7 +5,10 @@ import { changeRedrive } from "@/lib/operations/change-redrive";
 import { decideApproval } from "@/lib/operations/decide-approval";
 import { ignoreEvents } from "@/lib/operations/ignore-events";
 import { imposeControl } from "@/lib/operations/impose-control";
+import { requestMend } from "@/lib/operations/request-mend";
+import { workBulkOperation } from "@/lib/operations/work-bulk-operation";
 import { shownApproval } from "@/lib/store/read/approvals";
+import { readBulkOperation } from "@/lib/store/read/bulk-operations";
 import { claimItems } from "@/lib/store/write/claim-items";
 import { openWorld, type World } from "@/lib/testing/redrive-world";
 
@@ -242,5 +245,56 @@ describe("a change of a redrive", () => {
     await changeRedrive(world.deps, { id, change: { action: "resume" } }, ada);
     expect(await world.redrive(id)).toMatchObject({ state: "PLANNED", waitsFor: ["approval"] });
     expect(await claim(id)).toEqual([]);
+  });
+});
+
+describe("a mend that needs an approval", () => {
+  const recipe = { kind: "form", steps: [{ op: "rename", at: "/custId", to: "customerId" }] } as const;
+  async function mend(): Promise<string> {
+    await setting("approvalAbove", 2);
+    await world.park(3, () => ({ payload: new TextEncoder().encode('{"custId": 7}') }));
+    const request = { select: { filter: {} }, reason: "renamed", breaking: false, idempotency: null };
+    return (await requestMend(world.deps, { ...request, recipe: { ...recipe, steps: [...recipe.steps] } }, ada)).id!;
+  }
+  const revisions = async () =>
+    (await world.db.query<{ revision: number }>("select revision from dlq_events order by id")).map(
+      (row) => row.revision,
+    );
+  const operation = async (id: string) => (await readBulkOperation(world.db, bob, id))!;
+  const work = (id: string) => workBulkOperation(world.deps, id, new AbortController().signal);
+
+  test("changes nothing before another person approves its recipe, and all of it then", async () => {
+    const id = await mend();
+    await work(id);
+    expect(await revisions()).toEqual([1, 1, 1]);
+    expect(await operation(id)).toMatchObject({
+      state: "RUNNING",
+      changed: 0,
+      approval: { subjectKind: "operation", state: "asked", terms: { events: 3, lane: null, recipe: { recipe } } },
+    });
+    await expect(approve(id, localViewer("ADA"))).rejects.toMatchObject({ code: "forbidden" });
+    await expect(approve(id, bob, "0".repeat(64))).rejects.toMatchObject({ code: "approval-outdated" });
+    await approve(id);
+    await work(id);
+    expect(await operation(id)).toMatchObject({ state: "DONE", changed: 3, approval: { state: "given" } });
+    expect(await revisions()).toEqual([2, 2, 2]);
+  });
+
+  test("is cancelled by a rejection, and by nobody's answer, with nothing changed", async () => {
+    const id = await mend();
+    await decide(id, "reject");
+    expect(await operation(id)).toMatchObject({
+      state: "CANCELLED",
+      cancelledBy: "bob",
+      approval: { state: "rejected" },
+    });
+    const request = { select: { filter: {} }, reason: "again", breaking: false, idempotency: null };
+    const again = (await requestMend(world.deps, { ...request, recipe: { ...recipe, steps: [...recipe.steps] } }, ada))
+      .id!;
+    await world.db.run("update approvals set expires_at = now() - interval '1 s' where state = 'asked'");
+    await world.worker();
+    await expect.poll(async () => (await operation(again)).approval?.state, { timeout: 20_000 }).toBe("expired");
+    expect(await operation(again)).toMatchObject({ state: "CANCELLED", changed: 0 });
+    expect(await revisions()).toEqual([1, 1, 1]);
   });
 });

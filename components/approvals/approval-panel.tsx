@@ -1,7 +1,7 @@
 "use client";
 
 import { Check, X } from "lucide-react";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { ControlUntil } from "@/components/controls/control-until";
 import { ActionButton } from "@/components/ui/action-button";
 import { Panel } from "@/components/ui/panel";
@@ -16,19 +16,29 @@ import { plural } from "@/lib/core/format";
 import { APPROVAL_WORDS, cannotDecide, causeWords, termRows } from "./approval-words";
 
 /** What a second person approves, who decided, and the two answers for who may give one. */
-export function ApprovalPanel({ redrive, approval }: { redrive: RedriveOut; approval: ApprovalOut }) {
+export function ApprovalPanel({
+  createdBy,
+  approval,
+  children,
+}: {
+  createdBy: string;
+  approval: ApprovalOut;
+  /** Samples of what is approved. */
+  children?: ReactNode;
+}) {
   const viewer = useActorName();
   const [answer, setAnswer] = useState<"approve" | "reject" | null>(null);
   const open = approval.state === "asked";
-  const obstacle = open ? cannotDecide([redrive.createdBy, approval.askedBy], viewer) : null;
+  const obstacle = open ? cannotDecide([createdBy, approval.askedBy], viewer) : null;
   return (
     <Panel title="Approval" meta={APPROVAL_WORDS[approval.state]} bodyClassName="grid gap-3 p-3">
       <p>
         {open ? (
           <>
-            Nothing is sent before a second person approves it: {approval.causes.map(causeWords).join(", ")}. Asked by{" "}
+            {approval.subjectKind === "redrive" ? "Nothing is sent" : "Nothing is changed"} before a second person
+            approves it: {approval.causes.map(causeWords).join(", ")}. Asked by{" "}
             <b className="font-medium">{approval.askedBy}</b> <TimeAgo at={approval.askedAt} />;{" "}
-            <ControlUntil expiresAt={approval.expiresAt} />, then its events are parked again.
+            <ControlUntil expiresAt={approval.expiresAt} />, then it is cancelled.
           </>
         ) : (
           <Ended approval={approval} />
@@ -37,7 +47,7 @@ export function ApprovalPanel({ redrive, approval }: { redrive: RedriveOut; appr
       {open ? (
         <>
           <Terms approval={approval} />
-          <Samples redrive={redrive} />
+          {children}
         </>
       ) : null}
       <p className="text-sm text-muted">
@@ -63,7 +73,7 @@ function Ended({ approval: { state, decidedBy, decidedAt, reason, expiresAt } }:
   if (state === "expired")
     return (
       <>
-        Nobody answered until <TimeAgo at={expiresAt} />: the redrive was cancelled, and its events are parked again.
+        Nobody answered until <TimeAgo at={expiresAt} />: it was cancelled.
       </>
     );
   return (
@@ -90,6 +100,17 @@ function Terms({ approval }: { approval: ApprovalOut }) {
           <dd className="min-w-0 wrap-anywhere">{words}</dd>
         </div>
       ))}
+      {approval.terms.recipe ? (
+        <>
+          <dt className="text-muted">Recipe</dt>
+          <dd className="min-w-0">
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by the keyboard */}
+            <pre tabIndex={0} className="max-h-64 overflow-auto rounded-md bg-canvas p-2 font-mono text-sm">
+              {JSON.stringify(approval.terms.recipe, null, 2)}
+            </pre>
+          </dd>
+        </>
+      ) : null}
     </dl>
   );
 }
@@ -97,7 +118,7 @@ function Terms({ approval }: { approval: ApprovalOut }) {
 const SAMPLES = 5;
 
 /** Some of the frozen events; the table of items below has them all. */
-function Samples({ redrive }: { redrive: RedriveOut }) {
+export function RedriveSamples({ redrive }: { redrive: RedriveOut }) {
   const items = useRedriveItems(redrive.id, ["open"], false).data?.pages[0]?.items ?? [];
   if (items.length === 0) return null;
   return (
@@ -133,9 +154,10 @@ function DecisionDialog({
   const decide = useDecideApproval(approval.id);
   const approves = answer === "approve";
   const events = plural(approval.terms.events, "event");
+  const what = approval.subjectKind === "redrive" ? "redrive" : "mend";
   return (
     <ReasonDialog
-      title={approves ? `Approve the redrive of ${events}?` : `Reject the redrive of ${events}?`}
+      title={approves ? `Approve the ${what} of ${events}?` : `Reject the ${what} of ${events}?`}
       size="sm"
       verb={approves ? `Approve ${events}` : "Reject"}
       variant={approves ? "primary" : "danger"}
@@ -145,13 +167,13 @@ function DecisionDialog({
       onSubmit={async (reason) => {
         const digest = approval.digest;
         await decide.mutateAsync({ decision: answer, digest, ...(reason === "" ? {} : { reason }) });
-        return { title: approves ? "Redrive approved" : "Redrive rejected" };
+        return { title: `The ${what} was ${approves ? "approved" : "rejected"}` };
       }}
     >
       <p className="text-muted">
         {approves
           ? "It starts at once, unless it also waits for a time or a breaker. A change beyond what you see here asks again."
-          : "It is cancelled, and its events are parked again. The person who asked reads your reason."}
+          : "It is cancelled. The person who asked reads your reason."}
       </p>
     </ReasonDialog>
   );

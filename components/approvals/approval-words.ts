@@ -37,10 +37,25 @@ export function cannotDecide(askers: readonly string[], viewer: string | null): 
 
 /** What is approved, as rows of a name and its words. */
 export function termRows({ terms }: Pick<ApprovalOut, "terms">): { name: string; words: string }[] {
-  const { events, lane, target, ratePerSecond, canary, brake, earlier, despite } = terms;
-  const brakeTerms = brake as { ratio: number; window: number } | null;
+  const { events, lane } = terms;
   return [
     { name: "Events", words: formatNumber(events) },
+    // A mend sends nothing.
+    ...(lane === null ? [] : sendRows({ ...terms, lane })),
+  ];
+}
+
+function sendRows({
+  lane,
+  target,
+  ratePerSecond,
+  canary,
+  brake,
+  earlier,
+  despite,
+}: ApprovalOut["terms"] & { lane: string }): { name: string; words: string }[] {
+  const brakeTerms = brake as { ratio: number; window: number } | null;
+  return [
     { name: "To", words: target ?? "the target of each event's source" },
     { name: "Lane", words: lane },
     { name: "Rate", words: ratePerSecond === null ? "as its targets take" : `${formatRate(ratePerSecond)} at most` },

@@ -4,6 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Ban, Undo2 } from "lucide-react";
 import Link from "next/link";
 import { useState } from "react";
+import { ApprovalPanel } from "@/components/approvals/approval-panel";
 import { WorkFacts } from "@/components/redrives/redrive-facts";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button, LinkButton } from "@/components/ui/button";
@@ -63,7 +64,10 @@ function Loaded({ operation }: { operation: BulkOperationOut }) {
         </p>
       ) : null}
       <div className="flex flex-col gap-3 px-3 pb-4 lg:grid lg:grid-cols-[minmax(0,1fr)_20rem] lg:items-start">
-        <Progress operation={operation} />
+        <div className="flex flex-col gap-3">
+          {operation.approval ? <ApprovalPanel createdBy={operation.createdBy} approval={operation.approval} /> : null}
+          <Progress operation={operation} />
+        </div>
         <Facts operation={operation} />
       </div>
     </>

@@ -1,7 +1,7 @@
 "use client";
 
 import { useState } from "react";
-import { ApprovalPanel } from "@/components/approvals/approval-panel";
+import { ApprovalPanel, RedriveSamples } from "@/components/approvals/approval-panel";
 import { LinkButton } from "@/components/ui/button";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
@@ -67,7 +67,11 @@ function Loaded({ redrive }: { redrive: RedriveOut }) {
       {/* On a phone one column: progress, rate, failures, then creator and reason. */}
       <div className="flex flex-col gap-3 px-3 pb-4 lg:grid lg:grid-cols-[minmax(0,1fr)_20rem] lg:items-start">
         <div className="contents lg:flex lg:flex-col lg:gap-3">
-          {redrive.approval ? <ApprovalPanel redrive={redrive} approval={redrive.approval} /> : null}
+          {redrive.approval ? (
+            <ApprovalPanel createdBy={redrive.createdBy} approval={redrive.approval}>
+              <RedriveSamples redrive={redrive} />
+            </ApprovalPanel>
+          ) : null}
           {isBraked(redrive) ? <RedriveBraked redrive={redrive} onStop={() => setStopping(true)} /> : null}
           <RedriveProgress redrive={redrive} />
           {sends ? <RedriveRateChart redrive={redrive} live={live} className="order-2 lg:order-none" /> : null}

@@ -59,6 +59,10 @@ export const COMMAND_NAMES = [
   "resume",
   "cancel",
   "undo",
+  "start",
+  "approvals",
+  "approve",
+  "reject",
   "stop",
   "go",
   "park",
@@ -153,6 +157,11 @@ const yes: Option = { name: "yes", short: "y", text: `Do not ask before more tha
 const detach: Option = { name: "detach", text: "Return when it has begun, and do not follow it" };
 const reason: Option = { name: "reason", value: "text", text: "Why; kept in the audit for ever" };
 const neededReason: Option = { ...reason, required: true };
+const digest: Option = {
+  name: "digest",
+  value: "digest",
+  text: "Of what was looked at, from `parkade approvals --json`; default: what is shown before the question",
+};
 const key: Option = {
   name: "idempotency-key",
   value: "key",
@@ -342,6 +351,8 @@ export const COMMANDS: readonly Command[] = [
         values: EARLIER_CHOICES,
         text: "Earlier versions that are parked and not selected: wait for them, take them along, or pass them",
       },
+      { name: "at", value: "time", text: "Start at this time (ISO 8601); the events are frozen now and wait" },
+      { name: "when-closed", text: "Start when the breakers of its targets close; after a day without that, cancel" },
       yes,
     ],
     details: `${SELECTION} ${FOLLOWED}`,
@@ -424,6 +435,37 @@ export const COMMANDS: readonly Command[] = [
     options: [reason],
     details: "It is refused once something may have been sent: `parkade cancel` then gives back what is open.",
     examples: ["parkade undo 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
+  },
+  {
+    name: "start",
+    summary: "Start a redrive now that waits for a time or a breaker",
+    arguments: [redriveId],
+    options: [reason],
+    details: "A redrive that also waits for an approval still waits for that.",
+    examples: ["parkade start 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50"],
+  },
+  {
+    name: "approvals",
+    summary: "List what waits for the approval of a second person",
+    details: "Newest first, at most 50.",
+    examples: ["parkade approvals"],
+  },
+  {
+    name: "approve",
+    summary: "Approve what another person asked for",
+    arguments: [redriveId],
+    options: [digest, reason],
+    details:
+      "Shows what is approved, and asks. With --digest it asks nothing; Parkade refuses a digest of what has changed since. Who asked cannot approve.",
+    examples: ["parkade approve 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --actor maria"],
+  },
+  {
+    name: "reject",
+    summary: "Reject what another person asked for",
+    arguments: [redriveId],
+    options: [digest, neededReason],
+    details: "It is cancelled, and its events are parked again.",
+    examples: ['parkade reject 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --reason "not before the release"'],
   },
   {
     name: "stop",

@@ -142,8 +142,8 @@ function redriveText(redrive: RedriveOut): string {
   ]);
 }
 
-/** `pause`, `resume`, `cancel` and `undo`; a bulk operation can be cancelled alone. */
-export async function steer(call: Call, action: "pause" | "resume" | "cancel" | "undo"): Promise<number> {
+/** `pause`, `resume`, `start`, `cancel` and `undo`; a bulk operation can be cancelled alone. */
+export async function steer(call: Call, action: "pause" | "resume" | "start" | "cancel" | "undo"): Promise<number> {
   const { line, api } = call;
   const id = line.arguments[0]!;
   const reason = line.text("reason");

@@ -1,5 +1,6 @@
 import { userInfo } from "node:os";
 import { createApi } from "@/lib/cli/api";
+import { decide, listApprovals } from "@/lib/cli/approve";
 import type { Call } from "@/lib/cli/call";
 import { changeEvents } from "@/lib/cli/change";
 import { type CommandLine, readCommandLine, UsageError } from "@/lib/cli/command-line";
@@ -52,6 +53,10 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   resume: (call) => steer(call, "resume"),
   cancel: (call) => steer(call, "cancel"),
   undo: (call) => steer(call, "undo"),
+  start: (call) => steer(call, "start"),
+  approvals: listApprovals,
+  approve: (call) => decide(call, "approve"),
+  reject: (call) => decide(call, "reject"),
   stop,
   go,
   park,

@@ -34,11 +34,18 @@ export async function redrive(call: Call, mode: "deliver" | "verify"): Promise<n
     if (!(await confirmed(call, "Redrive", asked))) return EXIT.refused;
   }
   const key = line.text("idempotency-key") ?? randomUUID();
-  const body = { ...request, reason: line.text("reason") };
+  const at = mode === "deliver" ? line.text("at") : null;
+  const body = {
+    ...request,
+    reason: line.text("reason"),
+    ...(at === null ? {} : { startAt: at }),
+    ...(flag("when-closed") ? { startWhen: { breakerCloses: true } } : {}),
+  };
   const begun = await api.change<RedriveAnswer>("api/v1/redrives", { method: "POST", body, key });
   terminal.say(
     `Redrive ${begun.id}: ${begun.total === null ? "its events are being collected" : plural(begun.total, "event")}`,
   );
+  if (begun.waitsFor.includes("approval")) terminal.say(`Another person approves it: parkade approve ${begun.id}`);
   if (!line.flag("detach")) return followRedrive(call, begun.id);
   await printAnswer(call, begun, () => `${begun.id}\n`);
   return EXIT.done;

@@ -23,7 +23,8 @@ const termsSchema = z.object({
   /** Hash over the ids and revisions of the manifest's events. */
   manifest: z.string(),
   events: z.int(),
-  lane: z.string(),
+  /** null = of a mend, which has no target, rate, canary or brake either. */
+  lane: nullableText,
   target: nullableText,
   ratePerSecond: nullableNumber,
   canary: z.nullable(
@@ -32,6 +33,7 @@ const termsSchema = z.object({
   brake: z.unknown(),
   earlier: nullableText,
   despite: z.array(z.string()),
+  /** Of a mend: its recipe, and whether it may break schemas; null = of a redrive. */
   recipe: z.unknown(),
 });
 

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { approvalSchema } from "@/lib/contract/approvals";
 import { idPageQuery } from "@/lib/contract/id-page";
 import { thenRead } from "@/lib/contract/query";
 import { recipeSchema } from "@/lib/contract/recipes";
@@ -47,6 +48,8 @@ export const bulkOperationSchema = named(
     etaMs: nullableNumber,
     /** Why it does not move, with the way out; null = it moves, is over or has just begun. */
     stalled: nullableText,
+    /** The approval that a mend needs before it changes anything; null = it needed none. */
+    approval: z.nullable(approvalSchema),
   }),
   {
     id: "019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a60",
@@ -68,6 +71,7 @@ export const bulkOperationSchema = named(
     ratePerSecond: 6_000,
     etaMs: 2_000,
     stalled: null,
+    approval: null,
   },
 );
 export type BulkOperationOut = z.infer<typeof bulkOperationSchema>;

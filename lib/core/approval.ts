@@ -51,7 +51,8 @@ export type ApprovalTerms = {
   /** Hash over the ids and revisions of the manifest's events. */
   manifest: string;
   events: number;
-  lane: string;
+  /** null = of a mend, as the target and the rate. */
+  lane: string | null;
   /** null = the target of each event's source on the lane. */
   target: string | null;
   /** null = the targets' own rates. */

@@ -1,21 +1,24 @@
 import type { ApprovalDecision } from "@/lib/contract/approvals";
+import { sourcesOf } from "@/lib/contract/scope";
 import { LOCAL_ACTOR } from "@/lib/core/actor";
-import { askerAmong } from "@/lib/core/approval";
+import { type ApprovalTerms, askerAmong } from "@/lib/core/approval";
 import { DomainError } from "@/lib/core/problem";
 import { REDRIVE_MOVES } from "@/lib/core/redrive-state";
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
+import { ringOrLog } from "@/lib/operations/change-events";
 import type { Deps } from "@/lib/operations/deps";
-import { digestOf, termsOf } from "@/lib/redriving/approval";
+import { digestOf, mendTermsOf, termsOf } from "@/lib/redriving/approval";
 import { cancelItems } from "@/lib/redriving/cancel-items";
 import { ringStarted, startIfReady } from "@/lib/redriving/start-redrive";
 import type { Tx } from "@/lib/store/db";
 import { unknownApproval } from "@/lib/store/read/approvals";
 import { type ApprovalRow, endApproval, latestApproval } from "@/lib/store/write/approvals";
 import { appendAudit } from "@/lib/store/write/audit";
+import { endBulkOperation, lockBulkOperation } from "@/lib/store/write/bulk-operations";
 import { lockRedrive, moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
 
 /**
- * Approves or rejects a redrive that waits for it. It starts at once, unless it waits for something else; a rejected
+ * Approves or rejects a redrive or a mend that waits for it. It starts at once, unless it waits for something else; a rejected
  * one is cancelled, and its events are PENDING again. ONE transaction, with the redrive's row locked: a cancel, a change
  * or another decision is either seen or waits. Throws DomainError `forbidden` for the person who asked,
  * `approval-outdated` when the redrive is not what the digest names, `unknown-approval`, `illegal-transition`.
@@ -29,14 +32,16 @@ export async function decideApproval(
   const nowMs = deps.clock.wallMs();
   const after = await deps.db.transaction(async (tx) => {
     const redrive = await lockRedrive(tx, id);
-    if (!redrive || !seesAll(viewer, redrive.sources)) throw unknownApproval(id);
+    if (!redrive) return decideMend(tx, { id, decision, viewer, nowMs });
+    if (!seesAll(viewer, redrive.sources)) throw unknownApproval(id);
     const approval = await openApproval(tx, redrive);
-    refuseAsker(approval, redrive, viewer);
-    await refuseOutdated(tx, redrive, decision.digest);
+    refuseAsker(approval, redrive.createdBy, viewer);
+    refuseOutdated(await termsOf(tx, redrive), decision.digest);
     return decision.decision === "approve"
       ? approve(tx, { redrive, approval, decision, viewer, nowMs })
       : reject(tx, { redrive, approval, decision, viewer, nowMs });
   });
+  if (after === "mend") await ringOrLog(deps, id);
   if (after === "RUNNING") await ringStarted(deps, id);
   if (after === "CANCELLED")
     await cancelItems(deps, id, 1).catch((error) => {
@@ -59,15 +64,18 @@ async function approve(tx: Tx, { redrive, approval, decision, viewer, nowMs }: D
 }
 
 async function reject(tx: Tx, { redrive, approval, decision, viewer, nowMs }: Decided) {
-  if (decision.reason === undefined) {
-    throw new DomainError("invalid-request", "A rejection needs a reason", {
-      fields: [{ field: "reason", detail: "say why it is rejected: the person who asked reads it" }],
-    });
-  }
+  assertReason(decision);
   await endApproval(tx, redrive.id, "reject", { by: viewer.name, reason: decision.reason });
   await moveRedrive(tx, redrive.id, "cancel", { cancelledBy: viewer.name });
   await auditDecision(tx, "redrive.rejected", { redrive, approval, decision, viewer, nowMs });
   return REDRIVE_MOVES.cancel.to;
+}
+
+function assertReason({ reason }: ApprovalDecision): void {
+  if (reason !== undefined) return;
+  throw new DomainError("invalid-request", "A rejection needs a reason", {
+    fields: [{ field: "reason", detail: "say why it is rejected: the person who asked reads it" }],
+  });
 }
 
 async function auditDecision(
@@ -90,28 +98,34 @@ const ENDED = {
   rejected: "was rejected",
   expired: "expired, because nobody answered in time",
   voided: "was voided by a change",
-  withdrawn: "was withdrawn, because the redrive ended",
+  withdrawn: "was withdrawn, because the redrive or mend ended",
 } as const;
 
 async function openApproval(tx: Tx, redrive: RedriveRow): Promise<ApprovalRow> {
-  const approval = await latestApproval(tx, redrive.id);
-  if (approval?.state === "asked" && !approval.overdue) return approval;
-  const detail =
+  const none =
     redrive.state === "PLANNING"
       ? "the redrive is still being frozen: look again when its manifest is complete"
-      : approval === null
-        ? "the redrive needs no approval"
-        : approval.state === "asked"
-          ? `it ${ENDED.expired}`
-          : `it ${ENDED[approval.state]}${approval.decidedBy === null ? "" : ` by ${approval.decidedBy}`}`;
+      : "the redrive needs no approval";
+  return undecided(await latestApproval(tx, redrive.id), none);
+}
+
+/** Throws DomainError `illegal-transition` unless the request for approval is open. `none`: why there is none. */
+function undecided(approval: ApprovalRow | null, none: string): ApprovalRow {
+  if (approval?.state === "asked" && !approval.overdue) return approval;
+  const detail =
+    approval === null
+      ? none
+      : approval.state === "asked"
+        ? `it ${ENDED.expired}`
+        : `it ${ENDED[approval.state]}${approval.decidedBy === null ? "" : ` by ${approval.decidedBy}`}`;
   throw new DomainError("illegal-transition", `There is nothing to decide: ${detail}`, {
     fields: [{ field: "decision", detail }],
   });
 }
 
 /** Throws for who asked for the redrive or changed it since, under any spelling of the name, and for who has none. */
-function refuseAsker(approval: ApprovalRow, redrive: RedriveRow, viewer: Viewer): void {
-  const asker = askerAmong([redrive.createdBy, approval.askedBy], viewer.name);
+function refuseAsker(approval: ApprovalRow, createdBy: string, viewer: Viewer): void {
+  const asker = askerAmong([createdBy, approval.askedBy], viewer.name);
   const detail =
     viewer.means === "system"
       ? "a person approves, not a part of Parkade"
@@ -124,10 +138,34 @@ function refuseAsker(approval: ApprovalRow, redrive: RedriveRow, viewer: Viewer)
   throw new DomainError("forbidden", detail, { fields: [{ field: "action", detail: "approve" }] });
 }
 
-async function refuseOutdated(tx: Tx, redrive: RedriveRow, digest: string): Promise<void> {
-  const now = digestOf(await termsOf(tx, redrive));
+function refuseOutdated(terms: ApprovalTerms, digest: string): void {
+  const now = digestOf(terms);
   if (now === digest) return;
-  throw new DomainError("approval-outdated", "The redrive has changed since you looked at it: look at it again", {
+  throw new DomainError("approval-outdated", "It has changed since you looked at it: look at it again", {
     fields: [{ field: "digest", detail: `is now ${now}` }],
   });
+}
+
+/** A mend that is approved is worked from here on; a rejected one is cancelled, and has changed nothing. */
+async function decideMend(
+  tx: Tx,
+  { id, decision, viewer, nowMs }: { id: string; decision: ApprovalDecision; viewer: Viewer; nowMs: number },
+): Promise<"mend" | null> {
+  const mend = await lockBulkOperation(tx, id);
+  if (!mend || !seesAll(viewer, sourcesOf(mend.selection))) throw unknownApproval(id);
+  const approval = undecided(await latestApproval(tx, id), "the operation needs no approval");
+  refuseAsker(approval, mend.createdBy, viewer);
+  refuseOutdated(await mendTermsOf(tx, mend, approval.terms.events), decision.digest);
+  const approves = decision.decision === "approve";
+  if (!approves) assertReason(decision);
+  await endApproval(tx, id, approves ? "give" : "reject", { by: viewer.name, reason: decision.reason ?? null });
+  if (!approves) await endBulkOperation(tx, id, "cancel", viewer.name);
+  await appendAudit(tx, {
+    ...{ actor: viewer.name, action: approves ? "operation.approved" : "operation.rejected", subjectKind: "operation" },
+    ...{ subjectId: id, reason: decision.reason ?? null, before: { askedBy: approval.askedBy } },
+    after: { digest: approval.digest, events: approval.terms.events },
+    count: 1,
+    atMs: nowMs,
+  });
+  return approves ? "mend" : null;
 }

@@ -12,6 +12,7 @@ import { selectEvents, unknownOperation } from "@/lib/operations/select-events";
 import { inTransaction } from "@/lib/operations/walk-selection";
 import { readFrozen } from "@/lib/operations/work-mend";
 import { uuidv7 } from "@/lib/platform/ids";
+import { askForMend } from "@/lib/redriving/approval";
 import type { Tx } from "@/lib/store/db";
 import { readBulkOperation } from "@/lib/store/read/bulk-operations";
 import { cutoffOf } from "@/lib/store/read/candidates";
@@ -66,6 +67,7 @@ export async function requestMend(
     }
     await tx.run("update bulk_operations set expected = $2 where id = $1", [id, frozen + first.missing]);
     await assertChanges(deps, tx, mend, { id, breaking });
+    await askForMend(tx, { id, options, reason, createdBy: viewer.name }, frozen, asOfMs);
     return { id, state: BULK_BEGINS, changed: 0, refused: missingOf(first.missing), ids: null, underWay: 0 };
   });
 }

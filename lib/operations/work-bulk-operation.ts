@@ -36,7 +36,7 @@ const CHANGES: Record<Exclude<BulkKind, "mend" | "undo-mend">, ChangeChunk> = {
 /** Works a bulk operation, see `walkSelection`. Resolves when it is done, cancelled, taken over, or `signal` aborts. */
 export async function workBulkOperation(deps: Deps & MendingDeps, id: string, signal: AbortSignal): Promise<void> {
   const operation = await readBulkOperationRow(deps.db, id);
-  if (operation?.state !== "RUNNING") return;
+  if (operation?.state !== "RUNNING" || operation.awaitsApproval) return;
   const { kind } = operation;
   if (kind === "mend" || kind === "undo-mend") {
     await startBulkOperation(deps.db, id, null);

@@ -11,9 +11,12 @@ import {
   latestApproval,
   manifestHash,
   markedPlaces,
+  markedSourcesOfMend,
+  mendHash,
   restateApproval,
 } from "@/lib/store/write/approvals";
 import { appendAudit } from "@/lib/store/write/audit";
+import type { BulkOperationRow } from "@/lib/store/write/bulk-operations";
 import { moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
 
 /** What a redrive's approval is for, as the redrive is now. Its row is locked. */
@@ -41,23 +44,59 @@ export async function askIfNeeded(tx: Tx, redrive: RedriveRow, nowMs: number): P
   return causes.length > 0;
 }
 
+type Subject = Pick<ApprovalRow, "subjectKind" | "subjectId"> & { askedBy: string; reason: string };
 type Asking = Pick<ApprovalRow, "causes" | "terms"> & { nowMs: number; by?: string; changed?: string[] };
 
-async function ask(tx: Tx, redrive: RedriveRow, { causes, terms, nowMs, by, changed }: Asking): Promise<void> {
+function ask(tx: Tx, redrive: RedriveRow, { by, changed, ...asking }: Asking): Promise<void> {
+  const reason = changed ? `the approval no longer covers it: ${changed.join(", ")}` : redrive.reason;
+  const askedBy = by ?? redrive.createdBy;
+  return askFor(tx, { subjectKind: "redrive", subjectId: redrive.id, askedBy, reason }, asking);
+}
+
+async function askFor(
+  tx: Tx,
+  { subjectKind, subjectId, askedBy, reason }: Subject,
+  { causes, terms, nowMs }: Pick<Asking, "causes" | "terms" | "nowMs">,
+): Promise<void> {
   const { approvalWaitMs } = await readSettings(tx);
   const digest = digestOf(terms);
-  const askedBy = by ?? redrive.createdBy;
-  const subject = { subjectKind: "redrive", subjectId: redrive.id } as const;
-  await insertApproval(tx, { id: uuidv7(nowMs), ...subject, causes, terms, digest, askedBy, waitMs: approvalWaitMs });
+  const facts = { subjectKind, subjectId, causes, terms, digest, askedBy };
+  await insertApproval(tx, { id: uuidv7(nowMs), ...facts, waitMs: approvalWaitMs });
   await appendAudit(tx, {
-    ...{ actor: askedBy, action: "redrive.approval-asked", subjectKind: "redrive", subjectId: redrive.id },
-    redriveId: redrive.id,
-    reason: changed ? `the approval no longer covers it: ${changed.join(", ")}` : redrive.reason,
+    ...{ actor: askedBy, action: `${subjectKind}.approval-asked`, subjectKind, subjectId },
+    redriveId: subjectKind === "redrive" ? subjectId : null,
+    reason,
     before: null,
     after: { digest, causes },
     count: 1,
     atMs: nowMs,
   });
+}
+
+type Mend = Pick<BulkOperationRow, "id" | "createdBy" | "reason" | "options">;
+
+/** What a mend's approval is for. Its row is locked, or not committed yet. */
+export async function mendTermsOf(tx: Tx, { id, options }: Mend, events: number): Promise<ApprovalTerms> {
+  const { recipe, breaking } = options;
+  return {
+    ...{ manifest: await mendHash(tx, id), events, lane: null, target: null, ratePerSecond: null },
+    ...{ canary: null, brake: null, earlier: null, despite: [], recipe: { recipe, breaking: breaking === true } },
+  };
+}
+
+/** Asks for the approval of a mend of `events` frozen events, when its size or a marked source needs one. */
+export async function askForMend(tx: Tx, mend: Mend, events: number, nowMs: number): Promise<void> {
+  const { approvalAbove } = await readSettings(tx);
+  const sources = await markedSourcesOfMend(tx, mend.id);
+  const causes = approvalCauses({ events, above: approvalAbove, sources, targets: [] });
+  if (causes.length === 0) return;
+  const subject = {
+    subjectKind: "operation",
+    subjectId: mend.id,
+    askedBy: mend.createdBy,
+    reason: mend.reason,
+  } as const;
+  await askFor(tx, subject, { causes, terms: await mendTermsOf(tx, mend, events), nowMs });
 }
 
 /**

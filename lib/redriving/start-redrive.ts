@@ -9,6 +9,7 @@ import { openSlices } from "@/lib/store/read/open-slices";
 import { closedTargets, readLiveFacts } from "@/lib/store/read/stall-facts";
 import { endApproval, overdueApprovals } from "@/lib/store/write/approvals";
 import { appendAudit } from "@/lib/store/write/audit";
+import { endBulkOperation, lockBulkOperation } from "@/lib/store/write/bulk-operations";
 import {
   endTimedWaits,
   lockRedrive,
@@ -19,6 +20,7 @@ import {
 } from "@/lib/store/write/redrive";
 
 const WORKER = "worker";
+const UNANSWERED = "nobody approved it in time";
 
 /**
  * Called when a redrive's manifest is complete: asks for an approval if it needs one, and starts the redrive when it
@@ -84,7 +86,8 @@ async function move(
  */
 export async function startWaiting(deps: Deps): Promise<void> {
   for (const { subjectKind, subjectId } of await overdueApprovals(deps.db)) {
-    if (subjectKind === "redrive") await cancelOverdue(deps, subjectId, "nobody approved it in time", "approval");
+    if (subjectKind === "redrive") await cancelOverdue(deps, subjectId, UNANSWERED, "approval");
+    else await cancelOverdueMend(deps, subjectId);
   }
   const startable = await startableRedrives(deps.db);
   const nowMs = deps.clock.wallMs();
@@ -137,4 +140,17 @@ async function cancelOverdue(deps: Deps, id: string, reason: string, wait: "appr
     return true;
   });
   if (cancelled) await cancelItems(deps, id, 1);
+}
+
+/** A mend that nobody has approved in time is cancelled; it has changed nothing. */
+async function cancelOverdueMend(deps: Deps, id: string): Promise<void> {
+  await deps.db.transaction(async (tx) => {
+    const mend = await lockBulkOperation(tx, id);
+    if (!mend?.awaitsApproval || !(await endApproval(tx, id, "expire", { reason: UNANSWERED }))) return;
+    await endBulkOperation(tx, id, "cancel", WORKER);
+    await appendAudit(tx, {
+      ...{ actor: WORKER, action: "operation.cancelled", subjectKind: "operation", subjectId: id, reason: UNANSWERED },
+      ...{ before: { state: mend.state }, after: { changed: 0 }, count: 1, atMs: deps.clock.wallMs() },
+    });
+  });
 }

@@ -1,8 +1,10 @@
+import type { ApprovalOut } from "@/lib/contract/approvals";
 import type { BulkOperationList, BulkOperationOut } from "@/lib/contract/bulk-operations";
 import { cutPage, type IdPage } from "@/lib/contract/id-page";
 import type { BulkState } from "@/lib/core/bulk-operation";
 import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
+import { latestApprovals } from "@/lib/store/read/approvals";
 import { seesOperation } from "@/lib/store/read/scope-sql";
 import { HEARTBEAT_LOST_S } from "@/lib/store/read/target-list";
 import { BULK } from "@/lib/store/state-sql";
@@ -10,7 +12,7 @@ import { BULK } from "@/lib/store/state-sql";
 /** An operation without a committed chunk for this long shows why it is not moving. */
 const STALLED_S = 15;
 
-type BulkOperationRow = Omit<BulkOperationOut, "expected" | "etaMs" | "stalled"> & {
+type BulkOperationRow = Omit<BulkOperationOut, "expected" | "etaMs" | "stalled" | "approval"> & {
   expected: number;
   expectedKind: "exact" | "estimated";
   /** Nothing was committed for STALLED_S. */
@@ -39,7 +41,12 @@ export async function listBulkOperations(
     [query.states, query.cursor, query.limit + 1, sourceScope(viewer)],
     { isoTimes: true },
   );
-  return cutPage(rows.map(operationOut), query.limit, (row) => row.id);
+  const approvals = await approvalsOf(db, rows);
+  return cutPage(
+    rows.map((row) => operationOut(row, approvals)),
+    query.limit,
+    (row) => row.id,
+  );
 }
 
 /** null = there is no such operation, or the viewer does not see all of its sources. */
@@ -51,17 +58,31 @@ export async function readBulkOperation(db: Queryable, viewer: Viewer, id: strin
       isoTimes: true,
     },
   );
-  return row ? operationOut(row) : null;
+  return row ? operationOut(row, await approvalsOf(db, [row])) : null;
 }
 
-function operationOut({ expected, expectedKind, idle, workersAlive, ...row }: BulkOperationRow): BulkOperationOut {
+/** Only mends need an approval. */
+function approvalsOf(db: Queryable, rows: readonly BulkOperationRow[]): Promise<Map<string, ApprovalOut>> {
+  return latestApprovals(
+    db,
+    rows.filter(({ kind }) => kind === "mend").map(({ id }) => id),
+  );
+}
+
+function operationOut(
+  { expected, expectedKind, idle, workersAlive, ...row }: BulkOperationRow,
+  approvals: Map<string, ApprovalOut>,
+): BulkOperationOut {
+  const approval = approvals.get(row.id) ?? null;
+  const waits = approval?.state === "asked" ? "Waits for the approval of a second person." : null;
   const left = Math.max(0, expected - row.changed - row.refused);
   const { ratePerSecond } = row;
   return {
     ...row,
     expected: { value: expected, kind: expectedKind },
     etaMs: row.state === "RUNNING" && ratePerSecond ? Math.round((left / ratePerSecond) * 1_000) : null,
-    stalled: idle ? stalledText(workersAlive) : null,
+    stalled: waits ?? (idle ? stalledText(workersAlive) : null),
+    approval,
   };
 }
 

@@ -46,7 +46,7 @@ export type NewApproval = Pick<
   "id" | "subjectKind" | "subjectId" | "causes" | "terms" | "digest" | "askedBy"
 > & { waitMs: number };
 
-/** Asks for an approval: the redrive of the subject waits for it from here on. */
+/** Asks for an approval: the redrive or mend waits for it from here on. */
 export async function insertApproval(tx: Tx, approval: NewApproval): Promise<void> {
   await tx.run(
     `insert into approvals (id, subject_kind, subject_id, state, causes, terms, digest, asked_by, expires_at)
@@ -62,7 +62,8 @@ export async function insertApproval(tx: Tx, approval: NewApproval): Promise<voi
       approval.waitMs / 1000,
     ],
   );
-  await tx.run("update redrives set awaits_approval = true where id = $1", [approval.subjectId]);
+  const table = approval.subjectKind === "redrive" ? "redrives" : "bulk_operations";
+  await tx.run(`update ${table} set awaits_approval = true where id = $1`, [approval.subjectId]);
 }
 
 /** Other terms of an approval that nobody has given yet: who has seen the earlier ones is refused by their digest. */
@@ -91,7 +92,9 @@ export async function endApproval(
        update approvals set state = $3, decided_by = $4, decided_at = now(), reason = $5
         where subject_id = $1 and state = any($2::text[]) returning subject_id
      ), freed as (
-       update redrives r set awaits_approval = false from ended e where r.id = e.subject_id and r.awaits_approval)
+       update redrives r set awaits_approval = false from ended e where r.id = e.subject_id and r.awaits_approval
+     ), freed_operation as (
+       update bulk_operations o set awaits_approval = false from ended e where o.id = e.subject_id and o.awaits_approval)
      select count(*)::int as n from ended`,
     [subjectId, from, to, by, reason],
     { name: "end-approval" },
@@ -135,4 +138,27 @@ export async function markedPlaces(tx: Tx, redriveId: string): Promise<{ sources
     [redriveId],
   );
   return { sources: row!.sources ?? [], targets: row!.targets ?? [] };
+}
+
+/** Hash over the ids of a mend's frozen events and the revisions that it starts from. */
+export async function mendHash(tx: Tx, operationId: string): Promise<string> {
+  await tx.run(`set local statement_timeout = ${HASH_MS_MAX}`);
+  const [row] = await tx.query<{ hash: string }>(
+    `select encode(sha256(convert_to(coalesce(string_agg(event_id || ':' || base, ',' order by event_id), ''), 'utf8')), 'hex') as hash
+       from mend_items where operation_id = $1`,
+    [operationId],
+  );
+  return row!.hash;
+}
+
+/** The marked sources of a mend's frozen events. */
+export async function markedSourcesOfMend(tx: Tx, operationId: string): Promise<string[]> {
+  const rows = await tx.query<{ name: string }>(
+    `select s.name from sources s
+      where s.needs_approval and exists (
+        select 1 from mend_items m join dlq_events e on e.id = m.event_id where m.operation_id = $1 and e.source_id = s.id)
+      order by s.name`,
+    [operationId],
+  );
+  return rows.map(({ name }) => name);
 }

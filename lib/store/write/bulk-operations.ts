@@ -3,6 +3,7 @@ import type { FrozenSelection } from "@/lib/contract/scope";
 import type { BulkKind, BulkState } from "@/lib/core/bulk-operation";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { BULK, BULK_MOVE } from "@/lib/store/state-sql";
+import { endApproval } from "@/lib/store/write/approvals";
 import { addedReasons } from "@/lib/store/write/redrive";
 
 export type BulkOptions = {
@@ -37,6 +38,7 @@ export type BulkOperationRow = Omit<NewBulkOperation, "expected" | "expectedKind
   /** The last event of the last committed chunk; null = no chunk is committed. */
   cursor: string | null;
   changed: number;
+  awaitsApproval: boolean;
 };
 
 export async function insertBulkOperation(tx: Tx, operation: NewBulkOperation): Promise<void> {
@@ -65,11 +67,19 @@ export async function insertBulkOperation(tx: Tx, operation: NewBulkOperation): 
 }
 
 const COLUMNS = `id, kind, state, selection, options, cutoff, cursor, changed, audit_id as "auditId", reason,
-  created_by as "createdBy"`;
+  created_by as "createdBy", awaits_approval as "awaitsApproval"`;
 
 /** null = there is no such operation. */
 export async function readBulkOperationRow(db: Queryable, id: string): Promise<BulkOperationRow | null> {
   const [row] = await db.query<BulkOperationRow>(`select ${COLUMNS} from bulk_operations where id = $1`, [id]);
+  return row ?? null;
+}
+
+/** The same, locked: no chunk, cancel or decision about it commits until the caller's transaction ends. */
+export async function lockBulkOperation(tx: Tx, id: string): Promise<BulkOperationRow | null> {
+  const [row] = await tx.query<BulkOperationRow>(`select ${COLUMNS} from bulk_operations where id = $1 for update`, [
+    id,
+  ]);
   return row ?? null;
 }
 
@@ -78,13 +88,13 @@ export async function readBulkOperationRow(db: Queryable, id: string): Promise<B
  * operation.
  */
 export async function isBulkRunning(db: Queryable, id: string, { lock = false } = {}): Promise<boolean> {
-  const text = `select 1 from bulk_operations where id = $1 and state = ${BULK.RUNNING}${lock ? " for update" : ""}`;
+  const text = `select 1 from bulk_operations where id = $1 and state = ${BULK.RUNNING} and not awaits_approval${lock ? " for update" : ""}`;
   return (await db.query(text, [id])).length > 0;
 }
 
 export async function runningBulkOperations(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
-    `select id from bulk_operations where state = ${BULK.RUNNING} order by id`,
+    `select id from bulk_operations where state = ${BULK.RUNNING} and not awaits_approval order by id`,
   );
   return rows.map((row) => row.id);
 }
@@ -96,7 +106,7 @@ export async function runningBulkOperations(db: Queryable): Promise<string[]> {
 export async function advanceBulkOperation(tx: Tx, id: string, from: string | null, to: string): Promise<boolean> {
   const changed = await tx.run(
     `update bulk_operations set cursor = $3, worked_at = clock_timestamp()
-      where id = $1 and state = ${BULK.RUNNING} and cursor is not distinct from $2::uuid`,
+      where id = $1 and state = ${BULK.RUNNING} and not awaits_approval and cursor is not distinct from $2::uuid`,
     [id, from, to],
   );
   return changed === 1;
@@ -144,6 +154,7 @@ export async function endBulkOperation(
       where id = $1 and state in ${from}`,
     [id, by],
   );
+  if (ended === 1) await endApproval(tx, id, "withdraw");
   if (ended === 1) await tx.run("delete from mend_items where operation_id = $1", [id]);
   return ended === 1;
 }

@@ -1,0 +1,92 @@
+import type { Page } from "@playwright/test";
+import { violations } from "./support/axe.ts";
+import { expect, test } from "./support/parkade.ts";
+
+/** From here on this page acts under that name. */
+async function actAs(page: Page, name: string): Promise<void> {
+  await page.addInitScript((actor) => localStorage.setItem("parkade.actor", actor), name);
+}
+
+test("a redrive of a marked source waits for a second viewer, who sees what is sent and approves it", async ({
+  page,
+  context,
+  request,
+  parkade,
+  downstream,
+}) => {
+  test.slow();
+  const source = await parkade.source("approved");
+  await request.patch(`/api/v1/sources/${source.name}`, { data: { needsApproval: true, reason: "pays money" } });
+  await source.park([{ eventId: "pay-1" }, { eventId: "pay-2" }, { eventId: "pay-3" }]);
+
+  await actAs(page, "Ada");
+  await page.goto(source.href);
+  await page.getByRole("checkbox", { name: "Select event pay-1", exact: true }).check();
+  await page.getByRole("checkbox", { name: "Select event pay-2", exact: true }).check();
+  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("the bank answers again");
+  await dialog.getByRole("button", { name: "Redrive 2 events" }).click();
+  await expect(page.getByText("Redrive waits for the approval of a second person: 2 events")).toBeVisible();
+  expect(await source.statuses()).toEqual({ QUEUED: 2, PENDING: 1 });
+
+  // Who asked sees it in the queue, and that another person answers.
+  await page.goto("/approvals");
+  await page.getByRole("listitem").filter({ hasText: source.name }).getByRole("link").click();
+  const panel = page.getByRole("region", { name: "Approval" });
+  await expect(panel).toContainText("You asked for it: anyone else who may approve decides.");
+  await expect(panel.getByRole("button")).toHaveCount(0);
+  expect(await violations(page)).toEqual([]);
+
+  const second = await context.newPage();
+  await actAs(second, "bob");
+  await second.goto("/");
+  await second
+    .getByRole("region", { name: "Status" })
+    .getByRole("link", { name: /for approval$/ })
+    .click();
+  await second.getByRole("listitem").filter({ hasText: source.name }).getByRole("link").click();
+  const offered = second.getByRole("region", { name: "Approval" });
+  await expect(offered).toContainText(`source ${source.name} is marked`);
+  await expect(offered).toContainText("pay-1");
+  await expect(offered.locator("code")).toHaveText(/^[0-9a-f]{64}$/);
+  const id = second.url().split("/").at(-1)!;
+  expect(await downstream.deliveries(source.path)).toEqual([]);
+  await offered.getByRole("button", { name: "Approve…" }).click();
+  const decision = second.getByRole("dialog");
+  await decision.getByRole("textbox", { name: /Reason/ }).fill("looked at both");
+  await decision.getByRole("button", { name: "Approve 2 events" }).click();
+  await expect(offered).toContainText(/approved by bob/i);
+  await expect.poll(() => source.statuses(), { timeout: 30_000 }).toEqual({ REDRIVEN: 2, PENDING: 1 });
+  expect((await downstream.deliveries(source.path)).map(({ key }) => key).sort()).toEqual(
+    ["pay-1", "pay-2"].map((event) => `${source.name}:${event}`),
+  );
+  expect(await parkade.redrive(id)).toMatchObject({ state: "DONE", approval: { state: "given", askedBy: "Ada" } });
+  await second.close();
+});
+
+test("a redrive at a time waits, says so, and is started now", async ({ page, parkade, downstream }) => {
+  const source = await parkade.source("later");
+  await source.park([{ eventId: "l-1" }, { eventId: "l-2" }]);
+  await page.goto(source.href);
+  for (const event of ["l-1", "l-2"]) {
+    await page.getByRole("checkbox", { name: `Select event ${event}`, exact: true }).check();
+  }
+  await page.getByRole("region", { name: "Selection" }).getByRole("button", { name: "Redrive…" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("after the night's job");
+  await dialog.getByRole("radio", { name: "at a time" }).check();
+  await dialog.getByRole("button", { name: "Redrive 2 events" }).click();
+  await expect(dialog).toContainText("Choose a day and a time.");
+  // The browser of a journey is in UTC.
+  const at = new Date(Date.now() + 3_600_000).toISOString().slice(0, 16);
+  await dialog.getByLabel("Start at, in the time zone of this browser").fill(at);
+  await dialog.getByRole("button", { name: "Redrive 2 events" }).click();
+  await page.getByRole("button", { name: "View" }).click();
+  await expect(page.getByText(`Starts at`)).toContainText(at.slice(11));
+  expect(await source.statuses()).toEqual({ QUEUED: 2 });
+  expect(await violations(page)).toEqual([]);
+  await page.getByRole("button", { name: "Start now" }).click();
+  await expect.poll(() => source.statuses(), { timeout: 30_000 }).toEqual({ REDRIVEN: 2 });
+  expect(await downstream.deliveries(source.path)).toHaveLength(2);
+});

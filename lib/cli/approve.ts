@@ -1,0 +1,67 @@
+import { type Call, printAnswer } from "@/lib/cli/call";
+import { UsageError } from "@/lib/cli/command-line";
+import { EXIT } from "@/lib/cli/command-table";
+import { factsText, tableText } from "@/lib/cli/table";
+import type { ApprovalList, ApprovalOut } from "@/lib/contract/approvals";
+import { formatNumber, formatRate } from "@/lib/core/format";
+
+/** `approvals`: what waits for a second person. */
+export async function listApprovals(call: Call): Promise<number> {
+  const list = await call.api.get<ApprovalList>("api/v1/approvals", new URLSearchParams({ state: "asked" }));
+  const columns = [
+    { title: "id", of: ({ id }: ApprovalOut) => id },
+    { title: "what", of: ({ subjectKind }: ApprovalOut) => (subjectKind === "redrive" ? "redrive" : "mend") },
+    { title: "events", of: ({ terms }: ApprovalOut) => terms.events },
+    { title: "asked by", of: ({ askedBy }: ApprovalOut) => askedBy },
+    { title: "until", of: ({ expiresAt }: ApprovalOut) => expiresAt },
+  ];
+  await printAnswer(call, list, () => tableText(list.items, columns, call.terminal.columns));
+  return EXIT.done;
+}
+
+/** `approve` and `reject`. Without --digest it shows what is approved, and asks. */
+export async function decide(call: Call, decision: "approve" | "reject"): Promise<number> {
+  const { line, api, terminal } = call;
+  const path = `api/v1/approvals/${line.arguments[0]!}`;
+  let digest = line.text("digest");
+  if (digest === null) {
+    const asked = await api.get<ApprovalOut>(path);
+    digest = asked.digest;
+    terminal.say(termsText(asked).trimEnd());
+    const typed = await terminal.ask(`${decision === "approve" ? "Approve" : "Reject"} this? Type yes to go on: `);
+    if (typed === null)
+      throw new UsageError(`nobody can be asked: name what you looked at with --digest`, line.command);
+    if (typed.trim() !== "yes") {
+      terminal.say("Nothing was changed.");
+      return EXIT.refused;
+    }
+  }
+  const reason = line.text("reason");
+  const body = { decision, digest, ...(reason === null ? {} : { reason }) };
+  const answer = await api.change<ApprovalOut>(path, { method: "PATCH", body });
+  await printAnswer(call, answer, () => `${answer.id} is ${answer.state === "given" ? "approved" : answer.state}\n`);
+  return EXIT.done;
+}
+
+function termsText({ terms, askedBy, digest }: ApprovalOut): string {
+  const { events, lane, target, ratePerSecond, canary, brake, recipe } = terms;
+  if (lane === null) {
+    const recipeText = JSON.stringify(recipe);
+    return factsText([
+      ["asked by", askedBy],
+      ["events", formatNumber(events)],
+      ["recipe", recipeText],
+      ["digest", digest],
+    ]);
+  }
+  return factsText([
+    ["asked by", askedBy],
+    ["events", formatNumber(events)],
+    ["to", target ?? "the target of each event's source"],
+    ["lane", lane],
+    ["rate", ratePerSecond === null ? "as its targets take" : formatRate(ratePerSecond)],
+    ["canary", canary === null ? "none" : canary.steps.join(", ")],
+    ["brake", brake === null ? "none" : "on"],
+    ["digest", digest],
+  ]);
+}
