@@ -1,6 +1,8 @@
-import { readRedriveRuleBody } from "@/lib/contract/redrive-rules";
+import { type RedriveRuleBody, readRedriveRuleBody } from "@/lib/contract/redrive-rules";
+import { localViewer } from "@/lib/core/viewer";
 import { createLaneQueue } from "@/lib/lane/queue";
 import { runRedriveRules } from "@/lib/operations/run-redrive-rules";
+import { tryRedriveRule } from "@/lib/operations/try-redrive-rule";
 import { systemClock } from "@/lib/platform/clock";
 import { uuidv7 } from "@/lib/platform/ids";
 import { createLog } from "@/lib/platform/log";
@@ -9,15 +11,15 @@ import { fillStore } from "./event-store";
 import { startBenchStack } from "./stack";
 
 /**
- * The rounds of redrive rules over a store of parked events, of which none is due: what a round costs, and how many rounds
- * look at every event once. The baseline is one count of the parked events, which reads them all.
+ * The rounds of redrive rules over a store of parked events, of which none is due: what a round costs, how many rounds look
+ * at every event once, and what a trial over all of them costs. The baseline is one count of the parked events, which reads them all.
  *
  * PARKADE_BENCH_EVENTS (1,000,000) makes a quick run.
  */
 
 const EVENTS = Number(process.env.PARKADE_BENCH_EVENTS ?? 1_000_000);
 /** A round must not grow with the store: so many times the count of it. */
-const RATIO_AIM = 4;
+const RATIO_AIM = 3;
 const ROUNDS_MAX = 400;
 
 const RULES = {
@@ -40,24 +42,28 @@ export async function run(): Promise<object[]> {
     );
     const results = [];
     for (const [name, rule] of Object.entries(RULES)) {
-      await store(filler, name, rule);
+      const body = bodyOf(rule);
+      await store(filler, name, body);
+      const tryMs = await timed(() => tryRedriveRule(deps, { rule: body, days: 30 }, localViewer("bench")));
       const rounds: number[] = [];
       do rounds.push(await timed(() => runRedriveRules(deps)));
       while ((await isUnderWay(filler)) && rounds.length < ROUNDS_MAX);
       const sorted = rounds.toSorted((left, right) => left - right);
+      const medianMs = sorted[Math.floor(sorted.length / 2)]!;
       const [row] = await filler.query<{ fault: string | null }>("select fault from redrive_rules");
       const result = {
         name,
         rounds: rounds.length,
-        medianMs: Math.round(sorted[Math.floor(sorted.length / 2)]!),
+        medianMs: Math.round(medianMs),
         maxMs: Math.round(sorted.at(-1)!),
-        ratioToCount: Number((sorted.at(-1)! / countMs).toFixed(2)),
+        tryMs: Math.round(tryMs),
+        ratioToCount: Number((medianMs / countMs).toFixed(2)),
         fault: row!.fault,
-        met: sorted.at(-1)! / countMs <= RATIO_AIM && row!.fault === null,
+        met: medianMs / countMs <= RATIO_AIM && row!.fault === null,
       };
       console.log(
-        `rules ${name}: ${result.rounds} rounds look at all, median ${result.medianMs} ms, at most ${result.maxMs} ms a round` +
-          `: ${result.ratioToCount} times a count over ${EVENTS} events (${Math.round(countMs)} ms; aim <= ${RATIO_AIM})`,
+        `rules ${name}: ${result.rounds} rounds look at all, at most ${result.maxMs} ms each, median ${result.medianMs} ms` +
+          `: ${result.ratioToCount} times a count over ${EVENTS} events (${Math.round(countMs)} ms; aim <= ${RATIO_AIM}); a trial ${result.tryMs} ms`,
       );
       results.push(result);
     }
@@ -76,15 +82,19 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return systemClock.nowMs() - startedMs;
 }
 
-/** The only rule, on. */
-async function store(db: Db, name: string, rule: object): Promise<void> {
+function bodyOf(rule: object): RedriveRuleBody {
   const read = readRedriveRuleBody({ ...rule, delayMs: 60_000 });
   if ("faults" in read) throw new Error(JSON.stringify(read.faults));
+  return read.body;
+}
+
+/** The only rule, on. */
+async function store(db: Db, name: string, body: RedriveRuleBody): Promise<void> {
   await db.run("delete from redrive_rules");
   await db.run(
     `insert into redrive_rules (id, position, name, enabled, version, body, enabled_at, created_by, updated_by)
      values ($1, 1, $2, true, 1, $3::jsonb, now(), 'bench', 'bench')`,
-    [uuidv7(Date.now()), name, JSON.stringify(read.body)],
+    [uuidv7(Date.now()), name, JSON.stringify(body)],
   );
 }
 
