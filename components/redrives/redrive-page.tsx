@@ -15,6 +15,7 @@ import type { RedriveOut } from "@/lib/contract/redrives";
 import { isFinal } from "@/lib/core/redrive-state";
 import { isBraked, RedriveBraked } from "./redrive-braked";
 import { RedriveCauses } from "./redrive-causes";
+import { RedriveComparison } from "./redrive-comparison";
 import { RedriveFacts } from "./redrive-facts";
 import { RedriveHeader } from "./redrive-header";
 import { RedriveItems } from "./redrive-items";
@@ -79,6 +80,7 @@ function Loaded({ redrive }: { redrive: RedriveOut }) {
           <RedriveItems redrive={redrive} live={live} className="order-4 lg:order-none" />
         </div>
         <div className="contents lg:flex lg:flex-col lg:gap-3">
+          {!live && !sends ? <RedriveComparison redrive={redrive} /> : null}
           {!live && !sends && redrive.passed > 0 ? <RedrivePassed redrive={redrive} /> : null}
           {live && sends ? <RedrivePace redrive={redrive} className="order-1 lg:order-none" /> : null}
           <RedriveFacts redrive={redrive} className="order-5 lg:order-none" />

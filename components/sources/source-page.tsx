@@ -19,6 +19,7 @@ import type { KindOut } from "@/lib/contract/kinds";
 import type { SourceOut } from "@/lib/contract/sources";
 import { configFacts, mappingFacts } from "./config-facts";
 import { ConsumersPanel } from "./consumers-panel";
+import { SchemasPanel } from "./schemas-panel";
 import { SendsPanel } from "./sends-panel";
 import { useSourceActions } from "./source-actions";
 import { SourceNumbers } from "./source-card";
@@ -82,6 +83,7 @@ function Loaded({ source, kind }: { source: SourceOut; kind: KindOut | null }) {
           <Events name={source.name} />
           <Settings source={source} kind={kind} />
           <SendsPanel source={source} kind={kind} />
+          <SchemasPanel source={source.name} />
           <MappingPanel source={source} kind={kind} />
         </div>
       </div>

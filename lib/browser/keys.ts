@@ -28,6 +28,7 @@ export const keys = {
     items: (id: string, params: Params = {}) => ["redrives", "items", id, params] as const,
     rate: (id: string) => ["redrives", "rate", id] as const,
     causes: (id: string) => ["redrives", "causes", id] as const,
+    comparison: (id: string) => ["redrives", "comparison", id] as const,
     preview: (params: Params) => ["redrives", "preview", params] as const,
   },
   operations: {
@@ -52,6 +53,8 @@ export const keys = {
   targets: ["targets"] as const,
   sources: ["sources"] as const,
   source: (name: string) => ["sources", name] as const,
+  schemas: (source: string) => ["sources", source, "schemas"] as const,
+  schema: (source: string, id: string | null) => ["sources", source, "schemas", id] as const,
   kinds: ["kinds"] as const,
   mappingPreview: (sampledAt: number, mapping: Params) => ["mapping-preview", sampledAt, mapping] as const,
   stats: (name: string, params: Params = {}) => ["stats", name, params] as const,

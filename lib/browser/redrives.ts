@@ -8,6 +8,7 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { useEffect } from "react";
+import type { Comparison } from "@/lib/contract/comparison";
 import type {
   PreviewOut,
   PreviewRequest,
@@ -72,6 +73,16 @@ export function useRedriveRate(id: string, live: boolean) {
     queryKey: keys.redrives.rate(id),
     queryFn: ({ signal }) => fetchJson<RedriveRate>(`/api/v1/redrives/${encodeURIComponent(id)}/rate`, { signal }),
     refetchInterval: live ? 2 * LIVE_MS : false,
+  });
+}
+
+/** Of a dry run that has ended: what it says against the one before it. */
+export function useRedriveComparison(id: string) {
+  return useQuery<Comparison>({
+    queryKey: keys.redrives.comparison(id),
+    queryFn: ({ signal }) => fetchJson<Comparison>(`/api/v1/redrives/${encodeURIComponent(id)}/comparison`, { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
   });
 }
 

@@ -75,6 +75,9 @@ export const COMMAND_NAMES = [
   "source drain",
   "source stop",
   "source resume",
+  "schema list",
+  "schema infer",
+  "schema set",
   "target list",
   "target add",
   "target remove",
@@ -194,6 +197,12 @@ const recipe = { name: "recipe", value: "file" } as const;
 const base = { name: "base", value: "n", number: "whole", required: true } as const;
 const redriveOptions = [neededReason, lane, target, rate, despite, preview, all, detach, key];
 const name: Argument = { name: "name", names: "sources" };
+const sourceOf: Argument = { name: "source", names: "sources" };
+const eventType: Option = {
+  name: "type",
+  value: "type",
+  text: "The event type; default: all types without a schema of their own",
+};
 const redriveId: Argument = { name: "id" };
 
 const SELECTION = "The events are named by their ids as `search` lists them, by a filter, or with --all.";
@@ -604,6 +613,34 @@ export const COMMANDS: readonly Command[] = [
     options: [reason],
     details: "The worker begins within seconds.",
     examples: ["parkade source resume orders"],
+  },
+  {
+    name: "schema list",
+    summary: "List the schemas of a source by event type",
+    arguments: [sourceOf],
+    options: [],
+    details: "Of each type the version in force, else the newest one.",
+    examples: ["parkade schema list orders"],
+  },
+  {
+    name: "schema infer",
+    summary: "Print a schema of the events of a type that went through",
+    arguments: [sourceOf],
+    options: [eventType],
+    details: "Stores nothing. --json also says how many events were read, and which fields are optional.",
+    examples: ["parkade schema infer orders --type OrderCreated > order.json"],
+  },
+  {
+    name: "schema set",
+    summary: "Store a version of a schema, and make it current",
+    arguments: [sourceOf],
+    options: [
+      eventType,
+      { name: "schema", value: "json", required: true, text: "JSON Schema 2020-12; @file reads it from a file" },
+      neededReason,
+    ],
+    details: "The dry run refuses events of the type whose payload breaks it. Every version is kept.",
+    examples: ['parkade schema set orders --type OrderCreated --schema @order.json --reason "amount became a number"'],
   },
   {
     name: "target list",

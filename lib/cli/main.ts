@@ -15,6 +15,7 @@ import { park } from "@/lib/cli/park";
 import { redrive } from "@/lib/cli/redrive";
 import { listRedriveRules, switchRedriveRule, tryRedriveRule } from "@/lib/cli/redrive-rule";
 import { edit, listRevisions, restore } from "@/lib/cli/revise";
+import { inferSchema, listSchemas, setSchema } from "@/lib/cli/schema";
 import { search } from "@/lib/cli/search";
 import { serve } from "@/lib/cli/serve";
 import { show } from "@/lib/cli/show";
@@ -69,6 +70,9 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   "source drain": (call) => switchSource(call, "draining"),
   "source stop": (call) => switchSource(call, "stopped"),
   "source resume": (call) => switchSource(call, "running"),
+  "schema list": listSchemas,
+  "schema infer": inferSchema,
+  "schema set": setSchema,
   "target list": listTargets,
   "target add": addTarget,
   "target remove": removeTarget,

@@ -139,7 +139,7 @@ export function configOf(call: Call): Json {
 /** An assignment to `__proto__` would change the object and not be sent: the server must see it, and refuse it. */
 const OWN = { enumerable: true, writable: true, configurable: true };
 
-function readJson(call: Call, option: string, text: string): Json {
+export function readJson(call: Call, option: string, text: string): Json {
   const value = parsed(call, option, text.startsWith("@") ? readText(call, option, text.slice(1)) : text);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
   throw new UsageError(`--${option} must be a JSON object`, call.line.command);
