@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { localViewer } from "@/lib/core/viewer";
+import { localViewer, type Viewer } from "@/lib/core/viewer";
 import { ignoreEvents, releaseEvents } from "@/lib/operations/ignore-events";
 import { parkEvents } from "@/lib/operations/park-events";
 import { editEvent, restoreRevision } from "@/lib/operations/revise-event";
@@ -154,6 +154,36 @@ test("a bounce with other bytes is sent next, and one with the bytes that were s
     ["orders:event-0000", BROKEN],
     ["orders:event-0000:r2", '{"enriched":true}'],
   ]);
+});
+
+test("each bounce keeps the error that it brought, and so does the first arrival", async () => {
+  await park();
+  await world.worker();
+  const { id } = await redriven();
+  const error = { type: "Late", message: "token=s3cret was refused", stack: "at Late" };
+  const letter = deadLetter({
+    eventId: "event-0000",
+    aggregateId: null,
+    version: null,
+    error,
+    redrive: { redriveId: id, attempt: 1 },
+  });
+  await parkEvents(world.deps, [{ source: "orders", letter }], localViewer("tester"));
+  const errorsFor = async (viewer: Viewer) => {
+    const { history, errorDetail } = await readEventDetail(world.db, viewer, await first(), Date.now());
+    const errors = history.flatMap(({ kind, detail }) =>
+      detail.error ? [{ kind, sent: detail.sent, ...detail.error }] : [],
+    );
+    return { errors, errorDetail };
+  };
+  const { errors, errorDetail } = await errorsFor(localViewer());
+  expect(errors).toMatchObject([
+    { kind: "parked", sent: null, type: "com.acme.StockException", message: "503 from stock-service for order-77" },
+    { kind: "bounced", sent: 1, ...error },
+  ]);
+  expect(errorDetail).toEqual(error);
+  const masked = await errorsFor({ ...localViewer("bob"), actions: ["view"] });
+  expect(JSON.stringify(masked)).not.toContain("s3cret");
 });
 
 test("a bounce that overtakes the end of its own delivery brings its revision, and the item keeps what it froze", async () => {

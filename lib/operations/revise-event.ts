@@ -76,6 +76,7 @@ export async function restoreRevision(
       });
     }
     const [revised] = await setRevisions(tx, [{ id, from: base, to: revision }], viewer.name);
+    if (revised!.refusal === "unknown-revision") throw unknownRevision(id, revision);
     return audited(tx, viewer, { revised: revised!, before: base, action: "event.restored", reason, atMs });
   });
 }
@@ -217,9 +218,7 @@ async function refusalError(
     case "not-found":
       return unknownEvent(id);
     case "unknown-revision":
-      return new DomainError("unknown-revision", `Event ${id} has no such revision`, {
-        fields: [{ field: "revision", detail: `must be one that GET /api/v1/events/${id}/revisions lists` }],
-      });
+      return unknownRevision(id, base);
     case "event-queued": {
       const open = await openRedriveOf(db, id);
       const redrive = open === null ? "a redrive" : `redrive ${open.redriveId}`;

@@ -110,10 +110,14 @@ export async function readEventDetail(db: Queryable, viewer: Viewer, id: string,
   };
 }
 
-/** The answer of a target may repeat the payload that was sent. */
+/** The answer of a target, or an error, may repeat the payload that was sent. */
 function answerFor(textOut: ReturnType<typeof errorTextFor>, entry: HistoryEntry): HistoryEntry {
   const { answer } = entry.detail;
-  return typeof answer === "string" ? { ...entry, detail: { ...entry.detail, answer: textOut(answer) } } : entry;
+  if (typeof answer === "string") return { ...entry, detail: { ...entry.detail, answer: textOut(answer) } };
+  const error = entry.detail.error as { type: string | null; message: string | null; stack: string | null } | undefined;
+  if (error === undefined) return entry;
+  const { type, message, stack } = error;
+  return { ...entry, detail: { ...entry.detail, error: { type, message: textOut(message), stack: textOut(stack) } } };
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

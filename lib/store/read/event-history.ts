@@ -81,6 +81,8 @@ async function readAudit(db: Queryable, id: string): Promise<Entry[]> {
     [id],
     { name: "event-audit" },
   );
+  const bounced = rows.some(({ action }) => action === "event.bounced");
+  const arrivals = bounced ? await readArrivals(db, id) : new Map<number, Arrived>();
   return rows.map((row) => ({
     atMs: row.atMs,
     kind: kindOf(row.action),
@@ -89,8 +91,34 @@ async function readAudit(db: Queryable, id: string): Promise<Entry[]> {
     reason: row.reason,
     redriveId: row.redriveId,
     auditId: row.id,
-    detail: { action: row.action, before: row.before, after: row.after },
+    detail: { action: row.action, before: row.before, after: row.after, ...arrivals.get(arrivalOf(row) ?? -1) },
   }));
+}
+
+/** What an arrival brought beside bytes; `sent`: the revision that came back with it. */
+type Arrived = { sent: number | null; error: { type: string | null; message: string | null; stack: string | null } };
+
+/**
+ * The arrivals of an event by number: 0 = the first one, then its bounces. Bounces of before there was a table of them are
+ * absent, and so is the first arrival then: they had overwritten its error.
+ */
+async function readArrivals(db: Queryable, id: string): Promise<Map<number, Arrived>> {
+  const rows = await db.query<{ bounce: number } & Arrived>(
+    `select 0 as bounce, null::int as sent,
+            json_build_object('type', error_type, 'message', error_message, 'stack', error_detail) as error
+       from dlq_event_bodies where id = $1 and exists (select from event_bounces where id = $1 and bounce = 1)
+     union all
+     (select bounce, sent, json_build_object('type', error_type, 'message', error_message, 'stack', error_detail)
+        from event_bounces where id = $1 order by bounce desc limit ${ENTRIES_MAX})`,
+    [id],
+    { name: "event-arrivals" },
+  );
+  return new Map(rows.map(({ bounce, ...arrived }) => [bounce, arrived]));
+}
+
+function arrivalOf({ action, after }: AuditRow): number | null {
+  if (action === "event.parked") return 0;
+  return action === "event.bounced" ? Number(after?.bounces) : null;
 }
 
 function kindOf(action: string): HistoryEntry["kind"] {

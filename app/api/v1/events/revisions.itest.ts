@@ -113,6 +113,9 @@ test("any two are compared, whichever is current, and one of them is restored wi
   expect(back).toMatchObject({ status: 200, body: { revision: 1 } });
   expect((await call(getEvent)).body).toMatchObject({ revision: 1, payloadBytes: FIRST.length, body: { text: FIRST } });
   expect((await call<RevisionList>(list)).body.items.map(({ revision }) => revision)).toEqual([3, 2, 1]);
+  const nowhere = await call(restore, { body: { base: 1, revision: 9, reason: "no" } });
+  expect(nowhere).toMatchObject({ status: 404, body: { code: "unknown-revision" } });
+  expect(String(nowhere.body.detail)).toContain("no revision 9");
   // The number of a revision is not used twice.
   expect(await mend({ text: "{}" })).toMatchObject({ body: { revision: 4 } });
 });
