@@ -143,7 +143,7 @@ test("whatever comes in whatever order, no rule is broken and nothing stays open
     { numRuns: RUNS, ...(SEED === undefined ? {} : { seed: SEED, path: process.env.PARKADE_MODEL_PATH ?? "" }) },
   );
   // Else the runs have shown nothing.
-  expect([...fates]).toEqual(expect.arrayContaining(["taken", "lost", "refused", "failed"]));
+  if (SEED === undefined) expect([...fates]).toEqual(expect.arrayContaining(["taken", "lost", "refused", "failed"]));
 });
 
 function replayOf() {

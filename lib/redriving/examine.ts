@@ -72,10 +72,12 @@ export async function examineItems(
   const checks = await checkBodies(redriver, claimed, bodies);
   const nowMs = redriver.clock.wallMs();
   const items = claimed.map((item) => {
-    const attempts = Math.max(item.attempts, resumed.get(item.id) ?? 0);
+    const earlier = resumed.get(item.id);
+    const attempts = Math.max(item.attempts, earlier?.attempt ?? 0);
     const facts: ItemToExamine = {
       item: { ...item, attempts },
-      ambiguous: resumed.has(item.id),
+      ambiguous: earlier !== undefined,
+      arrived: earlier?.delivered ?? null,
       body: bodies.get(item.id),
       check: checks.get(item.id),
       order: order.get(item.id)!,
@@ -143,6 +145,8 @@ async function checkBodies(
 type ItemToExamine = {
   item: ClaimedItem;
   ambiguous: boolean;
+  /** The code of a delivery in this redrive: its worker had lost the item before it could close it. null = none is known. */
+  arrived: string | null;
   body: EventBody | undefined;
   /** There is one when there is a body. */
   check: PayloadCheck | undefined;
@@ -159,6 +163,7 @@ function examine(
 ): Omit<ExaminedItem, "examinedAtMs"> {
   const { item, body } = facts;
   const base = { item, settings: rules.settings, findings: [], send: null };
+  if (facts.arrived !== null) return { ...base, decided: { kind: "delivered", code: facts.arrived } };
   const gateRules: GateRules = {
     controls: rules.index,
     redriveLimit: rules.settings.redriveLimit,

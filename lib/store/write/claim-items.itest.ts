@@ -243,7 +243,7 @@ describe("an intent", () => {
     await openAttempts(world.db, [intentOf(dead!)]);
     await letClaimsExpire();
     const [next] = await claim(id);
-    expect(await markAmbiguous(world.db, id, [next!])).toEqual(new Map([[next!.id, 1]]));
+    expect(await markAmbiguous(world.db, id, [next!])).toEqual(new Map([[next!.id, { attempt: 1, delivered: null }]]));
     expect(await world.db.query("select state, code from redrive_attempts")).toEqual([
       { state: "ambiguous", code: "WORKER_LOST" },
     ]);
@@ -266,6 +266,20 @@ describe("an intent", () => {
     expect(await world.db.query("select state, code from redrive_attempts")).toEqual([
       { state: "ambiguous", code: "WORKER_LOST" },
     ]);
+  });
+
+  test("that is on record as delivered, by a holder that lost the item before it closed it, is told to the next one", async () => {
+    await world.park(1);
+    const { id } = await world.request();
+    const [stale] = await claim(id);
+    await openAttempts(world.db, [intentOf(stale!)]);
+    await letClaimsExpire();
+    const [next] = await claim(id);
+    const end = { state: "delivered" as const, latencyMs: 9, code: "OK", detail: null, decision: null };
+    await world.db.transaction((tx) =>
+      closeAttempts(tx, [{ id: stale!.id, redriveId: id, attempt: 1, fence: stale!.fence, ...end }]),
+    );
+    expect(await markAmbiguous(world.db, id, [next!])).toEqual(new Map([[next!.id, { attempt: 1, delivered: "OK" }]]));
   });
 
   test("of the holder itself is not ambiguous", async () => {

@@ -161,16 +161,23 @@ export function attemptKey(row: { id: string; attempt: number; fence: bigint | n
   return `${row.id}#${row.attempt}#${row.fence}`;
 }
 
+/** What earlier claims of an item did in its redrive. */
+export type EarlierAttempts = {
+  /** The highest number. */
+  attempt: number;
+  /** The code of a delivery that is on record although the claim was lost before the item was closed; null = none is. */
+  delivered: string | null;
+};
+
 /**
  * An attempt that is open under an older fence was cut off between intent and end: the target may have received it. It
- * is marked ambiguous; the next attempt repeats with the same idempotency key. Returns the highest attempt number of
- * each item.
+ * is marked ambiguous; the next attempt repeats with the same idempotency key. An item without earlier attempts is absent.
  */
 export async function markAmbiguous(
   db: Queryable,
   redriveId: string,
   items: readonly { id: string; fence: bigint }[],
-): Promise<Map<string, number>> {
+): Promise<Map<string, EarlierAttempts>> {
   if (items.length === 0) return new Map();
   const values = [redriveId, items.map((item) => item.id), items.map((item) => item.fence.toString())];
   await db.query(
@@ -180,10 +187,10 @@ export async function markAmbiguous(
       where a.id = w.id and a.redrive_id = $1 and a.state = ${ATTEMPT.open} and a.fence < w.fence`,
     values,
   );
-  const rows = await db.query<{ id: string; attempt: number }>(
-    `select a.id, max(a.attempt)::int as attempt from redrive_attempts a
-      where a.redrive_id = $1 and a.id = any($2::uuid[]) group by a.id`,
+  const rows = await db.query<EarlierAttempts & { id: string }>(
+    `select a.id, max(a.attempt)::int as attempt, max(a.code) filter (where a.state = ${ATTEMPT.delivered}) as delivered
+       from redrive_attempts a where a.redrive_id = $1 and a.id = any($2::uuid[]) group by a.id`,
     values.slice(0, 2),
   );
-  return new Map(rows.map((row) => [row.id, row.attempt]));
+  return new Map(rows.map(({ id, ...earlier }) => [id, earlier]));
 }
