@@ -1,3 +1,4 @@
+import { violations } from "./support/axe.ts";
 import { expect, test } from "./support/parkade.ts";
 
 test("a later version is not sent alone by one press: what becomes of the earlier ones is asked", async ({
@@ -52,4 +53,38 @@ test("from the list a held event leads to the same choice", async ({ page, parka
   await page.keyboard.press("Enter");
   await expect(page.getByRole("region", { name: "Earlier versions" })).toContainText("is behind 1 earlier version");
   expect(await downstream.deliveries(source.path)).toEqual([]);
+});
+
+test("a held tail is shown with its head, which is skipped and taken back, and the tail is released in its order @phone", async ({
+  page,
+  parkade,
+  downstream,
+}) => {
+  const source = await parkade.source("tail");
+  for (const version of [1, 2, 3]) {
+    await source.park([{ eventId: `t-${version}`, aggregateId: `tail-${source.name}`, version }]);
+  }
+  const { id } = await source.event("t-3");
+  await page.goto(`/events/${id}?tab=aggregate`);
+  const tail = page.getByRole("region", { name: "Held tail" });
+  await expect(tail).toContainText("v1 holds 2 later events: it is parked and was not sent yet.");
+  await expect(tail).toContainText("In this order: v2, v3.");
+  await expect(tail.getByRole("link", { name: "Mend v1" })).toHaveAttribute("href", /\?edit=1$/);
+  expect(await violations(page)).toEqual([]);
+
+  await tail.getByRole("button", { name: "Skip v1…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Skip v1?" });
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("corrected by hand");
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press("Control+Enter");
+  await expect(tail).toContainText("v1 was skipped by local");
+  await expect(tail).toContainText("v2 holds 1 later event");
+  await tail.getByRole("button", { name: "Undo the skip of v1" }).click();
+  await expect(tail).toContainText("v1 holds 2 later events");
+
+  await tail.getByRole("button", { name: "Release 2 later events" }).click();
+  await expect(page.getByRole("button", { name: "Undo" }).first()).toBeVisible();
+  await expect.poll(() => source.statuses(), { timeout: 30_000 }).toEqual({ PENDING: 1, REDRIVEN: 2 });
+  const keys = (await downstream.deliveries(source.path)).map(({ key }) => key);
+  expect(keys).toEqual([2, 3].map((version) => `${source.name}:t-${version}`));
 });

@@ -10,6 +10,7 @@ import { eventsHref } from "@/lib/browser/filter-read";
 import type { EventDetail } from "@/lib/contract/events";
 import { isBehind } from "./aggregate-order";
 import { stateOf } from "./event-state";
+import { HeldTail } from "./held-tail";
 
 /** The parked events of the aggregate in their order. The others wait while the head fails or cools. */
 export function AggregateView({ event }: { event: EventDetail }) {
@@ -37,6 +38,7 @@ export function AggregateView({ event }: { event: EventDetail }) {
           all events of {event.aggregateId}
         </Link>
       </p>
+      <HeldTail id={event.id} />
       <Table>
         <thead>
           <tr>

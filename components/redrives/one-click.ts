@@ -12,6 +12,7 @@ import { type RedriveAccepted, readItems, readRedrive, requestRedrive } from "@/
 import { ApiError } from "@/lib/contract/api-error";
 import type { Selection } from "@/lib/contract/selection";
 import { shortenId } from "@/lib/core/format";
+import type { Earlier } from "@/lib/core/order-gate";
 import { CONFIRMABLE_REFUSALS } from "@/lib/core/refusal";
 import { HoldCountdown } from "./hold-countdown";
 import { undoHeld } from "./undo-held";
@@ -166,6 +167,7 @@ export async function redriveAtOnce(
   client: QueryClient,
   selection: Selection,
   on: { open: (href: string) => void; onAsk: () => void; onUndone?: () => void },
+  choice: { earlier?: Earlier; reason?: string } = {},
 ): Promise<boolean> {
   if (freshness() !== "fresh") {
     void showToast({ title: "Nothing was sent", detail: STALE_REASON, tone: "error" });
@@ -174,7 +176,7 @@ export async function redriveAtOnce(
   try {
     const accepted = await requestRedrive(client, {
       idempotencyKey: randomKey(),
-      request: { select: selection, mode: "deliver", lane: "slow", canary: "auto", holdMs: HOLD_MS },
+      request: { select: selection, mode: "deliver", lane: "slow", canary: "auto", holdMs: HOLD_MS, ...choice },
     });
     const waits = waitWords(accepted.waitsFor);
     if (waits !== null) {

@@ -15,6 +15,7 @@ export const keys = {
     count: (filter: EventFilter) => ["events", "count", filter] as const,
     meanings: (text: string) => ["events", "meanings", text] as const,
     detail: (id: string) => ["events", "detail", id] as const,
+    tail: (id: string) => ["events", "tail", id] as const,
     revisions: (id: string, current: number) => ["events", "revisions", id, current] as const,
     neighbours: (id: string, filter: EventFilter) => ["events", "neighbours", id, filter] as const,
   },

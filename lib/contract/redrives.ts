@@ -139,7 +139,14 @@ export const redriveChangeSchema = named(
       canary: z.optional(z.union([z.literal(true), canarySchema])),
       reason: z.optional(reasonSchema),
     }),
+    /** At most what its targets take together. */
     z.strictObject({ ratePerSecond: z.nullable(rateSchema) }),
+    /** Sends at once for each worker, at most the places of its targets; null = all of these. */
+    z.strictObject({
+      concurrency: z.nullable(
+        z.int("must be a whole number").check(z.gte(1, "must be at least 1: to send nothing, pause"), z.lte(100_000)),
+      ),
+    }),
     z.strictObject({ lane: laneSchema }),
   ]),
   { action: "pause", reason: "watch the first ones" },
@@ -316,6 +323,12 @@ const redriveShape = {
   effectiveRatePerSecond: nullableNumber,
   /** What its own sources' targets take together on its lane; null = unlimited. */
   laneRatePerSecond: nullableNumber,
+  /** The same for each lane: what a switch of the lane would change. null = unlimited, or it names its target. */
+  laneRates: z.object({ main: nullableNumber, slow: nullableNumber }),
+  /** Sends at once for each worker, as asked; null = the places of its targets. */
+  concurrency: z.nullable(counted),
+  /** The places of its targets for each worker, together; null = not known. */
+  places: z.nullable(counted),
   total: counted,
   /** Taken by their target: sent + deduplicated = confirmed + bounced + unknown. */
   delivered: counted,
@@ -401,6 +414,9 @@ const REDRIVE_EXAMPLE = {
   ratePerSecond: null,
   effectiveRatePerSecond: 5,
   laneRatePerSecond: 5,
+  laneRates: { main: 50, slow: 5 },
+  concurrency: null,
+  places: 20,
   total: 12,
   delivered: 7,
   sent: 6,

@@ -4,7 +4,12 @@
  */
 
 /** The rate of a target, and the time over which a redrive rises to it. */
-export type TargetPace = { ratePerSecond: number | null; warmUpMs: number };
+export type TargetPace = {
+  ratePerSecond: number | null;
+  warmUpMs: number;
+  /** Sends at once, for each worker. */
+  bulkhead?: number;
+};
 
 /** Paces of the targets of one lane, by source name. */
 export type LanePaces = Readonly<Record<string, TargetPace>>;

@@ -20,7 +20,9 @@ import {
   lockRedrive,
   moveRedrive,
   type RedriveRow,
+  readPaceCeiling,
   restartCanary,
+  setRedriveConcurrency,
   setRedriveLane,
   setRedriveRate,
 } from "@/lib/store/write/redrive";
@@ -32,9 +34,9 @@ import {
 export type ChangedRedrive = { underWay: number | null };
 
 /**
- * Pauses, resumes or cancels a redrive, or changes its rate or lane: at once, with an audit entry. A change that is
+ * Pauses, resumes or cancels a redrive, or changes its rate, sends at once or lane: at once, with an audit entry. A change that is
  * already in force changes nothing. An undo is a cancel that is refused once something may have been sent. Pause and cancel wait, at most two seconds, for the sends under way: no other send
- * begins. Throws DomainError `unknown-redrive`, `illegal-transition`.
+ * begins. Throws DomainError `unknown-redrive`, `illegal-transition`, `invalid-request`.
  */
 export async function changeRedrive(
   deps: Deps,
@@ -84,6 +86,7 @@ async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange, by: By)
   if ("ratePerSecond" in change) {
     refuseIfFinal(redrive, "another rate");
     if (redrive.ratePerSecond === change.ratePerSecond) return null;
+    await assertRate(tx, redrive, change.ratePerSecond);
     await setRedriveRate(tx, redrive.id, change.ratePerSecond);
     return {
       action: "redrive.rate-changed",
@@ -91,10 +94,51 @@ async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange, by: By)
       after: { ratePerSecond: change.ratePerSecond },
     };
   }
+  if ("concurrency" in change) {
+    refuseIfFinal(redrive, "another number of sends at once");
+    const { concurrency } = change;
+    if (redrive.concurrency === concurrency) return null;
+    await assertConcurrency(tx, redrive, concurrency);
+    await setRedriveConcurrency(tx, redrive.id, concurrency);
+    return {
+      action: "redrive.concurrency-changed",
+      before: { concurrency: redrive.concurrency },
+      after: { concurrency },
+    };
+  }
   refuseIfFinal(redrive, "another lane");
   if (redrive.lane === change.lane) return null;
   await setRedriveLane(tx, redrive.id, change.lane);
   return { action: "redrive.lane-changed", before: { lane: redrive.lane }, after: { lane: change.lane } };
+}
+
+/** Throws DomainError `invalid-request` for a rate that the redrive's targets would not let it have. */
+async function assertRate(tx: Tx, { id }: RedriveRow, asked: number | null): Promise<void> {
+  const { ratePerSecond, targets } = await readPaceCeiling(tx, id);
+  if (asked === null || ratePerSecond === null || asked <= ratePerSecond) return;
+  throw aboveCeiling(
+    "ratePerSecond",
+    `${targets} ${takes(targets)} at most ${ratePerSecond}/s`,
+    `${ratePerSecond} or less, or raise the rate`,
+  );
+}
+
+/** Throws DomainError `invalid-request` for more sends at once than the redrive's targets have places. */
+async function assertConcurrency(tx: Tx, { id }: RedriveRow, asked: number | null): Promise<void> {
+  const { places, targets } = await readPaceCeiling(tx, id);
+  if (asked === null || places === null || asked <= places) return;
+  throw aboveCeiling(
+    "concurrency",
+    `${targets} ${takes(targets)} at most ${places} sends at once`,
+    `${places} or less, or raise the bulkhead`,
+  );
+}
+
+const takes = (targets: string | null) => (targets?.includes(", ") ? "together take" : "takes");
+
+function aboveCeiling(field: string, cause: string, fix: string): DomainError {
+  const detail = `${cause}: choose ${fix} under Targets`;
+  return new DomainError("invalid-request", `${field}: ${detail}`, { fields: [{ field, detail }] });
 }
 
 /** An undo promises that nothing was sent. Throws DomainError `illegal-transition` when it is too late for that. */
@@ -141,6 +185,7 @@ async function setPace(
 ): Promise<Pick<Change, "before" | "after">> {
   const facts: Pick<Change, "before" | "after"> = { before: {}, after: {} };
   if (ratePerSecond !== undefined && ratePerSecond !== redrive.ratePerSecond) {
+    await assertRate(tx, redrive, ratePerSecond);
     await setRedriveRate(tx, redrive.id, ratePerSecond);
     facts.before.ratePerSecond = redrive.ratePerSecond;
     facts.after.ratePerSecond = ratePerSecond;

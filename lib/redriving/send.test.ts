@@ -76,6 +76,8 @@ function bench(
   const session = {
     redrive: () => ({ earlier: "hold" }),
     takeToken: async () => undefined,
+    takePlace: async () => undefined,
+    releasePlace: () => undefined,
     finish: async (finish: Finish) => on.finished.push(finish) > 0,
   } as unknown as Session;
   const examined = {

@@ -86,6 +86,8 @@ type Operation = {
   closes: AttemptClose[];
   /** Number of the last attempt that has ended. */
   attempts: number;
+  /** Sends at once of the redrive that it holds; -1 = it has ended, and keeps none. */
+  places: number;
   /** Monotonic ms before which the target has asked not to be sent to; 0 = it has not. */
   askedUntilMs: number;
 };
@@ -102,7 +104,7 @@ async function send(
 ): Promise<ItemEnd> {
   const { target, standIn } = examined.send!;
   let halt = haltAt(target);
-  const operation: Operation = { closes: [], attempts: examined.item.attempts, askedUntilMs: 0 };
+  const operation: Operation = { closes: [], attempts: examined.item.attempts, places: 0, askedUntilMs: 0 };
   const conclude = (outcome: ItemOutcome): ItemEnd => {
     const { closes, attempts, askedUntilMs } = operation;
     const waitMs = askedUntilMs - redriver.clock.nowMs();
@@ -141,6 +143,23 @@ async function send(
     // The attempts and the wait that the target has asked for must reach the store, with the end of the item.
     if (halt.aborted || isPassing(error)) return conclude({ kind: "back" });
     throw error;
+  } finally {
+    releasePlaces(session, operation, operation.places);
+    operation.places = -1;
+  }
+}
+
+async function takePlace(session: Session, operation: Operation, signal: AbortSignal): Promise<void> {
+  await session.takePlace(signal);
+  // The operation did not wait for this: it was halted meanwhile.
+  if (operation.places < 0) session.releasePlace();
+  else operation.places++;
+}
+
+function releasePlaces(session: Session, operation: Operation, count: number): void {
+  for (let left = Math.min(count, operation.places); left > 0; left--) {
+    operation.places--;
+    session.releasePlace();
   }
 }
 
@@ -160,13 +179,17 @@ function callOf(
     incomingRetryCount: repeatedBefore,
     attempt: (context) =>
       target.publisher.publish(messageOf(item, body, context), context.signal, (phase) => context.reached(phase)),
-    takeOwnToken: (signal) => session.takeToken(target.row, signal),
+    takeOwnToken: async (signal) => {
+      await takePlace(session, operation, signal);
+      await session.takeToken(target.row, signal);
+    },
     takeToken: target.takeToken,
     onOpen: async (attempt) => {
       if (await isOvertaken(redriver, session, examined)) throw new IntentDenied();
       if (!(await redriver.attempts.open(intentOf(examined, target, attempt)))) throw new IntentDenied();
     },
     onClose: async (record) => {
+      releasePlaces(session, operation, 1);
       const close = closeOf(item, target, record);
       const retryCount = outgoingRetryCount(repeatedBefore, record.attempt);
       logAttempt(redriver, { item, target, retryCount }, record, close);

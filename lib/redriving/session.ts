@@ -4,6 +4,7 @@ import type { Deps } from "@/lib/redriving/deps";
 import { createFinisher, type Finish } from "@/lib/redriving/finish";
 import { bucketSpec } from "@/lib/redriving/rate-bucket";
 import { createTokenFeeder, type TokenFeeder } from "@/lib/redriving/token-feeder";
+import { Bulkhead } from "@/lib/retry/bulkhead";
 import type { TargetRow } from "@/lib/store/read/targets";
 import { type RedriveRow, readRedriveRow } from "@/lib/store/write/redrive";
 
@@ -18,6 +19,9 @@ export type Session = {
   stopped: AbortSignal;
   /** A token of the redrive's own rate, and one of its warm-up towards that target while it lasts. */
   takeToken(target: WarmUp, signal: AbortSignal): Promise<void>;
+  /** Waits for one of the sends at once that the redrive may have in this worker. The caller releases it. */
+  takePlace(signal: AbortSignal): Promise<void>;
+  releasePlace(): void;
   /** Resolves when committed. False: the fence was lost, nothing was changed. */
   finish(finish: Finish): Promise<boolean>;
   release(): void;
@@ -111,10 +115,12 @@ function startShared(deps: Deps, bucket: TokenBucket, redriveId: string): Shared
 
 function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): { session: OpenSession; stop(): void } {
   let row = first;
+  const places = new Bulkhead({ permits: placesOf(first), queueMax: Number.POSITIVE_INFINITY });
   const stopped = new AbortController();
   const stopWatch = watchRedrive(deps, first, {
     onChange: (next) => {
       row = next;
+      places.resize(placesOf(next));
     },
     onStopped: () => stopped.abort(new Error("the redrive was stopped")),
   });
@@ -137,10 +143,30 @@ function startSession(deps: Deps, bucket: TokenBucket, first: RedriveRow): { ses
         await own.take(signal);
         if (warmUpRate(target, row, deps.clock.wallMs()) !== null) await warmUpOf(target).take(signal);
       },
+      takePlace: (signal) => takePlace(places, signal),
+      releasePlace: () => places.release(),
       finish: (finish) => finisher.push(finish),
     },
     stop: stopWatch,
   };
+}
+
+const placesOf = ({ concurrency }: RedriveRow): number => concurrency ?? Number.POSITIVE_INFINITY;
+
+/** Rejects when the signal aborts first: then no place is held. */
+function takePlace(places: Bulkhead, signal: AbortSignal): Promise<void> {
+  if (places.tryEnter()) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const leave = () => {
+      if (waiter.leave()) reject(signal.reason);
+    };
+    const waiter = places.queue(() => {
+      signal.removeEventListener("abort", leave);
+      resolve();
+    })!;
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
+  });
 }
 
 /** Feeders of the buckets of one redrive; a rate of null is unlimited. */

@@ -37,7 +37,7 @@ import { ITEM, LIVE_REDRIVES } from "@/lib/store/state-sql";
 const RATE_WINDOW_S = 30;
 
 const COLUMNS = `r.id, r.state, r.mode, r.lane, r.target_id as "targetId",
-  coalesce((select t.name from targets t where t.id = r.target_id), r.target) as target, r.earlier, r.despite, r.rate_per_second as "ratePerSecond", r.selection, r.canary, r.released,
+  coalesce((select t.name from targets t where t.id = r.target_id), r.target) as target, r.earlier, r.despite, r.rate_per_second as "ratePerSecond", r.concurrency, r.selection, r.canary, r.released,
   r.brake, r.brake_seen as "brakeSeen", r.deduplicated, r.waiting_until as "waitingUntilMs",
   r.pause_reason as "pauseReason", r.total, r.delivered, r.passed, r.confirmed, r.failed, r.refused, r.cancelled,
   r.bounced, r.refused_by_reason as "refusedByReason", r.failed_by_reason as "failedByReason",
@@ -67,6 +67,7 @@ type ListedRedrive = RedriveCounts & {
   earlier: Earlier;
   despite: ConfirmableRefusal[];
   ratePerSecond: number | null;
+  concurrency: number | null;
   selection: FrozenSelection;
   canary: Canary | null;
   released: number | null;
@@ -230,6 +231,12 @@ function redriveOut(
     ratePerSecond: row.ratePerSecond,
     effectiveRatePerSecond: row.openSources ? effectiveRate(row.ratePerSecond, targets) : row.ratePerSecond,
     laneRatePerSecond: effectiveRate(null, targets),
+    laneRates: {
+      main: targetId === null ? effectiveRate(null, pacesOf(openSources ?? [], paces.main)) : null,
+      slow: targetId === null ? effectiveRate(null, pacesOf(openSources ?? [], paces.slow)) : null,
+    },
+    concurrency: row.concurrency,
+    places: openSources ? targets.reduce((sum, { bulkhead = 0 }) => sum + bulkhead, 0) : null,
     total: row.total,
     delivered: row.delivered,
     sent: row.delivered - row.deduplicated,

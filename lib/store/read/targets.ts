@@ -65,13 +65,13 @@ export type Paces = Record<"main" | "slow", LanePaces> & { byId: Readonly<Record
 
 export async function readPaces(db: Queryable, viewer: Viewer): Promise<Paces> {
   const rows = await db.query<TargetPace & { id: string; lane: "main" | "slow" | null; source: string }>(
-    `select t.id, t.lane, s.name as source, t.rate_per_second as "ratePerSecond", t.warm_up_ms as "warmUpMs"
+    `select t.id, t.lane, s.name as source, t.rate_per_second as "ratePerSecond", t.warm_up_ms as "warmUpMs", t.bulkhead
        from targets t join sources s on s.id = t.source_id
       where $1::text[] is null or s.name = any($1)`,
     [sourceScope(viewer)],
     { name: "paces" },
   );
-  const paceOf = ({ ratePerSecond, warmUpMs }: TargetPace) => ({ ratePerSecond, warmUpMs });
+  const paceOf = ({ ratePerSecond, warmUpMs, bulkhead }: TargetPace) => ({ ratePerSecond, warmUpMs, bulkhead });
   const of = (lane: "main" | "slow") =>
     Object.fromEntries(rows.filter((row) => row.lane === lane).map((row) => [row.source, paceOf(row)]));
   return { main: of("main"), slow: of("slow"), byId: Object.fromEntries(rows.map((row) => [row.id, paceOf(row)])) };

@@ -12,7 +12,7 @@ import {
 } from "@/lib/core/redrive-state";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
 import type { Queryable, Tx } from "@/lib/store/db";
-import { FINAL_REDRIVES, REDRIVE, startsInTime } from "@/lib/store/state-sql";
+import { FINAL_REDRIVES, ITEM, REDRIVE, startsInTime } from "@/lib/store/state-sql";
 import { endApproval } from "@/lib/store/write/approvals";
 import type { RedriveDelta } from "@/lib/store/write/finish-items";
 
@@ -97,6 +97,8 @@ export type RedriveRow = RedriveCounts & {
   /** Its name when the redrive was asked for. */
   target: string | null;
   ratePerSecond: number | null;
+  /** Sends at once for each worker; null = the places of its targets. */
+  concurrency: number | null;
   selection: FrozenSelection;
   /** Names; null = any source. */
   sources: string[] | null;
@@ -133,7 +135,7 @@ export type RedriveRow = RedriveCounts & {
   breakerWaitOver: boolean;
 };
 
-const COLUMNS = `id, state, mode, lane, target_id as "targetId", target, rate_per_second as "ratePerSecond", selection, sources, cutoff, plan_cursor as "planCursor",
+const COLUMNS = `id, state, mode, lane, target_id as "targetId", target, rate_per_second as "ratePerSecond", concurrency, selection, sources, cutoff, plan_cursor as "planCursor",
   greatest(started_at, hold_until) as "beganAtMs", slices, canary, released, brake, recent, latencies, policies, earlier, despite, total, delivered, passed, failed, refused, cancelled, bounced,
   confirmed, reason,
   case when waiting_until is null then 'not-begun' when waiting_until > now() then 'running' else 'over' end as quiet,
@@ -322,6 +324,28 @@ export async function startableRedrives(db: Queryable): Promise<{ id: string; br
 /** null = the targets' own rates. */
 export async function setRedriveRate(tx: Tx, id: string, ratePerSecond: number | null): Promise<void> {
   await tx.run("update redrives set rate_per_second = $2 where id = $1", [id, ratePerSecond]);
+}
+
+/** null = the places of its targets. */
+export async function setRedriveConcurrency(tx: Tx, id: string, concurrency: number | null): Promise<void> {
+  await tx.run("update redrives set concurrency = $2 where id = $1", [id, concurrency]);
+}
+
+/** What the targets of a redrive's open items take together; null = unlimited, or it has no open items yet. */
+export type PaceCeiling = { ratePerSecond: number | null; places: number | null; targets: string | null };
+
+export async function readPaceCeiling(tx: Tx, id: string): Promise<PaceCeiling> {
+  const [row] = await tx.query<PaceCeiling>(
+    `select case when bool_and(t.rate_per_second is not null) then sum(t.rate_per_second) end as "ratePerSecond",
+            sum(t.bulkhead)::int as places, string_agg(t.name, ', ' order by t.name) as targets
+       from redrives r
+       join targets t on t.id = r.target_id or (r.target_id is null and t.lane = r.lane)
+      where r.id = $1 and exists (
+        select 1 from redrive_items i
+         where i.redrive_id = r.id and i.state = ${ITEM.open} and (r.target_id is not null or i.source_id = t.source_id))`,
+    [id],
+  );
+  return row!;
 }
 
 export async function setRedriveLane(tx: Tx, id: string, lane: "main" | "slow"): Promise<void> {

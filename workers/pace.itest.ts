@@ -1,0 +1,64 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { localViewer } from "@/lib/core/viewer";
+import { changeRedrive } from "@/lib/operations/change-redrive";
+import { openWorld, type World } from "@/lib/testing/redrive-world";
+
+const ada = localViewer("ada");
+let world: World;
+let now = 0;
+let most = 0;
+
+beforeEach(async () => {
+  world = await openWorld({ redisUrl: null });
+  now = 0;
+  most = 0;
+  world.sink.answer = async () => {
+    most = Math.max(most, ++now);
+    await pause(20);
+    now--;
+    return 200;
+  };
+});
+afterEach(async () => {
+  const broken = await world.broken();
+  await world.close();
+  expect(broken).toEqual([]);
+});
+
+test("no more sends at once than the redrive asks for, and as many as its target takes when it asks for none", async () => {
+  await world.park(120);
+  const { id } = await world.request();
+  await changeRedrive(world.deps, { id, change: { concurrency: 2 } }, ada);
+  expect(await world.redrive(id)).toMatchObject({ concurrency: 2, places: 20 });
+  await world.worker();
+  await expect.poll(() => world.sink.arrived.length).toBeGreaterThan(20);
+  expect(most).toBe(2);
+  await changeRedrive(world.deps, { id, change: { concurrency: null } }, ada);
+  await expect.poll(() => most, { interval: 10 }).toBeGreaterThan(2);
+  expect(await world.ended(id)).toMatchObject({ delivered: 120 });
+  expect(most).toBeLessThanOrEqual(20);
+});
+
+test("a pace above what the target takes is refused, with the cause and the fix", async () => {
+  await world.db.run("update targets set rate_per_second = 40 where name = 'orders'");
+  await world.park(3);
+  const { id } = await world.request();
+  const change = (asked: { ratePerSecond: number | null } | { concurrency: number | null }) =>
+    changeRedrive(world.deps, { id, change: asked }, ada);
+  await expect(change({ ratePerSecond: 41 })).rejects.toMatchObject({
+    code: "invalid-request",
+    message: "ratePerSecond: orders takes at most 40/s: choose 40 or less, or raise the rate under Targets",
+  });
+  await expect(change({ concurrency: 21 })).rejects.toMatchObject({
+    message:
+      "concurrency: orders takes at most 20 sends at once: choose 20 or less, or raise the bulkhead under Targets",
+  });
+  await change({ ratePerSecond: 40 });
+  await change({ concurrency: 20 });
+  expect(await world.redrive(id)).toMatchObject({
+    ratePerSecond: 40,
+    concurrency: 20,
+    laneRates: { main: 40, slow: null },
+  });
+});
