@@ -63,6 +63,11 @@ export const COMMAND_NAMES = [
   "approvals",
   "approve",
   "reject",
+  "pace",
+  "held show",
+  "held skip",
+  "held undo",
+  "held release",
   "stop",
   "go",
   "park",
@@ -203,6 +208,7 @@ const eventType: Option = {
   value: "type",
   text: "The event type; default: all types without a schema of their own",
 };
+const heldId: Argument = { name: "id" };
 const redriveId: Argument = { name: "id" };
 
 const SELECTION = "The events are named by their ids as `search` lists them, by a filter, or with --all.";
@@ -475,6 +481,55 @@ export const COMMANDS: readonly Command[] = [
     options: [digest, neededReason],
     details: "It is cancelled, and its events are parked again.",
     examples: ['parkade reject 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --reason "not before the release"'],
+  },
+  {
+    name: "pace",
+    summary: "Change the rate, the sends at once or the lane of a redrive",
+    arguments: [redriveId],
+    options: [
+      { ...rate, text: "At most so many events per second, no more than its targets take" },
+      {
+        name: "concurrency",
+        value: "n",
+        number: "whole",
+        text: "Sends at once for each worker, no more than its targets have places",
+      },
+      { ...lane, text: "The lane that it goes on with" },
+    ],
+    details: "Each is in force within half a second and has an audit entry.",
+    examples: ["parkade pace 019aa9a1-0b7c-7d02-8e55-7f1d2c3b4a50 --rate 2 --concurrency 1"],
+  },
+  {
+    name: "held show",
+    summary: "Show the head of an event's aggregate and the events that it holds",
+    arguments: [heldId],
+    details: "The events are listed in the order in which they are sent.",
+    examples: ["parkade held show 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20"],
+  },
+  {
+    name: "held skip",
+    summary: "Let the later versions of an aggregate pass by its head",
+    arguments: [heldId],
+    options: [neededReason],
+    details:
+      "Nothing is sent. It ends when the head is revised, released or comes back, or by held undo. Once a later version is confirmed the head cannot be sent any more.",
+    examples: ['parkade held skip 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20 --reason "corrected by hand"'],
+  },
+  {
+    name: "held undo",
+    summary: "Let a skipped event hold the later versions again",
+    arguments: [heldId],
+    options: [reason],
+    details: "It changes nothing when the event was not skipped.",
+    examples: ["parkade held undo 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20"],
+  },
+  {
+    name: "held release",
+    summary: "Redrive what an event's head holds, in its order, past the head",
+    arguments: [heldId],
+    options: [neededReason, lane, yes, detach, key],
+    details: "Once one of them is confirmed the head is superseded and cannot be sent any more.",
+    examples: ['parkade held release 019aa9a0-5d5e-7b41-9d3c-0e6a4f1c2b20 --reason "the head was corrected by hand"'],
   },
   {
     name: "stop",

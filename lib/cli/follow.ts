@@ -1,4 +1,5 @@
 import { type Call, countText, patiently, printAnswer } from "@/lib/cli/call";
+import { UsageError } from "@/lib/cli/command-line";
 import { EXIT } from "@/lib/cli/command-table";
 import { factsText } from "@/lib/cli/table";
 import { ApiError } from "@/lib/contract/api-error";
@@ -156,6 +157,24 @@ export async function steer(call: Call, action: "pause" | "resume" | "start" | "
     async () => printSteered(call, await patchRedrive()),
     async () => printSteered(call, await api.change<BulkOperationOut>(`api/v1/operations/${id}`, change)),
   );
+}
+
+/** `pace`: each given value is a change of its own. */
+export async function setPace(call: Call): Promise<number> {
+  const { line, api } = call;
+  const values = {
+    ratePerSecond: line.number("rate"),
+    concurrency: line.number("concurrency"),
+    lane: line.text("lane"),
+  };
+  const asked = Object.entries(values).filter(([, value]) => value !== null);
+  if (asked.length === 0) throw new UsageError("give --rate, --concurrency or --lane", line.command);
+  let answer: (RedriveOut & { underWay: number | null }) | null = null;
+  for (const [name, value] of asked) {
+    const change = { method: "PATCH", body: { [name]: value } } as const;
+    answer = await api.change<RedriveOut & { underWay: number | null }>(`api/v1/redrives/${line.arguments[0]}`, change);
+  }
+  return printSteered(call, answer!);
 }
 
 async function printSteered(

@@ -7,7 +7,8 @@ import { type CommandLine, readCommandLine, UsageError } from "@/lib/cli/command
 import { type CommandName, EXIT, type Names } from "@/lib/cli/command-table";
 import { COMPLETE_WORD, candidates, SCRIPTS, type Shell } from "@/lib/cli/completion";
 import { exportEvents } from "@/lib/cli/export";
-import { follow, steer } from "@/lib/cli/follow";
+import { follow, setPace, steer } from "@/lib/cli/follow";
+import { changeSkip, releaseTail, showTail } from "@/lib/cli/held";
 import { commandText, overviewText } from "@/lib/cli/help";
 import { manPage } from "@/lib/cli/man-page";
 import { listRecipes, mend, removeRecipe, saveRecipe, undoMend } from "@/lib/cli/mend";
@@ -58,8 +59,13 @@ const RUN: Record<CommandName, (call: Call) => Promise<number>> = {
   approvals: listApprovals,
   approve: (call) => decide(call, "approve"),
   reject: (call) => decide(call, "reject"),
+  pace: setPace,
   stop,
   go,
+  "held show": showTail,
+  "held skip": (call) => changeSkip(call, "PUT"),
+  "held undo": (call) => changeSkip(call, "DELETE"),
+  "held release": releaseTail,
   park,
   tail,
   export: exportEvents,
