@@ -165,7 +165,7 @@ export type MendPreviewRequest = z.infer<typeof mendPreviewSchema>;
 const differenceSchema = z.object({ at: z.string(), before: nullableText, after: nullableText });
 export type Difference = z.infer<typeof differenceSchema>;
 
-export const mendItemSchema = named(
+const mendItemSchema = named(
   "MendItem",
   z.object({
     id: idOut,
@@ -285,7 +285,7 @@ export const undoMendSchema = named(
 );
 export type UndoMendRequest = z.infer<typeof undoMendSchema>;
 
-export const RECIPE_NAME_MAX = 100;
+const RECIPE_NAME_MAX = 100;
 
 /** POST /api/v1/recipes. The same name again is the next version of it. */
 export const saveRecipeSchema = named(

@@ -30,9 +30,6 @@ export type ExpressionResult =
 /** Results since the message before. `unusable`: the expression cannot be parsed. */
 export type ExpressionAnswer = { results: ExpressionResult[] } | { unusable: string };
 
-/** Results of one message: those that are lost with a thread are evaluated again. */
-const RESULTS_MAX = 32;
-
 const beside = join(import.meta.dirname, "jsonata.min.js");
 const library = new vm.Script(
   readFileSync(existsSync(beside) ? beside : createRequire(import.meta.url).resolve("jsonata/jsonata.min.js"), "utf8"),
@@ -105,10 +102,20 @@ function prepare(jsonata: Any) {
     throw { code: "D3030", message: `${JSON.stringify(String(value).slice(0, 100))} is no number` };
   };
   let compiled: Any;
-  let state: { text: string } | { fault: string; detail: string | null };
-  const faultOf = (error: Any) => {
+  type State = { text: string } | { fault: string; detail: string | null };
+  let states: State[] = [];
+  const faultOf = (error: Any): State => {
     const detail = String(error?.message ?? error?.code ?? "").slice(0, 300);
     return { fault: "expression-failed", detail: detail === "" ? null : detail };
+  };
+  const stateOf = (value: Any, charsMax: number): State => {
+    try {
+      const text = write(value);
+      if (text === undefined) return { fault: "no-result", detail: null };
+      return text.length > charsMax ? { fault: "too-large", detail: `${text.length} characters` } : { text };
+    } catch (error) {
+      return faultOf(error);
+    }
   };
   return {
     compile(expression: string) {
@@ -123,34 +130,30 @@ function prepare(jsonata: Any) {
         return String(message).slice(0, 300) + (position === undefined ? "" : `, at character ${position}`);
       }
     },
-    /** Its result stands in `read` when all microtasks have run. */
-    start(payload: string, headers: string, charsMax: number) {
-      state = { fault: "expression-failed", detail: "it never ends" };
-      try {
-        compiled.evaluate(parse(payload), { headers: JSON.parse(headers) }).then(
-          (value: Any) => {
-            try {
-              const text = write(value);
-              if (text === undefined) state = { fault: "no-result", detail: null };
-              else if (text.length > charsMax) state = { fault: "too-large", detail: `${text.length} characters` };
-              else state = { text };
-            } catch (error) {
-              state = faultOf(error);
-            }
-          },
-          (error: Any) => {
-            state = faultOf(error);
-          },
-        );
-      } catch (error) {
-        state = faultOf(error);
+    /** `inputs`: a list of payload and headers, as JSON. The results stand in `read` when all microtasks have run. */
+    start(inputs: string, charsMax: number) {
+      states = [];
+      for (const [index, [payload, headers]] of JSON.parse(inputs).entries()) {
+        states[index] = { fault: "expression-failed", detail: "it never ends" };
+        const end = (state: State) => {
+          states[index] = state;
+        };
+        try {
+          const evaluated = compiled.evaluate(parse(payload), { headers: JSON.parse(headers) });
+          evaluated.then(
+            (value: Any) => end(stateOf(value, charsMax)),
+            (error: Any) => end(faultOf(error)),
+          );
+        } catch (error) {
+          end(faultOf(error));
+        }
       }
     },
-    read: () => JSON.stringify(state),
+    read: () => JSON.stringify(states),
   };
 }
 
-const START = new vm.Script("run.start(payload, headers, charsMax)");
+const START = new vm.Script("run.start(inputs, charsMax)");
 const READ = new vm.Script("run.read()");
 const COMPILE = new vm.Script("run.compile(expression)");
 const PREPARE = new vm.Script(
@@ -177,25 +180,43 @@ function contextOf({ expression, limitMs }: ExpressionJob): vm.Context {
   return object;
 }
 
+type Input = ExpressionJob["inputs"][number];
+
 /** Runs of one input: on a machine that is busy elsewhere the time passes without it. */
 const TRIES_MAX = 5;
+/** Inputs of one run under one time limit, whose timer costs as much as an evaluation; and characters, for the memory. */
+const RUN_MAX = 16;
+const RUN_CHARS_MAX = 64 * 1024;
 
-function evaluate(job: ExpressionJob, input: ExpressionJob["inputs"][number], tries = 1): ExpressionResult {
+/** The first inputs, as many as one run takes. */
+function firstRun(inputs: readonly Input[]): readonly Input[] {
+  let chars = 0;
+  const end = inputs.findIndex(({ payload }, index) => {
+    chars += payload.length;
+    return index > 0 && (index === RUN_MAX || chars > RUN_CHARS_MAX);
+  });
+  return end < 0 ? inputs : inputs.slice(0, end);
+}
+
+/** Several that do not end in the time of one are evaluated one by one. */
+function evaluate(job: ExpressionJob, inputs: readonly Input[], tries = 1): ExpressionResult[] {
   const object = contextOf(job);
-  Object.assign(object, input, { charsMax: job.charsMax });
+  object.inputs = JSON.stringify(inputs.map(({ payload, headers }) => [payload, headers]));
+  object.charsMax = job.charsMax;
   const cpu = cpuMs();
   try {
     START.runInContext(object, { timeout: job.limitMs });
-    return JSON.parse(READ.runInContext(object) as string) as ExpressionResult;
+    return JSON.parse(READ.runInContext(object) as string) as ExpressionResult[];
   } catch (error) {
     // What was stopped half-way must not go on in the next run.
     kept = null;
+    if (inputs.length > 1) return inputs.flatMap((input) => evaluate(job, [input]));
     if ((error as { code?: unknown }).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") {
-      return { fault: "expression-failed", detail: null };
+      return [{ fault: "expression-failed", detail: null }];
     }
     const waited = cpuMs() - cpu < job.limitMs / 2;
-    if (waited && tries < TRIES_MAX) return evaluate(job, input, tries + 1);
-    return { fault: "expression-timeout", detail: `longer than ${job.limitMs} ms` };
+    if (waited && tries < TRIES_MAX) return evaluate(job, inputs, tries + 1);
+    return [{ fault: "expression-timeout", detail: `longer than ${job.limitMs} ms` }];
   }
 }
 
@@ -213,12 +234,10 @@ parentPort?.on("message", (job: ExpressionJob) => {
     post({ unusable: error instanceof Error ? error.message : "it cannot be parsed" });
     return;
   }
-  let results: ExpressionResult[] = [];
-  for (const [index, input] of job.inputs.entries()) {
-    results.push(evaluate(job, input));
-    if (results.length < RESULTS_MAX && index < job.inputs.length - 1) continue;
-    post({ results });
-    results = [];
+  for (let left = job.inputs; left.length > 0; ) {
+    const run = firstRun(left);
+    post({ results: evaluate(job, run) });
+    left = left.slice(run.length);
   }
   if (job.inputs.length === 0) post({ results: [] });
 });

@@ -9,11 +9,13 @@ const LIMIT_MS = 200;
 const OVERRUNS_MAX = 5;
 /** An expression that builds large values ends its thread instead of the process. */
 const MEMORY_MB = 96;
+/** The thread evaluates so many together, at most. */
+const TOGETHER_MAX = 16;
 /** Loading the thread, and parsing the expression. */
 const BOOT_MS = 15_000;
 
 /** `memory`: the thread reached its limit and was replaced. */
-export type Evaluated = ExpressionResult | { fault: "expression-memory"; detail: null };
+type Evaluated = ExpressionResult | { fault: "expression-memory"; detail: null };
 
 export type Expressions = {
   /** The results in the order of the inputs, or why the expression cannot be parsed. */
@@ -81,10 +83,10 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
   }: Parameters<Expressions["evaluate"]>[0]): ReturnType<Expressions["evaluate"]> {
     const results: Evaluated[] = [];
     let inARow = 0;
-    // After an end without a result the next input alone shows whether it is the one that ends the thread.
-    let alone = false;
+    // The thread evaluates some together, and one of those ends it: they follow one by one.
+    let alone = 0;
     do {
-      const batch = inputs.slice(results.length, results.length + (alone || inARow > 0 ? 1 : inputs.length));
+      const batch = inputs.slice(results.length, results.length + (alone > 0 || inARow > 0 ? 1 : inputs.length));
       const { answers, ended } = await run({ ...rest, inputs: batch, limitMs });
       for (const answer of answers) {
         if ("unusable" in answer) return answer;
@@ -98,7 +100,7 @@ export function createExpressions(clock: Clock, { limitMs = LIMIT_MS } = {}): Ex
         results.push({ fault: "expression-memory", detail: null });
         inARow++;
       }
-      alone = ended && batch.length > 1;
+      alone = ended && batch.length > 1 ? TOGETHER_MAX : alone - 1;
       if (inARow < OVERRUNS_MAX) continue;
       const skipped = `not tried: ${OVERRUNS_MAX} events in a row before it took too long`;
       while (results.length < inputs.length) results.push({ fault: "expression-timeout", detail: skipped });

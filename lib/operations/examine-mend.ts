@@ -32,7 +32,7 @@ export type Examined<Candidate extends MendCandidate = MendCandidate> = {
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /** Why an event of this status cannot be revised; null = it can. */
-export function statusRefusal(status: EventStatus): string | null {
+function statusRefusal(status: EventStatus): string | null {
   if (status === EVENT_MOVES.freeze.to) return "event-queued";
   return (REVISABLE_STATUSES as readonly EventStatus[]).includes(status) ? null : "already-redriven";
 }

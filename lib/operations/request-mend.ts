@@ -23,10 +23,12 @@ import { answerOnce, type IdempotentRequest } from "@/lib/store/write/idempotent
 import { freezeMend } from "@/lib/store/write/mends";
 
 /** Events of one mend: they are frozen in the transaction of the request. */
-export const MEND_EVENTS_MAX = 500_000;
+const MEND_EVENTS_MAX = 500_000;
 /** For so long a request looks for an event that would change. Freezing, and the first events, take a second. */
 const LOOK_MS_MAX = 20_000;
 const LOOK_CHUNK = 1_000;
+/** One statement: 500,000 events are frozen by one, in some seconds. */
+const FREEZE_MS_MAX = 60_000;
 
 type Idempotent = { idempotency: IdempotentRequest | null };
 
@@ -115,7 +117,9 @@ async function begin(
   nowMs: number,
   work: (tx: Tx) => Promise<BulkAnswer>,
 ): Promise<BulkAnswer> {
-  const { answer, isNew } = await inTransaction(deps.db, (tx) => answerOnce(tx, idempotency, nowMs, () => work(tx)));
+  const { answer, isNew } = await inTransaction(deps.db, (tx) => answerOnce(tx, idempotency, nowMs, () => work(tx)), {
+    statementTimeoutMs: FREEZE_MS_MAX,
+  });
   if (isNew) await ringOrLog(deps, answer.id!);
   return answer;
 }
