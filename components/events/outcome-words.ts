@@ -2,6 +2,7 @@ import { refusalSentence } from "@/components/redrives/refusal-words";
 import type { RedriveItemOut, RedriveOut } from "@/lib/contract/redrives";
 import { ITEM_ENDS } from "@/lib/core/item-state";
 import { isFinal } from "@/lib/core/redrive-state";
+import { GATE_REFUSALS } from "@/lib/core/refusal";
 
 export type OutcomeWords = { title: string; detail?: string; tone: "neutral" | "success" | "error" };
 
@@ -34,7 +35,9 @@ export function outcomeWords(name: string, mode: RedriveOut["mode"], item: Item)
     case "refused": {
       const title = mode === "verify" ? `${name} would be refused` : `${name} was refused`;
       const sentence = `It ${refusalSentence(item.result ?? "")}.`;
-      const found = item.findings.find((finding) => finding.ok === false)?.detail;
+      // What the gate found is in the sentence already.
+      const byGate = GATE_REFUSALS.some((refusal) => refusal === item.result);
+      const found = byGate ? undefined : item.findings.find((finding) => finding.ok === false)?.detail;
       return { title, detail: found ? `${sentence} ${found}` : sentence, tone: "error" };
     }
     case "cancelled":

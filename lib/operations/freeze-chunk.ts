@@ -1,7 +1,7 @@
 import type { ScopedSelection } from "@/lib/contract/scope";
 import { aggregateKey, aggregateKeyOf } from "@/lib/core/aggregate";
 import { EVENT_MOVES } from "@/lib/core/event-state";
-import { gate } from "@/lib/core/gate";
+import { type GateRules, gate, gateChecks } from "@/lib/core/gate";
 import { type Earlier, headOf, headText, isHeldBy } from "@/lib/core/order-gate";
 import { sliceOf } from "@/lib/core/redrive-plan";
 import type { ConfirmableRefusal } from "@/lib/core/refusal";
@@ -56,16 +56,20 @@ async function gateEach(
   nowMs: number,
 ): Promise<PlannedItem[]> {
   const rules = await readRulesOver(tx, candidates);
+  const gateRules: GateRules = {
+    controls: rules.index,
+    redriveLimit: rules.settings.redriveLimit,
+    nowMs,
+    at: "request",
+    despite: redrive.despite,
+  };
   return candidates.map((candidate) => {
-    const ruling = gate(candidate, {
-      controls: rules.index,
-      redriveLimit: rules.settings.redriveLimit,
-      nowMs,
-      at: "request",
-      despite: redrive.despite,
-    });
-    const refusal = ruling.pass ? null : ruling.refusal;
-    return { candidate, slice: sliceOf(candidate, redrive.slices), refusal, detail: null };
+    const ruling = gate(candidate, gateRules);
+    const item = { candidate, slice: sliceOf(candidate, redrive.slices), detail: null };
+    // No worker looks at a refused event: what a person is to know of it is written here.
+    return ruling.pass
+      ? { ...item, refusal: null }
+      : { ...item, refusal: ruling.refusal, findings: gateChecks(candidate, gateRules).filter(({ ok }) => !ok) };
   });
 }
 

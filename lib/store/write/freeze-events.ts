@@ -1,3 +1,4 @@
+import type { Check } from "@/lib/core/dry-run";
 import { FROZEN_AS } from "@/lib/core/item-state";
 import type { Refusal } from "@/lib/core/refusal";
 import type { Tx } from "@/lib/store/db";
@@ -7,7 +8,14 @@ import { checked } from "@/lib/store/write/fence";
 import { rollupOf } from "@/lib/store/write/rollup";
 
 /** A candidate with its place in the plan and the decision of the gate; refusal null = freeze it. */
-export type PlannedItem = { candidate: Candidate; slice: number; refusal: Refusal | null; detail: string | null };
+export type PlannedItem = {
+  candidate: Candidate;
+  slice: number;
+  refusal: Refusal | null;
+  detail: string | null;
+  /** Of one that the gate refuses: every rule that does. */
+  findings?: readonly Check[];
+};
 
 /**
  * Moves PENDING events to QUEUED and writes their open items, in one statement: compare-and-set, so that only one of
@@ -43,13 +51,14 @@ export async function insertItems(tx: Tx, redriveId: string, items: readonly Pla
   if (items.length === 0) return;
   await tx.run(
     `insert into redrive_items (id, redrive_id, slice, source_id, aggregate_type, aggregate_id, version, error_code, revision, state, result,
-                                detail, finished_at)
+                                detail, verdict, finished_at)
      select w.id, $1, w.slice, w.source_id, coalesce(w.aggregate_type, ''), w.aggregate_id, w.version, w.error_code,
-            w.revision, w.state, w.refusal, w.detail,
+            w.revision, w.state, w.refusal, w.detail, w.findings::jsonb,
             case when w.refusal is null then null else now() end
        from unnest($2::uuid[], $3::int[], $4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::text[],
-                   $9::text[], $10::text[], $11::text[], $12::int[])
-         as w(id, slice, source_id, aggregate_type, aggregate_id, version, error_code, refusal, detail, state, revision)`,
+                   $9::text[], $10::text[], $11::text[], $12::int[], $13::text[])
+         as w(id, slice, source_id, aggregate_type, aggregate_id, version, error_code, refusal, detail, state, revision,
+              findings)`,
     [
       redriveId,
       items.map((item) => item.candidate.id),
@@ -63,6 +72,7 @@ export async function insertItems(tx: Tx, redriveId: string, items: readonly Pla
       items.map((item) => item.detail),
       items.map((item) => (item.refusal === null ? FROZEN_AS.passes : FROZEN_AS.stopped)),
       items.map((item) => item.candidate.revision),
+      items.map((item) => (item.findings ? JSON.stringify(item.findings) : null)),
     ],
     { name: "insert-items" },
   );
