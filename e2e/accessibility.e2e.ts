@@ -40,6 +40,7 @@ for (const { colorScheme, tag } of LOOKS) {
         `/mend?source=${source.name}`,
         "/groups",
         "/redrives",
+        "/approvals",
         `/redrives/${redrive!.id}`,
         "/controls",
         "/targets",

@@ -82,7 +82,7 @@ test("a redrive at a time waits, says so, and is started now", async ({ page, pa
   const at = new Date(Date.now() + 3_600_000).toISOString().slice(0, 16);
   await dialog.getByLabel("Start at, in the time zone of this browser").fill(at);
   await dialog.getByRole("button", { name: "Redrive 2 events" }).click();
-  await page.getByRole("button", { name: "View" }).click();
+  await page.getByRole("button", { name: "View", exact: true }).click();
   await expect(page.getByText(`Starts at`)).toContainText(at.slice(11));
   expect(await source.statuses()).toEqual({ QUEUED: 2 });
   expect(await violations(page)).toEqual([]);

@@ -1,6 +1,7 @@
 "use client";
 
 import { useMemo } from "react";
+import { waitWords } from "@/components/approvals/approval-words";
 import { Panel } from "@/components/ui/panel";
 import { TimeAbsolute } from "@/components/ui/time-ago";
 import type { RedriveOut } from "@/lib/contract/redrives";
@@ -76,7 +77,7 @@ function stateWords(redrive: RedriveOut): string {
     case "PLANNING":
       return "freezing the set";
     case "PLANNED":
-      return "waiting for a worker";
+      return waitWords(redrive.waitsFor) ?? "waiting for a worker";
     case "PAUSED":
       return "paused: nothing is sent";
     case "DONE":

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { ActionButton } from "@/components/ui/action-button";
 import { Dialog } from "@/components/ui/dialog";
 import { ErrorPanel } from "@/components/ui/error-panel";
+import { Checkbox } from "@/components/ui/input";
 import { showToast } from "@/components/ui/toast";
 import { useProbe, useSaveSource } from "@/lib/browser/sources";
 import type { KindOut } from "@/lib/contract/kinds";
@@ -18,6 +19,7 @@ import { bodyOf, errorsOf, type SourceDraft, type SourceErrors, sourceDraft } fr
 export function EditSourceDialog(props: { source: SourceOut; kind: KindOut; onClose: () => void }) {
   const { source, kind, onClose } = props;
   const [draft, setDraft] = useState(() => sourceDraft(source));
+  const [needsApproval, setNeedsApproval] = useState(source.needsApproval);
   const [pressed, setPressed] = useState(false);
   const change = useSaveSource(source.name);
   const probe = useProbe();
@@ -35,7 +37,8 @@ export function EditSourceDialog(props: { source: SourceOut; kind: KindOut; onCl
     probe.reset();
     if (!result.ok) return;
     try {
-      await change.mutateAsync(result.body);
+      const mark = needsApproval === source.needsApproval ? {} : { needsApproval };
+      await change.mutateAsync({ ...result.body, ...mark });
     } catch {
       return; // shown from `failure`, and beside its fields
     }
@@ -83,6 +86,20 @@ export function EditSourceDialog(props: { source: SourceOut; kind: KindOut; onCl
           error={errors.payloadSchema}
           onText={(payloadSchema) => set({ payloadSchema })}
         />
+        <label htmlFor="source-needs-approval" className="flex items-baseline gap-2 border-t border-line pt-3">
+          <Checkbox
+            id="source-needs-approval"
+            className="translate-y-0.5"
+            checked={needsApproval}
+            onChange={(event) => setNeedsApproval(event.target.checked)}
+          />
+          <span>
+            Needs approval{" "}
+            <span className="text-muted">
+              each redrive or mend of its events waits until a second person approves it
+            </span>
+          </span>
+        </label>
       </form>
     </Dialog>
   );

@@ -217,6 +217,7 @@ function Footer({ target, engine }: { target: TargetOut; engine: EngineView | nu
           </a>
         </span>
         <span>{target.retryable ? "repeats by itself" : "not repeated by itself"}</span>
+        {target.needsApproval ? <span>needs approval</span> : null}
         {target.noBursts ? <span>no bursts</span> : null}
         {target.warmUpMs > 0 ? <span>warms up in {formatDuration(target.warmUpMs)}</span> : null}
         {target.fallback ? <span>while it takes nothing, a send {fallbackWords(target.fallback)}</span> : null}

@@ -62,6 +62,13 @@ export function TargetDialog(props: {
               label="May be repeated automatically"
               hint="Only for a target that honours the Idempotency-Key or does no harm twice."
             />
+            <Toggle
+              id="target-needs-approval"
+              checked={draft.needsApproval}
+              onChecked={(needsApproval) => set({ needsApproval })}
+              label="Needs approval"
+              hint="Each redrive to it waits until a second person approves it."
+            />
           </>
         );
       }}

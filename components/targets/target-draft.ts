@@ -13,6 +13,7 @@ export type TargetDraft = {
   bulkhead: string;
   policyName: string;
   retryable: boolean;
+  needsApproval: boolean;
   /** Seconds; empty = none. */
   warmUp: string;
   noBursts: boolean;
@@ -29,6 +30,7 @@ export function targetDraft(target: TargetOut): TargetDraft {
     bulkhead: String(target.bulkhead),
     policyName: target.policyName,
     retryable: target.retryable,
+    needsApproval: target.needsApproval,
     warmUp: target.warmUpMs === 0 ? "" : String(target.warmUpMs / 1_000),
     noBursts: target.noBursts,
     fallback:
@@ -58,9 +60,10 @@ export function targetChange(target: TargetOut, draft: TargetDraft, reason: stri
   if (draft.fallback === "defer" && !(deferMs >= 1_000 && deferMs <= 86_400_000))
     errors.deferMinutes = "Minutes, above 0 and at most 1,440.";
   if (Object.keys(errors).length > 0) return { ok: false, errors };
-  const { policyName, retryable, noBursts } = draft;
+  const { policyName, retryable, needsApproval, noBursts } = draft;
   const fallback = fallbackOf(draft.fallback, deferMs);
-  const wanted = { ratePerSecond: rate, burst, bulkhead, policyName, retryable, warmUpMs, noBursts, fallback };
+  const pace = { ratePerSecond: rate, burst, bulkhead, warmUpMs, noBursts };
+  const wanted = { ...pace, policyName, retryable, needsApproval, fallback };
   const changed = Object.entries(wanted).filter(
     ([name, value]) => JSON.stringify(target[name as keyof typeof wanted]) !== JSON.stringify(value),
   );
