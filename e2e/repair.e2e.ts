@@ -21,8 +21,9 @@ test.describe("one event", () => {
     await page.goto(`/events/${id}`);
     await expect(async () => {
       await page.keyboard.press("e");
-      await expect(editor(page)).toBeFocused({ timeout: 3_000 });
+      await expect(page).toHaveURL(/edit=1/, { timeout: 3_000 });
     }).toPass();
+    await expect(editor(page)).toBeFocused();
 
     await expect(page.locator(".cm-lintRange-error")).toHaveText('"12"');
     await expect(page.getByRole("list", { name: "Problems" })).toContainText("/amount");
@@ -167,8 +168,8 @@ test.describe("a renamed field", () => {
     await page.reload();
     await page.getByRole("button", { name: "Redrive the 12 that passed…" }).click();
     const dialog = page.getByRole("dialog");
-    await expect(dialog.getByRole("checkbox", { name: /canary/i })).toBeChecked();
-    await dialog.getByRole("textbox", { name: "Reason" }).fill("mended");
+    await expect(dialog.getByRole("checkbox", { name: /^1, 10, then all/ })).toBeChecked();
+    await dialog.getByRole("textbox", { name: /^Reason/ }).fill("mended");
     await dialog.getByRole("button", { name: "Redrive 12 events" }).click();
     await expect.poll(() => downstream.deliveries(source.path), { timeout: 60_000 }).toHaveLength(12);
     const deliveries = await downstream.deliveries(source.path);

@@ -101,7 +101,7 @@ function repeatedNames(root: Node): PlacedProblem[] {
 }
 
 /** The names and indexes of a JSON pointer. */
-export function pointerKeys(pointer: string): string[] {
+function pointerKeys(pointer: string): string[] {
   return pointer
     .split("/")
     .slice(1)

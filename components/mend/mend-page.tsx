@@ -64,7 +64,7 @@ export function MendPage() {
     <>
       <PageHeader title="Mend" meta={selection === null ? undefined : selectionWords(selection)} />
       <Stepper step={step} />
-      <div className="grid gap-3 px-3 pb-6">
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-3 px-3 pb-6">
         {mend === null && selection !== null ? <Write selection={selection} onStarted={started("mend")} /> : null}
         {mend === null ? null : (
           <Panel title="Mended" bodyClassName="p-3">
@@ -149,8 +149,8 @@ function Write({ selection, onStarted }: { selection: Selection; onStarted: (ope
   };
   return (
     <>
-      <div className="grid items-start gap-3 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
-        <Panel title="Recipe" bodyClassName="grid gap-3 p-3">
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-3 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+        <Panel title="Recipe" bodyClassName="grid grid-cols-[minmax(0,1fr)] gap-3 p-3">
           <RecipeEditor
             draft={draft}
             recipe={recipe}
@@ -207,7 +207,11 @@ function Sample({
   const settled = useSettled(recipe);
   const tried = useMendOf(ids, settled);
   return (
-    <Panel title="Samples" meta="the first of the events, as you write" bodyClassName="grid gap-2 p-3">
+    <Panel
+      title="Samples"
+      meta="the first of the events, as you write"
+      bodyClassName="grid grid-cols-[minmax(0,1fr)] gap-2 p-3"
+    >
       {error ? <ErrorPanel error={error} inline onRetry={onRetry} /> : null}
       {tried.isError ? <ErrorPanel error={tried.error} inline title="The recipe cannot be tried" /> : null}
       {settled === null ? (
@@ -254,7 +258,7 @@ function Previewed({
 }) {
   const counting = useMendCounts(selection, recipe);
   return (
-    <div className="grid items-start gap-3 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+    <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-3 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
       <Panel title="Preview" meta={stale ? "of the recipe before your last change" : undefined} bodyClassName="p-3">
         <MendPreview select={selection} recipe={recipe} counting={counting} />
       </Panel>

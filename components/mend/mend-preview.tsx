@@ -13,7 +13,7 @@ import type { Selection } from "@/lib/contract/selection";
 import { formatNumber, plural, shortenId, visible } from "@/lib/core/format";
 import { MEND_FAILURES, MEND_OUTCOMES, MEND_REASONS, type MendOutcome } from "@/lib/core/mending";
 
-export const OUTCOMES: Record<MendOutcome, { word: string; shape: ShapeName; colour: string }> = {
+const OUTCOMES: Record<MendOutcome, { word: string; shape: ShapeName; colour: string }> = {
   changed: { word: "change", shape: "half", colour: "text-cooling" },
   unchanged: { word: "stay as they are", shape: "ring", colour: "text-muted" },
   "breaks-schema": { word: "would break their schema", shape: "triangle", colour: "text-warning" },
@@ -31,7 +31,7 @@ const ONE: Record<MendOutcome, string> = {
 
 const sum = (counts: Record<string, number>) => Object.values(counts).reduce((total, count) => total + count, 0);
 
-export function countOf(counts: MendCounts, outcome: MendOutcome): number {
+function countOf(counts: MendCounts, outcome: MendOutcome): number {
   switch (outcome) {
     case "changed":
     case "unchanged":
@@ -48,7 +48,7 @@ export function countOf(counts: MendCounts, outcome: MendOutcome): number {
 export function MendPreview({ select, recipe, counting }: { select: Selection; recipe: Recipe; counting: Counting }) {
   const [outcome, setOutcome] = useState<MendOutcome | null>(null);
   return (
-    <div className="grid gap-3">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
       <Counts counting={counting} chosen={outcome} onChoose={setOutcome} />
       <Items key={outcome ?? "all"} select={select} recipe={recipe} outcome={outcome} />
     </div>
@@ -108,7 +108,7 @@ function Counts({
 }
 
 const reasonList = (counts: Record<string, number>) =>
-  Object.entries(counts).map(([reason, count]) => `${formatNumber(count)} ${reasonText(reason)}`);
+  Object.entries(counts).map(([reason, count]) => `${reasonText(reason)} (${formatNumber(count)})`);
 
 function reasonText(reason: string): string {
   const known: Record<string, string> = { ...MEND_REASONS, ...MEND_FAILURES };
@@ -119,12 +119,12 @@ function Items({ select, recipe, outcome }: { select: Selection; recipe: Recipe;
   const read = useMendPreview(select, recipe, outcome);
   const items = read.data?.pages.flatMap((page) => page.items) ?? [];
   return (
-    <section aria-label="Events of the preview" className="grid gap-1">
+    <section aria-label="Events of the preview" className="grid grid-cols-[minmax(0,1fr)] gap-1">
       <ReadError read={read} stale={items.length > 0} />
       {read.isPending ? (
         <SkeletonRows rows={5} columns={["w-40", "flex-1"]} />
       ) : items.length > 0 ? (
-        <ul className="grid gap-px overflow-hidden rounded-md border border-line bg-line">
+        <ul className="grid grid-cols-[minmax(0,1fr)] gap-px overflow-hidden rounded-md border border-line bg-line">
           {items.map((item) => (
             <MendLine key={item.id} item={item} />
           ))}
@@ -144,7 +144,7 @@ export function MendLine({ item }: { item: MendItem }) {
   const { shape, colour } = OUTCOMES[item.outcome];
   const grown = item.bytesAfter - item.bytesBefore;
   return (
-    <li className="grid gap-1 bg-surface px-3 py-2">
+    <li className="grid grid-cols-[minmax(0,1fr)] gap-1 bg-surface px-3 py-2">
       <p className="flex flex-wrap items-baseline gap-x-3">
         <span className={classNames("inline-flex items-center gap-1.5", colour)}>
           <Shape name={shape} />
@@ -176,7 +176,7 @@ export function MendLine({ item }: { item: MendItem }) {
   );
 }
 
-export function Differences({ differences, more }: { differences: Difference[]; more: boolean }) {
+function Differences({ differences, more }: { differences: Difference[]; more: boolean }) {
   if (differences.length === 0) return null;
   return (
     <ul className="grid gap-0.5 font-mono text-sm">

@@ -18,7 +18,7 @@ const RECIPES: Recipe[] = [
       { op: "copy", from: "/a", to: "/b", when: { at: "/a", exists: false } },
       { op: "move", from: "/a", to: "/lines/-", when: { at: "/a", equalsJson: "12", not: true } },
       { op: "convert", at: "/customerId", to: "string", when: { at: "/customerId", type: "number" } },
-      { op: "set", at: "", json: "{}", when: { at: "/v", matches: "1.*" } },
+      { op: "convert", at: "", to: "json", when: { at: "/v", matches: "1.*" } },
     ],
   },
   { kind: "json-patch", patch: '[{"op": "remove", "path": "/a"}]' },
@@ -54,6 +54,7 @@ describe("what is wrong with a draft", () => {
       [1, "value"],
     ]);
     expect(faults(form({ op: "remove", at: "" }))).toEqual([[0, "at"]]);
+    expect(faults(form({ op: "set", at: "", value: "1" }))).toEqual([[0, "at"]]);
     expect(faults(form({ op: "move", at: "/a", to: "" }))).toEqual([[0, "to"]]);
     const when = { at: "a", test: "equals" as const, value: "x y" };
     expect(faults(form({ op: "remove", at: "/a", when }))).toEqual([

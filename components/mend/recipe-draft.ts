@@ -11,7 +11,7 @@ export type RecipeDraft = {
 };
 
 export const STEP_OPS = ["set", "rename", "remove", "copy", "move", "convert"] as const;
-export type StepOp = (typeof STEP_OPS)[number];
+type StepOp = (typeof STEP_OPS)[number];
 export const CONVERT_TO = [
   "string",
   "number",
@@ -93,9 +93,10 @@ function faultsOf(draft: RecipeDraft): RecipeFault[] {
   }
 }
 
+/** An empty place is the whole payload. Only a conversion takes it: a field that was left empty must not replace everything. */
 function stepFaults({ op, at, to, value, when }: StepDraft): [field: string, detail: string][] {
   const faults: [string, string][] = [];
-  if (!PLACE.test(at) || (at === "" && op !== "set" && op !== "convert")) faults.push(["at", NO_PLACE]);
+  if (!PLACE.test(at) || (at === "" && op !== "convert")) faults.push(["at", NO_PLACE]);
   if (op === "set" && parsed(value) === undefined)
     faults.push(["value", 'must be JSON: text stands between double quotes, "like this"']);
   if (op === "rename" && to === "") faults.push(["to", "give it a new name"]);

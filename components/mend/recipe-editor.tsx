@@ -34,7 +34,7 @@ export function RecipeEditor({
   // A loaded recipe makes the editors anew: they keep their own text.
   const [generation, setGeneration] = useState(0);
   const text = (field: "jsonPatch" | "mergePatch" | "expression", label: string, hint: string) => (
-    <div className="grid gap-1 py-2">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-1 py-2">
       <p className="text-sm text-muted">{hint}</p>
       <CodeEditor
         key={`${field} ${generation}`}
@@ -51,7 +51,7 @@ export function RecipeEditor({
   );
   const whole = faults.filter(({ step }) => step === null);
   return (
-    <div className="grid gap-2">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
       <SavedRecipes
         recipe={recipe}
         source={source}
@@ -189,7 +189,7 @@ function SavedRecipes({
         </Button>
       ) : null}
       <form
-        className="ml-auto flex items-center gap-1.5"
+        className="ml-auto flex min-w-0 items-center gap-1.5"
         onSubmit={(event) => {
           event.preventDefault();
           void store();

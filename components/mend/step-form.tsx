@@ -70,13 +70,13 @@ export function StepForm({
     focusStep(steps.length);
   };
   return (
-    <div className="grid gap-2">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
       <datalist id={placesId}>
         {places.map((place) => (
           <option key={place} value={place} />
         ))}
       </datalist>
-      <ol ref={list} aria-label="Steps" className="grid gap-2">
+      <ol ref={list} aria-label="Steps" className="grid grid-cols-[minmax(0,1fr)] gap-2">
         {steps.map((step, at) => (
           <li
             key={step.key}
@@ -86,7 +86,7 @@ export function StepForm({
               event.preventDefault();
               move(at, by);
             }}
-            className="grid gap-2 rounded-md border border-line bg-surface p-2"
+            className="grid grid-cols-[minmax(0,1fr)] gap-2 rounded-md border border-line bg-surface p-2"
           >
             <div className="flex items-start gap-2">
               <span className="w-4 pt-1 text-right font-mono text-sm text-faint">{at + 1}</span>
@@ -162,7 +162,7 @@ function StepFields({
     />
   );
   return (
-    <div className="grid min-w-0 flex-1 gap-2">
+    <div className="grid min-w-0 flex-1 grid-cols-[minmax(0,1fr)] gap-2">
       <div className="flex flex-wrap items-center gap-2">
         <Select
           aria-label={`What step ${number} does`}
@@ -198,6 +198,7 @@ function StepFields({
             options={TYPES}
             value={step.to === "" ? "string" : step.to}
             onChange={(event) => onChange({ to: event.target.value })}
+            className="max-w-full"
           />
         ) : op === "remove" ? null : (
           place("To", "to", step.to, (to) => onChange({ to }))
