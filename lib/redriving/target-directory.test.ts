@@ -214,4 +214,38 @@ describe("the directory of targets", () => {
     expect(await directory.heldSources(redrive({}, "slow"))).toMatchObject({ sourceIds: [] });
     expect(store.reads).toBeGreaterThan(0);
   });
+
+  it("holds the sources of a stopped target until it is resumed, and ends the waits for it", async () => {
+    const { directory, store } = directoryOf(ORDERS);
+    const target = opened(await directory.find("s1", redrive()));
+    store.targets = [{ ...ORDERS, stopped: true }];
+    await directory.reread();
+    expect(await directory.heldSources(redrive())).toEqual({ sourceIds: ["s1"], waitMs: Number.POSITIVE_INFINITY });
+    expect(target.stopped.aborted).toBe(true);
+    store.targets = [{ ...ORDERS, resumedAtMs: 7_000 }];
+    await directory.reread();
+    expect(await directory.heldSources(redrive())).toMatchObject({ sourceIds: [] });
+    expect(target.stopped.aborted).toBe(false);
+    expect(target.row.resumedAtMs).toBe(7_000);
+  });
+
+  it("sends nothing of a stopped target to its fallback, and nothing to a stopped fallback", async () => {
+    const spare = { ...ORDERS, id: "t2", name: "orders-spare", lane: null, destination: {} } as TargetRow;
+    const falls = { ...ORDERS, fallback: { kind: "target" as const, target: spare.name } };
+    const { directory, store, clock } = directoryOf(falls, spare);
+    const { state } = opened(await directory.find("s1", redrive()));
+    store.targets = [{ ...falls, stopped: true }, spare];
+    await directory.reread();
+    expect(await directory.heldSources(redrive())).toMatchObject({ sourceIds: ["s1"] });
+
+    store.targets = [falls, spare];
+    await directory.reread();
+    for (let calls = 0; calls < 200; calls++) {
+      state.breaker!.record(state.breaker!.acquire(clock.nowMs()), true, 10, clock.nowMs());
+    }
+    expect(await directory.heldSources(redrive())).toMatchObject({ sourceIds: [] });
+    store.targets = [falls, { ...spare, stopped: true }];
+    await directory.reread();
+    expect(await directory.heldSources(redrive())).toMatchObject({ sourceIds: ["s1"] });
+  });
 });
