@@ -231,7 +231,6 @@ function EventTabs({ event }: { event: EventDetail }) {
         {
           id: "revisions",
           label: "Revisions",
-          count: event.revision,
           content: <RevisionsView event={event} />,
         },
         {
