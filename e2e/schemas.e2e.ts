@@ -67,5 +67,5 @@ test("a schema is inferred from what went through; a broken event is refused wit
   await versions.getByLabel(/^Reason/).fill("too strict");
   await versions.getByRole("button", { name: "Retire this schema" }).click();
   await toast(page, "The schema is retired");
-  await expect(panel).toContainText("retired, had 1 versions");
+  await expect(panel).toContainText("retired, had 1 version");
 });

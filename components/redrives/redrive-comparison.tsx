@@ -16,7 +16,7 @@ export function RedriveComparison({ redrive, className }: { redrive: RedriveOut;
   return (
     <Panel title="Against the dry run before" className={className} bodyClassName="grid gap-2 p-3">
       <p className="text-muted">
-        <Link href={`/redrives/${data.with.id}`} className="text-accent hover:underline">
+        <Link href={`/redrives/${data.with.id}`} className="text-accent underline">
           {shortenId(data.with.id, 4, 4)}
         </Link>{" "}
         by {data.with.createdBy}, <TimeAgo at={data.with.createdAt} />
@@ -45,7 +45,7 @@ function Part({ title, part }: { title: string; part: ComparisonPart }) {
       <ul className="text-sm">
         {part.samples.slice(0, 3).map((sample) => (
           <li key={sample.id} className="wrap-anywhere">
-            <Link href={`/events/${sample.id}`} className="font-mono text-accent hover:underline">
+            <Link href={`/events/${sample.id}`} className="font-mono text-accent underline">
               {sample.eventId}
             </Link>
             <span className="text-muted"> {(sample.now.passes ? sample.before : sample.now).detail}</span>

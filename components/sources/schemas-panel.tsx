@@ -8,6 +8,7 @@ import { Panel } from "@/components/ui/panel";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { useSchemas } from "@/lib/browser/schemas";
 import type { SchemaList } from "@/lib/contract/payload-schemas";
+import { plural } from "@/lib/core/format";
 import { typeWords } from "./schema-words";
 
 const SchemaDialog = lazily(() => import("./schema-dialog").then(({ SchemaDialog }) => SchemaDialog));
@@ -37,7 +38,7 @@ export function SchemasPanel({ source }: { source: string }) {
               <p className="wrap-anywhere">
                 <span className="font-mono text-sm">{typeWords(item.eventType)}</span>{" "}
                 <span className="text-muted">
-                  {item.current ? `version ${item.version}` : `retired, had ${item.versions} versions`}
+                  {item.current ? `version ${item.version}` : `retired, had ${plural(item.versions, "version")}`}
                   {item.origin === "inferred" ? `, inferred from ${item.eventsRead} events` : null}
                 </span>
               </p>
