@@ -87,6 +87,12 @@ async function furnish(source: string): Promise<Record<string, string>> {
       )
     ).id,
     recipe: (await made("POST api/v1/recipes/route.ts", post({ name: mark, recipe: RECIPE, source }))).id,
+    schema: (
+      await made(
+        "POST api/v1/sources/[name]/schemas/route.ts",
+        post({ eventType: mark, schema: { title: mark }, reason: mark }, { name: source }),
+      )
+    ).id,
     view: (await made("POST api/v1/saved-views/route.ts", post({ name: mark, filter: { source: [source] } }))).id,
     operation: uuidv7(Date.now()),
   };
@@ -157,6 +163,9 @@ const READS: Record<string, () => Case[]> = {
   "events/[id]/neighbours": () => [{ params: { id: own.event! } }, { params: { id: other.event! } }],
   "events/[id]/tail": () => [{ params: { id: other.event! } }],
   "events/[id]/payload": () => [{ params: { id: other.event! } }],
+  "events/[id]/revisions": () => [{ params: { id: other.event! } }],
+  "events/[id]/revisions/[revision]": () => [{ params: { id: other.event!, revision: "1" } }],
+  "events/[id]/revisions/compare": () => [{ params: { id: other.event! }, query: "?from=1&to=1" }],
   "events/[id]": () => [{ params: { id: other.event! } }],
   "events/count": () =>
     ["", "?source=zzb", "?q=zzb", "?errorCode=ZZB", "?status=BLACKLISTED"].map((query) => ({ query })),
@@ -185,12 +194,19 @@ const READS: Record<string, () => Case[]> = {
   "redrive-rules/[id]": () => [{ params: { id: other.redriveRule! } }],
   recipes: () => [{}],
   "redrives/[id]/causes": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
+  "redrives/[id]/comparison": () => [
+    ...[other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
+    { params: { id: own.redrive! }, query: `?with=${other.redrive}` },
+  ],
+  "redrives/[id]/export": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
   "redrives/[id]/items": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
   "redrives/[id]/rate": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
   "redrives/[id]": () => [other.redrive!, other.spanning!].map((id) => ({ params: { id } })),
   redrives: () => [{}],
   "saved-views": () => [{}],
   settings: () => [{}],
+  "schemas/[id]": () => [{ params: { id: other.schema! } }],
+  "sources/[name]/schemas": () => [{ params: { name: "zzb" } }],
   "sources/[name]": () => [{ params: { name: "zzb" } }],
   sources: () => [{}],
   "stats/age": () => [{}, { query: "?source=zzb" }],
@@ -240,6 +256,12 @@ const CHANGES: Record<string, () => Case[]> = {
     post({ select: { filter: { source: ["zzb"] } }, reason: "no" }),
     post({ select: { filter: { errorCode: ["ZZB"] } }, reason: "no" }),
   ],
+  "POST api/v1/events/[id]/revisions/route.ts": () => [
+    post({ base: 1, text: "{}", reason: "no" }, { id: other.pending! }),
+  ],
+  "POST api/v1/events/[id]/revisions/restore/route.ts": () => [
+    post({ base: 1, revision: 2, reason: "no" }, { id: other.pending! }),
+  ],
   "POST api/v1/events/mend/route.ts": () => [
     post({ select: { ids: [other.pending!] }, recipe: RECIPE, reason: "no" }),
     post({ select: { filter: { source: ["zzb"] } }, recipe: RECIPE, reason: "no" }),
@@ -287,6 +309,11 @@ const CHANGES: Record<string, () => Case[]> = {
   "POST api/v1/sources/[name]/targets/route.ts": () => [
     post({ name: "mine", destination: { redriveUrl: "https://mine.example" }, reason: "no" }, { name: "zzb" }),
   ],
+  "PATCH api/v1/schemas/[id]/route.ts": () => [post({ current: false, reason: "no" }, { id: other.schema! })],
+  "POST api/v1/sources/[name]/schemas/route.ts": () => [post({ schema: {}, reason: "no" }, { name: "zzb" })],
+  "POST api/v1/sources/[name]/schemas/infer/route.ts": () => [post({ eventType: "zzb" }, { name: "zzb" })],
+  // A schema asks a question of each payload, masked fields included.
+  "POST api/v1/sources/[name]/schemas/try/route.ts": () => [post({ schema: { const: "x" } }, { name: "zzb" })],
   "PATCH api/v1/sources/[name]/route.ts": () => [post({ enabled: false }, { name: "zzb" })],
   "DELETE api/v1/sources/[name]/route.ts": () => [{ params: { name: "zzb" } }],
   "POST api/v1/sources/route.ts": () => [post({ name: "third", kind: "http" })],
@@ -305,6 +332,11 @@ const CHANGES: Record<string, () => Case[]> = {
 const OF_NO_SOURCE: Record<string, () => Case[]> = {
   "POST api/v1/sources/preview-mapping/route.ts": () => [post({ mapping: {}, samples: [] })],
   "POST api/v1/sources/probe/route.ts": () => [post({ kind: "http", config: {} })],
+};
+
+/** Read by who may view: they hold what their bodies bring against what is stored. */
+const READS_BY_POST: Record<string, () => Case[]> = {
+  "POST api/v1/schemas/check/route.ts": () => [post({ source: "zzb", eventType: "zzb", text: "{}" })],
 };
 
 /** Read without naming a source: they hold nothing of one. */
@@ -331,7 +363,7 @@ async function methodsOf(): Promise<string[]> {
 
 test("every method of every route is asked", async () => {
   const reads = Object.keys(READS).map((path) => `GET api/v1/${path}/route.ts`);
-  const asked = [...reads, ...Object.keys(CHANGES), ...Object.keys(OF_NO_SOURCE)];
+  const asked = [...reads, ...Object.keys({ ...CHANGES, ...OF_NO_SOURCE, ...READS_BY_POST })];
   expect(asked.sort()).toEqual((await methodsOf()).sort());
 });
 
@@ -410,9 +442,10 @@ describe("a viewer of one source", () => {
     expect(mine.text).toContain('source="orders"');
   });
 
-  test.each(Object.keys(CHANGES))("%s changes nothing of another", async (route) => {
+  const shut = { ...CHANGES, ...READS_BY_POST };
+  test.each(Object.keys(shut))("%s changes nothing of another", async (route) => {
     const before = await stateOf();
-    for (const options of CHANGES[route]!()) {
+    for (const options of shut[route]!()) {
       const { status, body } = await ask(CLERK, route, options);
       expect([403, 404, 422], JSON.stringify({ options, body })).toContain(status);
       if (status === 403)
@@ -446,10 +479,15 @@ test.each([...Object.keys(CHANGES), ...Object.keys(OF_NO_SOURCE)])(
   },
 );
 
-test.each(["events/[id]/payload", "events/export"])("a viewer who may only view: GET %s is forbidden", async (path) => {
-  const { status } = await ask(READER, `GET api/v1/${path}/route.ts`, { params: { id: own.event! } });
-  expect(status).toBe(403);
-});
+test.each(["events/[id]/payload", "events/export", "redrives/[id]/export"])(
+  "a viewer who may only view: GET %s is forbidden",
+  async (path) => {
+    const { status } = await ask(READER, `GET api/v1/${path}/route.ts`, {
+      params: { id: path.startsWith("redrives") ? own.redrive! : own.event! },
+    });
+    expect(status).toBe(403);
+  },
+);
 
 test.each(Object.keys(READS).filter((path) => path !== "openapi.json"))(
   "a viewer who may only send events: GET %s is forbidden",
@@ -485,6 +523,10 @@ async function stateOf(): Promise<unknown> {
     "bulk_operations",
     "audit_entries",
     "admission_rules",
+    "approvals",
+    "event_revisions",
+    "payload_schemas",
+    "recipes",
     "redrive_rules",
     "redrive_rule_trials",
   ];

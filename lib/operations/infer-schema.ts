@@ -72,7 +72,7 @@ export async function trySchema(
   { source, request: { eventType = null, schema } }: { source: string; request: SchemaTryRequest },
   viewer: Viewer,
 ): Promise<SchemaTrial> {
-  assertMay(viewer, "view", [source]);
+  assertMay(viewer, "change-source", [source]);
   await assertPayloadSchema(deps.schemas, schema, "schema");
   const draft = draftSchema(eventType, schema);
   const of = async (status: EventStatus) => {
