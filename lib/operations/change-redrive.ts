@@ -3,6 +3,7 @@ import { isoOrNull } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
 import { isFinal, nextRedriveState, REDRIVE_MOVES, type RedriveMove } from "@/lib/core/redrive-state";
 import { assertMay, seesAll, type Viewer } from "@/lib/core/viewer";
+import { assertConcurrency, assertRate } from "@/lib/operations/assert-pace";
 import { awaitOpenSends } from "@/lib/operations/await-open-sends";
 import type { Deps } from "@/lib/operations/deps";
 import { canaryOf } from "@/lib/operations/request-redrive";
@@ -20,7 +21,6 @@ import {
   lockRedrive,
   moveRedrive,
   type RedriveRow,
-  readPaceCeiling,
   restartCanary,
   setRedriveConcurrency,
   setRedriveLane,
@@ -86,7 +86,7 @@ async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange, by: By)
   if ("ratePerSecond" in change) {
     refuseIfFinal(redrive, "another rate");
     if (redrive.ratePerSecond === change.ratePerSecond) return null;
-    await assertRate(tx, redrive, change.ratePerSecond);
+    await assertRate(tx, redrive.id, change.ratePerSecond);
     await setRedriveRate(tx, redrive.id, change.ratePerSecond);
     return {
       action: "redrive.rate-changed",
@@ -98,7 +98,7 @@ async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange, by: By)
     refuseIfFinal(redrive, "another number of sends at once");
     const { concurrency } = change;
     if (redrive.concurrency === concurrency) return null;
-    await assertConcurrency(tx, redrive, concurrency);
+    await assertConcurrency(tx, redrive.id, concurrency);
     await setRedriveConcurrency(tx, redrive.id, concurrency);
     return {
       action: "redrive.concurrency-changed",
@@ -110,35 +110,6 @@ async function apply(tx: Tx, redrive: RedriveRow, change: RedriveChange, by: By)
   if (redrive.lane === change.lane) return null;
   await setRedriveLane(tx, redrive.id, change.lane);
   return { action: "redrive.lane-changed", before: { lane: redrive.lane }, after: { lane: change.lane } };
-}
-
-/** Throws DomainError `invalid-request` for a rate that the redrive's targets would not let it have. */
-async function assertRate(tx: Tx, { id }: RedriveRow, asked: number | null): Promise<void> {
-  const { ratePerSecond, targets } = await readPaceCeiling(tx, id);
-  if (asked === null || ratePerSecond === null || asked <= ratePerSecond) return;
-  throw aboveCeiling(
-    "ratePerSecond",
-    `${targets} ${takes(targets)} at most ${ratePerSecond}/s`,
-    `${ratePerSecond} or less, or raise the rate`,
-  );
-}
-
-/** Throws DomainError `invalid-request` for more sends at once than the redrive's targets have places. */
-async function assertConcurrency(tx: Tx, { id }: RedriveRow, asked: number | null): Promise<void> {
-  const { places, targets } = await readPaceCeiling(tx, id);
-  if (asked === null || places === null || asked <= places) return;
-  throw aboveCeiling(
-    "concurrency",
-    `${targets} ${takes(targets)} at most ${places} sends at once`,
-    `${places} or less, or raise the bulkhead`,
-  );
-}
-
-const takes = (targets: string | null) => (targets?.includes(", ") ? "together take" : "takes");
-
-function aboveCeiling(field: string, cause: string, fix: string): DomainError {
-  const detail = `${cause}: choose ${fix} under Targets`;
-  return new DomainError("invalid-request", `${field}: ${detail}`, { fields: [{ field, detail }] });
 }
 
 /** An undo promises that nothing was sent. Throws DomainError `illegal-transition` when it is too late for that. */
@@ -185,7 +156,7 @@ async function setPace(
 ): Promise<Pick<Change, "before" | "after">> {
   const facts: Pick<Change, "before" | "after"> = { before: {}, after: {} };
   if (ratePerSecond !== undefined && ratePerSecond !== redrive.ratePerSecond) {
-    await assertRate(tx, redrive, ratePerSecond);
+    await assertRate(tx, redrive.id, ratePerSecond);
     await setRedriveRate(tx, redrive.id, ratePerSecond);
     facts.before.ratePerSecond = redrive.ratePerSecond;
     facts.after.ratePerSecond = ratePerSecond;

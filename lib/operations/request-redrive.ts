@@ -16,6 +16,7 @@ import { DomainError } from "@/lib/core/problem";
 import { sliceCount } from "@/lib/core/redrive-plan";
 import { BREAKER_WAIT_MS, START_AHEAD_MS_MAX } from "@/lib/core/redrive-wait";
 import type { Viewer } from "@/lib/core/viewer";
+import { assertRate } from "@/lib/operations/assert-pace";
 import type { Deps } from "@/lib/operations/deps";
 import { freezeChunk } from "@/lib/operations/freeze-chunk";
 import { findEarlier, judgeSelection, type SelectedForRedrive } from "@/lib/operations/judge-selection";
@@ -43,7 +44,7 @@ export const FREEZE_INLINE_MAX = 2_000;
  * Freezes a selection into a new redrive and adds its jobs to the queue. ONE transaction: items, events QUEUED,
  * redrive, audit, and the answer under the Idempotency-Key, so that a repeated request gets the same answer and nothing
  * is frozen twice. Throws DomainError: `empty-selection`, `unknown-event`, `invalid-filter`, `idempotency-key-reused`,
- * `unknown-target`, `invalid-request` for a target of another kind than the events.
+ * `unknown-target`, `invalid-request` for a target of another kind than the events, or a rate above what its targets take.
  */
 export async function requestRedrive(
   deps: Deps,
@@ -77,6 +78,7 @@ export async function requestRedrive(
     canaried = redrive.canary !== null;
     const frozen =
       size > FREEZE_INLINE_MAX ? leaveToWorker(redrive) : await freezeNow(tx, redrive, { selected, candidates, nowMs });
+    if (input.request.mode === "deliver") await assertRate(tx, redrive.id, input.request.ratePerSecond);
     // Last: what counts a bounce locks events before it locks the rule of their redrive, and so does this transaction.
     await input.claim?.(tx, redrive.id);
     countMissing(frozen.answer, missing);

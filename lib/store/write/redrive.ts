@@ -340,9 +340,11 @@ export async function readPaceCeiling(tx: Tx, id: string): Promise<PaceCeiling> 
             sum(t.bulkhead)::int as places, string_agg(t.name, ', ' order by t.name) as targets
        from redrives r
        join targets t on t.id = r.target_id or (r.target_id is null and t.lane = r.lane)
-      where r.id = $1 and exists (
+       join sources s on s.id = t.source_id
+      where r.id = $1 and case when r.state = ${REDRIVE.PLANNING} then r.target_id is not null or r.sources is null or s.name = any(r.sources)
+        else exists (
         select 1 from redrive_items i
-         where i.redrive_id = r.id and i.state = ${ITEM.open} and (r.target_id is not null or i.source_id = t.source_id))`,
+         where i.redrive_id = r.id and i.state = ${ITEM.open} and (r.target_id is not null or i.source_id = t.source_id)) end`,
     [id],
   );
   return row!;
