@@ -116,7 +116,12 @@ function previewTimeMs(
 function pacesBySource(bySource: Counted["bySource"], paces: LanePaces): PreviewOut["sources"] {
   const names = Object.keys(bySource);
   const targets = pacesOf(names, paces);
-  return Object.fromEntries(names.map((name, index) => [name, { eligible: bySource[name]!, ...targets[index]! }]));
+  return Object.fromEntries(
+    names.map((name, index) => {
+      const { ratePerSecond, warmUpMs } = targets[index]!;
+      return [name, { eligible: bySource[name]!, ratePerSecond, warmUpMs }];
+    }),
+  );
 }
 
 /** The sources share the rate of the one target, each by the number of its events. */
