@@ -224,6 +224,73 @@ describe("a change of a redrive", () => {
     expect(await actions(id)).toContain("redrive.approval-voided");
   });
 
+  test("before the approval is by one who asks for it, when it makes it more", async () => {
+    const id = await asked();
+    await changeRedrive(world.deps, { id, change: { ratePerSecond: 10 } }, eve);
+    await approve(id, eve);
+    await changeRedrive(world.deps, { id, change: { lane: "slow" } }, eve);
+    await changeRedrive(world.deps, { id, change: { ratePerSecond: 10 } }, bob);
+    await changeRedrive(world.deps, { id, change: { ratePerSecond: 11 } }, bob);
+    await expect(approve(id, bob)).rejects.toMatchObject({ code: "forbidden" });
+    await approve(id, eve);
+  });
+
+  test.each(["before its start", "while it runs", "while it is paused"])(
+    "to a marked target asks for an approval that it needed none of: %s",
+    async (when) => {
+      await world.db.run("update targets set needs_approval = true where name = 'orders'");
+      await world.park(2);
+      const startAt = new Date(Date.now() + 3_600_000).toISOString();
+      const { id } = await world.request({ lane: "slow", ...(when === "before its start" ? { startAt } : {}) });
+      if (when === "while it is paused") await changeRedrive(world.deps, { id, change: { action: "pause" } }, ada);
+      await changeRedrive(world.deps, { id, change: { lane: "main" } }, eve);
+      expect(await claim(id)).toEqual([]);
+      expect((await world.redrive(id)).approval).toMatchObject({
+        state: "asked",
+        askedBy: "eve",
+        causes: [{ kind: "target", name: "orders" }],
+      });
+      if (when === "before its start") await changeRedrive(world.deps, { id, change: { action: "start" } }, ada);
+      if (when === "while it is paused") await changeRedrive(world.deps, { id, change: { action: "resume" } }, ada);
+      expect(await world.redrive(id)).toMatchObject({ state: "PLANNED", waitsFor: ["approval"] });
+      await expect(approve(id, ada)).rejects.toMatchObject({ code: "forbidden" });
+      await expect(approve(id, eve)).rejects.toMatchObject({ code: "forbidden" });
+      await approve(id, bob);
+      expect(await claim(id)).toHaveLength(2);
+    },
+  );
+
+  test("that goes on with a canary of a larger first step voids the approval", async () => {
+    const canary = { steps: [1, 2], quietMs: 60_000, stopAtFailureRatio: 0.2, window: 50 };
+    const id = await asked(4, { canary });
+    await approve(id);
+    await changeRedrive(world.deps, { id, change: { action: "pause" } }, ada);
+    await changeRedrive(world.deps, { id, change: { action: "resume", canary } }, ada);
+    expect((await world.redrive(id)).approval?.state).toBe("given");
+    await changeRedrive(world.deps, { id, change: { action: "pause" } }, ada);
+    await changeRedrive(world.deps, { id, change: { action: "resume", canary: { ...canary, steps: [3, 4] } } }, ada);
+    expect(await claim(id)).toEqual([]);
+    expect(await world.redrive(id)).toMatchObject({ state: "PLANNED", waitsFor: ["approval"] });
+  });
+
+  test("that starts it sooner than was approved voids the approval, and starts nothing", async () => {
+    const startAt = new Date(Date.now() + 3_600_000).toISOString();
+    await setting("approvalAbove", 2);
+    await world.park(4);
+    const { id } = await world.request({ startAt });
+    expect((await world.redrive(id)).approval?.terms).toMatchObject({ startAt });
+    await approve(id);
+    await changeRedrive(world.deps, { id, change: { action: "start" } }, ada);
+    expect(await world.redrive(id)).toMatchObject({
+      state: "PLANNED",
+      startedAt: null,
+      waitsFor: ["approval"],
+      approval: { state: "asked" },
+    });
+    await approve(id);
+    expect((await world.redrive(id)).state).toBe("RUNNING");
+  });
+
   test("after it keeps the approval: a lower rate, a pause, a resume, ignored and blacklisted events", async () => {
     const id = await asked();
     await approve(id);
@@ -246,6 +313,24 @@ describe("a change of a redrive", () => {
     expect(await world.redrive(id)).toMatchObject({ state: "PLANNED", waitsFor: ["approval"] });
     expect(await claim(id)).toEqual([]);
   });
+});
+
+test("a redrive that a rule asked for is approved by another person than the rule's authors", async () => {
+  await setting("approvalAbove", 2);
+  await world.park(4);
+  const { id } = await world.request();
+  await world.db.run("update redrives set created_by = 'rule:nightly' where id = $1", [id]);
+  await world.db.run("update approvals set asked_by = 'rule:nightly'");
+  await world.db.run(
+    `with rule as (
+       insert into redrive_rules (id, position, name, version, body, created_by, updated_by, enabled_by)
+       values (gen_random_uuid(), 1, 'nightly', 1, '{}', 'ada', 'ada', 'eve') returning id
+     ) insert into redrive_rule_runs (redrive_id, rule_id, version, events) select $1, id, 1, 4 from rule`,
+    [id],
+  );
+  await expect(approve(id, ada)).rejects.toMatchObject({ code: "forbidden" });
+  await expect(approve(id, eve)).rejects.toMatchObject({ code: "forbidden" });
+  await approve(id, bob);
 });
 
 describe("a mend that needs an approval", () => {

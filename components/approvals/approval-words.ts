@@ -53,9 +53,13 @@ function sendRows({
   brake,
   earlier,
   despite,
+  startAt,
 }: ApprovalOut["terms"] & { lane: string }): { name: string; words: string }[] {
   const brakeTerms = brake as { ratio: number; window: number } | null;
   return [
+    ...(startAt === undefined
+      ? []
+      : [{ name: "Starts", words: `not before ${startAt.slice(0, 16).replace("T", " ")} UTC` }]),
     { name: "To", words: target ?? "the target of each event's source" },
     { name: "Lane", words: lane },
     { name: "Rate", words: ratePerSecond === null ? "as its targets take" : `${formatRate(ratePerSecond)} at most` },

@@ -33,6 +33,7 @@ const termsSchema = z.object({
   brake: z.unknown(),
   earlier: nullableText,
   despite: z.array(z.string()),
+  startAt: described(z.optional(timeOut), "The time when it may start; absent = at once"),
   /** Of a mend: its recipe, and whether it may break schemas; null = of a redrive. */
   recipe: z.unknown(),
 });

@@ -26,6 +26,7 @@ describe("a person may act", () => {
     "system",
     "source:orders",
     "Source:orders",
+    "rule:nightly",
   ])("not as %s, under which Parkade acts", (name) => expect(actorFault(name)).toMatch(/Parkade itself/));
 
   test.each([

@@ -15,8 +15,8 @@ const MACHINE_NAMES = new Set([
   "web",
   "worker",
 ]);
-/** `source:orders` parks the messages of the broker of that source. */
-const MACHINE_PREFIX = /^(?:source|worker|parkade|system|api):/;
+/** `source:orders` parks the messages of the broker of that source, `rule:nightly` redrives what a redrive rule takes. */
+const MACHINE_PREFIX = /^(?:source|rule|worker|parkade|system|api):/;
 
 /**
  * Invisible characters, and characters that change how their neighbours are shown: with them two names could look

@@ -44,6 +44,24 @@ describe("an approval that was given", () => {
     expect(exceeds(terms(), terms(change))).toEqual(fields);
   });
 
+  it.each([
+    ["the canary again, after 25 sends", [26, 35], []],
+    ["a canary whose first step is larger", [27, 36], ["canary"]],
+    ["a first step of thousands", [5_025, 5_034], ["canary"]],
+  ])("begins again: %s", (_, steps, fields) => {
+    expect(exceeds(terms(), terms({ canary: { ...CANARY, steps } }), 25)).toEqual(fields);
+  });
+
+  it.each([
+    ["at another, later time", "2026-11-23T03:00:00.000Z", []],
+    ["sooner", "2026-11-22T14:00:00.000Z", ["startAt"]],
+    ["at once", undefined, ["startAt"]],
+  ])("starts %s", (_, startAt, fields) => {
+    const night = { startAt: "2026-11-23T02:00:00.000Z" };
+    expect(exceeds(terms(night), terms(startAt === undefined ? {} : { startAt }))).toEqual(fields);
+    expect(exceeds(terms(), terms(night))).toEqual([]);
+  });
+
   it("covers a canary and a brake where there was none, and any rate where there was none", () => {
     expect(exceeds(terms({ canary: null, brake: null, ratePerSecond: null }), terms())).toEqual([]);
   });

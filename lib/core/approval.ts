@@ -61,6 +61,8 @@ export type ApprovalTerms = {
   brake: unknown;
   earlier: string | null;
   despite: readonly string[];
+  /** ISO 8601: the time when it may start; absent = at once. */
+  startAt?: string;
   /** Of a mend: the recipe. */
   recipe: unknown;
 };
@@ -68,9 +70,13 @@ export type ApprovalTerms = {
 /**
  * The fields by which `now` is more than what was approved, or something else. A lower rate, a canary or a brake where
  * there was none, and a canary that begins again are less. Events that were ignored or blacklisted meanwhile are still in the manifest's hash: fewer
- * are sent than were approved.
+ * are sent than were approved. `sentBefore`: sends before a canary that begins again now; null = none does.
  */
-export function exceeds(approved: ApprovalTerms, now: ApprovalTerms): (keyof ApprovalTerms)[] {
+export function exceeds(
+  approved: ApprovalTerms,
+  now: ApprovalTerms,
+  sentBefore: number | null = null,
+): (keyof ApprovalTerms)[] {
   const fields: (keyof ApprovalTerms)[] = [];
   for (const field of ["manifest", "lane", "target", "earlier", "despite", "recipe"] as const) {
     if (canonical(approved[field]) !== canonical(now[field])) fields.push(field);
@@ -78,7 +84,10 @@ export function exceeds(approved: ApprovalTerms, now: ApprovalTerms): (keyof App
   if ((now.ratePerSecond ?? Number.POSITIVE_INFINITY) > (approved.ratePerSecond ?? Number.POSITIVE_INFINITY)) {
     fields.push("ratePerSecond");
   }
-  if (approved.canary !== null && (now.canary === null || isLooser(approved.canary, now.canary))) fields.push("canary");
+  if (approved.startAt !== undefined && (now.startAt ?? "") < approved.startAt) fields.push("startAt");
+  if (approved.canary !== null && (now.canary === null || isLooser(approved.canary, now.canary, sentBefore))) {
+    fields.push("canary");
+  }
   if (approved.brake !== null && canonical(approved.brake) !== canonical(now.brake)) fields.push("brake");
   return fields;
 }
@@ -89,9 +98,10 @@ type CanaryTerms = { steps: readonly number[]; quietMs: number; stopAtFailureRat
  * Whether the canary lets events go sooner than the approved one. A canary that begins again has steps that include the
  * events that were sent before.
  */
-function isLooser(approved: CanaryTerms, now: CanaryTerms): boolean {
+function isLooser(approved: CanaryTerms, now: CanaryTerms, sentBefore: number | null): boolean {
   const { quietMs, stopAtFailureRatio, window } = approved;
   if (now.quietMs < quietMs || now.stopAtFailureRatio > stopAtFailureRatio || now.window !== window) return true;
+  if (sentBefore !== null && now.steps[0]! - sentBefore > approved.steps[0]!) return true;
   const growth = ({ steps }: CanaryTerms) => steps.slice(1).map((step, at) => step - steps[at]!);
   const [before, after] = [growth(approved), growth(now)];
   return before.length > after.length || before.some((size, at) => after[at]! > size);

@@ -54,7 +54,10 @@ export async function changeRedrive(
     if (!changed) return null;
     await auditChange(tx, redrive, input.change, { ...changed, actor, nowMs });
     const after = await lockRedrive(tx, input.id);
-    if (after && !isFinal(after.state)) await reviewApproval(tx, after, { actor, nowMs });
+    if (after && !isFinal(after.state)) {
+      const sentBefore = "canary" in changed.after ? sentOf(redrive) : null;
+      await reviewApproval(tx, after, { actor, nowMs, lane: "lane" in input.change, sentBefore });
+    }
     return lockRedrive(tx, input.id);
   });
   if (after) await followUp(deps, after, input.change);
@@ -163,7 +166,7 @@ async function setPace(
   }
   if (asked !== undefined && redrive.mode === "deliver") {
     const canary = (await canaryOf(tx, asked))!;
-    const sent = redrive.delivered - redrive.bounced;
+    const sent = sentOf(redrive);
     const steps = canary.steps.map((step) => step + sent);
     await restartCanary(tx, redrive.id, { ...canary, steps });
     facts.before.canary = redrive.canary;
@@ -172,7 +175,11 @@ async function setPace(
   return facts;
 }
 
-/** Ends the wait for a time or a breaker. A redrive that waits for an approval as well still waits for that. */
+function sentOf({ delivered, bounced }: RedriveRow): number {
+  return delivered - bounced;
+}
+
+/** Ends the wait for a time or a breaker, which an approval was given with: it is reviewed before the start. A redrive that waits for an approval as well still waits for that. */
 async function startNow(tx: Tx, redrive: RedriveRow, by: By): Promise<Change | null> {
   const { startsLater, startAtMs, breakerUntilMs } = redrive;
   if (redrive.state !== "PLANNED") {
@@ -187,8 +194,8 @@ async function startNow(tx: Tx, redrive: RedriveRow, by: By): Promise<Change | n
     });
   }
   await endTimedWaits(tx, redrive.id, { startAt: startsLater });
-  const row = (await lockRedrive(tx, redrive.id))!;
-  const state = await startIfReady(tx, row, by);
+  await reviewApproval(tx, (await lockRedrive(tx, redrive.id))!, { ...by, lane: false, sentBefore: null });
+  const state = await startIfReady(tx, (await lockRedrive(tx, redrive.id))!, by);
   const before = { state: redrive.state, startAt: isoOrNull(startAtMs), until: isoOrNull(breakerUntilMs) };
   return { action: "redrive.wait-ended", before, after: { state } };
 }

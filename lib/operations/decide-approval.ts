@@ -16,6 +16,7 @@ import { type ApprovalRow, endApproval, latestApproval } from "@/lib/store/write
 import { appendAudit } from "@/lib/store/write/audit";
 import { endBulkOperation, lockBulkOperation } from "@/lib/store/write/bulk-operations";
 import { lockRedrive, moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
+import { authorsOfRule } from "@/lib/store/write/redrive-rules";
 
 /**
  * Approves or rejects a redrive or a mend that waits for it. It starts at once, unless it waits for something else; a rejected
@@ -35,7 +36,7 @@ export async function decideApproval(
     if (!redrive) return decideMend(tx, { id, decision, viewer, nowMs });
     if (!seesAll(viewer, redrive.sources)) throw unknownApproval(id);
     const approval = await openApproval(tx, redrive);
-    refuseAsker(approval, redrive.createdBy, viewer);
+    refuseAsker(approval, [redrive.createdBy, ...(await authorsOfRule(tx, id))], viewer);
     refuseOutdated(await termsOf(tx, redrive), decision.digest);
     return decision.decision === "approve"
       ? approve(tx, { redrive, approval, decision, viewer, nowMs })
@@ -123,9 +124,12 @@ function undecided(approval: ApprovalRow | null, none: string): ApprovalRow {
   });
 }
 
-/** Throws for who asked for the redrive or changed it since, under any spelling of the name, and for who has none. */
-function refuseAsker(approval: ApprovalRow, createdBy: string, viewer: Viewer): void {
-  const asker = askerAmong([createdBy, approval.askedBy], viewer.name);
+/**
+ * Throws for who asked for the redrive, wrote the rule that did, or changed it since, under any spelling of the name, and for
+ * who has none.
+ */
+function refuseAsker(approval: ApprovalRow, requesters: readonly string[], viewer: Viewer): void {
+  const asker = askerAmong([...requesters, approval.askedBy], viewer.name);
   const detail =
     viewer.means === "system"
       ? "a person approves, not a part of Parkade"
@@ -154,7 +158,7 @@ async function decideMend(
   const mend = await lockBulkOperation(tx, id);
   if (!mend || !seesAll(viewer, sourcesOf(mend.selection))) throw unknownApproval(id);
   const approval = undecided(await latestApproval(tx, id), "the operation needs no approval");
-  refuseAsker(approval, mend.createdBy, viewer);
+  refuseAsker(approval, [mend.createdBy], viewer);
   refuseOutdated(await mendTermsOf(tx, mend, approval.terms.events), decision.digest);
   const approves = decision.decision === "approve";
   if (!approves) assertReason(decision);

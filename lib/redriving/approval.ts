@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type ApprovalTerms, approvalCauses, canonical, exceeds } from "@/lib/core/approval";
+import { iso } from "@/lib/core/iso-time";
 import { openItems } from "@/lib/core/redrive-state";
 import { uuidv7 } from "@/lib/platform/ids";
 import type { Tx } from "@/lib/store/db";
@@ -21,9 +22,15 @@ import { moveRedrive, type RedriveRow } from "@/lib/store/write/redrive";
 
 /** What a redrive's approval is for, as the redrive is now. Its row is locked. */
 export async function termsOf(tx: Tx, redrive: RedriveRow): Promise<ApprovalTerms> {
-  const { lane, target, ratePerSecond, canary, brake, earlier, despite, total } = redrive;
   const manifest = await manifestHash(tx, redrive.id);
-  return { manifest, events: total, lane, target, ratePerSecond, canary, brake, earlier, despite, recipe: null };
+  return { manifest, events: redrive.total, ...changeableTerms(redrive), recipe: null };
+}
+
+/** The terms beside the manifest, which only its own operations change. */
+function changeableTerms(redrive: RedriveRow) {
+  const { lane, target, ratePerSecond, canary, brake, earlier, despite, startAtMs } = redrive;
+  const startAt = startAtMs === null ? {} : { startAt: iso(startAtMs) };
+  return { lane, target, ratePerSecond, canary, brake, earlier, despite, ...startAt };
 }
 
 /** Names the terms: equal terms have equal digests. */
@@ -33,14 +40,18 @@ export function digestOf(terms: ApprovalTerms): string {
 
 /**
  * Asks for the approval of a redrive whose manifest is complete, when its size or a marked source or target needs one.
- * A verify run sends nothing and needs none. Returns whether it waits for one.
+ * A verify run sends nothing and needs none. `by`: who asks, if not its requester. Returns whether it waits for one.
  */
-export async function askIfNeeded(tx: Tx, redrive: RedriveRow, nowMs: number): Promise<boolean> {
+export async function askIfNeeded(
+  tx: Tx,
+  redrive: RedriveRow,
+  { nowMs, by = redrive.createdBy }: { nowMs: number; by?: string },
+): Promise<boolean> {
   if (redrive.mode === "verify") return false;
   const { approvalAbove } = await readSettings(tx);
   const marked = await markedPlaces(tx, redrive.id);
   const causes = approvalCauses({ events: openItems(redrive), above: approvalAbove, ...marked });
-  if (causes.length > 0) await ask(tx, redrive, { causes, terms: await termsOf(tx, redrive), nowMs });
+  if (causes.length > 0) await ask(tx, redrive, { causes, terms: await termsOf(tx, redrive), nowMs, by });
   return causes.length > 0;
 }
 
@@ -102,23 +113,30 @@ export async function askForMend(tx: Tx, mend: Mend, events: number, nowMs: numb
 /**
  * After a change of a redrive, whose row is locked and read after the change: an approval that was given is voided when
  * the redrive is now more than what was approved, a new one is asked for, and nothing more is sent until it is given.
- * An approval that is asked for is restated.
+ * An approval that is asked for is restated, and who made it more is the one who asks. A redrive that needed none may
+ * need one on another lane (`lane`). `sentBefore`: see `exceeds`.
  */
 export async function reviewApproval(
   tx: Tx,
   redrive: RedriveRow,
-  { actor, nowMs }: { actor: string; nowMs: number },
+  change: { actor: string; nowMs: number; lane: boolean; sentBefore: number | null },
 ): Promise<void> {
+  const { actor, nowMs } = change;
   const latest = await latestApproval(tx, redrive.id);
-  if (latest?.state !== "asked" && latest?.state !== "given") return;
-  // Only the manifest's own operations change its items: a change of the redrive need not hash them again.
-  const { lane, target, ratePerSecond, canary, brake, earlier, despite } = redrive;
-  const terms = { ...latest.terms, lane, target, ratePerSecond, canary, brake, earlier, despite };
-  if (latest.state === "asked") {
-    await restateApproval(tx, latest.id, { terms, digest: digestOf(terms) });
+  if (latest === null && change.lane && redrive.state !== "PLANNING") {
+    if (await askIfNeeded(tx, redrive, { nowMs, by: actor })) await waitAgain(tx, redrive);
     return;
   }
-  const changed = exceeds(latest.terms, terms);
+  if (latest?.state !== "asked" && latest?.state !== "given") return;
+  const { startAt: _, ...kept } = latest.terms;
+  const terms = { ...kept, ...changeableTerms(redrive) };
+  const changed = exceeds(latest.terms, terms, change.sentBefore);
+  if (latest.state === "asked") {
+    // Its requester never approves: the other person who asked must not be forgotten for that one.
+    const askedBy = changed.length === 0 || actor === redrive.createdBy ? latest.askedBy : actor;
+    await restateApproval(tx, latest.id, { terms, digest: digestOf(terms), askedBy });
+    return;
+  }
   if (changed.length === 0) return;
   await endApproval(tx, redrive.id, "void", { by: actor, reason: `changed: ${changed.join(", ")}` });
   await appendAudit(tx, {
@@ -131,5 +149,9 @@ export async function reviewApproval(
     atMs: nowMs,
   });
   await ask(tx, redrive, { causes: latest.causes, terms, nowMs, by: actor, changed });
-  if (redrive.state === "RUNNING") await moveRedrive(tx, redrive.id, "wait");
+  await waitAgain(tx, redrive);
+}
+
+async function waitAgain(tx: Tx, { id, state }: RedriveRow): Promise<void> {
+  if (state === "RUNNING") await moveRedrive(tx, id, "wait");
 }

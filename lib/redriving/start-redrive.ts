@@ -34,7 +34,7 @@ export async function startOrFinish(
   const redrive = (await lockRedrive(tx, redriveId))!;
   const by = { actor: redrive.createdBy, nowMs };
   if (openItems(redrive) === 0) return { state: await move(tx, redrive, "empty", by), waitsFor: [] };
-  const row = { ...redrive, awaitsApproval: await askIfNeeded(tx, redrive, nowMs) };
+  const row = { ...redrive, awaitsApproval: await askIfNeeded(tx, redrive, { nowMs }) };
   const state = await startIfReady(tx, row, by);
   const waits = state === "PLANNED" ? await rowWaits(tx, row, nowMs) : [];
   return { state, waitsFor: waits.map((wait) => wait.for) };

@@ -70,13 +70,12 @@ export async function insertApproval(tx: Tx, approval: NewApproval): Promise<voi
 export async function restateApproval(
   tx: Tx,
   id: string,
-  { terms, digest }: Pick<ApprovalRow, "terms" | "digest">,
+  { terms, digest, askedBy }: Pick<ApprovalRow, "terms" | "digest" | "askedBy">,
 ): Promise<void> {
-  await tx.run(`update approvals set terms = $2::jsonb, digest = $3 where id = $1 and state = ${APPROVAL.asked}`, [
-    id,
-    JSON.stringify(terms),
-    digest,
-  ]);
+  await tx.run(
+    `update approvals set terms = $2::jsonb, digest = $3, asked_by = $4 where id = $1 and state = ${APPROVAL.asked}`,
+    [id, JSON.stringify(terms), digest, askedBy],
+  );
 }
 
 /** Compare-and-set on the state. False = there is none that the move applies to. */
