@@ -10,10 +10,10 @@ const TEXT_MAX = 4_000_000;
 /** Faults that one check names. */
 export const FAULTS_MAX = 50;
 /** Events from which a schema is inferred, and on which one is tried. */
-export const INFER_EVENTS_MAX = 5_000;
+const INFER_EVENTS_MAX = 5_000;
 export const TRY_EVENTS_MAX = 1_000;
 
-export const eventTypeSchema = z.nullish(
+const eventTypeSchema = z.nullish(
   z.string("must be the type of events; leave it out for all other types").check(z.minLength(1), z.maxLength(512)),
 );
 const object = z.record(z.string(), z.unknown(), "must be a JSON Schema: an object");
@@ -50,7 +50,7 @@ const EXAMPLE = {
 };
 const BODY = { type: "object", required: ["amount"], properties: { amount: { type: "integer" } } };
 
-export const schemaVersionSchema = named("SchemaVersion", z.object(schemaFields), EXAMPLE);
+const schemaVersionSchema = named("SchemaVersion", z.object(schemaFields), EXAMPLE);
 export type SchemaVersion = z.infer<typeof schemaVersionSchema>;
 
 /** GET /api/v1/sources/{name}/schemas: of each event type the version in force, else the newest one. */
@@ -104,7 +104,7 @@ export const schemaCheckRequestSchema = named(
 );
 export type SchemaCheckRequest = z.infer<typeof schemaCheckRequestSchema>;
 
-export const schemaFaultSchema = z.object({
+const schemaFaultSchema = z.object({
   /** JSON pointer into the payload; "" = the whole payload. */
   pointer: z.string(),
   keyword: z.string(),
@@ -114,9 +114,7 @@ export const schemaFaultSchema = z.object({
 });
 
 /** The version that judged; `id` null = a draft. */
-export const judgedBySchema = z.nullable(
-  z.object({ id: z.nullable(idOut), eventType: nullableText, version: z.int() }),
-);
+const judgedBySchema = z.nullable(z.object({ id: z.nullable(idOut), eventType: nullableText, version: z.int() }));
 
 /** `ok` null = not checked, and `detail` says why. */
 export const schemaCheckSchema = named(

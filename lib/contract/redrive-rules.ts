@@ -154,7 +154,7 @@ export type RedriveRuleTry = z.infer<typeof redriveRuleTrySchema>;
 
 const counted = z.int();
 
-export const TRIED_OUTCOMES = ["stayed", "came-back", "sent", "never"] as const;
+const TRIED_OUTCOMES = ["stayed", "came-back", "sent", "never"] as const;
 export type TriedOutcome = (typeof TRIED_OUTCOMES)[number];
 
 const trialCounts = {

@@ -13,14 +13,7 @@ export type RevisionCause = (typeof REVISION_CAUSES)[number];
 export const REVISABLE_STATUSES = ["PENDING", "IGNORED"] as const satisfies readonly EventStatus[];
 
 /** Why an event is not revised. */
-export const REVISION_REFUSALS = [
-  "event-queued",
-  "already-redriven",
-  "stale-revision",
-  "unknown-revision",
-  "not-found",
-] as const;
-export type RevisionRefusal = (typeof REVISION_REFUSALS)[number];
+export type RevisionRefusal = "event-queued" | "already-redriven" | "stale-revision" | "unknown-revision" | "not-found";
 
 /** Is the revision that a bounce brings the current one? Not when somebody chose another one after the send. */
 export function bounceBecomesCurrent({ sent, current }: { sent: number; current: number }): boolean {

@@ -21,7 +21,7 @@ export type PayloadCheck = {
   };
 };
 
-export type Payload = { payload: Uint8Array; contentType: string };
+type Payload = { payload: Uint8Array; contentType: string };
 
 /** `faultsMax`: faults of one payload at most, 1 unless it is given. */
 export type CheckOptions = { faultsMax?: number };

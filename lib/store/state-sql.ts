@@ -1,4 +1,4 @@
-import { APPROVAL_MOVES, APPROVAL_STATES } from "@/lib/core/approval";
+import { APPROVAL_STATES } from "@/lib/core/approval";
 import { ATTEMPT_STATES } from "@/lib/core/attempt-state";
 import { BULK_MOVES, BULK_STATES } from "@/lib/core/bulk-operation";
 import { EVENT_MOVES, EVENT_STATUSES, PARKED_STATUSES } from "@/lib/core/event-state";
@@ -49,7 +49,6 @@ export const APPROVAL = wordsOf(APPROVAL_STATES);
 export const EVENT_MOVE = movesOf(EVENT_MOVES);
 export const ITEM_MOVE = movesOf(ITEM_MOVES);
 export const BULK_MOVE = movesOf(BULK_MOVES);
-export const APPROVAL_MOVE = movesOf(APPROVAL_MOVES);
 
 export const PARKED = listOf(PARKED_STATUSES);
 export const HOLDING = listOf(HOLDING_STATUSES);

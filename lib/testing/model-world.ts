@@ -155,7 +155,7 @@ function reachable(from: EventStatus, kind: Class): Set<EventStatus> {
 const EVERYTHING = "everything";
 
 /** A rule was broken. */
-export class Broken extends Error {}
+class Broken extends Error {}
 
 const WORKERS = 2;
 const ROUNDS_MAX = 80;

@@ -7,7 +7,7 @@ import { sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { seesOperation, seesRedrive } from "@/lib/store/read/scope-sql";
 
-export type StoredApproval = Omit<ApprovalOut, "id" | "askedAt" | "expiresAt" | "decidedAt"> & {
+type StoredApproval = Omit<ApprovalOut, "id" | "askedAt" | "expiresAt" | "decidedAt"> & {
   id: string;
   subjectId: string;
   askedAtMs: number;

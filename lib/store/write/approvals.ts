@@ -27,7 +27,7 @@ export type ApprovalRow = {
   reason: string | null;
 };
 
-export const APPROVAL_COLUMNS = `a.id, a.subject_kind as "subjectKind", a.subject_id as "subjectId", a.state, a.causes, a.terms, a.digest,
+const APPROVAL_COLUMNS = `a.id, a.subject_kind as "subjectKind", a.subject_id as "subjectId", a.state, a.causes, a.terms, a.digest,
   a.asked_by as "askedBy", a.asked_at as "askedAtMs", a.expires_at as "expiresAtMs", a.expires_at <= now() as overdue,
   a.decided_by as "decidedBy", a.decided_at as "decidedAtMs", a.reason`;
 
