@@ -560,6 +560,37 @@ describe("a viewer who may not reveal", () => {
     await parkEvents(web.deps, arrivals, ADMIN);
   });
 
+  test("sees no credential of a recipe, wherever it is shown, and cannot mend by what it sees", async () => {
+    const recipe = { kind: "form", steps: [{ op: "set", at: "/card/token", value: "hunter-ada" }] };
+    const saved = await ask(ADMIN, "POST api/v1/recipes/route.ts", post({ name: "tokens", recipe, source: null }));
+    expect(saved.status, saved.text).toBe(201);
+    await ask(ADMIN, "PATCH api/v1/settings/route.ts", post({ settings: { approvalAbove: 1 }, reason: "two" }));
+    const select = { filter: { errorCode: ["LOGIN"] } };
+    const mend = await ask(ADMIN, "POST api/v1/events/mend/route.ts", post({ select, recipe, reason: "tokens" }));
+    expect(mend.status, mend.text).toBe(202);
+    const params = { id: (mend.body as { id: string }).id };
+    await ask(ADMIN, "PATCH api/v1/settings/route.ts", post({ settings: { approvalAbove: 0 }, reason: "one" }));
+    for (const [path, options] of [
+      ["recipes", {}],
+      ["operations", {}],
+      ["operations/[id]", { params }],
+      ["approvals", {}],
+      ["approvals/[id]", { params }],
+      ["audit", { query: "?limit=200" }],
+    ] as const) {
+      const route = `GET api/v1/${path}/route.ts`;
+      const [masked, whole] = [await ask(VIEWS, route, options), await ask(ADMIN, route, options)];
+      expect(shown(masked.text), path).toEqual([]);
+      expect(shown(whole.text), path).toEqual(["hunter-ada"]);
+    }
+    const { body } = await ask(VIEWS, "GET api/v1/recipes/route.ts");
+    const seen = (body as { items: { name: string; recipe: object }[] }).items.find(({ name }) => name === "tokens");
+    for (const of of [seen!.recipe, { kind: "merge-patch", patch: `{"a":"${"\\u2022".repeat(6)}"}` }]) {
+      const again = await ask(ADMIN, "POST api/v1/events/mend/route.ts", post({ select, recipe: of, reason: "no" }));
+      expect(again.body, JSON.stringify(of)).toMatchObject({ code: "invalid-recipe" });
+    }
+  });
+
   test.each(["json", "text"])("sees no credential of an event whose payload is %s", async (eventId) => {
     const params = { id: await idOf("select id from dlq_events where event_id = $1", [eventId]) };
     const masked = await ask(VIEWS, "GET api/v1/events/[id]/route.ts", { params });

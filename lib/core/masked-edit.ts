@@ -43,7 +43,8 @@ export function unmaskText(base: string, edited: string): Unmasked<string> {
 
 const NO_MASK = `holds the mask ${REDACTED} where no masked value was: it would be stored as a value`;
 
-function holdsMask(text: string): boolean {
+/** Whether a text holds the mask, plain or as JSON may escape it. */
+export function holdsMask(text: string): boolean {
   return text.includes(REDACTED) || ESCAPED_MASK.test(text);
 }
 

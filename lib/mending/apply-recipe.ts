@@ -1,7 +1,9 @@
 import type { Recipe } from "@/lib/contract/recipes";
 import { headerText } from "@/lib/core/dead-letter";
+import { holdsMask } from "@/lib/core/masked-edit";
 import type { MendFailure } from "@/lib/core/mending";
 import { DomainError } from "@/lib/core/problem";
+import { REDACTED } from "@/lib/core/redact";
 import type { Clock } from "@/lib/platform/clock";
 import { createTurns } from "@/lib/platform/turns";
 import { MendedMessage, type Message } from "./document";
@@ -35,6 +37,13 @@ const PLACES_MAX = 100;
 
 /** Throws DomainError `invalid-recipe` for a recipe that cannot be applied to anything, or that means two things. */
 export async function compileRecipe(deps: MendDeps, recipe: Recipe, limits: MendLimits): Promise<Mender> {
+  // A patch may be JSON as text, whose escapes are escaped once more here.
+  if (holdsMask(JSON.stringify(recipe).replaceAll("\\\\", "\\"))) {
+    throw invalidRecipe(
+      "recipe",
+      `holds the mask ${REDACTED}, which would be stored as a value: give the value itself`,
+    );
+  }
   try {
     if (recipe.kind === "jsonata") return await compileExpression(deps, recipe.expression, limits);
     const edit = compileEdit(recipe);

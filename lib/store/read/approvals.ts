@@ -3,7 +3,8 @@ import { cutPage, type IdPage } from "@/lib/contract/id-page";
 import type { ApprovalState } from "@/lib/core/approval";
 import { iso, isoOrNull } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { redactRecipe } from "@/lib/core/redact-recipe";
+import { may, sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { seesOperation, seesRedrive } from "@/lib/store/read/scope-sql";
 
@@ -20,9 +21,13 @@ const COLUMNS = `a.id, a.subject_kind as "subjectKind", a.subject_id as "subject
   a.asked_by as "askedBy", a.asked_at as "askedAtMs", a.expires_at as "expiresAtMs", a.decided_by as "decidedBy",
   a.decided_at as "decidedAtMs", a.reason`;
 
-function approvalOut({ id: _id, subjectId, askedAtMs, expiresAtMs, decidedAtMs, ...row }: StoredApproval): ApprovalOut {
+function approvalOut(
+  viewer: Viewer,
+  { id: _id, subjectId, askedAtMs, expiresAtMs, decidedAtMs, terms, ...row }: StoredApproval,
+): ApprovalOut {
   return {
     ...row,
+    terms: may(viewer, "reveal") ? terms : { ...terms, recipe: redactRecipe(terms.recipe) },
     id: subjectId,
     askedAt: iso(askedAtMs),
     expiresAt: iso(expiresAtMs),
@@ -52,11 +57,15 @@ export async function listApprovals(
     { name: "list-approvals" },
   );
   const page = cutPage(rows, query.limit, (row) => row.id);
-  return { items: page.items.map(approvalOut), nextCursor: page.nextCursor };
+  return { items: page.items.map((row) => approvalOut(viewer, row)), nextCursor: page.nextCursor };
 }
 
 /** The latest request for approval of each of these redrives or operations. The caller has checked who sees them. */
-export async function latestApprovals(db: Queryable, subjectIds: readonly string[]): Promise<Map<string, ApprovalOut>> {
+export async function latestApprovals(
+  db: Queryable,
+  viewer: Viewer,
+  subjectIds: readonly string[],
+): Promise<Map<string, ApprovalOut>> {
   if (subjectIds.length === 0) return new Map();
   const rows = await db.query<StoredApproval>(
     `select distinct on (a.subject_id) ${COLUMNS} from approvals a
@@ -64,7 +73,7 @@ export async function latestApprovals(db: Queryable, subjectIds: readonly string
     [subjectIds],
     { name: "latest-approvals" },
   );
-  return new Map(rows.map((row) => [row.subjectId, approvalOut(row)]));
+  return new Map(rows.map((row) => [row.subjectId, approvalOut(viewer, row)]));
 }
 
 /** The latest one of a redrive or bulk operation. Throws DomainError `unknown-approval`. */

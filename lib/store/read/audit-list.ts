@@ -3,8 +3,9 @@ import type { AuditQuery } from "@/lib/contract/audit-query";
 import { cutPage, type IdPage } from "@/lib/contract/id-page";
 import { iso } from "@/lib/core/iso-time";
 import { DomainError } from "@/lib/core/problem";
+import { redactRecipe } from "@/lib/core/redact-recipe";
 import { UUID } from "@/lib/core/uuid";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { may, sourceScope, type Viewer } from "@/lib/core/viewer";
 import { uuidv7LowerBound } from "@/lib/platform/ids";
 import { type Queryable, statementName } from "@/lib/store/db";
 import { paramsFrom } from "@/lib/store/read/event-filter-sql";
@@ -24,7 +25,18 @@ export async function listAudit(db: Queryable, viewer: Viewer, query: AuditQuery
       from audit_entries a left join bulk_operations o on o.audit_id = a.id where ${where} order by a.id desc limit ${params.add(query.limit + 1)}::int`;
   const rows = await db.query<AuditRow>(text, params.values, { name: statementName("audit", text) });
   const page = cutPage(rows, query.limit, (row) => row.id);
-  return { items: page.items.map(({ atMs, ...row }) => ({ ...row, at: iso(atMs) })), nextCursor: page.nextCursor };
+  const shown = may(viewer, "reveal") ? <Value>(value: Value) => value : withoutCredentials;
+  const items = page.items.map(({ atMs, before, after, ...row }) => ({
+    ...{ ...row, before: shown(before), after: shown(after) },
+    at: iso(atMs),
+  }));
+  return { items, nextCursor: page.nextCursor };
+}
+
+/** An entry about a mend or a saved recipe holds the recipe. */
+function withoutCredentials<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null || !("recipe" in value)) return value;
+  return { ...value, recipe: redactRecipe(value.recipe) };
 }
 
 function conditions(query: AuditQuery, params: ReturnType<typeof paramsFrom>): string {

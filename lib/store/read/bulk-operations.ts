@@ -2,7 +2,8 @@ import type { ApprovalOut } from "@/lib/contract/approvals";
 import type { BulkOperationList, BulkOperationOut } from "@/lib/contract/bulk-operations";
 import { cutPage, type IdPage } from "@/lib/contract/id-page";
 import type { BulkState } from "@/lib/core/bulk-operation";
-import { sourceScope, type Viewer } from "@/lib/core/viewer";
+import { redactRecipe } from "@/lib/core/redact-recipe";
+import { may, sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Queryable } from "@/lib/store/db";
 import { latestApprovals } from "@/lib/store/read/approvals";
 import { seesOperation } from "@/lib/store/read/scope-sql";
@@ -41,9 +42,9 @@ export async function listBulkOperations(
     [query.states, query.cursor, query.limit + 1, sourceScope(viewer)],
     { isoTimes: true },
   );
-  const approvals = await approvalsOf(db, rows);
+  const approvals = await approvalsOf(db, viewer, rows);
   return cutPage(
-    rows.map((row) => operationOut(row, approvals)),
+    rows.map((row) => operationOut(viewer, row, approvals)),
     query.limit,
     (row) => row.id,
   );
@@ -58,18 +59,24 @@ export async function readBulkOperation(db: Queryable, viewer: Viewer, id: strin
       isoTimes: true,
     },
   );
-  return row ? operationOut(row, await approvalsOf(db, [row])) : null;
+  return row ? operationOut(viewer, row, await approvalsOf(db, viewer, [row])) : null;
 }
 
 /** Only mends need an approval. */
-function approvalsOf(db: Queryable, rows: readonly BulkOperationRow[]): Promise<Map<string, ApprovalOut>> {
+function approvalsOf(
+  db: Queryable,
+  viewer: Viewer,
+  rows: readonly BulkOperationRow[],
+): Promise<Map<string, ApprovalOut>> {
   return latestApprovals(
     db,
+    viewer,
     rows.filter(({ kind }) => kind === "mend").map(({ id }) => id),
   );
 }
 
 function operationOut(
+  viewer: Viewer,
   { expected, expectedKind, idle, workersAlive, ...row }: BulkOperationRow,
   approvals: Map<string, ApprovalOut>,
 ): BulkOperationOut {
@@ -79,6 +86,7 @@ function operationOut(
   const { ratePerSecond } = row;
   return {
     ...row,
+    recipe: may(viewer, "reveal") ? row.recipe : (redactRecipe(row.recipe) as typeof row.recipe),
     expected: { value: expected, kind: expectedKind },
     etaMs: row.state === "RUNNING" && ratePerSecond ? Math.round((left / ratePerSecond) * 1_000) : null,
     stalled: waits ?? (idle ? stalledText(workersAlive) : null),

@@ -1,5 +1,6 @@
 import type { Recipe, RecipeList, SavedRecipe } from "@/lib/contract/recipes";
-import { sees, sourceScope, type Viewer } from "@/lib/core/viewer";
+import { redactRecipe } from "@/lib/core/redact-recipe";
+import { may, sees, sourceScope, type Viewer } from "@/lib/core/viewer";
 import type { Recipe as Row } from "@/lib/store/generated/client";
 import type { LowRateStore } from "@/lib/store/prisma";
 
@@ -17,7 +18,9 @@ export async function listRecipes(lowRate: LowRateStore, viewer: Viewer): Promis
       take: RECIPES_MAX,
     }),
   );
-  return { items: rows.map(savedRecipeOut) };
+  const items = rows.map(savedRecipeOut);
+  if (may(viewer, "reveal")) return { items };
+  return { items: items.map((item) => ({ ...item, recipe: redactRecipe(item.recipe) as Recipe })) };
 }
 
 export function seesRecipe(viewer: Viewer, { source }: Pick<Row, "source">): boolean {

@@ -140,6 +140,7 @@ async function redrivesOut(db: Queryable, viewer: Viewer, rows: ListedRedrive[],
     readSettings(db),
     latestApprovals(
       db,
+      viewer,
       rows.map(({ id }) => id),
     ),
   ]);
