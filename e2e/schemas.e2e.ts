@@ -22,12 +22,12 @@ test("a schema is inferred from what went through; a broken event is refused wit
   await panel.getByRole("button", { name: "Add a schema…" }).click();
   const dialog = page.getByRole("dialog", { name: `Add a schema to ${source.name}` });
   await dialog.getByLabel(/^Event type/).fill("OrderCreated");
-  await dialog.getByRole("button", { name: "Infer from delivered events" }).click();
-  await expect(dialog).toContainText("Read from 2 delivered events, 0 of them confirmed. Optional: /note.");
+  await dialog.getByRole("button", { name: "Infer from redriven events" }).click();
+  await expect(dialog).toContainText("Read from 2 redriven events, 0 of them confirmed. Optional: /note.");
   await expect(dialog.getByLabel("JSON Schema", { exact: true })).toHaveValue(/"amount": \{\s+"type": "integer"/);
   await dialog.getByRole("button", { name: "Try on events" }).click();
   await expect(dialog).toContainText("1 of the newest 2 parked events would pass.");
-  await expect(dialog).toContainText("2 of the newest 2 delivered events would pass.");
+  await expect(dialog).toContainText("2 of the newest 2 redriven events would pass.");
   await expect(dialog).toContainText("text: /amount must be integer. To do: make /amount integer");
   expect(await violations(page)).toEqual([]);
   await dialog.getByLabel(/^Reason/).fill("what billing takes");

@@ -68,8 +68,8 @@ const CONSEQUENCE: Record<BulkKind, { one: string; many: string }> = {
     many: "They become PENDING again and can be redriven.",
   },
   confirm: {
-    one: "Its consumer has processed it: it counts as delivered and is not sent again. There is no undo.",
-    many: "Their consumers have processed them: they count as delivered and are not sent again. There is no undo.",
+    one: "Its consumer has processed it: it is confirmed and not sent again. There is no undo.",
+    many: "Their consumers have processed them: they are confirmed and not sent again. There is no undo.",
   },
   mend: { one: "It gets a further revision.", many: "Each gets a further revision." },
   "undo-mend": {

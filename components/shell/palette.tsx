@@ -46,6 +46,7 @@ export function Palette({
   }));
   const settings: PaletteCommand[] = [
     { id: "operations", name: "Bulk changes", run: () => router.push("/operations") },
+    { id: "approvals", name: "Approvals", run: () => router.push("/approvals") },
     { id: "light", name: "Light theme", run: () => setTheme("light") },
     { id: "dark", name: "Dark theme", run: () => setTheme("dark") },
     { id: "system", name: "Theme as the system", run: () => setTheme("system") },

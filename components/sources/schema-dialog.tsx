@@ -84,7 +84,7 @@ export function SchemaDialog({
                 )
               }
             >
-              Infer from delivered events
+              Infer from redriven events
             </Button>
             <label className="text-sm text-muted">
               Or a file:{" "}

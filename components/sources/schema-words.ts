@@ -7,8 +7,8 @@ export function typeWords(eventType: string | null): string {
 
 /** What an inference read, in one sentence. */
 export function inferredWords({ schema, eventsRead, confirmed, skipped, optional }: InferredSchema): string {
-  if (schema === null) return "No event of this type was delivered and could be read: paste a schema instead.";
-  const events = `${formatNumber(eventsRead)} delivered ${eventsRead === 1 ? "event" : "events"}`;
+  if (schema === null) return "No event of this type was redriven and could be read: paste a schema instead.";
+  const events = `${formatNumber(eventsRead)} redriven ${eventsRead === 1 ? "event" : "events"}`;
   const left = skipped === 0 ? "" : `, ${formatNumber(skipped)} could not be read`;
   const some = optional.length === 0 ? "Every field is in all of them." : `Optional: ${listed(optional)}.`;
   return `Read from ${events}, ${formatNumber(confirmed)} of them confirmed${left}. ${some}`;
@@ -23,7 +23,7 @@ function listed(pointers: readonly string[]): string {
 
 /** How events fare under a schema, one line for each kind of them. */
 export function trialWords({ parked, delivered }: SchemaTrial): string[] {
-  return [line("parked", parked), line("delivered", delivered)];
+  return [line("parked", parked), line("redriven", delivered)];
 }
 
 function line(what: string, { checked, passed, undecided }: SchemaTrial["parked"]): string {

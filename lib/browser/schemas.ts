@@ -59,7 +59,7 @@ export function useInferSchema(source: string) {
   });
 }
 
-/** How the newest parked and delivered events fare. Nothing is stored. */
+/** How the newest parked and redriven events fare. Nothing is stored. */
 export function useTrySchema(source: string) {
   return useMutation<SchemaTrial, ApiError, SchemaTryRequest>({
     mutationFn: (body) => fetchJson<SchemaTrial>(`${ofSource(source)}/try`, { method: "POST", body, reads: true }),

@@ -171,7 +171,7 @@ const trialPart = z.object({
 const trialShape = { parked: trialPart, delivered: trialPart };
 const NONE = { checked: 0, passed: 0, failed: 0, undecided: 0, samples: [] };
 
-/** POST /api/v1/sources/{name}/schemas/try: how the newest parked and delivered events fare. Nothing is stored. */
+/** POST /api/v1/sources/{name}/schemas/try: how the newest parked and redriven events fare. Nothing is stored. */
 export const schemaTryRequestSchema = named(
   "SchemaTryRequest",
   z.strictObject({ eventType: eventTypeSchema, schema: object }),

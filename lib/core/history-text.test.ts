@@ -12,8 +12,10 @@ test.each([
   ],
   ["event.bounced", {}, { bounces: 12 }, "Came back for the 12th time"],
   ["event.bounced", {}, { bounces: 23 }, "Came back for the 23rd time"],
-  ["event.redriven", {}, { status: "PENDING" }, "Delivered, and had come back by then"],
-  ["event.failed", {}, { result: "HTTP_422", status: "IGNORED" }, "Could not be delivered: HTTP_422; now ignored"],
+  ["event.redriven", {}, { status: "REDRIVEN" }, "Sent"],
+  ["event.redriven", {}, { status: "PENDING" }, "Sent, and had come back by then"],
+  ["event.redriven", {}, { status: "REDRIVEN", result: "DEDUPLICATED" }, "Deduplicated: its target had it already"],
+  ["event.failed", {}, { result: "HTTP_422", status: "IGNORED" }, "Failed: HTTP_422; now ignored"],
   ["event.refused", {}, { result: "schema-mismatch" }, "Refused: schema-mismatch"],
   ["event.payload-shown", {}, {}, "payload shown"],
 ])("%s reads as a sentence", (action, before, after, text) => {
@@ -24,9 +26,9 @@ describe("attempts", () => {
   const facts = { attempt: 2, revision: 1, target: "orders", latencyMs: 41.6, code: "HTTP_503", stopped: null };
   test.each([
     ["open", "Attempt 2 to orders under way"],
-    ["delivered", "Attempt 2 to orders delivered in 42 ms: HTTP_503"],
+    ["delivered", "Attempt 2 to orders taken in 42 ms: HTTP_503"],
     ["failed", "Attempt 2 to orders failed in 42 ms: HTTP_503"],
-    ["ambiguous", "Attempt 2 to orders without an answer in 42 ms: HTTP_503: it may have been delivered"],
+    ["ambiguous", "Attempt 2 to orders without an answer in 42 ms: HTTP_503: the target may have taken it"],
   ] as const)("%s", (state, text) => expect(attemptText({ ...facts, state })).toBe(text));
 
   test("name the revision that was sent, unless it is the first", () => {

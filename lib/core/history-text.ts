@@ -15,10 +15,9 @@ export function auditText(action: string, before: AuditValues, after: AuditValue
     case "event.queued":
       return "Queued for a redrive";
     case "event.redriven":
-      // A bounce can arrive before the end of its delivery is recorded.
-      return after.status === "PENDING" ? "Delivered, and had come back by then" : "Delivered";
+      return redrivenText(after);
     case "event.failed":
-      return withResult("Could not be delivered", after);
+      return withResult("Failed", after);
     case "event.refused":
       return withResult("Refused", after);
     case "event.verified":
@@ -52,6 +51,12 @@ function withResult(what: string, after: AuditValues): string {
   const result = text(after.result);
   const ignored = after.status === "IGNORED" ? "; now ignored" : "";
   return `${result === null ? what : `${what}: ${result}`}${ignored}`;
+}
+
+function redrivenText(after: AuditValues): string {
+  const sent = after.result === "DEDUPLICATED" ? "Deduplicated: its target had it already" : "Sent";
+  // A bounce can arrive before the end of its send is recorded.
+  return after.status === "PENDING" ? `${sent}, and had come back by then` : sent;
 }
 
 function bounceText(before: AuditValues, after: AuditValues): string {
@@ -115,11 +120,11 @@ function outcomeText({ attempt, revision, state, target, latencyMs, code }: Omit
     case "open":
       return `${what} to ${target} under way`;
     case "delivered":
-      return `${what} to ${target} delivered${took}${answer}`;
+      return `${what} to ${target} taken${took}${answer}`;
     case "failed":
       return `${what} to ${target} failed${took}${answer}`;
     case "ambiguous":
-      return `${what} to ${target} without an answer${took}${answer}: it may have been delivered`;
+      return `${what} to ${target} without an answer${took}${answer}: the target may have taken it`;
   }
 }
 

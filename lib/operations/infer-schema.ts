@@ -64,7 +64,7 @@ export async function inferSchema(
 }
 
 /**
- * How the newest parked and delivered events of a source and type fare under a schema. Stores nothing. Throws
+ * How the newest parked and redriven events of a source and type fare under a schema. Stores nothing. Throws
  * DomainError `unknown-source`, and `invalid-config` for a schema that cannot be used.
  */
 export async function trySchema(

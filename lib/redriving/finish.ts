@@ -157,7 +157,7 @@ async function auditMoves(
   for (const { item, outcome } of ended) {
     const status = statusOf.get(item.id);
     if (status === undefined) continue;
-    const result = outcome.kind === "refused" ? outcome.refusal : outcome.kind === "failed" ? outcome.code : undefined;
+    const result = auditedResult(outcome);
     const key = `${outcome.kind} ${result} ${status}`;
     const entry = kinds.get(key) ?? {
       ids: [],
@@ -182,6 +182,20 @@ async function auditMoves(
       atMs: nowMs,
       eventIds: ids,
     });
+  }
+}
+
+/** What the audit says beside the state: undefined = nothing. */
+function auditedResult(outcome: ItemOutcome): string | undefined {
+  switch (outcome.kind) {
+    case "refused":
+      return outcome.refusal;
+    case "failed":
+      return outcome.code;
+    case "delivered":
+      return outcome.deduplicated ? "DEDUPLICATED" : undefined;
+    default:
+      return undefined;
   }
 }
 

@@ -5,7 +5,7 @@ import { trySchema } from "@/lib/operations/infer-schema";
 
 export const POST = handle({
   id: "trySchema",
-  summary: "How the newest parked and delivered events of a type fare under a schema; stores nothing",
+  summary: "How the newest parked and redriven events of a type fare under a schema; stores nothing",
   params: byName("unknown-source"),
   body: schemaTryRequestSchema,
   answer: schemaTrialSchema,
