@@ -61,6 +61,31 @@ const findings = (redriveId: string) =>
     [redriveId],
   );
 
+test("an owner whose reason holds what no store holds, or a credential, refuses the event all the same", async () => {
+  respond = (response, { events }) => {
+    const answers = events.map(({ id }) => {
+      return { id, take: false, reason: "no\u0000 \ud800 password=hunter", pointer: "/a\u0000" };
+    });
+    response.end(JSON.stringify({ answers }));
+  };
+  const schema = { type: "object", additionalProperties: false, properties: { amount: {} } };
+  await world.source("billing", { schema, checkCall: { url, timeoutMs: 2_000, whenUnanswered: "pass" } });
+  await world.park(
+    2,
+    (index) => ({ payload: Buffer.from(index === 0 ? '{"amount":1}' : '{"a\\u0000":1}') }),
+    "billing",
+  );
+  await world.worker();
+  const { id } = await world.request({ select: { filter: { source: ["billing"] } } });
+  expect(await world.ended(id)).toMatchObject({
+    refusedByReason: { "check-refused": 1, "schema-mismatch": 1 },
+    failed: 0,
+  });
+  for (const { finding } of await findings(id)) {
+    expect(finding.detail).toMatch(/would not take it: no.* password=••••••$/);
+  }
+});
+
 test("two workers ask about all events in few calls, and send none that the owner would not take", async () => {
   await world.source("billing", { checkCall: { url, timeoutMs: 2_000, whenUnanswered: "pass" } });
   await world.park(600, amounts(10), "billing");

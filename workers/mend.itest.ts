@@ -273,6 +273,15 @@ describe("a mend", () => {
   });
 });
 
+test("a field whose name no store holds is mended, and named", async () => {
+  await world.park(1, () => ({ payload: bytes('{"a\\u0000": 1}') }));
+  const id = await request({ recipe: { kind: "merge-patch", patch: '{"a\\u0000": 2}' } });
+  await work(id);
+  expect(await operation(id)).toMatchObject({ state: "DONE", changed: 1, refusedByReason: {} });
+  const [row] = await world.db.query<{ patch: unknown }>("select patch from event_revisions");
+  expect(row!.patch).toEqual({ places: ["/a\u2400"] });
+});
+
 describe("undo of a mend", () => {
   test("makes the arrived bytes current again, but for what was sent, queued or revised since", async () => {
     await parkMany(6);

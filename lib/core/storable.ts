@@ -160,6 +160,11 @@ function storableTags(tags: Record<string, string>): Record<string, string> {
   );
 }
 
+/** JSON for a column. Names of fields and answers of others are in it, and not every caller has checked them. */
+export function storableJsonText(value: unknown): string {
+  return JSON.stringify(isStorableJson(value, 0) ? value : storableJson(value, 0));
+}
+
 /** Makes every text in a free-form value storable; a container that is nested too deep is replaced by a note. */
 function storableJson(value: unknown, depth: number): unknown {
   if (typeof value === "string") return storableText(value);

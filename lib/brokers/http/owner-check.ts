@@ -3,6 +3,7 @@ import { checkedConnector } from "@/lib/brokers/checked-connector";
 import { signatureHeaders, webhookIdOf } from "@/lib/brokers/http/request-signature";
 import { textOrNull } from "@/lib/brokers/message";
 import type { CheckAnswer, CheckedEvent, OwnerCheck } from "@/lib/brokers/port";
+import { redactText } from "@/lib/core/redact";
 import type { CheckCall } from "@/lib/kinds/fields";
 import { redactUrl } from "@/lib/kinds/redact-url";
 import { ADDRESS_REFUSED, type AddressFilter, addressRefusal, DEFAULT_ADDRESSES } from "@/lib/platform/address-filter";
@@ -197,8 +198,12 @@ function answersIn(body: unknown, address: string): Map<string, CheckAnswer> {
   return byId;
 }
 
+/** As of the answer to a send: nothing that cannot be seen, and no credential. */
 function shortText(value: unknown): string | null {
-  return typeof value === "string" ? value.slice(0, TEXT_MAX).toWellFormed() : null;
+  if (typeof value !== "string") return null;
+  return redactText(value.slice(0, 2 * TEXT_MAX).replace(/\p{C}+/gu, " "))
+    .slice(0, TEXT_MAX)
+    .toWellFormed();
 }
 
 function reasonOf(error: unknown, address: string, timeoutMs: number): string {

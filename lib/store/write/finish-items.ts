@@ -6,7 +6,7 @@ import { EVENT_MOVES, type EventStatus } from "@/lib/core/event-state";
 import { flowOf } from "@/lib/core/flow";
 import { type EventAfter, type ItemOutcome, isDeduplicated, itemStateAfter, moveOf } from "@/lib/core/item-outcome";
 import type { ItemEnd } from "@/lib/core/item-state";
-import { storableText } from "@/lib/core/storable";
+import { storableJsonText, storableText } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
 import { ATTEMPT, EVENT, ITEM } from "@/lib/store/state-sql";
 import type { FailedAggregate } from "@/lib/store/write/aggregate-failures";
@@ -91,7 +91,7 @@ export async function closeItems(tx: Tx, redriveId: string, finished: readonly F
       finished.map(({ attempts }) => attempts),
       results.map(({ result }) => result),
       results.map(({ detail }) => storedDetail(detail)),
-      finished.map(({ findings }) => (findings.length === 0 ? null : JSON.stringify(findings))),
+      finished.map(({ findings }) => (findings.length === 0 ? null : storableJsonText(findings))),
     ],
     { name: "close-items" },
   );

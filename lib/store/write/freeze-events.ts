@@ -1,6 +1,7 @@
 import type { Check } from "@/lib/core/dry-run";
 import { FROZEN_AS } from "@/lib/core/item-state";
 import type { Refusal } from "@/lib/core/refusal";
+import { storableJsonText } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
 import type { Candidate } from "@/lib/store/read/candidates";
 import { EVENT_MOVE, REDRIVE } from "@/lib/store/state-sql";
@@ -72,7 +73,7 @@ export async function insertItems(tx: Tx, redriveId: string, items: readonly Pla
       items.map((item) => item.detail),
       items.map((item) => (item.refusal === null ? FROZEN_AS.passes : FROZEN_AS.stopped)),
       items.map((item) => item.candidate.revision),
-      items.map((item) => (item.findings ? JSON.stringify(item.findings) : null)),
+      items.map((item) => (item.findings ? storableJsonText(item.findings) : null)),
     ],
     { name: "insert-items" },
   );

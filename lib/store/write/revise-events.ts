@@ -1,6 +1,7 @@
 import type { Header } from "@/lib/core/dead-letter";
 import { EVENT_MOVES, type EventStatus } from "@/lib/core/event-state";
 import { REVISABLE_STATUSES, type RevisionRefusal } from "@/lib/core/revision";
+import { storableJsonText } from "@/lib/core/storable";
 import type { Tx } from "@/lib/store/db";
 import { CopyRows } from "@/lib/store/write/copy-binary";
 
@@ -66,7 +67,7 @@ export async function reviseEvents(tx: Tx, { revisions, ...by }: Revising): Prom
       .text(by.actor)
       .text(by.reason)
       .timestamp(by.atMs)
-      .jsonb(patch === null || patch === undefined ? null : JSON.stringify(patch))
+      .jsonb(patch === null || patch === undefined ? null : storableJsonText(patch))
       .uuid(by.operationId)
       .bytea(payload)
       .text(contentType)
