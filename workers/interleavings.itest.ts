@@ -51,6 +51,7 @@ const commands = [
         mode: fc.constantFrom("deliver" as const, "deliver" as const, "verify" as const),
         earlier: fc.constantFrom("hold" as const, "hold" as const, "include" as const, "pass" as const),
         canary: fc.boolean(),
+        later: fc.constantFrom(null, null, null, "time" as const, "breaker" as const),
       }),
       (model, choice) => model.redrive(choice),
     ),
@@ -82,6 +83,33 @@ const commands = [
   of("tick", fc.tuple(worker, fc.constantFrom(600, 1_500, 5_000)), (model, [by, ms]) => model.tick(by, ms)),
   of("change", fc.tuple(place, fc.constantFrom("pause", "resume", "cancel")), (model, [redrive, action]) =>
     model.change(redrive, action as "pause"),
+  ),
+  of(
+    "resume with",
+    fc.tuple(
+      place,
+      fc.record(
+        {
+          ratePerSecond: fc.constantFrom(null, 1, 1_000),
+          canary: fc.constantFrom(1, 3).map((first) => ({
+            ...{ steps: [first, first + 1], quietMs: 100, stopAtFailureRatio: 0.2, window: 50 },
+          })),
+        },
+        { requiredKeys: [] },
+      ),
+    ),
+    (model, [redrive, change]) => model.resumeWith(redrive, change),
+  ),
+  of("start", place, (model, redrive) => model.start(redrive)),
+  of("start waiting", fc.constant(null), (model) => model.startWaiting()),
+  of("concurrency", fc.tuple(place, fc.constantFrom(null, 1, 4)), (model, [redrive, sends]) =>
+    model.concurrency(redrive, sends),
+  ),
+  of("mark target", fc.boolean(), (model, needsApproval) => model.markTarget(needsApproval)),
+  of(
+    "decide mend",
+    fc.tuple(place, fc.record({ self: fc.boolean(), old: fc.boolean(), approve: fc.boolean() })),
+    (model, [operation, choice]) => model.decideMend(operation, choice),
   ),
   of("lane", fc.tuple(place, fc.constantFrom("main", "slow")), (model, [redrive, lane]) =>
     model.lane(redrive, lane as "main"),
@@ -130,7 +158,7 @@ test("whatever comes in whatever order, no rule is broken and nothing stays open
       async (chosen) => {
         const model = await openModel(store);
         for (const aggregate of [1, 1, 2, 0, 1]) await model.park(aggregate);
-        await model.redrive({ mask: 255, mode: "deliver", earlier: "hold", canary: false });
+        await model.redrive({ mask: 255, mode: "deliver", earlier: "hold", canary: false, later: null });
         try {
           await fc.asyncModelRun(() => ({ model: {}, real: model }), chosen);
           expect(await model.end()).toEqual([]);

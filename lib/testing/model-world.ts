@@ -1,5 +1,5 @@
 import { PublishError } from "@/lib/brokers/port";
-import { redriveRequestSchema } from "@/lib/contract/redrives";
+import { type RedriveChange, redriveRequestSchema } from "@/lib/contract/redrives";
 import type { DeadLetter } from "@/lib/core/dead-letter";
 import { EVENT_MOVES, type EventMove, type EventStatus } from "@/lib/core/event-state";
 import { DomainError } from "@/lib/core/problem";
@@ -27,6 +27,7 @@ import { advanceCanaries } from "@/lib/redriving/canary-and-brake";
 import { createPayloadChecker } from "@/lib/redriving/check-payload";
 import { reconcile } from "@/lib/redriving/reconcile";
 import { createSchemaCheck } from "@/lib/redriving/schema-check";
+import { startWaiting } from "@/lib/redriving/start-redrive";
 import { createDb, type Db } from "@/lib/store/db";
 import { createLowRateStore, type LowRateStore } from "@/lib/store/prisma";
 import { addSource, deadLetter } from "@/lib/testing/letters";
@@ -183,6 +184,9 @@ export async function openModel(store: ModelStore) {
   const [mayStillSend, requestedAt] = [new Map<string, number>(), new Map<string, number>()];
   const parkedAt = new Map<string, number>();
   const [processed, skipped] = [new Set<string>(), new Set<string>()];
+  /** Redrives that wait for a time or a breaker, and that nobody has started. */
+  const later = new Set<string>();
+  let markedTarget = false;
   /** By event and revision, and by redrive and event. */
   const [bytes, frozen] = [new Map<string, string>(), new Map<string, number>()];
   const broken: unknown[] = [];
@@ -212,6 +216,7 @@ export async function openModel(store: ModelStore) {
     checkStop(one);
     checkOrder(one);
     if (seen.redrives.get(redriveId)?.awaits) broken.push({ rule: "nothing is sent before its approval", redriveId });
+    if (later.has(redriveId)) broken.push({ rule: "nothing is sent before its time", redriveId });
     if (sent.some((other) => other.redriveId === redriveId && other.eventId === eventId && other.attempt === attempt)) {
       broken.push({ rule: "one intent is one send", eventId, attempt });
     }
@@ -411,6 +416,7 @@ export async function openModel(store: ModelStore) {
       mode: "deliver" | "verify";
       earlier: "hold" | "include" | "pass";
       canary: boolean;
+      later: "time" | "breaker" | null;
     }) =>
       command("redrive", async () => {
         const chosen = [...seen.events.values()].filter((_, index) => (choice.mask >> (index % 8)) & 1);
@@ -420,9 +426,13 @@ export async function openModel(store: ModelStore) {
           ...{ mode, earlier, lane: "main", reason: "the service is back" },
           select: { ids: chosen.map(({ id }) => id) },
           ...(mode === "deliver" && canary ? { canary: { steps: [1, 2], quietMs: 100 } } : {}),
+          ...(choice.later === "time" ? { startAt: new Date(Date.now() + 3_600_000).toISOString() } : {}),
+          // No worker of the model has a heartbeat: whether the breaker is open is not known.
+          ...(choice.later === "breaker" ? { startWhen: { breakerCloses: true } } : {}),
         });
         const { id } = await requestRedrive(deps, { request, idempotency: null }, ada);
         requestedAt.set(id, step);
+        if (choice.later !== null) later.add(id);
         for (const { eventId, revision } of seen.events.values()) frozen.set(`${id} ${eventId}`, revision);
       }),
 
@@ -493,10 +503,30 @@ export async function openModel(store: ModelStore) {
         else mayStillSend.set(redrive.id, underWay!);
       }),
 
+    /** It goes on at another rate, and with a canary again. */
+    resumeWith: (place: number, change: Omit<Extract<RedriveChange, { action: "resume" }>, "action">) =>
+      command("nothing", async () => {
+        const redrive = redriveAt(place);
+        if (!redrive) return;
+        await changeRedrive(deps, { id: redrive.id, change: { action: "resume", ...change } }, ada);
+        mayStillSend.delete(redrive.id);
+      }),
+
+    /** A redrive that waits for a time or a breaker starts now. */
+    start: (place: number) => command("nothing", () => startNow(redriveAt(place)?.id)),
+
+    /** The round of a worker that starts what has waited. */
+    startWaiting: () => command("cancel", () => startWaiting(deps)),
+
     lane: (place: number, lane: "main" | "slow") =>
       command("nothing", async () => {
         const redrive = redriveAt(place);
-        if (redrive) await changeRedrive(deps, { id: redrive.id, change: { lane } }, ada);
+        if (!redrive) return;
+        await changeRedrive(deps, { id: redrive.id, change: { lane } }, ada);
+        if (!markedTarget || lane !== "main" || redrive.lane === "main" || redrive.mode === "verify") return;
+        const asked = await store.db.query("select 1 from approvals where subject_id = $1", [redrive.id]);
+        const open = [...seen.events.values()].some(({ redriveId }) => redriveId === redrive.id);
+        if (asked.length === 0 && open) broken.push({ rule: "a marked target asks for an approval", redrive });
       }),
 
     ignore: (place: number) =>
@@ -589,6 +619,22 @@ export async function openModel(store: ModelStore) {
         if (redrive) await changeRedrive(deps, { id: redrive.id, change: { ratePerSecond } }, ada);
       }),
 
+    concurrency: (place: number, concurrency: number | null) =>
+      command("nothing", async () => {
+        const redrive = redriveAt(place);
+        if (redrive) await changeRedrive(deps, { id: redrive.id, change: { concurrency } }, ada);
+      }),
+
+    /** From now on what is requested for the main lane, or brought to it, needs a second person, or not. */
+    markTarget: (needsApproval: boolean) =>
+      command("nothing", async () => {
+        markedTarget = needsApproval;
+        await store.db.run("update targets set needs_approval = $2 where source_id = $1 and lane = 'main'", [
+          sourceId,
+          needsApproval,
+        ]);
+      }),
+
     /** From now on a redrive of the source needs a second person, or not. */
     mark: (needsApproval: boolean) =>
       command("nothing", () =>
@@ -598,6 +644,12 @@ export async function openModel(store: ModelStore) {
     /** By the person who asked, or another one; by the digest of what is, or an old one. */
     decide: (place: number, choice: { self: boolean; old: boolean; approve: boolean }) =>
       command("cancel", () => decide(redriveAt(place)?.id, choice)),
+
+    decideMend: (place: number, choice: { self: boolean; old: boolean; approve: boolean }) =>
+      command("nothing", async () => {
+        const mends = await operations("'mend'");
+        await decide(mends.at(place % (mends.length || 1)), choice);
+      }),
 
     /** Of all sends, or of those to the target of the main lane. */
     stop: (all: boolean) =>
@@ -627,6 +679,9 @@ export async function openModel(store: ModelStore) {
           throw new Broken(JSON.stringify([{ rule: "nothing stays open", seen: seenWords(seen) }]));
         await go(true);
         await go(false);
+        await command("nothing", async () => {
+          for (const id of later) await startNow(id).catch(refusedIn);
+        });
         for (const { id, awaits } of seen.redrives.values()) {
           if (awaits) await decide(id, { self: false, old: false, approve: true });
         }
@@ -659,6 +714,12 @@ export async function openModel(store: ModelStore) {
       await Promise.all([schemas.close(), expressions.close()]);
     },
   };
+
+  async function startNow(id: string | undefined): Promise<void> {
+    if (id === undefined) return;
+    await changeRedrive(deps, { id, change: { action: "start" } }, ada);
+    later.delete(id);
+  }
 
   async function operations(kinds: string): Promise<string[]> {
     const rows = await store.db.query<{ id: string }>(
