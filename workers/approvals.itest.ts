@@ -306,6 +306,25 @@ describe("a change of a redrive", () => {
     expect(await world.ended(id)).toMatchObject({ delivered: 2, refused: 2 });
   });
 
+  test("that resumes it after somebody else still sets the pace, and is reviewed", async () => {
+    const id = await asked();
+    await approve(id);
+    await changeRedrive(world.deps, { id, change: { action: "pause" } }, ada);
+    await changeRedrive(world.deps, { id, change: { action: "resume" } }, eve);
+    await changeRedrive(world.deps, { id, change: { action: "resume", ratePerSecond: 2, canary: true } }, ada);
+    expect(await world.redrive(id)).toMatchObject({ state: "RUNNING", ratePerSecond: 2, canary: { released: 1 } });
+    await changeRedrive(world.deps, { id, change: { action: "resume", ratePerSecond: 30 } }, ada);
+    expect(await world.redrive(id)).toMatchObject({ state: "PLANNED", waitsFor: ["approval"] });
+  });
+
+  test("that pauses a redrive which never ran leaves it undoable", async () => {
+    const id = await asked();
+    await changeRedrive(world.deps, { id, change: { action: "pause" } }, ada);
+    await changeRedrive(world.deps, { id, change: { action: "undo" } }, ada);
+    expect((await world.redrive(id)).state).toBe("CANCELLED");
+    expect(await world.statuses()).toEqual({ PENDING: 4 });
+  });
+
   test("that pauses a redrive which waits does not start it by its resume", async () => {
     const id = await asked();
     await changeRedrive(world.deps, { id, change: { action: "pause" } }, ada);

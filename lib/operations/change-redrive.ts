@@ -132,7 +132,14 @@ async function applyMove(tx: Tx, redrive: RedriveRow, change: Move, { actor }: B
   // A redrive that waits for something when it is resumed goes on waiting.
   const waits = asked === "resume" && (awaitsApproval || startsLater || breakerUntilMs !== null);
   const move = waits ? "wait" : asked;
-  if (redrive.state === REDRIVE_MOVES[move].to) return null;
+  if (redrive.state === REDRIVE_MOVES[move].to) {
+    if (change.action !== "resume") return null;
+    // Somebody resumed it before: the pace that is asked for holds all the same.
+    const { before, after } = await setPace(tx, redrive, change);
+    const { state } = redrive;
+    const same = Object.keys(after).length === 0;
+    return same ? null : { action: "redrive.resumed", before: { state, ...before }, after: { state, ...after } };
+  }
   const to = nextRedriveState(redrive.state, move satisfies RedriveMove);
   if (to === null) {
     throw new DomainError("illegal-transition", `A redrive that is ${redrive.state} cannot be ${PAST[asked]}`, {

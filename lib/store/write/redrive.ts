@@ -289,12 +289,12 @@ export async function restartCanary(tx: Tx, id: string, canary: Canary): Promise
 }
 
 /**
- * Whether nothing of a locked redrive can have been sent: it is not running yet, or its hold lasts. Asked by the clock, not
+ * Whether nothing of a locked redrive can have been sent: it has never run, or its hold lasts. Asked by the clock, not
  * by the start of the transaction: a claim that begins when the hold is over must not find an undo that began before.
  */
 export async function isHeld(tx: Tx, id: string): Promise<boolean> {
   const [row] = await tx.query<{ held: boolean }>(
-    `select (state in (${REDRIVE.PLANNING}, ${REDRIVE.PLANNED}) and started_at is null) or coalesce(hold_until > clock_timestamp(), false) as held
+    `select started_at is null or coalesce(hold_until > clock_timestamp(), false) as held
        from redrives where id = $1`,
     [id],
   );
