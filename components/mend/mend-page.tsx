@@ -1,29 +1,24 @@
 "use client";
 
-import { useQueryClient } from "@tanstack/react-query";
 import { useSearchParams } from "next/navigation";
-import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
-import { mustType } from "@/components/operations/bulk-words";
-import { idempotencyKeys } from "@/components/redrives/idempotency-keys";
+import { useDeferredValue, useEffect, useMemo, useState } from "react";
 import { selectionWords } from "@/components/redrives/redrive-title";
-import { ActionButton } from "@/components/ui/action-button";
 import { Button, LinkButton } from "@/components/ui/button";
 import { classNames } from "@/components/ui/class-names";
 import { EmptyState } from "@/components/ui/empty-state";
 import { ErrorPanel } from "@/components/ui/error-panel";
-import { Checkbox, Field, Input, Textarea } from "@/components/ui/input";
 import { whenOpened } from "@/components/ui/lazily";
 import { PageHeader } from "@/components/ui/page-header";
 import { Panel } from "@/components/ui/panel";
 import { Shape } from "@/components/ui/shape";
 import { Skeleton } from "@/components/ui/skeleton";
 import { pushAddress } from "@/lib/browser/filter-url";
-import { type Counting, startMend, useMendCounts, useMendOf, useMendSamples } from "@/lib/browser/mends";
-import { randomKey } from "@/lib/browser/random-key";
+import { useMendCounts, useMendOf, useMendSamples } from "@/lib/browser/mends";
 import type { Recipe } from "@/lib/contract/recipes";
 import type { Selection } from "@/lib/contract/selection";
-import { formatNumber, plural } from "@/lib/core/format";
+import { plural } from "@/lib/core/format";
 import { readMendAddress, withStarted } from "./mend-address";
+import { MendApply } from "./mend-apply";
 import { MendLine, MendPreview } from "./mend-preview";
 import { MendProgress, SendProgress, VerifyProgress } from "./mend-steps";
 import { placesOf } from "./payload-places";
@@ -266,108 +261,9 @@ function Previewed({
         {stale ? (
           <p className="text-muted">The recipe was changed: preview it again before it is applied.</p>
         ) : (
-          <Apply selection={selection} recipe={recipe} counting={counting} onStarted={onStarted} />
+          <MendApply selection={selection} recipe={recipe} counting={counting} onStarted={onStarted} />
         )}
       </Panel>
     </div>
-  );
-}
-
-function Apply({
-  selection,
-  recipe,
-  counting: { counts },
-  onStarted,
-}: {
-  selection: Selection;
-  recipe: Recipe;
-  counting: Counting;
-  onStarted: (operationId: string) => void;
-}) {
-  const client = useQueryClient();
-  const [keyFor] = useState(() => idempotencyKeys(randomKey));
-  const [reason, setReason] = useState("");
-  const [typed, setTyped] = useState("");
-  const [breaking, setBreaking] = useState(false);
-  const [pressed, setPressed] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const field = useRef<HTMLTextAreaElement>(null);
-  const exact = counts?.kind === "exact";
-  const would = counts === null ? null : counts.changed + (breaking ? counts.breaksSchema : 0);
-  const wanted = mustType(exact ? would : null);
-  const confirmed = wanted === null || typed.replaceAll(/[\s,.]/g, "").toLowerCase() === wanted;
-  const missing = reason.trim() === "";
-  const apply = async () => {
-    setPressed(true);
-    if (missing) return field.current?.focus();
-    if (!confirmed || busy) return;
-    setBusy(true);
-    setError(null);
-    try {
-      const body = { select: selection, recipe, reason: reason.trim(), breaking };
-      const answer = await startMend(client, body, keyFor(body));
-      if (answer.id !== null) onStarted(answer.id);
-    } catch (failure) {
-      setError(failure);
-      setBusy(false);
-    }
-  };
-  return (
-    <form
-      className="grid gap-3"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void apply();
-      }}
-    >
-      {error ? <ErrorPanel error={error} inline title="Nothing was mended" /> : null}
-      <p className="text-muted">
-        Each event that changes gets a revision; what arrived is kept. It can be undone until an event is sent.
-      </p>
-      {counts && counts.breaksSchema > 0 ? (
-        // biome-ignore lint/a11y/noLabelWithoutControl: Checkbox is the control
-        <label className="flex items-start gap-1.5">
-          <Checkbox checked={breaking} onChange={(event) => setBreaking(event.target.checked)} className="mt-0.5" />
-          Also the {formatNumber(counts.breaksSchema)} that would break their schema
-        </label>
-      ) : null}
-      <Field
-        label="Reason"
-        hint="Kept in the audit for ever, with the recipe."
-        error={pressed && missing ? "Say why: the reason is kept in the audit." : undefined}
-      >
-        {(control) => (
-          <Textarea
-            {...control}
-            ref={field}
-            rows={2}
-            maxLength={2_000}
-            value={reason}
-            onChange={(event) => setReason(event.target.value)}
-            onKeyDown={(event) => {
-              if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void apply();
-            }}
-          />
-        )}
-      </Field>
-      {wanted === null ? null : (
-        <Field
-          label={
-            exact ? `Type ${formatNumber(would ?? 0)} to confirm` : "Type all to confirm: they are not all counted yet"
-          }
-          error={pressed && !confirmed ? "This is not the number." : undefined}
-        >
-          {(control) => <Input {...control} value={typed} onChange={(event) => setTyped(event.target.value)} />}
-        </Field>
-      )}
-      <ActionButton variant="primary" type="submit" busy={busy} disabled={exact && would === 0}>
-        {exact
-          ? would === 0
-            ? "It would change nothing"
-            : `Mend ${plural(would ?? 0, "event")}`
-          : "Mend all that change"}
-      </ActionButton>
-    </form>
   );
 }

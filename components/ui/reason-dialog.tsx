@@ -5,10 +5,8 @@ import { ActionButton } from "./action-button";
 import { Button } from "./button";
 import { Dialog } from "./dialog";
 import { ErrorPanel } from "./error-panel";
-import { Field, Textarea } from "./input";
+import { ReasonField } from "./reason-field";
 import { type Submitted, useSubmit } from "./use-submit";
-
-const SAY_WHY = "Say why: the reason is kept in the audit.";
 
 /** A dialog for one action with a reason, which the audit keeps. Ctrl Enter in the reason field submits. */
 export function ReasonDialog({
@@ -79,25 +77,14 @@ export function ReasonDialog({
         {error ? <ErrorPanel error={error} inline title="This was not done" /> : null}
         {typeof children === "function" ? children(presses > 0) : children}
         {wanted === "none" ? null : (
-          <Field
-            label="Reason"
+          <ReasonField
             optional={wanted === "optional"}
             hint={reasonHint}
-            error={presses > 0 && missing ? SAY_WHY : undefined}
-          >
-            {(control) => (
-              <Textarea
-                {...control}
-                rows={2}
-                maxLength={2_000}
-                value={text}
-                onChange={(event) => setText(event.target.value)}
-                onKeyDown={(event) => {
-                  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) ref.current?.requestSubmit();
-                }}
-              />
-            )}
-          </Field>
+            missing={presses > 0 && missing}
+            value={text}
+            onChange={setText}
+            onSubmit={() => ref.current?.requestSubmit()}
+          />
         )}
       </form>
     </Dialog>

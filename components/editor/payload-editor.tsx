@@ -1,0 +1,232 @@
+"use client";
+
+import { type ComponentProps, useCallback, useId, useMemo, useRef, useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Input } from "@/components/ui/input";
+import { Shape } from "@/components/ui/shape";
+import { showToast } from "@/components/ui/toast";
+import { checkPayload } from "@/lib/browser/revisions";
+import { ApiError } from "@/lib/contract/api-error";
+import type { EventDetail } from "@/lib/contract/events";
+import { formatBytes, plural } from "@/lib/core/format";
+import { CodeEditor, type CodeEditorHandle, EditorKeys } from "./code-editor";
+import { type Content, type Draft, EDIT_BYTES_MAX, languageOf } from "./edit-draft";
+import { exactBytes, exactText } from "./exact-text";
+import { HexEditor } from "./hex-editor";
+import type { PlacedProblem, PointedProblem } from "./json-places";
+
+/** The answer of the schema: its problems, or why it could not be asked. */
+type SchemaSays = { words: string; failed: boolean } | null;
+
+/** The payload as text or as bytes, with the problems that its schema has with it. */
+export function PayloadEditor({
+  event,
+  draft,
+  onChange,
+  onDone,
+}: {
+  event: EventDetail;
+  draft: Draft;
+  onChange: (part: Partial<Content>) => void;
+  onDone: () => void;
+}) {
+  const { now } = draft;
+  const keys = useId();
+  const handle = useRef<CodeEditorHandle>(null);
+  const text = useMemo(() => exactText(now.payload), [now.payload]);
+  const isText = text !== null;
+  const [chosen, setChosen] = useState<"text" | "hex">(isText ? "text" : "hex");
+  const mode = isText ? chosen : "hex";
+  const language = languageOf(now);
+  const [problems, setProblems] = useState<PlacedProblem[] | null>(null);
+  const [says, setSays] = useState<SchemaSays>(null);
+  const check = useCallback(
+    (typed: string) => askSchema({ source: event.source, eventType: event.eventType, text: typed }, setSays),
+    [event.source, event.eventType],
+  );
+  if (draft.was.payload.length > EDIT_BYTES_MAX) {
+    return (
+      <p className="px-3 py-4 text-muted">
+        The payload has more than {formatBytes(EDIT_BYTES_MAX)}. Download it, edit it elsewhere, and send it through the
+        API as a revision.
+      </p>
+    );
+  }
+  return (
+    <div className="flex min-h-96 flex-1 flex-col">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 border-b border-line px-3 py-1.5">
+        <fieldset className="flex rounded-md border border-line-strong">
+          <legend className="sr-only">Edit the payload as</legend>
+          {(["text", "hex"] as const).map((entry) => (
+            <button
+              key={entry}
+              type="button"
+              aria-pressed={mode === entry}
+              disabled={entry === "text" && !isText}
+              onClick={() => setChosen(entry)}
+              className="h-6 px-2 text-sm text-muted first:rounded-l-[4px] last:rounded-r-[4px] hover:bg-hover disabled:opacity-50 aria-pressed:bg-hover aria-pressed:font-medium aria-pressed:text-ink"
+            >
+              {entry}
+            </button>
+          ))}
+        </fieldset>
+        <span className="flex items-center gap-1.5 text-sm text-muted">
+          <label htmlFor={`${keys}-type`}>Content type</label>
+          <Input
+            id={`${keys}-type`}
+            value={now.contentType}
+            onChange={(change) => onChange({ contentType: change.target.value })}
+            aria-invalid={now.contentType.trim() === "" ? true : undefined}
+            className="h-6! w-56! font-mono text-sm"
+          />
+        </span>
+        {mode === "text" && language === "json" ? (
+          <Button
+            size="sm"
+            data-tip="Changes the white space of the whole payload, so its bytes change. Ctrl Z takes it back."
+            onClick={() => {
+              if (handle.current?.format() === false) {
+                void showToast({
+                  title: "This is no JSON yet",
+                  detail: "Mend the marked places first.",
+                  tone: "error",
+                });
+              }
+            }}
+          >
+            Format
+          </Button>
+        ) : null}
+        <span className="ml-auto text-sm text-faint">{bytesWords(now.payload.length, text)}</span>
+      </div>
+      {isText ? null : (
+        <p className="border-b border-line px-3 py-1 text-muted">
+          These bytes are not valid UTF-8, so they are edited as bytes.
+        </p>
+      )}
+      {mode === "text" && text !== null ? (
+        <>
+          <PayloadText
+            payload={now.payload}
+            language={language}
+            describedBy={keys}
+            handle={handle}
+            check={check}
+            onProblems={setProblems}
+            onDone={onDone}
+            onChange={(payload) => onChange({ payload })}
+          />
+          {language === "json" ? (
+            <Problems problems={problems} says={says} onShow={(one) => handle.current?.show(one)} />
+          ) : null}
+          <div className="border-t border-line px-3 py-1">
+            <EditorKeys id={keys} more=", Ctrl Enter shows what will change" />
+          </div>
+        </>
+      ) : (
+        <HexEditor
+          bytes={now.payload}
+          label="Payload bytes"
+          autoFocus
+          onChange={(bytes) => onChange({ payload: bytes })}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Line breaks and mark are those of the payload when the text was opened: a typed character must not change them. */
+function PayloadText({
+  payload,
+  onChange,
+  ...editor
+}: Pick<
+  ComponentProps<typeof CodeEditor>,
+  "language" | "describedBy" | "handle" | "check" | "onProblems" | "onDone"
+> & {
+  payload: Uint8Array;
+  onChange: (payload: Uint8Array) => void;
+}) {
+  const [opened] = useState(() => exactText(payload));
+  if (opened === null) return null;
+  return (
+    <CodeEditor
+      {...editor}
+      text={opened.text}
+      separator={opened.separator}
+      label="Payload"
+      autoFocus
+      onChange={(text) => onChange(exactBytes({ text, mark: opened.mark }))}
+      className="min-h-72 flex-1 overflow-hidden lg:min-h-40"
+    />
+  );
+}
+
+function bytesWords(bytes: number, text: ReturnType<typeof exactText>): string {
+  const breaks = text === null ? null : text.mixed ? "mixed line breaks" : text.separator === "\r\n" ? "CRLF" : null;
+  return [formatBytes(bytes), text?.mark ? "with a byte order mark" : null, breaks].filter(Boolean).join(" · ");
+}
+
+async function askSchema(
+  request: Parameters<typeof checkPayload>[0],
+  say: (says: SchemaSays) => void,
+): Promise<PointedProblem[]> {
+  try {
+    const answer = await checkPayload(request);
+    say({ words: answer.detail, failed: answer.ok === false });
+    return answer.faults.map(({ pointer, detail, fix }) => ({
+      pointer,
+      // Faults name their pointer; the editor names it itself.
+      message: `${detail.startsWith(pointer) ? detail.slice(pointer.length).trim() : detail}: ${fix}`,
+    }));
+  } catch (error) {
+    say({ words: error instanceof ApiError ? error.detail : "The schema could not be asked.", failed: true });
+    return [];
+  }
+}
+
+/** The problems in words, for whoever does not see the underlines; each leads to its place. */
+function Problems({
+  problems: found,
+  says,
+  onShow,
+}: {
+  /** null = not checked yet. */
+  problems: PlacedProblem[] | null;
+  says: SchemaSays;
+  onShow: (problem: PlacedProblem) => void;
+}) {
+  const problems = found ?? [];
+  const errors = problems.filter(({ severity }) => severity === "error").length;
+  return (
+    <div className="max-h-32 shrink-0 overflow-y-auto border-t border-line bg-canvas px-3 py-1.5 text-sm">
+      <p role="status" className="text-muted">
+        {found === null
+          ? "Checking…"
+          : problems.length === 0
+            ? (says?.words ?? "It is valid JSON.")
+            : `${plural(errors, "problem")}${problems.length > errors ? ` and ${plural(problems.length - errors, "warning")}` : ""}`}
+      </p>
+      {problems.length === 0 ? null : (
+        <ul aria-label="Problems">
+          {problems.map((problem) => (
+            <li key={`${problem.from} ${problem.message}`}>
+              <button
+                type="button"
+                onClick={() => onShow(problem)}
+                className="flex min-h-6 items-baseline gap-1.5 text-left hover:underline"
+              >
+                <Shape
+                  name={problem.severity === "error" ? "cross" : "triangle"}
+                  className={`shrink-0 self-center ${problem.severity === "error" ? "text-danger" : "text-warning"}`}
+                />
+                <span className="sr-only">{problem.severity}: </span>
+                <span className="wrap-anywhere">{problem.message}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
