@@ -9,7 +9,7 @@ import { lazily } from "@/components/ui/lazily";
 import { SkeletonRows } from "@/components/ui/skeleton";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
-import { useAdmissionRule, useChangeRule } from "@/lib/browser/admission";
+import { useAdmissionRule, useChangeRule, useDeleteRule } from "@/lib/browser/admission";
 import { eventsHref } from "@/lib/browser/filter-read";
 import type { RuleOut } from "@/lib/contract/admission";
 import type { Condition } from "@/lib/core/admission";
@@ -17,7 +17,9 @@ import { visible } from "@/lib/core/format";
 import { conditionWords, countWords, effectFilter, effectWords } from "./rule-words";
 
 const SwitchDialog = lazily(() => import("./switch-dialog").then(({ SwitchDialog }) => SwitchDialog));
-const DeleteRuleDialog = lazily(() => import("./delete-rule-dialog").then(({ DeleteRuleDialog }) => DeleteRuleDialog));
+const DeleteRuleDialog = lazily(() =>
+  import("@/components/rules/delete-rule-dialog").then(({ DeleteRuleDialog }) => DeleteRuleDialog),
+);
 
 type Neighbours = { above: RuleOut | null; below: RuleOut | null };
 
@@ -25,6 +27,7 @@ type Neighbours = { above: RuleOut | null; below: RuleOut | null };
 export function RuleCard({ rule, above, below, onEdit }: { rule: RuleOut; onEdit: () => void } & Neighbours) {
   const [open, setOpen] = useState<"switch" | "delete" | null>(null);
   const [samples, setSamples] = useState(false);
+  const remove = useDeleteRule();
   const found = effectFilter(rule);
   const kept = rule.lastDay.dropped + rule.lastDay.failed > 0;
   return (
@@ -83,7 +86,14 @@ export function RuleCard({ rule, above, below, onEdit }: { rule: RuleOut; onEdit
       </div>
       {samples ? <Samples id={rule.id} /> : null}
       {open === "switch" ? <SwitchDialog rule={rule} onClose={() => setOpen(null)} /> : null}
-      {open === "delete" ? <DeleteRuleDialog rule={rule} onClose={() => setOpen(null)} /> : null}
+      {open === "delete" ? (
+        <DeleteRuleDialog
+          name={rule.name}
+          description="Its counts and samples are no longer shown. Events that it changed stay as they are, and name it."
+          onDelete={(reason) => remove.mutateAsync({ id: rule.id, reason })}
+          onClose={() => setOpen(null)}
+        />
+      ) : null}
     </li>
   );
 }

@@ -5,7 +5,6 @@ import { useState } from "react";
 import { RuleMoves, RuleState } from "@/components/rules/rule-parts";
 import { Button } from "@/components/ui/button";
 import { lazily } from "@/components/ui/lazily";
-import { ReasonDialog } from "@/components/ui/reason-dialog";
 import { TimeAgo } from "@/components/ui/time-ago";
 import { failureToast } from "@/components/ui/toast";
 import { eventsHref } from "@/lib/browser/filter-read";
@@ -16,6 +15,9 @@ import type { RedriveRuleOut } from "@/lib/contract/redrive-rules";
 import { formatNumber, visible } from "@/lib/core/format";
 import { limitWords, ruleSentence, workWords } from "./rule-words";
 
+const DeleteRuleDialog = lazily(() =>
+  import("@/components/rules/delete-rule-dialog").then(({ DeleteRuleDialog }) => DeleteRuleDialog),
+);
 const SwitchOnDialog = lazily(() => import("./switch-dialog").then(({ SwitchOnDialog }) => SwitchOnDialog));
 const SwitchOffDialog = lazily(() => import("./switch-dialog").then(({ SwitchOffDialog }) => SwitchOffDialog));
 
@@ -25,6 +27,7 @@ type Neighbours = { above: RedriveRuleOut | null; below: RedriveRuleOut | null }
 export function RuleCard({ rule, above, below, onEdit }: { rule: RedriveRuleOut; onEdit: () => void } & Neighbours) {
   const [open, setOpen] = useState<"switch" | "delete" | null>(null);
   const change = useChangeRedriveRule();
+  const remove = useDeleteRedriveRule();
   const close = () => setOpen(null);
   const filter = rule.filter as EventFilter;
   const state = rule.fault && rule.enabled ? "FAULT" : rule.enabled ? "ON" : rule.stopped ? "STOPPED" : "OFF";
@@ -81,7 +84,14 @@ export function RuleCard({ rule, above, below, onEdit }: { rule: RedriveRuleOut;
       <Work rule={rule} />
       {open === "switch" && !rule.enabled ? <SwitchOnDialog rule={rule} onClose={close} /> : null}
       {open === "switch" && rule.enabled ? <SwitchOffDialog rule={rule} onClose={close} /> : null}
-      {open === "delete" ? <DeleteDialog rule={rule} onClose={close} /> : null}
+      {open === "delete" ? (
+        <DeleteRuleDialog
+          name={rule.name}
+          description="It asks for no further redrive. Redrives that it asked for go on and keep its name."
+          onDelete={(reason) => remove.mutateAsync({ id: rule.id, reason })}
+          onClose={close}
+        />
+      ) : null}
     </li>
   );
 }
@@ -119,24 +129,5 @@ function Work({ rule }: { rule: RedriveRuleOut }) {
         </Link>
       </span>
     </div>
-  );
-}
-
-function DeleteDialog({ rule, onClose }: { rule: RedriveRuleOut; onClose: () => void }) {
-  const remove = useDeleteRedriveRule();
-  return (
-    <ReasonDialog
-      title={`Delete ${rule.name}?`}
-      description="It asks for no further redrive. Redrives that it asked for go on and keep its name."
-      size="sm"
-      verb="Delete"
-      variant="danger"
-      keep="Keep it"
-      onClose={onClose}
-      onSubmit={async (reason) => {
-        await remove.mutateAsync({ id: rule.id, reason });
-        return { title: `Deleted ${rule.name}`, tone: "success" };
-      }}
-    />
   );
 }

@@ -24,7 +24,7 @@ export function isBraked(redrive: RedriveOut): redrive is Braked {
 const CAUSES_SHOWN = 3;
 
 /** What the brake saw, with samples, and the ways to go on. */
-export function RedriveBraked({ redrive, onStop }: { redrive: Braked; onStop: () => void }) {
+export function RedriveBraked({ redrive, onCancel }: { redrive: Braked; onCancel: () => void }) {
   const { brakeSeen: seen, brake } = redrive;
   const causes = useRedriveCauses(redrive.id, false);
   const views = causeViews(causes.data?.causes ?? []).filter(({ outcome }) => outcome !== "refused");
@@ -63,7 +63,7 @@ export function RedriveBraked({ redrive, onStop }: { redrive: Braked; onStop: ()
             Mend the failing…
           </LinkButton>
         ) : null}
-        <ActionButton variant="danger" onClick={onStop}>
+        <ActionButton variant="danger" onClick={onCancel}>
           Stop: give back {plural(redrive.open, "event")}…
         </ActionButton>
       </div>

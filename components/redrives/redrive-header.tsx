@@ -2,11 +2,9 @@
 
 import { Ban, Pause, Play } from "lucide-react";
 import Link from "next/link";
-import { useState } from "react";
 import { ActionButton } from "@/components/ui/action-button";
 import { Button } from "@/components/ui/button";
 import { ErrorPanel } from "@/components/ui/error-panel";
-import { lazily } from "@/components/ui/lazily";
 import { RedriveBadge } from "@/components/ui/state-badge";
 import { showToast } from "@/components/ui/toast";
 import { underWayWords } from "@/components/ui/under-way-words";
@@ -18,11 +16,8 @@ import { isBraked } from "./redrive-braked";
 import { placeWords, redriveTitle } from "./redrive-title";
 import { StallLine } from "./stall-line";
 
-const CancelDialog = lazily(() => import("./cancel-dialog").then(({ CancelDialog }) => CancelDialog));
-
-export function RedriveHeader({ redrive }: { redrive: RedriveOut }) {
+export function RedriveHeader({ redrive, onCancel }: { redrive: RedriveOut; onCancel: () => void }) {
   const change = useChangeRedrive(redrive.id);
-  const [cancelling, setCancelling] = useState(false);
   const pauseOrResume = (action: "pause" | "resume") =>
     change.mutate(
       { action },
@@ -67,7 +62,7 @@ export function RedriveHeader({ redrive }: { redrive: RedriveOut }) {
             </Button>
           ) : null}
           {may("cancel") ? (
-            <Button variant="danger" onClick={() => setCancelling(true)}>
+            <Button variant="danger" onClick={onCancel}>
               <Ban size={13} aria-hidden /> Cancel…
             </Button>
           ) : null}
@@ -83,7 +78,6 @@ export function RedriveHeader({ redrive }: { redrive: RedriveOut }) {
           <ErrorPanel error={change.error} inline title="This was not done" />
         </div>
       ) : null}
-      {cancelling ? <CancelDialog redrive={redrive} onClose={() => setCancelling(false)} /> : null}
     </>
   );
 }

@@ -60,11 +60,11 @@ export function RedrivePage({ id }: { id: string }) {
 function Loaded({ redrive }: { redrive: RedriveOut }) {
   const live = !isFinal(redrive.state);
   const sends = redrive.mode === "deliver";
-  const [stopping, setStopping] = useState(false);
+  const [cancelling, setCancelling] = useState(false);
   return (
     <>
-      <RedriveHeader redrive={redrive} />
-      {stopping ? <CancelDialog redrive={redrive} onClose={() => setStopping(false)} /> : null}
+      <RedriveHeader redrive={redrive} onCancel={() => setCancelling(true)} />
+      {cancelling ? <CancelDialog redrive={redrive} onClose={() => setCancelling(false)} /> : null}
       {/* On a phone one column: progress, rate, failures, then creator and reason. */}
       <div className="flex flex-col gap-3 px-3 pb-4 lg:grid lg:grid-cols-[minmax(0,1fr)_20rem] lg:items-start">
         <div className="contents lg:flex lg:flex-col lg:gap-3">
@@ -73,7 +73,7 @@ function Loaded({ redrive }: { redrive: RedriveOut }) {
               <RedriveSamples redrive={redrive} />
             </ApprovalPanel>
           ) : null}
-          {isBraked(redrive) ? <RedriveBraked redrive={redrive} onStop={() => setStopping(true)} /> : null}
+          {isBraked(redrive) ? <RedriveBraked redrive={redrive} onCancel={() => setCancelling(true)} /> : null}
           <RedriveProgress redrive={redrive} />
           {sends ? <RedriveRateChart redrive={redrive} live={live} className="order-2 lg:order-none" /> : null}
           <RedriveCauses redrive={redrive} live={live} className="order-3 lg:order-none" />
