@@ -109,6 +109,17 @@ describe("a redrive that needs an approval", () => {
     expect((await world.redrive(marked.id)).approval?.causes).toEqual([{ kind: "source", name: "stock" }]);
   });
 
+  test.each([{ kind: "slow-lane" }, { kind: "target", target: "orders.slow" }])(
+    "waits for one when the marked target only stands in: %o",
+    async (fallback) => {
+      await world.db.run("update targets set needs_approval = true where name = 'orders.slow'");
+      await world.park(1);
+      await world.db.run("update targets set fallback = $1::jsonb where name = 'orders'", [JSON.stringify(fallback)]);
+      const { id } = await world.request();
+      expect((await world.redrive(id)).approval?.causes).toEqual([{ kind: "target", name: "orders.slow" }]);
+    },
+  );
+
   test.each(["ada", "Ada", " ａｄａ ", "A.d.a"])("is not approved by who asked for it, as %s", async (name) => {
     const id = await asked();
     await expect(approve(id, localViewer(name))).rejects.toMatchObject({ code: "forbidden" });

@@ -126,14 +126,18 @@ export async function manifestHash(tx: Tx, redriveId: string): Promise<string> {
   return row!.hash;
 }
 
-/** The marked sources of a redrive's open items, and the marked targets to which they go. */
+/** The marked sources of a redrive's open items, and the marked targets to which they go, or go when those are away. */
 export async function markedPlaces(tx: Tx, redriveId: string): Promise<{ sources: string[]; targets: string[] }> {
   const [row] = await tx.query<{ sources: string[] | null; targets: string[] | null }>(
-    `with of as (select array(select distinct source_id from redrive_items where redrive_id = $1 and state = ${ITEM.open}) as ids)
+    `with of as (select array(select distinct source_id from redrive_items where redrive_id = $1 and state = ${ITEM.open}) as ids),
+     own as (
+       select t.id, t.source_id, t.fallback from targets t, redrives r, of
+        where r.id = $1 and (t.id = r.target_id or (r.target_id is null and t.lane = r.lane and t.source_id = any(of.ids))))
      select (select array_agg(s.name order by s.name) from sources s, of where s.id = any(of.ids) and s.needs_approval) as sources,
-            (select array_agg(t.name order by t.name) from targets t, redrives r, of
-              where r.id = $1 and t.needs_approval
-                and (t.id = r.target_id or (r.target_id is null and t.lane = r.lane and t.source_id = any(of.ids)))) as targets`,
+            (select array_agg(t.name order by t.name) from targets t
+              where t.needs_approval and exists (
+                select 1 from own where t.id = own.id or t.name = own.fallback ->> 'target'
+                   or (own.fallback ->> 'kind' = 'slow-lane' and t.lane = 'slow' and t.source_id = own.source_id))) as targets`,
     [redriveId],
   );
   return { sources: row!.sources ?? [], targets: row!.targets ?? [] };
