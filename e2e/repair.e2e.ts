@@ -132,19 +132,19 @@ const BATCH = Array.from({ length: 12 }, (_, at) => ({
 }));
 
 /** Writes a recipe that renames custId, over all events of the source, and opens its preview. */
-async function previewRename(page: Page, href: string): Promise<void> {
+async function previewRename(page: Page, href: string, count = 12): Promise<void> {
   await page.goto(href);
-  await page.getByRole("checkbox", { name: "Select event m-0", exact: true }).check();
+  await page.getByRole("checkbox", { name: `Select event m-${count - 1}`, exact: true }).check();
   const selection = page.getByRole("region", { name: "Selection" });
-  await selection.getByRole("button", { name: /select all 12 matching/ }).click();
+  await selection.getByRole("button", { name: new RegExp(`select all ${count} matching`) }).click();
   await selection.getByRole("button", { name: "Mend…" }).click();
   await page.getByRole("combobox", { name: "What step 1 does" }).selectOption("rename");
   await page.getByRole("combobox", { name: "Place of step 1" }).fill("/custId");
   await page.getByRole("textbox", { name: "New name of step 1" }).fill("customerId");
   await expect(page.getByRole("region", { name: "Samples" })).toContainText("/customerId");
   await page.getByRole("button", { name: "Preview", exact: true }).click();
-  await expect(page.getByText("All 12 events were tried; nothing is stored.")).toBeVisible();
-  await expect(page.getByRole("button", { name: /^12 change$/ })).toBeVisible();
+  await expect(page.getByText(`All ${count} events were tried; nothing is stored.`)).toBeVisible();
+  await expect(page.getByRole("button", { name: `${count} change`, exact: true })).toBeVisible();
 }
 
 test.describe("a renamed field", () => {
@@ -185,6 +185,46 @@ test.describe("a renamed field", () => {
     );
     await page.reload();
     await expect(page.getByText("12 events of 12 stayed processed.")).toBeVisible({ timeout: 30_000 });
+  });
+
+  test("is mended over a filter, verified, braked on a failing downstream, goes on slower, and is confirmed", async ({
+    page,
+    parkade,
+    downstream,
+  }) => {
+    test.slow();
+    const source = await parkade.source("mend-braked", { payloadSchema: SCHEMA });
+    const events = Array.from({ length: 40 }, (_, index) => `m-${index}`);
+    await source.park(events.map((eventId, index) => ({ eventId, payloadText: `{"custId": ${index}}` })));
+    await previewRename(page, source.href, 40);
+    await page.getByRole("textbox", { name: "Reason" }).fill("the producer renamed custId");
+    await page.getByRole("button", { name: "Mend 40 events" }).click();
+    await page.getByRole("button", { name: "Verify 40 mended events" }).click();
+    await downstream.rules([{ path: source.path, status: 422, body: "unknown customer" }]);
+    await page.getByRole("button", { name: "Redrive the 40 that passed…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: /^Reason/ }).fill("mended");
+    await dialog.getByRole("button", { name: "Redrive 40 events" }).click();
+    await expect(page).toHaveURL(/send=/);
+    const id = new URL(page.url()).searchParams.get("send")!;
+    await page.goto(`/redrives/${id}`);
+    const main = page.getByRole("main");
+    const braked = main.getByRole("region", { name: "The brake has paused it" });
+    await expect(braked).toContainText("unknown customer", { timeout: 60_000 });
+    await downstream.rules([]);
+    const rate = braked.getByRole("textbox", { name: "rate, events per second" });
+    await rate.fill("30");
+    await rate.press("Enter");
+    await braked.getByRole("button", { name: "Go on at 30/s" }).click();
+    await expect(main).toContainText("40 of 40 decided", { timeout: 60_000 });
+    const { failed } = await parkade.redrive(id);
+    const taken = (await downstream.deliveries(source.path)).filter(({ status }) => status === 200);
+    expect(taken).toHaveLength(40 - failed);
+    expect(taken.every(({ body, key }) => body.includes('"customerId"') && key!.endsWith(":r2"))).toBe(true);
+    const confirmed = taken.map(({ key }) => key!.slice(source.name.length + 1, -":r2".length));
+    await parkade.confirm(source.name, confirmed);
+    await page.reload();
+    await expect(main).toContainText(`${40 - failed} confirmed`);
   });
 
   test("goes back to what it was when the mend is undone", async ({ page, parkade }) => {
