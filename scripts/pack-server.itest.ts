@@ -323,7 +323,7 @@ describe("redrive and verify", () => {
 
     const { code, out, err } = await parkade(...words, "--yes");
     expect([code, err]).toEqual([0, expect.stringMatching(/^Redrive [0-9a-f-]{36}: 14 events\n/)]);
-    expect(out).toMatch(/^state +DONE\ntotal +14\ndelivered +14\nfailed +0\nrefused +0\n$/m);
+    expect(out).toMatch(/^state +DONE\ntotal +14\nsent +14\nfailed +0\nrefused +0\nnot known yet +14 until .+\n$/m);
     expect(ids.map((id) => sink.of(id).map(({ body }) => body))).toEqual(ids.map(() => [BODY]));
   });
 
@@ -356,7 +356,7 @@ describe("redrive and verify", () => {
     const { code, out } = await parkade("redrive", "--tag.batch", "mixed", "--reason", "try", "--lane", "main");
     sink.answer = () => 200;
     expect(code).toBe(4);
-    expect(out).toMatch(/^delivered +3\nfailed +1 \(HTTP_422 1\)$/m);
+    expect(out).toMatch(/^sent +3\nfailed +1 \(HTTP_422 1\)$/m);
   });
 
   test("a repeated request with one key does nothing new", async () => {
@@ -520,7 +520,16 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
   }
 
   test("completes commands, options, values and names of sources", async () => {
-    expect(await offered("re")).toEqual(["redrive", "release", "resume"]);
+    expect(await offered("re")).toEqual([
+      "revisions",
+      "restore",
+      "recipe",
+      "redrive",
+      "release",
+      "resume",
+      "reject",
+      "redrive-rule",
+    ]);
     expect(await offered("source", "pa")).toEqual(["pause"]);
     expect(await offered("search", "--stat")).toEqual(["--status"]);
     expect(await offered("search", "--status", "=", "BO")).toEqual(["BOUNCED"]);
