@@ -166,10 +166,7 @@ export function MendLine({ item }: { item: MendItem }) {
         </span>
       </p>
       {item.reason === null ? null : (
-        <p className="text-muted wrap-anywhere">
-          {reasonText(item.reason)}
-          {item.detail ? `: ${item.detail}` : null}
-        </p>
+        <p className="text-muted wrap-anywhere">{refusalText(item.reason, item.detail)}</p>
       )}
       <Differences differences={item.differences} more={item.more} />
     </li>
@@ -203,4 +200,11 @@ function Differences({ differences, more }: { differences: Difference[]; more: b
       {more ? <li className="font-sans text-faint">and more places</li> : null}
     </ul>
   );
+}
+
+/** The detail of a recipe's failure begins with its reason. */
+function refusalText(reason: string, detail: string | null): string {
+  const words = reasonText(reason);
+  if (detail === null) return words;
+  return detail.startsWith(words) ? detail : `${words}: ${detail}`;
 }
