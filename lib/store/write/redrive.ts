@@ -290,11 +290,12 @@ export async function restartCanary(tx: Tx, id: string, canary: Canary): Promise
 
 /**
  * Whether nothing of a locked redrive can have been sent: it has never run, or its hold lasts. Asked by the clock, not
- * by the start of the transaction: a claim that begins when the hold is over must not find an undo that began before.
+ * by the start of the transaction: a claim that begins when the hold is over must not find an undo that began before. The last
+ * tenth of a second of a hold is left for the commit: an intent does not see an undo that is not committed.
  */
 export async function isHeld(tx: Tx, id: string): Promise<boolean> {
   const [row] = await tx.query<{ held: boolean }>(
-    `select started_at is null or coalesce(hold_until > clock_timestamp(), false) as held
+    `select started_at is null or coalesce(hold_until - interval '0.1 s' > clock_timestamp(), false) as held
        from redrives where id = $1`,
     [id],
   );
