@@ -67,6 +67,16 @@ describe("a skipped head", () => {
     expect(await held(0, 1)).toBe(0);
   });
 
+  test("that is selected with its tail and whose payload does not parse holds nothing either", async () => {
+    await world.db.run("update dlq_event_bodies set payload = overlay(payload placing 'x' from 1) where id = $1", [
+      await idOf(0),
+    ]);
+    await skip(0);
+    const { id } = await world.request({ select: { ids: await world.idsOf() } });
+    expect(await world.ended(id)).toMatchObject({ delivered: 3, refusedByReason: { "payload-unparsable": 1 } });
+    expect(sent()).toEqual(["event-0001", "event-0002", "event-0003"]);
+  });
+
   test("by two people at once is skipped once, with one audit entry", async () => {
     await Promise.all([skip(0), skip(0, localViewer("bob"))]);
     expect(await world.db.query("select 1 from audit_entries where action = 'event.skipped'")).toHaveLength(1);

@@ -45,12 +45,22 @@ describe("behind an item of the same claim", () => {
     eventId: "e-1",
     aggregateId: "42",
     version: 1n,
+    skipped: false,
     outcome,
     ...change,
   });
   const next = { version: 2n };
   const refused = (refusal: Refusal): ItemOutcome => ({ kind: "refused", refusal, detail: "" });
   const FAILED: ItemOutcome = { kind: "failed", code: "X", detail: "" };
+
+  test("that a person has skipped and that is refused, nothing is held; one that is held itself holds on", () => {
+    for (const refusal of ["payload-unparsable", "cooling", "ignored"] as const) {
+      expect(heldBehind(ended(refused(refusal), { skipped: true }), next, "hold")).toBeNull();
+      expect(heldBehind(ended(refused(refusal)), next, "hold")).toMatchObject({ refusal: "held-by-head" });
+    }
+    expect(heldBehind(ended(refused("held-by-head"), { skipped: true }), next, "hold")).not.toBeNull();
+    expect(heldBehind(ended(FAILED, { skipped: true }), next, "hold")).not.toBeNull();
+  });
 
   test.each(EARLIER_CHOICES)("that failed, cools or is held, everything is held, also with %s", (earlier) => {
     const held: ItemOutcome = { kind: "refused", refusal: "held-by-head", detail: "event e-1 comes first and failed" };

@@ -61,14 +61,21 @@ export function headOf<Event extends { version: bigint | null; status: EventStat
 }
 
 /** An item of a claim that has ended before the next one of its aggregate is begun. */
-export type EndedItem = { eventId: string; aggregateId: string | null; version: bigint | null; outcome: ItemOutcome };
+export type EndedItem = {
+  eventId: string;
+  aggregateId: string | null;
+  version: bigint | null;
+  /** A person has let the later versions pass by it. */
+  skipped: boolean;
+  outcome: ItemOutcome;
+};
 
 /**
  * The effect of an earlier item's end on the next item of its aggregate in the same claim; null = the next item may be
  * sent.
  */
 export function heldBehind(ended: EndedItem, next: { version: bigint | null }, earlier: Earlier): ItemOutcome | null {
-  const { eventId, aggregateId, outcome } = ended;
+  const { eventId, aggregateId, skipped, outcome } = ended;
   if (aggregateId === null) return null;
   const held = (what: string): ItemOutcome => ({
     kind: "refused",
@@ -79,9 +86,10 @@ export function heldBehind(ended: EndedItem, next: { version: bigint | null }, e
     case "failed":
       return held("failed");
     case "refused":
-      if (outcome.refusal === "cooling") return held("cools down");
       // The earlier item is held by the head of the aggregate, so the next item is too.
       if (outcome.refusal === "held-by-head") return outcome;
+      if (skipped) return null;
+      if (outcome.refusal === "cooling") return held("cools down");
       // An event that is no longer parked, or is superseded, holds nothing back.
       if (["already-redriven", "version-superseded"].includes(outcome.refusal)) return null;
       return earlier !== "pass" && isHeldBy(next, asHead(ended)) ? held(`was refused: ${outcome.refusal}`) : null;

@@ -112,6 +112,20 @@ describe("the directory of targets", () => {
     expect(store.reads).toBe(2);
   });
 
+  it("reads the store again for a redrive that began after the last reading: it goes to the changed address", async () => {
+    const { directory, store, clock } = directoryOf(ORDERS);
+    await directory.find("s1", redrive());
+    await clock.advance(600);
+    store.targets = [{ ...ORDERS, revision: "2", config: { redriveUrl: "http://new" } }];
+    const began = { ...redrive(), beganAtMs: clock.wallMs() };
+    expect(opened(await directory.find("s1", began)).row.revision).toBe("2");
+    await clock.advance(200);
+    const reads = store.reads;
+    await directory.find("s1", began);
+    await directory.find("s1", began);
+    expect(store.reads - reads).toBeLessThanOrEqual(1);
+  });
+
   it("gives two redrives with two versions of a policy one breaker and one bulkhead, and each its own policy", async () => {
     const { directory, store } = directoryOf(ORDERS);
     store.policies = [interactive(5, { maxAttempts: 2 }).interactive];

@@ -19,6 +19,9 @@ import type { RedriveRow } from "@/lib/store/write/redrive";
 /** A changed rate, policy, breaker order or source configuration is in force this soon. */
 export const REFRESH_MS = 1_000;
 
+/** The database's clock as this process knows it is at most this wrong. */
+const CLOCKS_DIFFER_MS = 100;
+
 /** All probes of a half-open breaker are under way: their answer is looked for this often. */
 const PROBING_MS = 500;
 
@@ -78,9 +81,12 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
   const { clock, log } = options;
   const lines = new Map<string, Line>();
   let refreshedMs = Number.NEGATIVE_INFINITY;
+  /** When the last reading began, by the database's clock. */
+  let readAtMs = Number.NEGATIVE_INFINITY;
   let refreshing: Promise<void> | null = null;
 
   async function refresh(): Promise<void> {
+    const beganAtMs = clock.wallMs();
     const [rows, policies] = await Promise.all([readTargets(options.db), policiesInForce(options.db)]);
     for (const row of rows) update(row, policies);
     for (const [id, line] of lines) {
@@ -89,6 +95,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
       void closeQuietly(line.publisher, log);
     }
     refreshedMs = clock.nowMs();
+    readAtMs = beganAtMs;
   }
 
   /** Reads the targets again if the last reading is old; calls that come meanwhile wait for the same reading. */
@@ -105,6 +112,11 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
     await refreshing;
     refreshedMs = Number.NEGATIVE_INFINITY;
     await refreshed();
+  }
+
+  /** What was changed before a redrive began holds for each of its sends: a target may have another address since the last reading. */
+  async function refreshedFor({ beganAtMs }: RedriveRow): Promise<void> {
+    await (beganAtMs !== null && readAtMs <= beganAtMs + CLOCKS_DIFFER_MS ? reread() : refreshed());
   }
 
   function update(row: TargetRow, policies: Record<string, unknown>): void {
@@ -211,7 +223,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
   }
 
   async function find(sourceId: string, redrive: RedriveRow): Promise<SliceTarget | NoTarget> {
-    await refreshed();
+    await refreshedFor(redrive);
     let line = lineOf(sourceId, redrive);
     const isKnown = [...lines.values()].some(({ row }) => row.sourceId === sourceId);
     // A source or a policy that was made or changed since the last reading is looked up before its events are sent or refused.
@@ -244,7 +256,7 @@ export function createTargetDirectory(options: TargetDirectoryOptions): OpenTarg
 
   async function heldSources(redrive: RedriveRow): Promise<HeldSources> {
     // While all items are held no other code reads the targets, and a person may have closed a breaker.
-    await refreshed();
+    await refreshedFor(redrive);
     const found: HeldSources = { sourceIds: [], waitMs: Number.POSITIVE_INFINITY };
     for (const line of lines.values()) {
       const { row } = line;

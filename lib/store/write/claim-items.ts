@@ -2,6 +2,7 @@ import type { AdmissionMark } from "@/lib/core/admission";
 import type { EventStatus } from "@/lib/core/event-state";
 import type { Queryable, Tx } from "@/lib/store/db";
 import { AGGREGATE_BLACKLISTED } from "@/lib/store/read/candidates";
+import { SKIPPED } from "@/lib/store/skip-sql";
 import { ITEM, OPEN_ITEMS, REDRIVE, SENDS, WORKED_REDRIVES } from "@/lib/store/state-sql";
 import { checked, heldItem } from "@/lib/store/write/fence";
 
@@ -97,7 +98,7 @@ with live as (
 )
 select c.id, c.fence::text as fence, c.attempts as item_attempts, c.revision,
        e.source_id, s.name as source, e.event_id, e.aggregate_type, e.aggregate_id, e.version::text as version, e.error_code,
-       e.fingerprint, e.status, e.redrives, e.failures, e.trace_id, e.payload_bytes, e.admission,
+       e.fingerprint, e.status, e.redrives, e.failures, e.trace_id, e.payload_bytes, e.admission, ${SKIPPED} as skipped,
        (extract(epoch from e.cooldown_until) * 1000)::float8 as cooldown_until_ms,
        ${AGGREGATE_BLACKLISTED} as aggregate_blacklisted
   from claimed c join dlq_event_rows e on e.id = c.id join sources s on s.id = e.source_id`;
@@ -107,6 +108,7 @@ type ClaimRow = {
   fence: string;
   item_attempts: number;
   revision: number;
+  skipped: boolean;
   source_id: string;
   source: string;
   event_id: string;
@@ -135,6 +137,8 @@ export type ClaimedItem = {
   attempts: number;
   /** The revision that was frozen: what is sent. */
   revision: number;
+  /** A person has let the later versions of its aggregate pass by it. */
+  skipped: boolean;
   sourceId: string;
   source: string;
   eventId: string;
@@ -198,6 +202,7 @@ export async function claimItems(db: Queryable, request: ClaimRequest): Promise<
     fence: BigInt(row.fence),
     attempts: row.item_attempts,
     revision: row.revision,
+    skipped: row.skipped,
     sourceId: row.source_id,
     source: row.source,
     eventId: row.event_id,
